@@ -1,0 +1,84 @@
+//! Shapes with the sums that follow from them.
+
+use super::sums::{Sums, sums_of};
+use super::table::Words;
+use super::word::{self, Word};
+use super::{Break, Kind, ShapeId};
+
+/// The number, in place of that of a break, of the shape that holds all calls of a thread.
+pub(super) const THREAD: u64 = 2;
+
+/// Shapes, each after those of the calls that it makes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shapes {
+    pub(super) words: Words,
+    sums: Vec<Sums>,
+}
+
+impl Shapes {
+    pub(super) fn new(words: Words) -> Self {
+        let sums = sums_of(&words);
+        Self { words, sums }
+    }
+
+    /// The number of shapes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Returns whether there is no shape.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of runs of all shapes.
+    #[must_use]
+    pub fn edges(&self) -> usize {
+        self.words.words() - self.words.len()
+    }
+
+    /// All shapes, in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = ShapeId> + ExactSizeIterator + use<> {
+        (0..u32::try_from(self.len()).unwrap_or(u32::MAX)).map(ShapeId)
+    }
+
+    /// What has this shape.
+    #[must_use]
+    pub fn kind(&self, shape: ShapeId) -> Kind {
+        match self.words.get(shape.0).first().map(|word| Word::of(*word)) {
+            Some(Word::Method(method, outcome)) => Kind::Call(method, outcome),
+            Some(Word::Special(THREAD)) => Kind::Thread,
+            Some(Word::Special(number)) if number == Break::Pause as u64 => {
+                Kind::Break(Break::Pause)
+            }
+            _ => Kind::Break(Break::Gap),
+        }
+    }
+
+    /// The calls that it makes, in order: each shape with the number of consecutive calls of it.
+    pub fn runs(
+        &self,
+        shape: ShapeId,
+    ) -> impl DoubleEndedIterator<Item = (ShapeId, u64)> + ExactSizeIterator {
+        let runs = self.words.get(shape.0).get(1..).unwrap_or_default();
+        runs.iter().map(|word| (ShapeId(word::shape_of(*word)), word::count_of(*word).into()))
+    }
+
+    /// The number of calls in a call of this shape, including itself.
+    #[must_use]
+    pub fn calls(&self, shape: ShapeId) -> u64 {
+        self.sums(shape).calls
+    }
+
+    /// The most frames that are open at once in a call of this shape, including its own.
+    #[must_use]
+    pub fn levels(&self, shape: ShapeId) -> u64 {
+        self.sums(shape).levels
+    }
+
+    pub(super) fn sums(&self, shape: ShapeId) -> Sums {
+        self.sums.get(shape.index()).copied().unwrap_or_default()
+    }
+}

@@ -1,0 +1,378 @@
+//! The stored shapes of a thread, next to its file.
+
+use std::io;
+use std::sync::atomic::AtomicU64;
+
+use super::table::Words;
+use super::word::{self, MAX_COUNT, MAX_NUMBER, Word};
+use super::{Break, Built, Dag, MAX_SIZE, Outcome};
+use crate::format::container::StreamKind;
+use crate::format::dag::{DagBody, DagFile, Fingerprint, Head, StoredRoot};
+use crate::format::index::sample;
+use crate::format::names::EventFormat;
+use crate::index::{beside, sample_of};
+use crate::read::{Content, Tail, ThreadFile};
+use crate::{Error, MethodId, Result};
+
+/// Stored shapes may always have this many bytes, and otherwise as many as the events.
+const SMALLEST_LIMIT: u64 = 4096;
+
+/// Where shapes come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DagOrigin {
+    /// From their file.
+    Stored,
+    /// From the events: there is no file.
+    Built,
+    /// From the events: the file is unusable, for this reason.
+    Rebuilt(&'static str),
+}
+
+impl Dag {
+    /// Returns the shapes of a thread: the stored ones if they are usable, or new ones. `progress` counts the bytes
+    /// that have been read.
+    ///
+    /// # Errors
+    /// The events cannot be read.
+    pub fn open(
+        file: &ThreadFile,
+        content: &Content,
+        progress: &AtomicU64,
+    ) -> Result<(Built, DagOrigin)> {
+        let origin = match load(file, content) {
+            Ok((dag, _)) => return Ok((Built::sound(dag), DagOrigin::Stored)),
+            Err(None) => DagOrigin::Built,
+            Err(Some(reason)) => DagOrigin::Rebuilt(reason),
+        };
+        Ok((Self::build(file, content, progress)?, origin))
+    }
+
+    /// Returns the stored shapes of a thread, without reading its events; `None` if there are none, or if they are
+    /// unusable.
+    #[must_use]
+    pub fn open_stored(file: &ThreadFile) -> Option<Self> {
+        load(file, &Content::open(file).ok()?).ok()?.0
+    }
+
+    /// The bytes of the stored shapes; 0 if there are none.
+    #[must_use]
+    pub fn stored_bytes(file: &ThreadFile) -> u64 {
+        beside::stored_bytes(file, StreamKind::Dag)
+    }
+
+    /// Where the shapes of a thread are stored.
+    #[must_use]
+    pub fn path(file: &ThreadFile) -> std::path::PathBuf {
+        file.path_beside(StreamKind::Dag)
+    }
+
+    /// The stored shapes, if they are those of the events.
+    pub(crate) fn stored(file: &ThreadFile, content: &Content) -> Option<Vec<u8>> {
+        load(file, content).ok().map(|(_, bytes)| bytes)
+    }
+}
+
+impl Built {
+    fn sound(dag: Option<Dag>) -> Self {
+        Self { dag, damage: Default::default(), tail: Tail::Complete, marks: None }
+    }
+
+    /// Returns why the shapes cannot be stored, if they cannot: because what they were made of is damaged, or still
+    /// changes.
+    #[must_use]
+    pub fn not_stored(&self, file: &ThreadFile, content: &Content) -> Option<&'static str> {
+        let bytes = self.dag.as_ref().map_or(content.len(), Dag::bytes);
+        Some(match () {
+            () if file.open.is_some() => "events are in the journal",
+            () if file.format() != EventFormat::Binary => "events are stored as JSON",
+            () if !self.damage.places.is_empty() || self.marks.is_some() => "damaged",
+            () if self.tail != Tail::Complete => "cut short",
+            () if bytes != content.len() => "events are not in canonical form",
+            () => return None,
+        })
+    }
+
+    /// Stores the shapes next to the thread's file, or that there are too many. Returns the size in bytes. The caller
+    /// has checked that they [can be stored](Self::not_stored).
+    ///
+    /// # Errors
+    /// The file cannot be written, or the events not be read.
+    pub fn store(&self, file: &ThreadFile, content: &Content) -> Result<u64> {
+        let io_error = |source| Error::Io { path: file.path.clone(), source };
+        let fingerprints = events_of(content).and_then(|events| Ok((events, marks_of(file)?)));
+        let (events, marks) = fingerprints.map_err(io_error)?;
+        let body = self.dag.as_ref().map(encode);
+        let stored = DagFile { thread: file.id, events, marks, body };
+        beside::store(file, StreamKind::Dag, &stored.encode().map_err(io_error)?)
+    }
+}
+
+fn events_of(content: &Content) -> io::Result<Fingerprint> {
+    let bytes = content.len();
+    Ok(Fingerprint { bytes, sample: sample_of(content, bytes)? })
+}
+
+fn marks_of(file: &ThreadFile) -> io::Result<Fingerprint> {
+    let marks = file.open_marks().map_err(io::Error::other)?;
+    let Some(marks) = marks else { return Ok(Fingerprint::default()) };
+    let bytes = marks.len()?;
+    let mut crc = crc32fast::Hasher::new();
+    for piece in sample(bytes) {
+        let len = usize::try_from(piece.end - piece.start).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; len];
+        marks.read_exact_at(piece.start, &mut bytes)?;
+        crc.update(&bytes);
+    }
+    Ok(Fingerprint { bytes, sample: crc.finalize() })
+}
+
+/// The stored shapes, and as bytes of their file. `Err(None)` if there are none, otherwise the reason why they are
+/// unusable; no shapes if the file says that there are too many.
+fn load(
+    file: &ThreadFile,
+    content: &Content,
+) -> std::result::Result<(Option<Dag>, Vec<u8>), Option<&'static str>> {
+    if file.open.is_some() {
+        return Err(None);
+    }
+    let bytes = beside::read(file, StreamKind::Dag, content.len().max(SMALLEST_LIMIT))?;
+    let stored = DagFile::decode(&bytes).map_err(Some)?;
+    let is_of = |found: io::Result<Fingerprint>, said| found.is_ok_and(|found| found == said);
+    if stored.thread != file.id
+        || stored.events.bytes != content.len()
+        || !is_of(marks_of(file), stored.marks)
+        || !is_of(events_of(content), stored.events)
+    {
+        return Err(Some("it belongs to other events"));
+    }
+    let Some(body) = &stored.body else { return Ok((None, bytes)) };
+    let dag = decode(body).ok_or(Some("its shapes violate the format"))?;
+    if dag.bytes() != content.len() {
+        return Err(Some("its shapes do not add up"));
+    }
+    Ok((Some(dag), bytes))
+}
+
+fn encode(dag: &Dag) -> DagBody {
+    let mut body = DagBody::default();
+    for (shape, words) in dag.shapes.words.iter() {
+        let Some((head, runs)) = words.split_first() else { continue };
+        let head = match Word::of(*head) {
+            Word::Method(method, Outcome::Returned) => Head::Returned(method),
+            Word::Method(method, Outcome::Unwound) => Head::Unwound(method),
+            Word::Method(method, Outcome::Cut) => Head::Cut(method),
+            Word::Special(number) if number == Break::Pause as u64 => Head::Pause,
+            Word::Special(_) | Word::Run(..) => Head::Gap,
+        };
+        let run = |run: &u64| {
+            let back = u64::from(shape - word::shape_of(*run));
+            (back, u64::from(word::count_of(*run)))
+        };
+        body.add_shape(head, runs.iter().map(run));
+    }
+    for root in &dag.roots {
+        body.add_root(match Word::of(*root) {
+            Word::Run(shape, count) => StoredRoot::Calls(shape.0.into(), count.into()),
+            Word::Method(method, _) => StoredRoot::Open(method),
+            Word::Special(exits) => {
+                let (outcome, count) = word::exits_of(exits);
+                StoredRoot::UnseenExits(count, outcome as u64)
+            }
+        });
+    }
+    body
+}
+
+fn decode(body: &DagBody) -> Option<Dag> {
+    let mut reader = body.reader();
+    let mut shapes = Words::default();
+    let mut words = Vec::new();
+    for number in 0..body.shapes {
+        let (head, runs) = reader.shape()?;
+        let header = |method: MethodId, outcome| {
+            (method.get() <= MAX_NUMBER).then(|| word::left(word::header(method.get()), outcome))
+        };
+        words.clear();
+        words.push(match head {
+            Head::Returned(method) => header(method, Outcome::Returned)?,
+            Head::Unwound(method) => header(method, Outcome::Unwound)?,
+            Head::Cut(method) => header(method, Outcome::Cut)?,
+            Head::Gap => word::break_header(Break::Gap),
+            Head::Pause => word::break_header(Break::Pause),
+        });
+        for _ in 0..runs {
+            let (back, count) = reader.run()?;
+            push_run(&mut words, number.checked_sub(back)?, count)?;
+        }
+        shapes.push(&words)?;
+        if shapes.size() > MAX_SIZE {
+            return None;
+        }
+    }
+    let mut roots = Vec::new();
+    for _ in 0..body.roots {
+        match reader.root()? {
+            StoredRoot::Calls(shape, count) => {
+                push_run(&mut roots, Some(shape).filter(|shape| *shape < body.shapes)?, count)?;
+            }
+            StoredRoot::Open(method) => {
+                let number = Some(method.get()).filter(|number| *number <= MAX_NUMBER)?;
+                roots.push(word::header(number));
+            }
+            StoredRoot::UnseenExits(count, outcome) => {
+                let outcomes = [Outcome::Returned, Outcome::Unwound, Outcome::Cut];
+                let outcome = outcomes.into_iter().find(|is| *is as u64 == outcome)?;
+                roots.push(word::unseen_exits(outcome, count));
+            }
+        }
+        if roots.len() > MAX_SIZE {
+            return None;
+        }
+    }
+    reader.is_at_end().then(|| Dag::new(shapes, roots))
+}
+
+/// Adds a run after others; `None` if it would be joined with the one before.
+fn push_run(words: &mut Vec<u64>, shape: u64, count: u64) -> Option<()> {
+    let (shape, count) = (u32::try_from(shape).ok()?, u32::try_from(count).ok()?);
+    let is_joined = words
+        .last()
+        .is_some_and(|last| word::shape_of(*last) == shape && word::count_of(*last) < MAX_COUNT);
+    words.push(word::run(shape, count));
+    (!is_joined).then_some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::read::Trace;
+
+    fn trace(dir: &Path) -> (ThreadFile, Content) {
+        let file = Trace::open(dir).unwrap().files.remove(0);
+        let content = Content::open(&file).unwrap();
+        (file, content)
+    }
+
+    fn opened(dir: &Path) -> (Option<Dag>, DagOrigin) {
+        let (file, content) = trace(dir);
+        let (built, origin) = Dag::open(&file, &content, &AtomicU64::new(0)).unwrap();
+        (built.dag, origin)
+    }
+
+    /// A trace, and its shapes.
+    fn written(dir: &Path, events: &[u8]) -> Dag {
+        fs::write(dir.join("ids.properties"), "").unwrap();
+        fs::write(dir.join("thread-1.flow"), events).unwrap();
+        let (dag, origin) = opened(dir);
+        assert_eq!(origin, DagOrigin::Built);
+        dag.unwrap()
+    }
+
+    fn stored(dir: &Path) {
+        let (file, content) = trace(dir);
+        let built = Dag::build(&file, &content, &AtomicU64::new(0)).unwrap();
+        assert_eq!(built.not_stored(&file, &content), None);
+        let bytes = built.store(&file, &content).unwrap();
+        assert_eq!(bytes, Dag::stored_bytes(&file));
+    }
+
+    /// Calls, exits without entries, and open frames.
+    fn events() -> Vec<u8> {
+        let mut events = vec![0x81, 0x02];
+        for round in 0..50_u8 {
+            events.extend([0x83, 0x84, 0x00, 0x84, 0x00, 0x85 + round % 3, 0x01]);
+        }
+        events.extend([0x8A, 0x84, 0x00, 0x84, 0x00, 0x8B]);
+        events
+    }
+
+    #[test]
+    fn stored_shapes_are_those_that_were_built() {
+        let dir = tempfile::tempdir().unwrap();
+        let dag = written(dir.path(), &events());
+        stored(dir.path());
+        assert_eq!(opened(dir.path()), (Some(dag), DagOrigin::Stored));
+    }
+
+    #[test]
+    fn shapes_of_other_events_or_marks_are_not_used() {
+        let dir = tempfile::tempdir().unwrap();
+        let dag = written(dir.path(), &events());
+        stored(dir.path());
+        let place = dir.path().join("thread-1.dag");
+        let bytes = fs::read(&place).unwrap();
+        for at in 0..bytes.len() {
+            let mut other = bytes.clone();
+            other[at] ^= 1;
+            fs::write(&place, &other).unwrap();
+            let (found, origin) = opened(dir.path());
+            assert_eq!(found.as_ref(), Some(&dag), "{at}");
+            assert!(matches!(origin, DagOrigin::Rebuilt(_)), "{at}");
+        }
+        fs::write(&place, &bytes).unwrap();
+        let other = DagOrigin::Rebuilt("it belongs to other events");
+        fs::write(dir.path().join("thread-1.marks"), crate::format::marks::HEADER).unwrap();
+        assert_eq!(opened(dir.path()).1, other);
+        fs::remove_file(dir.path().join("thread-1.marks")).unwrap();
+        assert_eq!(opened(dir.path()).1, DagOrigin::Stored);
+        let mut longer = events();
+        longer.push(0x81);
+        for events in [&longer[..], &events()[1..]] {
+            fs::write(dir.path().join("thread-1.flow"), events).unwrap();
+            assert_eq!(opened(dir.path()).1, other);
+        }
+    }
+
+    #[test]
+    fn a_body_that_violates_the_format_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let body = encode(&written(dir.path(), &events()));
+        let dag = decode(&body).unwrap();
+        assert_eq!(encode(&dag), body);
+        for end in 0..body.bytes.len() {
+            let bytes = body.bytes[..end].to_vec();
+            assert_eq!(decode(&DagBody { bytes, ..body }), None, "{end}");
+        }
+        let mut adjacent = DagBody::default();
+        adjacent.add_shape(Head::Gap, [].into_iter());
+        adjacent.add_root(StoredRoot::Calls(0, 1));
+        assert!(decode(&adjacent).is_some());
+        adjacent.add_root(StoredRoot::Calls(0, 1));
+        assert_eq!(decode(&adjacent), None);
+        let mut missing = DagBody::default();
+        missing.add_root(StoredRoot::Calls(0, 1));
+        assert_eq!(decode(&missing), None);
+        let mut before = DagBody::default();
+        before.add_shape(Head::Gap, [].into_iter());
+        before.add_shape(Head::Returned(MethodId::new(1).unwrap()), [(2, 1)].into_iter());
+        assert_eq!(decode(&before), None);
+    }
+
+    #[test]
+    fn a_thread_that_is_given_up_is_not_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        written(dir.path(), &events());
+        let (file, content) = trace(dir.path());
+        Built::sound(None).store(&file, &content).unwrap();
+        assert_eq!(opened(dir.path()), (None, DagOrigin::Stored));
+    }
+
+    #[test]
+    fn what_is_damaged_or_not_canonical_is_not_stored() {
+        let dir = tempfile::tempdir().unwrap();
+        let reason = |events: &[u8]| {
+            fs::write(dir.path().join("ids.properties"), "").unwrap();
+            fs::write(dir.path().join("thread-1.flow"), events).unwrap();
+            let (file, content) = trace(dir.path());
+            let built = Dag::build(&file, &content, &AtomicU64::new(0)).unwrap();
+            built.not_stored(&file, &content)
+        };
+        assert_eq!(reason(&[0x81, 0x00]), None);
+        assert_eq!(reason(&[0x81, 0x82, 0x00, 0x00]), Some("events are not in canonical form"));
+        assert_eq!(reason(&[0x81, 0xC0]), Some("cut short"));
+        assert_eq!(reason(&[[0xFF; 12], [0; 12]].concat()), Some("damaged"));
+    }
+}

@@ -1,0 +1,209 @@
+//! HOT: shapes by content: equal ones are found, and stored once.
+//!
+//! The hash only selects where to look. Two shapes are the same if all their words are.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::marker::PhantomData;
+
+use super::word::MAX_SHAPES;
+
+/// A function of the words of a shape.
+pub(super) trait Mix {
+    /// The hash of these words.
+    fn hash(words: &[u64]) -> u64;
+}
+
+/// A multiplication a word, whose 128 bits are folded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Folded;
+
+const SEED: u64 = 0x243F_6A88_85A3_08D3;
+const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+
+impl Mix for Folded {
+    #[inline(always)]
+    fn hash(words: &[u64]) -> u64 {
+        let mut hash = SEED;
+        for word in words {
+            hash = fold(hash ^ word);
+        }
+        hash
+    }
+}
+
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
+fn fold(word: u64) -> u64 {
+    let product = u128::from(word) * u128::from(FACTOR);
+    (product >> 64) as u64 ^ product as u64
+}
+
+/// The words of all shapes, one shape after the other.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct Words {
+    words: Vec<u64>,
+    /// Where each shape ends.
+    ends: Vec<u32>,
+}
+
+impl Words {
+    /// The number of shapes.
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The number of words of all shapes.
+    pub(super) fn words(&self) -> usize {
+        self.words.len()
+    }
+
+    /// About the memory that they need, in words.
+    #[inline(always)]
+    pub(super) fn size(&self) -> usize {
+        self.words.len() + self.ends.len()
+    }
+
+    /// The words of a shape: its header, then its runs. None if there is no such shape.
+    #[inline(always)]
+    pub(super) fn get(&self, shape: u32) -> &[u64] {
+        let shape = shape as usize;
+        let end = self.ends.get(shape).copied().unwrap_or(0);
+        let start = match shape.checked_sub(1) {
+            Some(before) => self.ends.get(before).copied().unwrap_or(0),
+            None => 0,
+        };
+        self.words.get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    /// All shapes, each after those that it is made of.
+    pub(super) fn iter(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (u32, &[u64])> + ExactSizeIterator {
+        (0..self.ends.len()).map(|shape| {
+            let shape = u32::try_from(shape).unwrap_or(u32::MAX);
+            (shape, self.get(shape))
+        })
+    }
+
+    /// Adds a shape. `None` if there are too many.
+    pub(super) fn push(&mut self, words: &[u64]) -> Option<u32> {
+        let shape = u32::try_from(self.ends.len()).ok().filter(|_| self.len() < MAX_SHAPES)?;
+        let end = u32::try_from(self.words.len() + words.len()).ok()?;
+        self.words.extend_from_slice(words);
+        self.ends.push(end);
+        Some(shape)
+    }
+}
+
+/// Shapes that can be found.
+#[derive(Debug)]
+pub(super) struct Table<H> {
+    shapes: Words,
+    /// Half of the hash, and the number of a shape plus one; 0 if free. At most half of them are used.
+    slots: Vec<u64>,
+    /// The largest size of the shapes.
+    max_size: usize,
+    hash: PhantomData<H>,
+}
+
+const FIRST_SLOTS: usize = 1 << 10;
+const TAG: u64 = !0 << 32;
+
+impl<H: Mix> Table<H> {
+    pub(super) fn new(max_size: usize) -> Self {
+        let (shapes, hash) = (Words::default(), PhantomData);
+        Self { shapes, slots: vec![0; FIRST_SLOTS], max_size, hash }
+    }
+
+    /// Makes room for the first shapes, which may be as many as these.
+    pub(super) fn expect(&mut self, shapes: &Words) {
+        if self.shapes.len() == 0 {
+            self.shapes.words.reserve(shapes.words());
+            self.shapes.ends.reserve(shapes.len());
+            self.rebuild((2 * shapes.len()).next_power_of_two().max(FIRST_SLOTS));
+        }
+    }
+
+    /// Sets how large the shapes may become.
+    pub(super) fn limit(&mut self, max_size: usize) {
+        self.max_size = max_size;
+    }
+
+    /// The shapes, once no more are added.
+    pub(super) fn into_shapes(self) -> Words {
+        self.shapes
+    }
+
+    /// Returns the shape with these words, which is added if there is none. `None` if there are too many.
+    #[inline(always)]
+    pub(super) fn intern(&mut self, words: &[u64]) -> Option<u32> {
+        let hash = H::hash(words);
+        let mask = self.slots.len() - 1;
+        let mut at = slot(hash) & mask;
+        loop {
+            match self.slots.get(at) {
+                Some(&slot) if slot != 0 => {
+                    let shape = shape_in(slot);
+                    if slot & TAG == hash & TAG && same(self.shapes.get(shape), words) {
+                        return Some(shape);
+                    }
+                }
+                _ => return self.add(words, hash, at),
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add(&mut self, words: &[u64], hash: u64, at: usize) -> Option<u32> {
+        if self.shapes.size() + words.len() >= self.max_size {
+            return None;
+        }
+        let shape = self.shapes.push(words)?;
+        if let Some(slot) = self.slots.get_mut(at) {
+            *slot = hash & TAG | (u64::from(shape) + 1);
+        }
+        if 2 * self.shapes.len() > self.slots.len() {
+            self.rebuild(2 * self.slots.len());
+        }
+        Some(shape)
+    }
+
+    fn rebuild(&mut self, len: usize) {
+        // The old one is not needed meanwhile.
+        self.slots = Vec::new();
+        self.slots = vec![0; len];
+        let mask = len - 1;
+        for (shape, words) in self.shapes.iter() {
+            let hash = H::hash(words);
+            let mut at = slot(hash) & mask;
+            while self.slots.get(at).is_some_and(|slot| *slot != 0) {
+                at = (at + 1) & mask;
+            }
+            if let Some(slot) = self.slots.get_mut(at) {
+                *slot = hash & TAG | (u64::from(shape) + 1);
+            }
+        }
+    }
+}
+
+/// Most shapes have a few words, for which a call of `memcmp` takes longer.
+#[inline(always)]
+fn same(one: &[u64], other: &[u64]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one == other)
+}
+
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
+fn shape_in(slot: u64) -> u32 {
+    (slot as u32).wrapping_sub(1)
+}
+
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "it is masked anyway")]
+fn slot(hash: u64) -> usize {
+    hash as usize
+}

@@ -1,0 +1,209 @@
+//! The name of a shape: what a call did, as a number that is the same in every run.
+//!
+//! A *shape* is a method, how it was left, and the calls that it made; see [`dag`](super::dag). Its name is the
+//! XXH3-128 hash, with seed 0, of the bytes below. Numbers have their lowest byte first.
+//!
+//! | bytes | | |
+//! |---:|---|---|
+//! | 1 | what | 0 a call that returned, 1 one that was left by an exception, 2 one that was left because recording was suspended or ended, 3 a gap in the events, 4 a pause of the recording, 5 all calls of a thread |
+//! | 16 | method | of a call, for *what* 0 to 2: XXH3-128 of its [key](super::ids), `class#name(descriptor)`; of a method without a name, of `?#` and its id |
+//! | 16 | callee | the name of the shape of a call that it made |
+//! | 8 | count | how many consecutive calls it made of shapes with this name |
+//!
+//! *callee* and *count* follow for all calls that it made, in order. Adjacent callees have different names.
+//!
+//! In text, a name is its 32 hexadecimal digits, the highest first. The first [`SHORT_DIGITS`] are shown, and the first
+//! [`LEAST_DIGITS`] or more select a shape.
+//!
+//! # Example
+//!
+//! `x.A#f()V` calls `x.A#g()V` twice, which calls nothing; both return.
+//!
+//! | bytes | |
+//! |---|---|
+//! | `00` | it returned |
+//! | `9E FC F3 48 A0 2A F7 D0 01 D5 32 73 56 27 3D 25` | XXH3-128 of `x.A#f()V` |
+//! | `79 50 2C DD E3 58 BB 65 61 FD 0B 4B 0E 3B 82 2E` | the name of `x.A#g()V` that calls nothing: `2e823b0e4b0bfd6165bb58e3dd2c5079` |
+//! | `02 00 00 00 00 00 00 00` | two calls |
+//!
+//! Its name is `1ac906bc5c63e9daec25dec3b855ed89`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use twox_hash::XxHash3_128;
+
+use super::ids;
+
+/// How many digits of a name are shown.
+pub const SHORT_DIGITS: usize = 12;
+/// The least number of digits that select a shape.
+pub const LEAST_DIGITS: usize = 6;
+const DIGITS: usize = 32;
+
+/// The name of a shape.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ShapeName(u128);
+
+/// Its first digits.
+impl fmt::Display for ShapeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.digits().get(..SHORT_DIGITS).unwrap_or_default())
+    }
+}
+
+impl ShapeName {
+    /// All digits.
+    #[must_use]
+    pub fn digits(self) -> String {
+        format!("{:032x}", self.0)
+    }
+}
+
+/// What has a shape, for its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "they are described above")]
+pub enum Named {
+    Returned(MethodKey),
+    Unwound(MethodKey),
+    Cut(MethodKey),
+    Gap,
+    Pause,
+    Thread,
+}
+
+/// The hash of the name of a method.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MethodKey(u128);
+
+impl MethodKey {
+    /// Of a method with a name.
+    #[must_use]
+    pub fn new(class: &str, name: &str, descriptor: &str) -> Self {
+        Self(XxHash3_128::oneshot(ids::key(class, name, descriptor).as_bytes()))
+    }
+
+    /// Of an id without a name.
+    #[must_use]
+    pub fn unknown(id: crate::MethodId) -> Self {
+        Self(XxHash3_128::oneshot(format!("?#{id}").as_bytes()))
+    }
+}
+
+/// Computes names of shapes, one after the other.
+#[derive(Debug, Default)]
+pub struct Namer {
+    bytes: Vec<u8>,
+    last: Option<(ShapeName, u64)>,
+}
+
+impl Namer {
+    /// Begins the name of a shape.
+    pub fn begin(&mut self, what: Named) {
+        let (number, key) = match what {
+            Named::Returned(key) => (0, Some(key)),
+            Named::Unwound(key) => (1, Some(key)),
+            Named::Cut(key) => (2, Some(key)),
+            Named::Gap => (3, None),
+            Named::Pause => (4, None),
+            Named::Thread => (5, None),
+        };
+        self.bytes.clear();
+        self.bytes.push(number);
+        self.bytes.extend(key.iter().flat_map(|key| key.0.to_le_bytes()));
+        self.last = None;
+    }
+
+    /// Adds consecutive calls that it made.
+    pub fn add(&mut self, callee: ShapeName, count: u64) {
+        match &mut self.last {
+            Some((last, all)) if *last == callee => *all = all.saturating_add(count),
+            _ => {
+                self.put_last();
+                self.last = Some((callee, count));
+            }
+        }
+    }
+
+    /// Returns the name.
+    pub fn finish(&mut self) -> ShapeName {
+        self.put_last();
+        ShapeName(XxHash3_128::oneshot(&self.bytes))
+    }
+
+    fn put_last(&mut self) {
+        if let Some((callee, count)) = self.last.take() {
+            self.bytes.extend(callee.0.to_le_bytes());
+            self.bytes.extend(count.to_le_bytes());
+        }
+    }
+}
+
+/// The first digits of a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NamePrefix {
+    value: u128,
+    digits: usize,
+}
+
+impl NamePrefix {
+    /// Returns whether a name begins with these digits.
+    #[must_use]
+    pub fn is_of(self, name: ShapeName) -> bool {
+        // All digits need no shift.
+        let bits = 4 * (DIGITS - self.digits);
+        name.0 >> bits == self.value
+    }
+}
+
+/// A text is not the beginning of a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NotAName;
+
+impl FromStr for NamePrefix {
+    type Err = NotAName;
+
+    fn from_str(text: &str) -> Result<Self, NotAName> {
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if !(LEAST_DIGITS..=DIGITS).contains(&text.len()) || !text.bytes().all(is_digit) {
+            return Err(NotAName);
+        }
+        let value = u128::from_str_radix(text, 16).map_err(|_| NotAName)?;
+        Ok(Self { value, digits: text.len() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example::bytes_of_example;
+    use super::*;
+
+    #[test]
+    fn the_example_has_the_name_that_is_given() {
+        let [f, g] = ["f", "g"].map(|name| MethodKey::new("x.A", name, "()V"));
+        let mut namer = Namer::default();
+        namer.begin(Named::Returned(g));
+        let callee = namer.finish();
+        namer.begin(Named::Returned(f));
+        namer.add(callee, 1);
+        namer.add(callee, 1);
+        let name = namer.finish();
+        let text = include_str!("shape_name.rs");
+        let example = super::super::example::table(text);
+        assert_eq!(namer.bytes, bytes_of_example(text));
+        assert!(example.contains(&callee.digits()) && example.contains(&name.digits()));
+        assert_eq!(name.to_string(), name.digits()[..SHORT_DIGITS]);
+    }
+
+    #[test]
+    fn a_name_is_selected_by_its_first_digits() {
+        let name = ShapeName(0x0123_4567_89AB_CDEF_0123_4567_89AB_CDEF);
+        let is_of = |text: &str| text.parse::<NamePrefix>().map(|prefix| prefix.is_of(name));
+        assert_eq!(is_of("012345"), Ok(true));
+        assert_eq!(is_of(&name.digits()), Ok(true));
+        assert_eq!(is_of("112345"), Ok(false));
+        for bad in ["01234", "0123456x", "01234A", "", &"0".repeat(33)] {
+            assert_eq!(is_of(bad), Err(NotAName), "{bad}");
+        }
+    }
+}

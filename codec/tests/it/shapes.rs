@@ -1,0 +1,196 @@
+//! Sums from shapes, compared with those from events.
+
+use std::fs;
+use std::num::NonZeroU64;
+use std::sync::atomic::AtomicU64;
+
+use flow_codec::analysis::{AddShapes, Deepest, Edges, Graph, Report, Rooted, Side};
+use flow_codec::dag::Dag;
+use flow_codec::format::flow::Encoded;
+use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+use flow_codec::read::{Content, Methods, Selection, ThreadFile, Trace, Visit};
+use flow_codec::{Glob, MethodId, Offset};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+/// What is known of an entry, or of the exits that follow it.
+#[derive(Clone, Copy, Debug)]
+enum Known {
+    Nothing,
+    Gap,
+    Unwound,
+    Pause,
+}
+
+/// A call: its method, how many frames are left after its entry, and what is known of it.
+type Call = (u64, u64, Known);
+
+/// Calls that repeat themselves, with more exits than frames and frames that stay open.
+fn thread() -> impl Strategy<Value = Vec<Call>> {
+    let id = prop_oneof![12 => 0_u64..5, 1 => prop::sample::select(vec![70_000, 1 << 18, 1 << 40])];
+    let exits = prop_oneof![9 => 0_u64..4, 1 => Just(30)];
+    let known = prop_oneof![
+        9 => Just(Known::Nothing), 1 => Just(Known::Gap), 1 => Just(Known::Unwound), 1 => Just(Known::Pause)
+    ];
+    let part = prop::collection::vec((id, exits, known), 1..12);
+    prop::collection::vec((part, 1_usize..4), 0..6)
+        .prop_map(|parts| parts.iter().flat_map(|(part, times)| part.repeat(*times)).collect())
+}
+
+/// A trace with these threads. They begin with exits of earlier frames.
+fn written(threads: &[(u64, Vec<Call>)]) -> TempDir {
+    let dir = tempfile::tempdir().expect("a sound trace");
+    fs::write(dir.path().join("ids.properties"), "").expect("a sound trace");
+    for (number, (earlier, calls)) in (1..).zip(threads) {
+        let (mut bytes, mut marks, mut encoder) =
+            (Vec::new(), HEADER.to_vec(), MarkEncoder::default());
+        if let Some(count) = NonZeroU64::new(*earlier) {
+            bytes.extend_from_slice(Encoded::exits(count).as_bytes());
+        }
+        for &(method, exits, known) in calls {
+            let mut mark = |offset: usize, exits, mark: Mark| {
+                let position = Position { offset: Offset::new(offset as u64), exits };
+                encoder.encode(position, &mark, &mut marks);
+            };
+            if let Known::Gap = known {
+                mark(bytes.len(), 0, Mark::Gap { events: None });
+            }
+            bytes.extend_from_slice(
+                Encoded::enter(MethodId::new(method).expect("a sound trace")).as_bytes(),
+            );
+            let Some(count) = NonZeroU64::new(exits) else { continue };
+            match known {
+                Known::Unwound => {
+                    mark(bytes.len(), 0, Mark::Unwound { exits: count, thrown: None })
+                }
+                Known::Pause => {
+                    mark(bytes.len(), 1, Mark::Paused);
+                    mark(bytes.len(), exits, Mark::Resumed);
+                }
+                Known::Gap | Known::Nothing => {}
+            }
+            bytes.extend_from_slice(Encoded::exits(count).as_bytes());
+        }
+        fs::write(dir.path().join(format!("thread-{number}.flow")), bytes).expect("a sound trace");
+        fs::write(dir.path().join(format!("thread-{number}.marks")), marks).expect("a sound trace");
+    }
+    dir
+}
+
+/// The sums of all threads: of every second one from events if `is_mixed`, of the others from shapes. `end` ends a
+/// thread.
+fn from_shapes<S: Visit + AddShapes>(
+    files: &[ThreadFile],
+    selection: &Selection,
+    is_mixed: bool,
+    sums: &mut S,
+    end: impl Fn(&mut S),
+) {
+    for (number, file) in files.iter().enumerate() {
+        let content = Content::open(file).expect("a sound trace");
+        let dag = Dag::build(file, &content, &AtomicU64::new(0))
+            .expect("a sound trace")
+            .dag
+            .expect("a sound trace");
+        if is_mixed && number % 2 == 0 || !sums.add_shapes(&dag, selection) {
+            let mut pass = file.pass(selection, &mut *sums).expect("a sound trace");
+            while pass.visit_some().expect("a sound trace") {}
+        }
+        end(sums);
+    }
+}
+
+/// The same from events only.
+fn from_events<S: Visit>(
+    files: &[ThreadFile],
+    selection: &Selection,
+    sums: &mut S,
+    end: impl Fn(&mut S),
+) {
+    for file in files {
+        let mut pass = file.pass(selection, &mut *sums).expect("a sound trace");
+        while pass.visit_some().expect("a sound trace") {}
+        end(sums);
+    }
+}
+
+/// Everything that a graph has.
+fn paths(graph: Graph) -> impl PartialEq + std::fmt::Debug {
+    let tree = graph.into_tree();
+    let rows: Vec<_> = tree.rows().map(|(path, row)| (path, tree.parent(path), row)).collect();
+    (tree.calls(), tree.methods().to_vec(), rows)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn sums_from_shapes_are_those_from_events(
+        threads in prop::collection::vec((0_u64..3, thread()), 1..4),
+        is_filtered: bool,
+        is_mixed: bool,
+    ) {
+        let dir = written(&threads);
+        let files = &Trace::open(dir.path()).unwrap().files[..];
+        let hidden = [Glob::new("?#2"), Glob::new("?#70000")];
+        let hidden = if is_filtered { &hidden[..] } else { &[] };
+        let selection = Selection::new(&Methods::default(), &[], hidden);
+        let chosen = |method: MethodId| matches!(method.get(), 1 | 3 | 70_000);
+
+        let [mut shapes, mut events] = [Report::default(), Report::default()];
+        from_shapes(files, &selection, is_mixed, &mut shapes, Report::end_thread);
+        from_events(files, &selection, &mut events, Report::end_thread);
+        prop_assert_eq!((shapes.calls(), shapes.rows()), (events.calls(), events.rows()));
+
+        for side in [Side::Callers, Side::Callees] {
+            let [mut shapes, mut events] = [(); 2].map(|()| Edges::new(Report::default(), side, chosen));
+            from_shapes(files, &selection, is_mixed, &mut shapes, Edges::end_thread);
+            from_events(files, &selection, &mut events, Edges::end_thread);
+            prop_assert_eq!(
+                (shapes.rows(), shapes.chosen(), shapes.total()),
+                (events.rows(), events.chosen(), events.total())
+            );
+        }
+
+        let [mut shapes, mut events] = [Graph::default(), Graph::default()];
+        from_shapes(files, &selection, is_mixed, &mut shapes, Graph::end_thread);
+        from_events(files, &selection, &mut events, Graph::end_thread);
+        prop_assert_eq!((shapes.calls(), paths(shapes)), (events.calls(), paths(events)));
+
+        let [mut shapes, mut events] = [Graph::default(), Graph::default()];
+        for one in files.chunks(1) {
+            from_shapes(one, &selection, false, &mut Rooted::new(chosen, &mut shapes), |_| {});
+            shapes.end_thread();
+            from_events(one, &selection, &mut Rooted::new(chosen, &mut events), |_| {});
+            events.end_thread();
+        }
+        prop_assert_eq!((shapes.calls(), paths(shapes)), (events.calls(), paths(events)));
+
+        let [mut shapes, mut events] = [Deepest::default(), Deepest::default()];
+        from_shapes(files, &selection, is_mixed, &mut shapes, Deepest::end_thread);
+        from_events(files, &selection, &mut events, Deepest::end_thread);
+        prop_assert_eq!(
+            (shapes.stack(), shapes.thread(), shapes.event()),
+            (events.stack(), events.thread(), events.event())
+        );
+    }
+}
+
+#[test]
+fn nothing_is_added_if_events_are_read_in_less_time() {
+    let mut random = 1_u64;
+    let mut next = |below: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 33) % below
+    };
+    let calls = (0..400_000).map(|_| (next(50), next(3), Known::Nothing)).collect();
+    let dir = written(&[(0, calls)]);
+    let file = &Trace::open(dir.path()).unwrap().files[0];
+    let content = Content::open(file).unwrap();
+    let dag = Dag::build(file, &content, &AtomicU64::new(0)).unwrap().dag.unwrap();
+    let (mut report, mut graph) = (Report::default(), Graph::default());
+    assert!(!report.add_shapes(&dag, &Selection::all()));
+    assert_eq!((report.calls(), report.rows()), (0, Vec::new()));
+    assert!(!graph.add_shapes(&dag, &Selection::all()));
+    assert_eq!((graph.calls(), graph.into_tree().len()), (0, 0));
+}
