@@ -3,13 +3,15 @@
 //! also measures with that.
 
 use std::num::NonZeroU64;
+use std::sync::atomic::AtomicU64;
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use flow_codec::MethodId;
 use flow_codec::analysis::{Graph, Report};
+use flow_codec::dag::Dag;
 use flow_codec::format::flow::Encoded;
-use flow_codec::read::{FlowReader, ReadRecords, Visit};
+use flow_codec::read::{Content, FlowReader, ReadRecords, Trace, Visit};
 
 const CALLS: u64 = 10_000_000;
 
@@ -27,6 +29,23 @@ fn analysis<V: Visit + Default>(bencher: Bencher<'_, '_>, program: &str) {
         FlowReader::new(bytes).visit_all(&mut visitor).expect("sound bytes");
         visitor
     });
+}
+
+/// Builds shapes, on all cores; `taskset -c 0` leaves one.
+#[divan::bench(args = programs(), sample_count = 10)]
+fn dag(bencher: Bencher<'_, '_>, program: &str) {
+    let bytes = events(program);
+    let mut count = Count::default();
+    FlowReader::new(&bytes[..]).visit_all(&mut count).expect("sound bytes");
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("thread-1.flow"), &bytes).expect("there is room");
+    std::fs::write(dir.path().join("ids.properties"), "").expect("there is room");
+    let trace = Trace::open(dir.path()).expect("a trace");
+    let file = trace.files.first().expect("a thread");
+    let content = Content::open(file).expect("its events");
+    bencher
+        .counter(ItemsCount::new(count.0))
+        .bench_local(|| Dag::build(file, &content, &AtomicU64::new(0)).expect("it can be read"));
 }
 
 /// Counts calls, and nothing else: the cost of reading alone.

@@ -4,8 +4,10 @@
 
 use std::num::NonZeroU64;
 
+use super::nodes::{AddShapes, Nodes};
 use crate::MethodId;
-use crate::read::Visit;
+use crate::dag::Dag;
+use crate::read::{Selection, Visit};
 
 /// Finds the deepest stack of any number of threads, one after the other, and where it was first reached.
 /// Memory: two ids for each of its frames.
@@ -61,6 +63,52 @@ impl Visit for Deepest {
         self.open.truncate(self.open.len().saturating_sub(left));
         self.same = self.same.min(self.open.len());
         self.events = self.events.saturating_add(count.get());
+    }
+}
+
+impl AddShapes for Deepest {
+    fn add_shapes(&mut self, dag: &Dag, selection: &Selection) -> bool {
+        let nodes = Nodes::new(dag, selection);
+        let levels = nodes.levels();
+        let of = |node: usize| levels.get(node).copied().unwrap_or_default();
+        let mut node = nodes.thread();
+        if of(node) <= self.depth {
+            return true;
+        }
+        self.depth = of(node);
+        (self.thread, self.event) = (self.threads, 0);
+        self.deepest.clear();
+        loop {
+            if let Some(method) = nodes.numbering.method(nodes.method(node))
+                && nodes.is_shown(node)
+            {
+                self.deepest.push(method);
+                if self.deepest.len() == self.depth {
+                    break;
+                }
+                self.event = self.event.saturating_add(1);
+            }
+            // The first one that is deep enough. Calls before it were entered and left.
+            let missing = self.depth - self.deepest.len();
+            let (mut run, mut found) = (0, None);
+            nodes.each_run(node, |callee, count| {
+                if found.is_none() && of(callee) >= missing {
+                    found = Some((run, callee));
+                }
+                if found.is_none() {
+                    let events = nodes.calls(callee).saturating_mul(2).saturating_mul(count);
+                    self.event = self.event.saturating_add(events);
+                }
+                run += 1;
+            });
+            let Some((run, callee)) = found else { break };
+            if node == nodes.thread() {
+                self.event = self.event.saturating_add(nodes.unseen_exits_before(run));
+            }
+            node = callee;
+        }
+        self.is_kept = true;
+        true
     }
 }
 

@@ -8,10 +8,13 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
+use super::labels::{NO_LABEL, label_sums};
+use super::nodes::{AddShapes, Nodes};
 use super::numbering::{Numbering, index};
 use super::{Report, ReportRow, SumBounds, TimedReport};
 use crate::MethodId;
-use crate::read::{Clock, Visit};
+use crate::dag::Dag;
+use crate::read::{Clock, Selection, Visit};
 
 /// Which edges of the call graph are added up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -132,11 +135,7 @@ const OTHERS: u64 = 1;
 impl<S: Sums, F: FnMut(MethodId) -> bool> Visit for Edges<S, F> {
     #[inline]
     fn enter(&mut self, method: MethodId) {
-        let callee = self.numbering.number(method);
-        if index(callee) >= self.calls.len() {
-            let is_chosen = (self.chosen)(method);
-            self.calls.push(is_chosen.then_some(0));
-        }
+        let callee = self.meet(method);
         let caller = self.stack.last().copied();
         let other = match self.side {
             Side::Callers if self.is_chosen(callee) => {
@@ -176,7 +175,59 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Visit for Edges<S, F> {
     }
 }
 
+impl<F: FnMut(MethodId) -> bool> AddShapes for Edges<Report, F> {
+    fn add_shapes(&mut self, dag: &Dag, selection: &Selection) -> bool {
+        // The caller of a shape could be any of those around callers that are left out.
+        if !selection.is_all() {
+            return false;
+        }
+        let nodes = Nodes::new(dag, selection);
+        // By number of the method in the thread: its number here, and whether it is chosen.
+        let mut numbers = vec![(NOBODY, false)];
+        for method in nodes.numbering.methods() {
+            let number = self.meet(*method);
+            numbers.push((u64::from(number.get()) + 1, self.is_chosen(number)));
+        }
+        let known = |method: u32| {
+            let known = usize::try_from(method).ok().and_then(|at| numbers.get(at));
+            known.copied().unwrap_or((NOBODY, false))
+        };
+        let label = |caller, callee| match self.side {
+            Side::Callers if known(callee).1 => caller,
+            Side::Callees if known(caller).1 && nodes.is_shown_method(callee) => callee,
+            _ => NO_LABEL,
+        };
+        let Some(sums) = label_sums(&nodes, self.side, label) else { return false };
+        for (sum, (label, _)) in sums.iter().zip(&numbers) {
+            if let Some(label) = MethodId::new(*label) {
+                self.report.add_calls(label, sum.calls, sum.total);
+            }
+        }
+        self.report.add_to_all(nodes.all_calls());
+        let (calls, total) = nodes.within(|method| known(method).1);
+        for (method, calls) in nodes.numbering.methods().iter().zip(calls.iter().skip(1)) {
+            let number = self.numbering.number(*method);
+            if let Some(Some(sum)) = self.calls.get_mut(index(number)) {
+                *sum = sum.saturating_add(*calls);
+            }
+        }
+        self.total += u128::from(total);
+        true
+    }
+}
+
 impl<S: Sums, F: FnMut(MethodId) -> bool> Edges<S, F> {
+    /// The number of a method, for which is known whether it is chosen.
+    #[inline]
+    fn meet(&mut self, method: MethodId) -> NonZeroU32 {
+        let number = self.numbering.number(method);
+        if index(number) >= self.calls.len() {
+            let is_chosen = (self.chosen)(method);
+            self.calls.push(is_chosen.then_some(0));
+        }
+        number
+    }
+
     /// Adds up the edges of the methods that `chosen` selects, weighed as this empty report does. `chosen` is
     /// called once for each method.
     pub fn new(report: S, side: Side, chosen: F) -> Self {

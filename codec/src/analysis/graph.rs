@@ -4,12 +4,15 @@
 
 use std::num::NonZeroU64;
 
+use super::contexts::paths_of;
 use super::innermost::{Innermost, SelfTime};
+use super::nodes::{AddShapes, Nodes};
 use super::numbering::Numbering;
 use super::path_tree::{PathBounds, PathTree};
 use super::paths::{BEYOND, Paths, ROOT, at};
 use crate::MethodId;
-use crate::read::{Bounds, Clock, TimeAxis, Visit};
+use crate::dag::Dag;
+use crate::read::{Bounds, Clock, Selection, TimeAxis, Visit};
 
 /// Adds up the calls of any number of threads, one after the other: calls with the same methods on the
 /// stack count as one path. Memory: about 32 bytes a path, 4 bytes an open frame.
@@ -171,6 +174,35 @@ impl<W: Weight> Visit for Graph<W> {
             self.lower(rest);
         }
         self.stack.truncate(rest);
+    }
+}
+
+impl AddShapes for Graph {
+    fn add_shapes(&mut self, dag: &Dag, selection: &Selection) -> bool {
+        self.add_nodes(&Nodes::new(dag, selection), None)
+    }
+}
+
+impl Graph {
+    /// Adds the selected calls of a thread, if there are roots only what happens in these. Returns `false` if there
+    /// are too many paths; then nothing was added.
+    pub(super) fn add_nodes(
+        &mut self,
+        nodes: &Nodes<'_>,
+        roots: Option<&dyn Fn(u32) -> bool>,
+    ) -> bool {
+        let Some(paths) = paths_of(nodes, roots) else { return false };
+        let Self { numbering, paths: known, calls, beyond, .. } = self;
+        let number = |method| Some(numbering.number(nodes.numbering.method(method)?));
+        known.merge(&paths, number, |sum, count| {
+            *calls = calls.saturating_add(*count);
+            let sum = match sum {
+                Some(sum) => sum,
+                None => &mut *beyond,
+            };
+            *sum = sum.saturating_add(*count);
+        });
+        true
     }
 }
 

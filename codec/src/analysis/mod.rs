@@ -11,15 +11,20 @@
 //! | What was the deepest stack? | [`Deepest`] |
 //! | What changed between two runs? | [`Diff`] |
 //!
+//! Those that need no time can also be added up from the shapes of a thread, with the same result: [`AddShapes`].
+//!
 //! All but [`Diff`] receive the events of one thread after the other, each followed by `end_thread`: records
 //! ([`Visit`](crate::read::Visit)), for times from a [`Pass`](crate::read::Pass) whose clock they share;
 //! [`Slowest`] the events of a [`Timeline`](crate::read::Timeline). None opens a file.
 
+mod contexts;
 mod deepest;
 mod diff;
 mod edges;
 mod graph;
 mod innermost;
+mod labels;
+mod nodes;
 mod numbering;
 mod path_tree;
 mod paths;
@@ -32,6 +37,7 @@ pub use deepest::Deepest;
 pub use diff::{Change, ChangeKind, Counts, Diff, MethodName, Run};
 pub use edges::{EdgeRow, Edges, Side, Sums};
 pub use graph::{CallWeight, Graph, TimeWeight, Weight};
+pub use nodes::AddShapes;
 pub use path_tree::{PathId, PathRow, PathTree};
 pub use paths::{PathNode, Paths, ROOT};
 pub use report::{Report, ReportRow, SumBounds};

@@ -6,9 +6,13 @@
 
 use std::num::NonZeroU64;
 
+use super::edges::Side;
+use super::labels::{NO_LABEL, label_sums};
+use super::nodes::{AddShapes, Nodes};
 use super::numbering::{Numbering, index};
 use crate::MethodId;
-use crate::read::Visit;
+use crate::dag::Dag;
+use crate::read::{Selection, Visit};
 
 /// The least and the most that the sums of a row can be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -174,7 +178,40 @@ impl Visit for Report {
     }
 }
 
+impl AddShapes for Report {
+    fn add_shapes(&mut self, dag: &Dag, selection: &Selection) -> bool {
+        let nodes = Nodes::new(dag, selection);
+        let label = |_, callee| if nodes.is_shown_method(callee) { callee } else { NO_LABEL };
+        let Some(sums) = label_sums(&nodes, Side::Callees, label) else { return false };
+        for (method, sum) in nodes.numbering.methods().iter().zip(sums.iter().skip(1)) {
+            self.add_calls(*method, sum.calls, sum.total);
+        }
+        self.add_to_all(nodes.all_calls());
+        true
+    }
+}
+
 impl Report {
+    /// Adds calls of a method that were counted elsewhere, and their total. Not among all calls.
+    pub(super) fn add_calls(&mut self, method: MethodId, calls: u64, total: u64) {
+        if calls == 0 {
+            return;
+        }
+        let (sums, number) = match usize::try_from(method.get()) {
+            Ok(id) if id < NEAR_IDS => (&mut self.sums, id),
+            _ => (&mut self.far, index(self.numbering.number(method))),
+        };
+        make_room(sums, number);
+        if let Some(outermost) = sums.get_mut(2 * number) {
+            outermost.add(&Sum { calls, total, ..Sum::default() });
+        }
+    }
+
+    /// Adds to the number of all calls.
+    pub(super) fn add_to_all(&mut self, calls: u64) {
+        self.calls = self.calls.saturating_add(calls);
+    }
+
     /// Creates a report on calls that are made while these frames are open, the outermost first. The frames
     /// themselves count in another report, to which [`add`](Self::add) adds this one; this one counts the
     /// calls made in them from now on. So a thread can be cut into parts that are read at the same time.

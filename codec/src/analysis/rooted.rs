@@ -4,7 +4,10 @@
 
 use std::num::NonZeroU64;
 
-use crate::read::Visit;
+use super::Graph;
+use super::nodes::{AddShapes, Nodes};
+use crate::dag::Dag;
+use crate::read::{Selection, Visit};
 use crate::{MethodId, MethodMap};
 
 /// Passes on the calls of chosen methods, and all calls made in them, as if they were outermost calls. If
@@ -54,7 +57,20 @@ impl<F: FnMut(MethodId) -> bool, V: Visit> Visit for Rooted<'_, F, V> {
     }
 }
 
-impl<'a, F: FnMut(MethodId) -> bool, V: Visit> Rooted<'a, F, V> {
+impl<F: FnMut(MethodId) -> bool> AddShapes for Rooted<'_, F, Graph> {
+    fn add_shapes(&mut self, dag: &Dag, selection: &Selection) -> bool {
+        let nodes = Nodes::new(dag, selection);
+        let methods = nodes.numbering.methods();
+        let chosen: Vec<bool> = methods.iter().map(|method| self.is_chosen(*method)).collect();
+        let is_root = |method: u32| {
+            let place = usize::try_from(method).ok().and_then(|number| number.checked_sub(1));
+            place.is_some_and(|place| chosen.get(place).copied().unwrap_or_default())
+        };
+        self.inner.add_nodes(&nodes, Some(&is_root))
+    }
+}
+
+impl<'a, F: FnMut(MethodId) -> bool, V> Rooted<'a, F, V> {
     /// Passes on to `inner` what happens in the methods that `chosen` selects. `chosen` is called once for
     /// each method.
     pub fn new(chosen: F, inner: &'a mut V) -> Self {
