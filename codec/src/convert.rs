@@ -8,6 +8,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
+use crate::dag::Dag;
 use crate::format::container::StreamKind;
 use crate::format::manifest::{End, Manifest};
 use crate::format::names::{self, EventFormat};
@@ -22,8 +23,8 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// Takes the streams of a trace, one after the other.
 type Take<'a> = dyn FnMut(StreamKind, Option<ThreadId>, &mut dyn Read) -> io::Result<()> + 'a;
 
-/// Writes the trace to a new file, with an index for each large thread. What the journal holds of a thread
-/// follows its events. `progress` gets how many bytes of the events were read, again and again. Returns the size
+/// Writes the trace to a new file, with an index for each large thread, and the shapes that are stored. What the journal
+/// holds of a thread follows its events. `progress` gets how many bytes of the events were read, again and again. Returns the size
 /// of the file.
 ///
 /// # Errors
@@ -156,6 +157,9 @@ fn pass_thread(
     }
     if let Some(index) = index_of(file, &content)? {
         take(StreamKind::Index, &mut &index[..])?;
+    }
+    if let Some(dag) = Dag::stored(file, &content) {
+        take(StreamKind::Dag, &mut &dag[..])?;
     }
     Ok(())
 }

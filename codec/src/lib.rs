@@ -4,6 +4,7 @@
 //! recorder ─▶ write::Canonicalizer ─▶ thread-<id>.flow ─▶ read::Timeline ─▶ analysis, calls
 //!             format::{ids, methods, threads, manifest} ─▶ read::Trace
 //!                                         read::Content ─▶ scan ─▶ index ─▶ tree::LazyTree
+//!                                                       └▶ dag::Dag
 //! ```
 //!
 //! The bytes are specified once, in [`mod@format`]. Nothing here knows a JVM, and nothing under
@@ -32,6 +33,7 @@
 
 pub mod analysis;
 pub mod convert;
+pub mod dag;
 mod error;
 pub mod format;
 mod glob;

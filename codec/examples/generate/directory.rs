@@ -118,6 +118,7 @@ impl Directory {
             journal: None,
             durability: None,
             start_unix_ns: 1_700_000_000_000_000_000,
+            snapshot: None,
             end: Some(End {
                 at_ns: self.totals.enters * CALL_NS,
                 totals: self.totals,

@@ -24,8 +24,8 @@
 //! | object | 1 | kind |
 //! | | number | length of what follows |
 //! | | number | logical offset |
-//! | | 1 | how the bytes are stored: 0 as they are, 1 as an LZ4 block, 2 as a Zstandard frame |
-//! | | number | with 1 and 2: how many bytes they are |
+//! | | 1 | how the bytes are stored: 0 as they are, 1 as an LZ4 block, 2 as a Zstandard frame, 3 as [columns](super::lines) in a Zstandard frame |
+//! | | number | with 1 to 3: how many bytes they are |
 //! | | | the bytes |
 //! | stop | 1 | `0B` |
 //! | end | 1 | `0C` |
@@ -39,6 +39,10 @@
 //! | 5 | marks of the block's thread | `thread-<id>.marks` |
 //! | 6 | the manifest, whole: the last one counts | `trace.json` |
 //! | 7 | the index of the block's thread | `thread-<id>.idx` |
+//! | 8 | the shapes of the block's thread | `thread-<id>.dag` |
+//! | 9 | a [group](super::group) of pieces of several threads; no stream, so the logical offset is 0 | |
+//! | 14 | the [`beginning`](super::beginning) of the block's thread in a part, whole | |
+//! | 13 | the [`journal`](super::journal#checkpoint) of a snapshot: a checkpoint | `journal` |
 //!
 //! In the `shared.flowtrace` of a directory, the stream *threads* has the lines of the threads that share that file; the
 //! others are in `threads.jsonl`.
@@ -54,6 +58,20 @@
 //! use, logical offsets, and the kinds 10 to 12. Differences: thread ids have 64 bits, blocks have a length and a
 //! checksum, and objects a length, so that a reader finds a torn end and skips kinds that it does not know.
 //!
+//! # Parts
+//!
+//! With `rotate=` or `keep=last:` the trace `app.flowtrace` has further files, its *parts*: `app-part-0001.flowtrace`,
+//! `app-part-0002.flowtrace` and so on. `app.flowtrace` itself has the names of methods and the manifest. The parts have
+//! the events, the marks, and the lines of threads. Each is a container; together they are one, whose blocks are those
+//! of the parts, in their order. A part begins with the [`beginning`](super::beginning) of each thread. So readers need
+//! only the newest parts: earlier ones may have been removed. If the first file has events itself, as after a repair, its
+//! parts do not count.
+//!
+//! # Snapshots
+//!
+//! A snapshot has the blocks of all these files in one, and then the open chunks as a checkpoint, kind 13. Its manifest
+//! has no end, but says `snapshot`. The file has an end.
+//!
 //! # What a reader does
 //!
 //! | file | result |
@@ -61,7 +79,7 @@
 //! | another magic or version | refused |
 //! | bytes that are not a block | damage, with their offset; reading continues with the next block whose checksum is right |
 //! | an unfinished block at the end | left out: the process was killed while it wrote |
-//! | a wrong checksum | damage: the bytes of its pieces read as `FF` |
+//! | a wrong checksum | damage: the bytes of its pieces read as `FF`; a group is left out |
 //! | bytes of a stream that no block has, between pieces | read as `FF`, which is no record, mark or line |
 //! | a piece that lies much farther from the others than the file is long | damage: left out |
 //! | bytes of a stream that two blocks have | those of the first count |
@@ -90,7 +108,7 @@
 //! | `0B` | the block ends |
 //! | `0C` | the file ends |
 
-use super::leb128;
+use super::{leb128, lines};
 use crate::ThreadId;
 
 /// The first bytes of the file.
@@ -134,9 +152,15 @@ pub enum StreamKind {
     Manifest,
     /// `thread-<id>.idx`.
     Index,
+    /// `thread-<id>.dag`.
+    Dag,
+    /// A [`Beginning`](super::beginning::Beginning).
+    Beginning,
+    /// A checkpoint, in a snapshot.
+    Journal,
 }
 
-const KINDS: [(StreamKind, u8); 7] = [
+const KINDS: [(StreamKind, u8); 10] = [
     (StreamKind::Ids, 1),
     (StreamKind::Methods, 2),
     (StreamKind::Threads, 3),
@@ -144,20 +168,25 @@ const KINDS: [(StreamKind, u8); 7] = [
     (StreamKind::Marks, 5),
     (StreamKind::Manifest, 6),
     (StreamKind::Index, 7),
+    (StreamKind::Dag, 8),
+    (StreamKind::Beginning, 14),
+    (StreamKind::Journal, 13),
 ];
+/// The kind of an object with a group.
+const GROUP: u8 = 9;
 
 impl StreamKind {
     /// Whether each thread has a stream of this kind.
     #[must_use]
     pub(crate) const fn is_of_thread(self) -> bool {
-        matches!(self, Self::Events | Self::Marks | Self::Index)
+        matches!(self, Self::Events | Self::Marks | Self::Index | Self::Dag | Self::Beginning)
     }
 
-    fn code(self) -> u8 {
+    pub(super) fn code(self) -> u8 {
         KINDS.iter().find(|(kind, _)| *kind == self).map_or(0, |(_, code)| *code)
     }
 
-    fn of(code: u8) -> Option<Self> {
+    pub(super) fn of(code: u8) -> Option<Self> {
         KINDS.iter().find(|(_, known)| *known == code).map(|(kind, _)| *kind)
     }
 }
@@ -171,6 +200,24 @@ pub enum Coding {
     Lz4,
     /// As a Zstandard frame.
     Zstd,
+    /// Lines as [columns](super::lines), in a Zstandard frame.
+    Lines,
+}
+
+impl Coding {
+    /// The bytes of which these are stored, if there are `bytes` of them.
+    pub(crate) fn unpack(self, stored: &[u8], bytes: usize) -> Option<Vec<u8>> {
+        let unpacked = match self {
+            Self::Raw => Some(stored.to_vec()),
+            Self::Lz4 => lz4_flex::block::decompress(stored, bytes).ok(),
+            Self::Zstd => zstd::bulk::decompress(stored, bytes).ok(),
+            Self::Lines => {
+                let columns = zstd::bulk::decompress(stored, lines::max_columns(bytes)).ok()?;
+                lines::decode(&columns, bytes)
+            }
+        };
+        unpacked.filter(|unpacked| unpacked.len() == bytes)
+    }
 }
 
 /// The header of a container.
@@ -231,13 +278,23 @@ impl BlockEncoder {
         coding: Coding,
         stored: &[u8],
     ) {
+        self.add_object(kind.code(), offset, bytes, coding, stored);
+    }
+
+    /// Adds a [group](super::group): how many bytes it has, and these bytes as they are stored.
+    pub fn add_group(&mut self, bytes: usize, coding: Coding, stored: &[u8]) {
+        self.add_object(GROUP, 0, bytes, coding, stored);
+    }
+
+    fn add_object(&mut self, kind: u8, offset: u64, bytes: usize, coding: Coding, stored: &[u8]) {
         let (code, packed) = match coding {
             Coding::Raw => (0, None),
             Coding::Lz4 => (1, Some(bytes as u64)),
             Coding::Zstd => (2, Some(bytes as u64)),
+            Coding::Lines => (3, Some(bytes as u64)),
         };
         let head = leb128_bytes(offset) + 1 + packed.map_or(0, leb128_bytes);
-        self.bytes.push(kind.code());
+        self.bytes.push(kind);
         leb128::put(&mut self.bytes, (head + stored.len()) as u64);
         leb128::put(&mut self.bytes, offset);
         self.bytes.push(code);
@@ -314,11 +371,29 @@ pub fn is_sound(block: &[u8]) -> bool {
     sum == Some(&checksum(block).to_be_bytes()[..])
 }
 
+/// What an object holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Held {
+    /// A piece of a stream.
+    Piece(StreamKind),
+    /// A [group](super::group) of pieces.
+    Group,
+    /// Something that this build does not know.
+    Unknown,
+}
+
+impl Held {
+    fn of(code: u8) -> Self {
+        let unknown = if code == GROUP { Self::Group } else { Self::Unknown };
+        StreamKind::of(code).map_or(unknown, Self::Piece)
+    }
+}
+
 /// The header of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Object {
-    /// What it holds a piece of; `None` for a kind that this build does not know.
-    pub kind: Option<StreamKind>,
+    /// What it holds.
+    pub held: Held,
     /// Where the piece begins in its stream.
     pub offset: u64,
     /// How many bytes the piece has.
@@ -338,19 +413,20 @@ impl Object {
         let (&code, mut rest) = bytes.split_first()?;
         let len = usize::try_from(leb128::take(&mut rest)?).ok()?;
         let before = bytes.len() - rest.len();
-        let Some(kind) = StreamKind::of(code).filter(|_| ![START, STOP, END].contains(&code))
-        else {
+        let held = Held::of(code);
+        if held == Held::Unknown {
             let is_object = ![0, START, STOP, END].contains(&code);
             let (head, coding) = (before, Coding::Raw);
-            let unknown = Self { kind: None, offset: 0, bytes: 0, coding, head, stored: len };
+            let unknown = Self { held, offset: 0, bytes: 0, coding, head, stored: len };
             return is_object.then_some(unknown);
-        };
+        }
         let offset = leb128::take(&mut rest)?;
         let (&coding, mut rest) = rest.split_first()?;
         let coding = match coding {
             0 => Coding::Raw,
             1 => Coding::Lz4,
             2 => Coding::Zstd,
+            3 => Coding::Lines,
             _ => return None,
         };
         let packed = match coding {
@@ -361,22 +437,18 @@ impl Object {
         let stored = len.checked_sub(head - before)?;
         let bytes = packed.unwrap_or(stored as u64);
         let fits = bytes <= MAX_PIECE_BYTES as u64 && offset.checked_add(bytes).is_some();
-        fits.then_some(Self { kind: Some(kind), offset, bytes, coding, head, stored })
+        fits.then_some(Self { held, offset, bytes, coding, head, stored })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::example::bytes_of_example;
     use super::*;
 
     /// The example above.
     fn example() -> Vec<u8> {
-        let text = include_str!("container.rs");
-        let table = text.split("# Example").nth(1).unwrap().split("use super").next().unwrap();
-        let cells =
-            table.lines().filter_map(|line| line.strip_prefix("//! | `")?.split('`').next());
-        let digits = cells.flat_map(|cell| cell.split(' '));
-        digits.map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+        bytes_of_example(include_str!("container.rs"))
     }
 
     #[test]
@@ -393,9 +465,9 @@ mod tests {
         assert_eq!(start.block_bytes(), block.len());
         assert!(is_sound(block));
         let object = Object::decode(&block[START_BYTES..]).unwrap();
-        let kind = Some(StreamKind::Events);
+        let held = Held::Piece(StreamKind::Events);
         let coding = Coding::Raw;
-        assert_eq!(object, Object { kind, offset: 0, bytes: 2, coding, head: 4, stored: 2 });
+        assert_eq!(object, Object { held, offset: 0, bytes: 2, coding, head: 4, stored: 2 });
     }
 
     #[test]

@@ -39,6 +39,8 @@
 //! | `durability` | with `durability=system` | the time between two [checkpoints](super::journal#checkpoint), and the id of the system's start (`/proc/sys/kernel/random/boot_id`) |
 //! | `lost.stopped_at_ns` | if a fault ended the recording before the program | when; what came after that is missing and not counted |
 //! | `asked_loaders` | if the agent asked any loader | see below |
+//! | `given_up` | with `keep=last:`, if parts were removed | what was in them, in the form of `totals`, which no longer has it |
+//! | `snapshot` | in a snapshot | its name, and when it was taken, in nanoseconds since the start |
 //!
 //! In `command`, values that look like secrets are `***`; with `command=none` it is empty. `options` are
 //! those in force, from all sources, without those that have their default. Readers ignore fields they do not
@@ -130,6 +132,9 @@ pub struct Manifest {
     pub durability: Option<Durability>,
     /// When the recording began, in nanoseconds since 1970-01-01 UTC.
     pub start_unix_ns: u64,
+    /// Set if it is a snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<Snapshot>,
     /// How the recording ended; absent while the JVM runs, and if it was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<End>,
@@ -263,6 +268,9 @@ pub struct End {
     /// Class loaders of the program that the agent asked for the class of the probes, by their class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked_loaders: Vec<AskedLoader>,
+    /// What was removed because newer events were kept.
+    #[serde(default, skip_serializing_if = "Totals::are_zero")]
+    pub given_up: Totals,
     /// The program that wrote the end, where the recorder could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repaired: Option<Repaired>,
@@ -275,6 +283,15 @@ pub struct Repaired {
     pub tool: String,
     /// When, in nanoseconds since 1970-01-01 UTC.
     pub at_unix_ns: u64,
+}
+
+/// A trace that was taken from a recording which then continued.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Its name.
+    pub name: String,
+    /// When it was taken, in nanoseconds since the recording began.
+    pub at_ns: u64,
 }
 
 /// What was written.
@@ -290,6 +307,24 @@ pub struct Totals {
     pub exits: u64,
     /// Bytes in thread files, without what a journal holds.
     pub bytes: u64,
+}
+
+impl Totals {
+    fn are_zero(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Without these.
+    #[must_use]
+    pub fn less(&self, given_up: &Self) -> Self {
+        Self {
+            threads: self.threads.saturating_sub(given_up.threads),
+            methods: self.methods.saturating_sub(given_up.methods),
+            enters: self.enters.saturating_sub(given_up.enters),
+            exits: self.exits.saturating_sub(given_up.exits),
+            bytes: self.bytes.saturating_sub(given_up.bytes),
+        }
+    }
 }
 
 /// What was seen and not written.

@@ -210,18 +210,22 @@ pub enum Mark {
     Unknown(u8),
 }
 
-/// The earlier values on which a number depends.
+/// What comes before some marks, and they build on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Before {
-    offset: u64,
-    by_ns: u64,
+pub struct BeforeMarks {
+    /// The offset of the position of the last one.
+    pub offset: u64,
+    /// The *by* of the last time.
+    pub by_ns: u64,
+    /// The *from* of the last time.
+    pub from_ns: u64,
 }
 
 /// Encodes marks, those of one thread in order.
 #[derive(Clone, Debug, Default)]
 pub struct MarkEncoder {
     needs_header: bool,
-    before: Before,
+    before: BeforeMarks,
     pending: Pending,
 }
 
@@ -422,7 +426,7 @@ pub fn decode_all(bytes: &[u8]) -> Result<Vec<(Position, Mark)>, DecodedMark> {
 /// Decodes marks, those of one thread in order.
 #[derive(Clone, Debug, Default)]
 pub struct MarkDecoder {
-    before: Before,
+    before: BeforeMarks,
     /// How many bytes of a mark with instants have been decoded, and the position of its last event.
     within: Option<(usize, Position)>,
 }
@@ -460,7 +464,7 @@ impl MarkDecoder {
         if kind == INSTANTS {
             return self.instant(position, payload, len);
         }
-        let mut before = Before { offset, ..self.before };
+        let mut before = BeforeMarks { offset, ..self.before };
         let Some(mark) = before.mark(kind, payload) else {
             return DecodedMark::Invalid("the fields of its kind");
         };
@@ -485,7 +489,7 @@ impl MarkDecoder {
         let Some(position) = position else {
             return DecodedMark::Invalid("an offset of 64 bits");
         };
-        self.before.by_ns = at_ns;
+        (self.before.by_ns, self.before.from_ns) = (at_ns, at_ns);
         let mark = Mark::Instant { at_ns };
         if rest.is_empty() {
             self.within = None;
@@ -494,6 +498,18 @@ impl MarkDecoder {
         }
         self.within = Some((payload.len() - rest.len(), position));
         DecodedMark::Mark(position, mark, 0)
+    }
+
+    /// A decoder of marks that follow others.
+    #[must_use]
+    pub fn after(before: BeforeMarks) -> Self {
+        Self { before, within: None }
+    }
+
+    /// What comes before the next mark.
+    #[must_use]
+    pub const fn before(&self) -> BeforeMarks {
+        self.before
     }
 
     /// An encoder that continues after what was decoded.
@@ -511,7 +527,7 @@ fn event_after(last: Position, step: u64) -> Option<Position> {
     })
 }
 
-impl Before {
+impl BeforeMarks {
     fn mark(&mut self, kind: u8, mut payload: &[u8]) -> Option<Mark> {
         Some(match kind {
             TIME => {
@@ -519,7 +535,7 @@ impl Before {
                 let later = from_zigzag(take(&mut payload)?);
                 let from_ns = by_ns.checked_add_signed(later)?;
                 let ran_us = if payload.is_empty() { None } else { Some(take(&mut payload)?) };
-                self.by_ns = by_ns;
+                (self.by_ns, self.from_ns) = (by_ns, from_ns);
                 Mark::Time { by_ns, from_ns, ran_us }
             }
             UNWOUND => {

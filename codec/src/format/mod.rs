@@ -18,13 +18,16 @@
 //! | `trace.json.new` | space reserved for the final manifest | at start; replaces `trace.json` |
 //! | `before-repair/` | files that `flow check --repair` replaced, moved or cut, under their names; the end of a thread file as `thread-<id>.flow.from-<offset>` | by a repair |
 //! | `thread-<id>.idx` | [`index`]: positions from which a thread file can be read | by readers, on request |
+//! | `thread-<id>.dag` | [`dag`]: its calls with equal subtrees stored once | by readers, on request |
 //! | `.lock` | empty; locked (`flock`) by the JVM that writes here | at start |
 //! | `.gate` | empty; locked for a moment by each JVM that starts here | at start |
 //! | `jvm-<pid>-<start>/` | the trace of a further JVM that found this directory in use | |
 //!
 //! A [`container`] also holds a whole trace in one file, `*.flowtrace`. What is never in it is beside it: the journal
-//! of `app.flowtrace` is `app.flowtrace.journal`, its checkpoint `app.flowtrace.checkpoint`. Indexes that readers make
-//! later are in `app.flowtrace.idx`, another container.
+//! of `app.flowtrace` is `app.flowtrace.journal`, its checkpoint `app.flowtrace.checkpoint`. Indexes and shapes that readers
+//! make later are in `app.flowtrace.idx`, another container.
+//!
+//! The [name of a shape](shape_name) is in no file of a trace: it follows from the calls.
 //!
 //! # Guarantees
 //!
@@ -39,17 +42,25 @@
 //! Readers refuse a line of 16 MiB or more, a `trace.json` of more than 64 MiB, and anything but a regular file in the
 //! place of a file.
 
+#[cfg(test)]
+mod example;
+
+pub mod beginning;
 pub mod container;
+pub mod dag;
 pub mod flow;
+pub mod group;
 pub mod ids;
 pub mod index;
 pub mod journal;
 pub mod jsonl;
 pub(crate) mod leb128;
+pub mod lines;
 pub mod manifest;
 pub mod marks;
 pub mod methods;
 pub mod names;
 pub mod raw;
+pub mod shape_name;
 pub mod test_marks;
 pub mod threads;

@@ -21,7 +21,7 @@ pub const NEW_CHECKPOINT: &str = "checkpoint.new";
 pub const SHARED: &str = "shared.flowtrace";
 /// The next one, while a repair writes it.
 pub const NEW_SHARED: &str = "shared.flowtrace.new";
-/// Beside a container: another one, with the [indexes](super::index) of its threads.
+/// Beside a container: another one, with the [indexes](super::index) and [shapes](super::dag) of its threads.
 pub const INDEXES: &str = "idx";
 /// Beside a container: the next one, while a repair writes it.
 pub const NEW_CONTAINER: &str = "new";
@@ -64,7 +64,49 @@ pub fn further_jvm<'a>(first: &str, name: &'a str) -> Option<&'a str> {
     let jvm = rest.strip_suffix(age)?.strip_suffix(CONTAINER_EXTENSION)?.strip_suffix('.')?;
     let is_numbered =
         |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit()) && !rest.contains('.');
-    jvm.strip_prefix(JVM_PREFIX).is_some_and(is_numbered).then_some(jvm)
+    let is_jvm = jvm.strip_prefix(JVM_PREFIX).is_some_and(is_numbered);
+    let is_further = is_jvm && main_of_part(name).is_none() && !jvm.contains(SNAPSHOT);
+    is_further.then_some(jvm)
+}
+
+/// Before the number of a part, in its name.
+const PART: &str = "-part-";
+/// The fewest digits of this number, so that file listings have the parts in order.
+const PART_DIGITS: usize = 4;
+
+/// `app-part-0003.flowtrace`, the third part of the trace whose first file is `app.flowtrace`; see
+/// [`container`](super::container#parts). `None` if that is not the name of a trace in one file.
+#[must_use]
+pub fn part_file(main: &str, number: u64) -> Option<String> {
+    let (stem, age) = main.rsplit_once(CONTAINER_EXTENSION)?;
+    let stem = stem.strip_suffix('.')?;
+    Some(format!("{stem}{PART}{number:0PART_DIGITS$}.{CONTAINER_EXTENSION}{age}"))
+}
+
+/// The name of the first file, and the number, for the name of a part; `None` for other names.
+#[must_use]
+pub fn main_of_part(name: &str) -> Option<(String, u64)> {
+    let (stem, age) = name.rsplit_once(CONTAINER_EXTENSION)?;
+    let (stem, number) = stem.strip_suffix('.')?.rsplit_once(PART)?;
+    let main = format!("{stem}.{CONTAINER_EXTENSION}{age}");
+    let number = number.parse().ok()?;
+    (part_file(&main, number)? == name).then_some((main, number))
+}
+
+/// Before the name of a snapshot, in that of its file.
+const SNAPSHOT: &str = "-snapshot-";
+const MAX_SNAPSHOT_NAME: usize = 80;
+
+/// `app-snapshot-login.flowtrace`, the snapshot `login` of the trace `app.flowtrace`; from number 2 on with the number.
+/// `None` if the trace has another name. Characters that are awkward in file names become `_`.
+#[must_use]
+pub fn snapshot_file(main: &str, name: &str, number: u32) -> Option<String> {
+    let stem = container_stem(main)?;
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    let name: String = name.chars().take(MAX_SNAPSHOT_NAME).collect();
+    let name = name.replace(|c| !is_plain(c), "_");
+    let number = if number > 1 { format!("-{number}") } else { String::new() };
+    Some(format!("{stem}{SNAPSHOT}{name}{number}.{CONTAINER_EXTENSION}"))
 }
 
 /// The suffix of the file with a thread's marks, see [`marks`](super::marks).
@@ -120,6 +162,9 @@ pub fn stream_file(kind: StreamKind, thread: ThreadId) -> String {
         StreamKind::Events => thread_file(thread, EventFormat::Binary),
         StreamKind::Marks => marks_file(thread),
         StreamKind::Index => format!("thread-{thread}.idx"),
+        StreamKind::Dag => format!("thread-{thread}.dag"),
+        StreamKind::Beginning => format!("thread-{thread}.beginning"),
+        StreamKind::Journal => JOURNAL.to_owned(),
     }
 }
 
@@ -140,7 +185,8 @@ pub(crate) fn parse_thread_file(name: &str) -> Option<(ThreadId, EventFormat)> {
 pub fn is_trace_file(name: &str) -> bool {
     matches!(name, IDS | METHODS | THREADS | MANIFEST | NEW_MANIFEST | JOURNAL)
         || matches!(name, CHECKPOINT | NEW_CHECKPOINT | SHARED | NEW_SHARED)
-        || (name.starts_with("thread-") && (name.ends_with(".marks") || name.ends_with(".idx")))
+        || (name.starts_with("thread-")
+            && [".marks", ".idx", ".dag"].iter().any(|end| name.ends_with(end)))
         || parse_thread_file(name).is_some()
 }
 

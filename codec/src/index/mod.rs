@@ -8,9 +8,11 @@
 //!
 //! Memory: 40 bytes for each [`INTERVAL_BYTES`] of the thread file, 0.1 % of it.
 
+pub(crate) mod beside;
 mod store;
 
 pub use store::Origin;
+pub(crate) use store::sample_of;
 
 use crate::Offset;
 use std::io;

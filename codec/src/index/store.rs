@@ -1,19 +1,15 @@
-//! The stored index, next to its thread file. The indexes of a trace in one file are in another one beside it.
+//! The stored index, next to its thread file.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 
-use super::{Index, Place};
+use super::{Index, Place, beside};
 use crate::format::container::StreamKind;
 use crate::format::index::{IndexFile, IntervalSums, sample};
-use crate::read::{Container, Content, ThreadFile};
+use crate::read::{Content, ThreadFile};
 use crate::scan::Summary;
-use crate::write::{Compression, ContainerWriter};
-use crate::{Error, Offset, Result, ThreadId};
+use crate::{Error, Offset, Result};
 
 /// A stored index that is larger than a quarter of its thread file is not read. flow writes 0.1 %.
 const LARGEST_PART: u64 = 4;
@@ -36,20 +32,19 @@ impl Index {
     /// Where the index of a thread is stored.
     #[must_use]
     pub fn path(file: &ThreadFile) -> PathBuf {
-        file.index_path()
+        file.path_beside(StreamKind::Index)
     }
 
     /// Returns whether the file with the thread's events has its index too, so that none is stored beside it.
     #[must_use]
     pub fn is_inside(file: &ThreadFile) -> bool {
-        file.index_inside().is_some()
+        file.stored_inside(StreamKind::Index).is_some()
     }
 
     /// The bytes of the stored index; 0 if there is none.
     #[must_use]
     pub fn stored_bytes(file: &ThreadFile) -> u64 {
-        let stored = file.open_index().ok().flatten();
-        stored.and_then(|stored| stored.len().ok()).unwrap_or(0)
+        beside::stored_bytes(file, StreamKind::Index)
     }
 
     /// Returns the index of a thread: the stored one if it is usable, extended to the end of the events, or a
@@ -89,14 +84,8 @@ impl Index {
         file: &ThreadFile,
         content: &Content,
     ) -> std::result::Result<Self, Option<&'static str>> {
-        let unreadable = |_| Some("it cannot be read");
-        let input = file.open_index().map_err(unreadable)?.ok_or(None)?;
         let limit = (content.len_in_file() / LARGEST_PART).max(SMALLEST_LIMIT);
-        let mut bytes = Vec::new();
-        let read = input.reader().take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-        if read as u64 > limit {
-            return Err(Some("it is too large"));
-        }
+        let bytes = beside::read(file, StreamKind::Index, limit)?;
         let stored = IndexFile::decode(&bytes).map_err(Some)?;
         let covered = stored.covered().filter(|covered| *covered <= content.len_in_file());
         let Some(covered) = covered else { return Err(Some("the thread file is shorter")) };
@@ -118,21 +107,7 @@ impl Index {
     /// # Errors
     /// The file cannot be written, or the events not be read.
     pub fn store(&self, file: &ThreadFile, content: &Content) -> Result<u64> {
-        let path = Self::path(file);
-        let io_error = |source| Error::Io { path: path.clone(), source };
-        let stored = self.encoded(file, content)?;
-        let mut new = path.clone().into_os_string();
-        new.push(".new");
-        let new = PathBuf::from(new);
-        let written = match file.is_in_one_file() {
-            true => write_all(&new, &path, file.id, &stored),
-            false => create(&new).and_then(|mut file| file.write_all(&stored)),
-        };
-        written.and_then(|()| fs::rename(&new, &path)).map_err(|error| {
-            let _ = fs::remove_file(&new);
-            io_error(error)
-        })?;
-        Ok(stored.len() as u64)
+        beside::store(file, StreamKind::Index, &self.encoded(file, content)?)
     }
 
     /// The bytes of the index as it is stored.
@@ -158,29 +133,6 @@ impl Index {
     }
 }
 
-/// Writes the index of a thread, and those that the old file has of others.
-fn write_all(new: &Path, old: &Path, thread: ThreadId, index: &[u8]) -> io::Result<()> {
-    // A file of another kind is replaced.
-    let old = Container::in_file(old).ok().flatten().map(Arc::new);
-    let mut writer = ContainerWriter::new(BufWriter::new(create(new)?), Compression::Off)?;
-    for (other, stored) in old.iter().flat_map(Container::indexes) {
-        if other != thread {
-            writer.write_stream(StreamKind::Index, Some(other), stored.reader())?;
-        }
-    }
-    writer.write_stream(StreamKind::Index, Some(thread), index)?;
-    writer.finish().map(|_| ())
-}
-
-/// Creates a file that is as private as the trace, and follows no link.
-fn create(path: &Path) -> io::Result<File> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
 fn entry(&super::Interval { start, fall }: &super::Interval, end: Place) -> IntervalSums {
     IntervalSums {
         bytes: end.offset.get() - start.offset.get(),
@@ -203,7 +155,7 @@ fn summary(&IntervalSums { bytes, enters, exits, fall }: &IntervalSums) -> Optio
     (lowest <= end && exits < COUNTED_EXITS).then_some(summary)
 }
 
-fn sample_of(content: &Content, covered: u64) -> io::Result<u32> {
+pub(crate) fn sample_of(content: &Content, covered: u64) -> io::Result<u32> {
     let mut crc = crc32fast::Hasher::new();
     for piece in sample(covered) {
         let len = usize::try_from(piece.end - piece.start).unwrap_or(usize::MAX);

@@ -18,7 +18,7 @@ pub struct Damage {
 }
 
 impl Damage {
-    pub(super) fn add(&mut self, place: Range<Offset>) {
+    pub(crate) fn add(&mut self, place: Range<Offset>) {
         if self.places.len() < KEPT {
             self.places.push(place);
         } else {

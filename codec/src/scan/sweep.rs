@@ -78,6 +78,9 @@ pub fn sweep(
     let parts = parts(content, start.get()..content.len())?;
     let sweep = |part: &Range<u64>| sweep_part(content, part.clone(), range_bytes, scan, progress);
     let Some((first, others)) = parts.split_first() else { return Ok(Swept::default()) };
+    if others.is_empty() {
+        return sweep(first);
+    }
     let mut swept = Swept::default();
     thread::scope(|scope| {
         let others: Vec<_> = others.iter().map(|part| scope.spawn(move || sweep(part))).collect();
@@ -91,7 +94,7 @@ pub fn sweep(
 }
 
 /// Divides a range at boundaries, for as many threads as are worth it.
-fn parts(content: &Content, range: Range<u64>) -> io::Result<Vec<Range<u64>>> {
+pub(crate) fn parts(content: &Content, range: Range<u64>) -> io::Result<Vec<Range<u64>>> {
     let len = range.end.saturating_sub(range.start);
     let most = len / BYTES_A_THREAD;
     // To ask for the number of cores takes longer than to read a small thread.

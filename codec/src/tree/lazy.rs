@@ -216,9 +216,17 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn next_sibling(&mut self, node: &Node) -> Result<Option<Node>> {
-        self.ask(node.place, |tree, place| {
-            let Some(left) = tree.left(place)? else { return Ok(None) };
-            Ok(tree.calls_at(place.frames, left, 0, 1)?.first().copied())
+        Ok(self.siblings_after(node, 0, 1)?.first().copied())
+    }
+
+    /// The next calls made by the same caller, in order: at most `max` of them, after the first `skip`.
+    ///
+    /// # Errors
+    /// As those of [`call`](Self::call).
+    pub fn siblings_after(&mut self, node: &Node, skip: u64, max: usize) -> Result<Vec<Node>> {
+        self.ask(node.place, |tree, place| match tree.left(place)? {
+            Some(left) => tree.calls_at(place.frames, left, skip, max),
+            None => Ok(Vec::new()),
         })
     }
 

@@ -3,11 +3,17 @@
 //!
 //! | | order | memory |
 //! |---|---|---|
+//! | [`Forest`] | any | 24 bytes a call, up to a limit |
 //! | [`LazyTree`] | any | an [`Index`](crate::index::Index), a thousandth of the thread file |
+//! | [`KeptTree`] | any | the same, and the calls that were read and not forgotten |
 
+mod forest;
+mod kept;
 mod lazy;
 mod parts;
 mod stacks;
 
+pub use forest::{Forest, ForestCall};
+pub use kept::KeptTree;
 pub use lazy::{LazyTree, Node, Subtree};
 pub use stacks::{CallStack, call_stacks};

@@ -5,7 +5,8 @@
 //! lost.
 
 use super::canonicalize::Canonicalizer;
-use crate::format::flow::{Record, records};
+use super::net_effect::NetEffect;
+use crate::format::flow::Encoded;
 use crate::format::raw::BEGIN_UNKNOWN;
 
 /// The net effect of a dropped chunk.
@@ -24,36 +25,17 @@ impl Canonicalizer {
     /// Takes back the chunk that was just written to `canonical`, except for its net effect. Exits of frames
     /// that were open before are held back, as if nothing else had happened; the chunk must not be written.
     pub fn condense(&mut self, canonical: &[u8]) -> Condensed {
-        let (mut events, mut left) = (0_u64, 0_u64);
-        let mut open: Vec<&[u8]> = Vec::new();
-        let mut start = 0;
-        let mut leave = |count: u64, open: &mut Vec<&[u8]>| {
-            let inside = usize::try_from(count).unwrap_or(usize::MAX).min(open.len());
-            open.truncate(open.len() - inside);
-            left = left.saturating_add(count - inside as u64);
-        };
-        for (record, end) in records(canonical) {
-            match record {
-                Record::Enter(_) => {
-                    open.push(canonical.get(start..end).unwrap_or_default());
-                    events += 1;
-                }
-                Record::Exit(count) => {
-                    leave(count.get(), &mut open);
-                    events = events.saturating_add(count.get());
-                }
-            }
-            start = end;
-        }
-        events = events.saturating_add(self.held());
-        leave(self.held(), &mut open);
-        let frames = open.len() as u64;
+        let mut effect = NetEffect::of(canonical);
+        effect.leave(self.held());
+        let NetEffect { left, entered, entries, exits } = effect;
+        let events = entries.saturating_add(exits);
+        let frames = entered.len() as u64;
         let pending = self.take_back(frames, left);
         let base = self.depth();
         let mut raw = Vec::new();
         let mut pending = pending.into_iter().peekable();
-        for (enter, depth) in open.into_iter().zip(base + 1..) {
-            raw.extend_from_slice(enter);
+        for (method, depth) in entered.into_iter().zip(base + 1..) {
+            raw.extend_from_slice(Encoded::enter(method).as_bytes());
             if pending.next_if_eq(&depth).is_some() {
                 raw.push(BEGIN_UNKNOWN);
             }

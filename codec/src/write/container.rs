@@ -6,9 +6,16 @@ use std::str::FromStr;
 
 use crate::ThreadId;
 use crate::format::container::{BlockEncoder, Coding, END, StreamKind, header};
+use crate::format::group::{self, GroupPiece};
+use crate::format::lines::LineColumns;
 
 /// Bytes of a stream in one piece: what a reader must decompress to read one event.
 pub const PIECE_BYTES: usize = 1 << 20;
+/// A stream of a thread with more bytes has pieces of its own.
+pub const MAX_GROUPED_BYTES: usize = 4096;
+/// How many bytes and pieces of threads are in one group.
+const GROUP_BYTES: usize = 256 * 1024;
+const GROUP_PIECES: usize = 4096;
 
 /// How the pieces of a container are compressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,7 +60,34 @@ pub struct ContainerWriter<W> {
     block: BlockEncoder,
     packer: Packer,
     piece: Vec<u8>,
+    small: SmallStreams,
     written: u64,
+}
+
+/// Whole streams of threads that wait to be written together: which, how many bytes each has, and these bytes.
+#[derive(Debug, Default)]
+struct SmallStreams {
+    streams: Vec<(StreamKind, ThreadId, usize)>,
+    bytes: Vec<u8>,
+    /// Keeps its memory.
+    group: Vec<u8>,
+}
+
+impl SmallStreams {
+    fn pieces(&self) -> Vec<GroupPiece<'_>> {
+        let mut rest = self.bytes.as_slice();
+        let pieces = self.streams.iter().map(|&(kind, thread, len)| {
+            let bytes = rest.split_off(..len).unwrap_or_default();
+            GroupPiece { thread, kind, offset: 0, bytes }
+        });
+        let mut pieces: Vec<_> = pieces.collect();
+        pieces.sort_by_key(|piece| piece.kind);
+        pieces
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes.len() >= GROUP_BYTES || self.streams.len() >= GROUP_PIECES
+    }
 }
 
 impl<W: Write> ContainerWriter<W> {
@@ -66,7 +100,7 @@ impl<W: Write> ContainerWriter<W> {
         out.write_all(&header)?;
         let packer = Packer::new(compression)?;
         let (block, piece, written) = (BlockEncoder::default(), Vec::new(), header.len() as u64);
-        Ok(Self { out, block, packer, piece, written })
+        Ok(Self { out, block, packer, piece, small: SmallStreams::default(), written })
     }
 
     /// Writes all of a stream. Returns how many bytes that are, before they are compressed.
@@ -84,6 +118,19 @@ impl<W: Write> ContainerWriter<W> {
             let mut piece = std::mem::take(&mut self.piece);
             piece.clear();
             let read = input.by_ref().take(PIECE_BYTES as u64).read_to_end(&mut piece)?;
+            if offset == 0
+                && read <= MAX_GROUPED_BYTES
+                && let Some(thread) = thread
+                && matches!(kind, StreamKind::Events | StreamKind::Marks)
+            {
+                self.small.streams.push((kind, thread, read));
+                self.small.bytes.extend_from_slice(&piece);
+                self.piece = piece;
+                if self.small.is_full() {
+                    self.write_small()?;
+                }
+                return Ok(read as u64);
+            }
             // An empty stream has an empty piece.
             if read > 0 || offset == 0 {
                 self.write_piece(kind, thread, offset, &piece)?;
@@ -104,11 +151,32 @@ impl<W: Write> ContainerWriter<W> {
         offset: u64,
         piece: &[u8],
     ) -> io::Result<()> {
-        let (coding, stored) = self.packer.pack(piece);
+        let (coding, stored) = self.packer.pack(kind, piece);
         self.block.clear();
         self.block.begin(thread);
         self.block.add(kind, offset, piece.len(), coding, stored);
         self.block.finish();
+        self.write_block()
+    }
+
+    /// Writes a block with the streams that wait.
+    fn write_small(&mut self) -> io::Result<()> {
+        let mut group = std::mem::take(&mut self.small.group);
+        group.clear();
+        let pieces = self.small.pieces();
+        group::encode(pieces.iter().copied(), &mut group);
+        let (coding, stored) = self.packer.pack_group(pieces.len(), &group);
+        self.block.clear();
+        self.block.begin(None);
+        self.block.add_group(group.len(), coding, stored);
+        self.block.finish();
+        self.small.streams.clear();
+        self.small.bytes.clear();
+        self.small.group = group;
+        self.write_block()
+    }
+
+    fn write_block(&mut self) -> io::Result<()> {
         self.out.write_all(self.block.bytes())?;
         self.written += self.block.bytes().len() as u64;
         Ok(())
@@ -119,6 +187,9 @@ impl<W: Write> ContainerWriter<W> {
     /// # Errors
     /// Those of the output.
     pub fn finish(mut self) -> io::Result<(W, u64)> {
+        if !self.small.streams.is_empty() {
+            self.write_small()?;
+        }
         self.out.write_all(&[END])?;
         self.out.flush()?;
         Ok((self.out, self.written + 1))
@@ -129,6 +200,7 @@ impl<W: Write> ContainerWriter<W> {
 pub struct Packer {
     kind: PackerKind,
     packed: Vec<u8>,
+    columns: LineColumns,
 }
 
 enum PackerKind {
@@ -168,12 +240,36 @@ impl Packer {
         };
         let mut packed = Vec::new();
         packed.try_reserve_exact(most).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        Ok(Self { kind, packed })
+        Ok(Self { kind, packed, columns: LineColumns::default() })
     }
 
-    /// How the piece is stored, and its bytes then. What cannot be compressed stays as it is.
-    pub fn pack<'a>(&'a mut self, piece: &'a [u8]) -> (Coding, &'a [u8]) {
-        let Self { kind, packed } = self;
+    /// How a piece of such a stream is stored, and its bytes then. What cannot be compressed stays as it is.
+    pub fn pack<'a>(&'a mut self, kind: StreamKind, piece: &'a [u8]) -> (Coding, &'a [u8]) {
+        if kind == StreamKind::Threads
+            && piece.len() <= PIECE_BYTES
+            && let PackerKind::Zstd(compressor) = &mut self.kind
+            && let Some(columns) = self.columns.encode(piece)
+        {
+            self.packed.clear();
+            let packed = compressor.compress_to_buffer(columns, &mut self.packed);
+            if packed.is_ok_and(|len| len < piece.len()) {
+                return (Coding::Lines, &self.packed);
+            }
+        }
+        self.pack_bytes(piece)
+    }
+
+    /// The same for a group of this many pieces.
+    pub fn pack_group<'a>(&'a mut self, pieces: usize, group: &'a [u8]) -> (Coding, &'a [u8]) {
+        match self.pack_bytes(group) {
+            // More than its limit.
+            (_, packed) if packed.len() < pieces => (Coding::Raw, group),
+            packed => packed,
+        }
+    }
+
+    fn pack_bytes<'a>(&'a mut self, piece: &'a [u8]) -> (Coding, &'a [u8]) {
+        let Self { kind, packed, .. } = self;
         let is_small = piece.len() <= PIECE_BYTES;
         let coding = match kind {
             PackerKind::Lz4 if is_small => {

@@ -479,6 +479,7 @@ fn threads_jsonl_is_as_it_was() {
 fn manifest(end: Option<End>) -> Manifest {
     let options = [("out", "/tmp/trace"), ("target", "com.app.")];
     Manifest {
+        snapshot: None,
         format_version: VERSION,
         tool: "flow-agent 0.1.0".into(),
         engine: "events".into(),
@@ -508,6 +509,7 @@ fn manifest(end: Option<End>) -> Manifest {
 
 fn end() -> End {
     End {
+        given_up: Totals::default(),
         at_ns: 1_500_000_000,
         totals: Totals { threads: 1, methods: 6, enters: 2, exits: 2, bytes: 52 },
         lost: Lost {
@@ -766,4 +768,38 @@ fn the_example_of_an_index_is_that_of_the_specification() {
     assert_eq!(index.thread.get(), 7);
     assert_eq!(index.intervals, [IntervalSums { bytes: 4, enters: 3, exits: 2, fall: 0 }]);
     assert!(sample(4).eq(std::iter::once(0..4)), "the sample of {thread:?} is all of it");
+}
+
+#[test]
+fn the_example_of_shapes_is_that_of_the_specification() {
+    use std::sync::atomic::AtomicU64;
+
+    use flow_codec::dag::{Dag, DagOrigin};
+    use flow_codec::format::dag::{DagFile, Head};
+    use flow_codec::read::{Content, Trace};
+
+    let bytes = example(include_str!("../../src/format/dag.rs"), "dag.hex");
+    let file = DagFile::decode(&bytes).expect("sound");
+    assert_eq!(file.thread.get(), 7);
+    let mut body = file.body.as_ref().expect("shapes").reader();
+    let method = |id| MethodId::new(id).expect("a small number");
+    assert_eq!(body.shape(), Some((Head::Returned(method(2)), 0)));
+    assert_eq!(body.shape(), Some((Head::Returned(method(1)), 1)));
+    assert_eq!(body.run(), Some((1, 2)));
+
+    // It is what is stored for these events.
+    let dir = tempfile::tempdir().expect("a folder");
+    let events = [0x81, 0x82, 0x00, 0x82, 0x01, 0x83, 0x80, 0x00];
+    fs::write(dir.path().join("thread-7.flow"), events).expect("written");
+    fs::write(dir.path().join("ids.properties"), "").expect("written");
+    let trace = Trace::open(dir.path()).expect("a trace");
+    let content = Content::open(&trace.files[0]).expect("readable");
+    let built = Dag::build(&trace.files[0], &content, &AtomicU64::new(0)).expect("readable");
+    built.store(&trace.files[0], &content).expect("stored");
+    let stored = fs::read(dir.path().join("thread-7.dag")).expect("there it is");
+    assert_eq!(DagFile::decode(&stored), Ok(file));
+    fs::write(dir.path().join("thread-7.dag"), &bytes).expect("written");
+    let (again, origin) =
+        Dag::open(&trace.files[0], &content, &AtomicU64::new(0)).expect("readable");
+    assert_eq!((again.dag, origin), (built.dag, DagOrigin::Stored));
 }

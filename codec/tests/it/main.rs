@@ -2,6 +2,7 @@
 
 mod analysis;
 mod checks;
+mod container;
 mod corpus;
 mod corrupt;
 mod examples;
@@ -13,8 +14,10 @@ mod journal_damage;
 #[cfg(target_os = "linux")]
 mod limits;
 mod naive;
+mod parts;
 mod raw;
 mod resync;
 mod round_trip;
+mod shapes;
 mod support;
 mod timed;

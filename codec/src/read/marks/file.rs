@@ -20,19 +20,19 @@ impl ThreadFile {
         }
         let path = self.path.with_extension(MARKS_EXTENSION);
         let file = self.open_marks()?;
-        let open = self.open.as_ref().map(OpenChunk::marks);
+        let open = self.open.as_deref().map(OpenChunk::marks);
         if file.is_none() && open.is_none_or(OpenMarks::is_empty) {
             return Ok(None);
         }
         let Some(open) = open else {
-            return Ok(Some(Marks::new(MarksInput::new(file, u64::MAX, Arc::default()), &path)));
+            return Ok(Some(Marks::new(MarksInput::new(file, u64::MAX, Arc::default()), path)));
         };
         let len = file.as_ref().map_or(Ok(0), Stored::len);
         let len = len.map_err(|source| Error::Io { path: path.clone(), source })?;
         // They continue what the file should hold, and mean nothing after anything else.
         let pending = if len < open.offset { Arc::default() } else { Arc::clone(&open.pending) };
         let input = MarksInput::new(file, open.offset, pending);
-        Ok(Some(Marks::new(input, &path).and_then(Arc::clone(&open.marks))))
+        Ok(Some(Marks::new(input, path).and_then(Arc::clone(&open.marks))))
     }
 
     /// Its marks as bytes of their file, with those that the journal holds; `None` if it has none.
@@ -58,7 +58,7 @@ impl ThreadFile {
     /// # Errors
     /// The marks cannot be read, or the file does not reach to those in the journal.
     pub fn marks_splice(&self) -> Result<Option<(u64, Vec<u8>)>> {
-        let open = self.open.as_ref().map(OpenChunk::marks).filter(|open| !open.is_empty());
+        let open = self.open.as_deref().map(OpenChunk::marks).filter(|open| !open.is_empty());
         let (Some(open), Some(mut marks)) = (open, self.marks()?) else { return Ok(None) };
         while marks.next_mark()?.is_some() {}
         let mut bytes = open.pending.to_vec();

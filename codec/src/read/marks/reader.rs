@@ -2,16 +2,18 @@
 
 use std::io::{self, Read};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::format::marks::{
-    DecodedMark, HEADER, HEADER_BYTES, MAGIC, MAX_MARK_BYTES, Mark, MarkDecoder, MarkEncoder,
-    Position, VERSION,
+    BeforeMarks, DecodedMark, HEADER, HEADER_BYTES, MAGIC, MAX_MARK_BYTES, Mark, MarkDecoder,
+    MarkEncoder, Position, VERSION,
 };
 use crate::read::Tail;
 use crate::{Error, Offset, Result};
 
+/// How much is read at once: little at first, because most threads have few marks.
+const FIRST_BYTES: usize = 256;
 const BUFFER_BYTES: usize = 64 * 1024;
 const EXPECTED: &str = "a mark: ";
 
@@ -24,6 +26,8 @@ pub struct Marks<R> {
     /// For messages; empty for a stream without a name.
     path: PathBuf,
     buffer: Vec<u8>,
+    /// How much was read at once.
+    size: usize,
     /// The bytes of `buffer` not yet decoded.
     unread: Range<usize>,
     /// Where `unread` begins in the file.
@@ -38,11 +42,12 @@ pub struct Marks<R> {
 
 impl<R: Read> Marks<R> {
     /// Reads from the start of a file of this name.
-    pub fn new(input: R, path: &Path) -> Self {
+    pub fn new(input: R, path: impl Into<PathBuf>) -> Self {
         Self {
             input,
-            path: path.to_path_buf(),
+            path: path.into(),
             buffer: Vec::new(),
+            size: 0,
             unread: 0..0,
             offset: Offset::default(),
             decoder: MarkDecoder::default(),
@@ -51,6 +56,14 @@ impl<R: Read> Marks<R> {
             tail: Tail::Complete,
             open: (Arc::default(), 0),
         }
+    }
+
+    /// The same for marks that follow others, without a header.
+    #[must_use]
+    pub(crate) fn following(mut self, before: BeforeMarks) -> Self {
+        self.decoder = MarkDecoder::after(before);
+        self.has_begun = true;
+        self
     }
 
     /// The same, followed by these marks.
@@ -169,8 +182,9 @@ impl<R: Read> Marks<R> {
     fn refill(&mut self) -> Result<()> {
         self.buffer.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
-        if self.buffer.len() < self.unread.end + BUFFER_BYTES {
-            self.buffer.resize(self.unread.end + BUFFER_BYTES, 0);
+        self.size = (4 * self.size).clamp(FIRST_BYTES, BUFFER_BYTES);
+        if self.buffer.len() < self.unread.end + self.size {
+            self.buffer.resize(self.unread.end + self.size, 0);
         }
         loop {
             let space = self.buffer.get_mut(self.unread.end..).unwrap_or_default();
@@ -200,7 +214,7 @@ mod tests {
     }
 
     fn read<R: Read>(input: R) -> Marks<R> {
-        Marks::new(input, Path::new("thread-1.marks"))
+        Marks::new(input, "thread-1.marks")
     }
 
     fn file(marks: &[(Position, Mark)]) -> Vec<u8> {

@@ -141,6 +141,11 @@ impl Known {
         is_same.then_some(when)
     }
 
+    /// The position of the next time mark after the position requested last, if there is one.
+    pub(super) fn next_time(&self) -> Option<Position> {
+        self.times.as_ref()?.until()
+    }
+
     /// Returns when the [mark](Self::next_mark) that was returned last was made, which is at this position.
     pub(super) fn when_marked(&mut self, position: Position) -> When {
         if let Some(when) = self.when_last(position) {

@@ -3,25 +3,26 @@
 //! Opening it reads only where things are. The bytes of a piece are read when they are needed, and its checksum
 //! is verified then.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
-use std::io;
-use std::ops::{Range, RangeInclusive};
+use std::io::{self, Read as _};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::stored::Stored;
+use super::window::{Window, read_some};
+use crate::format::beginning::Beginning;
 use crate::format::container::{
-    BlockStart, Coding, END, HEADER_BYTES, MAGIC, MAX_OBJECT_HEADER_BYTES, Object, START,
+    BlockStart, Coding, END, HEADER_BYTES, Held, MAGIC, MAX_OBJECT_HEADER_BYTES, Object, START,
     START_BYTES, STOP, StreamKind, VERSION, is_sound,
 };
+use crate::format::group::{self, MAX_GROUP_BYTES};
 use crate::{Error, Offset, Result, ThreadId};
 
 /// What a damaged piece reads as: no record, no mark, and no line.
 const DAMAGED: u8 = 0xFF;
-/// How much is read at once on the way from block to block: little from large blocks, of which only the start is
-/// needed, and more where small ones follow each other.
-const WINDOW_BYTES: RangeInclusive<usize> = 4 * 1024..=64 * 1024;
 /// More errors than this are not listed.
 const MAX_DAMAGE: usize = 20;
 /// The gaps in all streams may be this large, and in addition so much larger than the file: more is not what damage
@@ -30,71 +31,100 @@ const MAX_GAPS: u64 = 64 << 20;
 const GAPS_PER_BYTE: u64 = 16;
 /// A search for the next block verifies at most this many bytes per byte of the file.
 const SEARCH_EFFORT: u64 = 4;
-/// Blocks up to this size are read with all of their area, of which some stay in memory.
-const MAX_SMALL_BYTES: usize = 4096;
-const AREA_BYTES: u64 = 64 * 1024;
-const KEPT_AREAS: usize = 4;
-/// How many pieces of a stream stay in memory after they were read.
-const KEPT_PIECES: usize = 4;
+/// Groups with this many bytes stay in memory after they were read: threads that follow each other share them.
+const KEPT_GROUP_BYTES: usize = 16 << 20;
+/// So much of a stream stays in memory after it was read.
+const KEPT_PIECE_BYTES: usize = 4 << 20;
 
 /// Where a part of a stream is.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     kind: StreamKind,
     thread: ThreadId,
-    /// Where it begins in the stream, and how many bytes of it count.
+    /// Where it begins in the stream.
     offset: u64,
-    bytes: u64,
-    /// How many of its bytes the piece before it has already.
-    skip: u64,
-    coding: Coding,
-    /// Its block, and its stored bytes in it.
-    block: u64,
-    block_bytes: u32,
+    /// The object that has it, and which of its bytes, when they are unpacked.
+    object: u32,
     at: u32,
-    stored: u32,
+    bytes: u32,
 }
 
 impl Piece {
     const fn stream(&self) -> (StreamKind, ThreadId) {
         (self.kind, self.thread)
     }
+
+    /// Where it ends in the stream.
+    fn end(&self) -> u64 {
+        self.offset.saturating_add(self.bytes.into())
+    }
 }
 
-/// A file with the streams of a trace, or of some of its threads.
+/// Where bytes are stored: those of a piece, or of a group of pieces.
+#[derive(Clone, Copy, Debug)]
+struct Packed {
+    is_group: bool,
+    /// Its file, its block there, and its stored bytes in it.
+    file: u32,
+    block: u64,
+    block_bytes: u32,
+    at: u32,
+    stored: u32,
+    coding: Coding,
+    /// How many bytes they are.
+    bytes: u32,
+}
+
+/// A file with the streams of a trace, or of some of its threads, and its parts.
 #[derive(Debug)]
 pub(crate) struct Container {
     path: PathBuf,
-    file: File,
+    /// The parts in their order, and then the file itself: it has the names of what the parts have.
+    files: Vec<(PathBuf, File)>,
     /// Ordered by stream and offset, without overlaps.
     pieces: Vec<Piece>,
+    /// What the pieces are in, in the order of the file.
+    objects: Vec<Packed>,
     /// Whether it has an end: everything that belongs into it is there.
     pub(crate) is_finished: bool,
     /// Bytes of an unfinished block at the end.
     pub(crate) unfinished: u64,
     /// What is not a block.
-    damage: Vec<(Offset, String)>,
-    /// The areas of the file that were read last, by number, the newest at the end.
-    areas: Mutex<Vec<(u64, Vec<u8>)>>,
+    damage: Vec<(u32, Offset, String)>,
+    /// The groups read last.
+    groups: Kept,
 }
 
 impl Container {
     /// Finds all pieces in a file.
     pub(crate) fn open(file: File, path: &Path) -> Result<Self> {
-        let io_error = |source| Error::Io { path: path.to_path_buf(), source };
-        let len = file.metadata().map_err(io_error)?.len();
+        Self::open_all(vec![(path.to_path_buf(), file)], path)
+    }
+
+    /// Finds all pieces in the parts of a container and in the file itself, which is last. Messages call it `path`.
+    pub(crate) fn open_all(files: Vec<(PathBuf, File)>, path: &Path) -> Result<Self> {
         let mut container = Self {
             path: path.to_path_buf(),
-            file,
+            files: Vec::new(),
             pieces: Vec::new(),
+            objects: Vec::new(),
             is_finished: false,
             unfinished: 0,
             damage: Vec::new(),
-            areas: Mutex::default(),
+            groups: Kept::default(),
         };
-        container.check_header()?;
-        container.find_pieces(len).map_err(io_error)?;
-        container.arrange(len.saturating_mul(GAPS_PER_BYTE).saturating_add(MAX_GAPS));
+        let mut all_bytes = 0_u64;
+        for (number, (path, file)) in (0..).zip(files) {
+            check_header(&file, &path)?;
+            let io_error = |source| Error::Io { path: path.clone(), source };
+            let len = file.metadata().map_err(io_error)?.len();
+            all_bytes = all_bytes.saturating_add(len);
+            container.find_pieces(number, &file, len).map_err(io_error)?;
+            container.files.push((path, file));
+        }
+        let io_error = |source| Error::Io { path: path.to_path_buf(), source };
+        container.open_groups().map_err(io_error)?;
+        container.arrange(all_bytes.saturating_mul(GAPS_PER_BYTE).saturating_add(MAX_GAPS));
         Ok(container)
     }
 
@@ -103,50 +133,49 @@ impl Container {
         &self.path
     }
 
-    fn check_header(&self) -> Result<()> {
-        let mut header = [0; HEADER_BYTES];
-        let io_error = |source| Error::Io { path: self.path.clone(), source };
-        let read = read_some(&self.file, &mut header, 0).map_err(io_error)?;
-        let (magic, version) = header.split_first_chunk().unwrap_or((&[0; 8], &[]));
-        let found = version.first_chunk().map_or(0, |version| u64::from_be_bytes(*version));
-        if *magic != MAGIC || read < HEADER_BYTES {
-            return Err(Error::NoTrace { path: self.path.clone() });
-        }
-        if found != VERSION {
-            return Err(Error::UnsupportedVersion {
-                path: self.path.clone(),
-                found: u32::try_from(found).unwrap_or(u32::MAX),
-                newest: u32::try_from(VERSION).unwrap_or(u32::MAX),
-            });
-        }
-        Ok(())
+    fn file(&self, number: u32) -> io::Result<&File> {
+        let found = self.files.get(number as usize);
+        found.map(|(_, file)| file).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    fn find_pieces(&mut self, len: u64) -> io::Result<()> {
+    fn path_of(&self, number: u32) -> PathBuf {
+        let found = self.files.get(number as usize);
+        found.map_or_else(|| self.path.clone(), |(path, _)| path.clone())
+    }
+
+    fn find_pieces(&mut self, number: u32, file: &File, len: u64) -> io::Result<()> {
+        // Those of the last file count.
+        (self.is_finished, self.unfinished) = (false, 0);
         let mut window = Window::new(len);
         let mut at = HEADER_BYTES as u64;
         let mut effort = SEARCH_EFFORT.saturating_mul(len);
         while at < len {
-            if at + 1 == len && window.bytes(&self.file, at, 1)? == [END] {
+            if at + 1 == len && window.bytes(file, at, 1)? == [END] {
                 self.is_finished = true;
                 return Ok(());
             }
-            if let Some(end) = self.block(&mut window, at, len)? {
+            if let Some(end) = self.block(&mut window, (number, file), at, len)? {
                 at = end;
                 continue;
             }
-            match self.next_sound_block(&mut window, at + 1, len, &mut effort)? {
+            match next_sound_block(&mut window, file, at + 1, len, &mut effort)? {
                 Some(next) => {
-                    self.add_damage(at, format!("{} bytes that are not a block", next - at));
+                    self.add_damage(
+                        number,
+                        at,
+                        format!("{} bytes that are not a block", next - at),
+                    );
                     at = next;
                 }
                 None => {
                     // The process was killed while it wrote.
-                    match window.bytes(&self.file, at, 1)?.first() {
+                    match window.bytes(file, at, 1)?.first() {
                         Some(&START) => self.unfinished = len - at,
-                        _ => {
-                            self.add_damage(at, format!("{} bytes that are not a block", len - at))
-                        }
+                        _ => self.add_damage(
+                            number,
+                            at,
+                            format!("{} bytes that are not a block", len - at),
+                        ),
                     }
                     return Ok(());
                 }
@@ -156,85 +185,103 @@ impl Container {
     }
 
     /// Adds the pieces of the block at an offset, and returns where it ends; `None` if there is none.
-    fn block(&mut self, window: &mut Window, at: u64, len: u64) -> io::Result<Option<u64>> {
-        let start = window.bytes(&self.file, at, START_BYTES)?;
+    fn block(
+        &mut self,
+        window: &mut Window,
+        (in_file, file): (u32, &File),
+        at: u64,
+        len: u64,
+    ) -> io::Result<Option<u64>> {
+        let start = window.bytes(file, at, START_BYTES)?;
         let Some(start) = start.first_chunk().and_then(BlockStart::decode) else { return Ok(None) };
         let block_bytes = start.block_bytes();
         let end = at + block_bytes as u64;
         if end > len {
             return Ok(None);
         }
-        let known = self.pieces.len();
+        let known = (self.pieces.len(), self.objects.len());
         let (mut next, last) = (START_BYTES, block_bytes - 1);
         while next < last {
             let room = (last - next).min(MAX_OBJECT_HEADER_BYTES);
-            let object = Object::decode(window.bytes(&self.file, at + next as u64, room)?);
+            let object = Object::decode(window.bytes(file, at + next as u64, room)?);
             let Some(object) = object.filter(|o| o.head + o.stored <= last - next) else { break };
-            if let Some(kind) = object.kind {
-                let small = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
-                self.pieces.push(Piece {
-                    kind,
-                    thread: if kind.is_of_thread() { start.thread } else { ThreadId::new(0) },
-                    offset: object.offset,
-                    bytes: object.bytes,
-                    skip: 0,
-                    coding: object.coding,
-                    block: at,
-                    block_bytes: small(block_bytes),
-                    at: small(next + object.head),
-                    stored: small(object.stored),
-                });
+            let small = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
+            let number = small(self.objects.len());
+            let bytes = u32::try_from(object.bytes).unwrap_or(u32::MAX);
+            self.objects.push(Packed {
+                is_group: object.held == Held::Group,
+                file: in_file,
+                block: at,
+                block_bytes: small(block_bytes),
+                at: small(next + object.head),
+                stored: small(object.stored),
+                coding: object.coding,
+                bytes,
+            });
+            if let Held::Piece(kind) = object.held {
+                let thread = if kind.is_of_thread() { start.thread } else { ThreadId::new(0) };
+                let (offset, object, at) = (object.offset, number, 0);
+                self.pieces.push(Piece { kind, thread, offset, object, at, bytes });
             }
             next += object.head + object.stored;
         }
         // The next block is read with it.
-        let is_block = next == last && window.bytes(&self.file, end - 1, 1)?.first() == Some(&STOP);
+        let is_block = next == last && window.bytes(file, end - 1, 1)?.first() == Some(&STOP);
         if !is_block {
-            self.pieces.truncate(known);
+            self.pieces.truncate(known.0);
+            self.objects.truncate(known.1);
         }
         Ok(is_block.then_some(end))
     }
 
-    /// Where the next block begins whose checksum is right.
-    fn next_sound_block(
-        &self,
-        window: &mut Window,
-        from: u64,
-        len: u64,
-        effort: &mut u64,
-    ) -> io::Result<Option<u64>> {
-        let mut at = from;
-        while at < len {
-            let bytes = window.bytes(&self.file, at, 1)?;
-            let Some(next) = bytes.iter().position(|&byte| byte == START) else {
-                at += bytes.len().max(1) as u64;
-                continue;
+    /// Finds the pieces that are in groups.
+    fn open_groups(&mut self) -> io::Result<()> {
+        let groups = (0_u32..).zip(self.objects.clone()).filter(|(_, object)| object.is_group);
+        for (number, object) in groups {
+            let bytes = match object.bytes as usize <= MAX_GROUP_BYTES {
+                true => self.unpack(&object)?.map(Arc::new),
+                false => None,
             };
-            at += next as u64;
-            let start = window.bytes(&self.file, at, START_BYTES)?.first_chunk();
-            if let Some(start) = start.and_then(BlockStart::decode)
-                && at + start.block_bytes() as u64 <= len
-                && window.byte(&self.file, at + start.block_bytes() as u64 - 1)? == Some(STOP)
-            {
-                let Some(left) = effort.checked_sub(start.block_bytes() as u64) else {
-                    return Ok(None);
-                };
-                *effort = left;
-                let mut block = vec![0; start.block_bytes()];
-                self.file.read_exact_at(&mut block, at)?;
-                if is_sound(&block) {
-                    return Ok(Some(at));
-                }
+            let found = bytes.as_deref().and_then(|bytes| {
+                let pieces = group::decode(bytes, object.stored as usize)?;
+                let mut at =
+                    bytes.len() - pieces.iter().map(|piece| piece.bytes.len()).sum::<usize>();
+                self.pieces.extend(pieces.into_iter().map(|piece| {
+                    let small = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
+                    let (start, bytes) = (small(at), small(piece.bytes.len()));
+                    at += piece.bytes.len();
+                    let group::GroupPiece { thread, kind, offset, .. } = piece;
+                    Piece { kind, thread, offset, object: number, at: start, bytes }
+                }));
+                Some(())
+            });
+            match (found, bytes) {
+                (Some(()), Some(bytes)) => self.groups.keep(number, &bytes, KEPT_GROUP_BYTES),
+                _ => self.add_damage(
+                    object.file,
+                    object.block,
+                    format!(
+                        "a damaged block of {} bytes, with several threads",
+                        object.block_bytes
+                    ),
+                ),
             }
-            at += 1;
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Orders the pieces. Of bytes that two pieces have, those of the piece that begins first count, or that
     /// was written first. Pieces that lie too far away are left out.
     fn arrange(&mut self, mut gaps: u64) {
-        self.pieces.sort_by_key(|piece| (piece.stream(), piece.offset, piece.block));
+        let order = |piece: &Piece| (piece.stream(), piece.offset, piece.object, piece.at);
+        self.pieces.sort_unstable_by_key(order);
+        // Of others, whose first blocks were removed, there is no beginning.
+        let begun: BTreeSet<_> = self.of_kind(StreamKind::Beginning).map(|p| p.thread).collect();
+        let may_begin_later = |piece: &Piece| match piece.kind {
+            StreamKind::Events | StreamKind::Marks => begun.contains(&piece.thread),
+            StreamKind::Threads => !begun.is_empty(),
+            _ => false,
+        };
         let mut reached = (None, 0_u64);
         let mut far = None;
         self.pieces.retain_mut(|piece| {
@@ -242,62 +289,141 @@ impl Container {
             if is_replaced(piece.kind) {
                 return true;
             }
-            let (stream, end) = (piece.stream(), piece.offset + piece.bytes);
+            let (stream, end) = (piece.stream(), piece.end());
             let is_first = reached.0 != Some(stream);
             if is_first {
-                reached = (Some(stream), 0);
+                let start = if may_begin_later(piece) { piece.offset } else { 0 };
+                reached = (Some(stream), start);
             }
             match gaps.checked_sub(piece.offset.saturating_sub(reached.1)) {
                 Some(left) => gaps = left,
                 None => {
-                    far.get_or_insert((piece.block, piece.offset));
+                    far.get_or_insert((piece.object, piece.offset));
                     return false;
                 }
             }
-            piece.skip = reached.1.saturating_sub(piece.offset).min(piece.bytes);
-            piece.offset += piece.skip;
-            piece.bytes -= piece.skip;
+            let known = reached.1.saturating_sub(piece.offset);
+            let known = u32::try_from(known).unwrap_or(u32::MAX).min(piece.bytes);
+            piece.offset += u64::from(known);
+            piece.at += known;
+            piece.bytes -= known;
             reached.1 = reached.1.max(end);
             // An empty stream has an empty piece.
             is_first || piece.bytes > 0
         });
-        if let Some((block, offset)) = far {
+        if let Some((object, offset)) = far {
+            let object = self.objects.get(object as usize);
+            let (file, block) = object.map_or((0, 0), |object| (object.file, object.block));
             self.add_damage(
+                file,
                 block,
                 format!("a piece far after all others, at {offset} of its stream"),
             );
         }
     }
 
-    fn add_damage(&mut self, offset: u64, found: String) {
+    fn add_damage(&mut self, file: u32, offset: u64, found: String) {
         if self.damage.len() < MAX_DAMAGE {
-            self.damage.push((Offset::new(offset), found));
+            self.damage.push((file, Offset::new(offset), found));
         }
     }
 
     /// What is not a block.
     pub(crate) fn damage(&self) -> Vec<Error> {
-        let error = |(offset, found): &(Offset, String)| Error::BadContainer {
-            path: self.path.clone(),
+        let error = |(file, offset, found): &(u32, Offset, String)| Error::BadContainer {
+            path: self.path_of(*file),
             offset: *offset,
             found: found.clone(),
         };
         self.damage.iter().map(error).collect()
     }
 
+    fn of_kind(&self, kind: StreamKind) -> impl Iterator<Item = &Piece> {
+        self.pieces.iter().filter(move |piece| piece.kind == kind)
+    }
+
+    /// Whether threads begin in the middle, because parts were removed.
+    pub(crate) fn has_beginnings(&self) -> bool {
+        self.of_kind(StreamKind::Beginning).next().is_some()
+    }
+
+    /// Whether it is a snapshot, which has a checkpoint.
+    pub(crate) fn is_snapshot(&self) -> bool {
+        self.of_kind(StreamKind::Journal).next().is_some()
+    }
+
+    /// Whether it has further files.
+    pub(crate) fn has_parts(&self) -> bool {
+        self.files.len() > 1
+    }
+
+    /// Whether it has events of any thread.
+    pub(crate) fn has_events(&self) -> bool {
+        self.of_kind(StreamKind::Events).next().is_some()
+    }
+
+    /// The bytes of all of its files.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        let len = |file: &File| file.metadata().map_or(0, |found| found.len());
+        self.files.iter().map(|(_, file)| len(file)).sum()
+    }
+
+    /// The lines about threads from parts that were removed.
+    pub(crate) fn lines_before(self: &Arc<Self>) -> Vec<u8> {
+        let mut lines = Vec::new();
+        let mut threads: Vec<_> = self.of_kind(StreamKind::Beginning).map(|p| p.thread).collect();
+        threads.dedup();
+        for thread in threads {
+            let mut bytes = Vec::new();
+            let stored = self.stored(StreamKind::Beginning, thread).map(Stored::reader);
+            let read = stored.map(|mut stored| stored.read_to_end(&mut bytes));
+            if let Some(Ok(_)) = read
+                && let Some(beginning) = Beginning::decode(&bytes)
+            {
+                lines.extend_from_slice(&beginning.lines);
+            }
+        }
+        lines
+    }
+
     /// The threads that have streams.
     pub(crate) fn threads(&self) -> impl Iterator<Item = ThreadId> {
         let with_thread = self.pieces.iter().filter(|piece| piece.kind.is_of_thread());
         let mut threads: Vec<_> = with_thread.map(|piece| piece.thread).collect();
-        threads.sort_unstable();
+        // Those of each kind are in order already.
+        threads.sort();
         threads.dedup();
         threads.into_iter()
     }
 
-    /// The indexes of all threads that have one.
-    pub(crate) fn indexes(self: &Arc<Self>) -> impl Iterator<Item = (ThreadId, Stored)> {
-        let index = |thread| Some((thread, self.stored(StreamKind::Index, thread)?));
-        self.threads().filter_map(index)
+    /// The same, with the pieces of its events and of its marks.
+    pub(crate) fn threads_with_pieces(
+        &self,
+    ) -> impl Iterator<Item = (ThreadId, [Range<usize>; 2])> {
+        let kinds = [StreamKind::Events, StreamKind::Marks];
+        let mut next = kinds.map(|kind| self.pieces.partition_point(|piece| piece.kind < kind));
+        self.threads().map(move |thread| {
+            let mut places = next.iter_mut();
+            let pieces = kinds.map(|kind| {
+                let Some(place) = places.next() else { return 0..0 };
+                let start = *place;
+                let is_of = |piece: &Piece| piece.stream() == (kind, thread);
+                while self.pieces.get(*place).is_some_and(is_of) {
+                    *place += 1;
+                }
+                start..*place
+            });
+            (thread, pieces)
+        })
+    }
+
+    /// The streams of this kind of all threads that have one.
+    pub(crate) fn streams(
+        self: &Arc<Self>,
+        kind: StreamKind,
+    ) -> impl Iterator<Item = (ThreadId, Stored)> {
+        let stream = move |thread| Some((thread, self.stored(kind, thread)?));
+        self.threads().filter_map(stream)
     }
 
     /// A stream; `None` if no block has a piece of it.
@@ -306,15 +432,34 @@ impl Container {
         let end = self.pieces.partition_point(|piece| piece.stream() <= (kind, thread));
         let mut pieces = start..end;
         if is_replaced(kind) {
-            let last =
-                pieces.clone().max_by_key(|&piece| self.pieces.get(piece).map(|p| p.block))?;
-            pieces = last..last + 1;
+            let place = |&piece: &usize| self.pieces.get(piece).map(|p| p.object);
+            let one = match kind {
+                StreamKind::Beginning => pieces.min_by_key(place)?,
+                _ => pieces.max_by_key(place)?,
+            };
+            pieces = one..one + 1;
         }
+        self.stream_of(pieces)
+    }
+
+    /// The stream of these pieces; `None` if there are none.
+    fn stream_of(self: &Arc<Self>, pieces: Range<usize>) -> Option<Stream> {
         (!pieces.is_empty()).then(|| Stream {
             container: Arc::clone(self),
             pieces,
-            kept: Mutex::default(),
+            kept: Kept::default(),
         })
+    }
+
+    /// The bytes of these pieces; `None` if there are none.
+    pub(crate) fn stored_of(self: &Arc<Self>, pieces: Range<usize>) -> Option<Stored> {
+        self.stream_of(pieces).map(|stream| Stored::Stream(Arc::new(stream)))
+    }
+
+    /// How many bytes a stream with these pieces has.
+    pub(crate) fn len_of(&self, pieces: &Range<usize>) -> u64 {
+        let last = pieces.clone().next_back();
+        last.and_then(|last| self.pieces.get(last)).map_or(0, Piece::end)
     }
 
     /// The bytes of a stream; `None` if no block has a piece of it.
@@ -329,17 +474,24 @@ impl Container {
         damage: &mut Vec<Error>,
         mut progress: impl FnMut(u64),
     ) -> Result<()> {
-        let io_error = |source| Error::Io { path: self.path.clone(), source };
-        let blocks = self.pieces.iter().map(|piece| (piece.block, piece.block_bytes));
+        // Groups were verified when the file was opened.
+        let is_known = |object: &&Packed| {
+            let is_it =
+                |file: u32, offset: Offset| (file, offset.get()) == (object.file, object.block);
+            self.damage.iter().any(|(file, offset, _)| is_it(*file, *offset))
+        };
+        let blocks = self.objects.iter().filter(|object| !is_known(object));
+        let blocks = blocks.map(|object| (object.file, object.block, object.block_bytes));
         let mut blocks: Vec<_> = blocks.collect();
         blocks.sort_unstable();
         blocks.dedup();
-        for (at, bytes) in blocks {
+        for (file, at, bytes) in blocks {
             let mut block = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
-            self.file.read_exact_at(&mut block, at).map_err(io_error)?;
+            let read = self.file(file).and_then(|file| file.read_exact_at(&mut block, at));
+            read.map_err(|source| Error::Io { path: self.path_of(file), source })?;
             if !is_sound(&block) {
                 let found = format!("a block of {bytes} bytes with a wrong checksum");
-                let (path, offset) = (self.path.clone(), Offset::new(at));
+                let (path, offset) = (self.path_of(file), Offset::new(at));
                 damage.push(Error::BadContainer { path, offset, found });
             }
             progress(bytes.into());
@@ -347,58 +499,119 @@ impl Container {
         Ok(())
     }
 
-    /// Reads a block. Small ones are read with those around them: the next threads have these.
-    fn read_block(&self, at: u64, block: &mut [u8]) -> io::Result<()> {
-        let (number, in_area) = (at / AREA_BYTES, at % AREA_BYTES);
-        if block.len() > MAX_SMALL_BYTES || in_area + block.len() as u64 > AREA_BYTES {
-            return self.file.read_exact_at(block, at);
-        }
-        let mut areas = self.areas.lock().unwrap_or_else(PoisonError::into_inner);
-        let from = usize::try_from(in_area).unwrap_or(usize::MAX);
-        let range = from..from + block.len();
-        let has_block =
-            |(known, bytes): &(u64, Vec<u8>)| *known == number && bytes.len() >= range.end;
-        let area = match areas.iter().position(has_block) {
-            Some(place) => areas.remove(place),
-            None => {
-                let mut bytes = vec![0; usize::try_from(AREA_BYTES).unwrap_or_default()];
-                let read = read_some(&self.file, &mut bytes, number * AREA_BYTES)?;
-                bytes.truncate(read);
-                if areas.len() >= KEPT_AREAS {
-                    areas.remove(0);
-                }
-                (number, bytes)
-            }
-        };
-        let found = area.1.get(range).map(|bytes| block.copy_from_slice(bytes));
-        areas.push(area);
-        found.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    /// The bytes of an object; `None` if it is damaged.
+    fn unpack(&self, object: &Packed) -> io::Result<Option<Vec<u8>>> {
+        let mut block = vec![0; object.block_bytes as usize];
+        self.file(object.file)?.read_exact_at(&mut block, object.block)?;
+        let at = object.at as usize;
+        let stored = block.get(at..at + object.stored as usize).unwrap_or_default();
+        let is_sound = is_sound(&block);
+        Ok(is_sound.then(|| object.coding.unpack(stored, object.bytes as usize)).flatten())
     }
 
-    /// The bytes of a piece, or as many [`DAMAGED`] ones.
-    fn load(&self, piece: &Piece) -> io::Result<Vec<u8>> {
-        let size = |bytes: u32| usize::try_from(bytes).unwrap_or(usize::MAX);
-        let mut block = vec![0; size(piece.block_bytes)];
-        self.read_block(piece.block, &mut block)?;
-        let whole = usize::try_from(piece.skip + piece.bytes).unwrap_or(usize::MAX);
-        let at = size(piece.at);
-        let stored = block.get(at..at + size(piece.stored)).unwrap_or_default();
-        let bytes = match piece.coding {
-            _ if !is_sound(&block) => None,
-            Coding::Raw => Some(stored.to_vec()),
-            Coding::Lz4 => lz4_flex::block::decompress(stored, whole).ok(),
-            Coding::Zstd => zstd::bulk::decompress(stored, whole).ok(),
-        };
-        let mut bytes = bytes.filter(|bytes| bytes.len() == whole).unwrap_or_default();
-        bytes.resize(whole, DAMAGED);
-        bytes.drain(..usize::try_from(piece.skip).unwrap_or(usize::MAX));
+    /// The bytes of the object with this number, or as many [`DAMAGED`] ones.
+    fn load(&self, number: u32) -> io::Result<Arc<Vec<u8>>> {
+        let object = self.objects.get(number as usize).ok_or(io::ErrorKind::NotFound)?;
+        if object.is_group
+            && let Some(bytes) = self.groups.get(number)
+        {
+            return Ok(bytes);
+        }
+        let bytes = self.unpack(object)?;
+        let bytes = Arc::new(bytes.unwrap_or_else(|| vec![DAMAGED; object.bytes as usize]));
+        if object.is_group {
+            self.groups.keep(number, &bytes, KEPT_GROUP_BYTES);
+        }
         Ok(bytes)
     }
 }
 
-/// Whether the last piece of a stream is all of it.
+/// The bytes of objects that were read last, by their numbers, the newest at the end.
+#[derive(Debug, Default)]
+struct Kept(Mutex<VecDeque<(u32, Arc<Vec<u8>>)>>);
+
+impl Kept {
+    fn get(&self, number: u32) -> Option<Arc<Vec<u8>>> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = kept.iter().rposition(|(known, _)| *known == number)?;
+        if place + 1 < kept.len() {
+            let found = kept.remove(place)?;
+            kept.push_back(found);
+        }
+        kept.back().map(|(_, bytes)| Arc::clone(bytes))
+    }
+
+    /// Keeps the bytes of an object, and forgets the oldest until no more than `limit` bytes are left.
+    fn keep(&self, number: u32, bytes: &Arc<Vec<u8>>, limit: usize) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sum: usize = kept.iter().map(|(_, bytes)| bytes.len()).sum();
+        while sum + bytes.len() > limit
+            && let Some((_, oldest)) = kept.pop_front()
+        {
+            sum -= oldest.len();
+        }
+        kept.push_back((number, Arc::clone(bytes)));
+    }
+}
+
+/// Whether each piece of a stream is all of it.
 const fn is_replaced(kind: StreamKind) -> bool {
-    matches!(kind, StreamKind::Manifest)
+    matches!(kind, StreamKind::Manifest | StreamKind::Beginning)
+}
+
+fn check_header(file: &File, path: &Path) -> Result<()> {
+    let mut header = [0; HEADER_BYTES];
+    let io_error = |source| Error::Io { path: path.to_path_buf(), source };
+    let read = read_some(file, &mut header, 0).map_err(io_error)?;
+    let (magic, version) = header.split_first_chunk().unwrap_or((&[0; 8], &[]));
+    let found = version.first_chunk().map_or(0, |version| u64::from_be_bytes(*version));
+    if *magic != MAGIC || read < HEADER_BYTES {
+        return Err(Error::NoTrace { path: path.to_path_buf() });
+    }
+    if found != VERSION {
+        return Err(Error::UnsupportedVersion {
+            path: path.to_path_buf(),
+            found: u32::try_from(found).unwrap_or(u32::MAX),
+            newest: u32::try_from(VERSION).unwrap_or(u32::MAX),
+        });
+    }
+    Ok(())
+}
+
+/// Where the next block begins whose checksum is right.
+fn next_sound_block(
+    window: &mut Window,
+    file: &File,
+    from: u64,
+    len: u64,
+    effort: &mut u64,
+) -> io::Result<Option<u64>> {
+    let mut at = from;
+    while at < len {
+        let bytes = window.bytes(file, at, 1)?;
+        let Some(next) = bytes.iter().position(|&byte| byte == START) else {
+            at += bytes.len().max(1) as u64;
+            continue;
+        };
+        at += next as u64;
+        let start = window.bytes(file, at, START_BYTES)?.first_chunk();
+        if let Some(start) = start.and_then(BlockStart::decode)
+            && at + start.block_bytes() as u64 <= len
+            && window.byte(file, at + start.block_bytes() as u64 - 1)? == Some(STOP)
+        {
+            let Some(left) = effort.checked_sub(start.block_bytes() as u64) else {
+                return Ok(None);
+            };
+            *effort = left;
+            let mut block = vec![0; start.block_bytes()];
+            file.read_exact_at(&mut block, at)?;
+            if is_sound(&block) {
+                return Ok(Some(at));
+            }
+        }
+        at += 1;
+    }
+    Ok(None)
 }
 
 /// The bytes of one stream, readable from any position.
@@ -406,8 +619,7 @@ const fn is_replaced(kind: StreamKind) -> bool {
 pub(crate) struct Stream {
     container: Arc<Container>,
     pieces: Range<usize>,
-    /// The pieces read last, the newest at the end.
-    kept: Mutex<Vec<(usize, Arc<Vec<u8>>)>>,
+    kept: Kept,
 }
 
 impl Stream {
@@ -415,16 +627,21 @@ impl Stream {
         self.container.pieces.get(self.pieces.clone()).unwrap_or_default()
     }
 
+    /// Where its first piece begins.
+    pub(crate) fn start(&self) -> u64 {
+        self.pieces().first().map_or(0, |piece| piece.offset)
+    }
+
     /// How many bytes the stream has.
     pub(crate) fn len(&self) -> u64 {
-        self.pieces().last().map_or(0, |piece| piece.offset.saturating_add(piece.bytes))
+        self.pieces().last().map_or(0, Piece::end)
     }
 
     /// The ranges of the stream that blocks have, in order.
     pub(crate) fn ranges(&self) -> Vec<Range<u64>> {
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for piece in self.pieces() {
-            let end = piece.offset.saturating_add(piece.bytes);
+            let end = piece.end();
             match ranges.last_mut() {
                 Some(last) if last.end == piece.offset => last.end = end,
                 _ => ranges.push(piece.offset..end),
@@ -437,18 +654,13 @@ impl Stream {
     pub(crate) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let pieces = self.pieces();
         let next = pieces.partition_point(|piece| piece.offset <= offset);
-        let holder = next.checked_sub(1).and_then(|number| Some((number, pieces.get(number)?)));
-        if let Some((number, piece)) = holder
-            && offset - piece.offset < piece.bytes
-        {
-            let bytes = self.load(number, piece)?;
+        let holder = next.checked_sub(1).and_then(|number| pieces.get(number));
+        if let Some(piece) = holder.filter(|piece| offset < piece.end()) {
+            let object = self.load(piece)?;
+            let start = piece.at as usize;
+            let bytes = object.get(start..start + piece.bytes as usize).unwrap_or_default();
             let at = usize::try_from(offset - piece.offset).unwrap_or(usize::MAX);
-            let bytes = bytes.get(at..).unwrap_or_default();
-            let len = bytes.len().min(buffer.len());
-            if let (Some(to), Some(from)) = (buffer.get_mut(..len), bytes.get(..len)) {
-                to.copy_from_slice(from);
-            }
-            return Ok(len);
+            return bytes.get(at..).unwrap_or_default().read(buffer);
         }
         // Bytes that no block has.
         let Some(next) = pieces.get(next) else { return Ok(0) };
@@ -457,93 +669,28 @@ impl Stream {
         Ok(gap)
     }
 
-    fn load(&self, number: usize, piece: &Piece) -> io::Result<Arc<Vec<u8>>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = kept.iter().position(|(known, _)| *known == number) {
-            let found = kept.remove(place);
-            let bytes = Arc::clone(&found.1);
-            kept.push(found);
+    /// The object with a piece.
+    fn load(&self, piece: &Piece) -> io::Result<Arc<Vec<u8>>> {
+        let object = self.container.objects.get(piece.object as usize);
+        if object.is_some_and(|object| object.is_group) {
+            return self.container.load(piece.object);
+        }
+        if let Some(bytes) = self.kept.get(piece.object) {
             return Ok(bytes);
         }
-        drop(kept);
-        let bytes = Arc::new(self.container.load(piece)?);
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= KEPT_PIECES {
-            kept.remove(0);
-        }
-        kept.push((number, Arc::clone(&bytes)));
+        let bytes = self.container.load(piece.object)?;
+        self.kept.keep(piece.object, &bytes, KEPT_PIECE_BYTES);
         Ok(bytes)
     }
 }
 
-/// The part of a file that was read last.
-struct Window {
-    len: u64,
-    start: u64,
-    bytes: Vec<u8>,
-    /// How much was read.
-    size: usize,
-}
-
-impl Window {
-    const fn new(len: u64) -> Self {
-        Self { len, start: 0, bytes: Vec::new(), size: 0 }
-    }
-
-    /// At least `wanted` bytes from an offset on, or all that are left.
-    fn bytes(&mut self, file: &File, at: u64, wanted: usize) -> io::Result<&[u8]> {
-        let has = |window: &Self| {
-            let from = usize::try_from(at.checked_sub(window.start)?).ok()?;
-            let left = usize::try_from(window.len.saturating_sub(at)).unwrap_or(usize::MAX);
-            (window.bytes.len().checked_sub(from)? >= wanted.min(left)).then_some(from)
-        };
-        if has(self).is_none() {
-            let mut bytes = std::mem::take(&mut self.bytes);
-            let left = usize::try_from(self.len.saturating_sub(at)).unwrap_or(usize::MAX);
-            let (least, most) = (*WINDOW_BYTES.start(), *WINDOW_BYTES.end());
-            let is_near = at.abs_diff(self.start + bytes.len() as u64) < least as u64;
-            self.size = if is_near { (2 * self.size).clamp(least, most) } else { least };
-            bytes.resize(self.size.max(wanted).min(left), 0);
-            let read = read_some(file, &mut bytes, at)?;
-            bytes.truncate(read);
-            (self.start, self.bytes) = (at, bytes);
-        }
-        let from = has(self).unwrap_or(self.bytes.len());
-        Ok(self.bytes.get(from..).unwrap_or_default())
-    }
-
-    /// One byte, without moving the window.
-    fn byte(&self, file: &File, at: u64) -> io::Result<Option<u8>> {
-        let from = at.checked_sub(self.start).and_then(|from| usize::try_from(from).ok());
-        if let Some(byte) = from.and_then(|from| self.bytes.get(from)) {
-            return Ok(Some(*byte));
-        }
-        let mut byte = [0];
-        Ok((read_some(file, &mut byte, at)? > 0).then_some(byte[0]))
-    }
-}
-
-/// Reads until the buffer is full or the file ends.
-fn read_some(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-    let mut filled = 0;
-    while let Some(space) = buffer.get_mut(filled..).filter(|space| !space.is_empty()) {
-        match file.read_at(space, at + filled as u64) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
     use std::fs;
 
     use super::*;
     use crate::format::container::BlockEncoder;
+    use crate::format::group::GroupPiece;
     use crate::write::{Compression, ContainerWriter};
 
     const ONE: ThreadId = ThreadId::new(1);
@@ -571,7 +718,11 @@ mod tests {
         bytes
     }
 
-    /// Two threads in turns.
+    fn piece(thread: u64, kind: StreamKind, bytes: &[u8]) -> GroupPiece<'_> {
+        GroupPiece { thread: ThreadId::new(thread), kind, offset: 0, bytes }
+    }
+
+    /// Two threads in turns, and a group of two others.
     fn example(coded: bool) -> Vec<u8> {
         let mut bytes = crate::format::container::header().to_vec();
         let mut block = BlockEncoder::default();
@@ -589,6 +740,21 @@ mod tests {
             bytes.extend_from_slice(block.bytes());
             block.clear();
         }
+        let pieces = [
+            piece(30, StreamKind::Events, &[0x81; 20]),
+            piece(40, StreamKind::Events, &[0x82; 21]),
+            piece(30, StreamKind::Marks, &[1, 2]),
+        ];
+        let mut group = Vec::new();
+        group::encode(pieces.into_iter(), &mut group);
+        let packed = zstd::bulk::compress(&group, 1).unwrap();
+        block.begin(None);
+        match coded {
+            true => block.add_group(group.len(), Coding::Zstd, &packed),
+            false => block.add_group(group.len(), Coding::Raw, &group),
+        }
+        block.finish();
+        bytes.extend_from_slice(block.bytes());
         bytes.push(END);
         bytes
     }
@@ -597,7 +763,15 @@ mod tests {
     fn pieces_of_a_thread_are_joined() {
         for coded in [false, true] {
             let container = open(&example(coded)).unwrap();
-            assert_eq!(container.threads().collect::<Vec<_>>(), [ONE, TWO]);
+            let threads = container.threads().map(ThreadId::get).collect::<Vec<_>>();
+            assert_eq!(threads, [1, 2, 30, 40]);
+            let of = |thread, kind| read(&container, kind, ThreadId::new(thread));
+            assert_eq!(of(30, StreamKind::Events), [0x81; 20]);
+            assert_eq!(of(40, StreamKind::Events), [0x82; 21]);
+            assert_eq!(
+                (of(30, StreamKind::Marks), of(40, StreamKind::Marks)),
+                (vec![1, 2], vec![])
+            );
             let one = [[0x81; 40], [0x00; 40]].concat();
             assert_eq!(read(&container, StreamKind::Events, ONE), one);
             assert_eq!(read(&container, StreamKind::Events, TWO), [0x82; 30]);
@@ -617,11 +791,11 @@ mod tests {
             .filter(|end| open(&whole[..*end]).is_ok_and(|cut| cut.unfinished == 0))
             .collect();
         // After the header, after each block.
-        assert_eq!(ends.len(), 4, "{ends:?}");
+        assert_eq!(ends.len(), 5, "{ends:?}");
         for end in HEADER_BYTES..whole.len() {
             let container = open(&whole[..end]).unwrap();
             let blocks = ends.iter().filter(|block| **block <= end).count() - 1;
-            assert_eq!(container.pieces.len(), 2 * blocks, "{end}");
+            assert_eq!(container.pieces.len(), [0, 2, 4, 6, 9][blocks], "{end}");
             assert_eq!(container.damage().len(), 0);
         }
         for end in 0..HEADER_BYTES {
@@ -633,9 +807,11 @@ mod tests {
     fn whatever_byte_is_changed_the_other_blocks_are_read() {
         let whole = example(true);
         let good = open(&whole).unwrap();
-        let blocks = good.pieces.iter().map(|piece| usize::try_from(piece.block).unwrap());
+        let blocks = good.objects.iter().map(|object| usize::try_from(object.block).unwrap());
         let starts: BTreeSet<_> = blocks.collect();
-        let [first, second, third] = starts.into_iter().collect::<Vec<_>>()[..] else { panic!() };
+        let [first, second, third, fourth] = starts.into_iter().collect::<Vec<_>>()[..] else {
+            panic!()
+        };
         assert_eq!(first, HEADER_BYTES);
         for at in HEADER_BYTES..whole.len() - 1 {
             for change in [1, 0x80, 0xFF] {
@@ -646,6 +822,10 @@ mod tests {
                 container.verify(&mut damage, |_| {}).unwrap();
                 let found = damage.len() + usize::from(container.unfinished > 0);
                 assert_eq!(found, 1, "{at}: {damage:?}");
+                if !(fourth..).contains(&at) {
+                    let grouped = read(&container, StreamKind::Events, ThreadId::new(30));
+                    assert_eq!(grouped, [0x81; 20], "{at}");
+                }
                 if !(second..third).contains(&at) {
                     for kind in [StreamKind::Events, StreamKind::Marks] {
                         assert_eq!(read(&container, kind, TWO), read(&good, kind, TWO), "{at}");
@@ -686,6 +866,44 @@ mod tests {
         assert_eq!(read(&container, StreamKind::Events, TWO).len(), 6);
         let damage = container.damage()[0].to_string();
         assert!(damage.contains("a piece far after all others"), "{damage}");
+    }
+
+    #[test]
+    fn a_group_continues_a_stream_and_is_left_out_if_it_is_damaged() {
+        let events = |offset, bytes| GroupPiece { offset, ..piece(1, StreamKind::Events, bytes) };
+        let file = |group: &[u8], bytes: usize, coding| {
+            let mut all = crate::format::container::header().to_vec();
+            let mut block = BlockEncoder::default();
+            block.begin(Some(ONE));
+            block.add(StreamKind::Events, 0, 2, Coding::Raw, &[0x81, 0x82]);
+            block.finish();
+            block.begin(None);
+            block.add_group(bytes, coding, group);
+            block.finish();
+            all.extend_from_slice(block.bytes());
+            open(&all).unwrap()
+        };
+        let mut group = Vec::new();
+        // Out of order, and the first byte of one is known.
+        group::encode([events(4, &[0x85]), events(1, &[0x82, 0x83, 0x84])].into_iter(), &mut group);
+        let container = file(&group, group.len(), Coding::Raw);
+        assert_eq!(read(&container, StreamKind::Events, ONE), [0x81, 0x82, 0x83, 0x84, 0x85]);
+        assert!(container.damage().is_empty());
+        let zeros = zstd::bulk::compress(&vec![0; MAX_GROUP_BYTES], 1).unwrap();
+        let lens = [group.len(), MAX_GROUP_BYTES, 8 * MAX_GROUP_BYTES];
+        for (group, bytes, coding) in [
+            (&group[..group.len() - 1], group.len() - 1, Coding::Raw),
+            (&group[..], lens[1], Coding::Zstd),
+            (&zeros, lens[1], Coding::Zstd),
+            (&zeros, lens[2], Coding::Zstd),
+        ] {
+            let container = file(group, bytes, coding);
+            assert_eq!(read(&container, StreamKind::Events, ONE), [0x81, 0x82], "{bytes}");
+            let mut damage = container.damage();
+            container.verify(&mut damage, |_| {}).unwrap();
+            assert!(damage[0].to_string().contains("with several threads"), "{}", damage[0]);
+            assert_eq!(damage.len(), 1, "{damage:?}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,12 +13,13 @@ use std::{fs, io};
 use super::container::Container;
 use super::journal::Journal;
 use super::jsonl::Converter;
+use super::parts::parts_beside;
 use super::place::Place;
 use super::regular;
 use super::stored::Stored;
 use super::text::{Text, read_whole};
 use crate::format::container::{self, StreamKind};
-use crate::format::manifest::{self, Manifest, Timing};
+use crate::format::manifest::{self, Manifest, Timing, Totals};
 use crate::format::marks::Mark;
 use crate::format::names::{self, EventFormat};
 use crate::read::{Methods, OpenChunk, StoredReader, ThreadFile, Threads};
@@ -146,7 +148,8 @@ impl Trace {
         let mut container = place.container().cloned().ok_or_else(no_trace)?;
         let mut journal = None;
         let named = read_manifest(place.text(StreamKind::Manifest)).ok().flatten();
-        if may_have_journal(&container, named.as_ref()) {
+        let inside = Journal::inside(&container);
+        if inside.is_none() && may_have_journal(&container, named.as_ref()) {
             // What it builds on is in the file when it is read, and may not have been there a moment before.
             journal = Journal::read(&place, named.as_ref());
             place = Place::of(path)?;
@@ -159,7 +162,7 @@ impl Trace {
             let is_open = journal.is_some() && may_have_journal(&container, manifest.as_ref());
             journal = is_open.then(|| Journal::read(&place, manifest.as_ref())).flatten();
         }
-        Ok(Self::contained(&container, manifest, journal, damage))
+        Ok(Self::contained(&container, manifest, inside.or(journal), damage))
     }
 
     /// Opens the [container](crate::format::container) in a file without a name, which messages call `name`. There is
@@ -171,7 +174,7 @@ impl Trace {
         let container = Arc::new(Container::open(file, name.as_ref())?);
         let mut damage = container.damage();
         let manifest = manifest_or_damage(&Place::contained(&container), &mut damage)?;
-        Ok(Self::contained(&container, manifest, None, damage))
+        Ok(Self::contained(&container, manifest, Journal::inside(&container), damage))
     }
 
     fn contained(
@@ -181,20 +184,24 @@ impl Trace {
         mut damage: Vec<Error>,
     ) -> Self {
         let (mut place, path) = (Place::contained(container), container.path());
-        if let Some(lines) = journal.as_mut().and_then(|journal| journal.lines.take()) {
-            place.add_shared(Some(container), Some(lines));
-        }
+        let lines = journal.as_mut().and_then(|journal| journal.lines.take());
+        place.add_shared(Some(container), lines);
         // A file whose recording has ended has no end if the journal has the rest.
-        let missing_journal = (!container.is_finished && journal.is_none()).then(|| {
+        let is_part = path.file_name().and_then(OsStr::to_str).and_then(names::main_of_part);
+        let needs_journal = !container.is_finished && is_part.is_none();
+        let missing_journal = (needs_journal && journal.is_none()).then(|| {
             let elsewhere = manifest.as_ref().and_then(|manifest| manifest.journal.clone());
             elsewhere.unwrap_or_else(|| place.file(names::JOURNAL))
         });
-        let file = |id| {
-            let path = path.join(names::thread_file(id, EventFormat::Binary));
-            ThreadFile::contained(id, container, path)
-        };
-        let mut files: Vec<_> = container.threads().map(file).collect();
-        let journal = journal.map(|journal| attach(journal, &mut files, file, &mut damage));
+        let mut files = contained_threads(container, path, |_| true);
+        if container.has_beginnings() || container.is_snapshot() {
+            let kept = files.iter_mut().map(ThreadFile::find_kept);
+            damage.extend(kept.filter_map(Result::err));
+        }
+        let new_file = |id| contained_thread(container, path, id, [const { 0..0 }; 2]);
+        let journal = journal.map(|journal| attach(journal, &mut files, new_file, &mut damage));
+        let settled = files.iter_mut().map(ThreadFile::settle_kept);
+        damage.extend(settled.filter_map(Result::err));
         Self {
             methods: Methods::read(&place, &mut damage),
             threads: Threads::read(&place, &mut damage),
@@ -252,6 +259,40 @@ impl Trace {
         self.place.container().is_some_and(|container| !container.is_finished)
     }
 
+    /// The files beside it that look like its parts, although it has all events itself.
+    #[must_use]
+    pub fn unused_parts(&self) -> Vec<PathBuf> {
+        match self.place.container() {
+            Some(container) if !container.has_parts() && container.has_events() => {
+                parts_beside(&self.dir)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The bytes of the file, and of its parts; `None` for a directory.
+    #[must_use]
+    pub fn file_bytes(&self) -> Option<u64> {
+        self.place.container().map(|container| container.file_bytes())
+    }
+
+    /// What was removed because newer events were kept. If nothing says how many threads had ended before, they do not
+    /// count.
+    #[must_use]
+    pub fn given_up(&self) -> Totals {
+        let end = self.manifest.as_ref().and_then(|manifest| manifest.end.as_ref());
+        let known = end.map(|end| end.given_up).filter(|given_up| given_up.enters > 0);
+        known.unwrap_or_else(|| {
+            self.files.iter().map(ThreadFile::given_up).fold(Totals::default(), |sum, given_up| {
+                Totals {
+                    enters: sum.enters.saturating_add(given_up.enters),
+                    exits: sum.exits.saturating_add(given_up.exits),
+                    ..sum
+                }
+            })
+        })
+    }
+
     /// Bytes of an unfinished block at the end of the file: the process was killed while it wrote.
     #[must_use]
     pub fn unfinished_block(&self) -> u64 {
@@ -300,7 +341,7 @@ impl Trace {
     /// How many threads have a part of their events in the journal, and how many events that are.
     #[must_use]
     pub fn in_journal(&self) -> (u64, u64) {
-        let chunks = self.files.iter().filter_map(|file| file.open.as_ref());
+        let chunks = self.files.iter().filter_map(|file| file.open.as_deref());
         let counts = chunks.map(OpenChunk::event_count).filter(|count| *count > 0);
         counts.fold((0, 0), |(threads, events), count| (threads + 1, count.saturating_add(events)))
     }
@@ -356,6 +397,26 @@ impl TraceSet {
         }
         Ok(directories)
     }
+}
+
+/// The threads of a container that is in a place, or is it, if `select` selects them.
+fn contained_threads(
+    container: &Arc<Container>,
+    place: &Path,
+    select: impl Fn(ThreadId) -> bool,
+) -> Vec<ThreadFile> {
+    let threads = container.threads_with_pieces().filter(|(id, _)| select(*id));
+    threads.map(|(id, pieces)| contained_thread(container, place, id, pieces)).collect()
+}
+
+fn contained_thread(
+    container: &Arc<Container>,
+    place: &Path,
+    id: ThreadId,
+    pieces: [Range<usize>; 2],
+) -> ThreadFile {
+    let path = place.join(names::thread_file(id, EventFormat::Binary));
+    ThreadFile::contained(id, container, pieces, path)
 }
 
 /// The files of further JVMs beside a file, in order.
@@ -458,10 +519,8 @@ impl Listing {
         self.has_trace = true;
         self.damage.append(&mut shared.damage());
         let with_file: BTreeSet<_> = self.files.iter().map(|file| file.id).collect();
-        for id in shared.threads().filter(|id| !with_file.contains(id)) {
-            let path = dir.join(names::thread_file(id, EventFormat::Binary));
-            self.files.push(ThreadFile::contained(id, &shared, path));
-        }
+        let mut of_shared = contained_threads(&shared, dir, |id| !with_file.contains(&id));
+        self.files.append(&mut of_shared);
         self.shared = Some(shared);
         Ok(())
     }
@@ -527,11 +586,17 @@ fn attach(
     new_file: impl Fn(ThreadId) -> ThreadFile,
     damage: &mut Vec<Error>,
 ) -> JournalReading {
-    let Journal { chunks, is_restless, is_checkpoint, damage: mut of_journal, .. } = journal;
+    let Journal { chunks, is_restless, is_checkpoint, is_of_snapshot, .. } = journal;
+    let mut of_journal = journal.damage;
     let mut without_file = Vec::new();
     let mut budget = MAX_BETWEEN;
     for (id, open) in chunks {
         let attached = match files.binary_search_by_key(&id, |file| file.id) {
+            Ok(index)
+                if is_of_snapshot && files.get(index).is_some_and(|f| f.has_more_than(&open)) =>
+            {
+                Ok(())
+            }
             Ok(index) => files
                 .get_mut(index)
                 .map_or(Ok(()), |file| file.attach(open, &mut budget, is_restless)),

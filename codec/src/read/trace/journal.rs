@@ -21,10 +21,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::container::Container;
 use super::open_chunk::{OpenChunk, OpenMarks};
 use super::place::Place;
 use super::regular;
 use super::text::MAX_DAMAGE;
+use crate::format::container::StreamKind;
 use crate::format::journal::{
     GAP_BYTES, HEADER_BYTES, LINES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES, MAX_MARKS_BYTES,
     MAX_RESUME_BYTES, SAMPLE_WORDS, SLOT_HEADER_BYTES, SlotHeader, SlotWord, VERSION, WORD_BYTES,
@@ -64,6 +66,8 @@ pub(crate) struct Journal {
     pub(crate) is_restless: bool,
     /// Whether it is the checkpoint.
     pub(crate) is_checkpoint: bool,
+    /// Whether it is from a snapshot, whose files were copied later than the chunks: they may have more.
+    pub(crate) is_of_snapshot: bool,
     /// The errors. Everything else was read.
     pub(crate) damage: Vec<Error>,
     /// Chunks of threads that also have one with a larger offset.
@@ -87,22 +91,38 @@ impl Journal {
             let mut journal =
                 Self::read_file(&place.file(names::CHECKPOINT)).filter(|_| is_open)?;
             journal.is_checkpoint = true;
-            journal.chunks.values_mut().for_each(|chunk| chunk.is_all = true);
+            journal.cut_files();
             Some(journal)
         })
     }
 
+    /// Reads the checkpoint in a snapshot; `None` if it is another container.
+    pub(crate) fn inside(container: &Arc<Container>) -> Option<Self> {
+        let stored = container.stored(StreamKind::Journal, ThreadId::new(0))?;
+        let path = container.path().join(names::JOURNAL);
+        let mut journal = Self::read_from(Ok(stored.reader()), &path);
+        journal.is_of_snapshot = true;
+        journal.cut_files();
+        Some(journal)
+    }
+
     fn read_file(path: &Path) -> Option<Self> {
+        let input = regular::open(path).transpose()?;
+        Some(Self::read_from(input, path))
+    }
+
+    fn read_from(input: io::Result<impl Read + Seek>, path: &Path) -> Self {
         let mut journal = Self::default();
-        let outcome = match regular::open(path) {
-            Ok(None) => return None,
-            Ok(Some(file)) => Reader::new(file, path).read(&mut journal),
-            Err(error) => Err(error),
-        };
+        let outcome = input.and_then(|input| Reader::new(input, path).read(&mut journal));
         journal.link_chunks();
         let io_error = |source| Error::Io { path: path.to_path_buf(), source };
         journal.damage.extend(outcome.err().map(io_error));
-        Some(journal)
+        journal
+    }
+
+    /// What the files have after the chunks does not count: it is newer.
+    fn cut_files(&mut self) {
+        self.chunks.values_mut().for_each(|chunk| chunk.is_all = true);
     }
 
     /// Adds a chunk. Of two chunks of a thread the one with the larger offset counts, and of equal ones the

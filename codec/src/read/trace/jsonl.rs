@@ -46,11 +46,7 @@ pub(crate) struct Converter {
 impl Converter {
     /// Creates the file.
     pub(crate) fn new() -> Result<Self> {
-        let dir = env::temp_dir();
-        match nameless_file_in(&dir) {
-            Ok(file) => Ok(Self { file: Arc::new(file), path: dir, end: 0 }),
-            Err(source) => Err(Error::Io { path: dir, source }),
-        }
+        Ok(Self { file: Arc::new(nameless_file()?), path: env::temp_dir(), end: 0 })
     }
 
     /// Converts the lines of a thread, up to the current end of its file. Lines that are not events are added
@@ -108,7 +104,12 @@ fn end_run(exits: &mut u64, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Creates a file that disappears when it is closed.
+/// Creates a file in the directory for temporary ones that disappears when it is closed.
+pub(super) fn nameless_file() -> Result<File> {
+    let path = env::temp_dir();
+    nameless_file_in(&path).map_err(|source| Error::Io { path, source })
+}
+
 fn nameless_file_in(dir: &std::path::Path) -> io::Result<File> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     loop {

@@ -126,7 +126,8 @@ impl OpenChunk {
     }
 }
 
-fn count(bytes: &[u8]) -> EventCounts {
+/// The events in these bytes.
+pub(crate) fn count(bytes: &[u8]) -> EventCounts {
     let mut events = EventCounts::default();
     for (record, _) in records(bytes) {
         match record {

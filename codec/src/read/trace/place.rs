@@ -1,5 +1,6 @@
 //! Where a trace is: a directory, or a file with everything.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -51,19 +52,26 @@ impl Place {
 
     /// Adds the lines of threads that share a file of a directory, and those that are not in it yet.
     pub(crate) fn add_shared(&mut self, shared: Option<&Arc<Container>>, open: Option<OpenLines>) {
-        let written = shared.and_then(|s| s.stored(StreamKind::Threads, ThreadId::new(0)));
-        let len = written.as_ref().and_then(|written| written.len().ok()).unwrap_or_default();
-        self.shared_lines = match (written, open) {
-            (written, None) => written,
-            (written, Some(OpenLines { offset, bytes })) => {
+        let written = shared.and_then(|s| s.stream(StreamKind::Threads, ThreadId::new(0)));
+        let (start, len) = written.as_ref().map_or((0, 0), |w| (w.start(), w.len()));
+        let written = written.map(|written| Stored::Stream(Arc::new(written)));
+        let part = |range: Range<u64>| Some((written.clone()?, range));
+        // From parts that were removed, if any were.
+        let earlier = shared.filter(|_| start > 0 || written.is_none());
+        let earlier = earlier.map(Container::lines_before).filter(|lines| !lines.is_empty());
+        let earlier = earlier.map(|lines| (lines.len() as u64, Stored::Bytes(lines.into())));
+        let earlier = earlier.map(|(len, lines)| (lines, 0..len));
+        let parts = match open {
+            None => vec![earlier, part(start..len)],
+            Some(OpenLines { offset, bytes }) => {
                 let end = offset.saturating_add(bytes.len() as u64);
                 self.unwritten_lines = end.saturating_sub(len);
                 let open = (Stored::Bytes(Arc::clone(&bytes)), 0..bytes.len() as u64);
-                let [before, after] =
-                    [0..offset.min(len), end..len].map(|range| Some((written.clone()?, range)));
-                Some(Stored::joined(before.into_iter().chain([open]).chain(after)))
+                vec![earlier, part(start..offset.min(len)), Some(open), part(end.max(start)..len)]
             }
         };
+        let has_lines = parts.iter().any(Option::is_some);
+        self.shared_lines = has_lines.then(|| Stored::joined(parts.into_iter().flatten()));
     }
 
     /// How many bytes of these lines only the journal has.
@@ -104,9 +112,12 @@ impl Place {
                 _ => Text::file(&path),
             };
         };
-        // Also those that the journal has.
-        let lines = self.shared_lines.clone().filter(|_| kind == StreamKind::Threads);
-        Text::new(path, Ok(lines.or_else(|| container.stored(kind, none))))
+        let stored = match kind {
+            // Also those that the journal has.
+            StreamKind::Threads => self.shared_lines.clone(),
+            _ => container.stored(kind, none),
+        };
+        Text::new(path, Ok(stored))
     }
 }
 
@@ -122,13 +133,4 @@ fn with_lines(path: &Path, lines: &Stored) -> Text {
         Ok(Some(Stored::joined(parts)))
     };
     Text::new(path.to_path_buf(), joined())
-}
-
-impl Container {
-    /// Opens the container in a file; `None` if there is no file.
-    pub(crate) fn in_file(path: &Path) -> Result<Option<Self>> {
-        let file = regular::open(path);
-        let file = file.map_err(|source| crate::Error::Io { path: path.to_path_buf(), source })?;
-        file.map(|file| Self::open(file, path)).transpose()
-    }
 }

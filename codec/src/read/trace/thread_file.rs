@@ -8,12 +8,14 @@ use std::sync::Arc;
 
 use super::container::Container;
 use super::jsonl::Converted;
+use super::kept::Kept;
 use super::open_chunk::OpenChunk;
 use super::regular;
 use super::stored::Stored;
 use crate::format::container::StreamKind;
 use crate::format::marks::Position;
 use crate::format::names::{self, EventFormat, MARKS_EXTENSION};
+use crate::write::EventCounts;
 use crate::{Error, Offset, Result, ThreadId};
 
 /// An exit run is one record, but one line for each exit. A chunk with more lines than this is not from flow:
@@ -33,7 +35,7 @@ pub struct ThreadFile {
     pub bytes: u64,
     /// The events that are not in the file yet. If present, only the bytes of the file before the chunk
     /// count.
-    pub open: Option<OpenChunk>,
+    pub open: Option<Box<OpenChunk>>,
     /// The ranges that are read, if not all.
     pub parts: Option<Parts>,
     /// How its events are stored, and the result of converting them.
@@ -41,6 +43,10 @@ pub struct ThreadFile {
     pub(crate) converted: Option<Converted>,
     /// The container that holds its events and marks, if they are not in files of their own.
     pub(crate) container: Option<Arc<Container>>,
+    /// The pieces of its events and of its marks there.
+    pieces: [Range<usize>; 2],
+    /// What is left of it, if its first events were removed.
+    pub(crate) kept: Option<Box<Kept>>,
 }
 
 /// Ranges of a thread, in order.
@@ -63,7 +69,9 @@ impl Parts {
 impl ThreadFile {
     /// A thread of which only the file is known.
     pub(crate) fn new(id: ThreadId, format: EventFormat, path: PathBuf, bytes: u64) -> Self {
-        Self { id, path, bytes, open: None, parts: None, format, converted: None, container: None }
+        let (open, parts, converted, container, pieces, kept) =
+            (None, None, None, None, [const { 0..0 }; 2], None);
+        Self { id, path, bytes, open, parts, format, converted, container, pieces, kept }
     }
 
     /// Restricts it to ranges, which are called `title`.
@@ -131,6 +139,9 @@ impl ThreadFile {
         budget: &mut u64,
         is_restless: bool,
     ) -> Result<()> {
+        if let Some(kept) = &self.kept {
+            kept.move_chunk(&mut open);
+        }
         let mut earlier = if is_restless { open.before.clone() } else { Vec::new() }.into_iter();
         let open = loop {
             let joined = self.joined(open, budget).map_err(|source| self.io_error(source))?;
@@ -154,15 +165,26 @@ impl ThreadFile {
             return Err(Error::BadJournal { path, offset, expected, found });
         }
         self.bytes = open.offset.saturating_add(open.records.len() as u64);
-        self.open = Some(open);
+        self.open = Some(Box::new(open));
         Ok(())
+    }
+
+    /// Returns whether its container has all of a chunk, and more: the chunk was written after it was copied.
+    pub(crate) fn has_more_than(&self, open: &OpenChunk) -> bool {
+        let events = self.container.as_ref().and_then(|c| c.stream(StreamKind::Events, self.id));
+        let is_unbroken = events.is_some_and(|events| events.ranges().len() == 1);
+        let mut open = OpenChunk { before: Vec::new(), ..open.clone() };
+        if let Some(kept) = &self.kept {
+            kept.move_chunk(&mut open);
+        }
+        is_unbroken && self.bytes > open.offset.saturating_add(open.records.len() as u64)
     }
 
     /// Joins an open chunk with what comes before it and is not in the file.
     fn joined(&self, open: OpenChunk, budget: &mut u64) -> io::Result<OpenChunk> {
         let container = self.container.as_ref();
         let events = container.and_then(|container| container.stream(StreamKind::Events, self.id));
-        let Some(events) = events else {
+        let Some(events) = events.filter(|_| self.kept.is_none()) else {
             return open.joined(slice::from_ref(&(0..self.bytes)), budget, |_| Ok(Vec::new()));
         };
         let events = Arc::new(events);
@@ -174,17 +196,53 @@ impl ThreadFile {
     }
 
     /// A thread in a container. The path is that of the file which it would have in a directory.
-    pub(crate) fn contained(id: ThreadId, container: &Arc<Container>, path: PathBuf) -> Self {
-        let events = container.stream(StreamKind::Events, id);
-        let bytes = events.map_or(0, |events| events.len());
+    pub(crate) fn contained(
+        id: ThreadId,
+        container: &Arc<Container>,
+        pieces: [Range<usize>; 2],
+        path: PathBuf,
+    ) -> Self {
+        let [events, _] = &pieces;
+        let bytes = container.len_of(events);
         let container = Some(Arc::clone(container));
-        Self { container, ..Self::new(id, EventFormat::Binary, path, bytes) }
+        Self { container, pieces, ..Self::new(id, EventFormat::Binary, path, bytes) }
+    }
+
+    /// Finds out whether its first events were removed. Before a chunk is attached.
+    pub(crate) fn find_kept(&mut self) -> Result<()> {
+        if let Some(container) = &self.container
+            && let Some(kept) = Kept::of(container, self.id, &self.path)?
+        {
+            self.bytes = kept.events.len().map_err(|source| self.io_error(source))?;
+            self.kept = Some(Box::new(kept));
+        }
+        Ok(())
+    }
+
+    /// Prepares the marks of such a thread. After its chunk is attached.
+    pub(crate) fn settle_kept(&mut self) -> Result<()> {
+        match (&mut self.kept, &self.container) {
+            (Some(kept), Some(container)) => {
+                kept.settle_marks(container, self.id, self.open.as_deref_mut(), self.bytes)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How many of its entries and exits were removed, because newer ones were kept.
+    #[must_use]
+    pub fn given_up(&self) -> EventCounts {
+        self.kept.as_deref().map_or_else(EventCounts::default, Kept::given_up)
     }
 
     /// Opens its events as they are stored; `None` if there are none, because all are in the journal.
     pub(crate) fn open_events(&self) -> Result<Option<Stored>> {
+        if let Some(kept) = &self.kept {
+            return Ok(Some(kept.events.clone()));
+        }
         if let Some(container) = &self.container {
-            return Ok(container.stored(StreamKind::Events, self.id));
+            let [events, _] = &self.pieces;
+            return Ok(container.stored_of(events.clone()));
         }
         let file = regular::open(&self.path).map_err(|source| self.io_error(source))?;
         if file.is_none() && self.bytes_in_file() > 0 {
@@ -193,39 +251,43 @@ impl ThreadFile {
         Ok(file.map(Stored::file))
     }
 
-    /// Opens its index as it is stored; `None` if there is none.
-    pub(crate) fn open_index(&self) -> io::Result<Option<Stored>> {
-        if let Some(index) = self.index_inside() {
-            return Ok(Some(index));
+    /// Opens what readers stored beside it, an index for example; `None` if there is none.
+    pub(crate) fn open_beside(&self, kind: StreamKind) -> io::Result<Option<Stored>> {
+        if let Some(stored) = self.stored_inside(kind) {
+            return Ok(Some(stored));
         }
-        let path = self.index_path();
+        let path = self.path_beside(kind);
         if !self.is_in_one_file() {
             return Ok(regular::open(&path)?.map(Stored::file));
         }
-        let indexes = Container::in_file(&path).map_err(io::Error::other)?.map(Arc::new);
-        Ok(indexes.and_then(|indexes| indexes.stored(StreamKind::Index, self.id)))
+        let beside = Container::in_file(&path).map_err(io::Error::other)?.map(Arc::new);
+        Ok(beside.and_then(|beside| beside.stored(kind, self.id)))
     }
 
-    /// Its index in the file with its events, if a trace was written to that from beginning to end.
-    pub(crate) fn index_inside(&self) -> Option<Stored> {
-        let container = self.container.as_ref()?;
-        container.stored(StreamKind::Index, self.id)
+    /// The same in the file with its events, if a trace was written to that from beginning to end.
+    pub(crate) fn stored_inside(&self, kind: StreamKind) -> Option<Stored> {
+        let container = self.container.as_ref().filter(|_| self.kept.is_none())?;
+        container.stored(kind, self.id)
     }
 
-    /// The file in which an index of it is stored.
-    pub(crate) fn index_path(&self) -> PathBuf {
+    /// The file in which readers store what is of this kind.
+    pub(crate) fn path_beside(&self, kind: StreamKind) -> PathBuf {
         match &self.container {
             Some(container) if self.is_in_one_file() => {
                 names::beside(container.path(), names::INDEXES)
             }
-            _ => self.path.with_extension("idx"),
+            _ => self.path.with_file_name(names::stream_file(kind, self.id)),
         }
     }
 
     /// Opens its marks as they are stored; `None` if there are none.
     pub(crate) fn open_marks(&self) -> Result<Option<Stored>> {
+        if let Some(kept) = &self.kept {
+            return Ok(kept.marks.clone());
+        }
         if let Some(container) = &self.container {
-            return Ok(container.stored(StreamKind::Marks, self.id));
+            let [_, marks] = &self.pieces;
+            return Ok(container.stored_of(marks.clone()));
         }
         let path = self.path.with_extension(MARKS_EXTENSION);
         let file = regular::open(&path).map_err(|source| Error::Io { path, source })?;
@@ -247,7 +309,6 @@ mod tests {
     use crate::format::flow::Record;
     use crate::format::marks::{HEADER, Mark, MarkEncoder};
     use crate::read::{Events, OpenMarks, ReadRecords};
-    use crate::write::EventCounts;
 
     fn all(mut events: Events) -> Vec<(u64, Record)> {
         std::iter::from_fn(|| events.next_record().unwrap())
@@ -285,7 +346,7 @@ mod tests {
             };
             let id = ThreadId::new(1);
             let file = ThreadFile::new(id, EventFormat::Binary, path.clone(), 4);
-            let file = ThreadFile { open: Some(open), ..file };
+            let file = ThreadFile { open: Some(Box::new(open)), ..file };
             // Whatever follows was being written when the thread died.
             for there in written..=bytes.len() {
                 fs::write(dir.path().join("thread-1.marks"), &bytes[..there]).unwrap();
@@ -344,7 +405,7 @@ mod tests {
             is_all: false,
         };
         let file = ThreadFile::new(ThreadId::new(1), EventFormat::Binary, path, 0);
-        let file = ThreadFile { open: Some(open), ..file };
+        let file = ThreadFile { open: Some(Box::new(open)), ..file };
         let whole = all(file.events().unwrap());
         assert_eq!(whole, [(0, enter), (1, enter), (2, exits), (3, enter)]);
         for (number, (offset, _)) in whole.iter().enumerate() {

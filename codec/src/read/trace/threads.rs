@@ -6,6 +6,7 @@ use super::place::Place;
 use super::text::for_each_line;
 use crate::format::container::StreamKind;
 use crate::format::ids;
+use crate::format::lines::Line;
 use crate::format::threads::ThreadLine;
 use crate::{Error, ThreadId};
 
@@ -61,8 +62,12 @@ impl Threads {
     pub(crate) fn read(place: &Place, damage: &mut Vec<Error>) -> Self {
         let mut threads = Self::default();
         for_each_line(place.text(StreamKind::Threads), damage, |line| {
-            let line =
-                serde_json::from_str(line).map_err(|_| "a JSON object with event, id and at_ns")?;
+            // Most lines have the form in which flow writes them.
+            let line = match Line::of(line) {
+                Some(line) => line.into(),
+                None => serde_json::from_str(line)
+                    .map_err(|_| "a JSON object with event, id and at_ns")?,
+            };
             threads.apply(line);
             Ok(())
         });

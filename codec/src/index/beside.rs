@@ -1,0 +1,85 @@
+//! Files that readers store beside those of a thread. Of a trace in one file, they are in another one beside it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Read as _, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::format::container::StreamKind;
+use crate::read::{Container, ThreadFile};
+use crate::write::{Compression, ContainerWriter};
+use crate::{Error, Result, ThreadId};
+
+/// Stores the file of this kind of a thread, in place of an earlier one. Returns the size in bytes.
+///
+/// # Errors
+/// The file cannot be written.
+pub(crate) fn store(file: &ThreadFile, kind: StreamKind, bytes: &[u8]) -> Result<u64> {
+    let path = file.path_beside(kind);
+    let mut new = path.clone().into_os_string();
+    new.push(".new");
+    let new = PathBuf::from(new);
+    let written = match file.is_in_one_file() {
+        true => write_all(&new, &path, (kind, file.id), bytes),
+        false => create(&new).and_then(|mut file| file.write_all(bytes)),
+    };
+    written.and_then(|()| fs::rename(&new, &path)).map_err(|source| {
+        let _ = fs::remove_file(&new);
+        Error::Io { path: path.clone(), source }
+    })?;
+    Ok(bytes.len() as u64)
+}
+
+/// Reads the stored file of this kind of a thread. `Err(None)` if there is none, otherwise the reason why it is not used:
+/// it may have at most `limit` bytes.
+pub(crate) fn read(
+    file: &ThreadFile,
+    kind: StreamKind,
+    limit: u64,
+) -> std::result::Result<Vec<u8>, Option<&'static str>> {
+    let unreadable = |_| Some("it cannot be read");
+    let input = file.open_beside(kind).map_err(unreadable)?.ok_or(None)?;
+    let mut bytes = Vec::new();
+    let read = input.reader().take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if read as u64 > limit {
+        return Err(Some("it is too large"));
+    }
+    Ok(bytes)
+}
+
+/// The bytes of the stored file of this kind; 0 if there is none.
+pub(crate) fn stored_bytes(file: &ThreadFile, kind: StreamKind) -> u64 {
+    let stored = file.open_beside(kind).ok().flatten();
+    stored.and_then(|stored| stored.len().ok()).unwrap_or(0)
+}
+
+/// Writes a stream of a thread, and the other ones that the old file has.
+fn write_all(
+    new: &Path,
+    old: &Path,
+    stream: (StreamKind, ThreadId),
+    bytes: &[u8],
+) -> io::Result<()> {
+    // A file of another kind is replaced.
+    let old = Container::in_file(old).ok().flatten().map(Arc::new);
+    let mut writer = ContainerWriter::new(BufWriter::new(create(new)?), Compression::Off)?;
+    for kind in [StreamKind::Index, StreamKind::Dag] {
+        for (other, stored) in old.iter().flat_map(|old| old.streams(kind)) {
+            if (kind, other) != stream {
+                writer.write_stream(kind, Some(other), stored.reader())?;
+            }
+        }
+    }
+    writer.write_stream(stream.0, Some(stream.1), bytes)?;
+    writer.finish().map(|_| ())
+}
+
+/// Creates a file that is as private as the trace, and follows no link.
+fn create(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
