@@ -16,6 +16,11 @@ pub enum Action {
     },
     /// To end the recording.
     Detach,
+    /// To take a snapshot with this name.
+    Snapshot {
+        /// Its name.
+        name: String,
+    },
 }
 
 /// A request, and where the agent reports why it refuses.
@@ -27,35 +32,40 @@ pub struct Request {
 }
 
 impl Request {
-    /// Reads an option string that may have the items `detach` and `answer=FILE` in addition to options.
+    /// Reads an option string that may have the items `detach`, `snapshot=NAME` and `answer=FILE` in addition to
+    /// options.
     #[must_use]
     pub fn parse(text: &str) -> Self {
-        let (mut detach, mut answer, mut options) = (false, None, Vec::new());
+        let (mut special, mut answer, mut options) = (None, None, Vec::new());
         for item in split(text) {
             match item.trim().split_once('=') {
-                None if item.trim() == "detach" => detach = true,
+                None if item.trim() == "detach" => special = Some(Action::Detach),
+                Some(("snapshot", name)) => {
+                    special = Some(Action::Snapshot { name: name.to_owned() });
+                }
                 Some(("answer", file)) => answer = Some(file.into()),
                 _ => options.push(item.replace(',', r"\,")),
             }
         }
-        let action = match detach {
-            true => Action::Detach,
-            false => Action::Record { options: options.join(",") },
-        };
+        let action = special.unwrap_or_else(|| Action::Record { options: options.join(",") });
         Self { action, answer }
     }
 
     /// Reports the reason of a refusal: in the file that the request named, which must exist, or else on
     /// stderr.
-    pub fn answer(&self, refusal: &str) {
+    pub fn refuse(&self, refusal: &str) {
         let refusal = crate::logging::one_line(refusal);
-        let is_written = self.answer.as_ref().is_some_and(|file| {
-            let file = fs::OpenOptions::new().write(true).truncate(true).open(file);
-            file.is_ok_and(|mut file| writeln!(file, "{refusal}").is_ok())
-        });
-        if !is_written {
+        if !self.answer(&refusal) {
             let _ = writeln!(io::stderr(), "{} {refusal}", crate::logging::PREFIX);
         }
+    }
+
+    /// Writes an answer into the file that the request named. Returns whether there is one.
+    pub fn answer(&self, text: &str) -> bool {
+        self.answer.as_ref().is_some_and(|file| {
+            let file = fs::OpenOptions::new().write(true).truncate(true).open(file);
+            file.is_ok_and(|mut file| writeln!(file, "{text}").is_ok())
+        })
     }
 }
 
@@ -72,6 +82,9 @@ mod tests {
         );
         assert_eq!(request.answer, Some("/tmp/x,y".into()));
         assert_eq!(Request::parse("detach").action, Action::Detach);
+        let name = "before login".to_owned();
+        let action = Action::Snapshot { name };
+        assert_eq!(Request::parse("snapshot=before login,answer=/tmp/x").action, action);
         assert_eq!(Request::parse("").action, Action::Record { options: String::new() });
     }
 }

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use flow_codec::Glob;
+
 /// How calls are seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EngineKind {
@@ -30,6 +32,54 @@ pub enum Overload {
     Wait,
     /// It drops the chunk; its events are counted, and a mark shows the gap.
     Drop,
+}
+
+/// In which files a trace is, and how much of it is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Parts {
+    /// At this size a file ends and the next one begins.
+    pub bytes: Option<u64>,
+    /// After this time too.
+    pub age: Option<Duration>,
+    /// How many bytes all files may have: the oldest ones are removed.
+    pub keep: Option<u64>,
+}
+
+impl Parts {
+    /// Whether the trace has several files.
+    #[must_use]
+    pub const fn are_wanted(&self) -> bool {
+        self.bytes.is_some() || self.age.is_some() || self.keep.is_some()
+    }
+
+    /// The size at which the next file begins.
+    #[must_use]
+    pub fn part_bytes(&self) -> u64 {
+        let of_kept = self.keep.map(|keep| keep / Self::KEPT);
+        self.bytes.into_iter().chain(of_kept).min().unwrap_or(u64::MAX)
+    }
+
+    /// What is kept is divided into this many files.
+    const KEPT: u64 = 8;
+}
+
+/// When the agent takes a snapshot without being asked.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SnapshotOn {
+    /// When a method that one of these matches is called.
+    pub methods: Vec<Glob>,
+    /// When the JVM is out of memory.
+    pub oom: bool,
+    /// When the recording ends.
+    pub exit: bool,
+}
+
+impl SnapshotOn {
+    /// Whether there is anything that it happens on.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        !self.methods.is_empty() || self.oom || self.exit
+    }
 }
 
 /// How much of the disk a recording leaves to others.

@@ -18,7 +18,9 @@ mod sources;
 mod tests;
 mod values;
 
-pub use kinds::{CommandLine, Durability, EngineKind, IdSource, MinFree, OnError, Overload};
+pub use kinds::{
+    CommandLine, Durability, EngineKind, IdSource, MinFree, OnError, Overload, Parts, SnapshotOn,
+};
 pub use notice::{NOTICES, Notice};
-pub use parse::{MAX_KEPT, OptionError, Options};
+pub use parse::{MAX_EARLIER, OptionError, Options};
 pub use sources::{KEYS, Key, split};

@@ -15,15 +15,17 @@ use crate::mains::MainFilter;
 use crate::sources::{Setting, bad_value, from_environment, gather, split};
 use crate::values::{
     DEFAULT_PERIOD, globs, list, non_empty, parse_bool, parse_clock, parse_compression,
-    parse_durability, parse_min_free, parse_size,
+    parse_durability, parse_keep, parse_min_free, parse_rotate, parse_size, parse_snapshot_on,
 };
-use crate::{CommandLine, Durability, EngineKind, IdSource, MinFree, OnError, Overload};
+use crate::{
+    CommandLine, Durability, EngineKind, IdSource, MinFree, OnError, Overload, Parts, SnapshotOn,
+};
 
 const DEFAULT_OUT: &str = "flow-trace";
 
-const DEFAULT_KEPT: usize = 1;
-/// The largest value of `keep`.
-pub const MAX_KEPT: usize = 99;
+const DEFAULT_EARLIER: usize = 1;
+/// The largest value of `earlier`.
+pub const MAX_EARLIER: usize = 99;
 const DEFAULT_CHUNK_BYTES: usize = 64 * 1024;
 const CHUNK_BYTES: RangeInclusive<u64> = 64..=16 << 20;
 const MAX_SIZE_BYTES: RangeInclusive<u64> = 1 << 20..=u64::MAX;
@@ -34,7 +36,11 @@ pub struct Options {
     /// The trace directory, or a file whose name ends in `.flowtrace`, with `%p`, `%t` and `%h` not yet replaced.
     pub out: String,
     /// How many earlier traces are kept.
-    pub keep: usize,
+    pub earlier: usize,
+    /// In which files the trace is, and how much of it is kept.
+    pub parts: Parts,
+    /// When a snapshot is taken.
+    pub snapshot_on: SnapshotOn,
     /// Which methods are recorded.
     pub filter: FilterSpec,
     /// Patterns for the classes of the application itself. They select nothing.
@@ -138,10 +144,14 @@ impl Options {
             )));
         }
         Ok(Self {
-            out,
-            keep: value("keep").map_or(Ok(DEFAULT_KEPT), |keep| {
-                let number = keep.value.parse().ok().filter(|number| *number <= MAX_KEPT);
-                number.ok_or_else(|| bad_value(keep))
+            earlier: value("earlier").map_or(Ok(DEFAULT_EARLIER), |earlier| {
+                let number = earlier.value.parse().ok().filter(|number| *number <= MAX_EARLIER);
+                number.ok_or_else(|| bad_value(earlier))
+            })?,
+            parts: parts(value("rotate"), value("keep"), &out, value("durability"))?,
+            snapshot_on: value("snapshot-on").map_or(Ok(SnapshotOn::default()), |setting| {
+                needs_one_file(setting, &out)?;
+                parse_snapshot_on(setting)
             })?,
             filter: FilterSpec {
                 targets: value("target").map_or(Ok(Vec::new()), |target| list(target, '+'))?,
@@ -197,6 +207,7 @@ impl Options {
             durability: value("durability").map_or(Ok(Durability::Process), parse_durability)?,
             journal: value("journal").map(non_empty).transpose()?.map(PathBuf::from),
             log,
+            out,
             set: settings.into_iter().map(|(key, setting)| (key, setting.value)).collect(),
         })
     }
@@ -213,5 +224,35 @@ impl Options {
             || gather(text, &environment)
                 .is_ok_and(|settings| settings.get("onerror").is_some_and(continues));
         if in_string || elsewhere { OnError::Continue } else { OnError::Stop }
+    }
+}
+
+fn needs_one_file(setting: &Setting, out: &str) -> Result<(), OptionError> {
+    let Setting { key, value, place } = setting;
+    match container_stem(out) {
+        Some(_) => Ok(()),
+        None => Err(OptionError(format!(
+            "{key}={value} ({place}): needs a trace in one file; use a name such as out={out}.{CONTAINER_EXTENSION}"
+        ))),
+    }
+}
+
+/// What `rotate` and `keep` say together.
+fn parts(
+    rotate: Option<&Setting>,
+    keep: Option<&Setting>,
+    out: &str,
+    durability: Option<&Setting>,
+) -> Result<Parts, OptionError> {
+    let parts = rotate.map_or(Ok(Parts::default()), parse_rotate)?;
+    let parts = Parts { keep: keep.map_or(Ok(None), parse_keep)?, ..parts };
+    let Some(setting) = rotate.or(keep).filter(|_| parts.are_wanted()) else { return Ok(parts) };
+    let Setting { key, value, place } = setting;
+    needs_one_file(setting, out)?;
+    match durability.map(parse_durability).transpose()? {
+        Some(Durability::System { .. }) => Err(OptionError(format!(
+            "{key}={value} ({place}): a trace of several files does not survive a power failure; use durability=process"
+        ))),
+        _ => Ok(parts),
     }
 }

@@ -22,9 +22,24 @@ const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key
 }
 
 /// All keys.
-pub const KEYS: [Key; 28] = [
+pub const KEYS: [Key; 31] = [
     key("out", "a directory, or a file whose name ends in .flowtrace", "where the trace goes"),
-    key("keep", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
+    key("earlier", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
+    key(
+        "keep",
+        "all, or last:SIZE with a size from 1m up, such as last:64m (for earlier traces: earlier=N)",
+        "how much of the trace is kept",
+    ),
+    key(
+        "rotate",
+        "a size from 1m up, such as 1g, or a time from 1s up, such as 30s, 10min or 1h",
+        "when the next file begins",
+    ),
+    key(
+        "snapshot-on",
+        "method:GLOB, exception:GLOB, uncaught, oom or exit, separated by ';'",
+        "when a snapshot is taken",
+    ),
     key("target", "class name prefixes, separated by '+'", "the classes to record"),
     key(
         "include",

@@ -72,11 +72,16 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         ("incldue=x", "unknown option 'incldue' (agent options); did you mean 'include'?"),
         (
             "zzz=1",
-            "unknown option 'zzz' (agent options); known are out, keep, target, include, \
+            "unknown option 'zzz' (agent options); known are out, earlier, keep, rotate, snapshot-on, target, include, \
           exclude, own, constructors, natives, engine, format, compress, clock, ids, optimize, chunk, max-size, min-free, start, \
           only-main, api, journal, durability, overload, command, log, debug, config, onerror",
         ),
         ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
+        (
+            "out=a.flowtrace,snapshot-on=oom;method:",
+            "snapshot-on=oom;method: (agent options): expected method:GLOB, exception:GLOB, uncaught, oom or exit, \
+             separated by ';'",
+        ),
         (
             "out=",
             "out= (agent options): expected a directory, or a file whose name ends in .flowtrace",
@@ -92,8 +97,8 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         ("target=", "target= (agent options): expected class name prefixes, separated by '+'"),
         ("own=;", "own=; (agent options): expected globs over pkg.Class, separated by ';'"),
         (
-            "keep=-1",
-            "keep=-1 (agent options): expected how many earlier traces to keep, from 0 to 99",
+            "earlier=-1",
+            "earlier=-1 (agent options): expected how many earlier traces to keep, from 0 to 99",
         ),
         ("natives=yes", "natives=yes (agent options): expected true or false"),
         ("chunk=1", "chunk=1 (agent options): expected a size from 64 to 16m, such as 64k"),

@@ -8,9 +8,12 @@ use flow_codec::format::manifest::Timing;
 use flow_codec::write::Compression;
 
 use super::sources::{Setting, bad_value};
-use super::{Durability, MinFree, OptionError};
+use super::{Durability, MinFree, OptionError, Parts, SnapshotOn};
 
 pub(super) const DEFAULT_PERIOD: Duration = Duration::from_micros(100);
+/// The smallest size of a part, and the shortest time for one.
+const PART_BYTES: RangeInclusive<u64> = 1 << 20..=u64::MAX;
+const SHORTEST_PART: Duration = Duration::from_secs(1);
 const PERIODS: RangeInclusive<Duration> = Duration::from_micros(20)..=Duration::from_secs(1);
 /// What a power failure may cost by default.
 const DEFAULT_SYNC_PERIOD: Duration = Duration::from_secs(1);
@@ -61,6 +64,48 @@ pub(super) fn parse_min_free(setting: &Setting) -> Result<MinFree, OptionError> 
     };
     let percent = percent.parse().ok().filter(|percent| *percent < 100);
     percent.map(MinFree::Percent).ok_or_else(|| bad_value(setting))
+}
+
+/// `all`, which is `None`, or `last:` and a size.
+pub(super) fn parse_keep(setting: &Setting) -> Result<Option<u64>, OptionError> {
+    if setting.value == "all" {
+        return Ok(None);
+    }
+    let size = setting.value.strip_prefix("last:").ok_or_else(|| bad_value(setting))?;
+    let size = Setting { value: size.to_owned(), ..setting.clone() };
+    parse_size(&size, &PART_BYTES).map(Some).map_err(|_| bad_value(setting))
+}
+
+/// What a snapshot is taken on.
+pub(super) fn parse_snapshot_on(setting: &Setting) -> Result<SnapshotOn, OptionError> {
+    let mut on = SnapshotOn::default();
+    for item in list(setting, ';')? {
+        match item.split_once(':') {
+            Some(("method", glob)) if !glob.is_empty() => on.methods.push(Glob::new(glob)),
+            // Made, and usually thrown at once. Constructors of subclasses call that of their class.
+            Some(("exception", class)) if !class.is_empty() && !class.contains('#') => {
+                on.methods.push(Glob::new(&format!("{class}#<init>")));
+            }
+            None if item == "uncaught" => on.methods.push(Glob::new(UNCAUGHT)),
+            None if item == "oom" => on.oom = true,
+            None if item == "exit" => on.exit = true,
+            _ => return Err(bad_value(setting)),
+        }
+    }
+    Ok(on)
+}
+
+/// The JVM calls it for an exception that a thread does not catch.
+const UNCAUGHT: &str = "java.lang.Thread#dispatchUncaughtException";
+
+/// A size, or a time.
+pub(super) fn parse_rotate(setting: &Setting) -> Result<Parts, OptionError> {
+    if let Ok(bytes) = parse_size(setting, &PART_BYTES) {
+        return Ok(Parts { bytes: Some(bytes), ..Parts::default() });
+    }
+    let age = humantime::parse_duration(&setting.value).ok().filter(|age| *age >= SHORTEST_PART);
+    // `30m` looks like a size, which it is.
+    age.map(|age| Parts { age: Some(age), ..Parts::default() }).ok_or_else(|| bad_value(setting))
 }
 
 /// `off`, `exact`, `tick`, or `tick` and a period.

@@ -6,6 +6,7 @@
 
 #![expect(unsafe_code, reason = "answers calls from Java")]
 
+use std::cell::Cell;
 use std::ffi::{CString, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -38,6 +39,11 @@ pub(super) fn bind(vm: &Vm<'_>, class: jclass) {
             add_test as *const c_void,
         ),
         native(c"suspend", c"(Ljava/lang/Thread;Z)V", suspend as *const c_void),
+        native(
+            c"takeSnapshot",
+            c"(Ljava/lang/Thread;Ljava/lang/String;)Z",
+            take_snapshot as *const c_void,
+        ),
     ];
     // SAFETY: the functions have the signatures their descriptors say.
     if !unsafe { vm.register_natives(class, &natives) } {
@@ -120,6 +126,26 @@ unsafe extern "system" fn suspend(
     let body = |agent: &Agent, _: &Vm<'_>| agent.recorder().set_paused(paused);
     // SAFETY: the arguments of this native method.
     unsafe { callbacks::run_for_program(jni, thread, body) };
+}
+
+/// `Flow.takeSnapshot`.
+unsafe extern "system" fn take_snapshot(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    thread: jobject,
+    name: jstring,
+) -> jboolean {
+    let is_taken = Cell::new(false);
+    let body = |agent: &Agent, vm: &Vm<'_>| match agent.snapshot(&vm.text_of(name, MAX_UNITS)) {
+        Ok(path) => {
+            log::info!("snapshot: {}", path.display());
+            is_taken.set(true);
+        }
+        Err(why) => log::warn!("no snapshot: {why}"),
+    };
+    // SAFETY: the arguments of this native method.
+    unsafe { callbacks::run_for_program(jni, thread, body) };
+    is_taken.get()
 }
 
 /// Calls `body` with the recorder of the current thread, if it can be recorded.

@@ -1,5 +1,6 @@
 //! What the agent does for requests in a running JVM.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::jvmti::Jvmti;
@@ -67,6 +68,15 @@ pub(super) fn detach(vm: &Vm<'_>, jvmti: Jvmti) -> Result<(), String> {
     agent.recorder().note_names(vm.platform_threads());
     end(vm, jvmti, agent);
     Ok(())
+}
+
+/// Takes a snapshot. Returns where it is.
+///
+/// # Errors
+/// Nothing is being recorded, or it cannot be written.
+pub(super) fn snapshot(name: &str) -> Result<PathBuf, String> {
+    let agent = lifecycle::agent().ok_or("nothing is being recorded in this process")?;
+    agent.snapshot(name)
 }
 
 /// Completes the trace, removes the probes from the program, and frees what the recording held.

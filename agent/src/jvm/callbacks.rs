@@ -14,7 +14,7 @@ use jvmti_rs::sys;
 
 use super::jvmti::Jvmti;
 use super::vm::KnowsProbes;
-use super::{Vm, aftermath, api, environment, probe, unprepared};
+use super::{Vm, aftermath, api, environment, probe, triggers, unprepared};
 use crate::certain::Certain as _;
 use crate::engine::{events, instrument};
 use crate::lifecycle::{self, Agent};
@@ -49,6 +49,8 @@ pub(super) fn table() -> CallbackTable {
     known.ClassLoad = Some(class_load);
     known.ClassPrepare = Some(class_prepare);
     known.ClassFileLoadHook = Some(class_file_load_hook);
+    known.Breakpoint = Some(breakpoint);
+    known.ResourceExhausted = Some(resource_exhausted);
     known.MethodEntry = Some(method_entry);
     known.MethodExit = Some(method_exit);
     CallbackTable {
@@ -216,6 +218,36 @@ unsafe extern "C" fn vm_init(
             instrument::rewrite_loaded(agent.recorder(), &vm);
         });
     }
+    // Later than that, because the rewriting of a method ends that it is watched.
+    while_recording(jvmti, |agent| {
+        // SAFETY: the arguments of this callback.
+        triggers::watch_loaded(agent, &unsafe { vm(jvmti, jni, thread) });
+    });
+}
+
+/// Comes before the first instruction of a method that a snapshot is wanted on.
+unsafe extern "C" fn breakpoint(
+    jvmti: *mut sys::jvmtiEnv,
+    jni: *mut sys::JNIEnv,
+    thread: sys::jobject,
+    method: sys::jmethodID,
+    _location: sys::jlocation,
+) {
+    while_recording(jvmti, |agent| {
+        // SAFETY: the arguments of this callback.
+        let vm = unsafe { vm(jvmti, jni, thread) };
+        triggers::on_call(agent, &vm, method);
+    });
+}
+
+unsafe extern "C" fn resource_exhausted(
+    jvmti: *mut sys::jvmtiEnv,
+    _jni: *mut sys::JNIEnv,
+    _flags: jint,
+    _reserved: *const std::ffi::c_void,
+    _description: *const std::ffi::c_char,
+) {
+    while_recording(jvmti, |agent| agent.snapshots().ask("oom"));
 }
 
 unsafe extern "C" fn vm_death(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) {
@@ -318,6 +350,9 @@ unsafe extern "C" fn class_prepare(
         let name = vm.class_name(class);
         if name.as_ref().is_some_and(|name| name.binary == api::CLASS) {
             api::bind(&vm, class);
+        }
+        if let Some(name) = &name {
+            triggers::watch(agent, &vm, class, name);
         }
         match agent.engine() {
             EngineKind::Events => {

@@ -77,7 +77,7 @@ pub(super) unsafe extern "system" fn Agent_OnAttach(
     // SAFETY: the arguments of this function.
     let request = Request::parse(&unsafe { option_text(options) });
     let is_on = lifecycle::agent().is_some_and(|agent| agent.recorder().is_on());
-    if request.action == Action::Detach
+    if !matches!(request.action, Action::Record { .. })
         && !is_on
         && let Some(other) = copies::other_recording()
     {
@@ -94,6 +94,9 @@ pub(super) unsafe extern "system" fn Agent_OnAttach(
         match &request.action {
             Action::Record { options } => attach::record(&vm, jvmti, options),
             Action::Detach => attach::detach(&vm, jvmti),
+            Action::Snapshot { name } => attach::snapshot(name).map(|path| {
+                request.answer(&path.display().to_string());
+            }),
         }
     };
     match catch_unwind(std::panic::AssertUnwindSafe(body)) {
@@ -101,7 +104,7 @@ pub(super) unsafe extern "system" fn Agent_OnAttach(
         refused => {
             let refusal = refused.unwrap_or_else(|_| Err("internal error".to_owned()));
             // The program continues in any case, and the caller gets the reason.
-            request.answer(&refusal.err().unwrap_or_default());
+            request.refuse(&refusal.err().unwrap_or_default());
             JNI_ERR
         }
     }

@@ -125,10 +125,13 @@ mod capability {
     pub(super) const TAG_OBJECTS: usize = 0;
     pub(super) const SOURCE_FILE_NAME: usize = 11;
     pub(super) const LINE_NUMBERS: usize = 12;
+    /// Available at the start only.
+    pub(super) const BREAKPOINTS: usize = 19;
     pub(super) const METHOD_ENTRY: usize = 24;
     pub(super) const METHOD_EXIT: usize = 25;
     pub(super) const ALL_CLASS_FILE_HOOKS: usize = 26;
     pub(super) const RETRANSFORM: usize = 37;
+    pub(super) const OUT_OF_MEMORY: usize = 39;
     /// Available at the start only.
     pub(super) const EARLY_CLASS_FILE_HOOKS: usize = 42;
     pub(super) const RETRANSFORM_ANY: usize = 38;
@@ -167,7 +170,13 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
     let failed = |error| format!("JVMTI error {error} while requesting capabilities");
     let potential = jvmti.potential_capabilities().map_err(failed)?;
     let mut wanted = no_capabilities();
-    for (bit, what) in needed {
+    let on = &options.snapshot_on;
+    let for_methods = (!on.methods.is_empty()).then_some(&(
+        BREAKPOINTS,
+        "breakpoints, which snapshot-on needs for methods and exceptions and which exist only from the start of the JVM",
+    ));
+    let for_memory = on.oom.then_some(&(OUT_OF_MEMORY, "events for snapshot-on=oom"));
+    for (bit, what) in needed.iter().chain(for_methods).chain(for_memory) {
         if !potential._bitfield_1.get_bit(*bit) {
             return Err(format!("this JVM offers no {what}; another agent may hold them"));
         }
@@ -218,7 +227,11 @@ const LIFE_EVENTS: [sys::jvmtiEvent; 6] = [
 /// The JVM refuses.
 pub(super) fn subscribe(agent: &Agent, jvmti: Jvmti) -> Result<(), String> {
     let failed = |error| format!("JVMTI error {error} while requesting events");
-    for event in LIFE_EVENTS.iter().chain(events(agent.engine())) {
+    let on = agent.snapshots().on();
+    let of_methods = (!on.methods.is_empty()).then_some(&sys::JVMTI_EVENT_BREAKPOINT);
+    let of_memory = on.oom.then_some(&sys::JVMTI_EVENT_RESOURCE_EXHAUSTED);
+    let more = of_methods.into_iter().chain(of_memory);
+    for event in LIFE_EVENTS.iter().chain(events(agent.engine())).chain(more) {
         jvmti.enable(*event).map_err(failed)?;
     }
     // Refused before JDK 21, which has no virtual threads.

@@ -204,6 +204,11 @@ impl Jvmti {
         }
     }
 
+    /// Reports each call of a method. Refused for methods without code.
+    pub(super) fn break_at_start(self, method: sys::jmethodID) -> Result<(), JvmtiError> {
+        call!(self, SetBreakpoint, method, 0)
+    }
+
     pub(super) fn is_modifiable(self, class: sys::jclass) -> bool {
         let mut result = 0;
         call!(self, IsModifiableClass, class, &raw mut result).is_ok() && result != 0

@@ -44,6 +44,7 @@ mod exports;
 mod jvmti;
 mod probe;
 mod signature;
+mod triggers;
 mod unprepared;
 mod vm;
 

@@ -11,9 +11,10 @@ use parking_lot::Mutex;
 
 use super::manifest::{manifest_text, shorten};
 use super::notice::{Notice, notify};
+use super::snapshot::Snapshots;
 use crate::options::EngineKind;
 use crate::recorder::{Recorder, Timeout};
-use crate::sink::{JournalPlace, ManifestPlace, Syncer, TraceDirectory};
+use crate::sink::{BlockFile, JournalPlace, ManifestPlace, Syncer, TraceDirectory};
 
 /// How long a second caller waits for the first one to complete the manifest.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(2);
@@ -26,6 +27,9 @@ pub struct Agent {
     pub(super) directory: TraceDirectory,
     pub(super) journal_place: Mutex<Option<JournalPlace>>,
     pub(super) syncer: Option<Arc<Syncer>>,
+    /// The trace, if it is in one file.
+    pub(super) blocks: Option<Arc<BlockFile>>,
+    pub(super) snapshots: Snapshots,
     /// Taken by the caller that ends the recording, with its place.
     pub(super) manifest: Mutex<Option<(Manifest, ManifestPlace)>>,
     pub(super) abandoned: AtomicBool,
@@ -116,6 +120,9 @@ impl Agent {
     pub fn finish(&self, timeout: Timeout) {
         if self.is_abandoned() {
             return;
+        }
+        if self.recorder.is_on() {
+            self.take_last_snapshots();
         }
         // Held to the end: the JVM must not end before the manifest is complete.
         let Some(mut held) = self.manifest.try_lock_for(FINISH_TIMEOUT) else { return };

@@ -54,6 +54,7 @@ pub(super) fn manifest(options: &Options, jvm: Jvm, session: Option<String>) -> 
             }
         },
         start_unix_ns: u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX),
+        snapshot: None,
         end: None,
     }
 }

@@ -25,6 +25,7 @@ mod agent;
 mod current;
 mod manifest;
 mod notice;
+mod snapshot;
 mod start;
 
 pub use agent::Agent;

@@ -10,11 +10,12 @@ use flow_codec::ThreadId;
 use flow_codec::format::container::StreamKind;
 use flow_codec::format::manifest::{Jvm, Timing};
 use flow_codec::format::names::{self, EventFormat};
-use flow_codec::write::Compression;
+use flow_codec::write::{Compression, PIECE_BYTES};
 use parking_lot::Mutex;
 
 use super::current::{CURRENT, OF_EVENTS, STARTING, release_alone, wait_for_clean_up};
 use super::manifest::{END_MANIFEST_BYTES, manifest, manifest_text};
+use super::snapshot::Snapshots;
 use super::{Agent, agent};
 use crate::options::{Durability, EngineKind, OnError, Options, Overload};
 use crate::recorder::{
@@ -37,6 +38,9 @@ pub enum Start {
     /// In a running JVM.
     Attached,
 }
+
+/// At least these bytes of a thread are joined.
+const MIN_JOINED_BYTES: usize = 64 << 10;
 
 /// The size of a chunk if a kill loses it.
 const UNSAFE_CHUNK_BYTES: usize = 4096;
@@ -125,6 +129,11 @@ pub fn start(
     {
         agent.recorder.stop(&format!("cannot start the thread for durability=system: {error}"));
     }
+    if options.snapshot_on.is_wanted()
+        && let Err(error) = agent.spawn("flow-snapshot", Agent::run_snapshots)
+    {
+        log::warn!("cannot start the thread for snapshot-on: {error}; it has no effect");
+    }
     if let Timing::Sampled { period } = options.clock
         && let Err(error) =
             agent.spawn("flow-sampler", move |agent| sampler::run(&agent.recorder, period))
@@ -144,7 +153,7 @@ impl Agent {
         let session = environment(SESSION);
         let out = expand(&options.out);
         let directory =
-            TraceDirectory::open_keeping(Path::new(&out), session.as_deref(), options.keep)
+            TraceDirectory::open_keeping(Path::new(&out), session.as_deref(), options.earlier)
                 .map_err(|e| StartError(e.to_string()))?;
         let begun = Self::in_directory(&directory, options, start_ids, session, when, jvm);
         begun.inspect_err(|_| directory.give_up())
@@ -188,6 +197,7 @@ impl Agent {
             false => Some(Compression::Zstd(1)),
         };
         let blocks = BlockFile::new(directory.clone(), budget.clone(), compression)
+            .and_then(|blocks| blocks.in_parts(options.parts, compression))
             .map_err(|error| (names::SHARED, error))?;
         let blocks = Arc::new(blocks.synced_by(syncer.clone()));
         let lines = |kind: StreamKind| -> Result<LineFile, StartError> {
@@ -221,13 +231,14 @@ impl Agent {
             (EventFormat::Binary, Timing::Sampled { .. }) => SideBand::SampledTimes,
             (EventFormat::Binary, Timing::Exact) => SideBand::ExactTimes,
         };
+        let one_file = directory.is_container().then(|| Arc::clone(&blocks));
         let recorder = Recorder::new(
             MethodTable::new(options.filter.clone(), ids),
             lines(StreamKind::Threads)?,
             journal,
-            match directory.is_container() {
-                true => Box::new(ContainerSink::new(blocks)),
-                false => Box::new(
+            match &one_file {
+                Some(blocks) => Box::new(ContainerSink::new(Arc::clone(blocks))),
+                None => Box::new(
                     FileSink::new(directory.clone(), options.format, budget, blocks)
                         .synced_by(syncer.clone()),
                 ),
@@ -244,7 +255,10 @@ impl Agent {
             Overload::Wait => recorder,
             Overload::Drop => recorder.queueing(WhenFull::Drop),
         };
-        let recorder = if gathers { recorder.gathering() } else { recorder };
+        // Fewer, if a part would have no room for other threads.
+        let part = usize::try_from(options.parts.part_bytes()).unwrap_or(usize::MAX);
+        let joined = part.clamp(MIN_JOINED_BYTES, PIECE_BYTES);
+        let recorder = if gathers { recorder.gathering(joined) } else { recorder };
         let recorder = if options.starts_paused { recorder.paused() } else { recorder };
         let recorder = match crate::sys::shared_block() {
             Some(shared) => recorder.with_off_switch(shared.off_switch()),
@@ -256,6 +270,8 @@ impl Agent {
             directory: directory.clone(),
             journal_place: Mutex::new(Some(journal_place.used())),
             syncer,
+            blocks: one_file,
+            snapshots: Snapshots::new(options.snapshot_on.clone()),
             manifest: Mutex::new(Some((manifest, end))),
             abandoned: AtomicBool::new(false),
             unsubscribed: AtomicBool::new(false),

@@ -73,13 +73,15 @@ impl Recorder {
             self.note_unless_ended(self.threads.finish(self.lines_to()));
         }
         self.takes_classes.store(false, Ordering::Relaxed);
+        let recorded = Totals {
+            threads: self.threads.started(),
+            methods: self.methods.described(),
+            ..*self.totals.lock()
+        };
+        let given_up = self.sink.given_up();
         End {
             at_ns: self.elapsed_ns(),
-            totals: Totals {
-                threads: self.threads.started(),
-                methods: self.methods.described(),
-                ..*self.totals.lock()
-            },
+            totals: recorded.less(&given_up),
             lost: Lost {
                 events: self.losses.events(),
                 stopped_at_ns: match self.stopped_at_ns.load(Ordering::Relaxed) {
@@ -90,6 +92,7 @@ impl Recorder {
             },
             not_recorded: self.methods.not_recorded(),
             asked_loaders: self.asked_loaders.all(),
+            given_up,
             repaired: None,
         }
     }

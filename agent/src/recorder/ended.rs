@@ -113,8 +113,8 @@ impl Batch {
             let mut next = |len| rest.split_off(..len).unwrap_or_default();
             let Entry { thread, offset, marks_offset, .. } = *entry;
             let bytes = next(entry.events);
-            let (home, pack) = (Home::Shared, Pack::No);
-            let chunk = CanonicalChunk { thread, home, offset, bytes, pack };
+            let (home, pack, is_last) = (Home::Shared, Pack::No, true);
+            let chunk = CanonicalChunk { thread, home, offset, bytes, pack, is_last };
             LastChunk { chunk, marks_offset, marks: next(entry.marks) }
         })
     }

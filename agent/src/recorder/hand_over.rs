@@ -179,6 +179,7 @@ impl Recorder {
                 offset: out.offset,
                 bytes: &buffer.canonical,
                 pack: Pack::No,
+                is_last,
             };
             match self.sink.write_chunk(&chunk) {
                 Ok(written) => {

@@ -8,7 +8,6 @@ use flow_codec::ThreadId;
 use flow_codec::format::flow::MAX_RECORD_BYTES;
 use flow_codec::format::manifest::Totals;
 use flow_codec::format::raw;
-use flow_codec::write::PIECE_BYTES;
 use parking_lot::Mutex;
 
 use super::asked::AskedLoaders;
@@ -132,10 +131,11 @@ impl Recorder {
         self
     }
 
-    /// Lets that thread join chunks of a thread before it writes them: so they take less space compressed.
+    /// Lets that thread join chunks of a thread up to this size before it writes them: so they take less space
+    /// compressed.
     #[must_use]
-    pub fn gathering(mut self) -> Self {
-        self.gathered_bytes = PIECE_BYTES;
+    pub fn gathering(mut self, bytes: usize) -> Self {
+        self.gathered_bytes = bytes;
         self
     }
 
@@ -253,7 +253,9 @@ impl Recorder {
         (self.config.side_band == SideBand::SampledTimes).then(|| self.elapsed_ns())
     }
 
-    pub(super) fn elapsed_ns(&self) -> u64 {
+    /// The time since the recording began, in nanoseconds.
+    #[must_use]
+    pub fn elapsed_ns(&self) -> u64 {
         u64::try_from(self.config.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 

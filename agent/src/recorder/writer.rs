@@ -143,8 +143,12 @@ impl Recorder {
         }
         // If threads would soon wait for room, there is no time.
         let pack = if queue.is_half_full() { Pack::No } else { Pack::Yes };
+        let is_last =
+            all.last().is_some_and(|chunk| matches!(chunk.slot, After::Close(_) | After::End(..)));
         let written = joined(all).and_then(|bytes| {
-            self.sink.write_chunk(&CanonicalChunk { thread, home, offset, bytes: &bytes, pack })
+            let bytes = &bytes;
+            let chunk = CanonicalChunk { thread, home, offset, bytes, pack, is_last };
+            self.sink.write_chunk(&chunk)
         });
         let reserved = all.iter().map(|chunk| chunk.reserved).sum();
         match written {

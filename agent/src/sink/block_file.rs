@@ -11,18 +11,24 @@ use std::time::{Duration, Instant};
 
 use flow_codec::ThreadId;
 use flow_codec::format::container::{BlockEncoder, Coding, END, StreamKind, header};
+use flow_codec::format::group::{self, GroupPiece, MAX_GROUP_BYTES};
+use flow_codec::format::manifest::Totals;
 use flow_codec::format::names::SHARED;
-use flow_codec::write::{Compression, PIECE_BYTES, Packer};
+use flow_codec::write::{Compression, MAX_GROUPED_BYTES, NetEffect, PIECE_BYTES, Packer};
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
 use super::directory::TraceDirectory;
 use super::files::{scope_of_open, write_whole};
-use super::{Budget, LastChunk, Scope, SinkError, Syncer};
+use super::parts::Parts;
+use super::{Budget, CanonicalChunk, LastChunk, Scope, SinkError, Syncer};
 use crate::sys::allocator;
 
 /// How long the end of the recording waits for a thread that writes.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long a thread that writes for many others waits until it can compress.
+const PATIENCE: Duration = Duration::from_millis(1);
 
 /// The memory of more is not kept for the next blocks.
 const MAX_KEPT_BYTES: usize = 1 << 20;
@@ -42,6 +48,8 @@ pub struct BlockFile {
     /// Why the recording should end, although everything was written so far.
     limit: OnceCell<SinkError>,
     state: Mutex<State>,
+    /// Where everything but the names and the manifest goes, if the trace has several files. Locked before `state`.
+    parts: Option<Mutex<Parts>>,
 }
 
 #[derive(Debug, Default)]
@@ -76,7 +84,25 @@ impl BlockFile {
     ) -> io::Result<Self> {
         let packing = Mutex::new(Packing::new(compression)?);
         let (has_ended, limit, state) = (AtomicBool::new(false), OnceCell::new(), Mutex::default());
-        Ok(Self { directory, budget, syncer: None, packing, has_ended, limit, state })
+        let (syncer, parts) = (None, None);
+        Ok(Self { directory, budget, syncer, packing, has_ended, limit, state, parts })
+    }
+
+    /// Writes what threads record to further files.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn in_parts(
+        mut self,
+        wanted: flow_options::Parts,
+        compression: Option<Compression>,
+    ) -> io::Result<Self> {
+        if wanted.are_wanted() {
+            let packer = Packer::new(compression.unwrap_or(FAST))?;
+            let (directory, budget) = (self.directory.clone(), self.budget.clone());
+            self.parts = Some(Mutex::new(Parts::new(directory, budget, wanted, packer)));
+        }
+        Ok(self)
     }
 
     /// Reports when the file has changed.
@@ -90,6 +116,7 @@ impl BlockFile {
     #[must_use]
     pub fn responds(&self, deadline: Instant) -> bool {
         self.packing.try_lock_until(deadline).is_some()
+            && self.parts.as_ref().is_none_or(|parts| parts.try_lock_until(deadline).is_some())
             && self.state.try_lock_until(deadline).is_some()
     }
 
@@ -110,6 +137,9 @@ impl BlockFile {
         if let Some(mut state) = self.state.try_lock_for(END_TIMEOUT) {
             *state = State::default();
         }
+        if let Some(mut parts) = self.parts.as_ref().and_then(|p| p.try_lock_for(END_TIMEOUT)) {
+            parts.end();
+        }
     }
 
     /// Appends bytes of a stream that begin at an offset of it. Nothing of them is there after an error.
@@ -123,37 +153,129 @@ impl BlockFile {
         bytes: &[u8],
         pack: Pack,
     ) -> Result<(), SinkError> {
-        let packing = match pack {
+        let mut packing = match pack {
             Pack::Yes => Some(self.packing.lock()),
+            // Others compress such lines too, and that takes less time.
+            Pack::IfFree if stream.1 == StreamKind::Threads => self.packing.try_lock_for(PATIENCE),
             Pack::IfFree => self.packing.try_lock(),
             Pack::No => None,
         };
+        if let Some(parts) = self.parts.as_ref().filter(|_| is_in_parts(stream.1)) {
+            return self.append_to_part(parts, stream, offset, bytes, packing.as_deref_mut());
+        }
         let Some(mut packing) = packing else {
             return self.append_raw(|blocks| encode(blocks, stream, offset, bytes, None));
         };
         // Compressed before the file is locked.
         let blocks = packing.encode(stream, offset, bytes)?;
-        let written = self.write(&mut self.state.lock(), blocks);
+        let mut state = self.state.lock();
+        let written = self.write(blocks, |blocks| self.put(&mut state, blocks));
+        drop(state);
         self.after_write();
         written
     }
 
-    /// Appends what threads recorded last, a block for each. Nothing of it is there after an error. Returns how
-    /// many bytes of events that are.
+    fn append_to_part(
+        &self,
+        parts: &Mutex<Parts>,
+        stream: (Option<ThreadId>, StreamKind),
+        offset: u64,
+        bytes: &[u8],
+        packing: Option<&mut Packing>,
+    ) -> Result<(), SinkError> {
+        let mut unpacked = BlockEncoder::default();
+        let blocks = match packing {
+            Some(packing) => packing.encode(stream, offset, bytes)?,
+            None => {
+                encode(&mut unpacked, stream, offset, bytes, None)?;
+                unpacked.bytes()
+            }
+        };
+        // Found out before the parts are locked, too.
+        let effect = (stream.1 == StreamKind::Events).then(|| NetEffect::of(bytes));
+        let mut parts = parts.lock();
+        self.write(blocks, |blocks| parts.put(blocks))?;
+        parts.wrote(stream, offset, bytes, effect.as_ref());
+        // Not by the threads of the program, which write marks and lines.
+        if effect.is_some() {
+            parts.turn_if_due();
+        }
+        Ok(())
+    }
+
+    /// Appends what threads recorded last, together. Nothing of it is there after an error. Returns how many bytes of
+    /// events that are.
     ///
     /// # Errors
     /// They are not stored.
     pub fn append_last(&self, threads: &[LastChunk<'_>]) -> Result<u64, SinkError> {
-        self.append_raw(|blocks| {
-            blocks.clear();
-            for LastChunk { chunk, marks_offset, marks } in threads {
-                let events = (StreamKind::Events, chunk.offset.get(), chunk.bytes);
-                let streams = [events, (StreamKind::Marks, *marks_offset, *marks)];
-                encode_together(blocks, chunk.thread, streams)?;
+        let mut packing = self.packing.try_lock_for(PATIENCE);
+        match (&self.parts, &mut packing) {
+            (Some(parts), packing) => {
+                let mut unpacked = BlockEncoder::default();
+                let blocks = match packing {
+                    Some(packing) => packing.encode_last(threads)?,
+                    None => {
+                        encode_last(&mut unpacked, threads, &mut Vec::new(), None)?;
+                        unpacked.bytes()
+                    }
+                };
+                let mut parts = parts.lock();
+                self.write(blocks, |blocks| parts.put(blocks))?;
+                for LastChunk { chunk, marks_offset, marks } in threads {
+                    let (thread, effect) = (Some(chunk.thread), NetEffect::of(chunk.bytes));
+                    let events = (thread, StreamKind::Events);
+                    parts.wrote(events, chunk.offset.get(), chunk.bytes, Some(&effect));
+                    parts.wrote((thread, StreamKind::Marks), *marks_offset, marks, None);
+                    parts.wrote_last(chunk.thread);
+                }
+                parts.turn_if_due();
             }
-            Ok(())
-        })?;
+            (None, Some(packing)) => {
+                let blocks = packing.encode_last(threads)?;
+                let mut state = self.state.lock();
+                let written = self.write(blocks, |blocks| self.put(&mut state, blocks));
+                drop(state);
+                self.after_write();
+                written?;
+            }
+            (None, None) => {
+                self.append_raw(|blocks| encode_last(blocks, threads, &mut Vec::new(), None))?;
+            }
+        }
         Ok(threads.iter().map(|thread| thread.chunk.bytes.len() as u64).sum())
+    }
+
+    /// No events of this thread follow.
+    pub(super) fn wrote_last(&self, thread: ThreadId) {
+        if let Some(parts) = &self.parts {
+            parts.lock().wrote_last(thread);
+        }
+    }
+
+    pub(super) fn directory(&self) -> &TraceDirectory {
+        &self.directory
+    }
+
+    /// Opens all files, the parts first, each with its length up to its end.
+    pub(super) fn files(&self) -> io::Result<Vec<(File, u64)>> {
+        let mut files =
+            self.parts.as_ref().map_or(Ok(Vec::new()), |parts| parts.lock().open_all())?;
+        let len = self.state.lock().len;
+        files.push((self.directory.open_to_read(SHARED)?, len));
+        Ok(files)
+    }
+
+    /// Whether the disk has enough room for others, and for these bytes too.
+    pub(super) fn check_free(&self, bytes: u64) -> io::Result<()> {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.budget.without_max().take(bytes).map_err(io::Error::other)
+    }
+
+    /// What was removed because newer events were kept.
+    #[must_use]
+    pub fn given_up(&self) -> Totals {
+        self.parts.as_ref().map_or_else(Totals::default, |parts| parts.lock().given_up())
     }
 
     /// Appends blocks that are put together while the file is locked: in memory that is kept.
@@ -163,7 +285,8 @@ impl BlockFile {
     ) -> Result<(), SinkError> {
         let mut state = self.state.lock();
         let mut blocks = std::mem::take(&mut state.blocks);
-        let written = encode(&mut blocks).and_then(|()| self.write(&mut state, blocks.bytes()));
+        let written = encode(&mut blocks)
+            .and_then(|()| self.write(blocks.bytes(), |blocks| self.put(&mut state, blocks)));
         if blocks.memory().capacity() <= MAX_KEPT_BYTES {
             state.blocks = blocks;
         }
@@ -185,6 +308,9 @@ impl BlockFile {
     /// They are not stored.
     pub fn end(&self, manifest: &[u8], is_whole: bool) -> io::Result<()> {
         self.refuse();
+        if let Some(mut parts) = self.parts.as_ref().and_then(|p| p.try_lock_for(END_TIMEOUT)) {
+            parts.end();
+        }
         let Some(mut state) = self.state.try_lock_for(END_TIMEOUT) else {
             return Err(io::Error::other("a thread is still writing"));
         };
@@ -200,7 +326,11 @@ impl BlockFile {
         written
     }
 
-    fn write(&self, state: &mut State, bytes: &[u8]) -> Result<(), SinkError> {
+    fn write(
+        &self,
+        bytes: &[u8],
+        put: impl FnOnce(&[u8]) -> io::Result<()>,
+    ) -> Result<(), SinkError> {
         if self.has_ended.load(Ordering::SeqCst) {
             return Err(SinkError::ended());
         }
@@ -215,11 +345,13 @@ impl BlockFile {
             // What waits already is written too: then nothing has to stay in the journal.
             let _ = self.limit.set(error);
         }
-        self.put(state, bytes).map_err(|error| {
+        put(bytes).map_err(|error| {
             self.refuse_if_all();
-            let is_new = state.file.is_none() && !self.directory.is_container();
             // Other threads may find a descriptor later.
-            let scope = if is_new { scope_of_open(&error) } else { Scope::Trace };
+            let scope = match self.directory.is_container() {
+                true => Scope::Trace,
+                false => scope_of_open(&error),
+            };
             SinkError::io(scope, &self.directory.name(SHARED), &error)
         })
     }
@@ -261,6 +393,7 @@ struct Packing {
     begun: Instant,
     spent: Duration,
     blocks: BlockEncoder,
+    group: Vec<u8>,
 }
 
 /// Keeps up with programs that do nothing but call methods.
@@ -275,8 +408,17 @@ impl Packing {
             Some(_) => None,
         };
         let packer = Packer::new(compression.unwrap_or(FAST))?;
-        let (begun, spent, blocks) = (Instant::now(), Duration::ZERO, BlockEncoder::default());
-        Ok(Self { packer, thorough, begun, spent, blocks })
+        let (begun, spent) = (Instant::now(), Duration::ZERO);
+        let (blocks, group) = (BlockEncoder::default(), Vec::new());
+        Ok(Self { packer, thorough, begun, spent, blocks, group })
+    }
+
+    /// What threads recorded last, compressed.
+    fn encode_last(&mut self, threads: &[LastChunk<'_>]) -> Result<&[u8], SinkError> {
+        // A thread of the program does this.
+        let Self { packer, blocks, group, .. } = self;
+        encode_last(blocks, threads, group, Some(packer))?;
+        Ok(self.blocks.bytes())
     }
 
     fn encode(
@@ -294,22 +436,38 @@ impl Packing {
     }
 }
 
+/// Whether a stream is in the parts of a trace that has some.
+const fn is_in_parts(kind: StreamKind) -> bool {
+    matches!(kind, StreamKind::Events | StreamKind::Marks | StreamKind::Threads)
+}
+
 /// Puts bytes of a stream into blocks, as many as they need.
-fn encode(
+pub(super) fn encode(
+    blocks: &mut BlockEncoder,
+    (thread, kind): (Option<ThreadId>, StreamKind),
+    offset: u64,
+    bytes: &[u8],
+    packer: Option<&mut Packer>,
+) -> Result<(), SinkError> {
+    blocks.clear();
+    encode_more(blocks, (thread, kind), offset, bytes, packer)
+}
+
+/// Adds bytes of a stream to blocks.
+fn encode_more(
     blocks: &mut BlockEncoder,
     (thread, kind): (Option<ThreadId>, StreamKind),
     offset: u64,
     bytes: &[u8],
     mut packer: Option<&mut Packer>,
 ) -> Result<(), SinkError> {
-    blocks.clear();
     let pieces = bytes.len().div_ceil(PIECE_BYTES);
     let wanted = BlockEncoder::bytes_for(pieces, bytes.len());
     allocator::try_reserve(blocks.memory(), wanted).map_err(SinkError::no_memory)?;
     let mut at = offset;
     for piece in bytes.chunks(PIECE_BYTES) {
         let (coding, stored) = match &mut packer {
-            Some(packer) => packer.pack(piece),
+            Some(packer) => packer.pack(kind, piece),
             None => (Coding::Raw, piece),
         };
         blocks.begin(thread);
@@ -320,27 +478,51 @@ fn encode(
     Ok(())
 }
 
-/// Puts bytes of several streams of a thread into one block. Empty ones are left out.
-fn encode_together(
+/// Puts what threads recorded last into blocks: one for all threads with few bytes, one for each other thread.
+fn encode_last(
     blocks: &mut BlockEncoder,
-    thread: ThreadId,
-    streams: [(StreamKind, u64, &[u8]); 2],
+    threads: &[LastChunk<'_>],
+    group: &mut Vec<u8>,
+    packer: Option<&mut Packer>,
 ) -> Result<(), SinkError> {
-    let len = streams.iter().map(|(_, _, bytes)| bytes.len()).sum::<usize>();
-    if len == 0 {
-        return Ok(());
+    blocks.clear();
+    group.clear();
+    let is_small = |piece: &GroupPiece<'_>| piece.bytes.len() <= MAX_GROUPED_BYTES;
+    let pieces = || {
+        // Bytes that are alike follow each other.
+        let events = threads.iter().map(|LastChunk { chunk, .. }| {
+            let CanonicalChunk { thread, offset, bytes, .. } = *chunk;
+            GroupPiece { thread, kind: StreamKind::Events, offset: offset.get(), bytes }
+        });
+        let marks = threads.iter().map(|LastChunk { chunk, marks_offset, marks }| {
+            let (thread, kind) = (chunk.thread, StreamKind::Marks);
+            GroupPiece { thread, kind, offset: *marks_offset, bytes: marks }
+        });
+        events.chain(marks).filter(|piece| !piece.bytes.is_empty())
+    };
+    let mut small = Vec::new();
+    allocator::try_reserve(&mut small, 2 * threads.len()).map_err(SinkError::no_memory)?;
+    small.extend(pieces().filter(is_small));
+    let bytes = small.iter().map(|piece| piece.bytes.len()).sum();
+    let wanted = group::bytes_for(small.len(), bytes);
+    let fits = wanted <= MAX_GROUP_BYTES;
+    if fits && !small.is_empty() {
+        allocator::try_reserve(group, wanted).map_err(SinkError::no_memory)?;
+        group::encode(small.iter().copied(), group);
+        let (coding, stored) = match packer {
+            Some(packer) => packer.pack_group(small.len(), group),
+            None => (Coding::Raw, &group[..]),
+        };
+        allocator::try_reserve(blocks.memory(), BlockEncoder::bytes_for(1, stored.len()))
+            .map_err(SinkError::no_memory)?;
+        blocks.begin(None);
+        blocks.add_group(group.len(), coding, stored);
+        blocks.finish();
     }
-    let wanted = BlockEncoder::bytes_for(streams.len() + len / PIECE_BYTES, len);
-    allocator::try_reserve(blocks.memory(), wanted).map_err(SinkError::no_memory)?;
-    blocks.begin(Some(thread));
-    for (kind, offset, bytes) in streams {
-        let mut at = offset;
-        for piece in bytes.chunks(PIECE_BYTES) {
-            blocks.add(kind, at, piece.len(), Coding::Raw, piece);
-            at += piece.len() as u64;
-        }
+    for piece in pieces().filter(|piece| !fits || !is_small(piece)) {
+        let GroupPiece { thread, kind, offset, bytes } = piece;
+        encode_more(blocks, (Some(thread), kind), offset, bytes, None)?;
     }
-    blocks.finish();
     Ok(())
 }
 
@@ -353,7 +535,7 @@ mod tests {
     use flow_codec::read::{Content, Trace};
 
     use super::*;
-    use crate::sink::{CanonicalChunk, FileSink, Home, Sink};
+    use crate::sink::{FileSink, Home, Sink};
 
     #[test]
     fn threads_take_turns() {
@@ -365,8 +547,8 @@ mod tests {
         let sink = FileSink::new(directory, EventFormat::Binary, Budget::new(None), shared);
         let write = |thread: u64, offset, bytes: &[u8]| {
             let (thread, offset) = (ThreadId::new(thread), Offset::new(offset));
-            let (home, pack) = (Home::Shared, Pack::No);
-            let chunk = CanonicalChunk { thread, home, offset, bytes, pack };
+            let (home, pack, is_last) = (Home::Shared, Pack::No, false);
+            let chunk = CanonicalChunk { thread, home, offset, bytes, pack, is_last };
             assert_eq!(sink.write_chunk(&chunk).unwrap(), bytes.len() as u64);
         };
         write(7, 0, &[0x81]);
@@ -384,6 +566,54 @@ mod tests {
         };
         assert_eq!(trace.files.len(), 2);
         assert_eq!((bytes(0), bytes(1)), ((7, vec![0x81, 0x00]), (8, vec![0x82, 0x00])));
+    }
+
+    #[test]
+    fn what_threads_recorded_last_is_written_together() {
+        let dir = tempfile::tempdir().unwrap();
+        let directory = TraceDirectory::open(&dir.path().join("t"), None).unwrap();
+        let file = BlockFile::new(directory.clone(), Budget::new(None), None).unwrap();
+        let (home, pack, is_last) = (Home::Shared, Pack::No, true);
+        let first = |thread, bytes| {
+            let (thread, offset) = (ThreadId::new(thread), Offset::new(0));
+            CanonicalChunk { thread, home, offset, bytes, pack, is_last }
+        };
+        let stream = (Some(ThreadId::new(2)), StreamKind::Events);
+        file.append(stream, 0, &[0x81], Pack::No).unwrap();
+        let large = [0x81; 3 * MAX_GROUPED_BYTES];
+        let mut last = vec![
+            LastChunk { chunk: first(1, &[0x81, 0x00]), marks_offset: 0, marks: b"flow-mrk\x01" },
+            LastChunk {
+                chunk: CanonicalChunk { offset: Offset::new(1), ..first(2, &[0x00]) },
+                marks_offset: 0,
+                marks: b"",
+            },
+            LastChunk { chunk: first(3, &large), marks_offset: 0, marks: b"flow-mrk\x01" },
+        ];
+        let marks: Vec<_> = (4_u64..1000)
+            .map(|id| {
+                [&b"flow-mrk\x01\x03\0\0\x08"[..], &(id * 0x9E37_79B9).to_le_bytes()].concat()
+            })
+            .collect();
+        last.extend((4..).zip(&marks).map(|(id, marks)| LastChunk {
+            chunk: first(id, &[0x82, 0]),
+            marks_offset: 0,
+            marks,
+        }));
+        let events = file.append_last(&last).unwrap();
+        assert_eq!(events, 3 + large.len() as u64 + 2 * 996);
+        file.close();
+        let bytes = fs::metadata(directory.path().join(SHARED)).unwrap().len();
+        assert!(bytes < large.len() as u64 + 10_000, "{bytes}");
+        let trace = Trace::open(directory.path()).unwrap();
+        assert!(trace.damage.is_empty(), "{:?}", trace.damage);
+        let lens: Vec<_> = trace.files.iter().map(|file| (file.id.get(), file.bytes)).collect();
+        assert_eq!(lens[..4], [(1, 2), (2, 2), (3, large.len() as u64), (4, 2)]);
+        assert_eq!(lens.len(), 999);
+        let has_marks = |file: &flow_codec::read::ThreadFile| file.marks().unwrap().is_some();
+        let with_marks: Vec<_> = trace.files.iter().map(has_marks).collect();
+        assert_eq!(with_marks.iter().position(|has| !has), Some(1));
+        assert_eq!(with_marks.iter().filter(|has| **has).count(), 998);
     }
 
     #[test]

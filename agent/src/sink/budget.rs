@@ -40,6 +40,13 @@ impl Budget {
         Self { max: None, ..self.clone() }
     }
 
+    /// Gives back the bytes of a file that was removed.
+    pub fn give_back(&self, bytes: u64) {
+        if self.max.is_some() {
+            self.left.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
     /// Takes the bytes that are about to be written.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use flow_codec::ThreadId;
 use flow_codec::format::container::StreamKind;
+use flow_codec::format::manifest::Totals;
 
 use super::{BlockFile, CanonicalChunk, Home, LastChunk, Pack, Sink, SinkError};
 
@@ -24,9 +25,12 @@ impl ContainerSink {
 
 impl Sink for ContainerSink {
     fn write_chunk(&self, chunk: &CanonicalChunk<'_>) -> Result<u64, SinkError> {
-        let CanonicalChunk { thread, offset, bytes, pack, .. } = *chunk;
+        let CanonicalChunk { thread, offset, bytes, pack, is_last, .. } = *chunk;
         if !bytes.is_empty() {
             self.file.append((Some(thread), StreamKind::Events), offset.get(), bytes, pack)?;
+        }
+        if is_last {
+            self.file.wrote_last(thread);
         }
         Ok(bytes.len() as u64)
     }
@@ -63,6 +67,10 @@ impl Sink for ContainerSink {
 
     fn responds(&self, deadline: Instant) -> bool {
         self.file.responds(deadline)
+    }
+
+    fn given_up(&self) -> Totals {
+        self.file.given_up()
     }
 
     fn refuse(&self) {

@@ -199,7 +199,8 @@ mod tests {
 
     fn chunk(offset: u64, bytes: &[u8]) -> CanonicalChunk<'_> {
         let (thread, home, pack) = (ThreadId::new(3), Home::Own, Pack::No);
-        CanonicalChunk { thread, home, offset: Offset::new(offset), bytes, pack }
+        let (offset, is_last) = (Offset::new(offset), false);
+        CanonicalChunk { thread, home, offset, bytes, pack, is_last }
     }
 
     #[test]

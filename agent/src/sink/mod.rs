@@ -10,13 +10,16 @@ mod journal_file;
 mod lines;
 mod manifest_place;
 mod mounts;
+mod parts;
 mod permits;
+mod snapshot;
 mod syncer;
 
 use std::fmt;
 use std::io;
 use std::time::Instant;
 
+use flow_codec::format::manifest::Totals;
 use flow_codec::{Offset, ThreadId};
 
 use crate::sys::allocator::OutOfMemory;
@@ -53,6 +56,8 @@ pub struct CanonicalChunk<'a> {
     pub bytes: &'a [u8],
     /// Whether there is time to compress them.
     pub pack: Pack,
+    /// Whether no events of the thread follow.
+    pub is_last: bool,
 }
 
 /// What a thread recorded last.
@@ -137,6 +142,11 @@ pub trait Sink: Send + Sync {
     /// Why the recording should end now, although everything was stored.
     fn limit(&self) -> Option<&SinkError> {
         None
+    }
+
+    /// What was removed because newer events were kept.
+    fn given_up(&self) -> Totals {
+        Totals::default()
     }
 
     /// Stores no chunks from now on: some before them are missing.

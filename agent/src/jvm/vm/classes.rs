@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::ffi::{CStr, c_void};
 use std::ptr;
 
-use jni::sys::{JNI_OK, JNINativeMethod, jclass, jobject, jvalue};
+use jni::sys::{JNI_OK, JNINativeMethod, jclass, jmethodID, jobject, jvalue};
 
 use super::super::signature::{ClassName, class_name};
 use super::Vm;
@@ -48,6 +48,36 @@ impl Vm<'_> {
                 || self.forgets(*class)
         });
         classes
+    }
+
+    /// Passes all loaded classes on, with their names.
+    pub(in crate::jvm) fn each_loaded_class(&self, mut visit: impl FnMut(jclass, &ClassName)) {
+        let classes = self.jvmti.loaded_classes();
+        self.expect_references(classes.len());
+        for class in classes {
+            if let Some(name) = self.class_name(class) {
+                visit(class, &name);
+            }
+            self.forget(class);
+        }
+    }
+
+    /// Lets the JVM report each call of the methods of a class with such a name.
+    pub(in crate::jvm) fn break_in(&self, class: jclass, is_selected: impl Fn(&str) -> bool) {
+        for method in self.jvmti.class_methods(class) {
+            if self.jvmti.method_name(method).is_some_and(|(name, _)| is_selected(&name)) {
+                // Not every method has code.
+                let _ = self.jvmti.break_at_start(method);
+            }
+        }
+    }
+
+    /// The class of a method, and its name.
+    pub(in crate::jvm) fn method_name(&self, method: jmethodID) -> Option<(ClassName, String)> {
+        let class = self.jvmti.declaring_class(method)?;
+        let name = self.class_name(class);
+        self.forget(class);
+        Some((name?, self.jvmti.method_name(method)?.0))
     }
 
     /// Returns whether the current thread is passing classes through the class file hooks.

@@ -23,5 +23,6 @@ mod tests;
 
 pub(super) use names::unique_name;
 pub use names::{expand, host};
+pub(super) use owned::NewSnapshot;
 pub use owned::{DirectoryError, TraceDirectory};
 pub(super) use replacement::Replacement;

@@ -131,11 +131,15 @@ impl Run {
             let Some(name) = name.to_str() else { continue };
             let without = |beside: &&str| name.strip_suffix(*beside)?.strip_suffix('.');
             let trace = names::BESIDE.iter().find_map(without).unwrap_or(name);
-            let further = names::further_jvm(&main, trace);
-            if trace == main || further.is_some() {
+            let (trace_main, part) = names::main_of_part(trace).unzip();
+            let trace_main = trace_main.as_deref().unwrap_or(trace);
+            let further = names::further_jvm(&main, trace_main);
+            if trace_main == main || further.is_some() {
                 let beside = &name[trace.len()..];
                 let further = further.map(|jvm| format!("-{jvm}")).unwrap_or_default();
-                files.push((name.to_owned(), self.name(&further, to) + beside));
+                let moved = self.name(&further, to);
+                let moved = part.and_then(|part| names::part_file(&moved, part)).unwrap_or(moved);
+                files.push((name.to_owned(), moved + beside));
             }
         }
         files.sort_by_key(|(name, _)| *name == main);

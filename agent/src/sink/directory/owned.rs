@@ -248,6 +248,60 @@ impl TraceDirectory {
         &self.open.path
     }
 
+    /// Creates a part of a trace in one file.
+    ///
+    /// # Errors
+    /// The system refuses, or it exists.
+    pub(in crate::sink) fn create_part(&self, number: u64) -> io::Result<File> {
+        Ok(create_new(&self.held()?.fd, &self.part_name(number)?)?)
+    }
+
+    /// Opens a part of a trace in one file, for reading.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub(in crate::sink) fn open_part(&self, number: u64) -> io::Result<File> {
+        self.open_in_directory(&self.part_name(number)?)
+    }
+
+    /// Removes a part of a trace in one file.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub(in crate::sink) fn remove_part(&self, number: u64) -> io::Result<()> {
+        Ok(unlinkat(&self.held()?.fd, &*self.part_name(number)?, AtFlags::empty())?)
+    }
+
+    /// Creates the file for a snapshot of a trace in one file.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub(in crate::sink) fn create_snapshot(&self, name: &str) -> io::Result<NewSnapshot> {
+        let held = self.held()?;
+        let main = self.open.container.as_deref();
+        let name_of = |number| main.and_then(|main| names::snapshot_file(main, name, number));
+        for number in 1..MAX_FURTHER {
+            let name =
+                name_of(number).ok_or_else(|| io::Error::other("the trace is a directory"))?;
+            let new = format!("{name}.new");
+            let is_taken = rustix::fs::statat(&held.fd, &*name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+            match if is_taken { Err(Errno::EXIST) } else { create_new(&held.fd, &new) } {
+                Ok(file) => {
+                    let path = self.open.path.with_file_name(&name);
+                    return Ok(NewSnapshot { held, file, path, name, new });
+                }
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(io::Error::other("all names are taken"))
+    }
+
+    fn part_name(&self, number: u64) -> io::Result<String> {
+        let name = self.open.container.as_deref().and_then(|main| names::part_file(main, number));
+        name.ok_or_else(|| io::Error::other("only a trace in one file has parts"))
+    }
+
     /// Creates a file for appending; nothing of this name may exist.
     ///
     /// # Errors
@@ -272,10 +326,21 @@ impl TraceDirectory {
     /// # Errors
     /// The disk reports an error.
     pub fn sync_file(&self, name: &str) -> io::Result<()> {
+        self.open_to_read(name)?.sync_data()
+    }
+
+    /// Opens a file of ours for reading.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub(in crate::sink) fn open_to_read(&self, name: &str) -> io::Result<File> {
+        self.open_in_directory(&self.name(name))
+    }
+
+    fn open_in_directory(&self, name: &str) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let (held, name) = (self.held()?, self.name(name));
-        let file = File::from(retry_on_intr(|| openat(&held.fd, &*name, flags, Mode::empty()))?);
-        file.sync_data()
+        let held = self.held()?;
+        Ok(File::from(retry_on_intr(|| openat(&held.fd, name, flags, Mode::empty()))?))
     }
 
     /// Returns once the names of all files are on the disk.
@@ -391,6 +456,33 @@ impl TraceDirectory {
         {
             *spare = spare_descriptor(&held.fd);
         }
+    }
+}
+
+/// A snapshot that is being written, under a name that no reader knows.
+#[derive(Debug)]
+pub(in crate::sink) struct NewSnapshot {
+    held: Arc<Held>,
+    file: File,
+    path: PathBuf,
+    name: String,
+    new: String,
+}
+
+impl NewSnapshot {
+    pub(in crate::sink) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Gives it its name. Returns its path.
+    pub(in crate::sink) fn finish(self) -> io::Result<PathBuf> {
+        let Self { held, new, name, .. } = &self;
+        retry_on_intr(|| rustix::fs::renameat(&held.fd, &**new, &held.fd, &**name))?;
+        Ok(self.path)
+    }
+
+    pub(in crate::sink) fn remove(self) {
+        let _ = unlinkat(&self.held.fd, &*self.new, AtFlags::empty());
     }
 }
 

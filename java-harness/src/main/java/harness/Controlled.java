@@ -8,7 +8,7 @@ import java.io.InputStreamReader;
 
 /**
  * Executes the lines on its input, and prints a line after each: {@code is}, whether it is being recorded, {@code note
- * TEXT}, {@code test NAME}, {@code passed NAME}, {@code pause}, {@code resume}, {@code step}: the call of a method.
+ * TEXT}, {@code test NAME}, {@code passed NAME}, {@code snapshot NAME}, {@code pause}, {@code resume}, {@code step}: the call of a method.
  */
 public final class Controlled {
     private Controlled() {}
@@ -32,6 +32,9 @@ public final class Controlled {
                 case "passed":
                     Flow.testEnded(words[1], TestOutcome.PASSED, null);
                     System.out.println("ended");
+                    break;
+                case "snapshot":
+                    System.out.println(Flow.snapshot(words[1]));
                     break;
                 case "pause":
                     Flow.pause();

@@ -6,7 +6,7 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * Virtual threads that are parked in between and so may change their carrier.
  *
- * <p>Arguments: the number of threads (200). Tree of each virtual thread, named or not: {@code Body.run > body > step,
+ * <p>Arguments: the number of threads (200), and how many at once (all). Tree of each virtual thread, named or not: {@code Body.run > body > step,
  * park, step, step}. Every tenth thread (0, 10, …) is named {@code virtual-N}. If the JDK has no virtual threads, the
  * program prints that and exits with 0.
  */
@@ -15,6 +15,7 @@ public final class VirtualThreads {
 
     public static void main(String[] args) throws Exception {
         int count = args.length > 0 ? Integer.parseInt(args[0]) : 200;
+        int atOnce = args.length > 1 ? Integer.parseInt(args[1]) : count;
         Method startVirtualThread;
         try {
             startVirtualThread = Thread.class.getMethod("startVirtualThread", Runnable.class);
@@ -28,6 +29,9 @@ public final class VirtualThreads {
             threads[i] = i % 10 == 0
                     ? startNamed("virtual-" + i, body)
                     : (Thread) startVirtualThread.invoke(null, body);
+            if (i >= atOnce) {
+                threads[i - atOnce].join();
+            }
         }
         for (Thread thread : threads) {
             thread.join();

@@ -73,6 +73,20 @@ public final class Flow {
         }
     }
 
+    /**
+     * Writes what was recorded until now, of all threads, to a file beside the trace; recording continues. The trace
+     * must be in one file, {@code app.flowtrace}; the snapshot {@code login} is then
+     * {@code app-snapshot-login.flowtrace}. With {@code keep=last:64m} it has the newest 64 MB.
+     *
+     * <p>Returns when the snapshot is complete; only the current thread waits for that.
+     *
+     * @param name its name
+     * @return whether it was written; if not, stderr says why
+     */
+    public static boolean snapshot(String name) {
+        return agent && takeSnapshot(Thread.currentThread(), String.valueOf(name));
+    }
+
     /** Returns whether calls are recorded: there is an agent, and it has neither ended nor been paused. */
     public static boolean isRecording() {
         return agent && isOn();
@@ -96,4 +110,6 @@ public final class Flow {
     private static native void addTest(Thread current, int outcome, String name, String detail);
 
     private static native void suspend(Thread current, boolean suspended);
+
+    private static native boolean takeSnapshot(Thread current, String name);
 }
