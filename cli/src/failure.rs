@@ -10,6 +10,8 @@ pub(crate) enum Status {
     Done,
     /// Something is missing from the result; the rest is right.
     Partial,
+    /// `diff --exit-code` found a difference.
+    Differs,
     /// The trace is damaged, or the verb failed.
     Damaged,
     /// The command line is wrong.
@@ -23,18 +25,19 @@ impl Status {
     pub(crate) fn code(self) -> i32 {
         match self {
             Self::Done => 0,
-            Self::Damaged => 1,
+            Self::Damaged | Self::Differs => 1,
             Self::Usage => 2,
             Self::Partial => 3,
             Self::Command(code) => code.into(),
         }
     }
 
-    /// The worse of two: damaged, then partial, then done.
+    /// The worse of two: damaged, then different, then partial, then done.
     pub(crate) fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Done, other) => other,
             (Self::Partial, other) if other != Self::Done => other,
+            (Self::Differs, Self::Damaged) => Self::Damaged,
             (status, _) => status,
         }
     }
@@ -101,11 +104,13 @@ impl From<serde_json::Error> for Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::Status::{Damaged, Done, Partial};
+    use super::Status::{Damaged, Differs, Done, Partial};
 
     #[test]
     fn the_worse_status_wins_whatever_the_order() {
-        for (a, b, worse) in [(Done, Partial, Partial), (Partial, Damaged, Damaged)] {
+        let cases = [(Done, Partial), (Partial, Damaged), (Partial, Differs), (Differs, Damaged)];
+        for (a, worse) in cases {
+            let b = worse;
             assert_eq!((a.and(b), b.and(a)), (worse, worse));
         }
         assert_eq!(Done.and(Done), Done);

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 
+use crate::failure::Status;
 use crate::input::flags::{
-    By, DEFAULT_DIR, FilterArgs, PartArgs, SourceArgs, TestArgs, TimeArgs, WeightArgs,
+    By, DEFAULT_DIR, FilterArgs, PartArgs, SourceArgs, TestArgs, ThreadArgs, TimeArgs, WeightArgs,
 };
 use crate::input::values::{count, positive};
 use crate::output::Format;
@@ -176,9 +177,80 @@ pub(crate) struct DiffArgs {
     /// Show at most N differences, the largest; 0 for all [default: 40 in text, else all]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max: Option<u64>,
+    /// Compare call by call, in order: show the smallest calls that differ, the first one first
+    #[arg(long, conflicts_with_all = ["by", "depth"])]
+    pub(crate) exact: bool,
+    /// Leave out calls of methods that match this pattern, and all that they call; repeatable
+    ///
+    /// For what differs from run to run. Patterns are those of --include.
+    #[arg(long, value_name = "GLOB", requires = "exact")]
+    pub(crate) ignore: Vec<String>,
+    /// Exit with status 1 if there is a difference
+    #[arg(long)]
+    pub(crate) exit_code: bool,
     /// Show the JVM descriptor of each method
     #[arg(long)]
     pub(crate) verbose: bool,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ShapesArgs {
+    /// The methods: a pattern as for --include
+    #[arg(value_name = "METHOD")]
+    pub(crate) method: String,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
+    /// Show the rarest first
+    #[arg(long)]
+    pub(crate) outliers: bool,
+    /// Show at most N shapes of a method; 0 for all [default: 20 in text, else all]
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) max: Option<u64>,
+    /// Show the JVM descriptor of each method
+    #[arg(long)]
+    pub(crate) verbose: bool,
+}
+
+/// How a call was left.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum HowLeft {
+    /// It returned
+    Returned,
+    /// By an exception
+    Unwound,
+    /// Recording was suspended
+    Cut,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct FindArgs {
+    /// The name of a shape, which flow shapes shows, or methods: a pattern as for --include
+    #[arg(value_name = "SHAPE|METHOD")]
+    pub(crate) what: String,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) tests: TestArgs,
+    /// Show only calls that were left in this way
+    #[arg(long, value_name = "HOW")]
+    pub(crate) outcome: Option<HowLeft>,
+    /// Show at most N calls; 0 for all [default: 20 in text, else all]
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) max: Option<u64>,
+    /// Show the JVM descriptor of each method, and all callers
+    #[arg(long)]
+    pub(crate) verbose: bool,
+}
+
+impl DiffArgs {
+    /// How the verb ends if the runs differ, or do not.
+    pub(crate) fn status(&self, differs: bool) -> Status {
+        if differs && self.exit_code { Status::Differs } else { Status::Done }
+    }
 }
 
 fn percentage(text: &str) -> Result<f64, String> {

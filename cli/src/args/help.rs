@@ -73,7 +73,8 @@ Examples:
 pub(super) const INDEX_HELP: &str = "\
 With an index, replay --from opens a trace of any size at once; without one, it reads the trace first. An index \
 (thread-ID.idx) takes 0.1 % of the size of its thread file. It contains nothing new, is checked against the events, \
-and may be deleted at any time. Small threads need none.
+and may be deleted at any time. Small threads need none. The same holds for thread-ID.dag: all calls, with \
+equal subtrees stored once. shapes, diff --exact, and report and graph by calls read it instead of the events.
 
 Examples:
   flow index
@@ -97,13 +98,49 @@ what does the second test call that the first one does not?
 Calls are compared by path: the names of the methods on the stack, in all threads together. A call that appeared \
 or vanished with all its callees is one line, which counts all of these calls.
 
-Exit status: 0 if both were read, whether they differ or not.
+With --exact, they are compared in order, thread by thread: those of the same name, or that did the same. Calls that \
+did the same are skipped; of calls of one method that did not, the calls that they made are compared in turn. So \
+what is shown are the smallest calls that differ. call N is a number for flow replay --from N. How calls were left \
+counts too; when they were made does not.
+
+Exit status: 0 if both were read, whether they differ or not; with --exit-code 1 if they differ.
 
 Examples:
   flow diff trace-before trace-after
   flow diff --depth 5 --max 0 trace-before trace-after
+  flow diff --exact trace-before trace-after
+  flow diff --exact --exit-code --ignore '**.Random' trace-before trace-after
   flow diff --test '*OrderTest.total*' passing-run failing-run
   flow diff --test '*.total' --test '*.totalOfNothing'";
+
+pub(super) const SHAPES_HELP: &str = "\
+Two calls have the same shape if they did the same: the same calls in the same order, all the way down, left in the \
+same way. Arguments, results and times do not count. A shape is shown with its name, the number of its calls, the \
+calls made in one of them, its deepest stack, its first call (for flow replay --from), and what distinguishes it from \
+the most frequent shape of the method: the first call that it made (+) or did not make (-), and in which method.
+
+The name of a shape is the same in every run, as it follows from the names of methods. flow find lists its calls.
+
+On large traces flow index makes this fast.
+
+Examples:
+  flow shapes 'com.app.Orders#total'
+  flow shapes --outliers --max 10 'Orders#*'
+  flow shapes --own '**#parse' app.flowtrace";
+
+pub(super) const FIND_HELP: &str = "\
+Lists the calls of a shape, or of methods with the shape of each: when they began and how long they took (if the \
+trace has times), their thread, their number (for flow replay --from), the number of their callers, and the test that \
+made them. The name of a shape is that of flow shapes, in this trace or another; its first 6 digits or more are \
+enough. Calls that are not left are not listed.
+
+On large traces flow index makes this fast.
+
+Examples:
+  flow find 3f9c2a71be04
+  flow find 3f9c2a71be04 --max 0 app.flowtrace
+  flow find 'com.app.Orders#total' --outcome unwound
+  flow find 'Orders#total' --test '*.totalOfNothing'";
 
 pub(super) const CHECK_HELP: &str = "\
 A trace is sound (exit status 0), incomplete (3: something is missing) or damaged (1: something is wrong). The \
@@ -154,6 +191,14 @@ recorded classes, which takes up to a minute if there are thousands.
 
 Examples:
   flow detach 4711";
+
+pub(super) const SNAPSHOT_HELP: &str = "\
+The JVM must record into one file, app.flowtrace; the snapshot is app-snapshot-NAME.flowtrace beside it. Recording \
+continues, and no thread of the program waits. With keep=last:64m the snapshot has the newest 64 MB.
+
+Examples:
+  flow snapshot 4711
+  flow snapshot 4711 slow-login";
 
 pub(super) const REPLAY_HELP: &str = "\
 Threads follow each other, and calls are in the order in which they happened. Calls of --method are in order of \

@@ -12,18 +12,19 @@ mod tips;
 use clap::{CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use self::analyse::{
-    DiffArgs, GraphArgs, PathsKind, ReportArgs, SortKey, TestKey, TestsArgs,
+    DiffArgs, FindArgs, GraphArgs, HowLeft, PathsKind, ReportArgs, ShapesArgs, SortKey, TestKey,
+    TestsArgs,
 };
 pub(crate) use self::export::ExportArgs;
 use self::help::{
     ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, CONVERT_HELP, DETACH_HELP, DIFF_HELP, DUMP_HELP,
-    EXAMPLES, EXPORT_HELP, GRAPH_HELP, INDEX_HELP, INFO_HELP, MAN_HELP, REPLAY_HELP, REPORT_HELP,
-    TESTS_HELP,
+    EXAMPLES, EXPORT_HELP, FIND_HELP, GRAPH_HELP, INDEX_HELP, INFO_HELP, MAN_HELP, REPLAY_HELP,
+    REPORT_HELP, SHAPES_HELP, SNAPSHOT_HELP, TESTS_HELP,
 };
 pub(crate) use self::read::{
     CheckArgs, ConvertArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs, ThreadKey,
 };
-pub(crate) use self::record::{AgentArgs, AttachArgs, DetachArgs, RecordArgs};
+pub(crate) use self::record::{AgentArgs, AttachArgs, DetachArgs, RecordArgs, SnapshotArgs};
 pub(crate) use self::shell::{CompletionsArgs, ManArgs};
 pub(crate) use crate::input::flags::{By, DEFAULT_DIR, SourceArgs, TestArgs};
 pub(crate) use crate::output::{ColorWhen, Format};
@@ -77,6 +78,9 @@ pub(crate) enum Verb {
     /// End the recording of a running JVM
     #[command(after_long_help = DETACH_HELP)]
     Detach(DetachArgs),
+    /// Write what a running JVM has recorded until now to a file of its own
+    #[command(after_long_help = SNAPSHOT_HELP)]
+    Snapshot(SnapshotArgs),
     /// Show calls in order, indented by depth
     #[command(after_long_help = REPLAY_HELP)]
     Replay(ReplayArgs),
@@ -92,6 +96,12 @@ pub(crate) enum Verb {
     /// Show what changed between two traces, or two tests
     #[command(after_long_help = DIFF_HELP)]
     Diff(DiffArgs),
+    /// Show in how many ways a method ran, and what distinguishes them
+    #[command(after_long_help = SHAPES_HELP)]
+    Shapes(ShapesArgs),
+    /// List the calls of a shape or a method, with their times and tests
+    #[command(after_long_help = FIND_HELP)]
+    Find(FindArgs),
     /// Show what was run, how it ended, and its threads
     #[command(after_long_help = INFO_HELP)]
     Info(InfoArgs),
@@ -130,6 +140,8 @@ impl Verb {
             Self::Diff(args) => args.format,
             Self::Dump(args) => args.source.format,
             Self::Index(args) => args.source.format,
+            Self::Shapes(args) => args.source.format,
+            Self::Find(args) => args.source.format,
             Self::Check(args) => args.source.format,
             _ => return false,
         };

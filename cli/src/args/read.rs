@@ -75,7 +75,8 @@ pub(crate) struct ReplayArgs {
     pub(crate) max: Option<u64>,
     /// Show consecutive calls of a method as one line (text only)
     ///
-    /// If they have no visible callees.
+    /// If they have no visible callees, or did the same: ×1,204 the same, with the callees of the first. The latter
+    /// needs flow index.
     #[arg(long)]
     pub(crate) collapse: bool,
     /// Show start and duration of each call, exceptions (!) and notes
@@ -119,7 +120,7 @@ pub(crate) struct IndexArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
-    /// Remove the indexes
+    /// Remove the indexes and shapes
     #[arg(long)]
     pub(crate) remove: bool,
 }

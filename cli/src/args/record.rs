@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueHint};
-use flow_options::MAX_KEPT;
+use flow_options::MAX_EARLIER;
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct RecordArgs {
@@ -37,6 +37,18 @@ pub(crate) struct DetachArgs {
     pub(crate) library: Option<PathBuf>,
 }
 
+#[derive(ClapArgs, Debug)]
+pub(crate) struct SnapshotArgs {
+    /// The process id of the JVM
+    pub(crate) pid: String,
+    /// The name of the snapshot, a part of that of its file
+    #[arg(default_value = "1")]
+    pub(crate) name: String,
+    /// The agent library [default: the one that the process has loaded]
+    #[arg(long = "agent", value_name = "PATH")]
+    pub(crate) library: Option<PathBuf>,
+}
+
 /// Options of the agent, and its path.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct AgentArgs {
@@ -44,8 +56,17 @@ pub(crate) struct AgentArgs {
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// How many earlier traces to keep, in DIR.old, DIR.old.2 and so on [default: 1]
-    #[arg(long, value_name = "N", value_parser = kept)]
-    pub(crate) keep: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = earlier)]
+    pub(crate) earlier: Option<usize>,
+    /// Keep only the newest part of a trace in one file, for example last:64m
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) keep: Option<String>,
+    /// Begin another file when this one has a size such as 1g, or after a time such as 1h
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) rotate: Option<String>,
+    /// Take a snapshot on method:GLOB, exception:GLOB, uncaught, oom or exit; repeatable
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) snapshot_on: Vec<String>,
     /// Record only classes whose names begin with this; repeatable
     #[arg(long, value_name = "PREFIX")]
     pub(crate) target: Vec<String>,
@@ -123,7 +144,7 @@ fn key_value(text: &str) -> Result<(String, String), String> {
     Ok((key.to_owned(), value.to_owned()))
 }
 
-fn kept(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| *number <= MAX_KEPT);
-    number.ok_or_else(|| format!("expected a number from 0 to {MAX_KEPT}"))
+fn earlier(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number <= MAX_EARLIER);
+    number.ok_or_else(|| format!("expected a number from 0 to {MAX_EARLIER}"))
 }

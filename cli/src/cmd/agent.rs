@@ -328,13 +328,19 @@ impl AgentOptions {
             ("target", &args.target, "+"),
             ("include", &args.include, ";"),
             ("exclude", &args.exclude, ";"),
+            ("snapshot-on", &args.snapshot_on, ";"),
         ] {
             if !values.is_empty() {
                 options.add(key, &values.join(separator))?;
             }
         }
-        if let Some(keep) = args.keep {
-            options.add("keep", &keep.to_string())?;
+        if let Some(earlier) = args.earlier {
+            options.add("earlier", &earlier.to_string())?;
+        }
+        for (key, value) in [("keep", &args.keep), ("rotate", &args.rotate)] {
+            if let Some(value) = value {
+                options.add(key, value)?;
+            }
         }
         if args.no_constructors {
             options.add("constructors", "false")?;

@@ -1,8 +1,9 @@
-//! `flow index`: stores indexes, with which large threads open at once.
+//! `flow index`: stores indexes, with which large threads open at once, and shapes, from which sums are read at once.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
 
+use flow_codec::dag::{Dag, DagOrigin};
 use flow_codec::index::{Index, Origin, SMALLEST_INDEXED_BYTES};
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{Error, ThreadId};
@@ -10,7 +11,7 @@ use serde::Serialize;
 
 use crate::args::{Format, IndexArgs};
 use crate::failure::{Failure, Status};
-use crate::input::parallel::open_tree;
+use crate::input::parallel::{open_dag, open_tree};
 use crate::input::reading::Reading;
 use crate::input::source::{Source, thread_title};
 use crate::input::stdin::is_stdin;
@@ -33,10 +34,13 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
         )));
     }
     let mut status = source.status;
-    let mut progress = Progress::new(source.bytes(), out);
+    // Twice: for the index, and for the shapes.
+    let mut progress = Progress::new(source.bytes().saturating_mul(2), out);
     let format = args.source.format;
     if format == Format::Csv && !args.remove {
-        out.write_all(b"trace,thread,calls,events,bytes,index_bytes,state\n")?;
+        out.write_all(
+            b"trace,thread,calls,events,bytes,index_bytes,state,shapes,shapes_bytes,shapes_state\n",
+        )?;
     }
     for trace in &source.traces {
         source.begin(trace, format, out)?;
@@ -85,6 +89,9 @@ struct IndexRow {
     bytes: u64,
     index_bytes: u64,
     state: String,
+    shapes: Option<u64>,
+    shapes_bytes: u64,
+    shapes_state: String,
 }
 
 /// Stores the index of a thread, unless the events are damaged: a reader of the index would not see the damage.
@@ -114,24 +121,55 @@ fn store(
             (index_bytes, "created again")
         }
     };
+    progress.file_done(file.bytes);
+    let end = tree.end();
+    drop(tree);
+    let (shapes, shapes_bytes, shapes_state) = store_shapes(file, progress)?;
     let row = IndexRow {
         trace: trace.to_owned(),
         thread: file.id,
-        calls: tree.end().enters,
-        events: tree.end().events(),
+        calls: end.enters,
+        events: end.events(),
         bytes: file.bytes,
         index_bytes,
         state: state.to_owned(),
+        shapes,
+        shapes_bytes,
+        shapes_state: shapes_state.to_owned(),
     };
     Ok((row, reading))
 }
 
-fn remove(file: &ThreadFile) -> Result<(), Error> {
-    let path = Index::path(file);
-    match fs::remove_file(&path) {
-        Err(source) if source.kind() != ErrorKind::NotFound => Err(Error::Io { path, source }),
-        _ => Ok(()),
+/// Stores the shapes of a thread, or that its calls repeat too little. Returns how many there are, the bytes, and
+/// what was done.
+fn store_shapes(
+    file: &ThreadFile,
+    progress: &mut Progress,
+) -> Result<(Option<u64>, u64, &'static str), Error> {
+    let (built, origin, content) = open_dag(file, progress)?;
+    let shapes = built.dag.as_ref().map(|dag| dag.shapes().len() as u64);
+    if let DagOrigin::Rebuilt(reason) = origin {
+        message(&format!("{}: {reason}", Dag::path(file).display()));
     }
+    let (bytes, state) = match (origin, built.not_stored(file, &content)) {
+        (DagOrigin::Stored, _) => (Dag::stored_bytes(file), "already existed"),
+        (_, Some(reason)) => (0, reason),
+        (DagOrigin::Built, None) => (built.store(file, &content)?, "created"),
+        (DagOrigin::Rebuilt(_), None) if Index::is_inside(file) => {
+            (0, "unusable; flow convert leaves it out of a new file")
+        }
+        (DagOrigin::Rebuilt(_), None) => (built.store(file, &content)?, "created again"),
+    };
+    Ok((shapes, bytes, if shapes.is_none() { "the calls repeat too little" } else { state }))
+}
+
+fn remove(file: &ThreadFile) -> Result<(), Error> {
+    [Index::path(file), Dag::path(file)].into_iter().try_for_each(|path| {
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != ErrorKind::NotFound => Err(Error::Io { path, source }),
+            _ => Ok(()),
+        }
+    })
 }
 
 fn print(rows: &[IndexRow], trace: &Trace, format: Format, out: &mut Out) -> Result<(), Failure> {
@@ -143,6 +181,7 @@ fn print(rows: &[IndexRow], trace: &Trace, format: Format, out: &mut Out) -> Res
                     ("size", Align::Right),
                     ("index", Align::Right),
                     ("state", Align::Left),
+                    ("shapes", Align::Right),
                     ("thread", Align::Left),
                 ]);
                 for row in rows {
@@ -151,6 +190,10 @@ fn print(rows: &[IndexRow], trace: &Trace, format: Format, out: &mut Out) -> Res
                         bytes(row.bytes),
                         bytes(row.index_bytes),
                         row.state.clone(),
+                        match row.shapes_bytes {
+                            0 => "none".to_owned(),
+                            stored => bytes(stored),
+                        },
                         thread_title(trace, row.thread),
                     ]);
                 }
@@ -171,6 +214,9 @@ fn print(rows: &[IndexRow], trace: &Trace, format: Format, out: &mut Out) -> Res
                 let mut fields = vec![row.trace.as_str(), &thread];
                 fields.extend(numbers.iter().map(String::as_str));
                 fields.push(&row.state);
+                let shapes = row.shapes.map_or(String::new(), |shapes| shapes.to_string());
+                let shapes_bytes = row.shapes_bytes.to_string();
+                fields.extend([&*shapes, &*shapes_bytes, &*row.shapes_state]);
                 writeln!(out, "{}", csv_fields(fields))?;
             }
         }

@@ -10,6 +10,7 @@ pub(crate) mod detach;
 pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod export;
+pub(crate) mod find;
 pub(crate) mod graph;
 pub(crate) mod index;
 pub(crate) mod info;
@@ -17,6 +18,8 @@ pub(crate) mod man;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
+pub(crate) mod shapes;
+pub(crate) mod snapshot;
 pub(crate) mod test_runs;
 
 use flow_codec::read::Trace;

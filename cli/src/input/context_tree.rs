@@ -2,7 +2,7 @@
 
 use flow_codec::MethodId;
 use flow_codec::analysis::{Graph, PathTree, Rooted, TimeWeight, Weight};
-use flow_codec::read::{Clock, Selection, ThreadFile, TimeAxis, Visit};
+use flow_codec::read::{Clock, Selection, ThreadFile, TimeAxis};
 
 use super::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::failure::Status;
@@ -52,10 +52,10 @@ fn timed<const CPU: bool>(
     })
 }
 
-fn rooted<'a, V: Visit>(
+fn rooted<'a, G>(
     roots: &'a Selection,
-    graph: &'a mut V,
-) -> Rooted<'a, impl FnMut(MethodId) -> bool + 'a, V> {
+    graph: &'a mut G,
+) -> Rooted<'a, impl FnMut(MethodId) -> bool + 'a, G> {
     Rooted::new(|method| roots.contains(method), graph)
 }
 

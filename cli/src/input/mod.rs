@@ -9,6 +9,7 @@ pub(crate) mod pattern;
 pub(crate) mod place;
 pub(crate) mod precision;
 pub(crate) mod reading;
+pub(crate) mod shapes;
 pub(crate) mod source;
 pub(crate) mod state;
 pub(crate) mod stdin;

@@ -6,6 +6,7 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use flow_codec::analysis::Report;
+use flow_codec::dag::{Built, Dag, DagOrigin};
 use flow_codec::index::Origin;
 use flow_codec::read::{Content, ReadRecords, Tail, ThreadFile};
 use flow_codec::scan::{Depths, Swept, sweep};
@@ -16,6 +17,8 @@ use crate::output::Progress;
 
 /// Smaller files are read too fast for a bar.
 const LARGE_BYTES: u64 = 64 << 20;
+/// Fewer items are not divided between cores.
+const MANY_ITEMS: usize = 1024;
 /// The least size of a part for a core.
 const BYTES_A_PART: u64 = 4 << 20;
 /// If more frames are open at a cut, one core reads the whole thread.
@@ -26,6 +29,18 @@ const UPDATE: Duration = Duration::from_millis(20);
 /// Opens the call tree of a thread. Without an index this reads all of it.
 pub(crate) fn open_tree(file: &ThreadFile, progress: &mut Progress) -> Result<LazyTree, Error> {
     watch(file, progress, |read| LazyTree::open(file, read))
+}
+
+/// The shapes of a thread, and the content that they are made of. Without stored ones this reads all of it.
+pub(crate) fn open_dag(
+    file: &ThreadFile,
+    progress: &mut Progress,
+) -> Result<(Built, DagOrigin, Content), Error> {
+    watch(file, progress, |read| {
+        let content = Content::open(file)?;
+        let (built, origin) = Dag::open(file, &content, read)?;
+        Ok((built, origin, content))
+    })
 }
 
 /// Finds calls of a thread by their numbers, given in order, in one pass.
@@ -45,12 +60,40 @@ pub(crate) fn sweep_thread(
     file: &ThreadFile,
     progress: &mut Progress,
 ) -> Result<(Content, Swept), Error> {
-    watch(file, progress, |read| {
-        let content = Content::open(file)?;
-        let io_error = |source| Error::Io { path: file.path.clone(), source };
-        let swept = sweep(&content, Offset::default(), usize::MAX, Depths::Both, read);
-        let swept = swept.map_err(io_error)?;
-        Ok((content, swept))
+    watch(file, progress, |read| sweep_all(file, read))
+}
+
+/// The same without a bar.
+pub(crate) fn sweep_all(file: &ThreadFile, read: &AtomicU64) -> Result<(Content, Swept), Error> {
+    let content = Content::open(file)?;
+    let io_error = |source| Error::Io { path: file.path.clone(), source };
+    let swept = sweep(&content, Offset::default(), usize::MAX, Depths::Both, read);
+    Ok((content, swept.map_err(io_error)?))
+}
+
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, NonZeroUsize::get)
+}
+
+/// Divides many items between all cores, and returns the results in the order of the items.
+pub(crate) fn on_cores<T: Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> R + Sync) -> Vec<R> {
+    // To start a thread takes longer than some items.
+    let cores = match items.len() {
+        0..MANY_ITEMS => 1,
+        _ => cores(),
+    };
+    let (first, others) = items.split_at(items.len().div_ceil(cores));
+    thread::scope(|scope| {
+        let work = &work;
+        let others = others.chunks(first.len().max(1)).map(|part| scope.spawn(move || work(part)));
+        let others: Vec<_> = others.collect();
+        let mut results = vec![work(first)];
+        results.extend(
+            others
+                .into_iter()
+                .map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))),
+        );
+        results
     })
 }
 
@@ -62,7 +105,6 @@ pub(crate) fn report_thread(
 ) -> Option<(Vec<Report>, Tail)> {
     let most = usize::try_from(file.bytes / BYTES_A_PART).unwrap_or(usize::MAX);
     // To ask for the number of cores takes longer than to read a small thread.
-    let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
     if file.parts.is_some() || most < 2 || cores() < 2 {
         return None;
     }

@@ -70,7 +70,10 @@ impl Intervals {
 /// threads. `None` if there are none to be read.
 pub(crate) fn usual_interval(trace: &Trace) -> Option<u64> {
     let mut files: Vec<&ThreadFile> = trace.files.iter().collect();
-    files.sort_by_key(|file| Reverse(file.bytes));
+    let order = |file: &&ThreadFile| (Reverse(file.bytes), file.id);
+    if files.len() > SAMPLED_THREADS {
+        files.select_nth_unstable_by_key(SAMPLED_THREADS, order);
+    }
     let mut intervals = Intervals::default();
     for file in files.into_iter().take(SAMPLED_THREADS) {
         let Ok(Some(mut marks)) = file.marks() else { continue };

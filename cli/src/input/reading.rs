@@ -2,16 +2,20 @@
 
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
 
+use flow_codec::analysis::AddShapes;
+use flow_codec::dag::Dag;
 use flow_codec::format::flow::Record;
+use flow_codec::index::SMALLEST_INDEXED_BYTES;
 use flow_codec::read::{
     Clock, Content, Pass, ReadRecords, Selection, Tail, ThreadFile, TimeLimits, Timeline, Trace,
     Visit, VisitTimeline, Visited,
 };
-use flow_codec::scan::{Damage, Summary};
+use flow_codec::scan::{Damage, Summary, Swept};
 use flow_codec::{Error, Offset};
 
-use super::parallel::sweep_thread;
+use super::parallel::{on_cores, sweep_all, sweep_thread};
 use crate::failure::{Failure, Status};
 use crate::output::{Progress, Unit, plural};
 
@@ -184,8 +188,47 @@ pub(crate) fn start_ns(trace: &Trace, file: &ThreadFile) -> u64 {
     trace.threads.get(file.id).and_then(|thread| thread.start_ns).unwrap_or(0)
 }
 
-/// Passes the selected calls of a thread to a visitor.
+/// Adds up the selected calls of a thread: from its stored shapes if possible, otherwise from its events.
 pub(crate) fn visit_thread(
+    file: &ThreadFile,
+    chosen: &Chosen,
+    progress: &mut Progress,
+    sums: &mut (impl Visit + AddShapes),
+) -> Reading {
+    match add_stored(file, chosen, progress, sums) {
+        Some(reading) => reading,
+        None => visit_events(file, chosen, progress, sums),
+    }
+}
+
+/// Stored shapes are used if they have at most this part of the bytes of the events.
+const REPEATS: u64 = 8;
+
+/// Adds up the selected calls of a thread from its stored shapes. `None` if there are none, or if events are needed.
+pub(crate) fn add_stored(
+    file: &ThreadFile,
+    chosen: &Chosen,
+    progress: &mut Progress,
+    sums: &mut impl AddShapes,
+) -> Option<Reading> {
+    let needs_events = file.parts.is_some() || chosen.limits != TimeLimits::NONE;
+    if needs_events || file.bytes < SMALLEST_INDEXED_BYTES {
+        return None;
+    }
+    // Calls that repeat little are added up faster from events.
+    if Dag::stored_bytes(file).saturating_mul(REPEATS) > file.bytes {
+        return None;
+    }
+    let dag = Dag::open_stored(file)?;
+    sums.add_shapes(&dag, &chosen.selection).then(|| {
+        progress.file_done(file.bytes);
+        // Shapes of damaged events are not stored.
+        Reading::default()
+    })
+}
+
+/// Passes the selected calls of a thread to a visitor.
+pub(crate) fn visit_events(
     file: &ThreadFile,
     chosen: &Chosen,
     progress: &mut Progress,
@@ -252,10 +295,42 @@ fn read_pass<V: Visit>(
     reading
 }
 
+/// Threads with fewer bytes are counted many at a time.
+const SMALL_BYTES: u64 = 1 << 20;
+/// How many threads are counted before anything is reported of them.
+const COUNTED_AT_ONCE: usize = 16 * 1024;
+
 /// Counts the events of a thread.
 pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summary, Reading) {
     let outcome = sweep_thread(file, progress);
     progress.file_done(bytes_read(file, file.bytes));
+    counted(file, outcome)
+}
+
+/// The same for each thread, small ones on all cores. Passes the results to `each`, in order.
+pub(crate) fn count_threads(
+    files: &[ThreadFile],
+    progress: &mut Progress,
+    mut each: impl FnMut(&ThreadFile, Summary, &Reading, &Progress),
+) {
+    let count_small = |file: &ThreadFile| {
+        let is_small = file.bytes < SMALL_BYTES;
+        is_small.then(|| counted(file, sweep_all(file, &AtomicU64::new(0))))
+    };
+    for files in files.chunks(COUNTED_AT_ONCE) {
+        let small =
+            on_cores(files, |files| files.iter().map(count_small).collect::<Vec<_>>()).into_iter();
+        for (file, small) in files.iter().zip(small.flatten()) {
+            let (total, reading) = small.unwrap_or_else(|| count_thread(file, progress));
+            if file.bytes < SMALL_BYTES {
+                progress.file_done(bytes_read(file, file.bytes));
+            }
+            each(file, total, &reading, progress);
+        }
+    }
+}
+
+fn counted(file: &ThreadFile, outcome: Result<(Content, Swept), Error>) -> (Summary, Reading) {
     match outcome {
         Err(error) => (Summary::default(), Reading::failed(error)),
         Ok((content, swept)) => {

@@ -21,6 +21,8 @@ pub(crate) enum State {
     Killed,
     /// A JVM is still writing.
     Recording,
+    /// It was taken while the JVM recorded.
+    Snapshot { name: String, at_ns: u64 },
     /// There is no end; whether a JVM is still writing cannot be determined.
     Unfinished,
     /// There is no readable manifest.
@@ -32,6 +34,9 @@ impl State {
         match &trace.manifest {
             None => Self::Unknown,
             Some(Manifest { end: Some(end), .. }) => Self::ended(end),
+            Some(Manifest { snapshot: Some(snapshot), .. }) => {
+                Self::Snapshot { name: snapshot.name.clone(), at_ns: snapshot.at_ns }
+            }
             Some(Manifest { end: None, .. }) => match lock::is_recording(&trace.dir) {
                 Some(true) => Self::Recording,
                 Some(false) => Self::Killed,
@@ -58,6 +63,7 @@ impl State {
             Self::Repaired { .. } => "repaired",
             Self::Killed => "killed",
             Self::Recording => "recording",
+            Self::Snapshot { .. } => "snapshot",
             Self::Unfinished => "unfinished",
             Self::Unknown => "unknown",
         }
@@ -78,6 +84,9 @@ impl State {
             }
             Self::Killed => "killed: it has no end, and no JVM records here".to_owned(),
             Self::Recording => "still being recorded".to_owned(),
+            Self::Snapshot { name, at_ns } => {
+                format!("the snapshot {name}, taken after {}", seconds(*at_ns))
+            }
             Self::Unfinished => "not finished: killed, or still being recorded".to_owned(),
             Self::Unknown => "how it ended is unknown".to_owned(),
         }
@@ -94,6 +103,9 @@ impl State {
             }
             Self::Finished { at_ns } => format!("finished after {}", seconds(*at_ns)),
             Self::Recording => "none: recording".to_owned(),
+            Self::Snapshot { name, at_ns } => {
+                format!("none: the snapshot {name}, taken after {}", seconds(*at_ns))
+            }
             Self::Killed => "none: killed".to_owned(),
             Self::Unfinished => "none: killed, or still being recorded".to_owned(),
             Self::Unknown => "unknown: there is no readable trace.json".to_owned(),

@@ -53,7 +53,7 @@ impl Refusal {
     }
 
     /// The message of the agent, if there is one.
-    pub(super) fn reason(&self) -> Option<String> {
+    pub(crate) fn reason(&self) -> Option<String> {
         let mut bytes = Vec::new();
         (&self.file).take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();

@@ -3,6 +3,7 @@
 //! Names come from class files and threads, and may contain anything. [`escaped()`] is the only place that escapes
 //! characters that could control a terminal or mislead a reader.
 
+mod call_times;
 mod escape;
 mod fit;
 mod format;
@@ -19,6 +20,7 @@ mod table;
 mod units;
 mod weight;
 
+pub(crate) use call_times::{TIME_COLUMNS, push_csv_times, push_json_times, time_numbers};
 pub(crate) use escape::escaped;
 pub(crate) use fit::columns as terminal_columns;
 pub(crate) use format::{ColorWhen, Format};

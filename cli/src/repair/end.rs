@@ -54,6 +54,7 @@ impl Work<'_> {
             lost: Lost { reasons: self.what_is_missing(), ..Lost::default() },
             not_recorded: Vec::new(),
             asked_loaders: Vec::new(),
+            given_up: Totals::default(),
             repaired: Some(Repaired {
                 tool: concat!("flow ", env!("CARGO_PKG_VERSION")).to_owned(),
                 at_unix_ns: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX),

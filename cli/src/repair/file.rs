@@ -3,7 +3,7 @@
 //! 1. A new file is written beside it, `app.flowtrace.new`, with the events of the journal, and an end. It is read
 //!    again, and must have as many events as the trace.
 //! 2. It is renamed over the old one. Until then, nothing has changed; a full disk leaves everything as it was.
-//! 3. The journal and the checkpoint are removed. With the end, they no longer count.
+//! 3. The parts, the journal and the checkpoint are removed. Beside a file with events and an end, they no longer count.
 //!
 //! If the old file has damaged blocks, or the journal contradicts it, nothing is written: the new file would lack
 //! bytes that the old one still has.
@@ -99,7 +99,17 @@ impl Work<'_> {
         Err(failure(new, io::Error::other("differs from the trace that was written to it")))
     }
 
+    /// Removes what the new file has.
     fn remove_journal(&mut self) -> Result<(), Failure> {
+        for path in Trace::open(&self.trace.dir)?.unused_parts() {
+            fs::remove_file(&path).map_err(|error| failure(&path, error))?;
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            self.add(
+                Severity::Repaired,
+                &name,
+                "removed: its events are in the first file".to_owned(),
+            );
+        }
         for name in [names::JOURNAL, names::CHECKPOINT, names::NEW_CHECKPOINT] {
             let path = self.trace.file(name);
             if path.is_file() {

@@ -71,7 +71,11 @@ pub(crate) fn repair(trace: Trace) -> Result<Repair, Failure> {
 }
 
 fn nothing_to_do(trace: &Trace) -> Option<&'static str> {
+    let name = trace.dir.file_name().unwrap_or_default().to_string_lossy();
     match &trace.manifest {
+        _ if names::main_of_part(&name).is_some() => {
+            Some("it is a part of another file; name that")
+        }
         _ if trace.journal.is_some() || trace.is_unfinished_file() => None,
         // A repair was interrupted before it removed the journal.
         _ if trace.dir.is_file() && trace.file(names::JOURNAL).is_file() => None,

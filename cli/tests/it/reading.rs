@@ -795,8 +795,8 @@ fn numbers_are_explained() {
         (&["replay", "--depth", "0"], "'--depth <N>': expected a number from 1 on"),
         (&["report", "--slowest", "few"], "'--slowest <N>': expected a number from 1 on"),
         (
-            &["record", "--keep", "foo", "--", "true"],
-            "'--keep <N>': expected a number from 0 to 99",
+            &["record", "--earlier", "foo", "--", "true"],
+            "'--earlier <N>': expected a number from 0 to 99",
         ),
         (&["info", "--width", "wide"], "expected a number of columns from 20 on"),
     ] {

@@ -217,7 +217,7 @@ fn options_that_contradict_each_other_are_misuse() {
         &["-O", "a,b=c"],
         &["--out", ""],
         &["--ids", "a", "--optimize", "b"],
-        &["--keep", "100"],
+        &["--earlier", "100"],
     ] {
         let run = run(&mut record(dir.path(), &agent, &[args, &["--", "true"]].concat()));
         assert_eq!(run.code, Some(2), "{args:?}: {}", run.err);

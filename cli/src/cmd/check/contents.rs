@@ -9,7 +9,7 @@ use flow_codec::scan::Summary;
 use flow_codec::{MethodId, MethodMap, Offset};
 
 use crate::failure::Failure;
-use crate::input::reading::{Chosen, Ending, Reading, count_thread, read_records, visit_thread};
+use crate::input::reading::{Chosen, Ending, Reading, count_thread, read_records, visit_events};
 use crate::output::Progress;
 
 /// If there are more ids without a name than this, the others are only counted.
@@ -53,7 +53,7 @@ impl Contents {
             return None;
         }
         let mut glance = Glance { named, is_named: true, len: CanonicalLen::default() };
-        let again = visit_thread(file, &Chosen::all(), progress, &mut glance);
+        let again = visit_events(file, &Chosen::all(), progress, &mut glance);
         let is_well = again.is_sound() && glance.is_named && glance.len.is_that_of(bytes);
         if !is_well {
             progress.expect_more(file.bytes);

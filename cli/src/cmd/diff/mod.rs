@@ -1,5 +1,6 @@
 //! `flow diff`: what changed between two traces, or two tests.
 
+mod exact;
 mod print;
 mod test_runs;
 
@@ -45,7 +46,9 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     match (&args.after, &args.part.tests.patterns[..]) {
         (Some(_), _) => {
             for (run, source) in &mut sources {
-                status = status.and(paired.add(*run, source, args, &mut progress));
+                if !args.exact {
+                    status = status.and(paired.add(*run, source, args, &mut progress));
+                }
                 source.choose_tests(&args.part.tests)?;
             }
         }
@@ -59,10 +62,17 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         // Refused above.
         (None, _) => {}
     }
-    let mut diff = Diff::default();
-    for (run, source) in &sources {
+    for (_, source) in &sources {
         source.report_losses();
         status = status.and(source.status);
+    }
+    if args.exact {
+        let (worst, differs) = exact::run(&sources, &tests, args, &mut progress, out)?;
+        drop(progress);
+        return Ok(status.and(worst).and(args.status(differs)));
+    }
+    let mut diff = Diff::default();
+    for (run, source) in &sources {
         for trace in &source.traces {
             let (chosen, all) = (Chosen::of(args.part.filter.selection(trace)), Selection::all());
             let unit = weight_of(Some(args.by), trace)?;
@@ -76,5 +86,5 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     drop(progress);
     paired.print(args, out)?;
     print(&diff, args, out)?;
-    Ok(status)
+    Ok(status.and(args.status(!diff.changes().is_empty())))
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::args::{DiffArgs, Format, TestArgs};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
-use crate::input::reading::{Chosen, visit_thread};
+use crate::input::reading::{Chosen, visit_events};
 use crate::input::source::Source;
 use crate::input::test_runs::{Called, files};
 use crate::output::{Align, Out, Progress, Table, grouped, left_out, plural};
@@ -61,7 +61,7 @@ impl TestPairs {
                 }
                 let mut called = Called::default();
                 for file in files(trace, &test) {
-                    let reading = visit_thread(&file, &chosen, progress, &mut called);
+                    let reading = visit_events(&file, &chosen, progress, &mut called);
                     status = status.and(reading.report(&file, progress));
                 }
                 let numbers: Vec<_> = called

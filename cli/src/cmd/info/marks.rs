@@ -4,6 +4,7 @@ use flow_codec::format::marks::Mark;
 use flow_codec::read::{ThreadFile, Trace};
 use serde::Serialize;
 
+use crate::input::parallel::on_cores;
 use crate::input::precision::usual_interval;
 use crate::input::times::period;
 use crate::output::{duration, plural};
@@ -28,9 +29,26 @@ pub(super) struct MarkCounts {
 impl MarkCounts {
     /// Reads the marks of a trace. Damage is left to `flow check`.
     pub(super) fn read(trace: &Trace) -> Self {
-        let mut facts = Self { median_ns: usual_interval(trace), ..Self::default() };
-        trace.files.iter().for_each(|file| facts.add(file));
-        facts
+        let parts = on_cores(&trace.files, |files| {
+            let mut facts = Self::default();
+            files.iter().for_each(|file| facts.add(file));
+            facts
+        });
+        let facts = Self { median_ns: usual_interval(trace), ..Self::default() };
+        parts.into_iter().fold(facts, Self::and)
+    }
+
+    /// Adds the marks of other threads.
+    fn and(self, other: Self) -> Self {
+        Self {
+            median_ns: self.median_ns,
+            times: self.times + other.times,
+            unwound: self.unwound.saturating_add(other.unwound),
+            notes: self.notes + other.notes,
+            tests: self.tests + other.tests,
+            pauses: self.pauses + other.pauses,
+            gaps: self.gaps + other.gaps,
+        }
     }
 
     fn add(&mut self, file: &ThreadFile) {

@@ -59,6 +59,10 @@ impl TraceSums {
     }
 }
 
+fn manifest_option<'a>(trace: &'a Trace, key: &str) -> Option<&'a String> {
+    trace.manifest.as_ref()?.options.get(key)
+}
+
 /// Prints the sums of a trace as text.
 pub(super) fn print(
     args: &InfoArgs,
@@ -109,6 +113,13 @@ pub(super) fn print(
         let (frames, threads) =
             (plural(sums.open_frames, "frame"), plural(sums.open_threads, "thread"));
         fact("before", &format!("{frames} entered before recording, in {threads}"))?;
+    }
+    let given_up = trace.given_up();
+    if given_up.enters > 0 {
+        let calls = plural(given_up.enters, "call");
+        let kept = manifest_option(trace, "keep").map(|keep| format!(" (keep={keep})"));
+        let kept = kept.unwrap_or_default();
+        fact("given up", &format!("{calls} before these, because newer ones were kept{kept}"))?;
     }
     fact("methods", &grouped(trace.methods.met() as u64))?;
     if let Some(end) = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref()) {

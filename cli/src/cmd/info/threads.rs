@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use flow_codec::ThreadId;
-use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::read::Trace;
 use serde::Serialize;
 
 use crate::args::{InfoArgs, ThreadKey};
 use crate::failure::{Failure, Status};
-use crate::input::reading::{Ending, count_thread};
+use crate::input::reading::{Ending, count_threads};
 use crate::input::state::State;
 use crate::output::{Align, Out, Progress, Table, duration, grouped};
 
@@ -73,8 +73,7 @@ pub(super) fn threads(
 ) -> (Vec<ThreadRow>, Status) {
     let mut rows = Vec::new();
     let mut status = Status::Done;
-    for file in &trace.files {
-        let (total, reading) = count_thread(file, progress);
+    count_threads(&trace.files, progress, |file, total, reading, progress| {
         status = status.and(reading.report(file, progress));
         let mut row = row(trace, file.id);
         row.calls = total.enters;
@@ -86,10 +85,13 @@ pub(super) fn threads(
             row.state = "truncated";
         }
         rows.push(row);
-    }
+    });
     // Threads without a file: their JVM was killed before their first events were written.
-    let has_file = |id| trace.files.binary_search_by_key(&id, |file: &ThreadFile| file.id).is_ok();
-    let without = trace.threads.iter().filter(|(id, _)| !has_file(*id));
+    let mut with_file = trace.files.iter().map(|file| file.id).peekable();
+    let without = trace.threads.iter().filter(|(id, _)| {
+        while with_file.next_if(|file| file < id).is_some() {}
+        with_file.peek() != Some(id)
+    });
     let without = without.filter(|(id, _)| args.threads.include(trace, *id));
     rows.extend(without.map(|(id, _)| row(trace, id)));
     if matches!(State::of(trace), State::Killed | State::Repaired { .. }) {
@@ -101,28 +103,40 @@ pub(super) fn threads(
     (rows, status)
 }
 
-/// Up to this many threads with the same name have a row each.
-const FEW_THREADS: u64 = 3;
+/// This many threads with the same name share a row.
+const MANY_THREADS: u64 = 4;
 
 /// Makes one row of the threads that have the same name, kind and state, if they are many.
 pub(super) fn fold(rows: Vec<ThreadRow>) -> Vec<ThreadRow> {
-    let key = |row: &ThreadRow| (row.name.clone(), row.kind, row.state);
-    let mut counts: HashMap<_, u64> = HashMap::new();
-    rows.iter().for_each(|row| *counts.entry(key(row)).or_default() += 1);
-    counts.retain(|_, count| *count > FEW_THREADS);
-    let mut places = HashMap::new();
+    // How many rows there are with each key, and the row that they share.
+    let mut kinds: Vec<(u64, Option<usize>)> = Vec::new();
+    let mut numbers = HashMap::new();
+    let numbers_of_rows: Vec<usize> = rows
+        .iter()
+        .map(|row| {
+            let next = kinds.len();
+            let number = *numbers.entry((&*row.name, row.kind, row.state)).or_insert(next);
+            if number == next {
+                kinds.push((0, None));
+            }
+            if let Some((count, _)) = kinds.get_mut(number) {
+                *count += 1;
+            }
+            number
+        })
+        .collect();
     let mut folded: Vec<ThreadRow> = Vec::new();
-    for row in rows {
-        let key = key(&row);
-        let place = places.get(&key).and_then(|place: &usize| folded.get_mut(*place));
-        if let Some(shared) = place {
-            shared.add(&row);
-            continue;
+    for (row, number) in rows.into_iter().zip(numbers_of_rows) {
+        match kinds.get_mut(number) {
+            Some((MANY_THREADS.., place)) => match place.and_then(|place| folded.get_mut(place)) {
+                Some(shared) => shared.add(&row),
+                None => {
+                    *place = Some(folded.len());
+                    folded.push(row);
+                }
+            },
+            _ => folded.push(row),
         }
-        if counts.contains_key(&key) {
-            places.insert(key, folded.len());
-        }
-        folded.push(row);
     }
     folded
 }

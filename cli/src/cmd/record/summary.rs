@@ -1,7 +1,6 @@
 //! The summary on stderr after the command has ended.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -263,8 +262,7 @@ impl Recorded {
             None if manifest.pid == child => (written, None, RunEnd::Killed),
             None => (written, None, RunEnd::Unknown),
         };
-        let file = fs::metadata(&trace.dir).ok().filter(fs::Metadata::is_file);
-        let stored = file.map_or(totals.bytes, |file| file.len());
+        let stored = trace.file_bytes().unwrap_or(totals.bytes);
         Self { jvm, totals, stored, lost, end, tests }
     }
 }

@@ -253,7 +253,7 @@ impl Followed {
         lines: &mut Lines<'_>,
         stop: &AtomicBool,
     ) -> Result<Pass, Failure> {
-        let size = (file.bytes, file.open.as_ref().map_or(0, OpenChunk::event_count));
+        let size = (file.bytes, file.open.as_deref().map_or(0, OpenChunk::event_count));
         if self.size == Some(size) || self.reading.ending == Ending::Failed {
             return Ok(Pass::Nothing);
         }

@@ -125,7 +125,7 @@ impl<'a> Lines<'a> {
                 } else {
                     push_indent(indent.saturating_add(1), line);
                 }
-                if call.count != 1 || call.below > 0 {
+                if call.count != 1 || call.below > 0 || call.same > 1 {
                     push_counts(line, call);
                 }
                 match call.times.as_ref().and_then(timed::thrown) {
@@ -219,6 +219,9 @@ fn push_counts(line: &mut Vec<u8>, call: &Line) {
     let mut parts = Vec::new();
     if call.count > 1 {
         parts.push(format!("×{}", grouped(call.count)));
+    }
+    if call.same > 1 {
+        parts.push(format!("×{} the same", grouped(call.same)));
     }
     if call.below > 0 {
         parts.push(format!("… {} below", plural(call.below, "call")));

@@ -12,6 +12,8 @@ pub(super) struct Line {
     pub(super) offset: Offset,
     /// The number of calls; 0 if the call has already been printed without `below`.
     pub(super) count: u64,
+    /// The number of consecutive calls that did the same, with the first one. Only its callees are shown.
+    pub(super) same: u64,
     /// The number of calls inside that are too deep to be shown.
     pub(super) below: u64,
     /// The times of the call, if they are shown.
@@ -23,7 +25,7 @@ const NONE: [Option<Line>; 2] = [None, None];
 
 impl Line {
     pub(super) fn new(depth: Depth, method: MethodId, offset: Offset) -> Self {
-        Self { depth, method, offset, count: 1, below: 0, times: None }
+        Self { depth, method, offset, count: 1, same: 1, below: 0, times: None }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Passes the events of a thread to its replay.
 
+use flow_codec::dag::{Dag, DagOrigin};
 use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace};
 use flow_codec::{Glob, Offset};
 
@@ -8,6 +9,7 @@ use super::start::Start;
 use super::thread::{ThreadReplay, TimedReplay};
 use crate::args::ReplayArgs;
 use crate::failure::Failure;
+use crate::input::parallel::open_dag;
 use crate::input::reading::{Reading, read_records, read_timeline};
 use crate::output::Progress;
 
@@ -29,6 +31,7 @@ pub(super) fn whole_thread(
 ) -> Result<Reading, Failure> {
     let before = args.part.filter.open_frames(trace, file.id);
     replay.entered_before(&before, lines)?;
+    collapse_repeats(args, file, replay, progress);
     let reading = events(args, file, Offset::default(), replay, lines, progress)?;
     replay.end(reading.ending, &before, lines)?;
     Ok(reading)
@@ -44,9 +47,28 @@ pub(super) fn from_position(
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
     replay.start_at(start, args.is_timed(), lines)?;
+    collapse_repeats(args, file, replay, progress);
     let reading = events(args, file, start.place.offset, replay, lines, progress)?;
     replay.end(reading.ending, &OpenFrames::default(), lines)?;
     Ok(reading)
+}
+
+/// Shows calls that did the same as one, if shapes are stored. To build them would take longer than a short replay.
+fn collapse_repeats(
+    args: &ReplayArgs,
+    file: &ThreadFile,
+    replay: &mut ThreadReplay,
+    progress: &mut Progress,
+) {
+    if !args.collapse || file.parts.is_some() || Dag::stored_bytes(file) == 0 {
+        return;
+    }
+    // If the thread cannot be read, the replay reports it.
+    if let Ok((built, DagOrigin::Stored, _)) = open_dag(file, progress)
+        && let Some(dag) = built.dag
+    {
+        replay.collapse_repeats(dag);
+    }
 }
 
 /// Replays from a record on. Times need the timeline; without them, records are read directly, which is faster.

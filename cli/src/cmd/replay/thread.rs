@@ -2,8 +2,9 @@
 //! may begin and continue at any record.
 
 use std::num::NonZeroU64;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
+use flow_codec::dag::{Dag, Repeat, Repeats};
 use flow_codec::format::flow::Record;
 use flow_codec::read::{
     Lookahead, OpenFrames, ShownFrames, Stamp, ThreadFile, TimelineEvent, Unwound, VisitTimeline,
@@ -60,6 +61,10 @@ pub(super) struct ThreadReplay {
     min_ns: u64,
     /// The number of hidden shorter calls.
     shorter: u64,
+    /// Finds calls that did the same, if shapes are stored and calls are collapsed.
+    repeats: Option<Repeats>,
+    /// The calls that are not shown because an earlier one did the same, by their numbers: those that begin later first.
+    hidden: Vec<Range<u64>>,
     /// Whether it is the replay of one call, whose heading has been printed.
     is_hit: bool,
     /// Whether a call was not shown because enough were.
@@ -128,6 +133,8 @@ impl ThreadReplay {
             times: None,
             min_ns: args.min_duration.unwrap_or(0),
             shorter: 0,
+            repeats: None,
+            hidden: Vec::new(),
             is_hit: false,
             is_full: false,
         }
@@ -157,6 +164,36 @@ impl ThreadReplay {
     /// Adds times, for the records from this one on.
     pub(super) fn keep_time(&mut self, file: &ThreadFile, from: Offset) {
         self.times = Some(Lookahead::new(file, from));
+    }
+
+    /// Shows consecutive calls that did the same as one, from the shapes of the thread.
+    pub(super) fn collapse_repeats(&mut self, dag: Dag) {
+        self.repeats = Some(Repeats::new(dag));
+    }
+
+    /// Returns whether an earlier call did the same as the call with this number, or as one that it is in.
+    fn is_hidden(&mut self, number: u64) -> bool {
+        while let Some(hidden) = self.hidden.last() {
+            if number < hidden.end {
+                return hidden.contains(&number);
+            }
+            self.hidden.pop();
+        }
+        false
+    }
+
+    /// Passes a call that is not shown because an earlier one did the same.
+    fn pass(&mut self, method: MethodId, lines: &Lines<'_>) {
+        if !lines.selection.is_all() {
+            let is_shown = lines.selection.contains(method);
+            self.shown.enter(is_shown);
+            if !is_shown {
+                return;
+            }
+        }
+        let top = self.stack.len();
+        self.deeper += u64::from(top - self.root.unwrap_or(top).min(top) >= self.max_depth);
+        self.stack.push(method);
     }
 
     /// Takes the error in the marks, if there is one.
@@ -263,7 +300,17 @@ impl ThreadReplay {
         method: MethodId,
         lines: &mut Lines<'_>,
     ) -> Result<ControlFlow<()>, Failure> {
+        let number = self.calls;
         self.calls += 1;
+        let mut repeat = None;
+        if self.repeats.is_some() {
+            if self.hidden.is_empty() || !self.is_hidden(number) {
+                repeat = self.repeats.as_mut().and_then(|repeats| repeats.at(number));
+            } else {
+                self.pass(method, lines);
+                return Ok(ControlFlow::Continue(()));
+            }
+        }
         let times = match &mut self.times {
             Some(times) => Some(times.next_call()?.unwrap_or(timed::UNKNOWN)),
             None => None,
@@ -283,6 +330,10 @@ impl ThreadReplay {
             return Ok(ControlFlow::Continue(()));
         }
         let depth = Depth::new(top as u64);
+        // Calls whose callees are not shown are collapsed anyway, and calls of --method have lines of their own.
+        let has_callees = top - root + 1 < self.max_depth;
+        let is_of_method = is_root && lines.wanted.is_some();
+        let repeat = repeat.filter(|repeat| repeat.calls > 1 && has_callees && !is_of_method);
         let is_short = times.as_ref().is_some_and(|times| times.duration_ns < self.min_ns);
         if is_short && top - root < self.max_depth {
             self.shorter += 1;
@@ -290,7 +341,7 @@ impl ThreadReplay {
         } else if top - root >= self.max_depth {
             self.deeper += 1;
             self.pending.below();
-        } else if !(self.collapses && self.pending.joins(depth, method)) {
+        } else if repeat.is_some() || !(self.collapses && self.pending.joins(depth, method)) {
             if lines.printed.calls == self.max {
                 self.is_full = true;
                 return Ok(ControlFlow::Break(()));
@@ -301,7 +352,12 @@ impl ThreadReplay {
             if is_root && self.is_text && !self.is_hit {
                 self.say_where(offset, lines)?;
             }
-            let line = Line { times, ..Line::new(depth, method, offset) };
+            let mut line = Line { times, ..Line::new(depth, method, offset) };
+            if let Some(Repeat { count, calls, .. }) = repeat {
+                line.same = count;
+                let end = number.saturating_add(calls.saturating_mul(count));
+                self.hidden.push(number.saturating_add(calls)..end);
+            }
             if self.holds {
                 self.pending.hold(line);
             } else {

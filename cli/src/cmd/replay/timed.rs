@@ -5,7 +5,10 @@ use std::num::NonZeroU64;
 use flow_codec::Offset;
 use flow_codec::read::{Bounds, CallTimes, EventKind, TimelineEvent, Unwound, When};
 
-use crate::output::{bounded_duration, csv_fields, escaped, instant, plural};
+use crate::output::{
+    bounded_duration, csv_fields, escaped, instant, plural, push_csv_times, push_json_times,
+    time_numbers,
+};
 
 /// The widths of the columns of text, start and duration.
 const START_WIDTH: usize = 14;
@@ -59,8 +62,8 @@ impl MarkRow {
 
     /// The columns after the offset.
     pub(super) fn push_csv(&self, line: &mut Vec<u8>) {
-        let [start_ns, start_from_ns, start_by_ns, ..] = numbers(&only_start(self.start));
-        push_csv_numbers([start_ns, start_from_ns, start_by_ns, None, None, None], line);
+        let [start_ns, start_from_ns, start_by_ns, ..] = time_numbers(&only_start(self.start));
+        push_csv_times([start_ns, start_from_ns, start_by_ns, None, None, None], line);
         let events = self.events.map(|events| events.to_string());
         let text = self.text.as_deref().map(escaped).or(events.map(Into::into));
         let text = csv_fields([&*text.unwrap_or_default()]);
@@ -69,7 +72,7 @@ impl MarkRow {
 
     /// The fields after the offset.
     pub(super) fn push_json(&self, line: &mut Vec<u8>) {
-        push_json_numbers(numbers(&only_start(self.start)).get(..3).unwrap_or_default(), line);
+        push_json_times(time_numbers(&only_start(self.start)).get(..3).unwrap_or_default(), line);
         let text = serde_json::Value::from(self.text.as_deref().map(escaped));
         let events = serde_json::Value::from(self.events);
         let kind = self.kind;
@@ -101,51 +104,20 @@ pub(super) fn push_columns(line: &mut Vec<u8>, times: Option<&CallTimes>) {
     }
 }
 
-/// The numbers of a call, each `None` if it is unknown.
-fn numbers(times: &CallTimes) -> [Option<u64>; 6] {
-    let CallTimes { start, duration, duration_ns, .. } = times;
-    let known = |by_ns: u64| (by_ns != u64::MAX).then_some(by_ns);
-    let is_known = start.estimate_ns.is_some();
-    [
-        start.estimate_ns,
-        is_known.then_some(start.bounds.from_ns),
-        known(start.bounds.by_ns),
-        is_known.then_some(*duration_ns),
-        is_known.then_some(duration.from_ns),
-        known(duration.by_ns),
-    ]
-}
-
 /// The class of the exception that ended a call, `?` if it is unknown.
 pub(super) fn thrown(times: &CallTimes) -> Option<&str> {
     let Unwound { class, .. } = times.unwound.as_ref()?;
     Some(class.as_deref().unwrap_or("?"))
 }
 
-fn push_json_numbers(numbers: &[Option<u64>], line: &mut Vec<u8>) {
-    let titles = CSV_TITLES.split(',').skip(1);
-    for (title, number) in titles.zip(numbers) {
-        let number = number.map_or("null".to_owned(), |number| number.to_string());
-        line.extend_from_slice(format!(",\"{title}\":{number}").as_bytes());
-    }
-}
-
-fn push_csv_numbers(numbers: [Option<u64>; 6], line: &mut Vec<u8>) {
-    for number in numbers {
-        line.push(b',');
-        let number = number.map_or(String::new(), |number| number.to_string());
-        line.extend_from_slice(number.as_bytes());
-    }
-}
-
 pub(super) fn push_json(line: &mut Vec<u8>, times: &CallTimes) {
-    push_json_numbers(&numbers(times), line);
+    push_json_times(&time_numbers(times), line);
     let thrown = serde_json::Value::from(thrown(times).map(escaped));
     line.extend_from_slice(format!(",\"thrown\":{thrown}").as_bytes());
 }
 
 pub(super) fn push_csv(line: &mut Vec<u8>, times: &CallTimes) {
-    push_csv_numbers(numbers(times), line);
+    push_csv_times(time_numbers(times), line);
     line.push(b',');
     if let Some(class) = thrown(times) {
         line.extend_from_slice(csv_fields([&*escaped(class)]).as_bytes());

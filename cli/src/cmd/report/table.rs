@@ -12,7 +12,7 @@ use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
 use crate::input::own;
 use crate::input::parallel::report_thread;
-use crate::input::reading::{Chosen, Reading, visit_thread, visit_timed};
+use crate::input::reading::{Chosen, Reading, add_stored, visit_events, visit_timed};
 use crate::input::source::Source;
 use crate::input::times::{bounds_note, weight_of};
 use crate::output::{self, Labels, Out, Progress, Shares, Unit, Weight, duration, plural};
@@ -157,6 +157,9 @@ fn read(
     progress: &mut Progress,
     report: &mut Report,
 ) -> Reading {
+    if let Some(reading) = add_stored(file, chosen, progress, report) {
+        return reading;
+    }
     if chosen.is_all()
         && let Some((parts, tail)) = report_thread(file, progress)
     {
@@ -164,7 +167,7 @@ fn read(
         progress.file_done(file.bytes);
         return Reading { ending: tail.into(), ..Reading::default() };
     }
-    let reading = visit_thread(file, chosen, progress, report);
+    let reading = visit_events(file, chosen, progress, report);
     report.end_thread();
     reading
 }

@@ -14,7 +14,7 @@ use super::line_limit;
 use crate::args::{TestKey, TestsArgs};
 use crate::failure::{Failure, Status};
 use crate::input::own;
-use crate::input::reading::{Chosen, bytes_read, visit_thread};
+use crate::input::reading::{Chosen, bytes_read, visit_events};
 use crate::input::source::Source;
 use crate::input::test_runs::{Called, files};
 use crate::output::{Out, Progress, message};
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
         for run in runs {
             seen.calls = 0;
             for file in files(trace, &run) {
-                let reading = visit_thread(&file, &chosen, &mut progress, &mut seen);
+                let reading = visit_events(&file, &chosen, &mut progress, &mut seen);
                 status = status.and(reading.report(&file, &progress));
             }
             rows.push(TestRow { run, calls: seen.calls, new: std::mem::take(&mut seen.new) });

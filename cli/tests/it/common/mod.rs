@@ -136,7 +136,9 @@ pub(crate) fn write_killed_file(dir: &Path, file: &Path) {
             write(kind, Some(thread), &names::stream_file(kind, thread));
         }
     }
-    drop(writer);
+    writer.finish().unwrap();
+    // Without its end.
+    bytes.pop();
     fs::write(file, bytes).unwrap();
     for name in [names::JOURNAL, names::CHECKPOINT] {
         if dir.join(name).exists() {

@@ -1,0 +1,372 @@
+//! `flow diff --exact`: compares call by call, in order.
+
+use std::io::Write;
+
+use flow_codec::NameForm;
+use flow_codec::analysis::Run;
+use flow_codec::dag::{Comparison, Difference, Kind, Outcome, ShapeId, Shapes, Shift};
+use flow_codec::read::{Selection, Trace};
+
+use super::test_runs::ComparedTests;
+use crate::args::{DiffArgs, Format};
+use crate::cmd::line_limit;
+use crate::failure::{Failure, Status};
+use crate::input::pattern::globs;
+use crate::input::shapes::{JoinedNames, JoinedThread, Joiner};
+use crate::input::source::Source;
+use crate::output::{Out, Progress, chain, csv_fields, escaped, grouped, left_out, plural};
+
+/// Differences shown in text by default.
+const DEFAULT_MAX: u64 = 20;
+/// The frames that are named at each end of a stack.
+const CHAIN_ENDS: usize = 3;
+/// The calls that are shown of one difference in text.
+const SHOWN_SHIFTS: usize = 12;
+
+/// Compares the threads of two runs. Returns the status, and whether they differ.
+pub(super) fn run(
+    sources: &[(Run, Source); 2],
+    tests: &ComparedTests,
+    args: &DiffArgs,
+    progress: &mut Progress,
+    out: &mut Out,
+) -> Result<(Status, bool), Failure> {
+    let all_traces = || sources.iter().flat_map(|(_, source)| &source.traces);
+    let ignored = globs(&args.ignore, all_traces())?;
+    let mut joiner = Joiner::default();
+    let mut status = Status::Done;
+    let mut runs = [Vec::new(), Vec::new()];
+    for ((_, source), threads) in sources.iter().zip(&mut runs) {
+        for trace in &source.traces {
+            let selection = args.part.filter.selection(trace);
+            let ignored = match ignored.is_empty() {
+                true => Selection::all(),
+                false => Selection::new(&trace.methods, &ignored, &[]),
+            };
+            let rename = |name| tests.rename(name);
+            let (found, worst) = joiner.add(trace, &selection, &ignored, &rename, progress);
+            threads.extend(found);
+            status = status.and(worst);
+        }
+    }
+    let nothing = joiner.nothing();
+    let (shapes, methods) = joiner.finish();
+    let traces: Vec<&Trace> = all_traces().collect();
+    let names = JoinedNames::new(&methods, traces.into_iter());
+    let pairs = pairs(&runs);
+    let most = line_limit(args.max, args.format, DEFAULT_MAX);
+    let mut found = Vec::new();
+    // One more than are shown, to know whether there are more.
+    let mut left = most.saturating_add(1);
+    for pair in &pairs {
+        let [before, after] =
+            pair.map(|thread| thread.map(|thread| thread.joined.thread).or(nothing));
+        let (Some(before), Some(after)) = (before, after) else { continue };
+        let comparison = Comparison::of(&shapes, before, after, left);
+        left -= comparison.differences().len().min(left);
+        if !comparison.is_same() {
+            found.push((*pair, comparison));
+        }
+    }
+    let print = Print { shapes: &shapes, names: &names, args, most };
+    let counted = |threads: &[JoinedThread]| threads.iter().map(|thread| thread.dag.calls()).sum();
+    match args.format {
+        Format::Text => print.text(&found, &pairs, runs.each_ref().map(|run| counted(run)), out)?,
+        Format::Json => print.rows(&found, out, Print::json)?,
+        Format::Csv => {
+            writeln!(
+                out,
+                "thread,thread_after,call_before,call_after,times,change,class,name,descriptor,readable,count,calls,\
+                 moved,path"
+            )?;
+            print.rows(&found, out, Print::csv)?;
+        }
+    }
+    let more = found.iter().any(|(_, comparison)| comparison.is_cut());
+    if more || left == 0 {
+        out.remark(args.format, None, &left_out("further differences", most))?;
+    }
+    Ok((status, !found.is_empty()))
+}
+
+/// The threads of both runs, one beside the other; `None` where one has no other.
+type Pair<'a> = [Option<&'a JoinedThread>; 2];
+
+/// Whether two threads may be paired.
+type Rule = fn(&JoinedThread, &JoinedThread) -> bool;
+
+/// Pairs threads: those of the same name, and of these first those that did the same; then others that did the same.
+fn pairs([before, after]: &[Vec<JoinedThread>; 2]) -> Vec<Pair<'_>> {
+    let mut others: Vec<Option<&JoinedThread>> = after.iter().map(Some).collect();
+    let mut partners: Vec<Option<&JoinedThread>> = vec![None; before.len()];
+    let rules: [Rule; 3] = [
+        |one, other| one.name == other.name && one.joined.thread == other.joined.thread,
+        |one, other| one.name == other.name,
+        |one, other| one.joined.thread == other.joined.thread,
+    ];
+    for rule in rules {
+        for (one, partner) in before.iter().zip(&mut partners) {
+            if partner.is_none() {
+                let is_it = |other: &&mut Option<&JoinedThread>| {
+                    other.is_some_and(|other| rule(one, other))
+                };
+                *partner = others.iter_mut().find(is_it).and_then(Option::take);
+            }
+        }
+    }
+    let known = before.iter().zip(partners).map(|(one, other)| [Some(one), other]);
+    known.chain(others.into_iter().flatten().map(|other| [None, Some(other)])).collect()
+}
+
+struct Print<'a> {
+    shapes: &'a Shapes,
+    names: &'a JoinedNames<'a>,
+    args: &'a DiffArgs,
+    most: usize,
+}
+
+/// What differs between two threads.
+type Found<'a> = (Pair<'a>, Comparison);
+
+/// One row of JSON or CSV.
+struct Row<'a> {
+    pair: Pair<'a>,
+    difference: &'a Difference,
+    change: &'static str,
+    shape: ShapeId,
+    count: u64,
+    is_moved: bool,
+    path: Vec<String>,
+}
+
+impl Print<'_> {
+    fn text(
+        &self,
+        found: &[Found<'_>],
+        pairs: &[Pair<'_>],
+        calls: [u64; 2],
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        let after = self.args.after.as_ref().unwrap_or(&self.args.before);
+        let counts = calls.map(|calls| plural(calls, "call"));
+        let width = counts.iter().map(|text| text.chars().count()).max().unwrap_or_default();
+        for (index, (what, dir)) in
+            [("before", &self.args.before), ("after", after)].into_iter().enumerate()
+        {
+            let test = match self.args.after {
+                None => {
+                    self.args.part.tests.patterns.get(index).map(|test| format!(", test {test}"))
+                }
+                Some(_) => None,
+            };
+            let dir = dir.display().to_string() + &test.unwrap_or_default();
+            let count = counts.get(index).map_or("", String::as_str);
+            writeln!(out, "{what:<6}  {count:>width$}  {}", escaped(&dir))?;
+        }
+        let threads = plural(pairs.len() as u64, "thread");
+        if found.is_empty() {
+            writeln!(out, "\nno difference: the same calls in the same order, in {threads}")?;
+            return Ok(());
+        }
+        let differ = found.len() as u64;
+        writeln!(
+            out,
+            "{} of {threads} {}",
+            grouped(differ),
+            if differ == 1 { "differs" } else { "differ" }
+        )?;
+        let mut left = self.most;
+        for (pair, comparison) in found {
+            if left == 0 {
+                break;
+            }
+            out.write_all(b"\n")?;
+            let titles = pair.map(|thread| thread.map(|thread| thread.title.as_str()));
+            let title = match titles {
+                [Some(before), Some(after)] if before == after => format!("thread {before}"),
+                [Some(before), Some(after)] => format!("thread {before}, after: {after}"),
+                [Some(before), None] => format!("thread {before}, only before"),
+                [None, after] => format!("thread {}, only after", after.unwrap_or_default()),
+            };
+            out.heading(&title)?;
+            for difference in comparison.differences().iter().take(left) {
+                self.difference(comparison, difference, out)?;
+                left -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints a call that differs, its callers, and what it called.
+    fn difference(
+        &self,
+        comparison: &Comparison,
+        difference: &Difference,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        let mut stack = comparison.stack(difference);
+        let own = stack.pop();
+        let name = own.map_or("outermost calls".to_owned(), |own| self.names.get(own, self.form()));
+        let times = match difference.times {
+            1 => String::new(),
+            times => format!("  {} times", grouped(times)),
+        };
+        // With calls left out, numbers are not those of the trace.
+        let numbers = match (self.has_numbers() && own.is_some(), difference.numbers) {
+            (false, _) => String::new(),
+            (true, [before, after]) if before == after => format!("call {}: ", grouped(before)),
+            (true, [before, after]) => {
+                format!("call {}, after: {}: ", grouped(before), grouped(after))
+            }
+        };
+        writeln!(out, "{numbers}{}{times}", escaped(&name))?;
+        if !stack.is_empty() {
+            let short = if self.args.verbose { NameForm::Full } else { NameForm::Short };
+            let callers = chain(&stack, CHAIN_ENDS, |method| self.names.get(*method, short));
+            writeln!(out, "  in {}", escaped(&callers))?;
+        }
+        for shift in difference.shifts.iter().take(SHOWN_SHIFTS) {
+            writeln!(out, "  {}", escaped(&self.shift(comparison, shift)))?;
+        }
+        if difference.shifts.len() > SHOWN_SHIFTS {
+            let more = plural((difference.shifts.len() - SHOWN_SHIFTS) as u64, "more call");
+            writeln!(out, "  … {more}")?;
+        }
+        if let Some([before, after]) = difference.outcomes {
+            writeln!(out, "  {}; after: {}", outcome(before), outcome(after))?;
+        }
+        Ok(())
+    }
+
+    /// `+ com.app.Cache.miss() ×2  12 calls`.
+    fn shift(&self, comparison: &Comparison, shift: &Shift) -> String {
+        let sign = if shift.is_added { '+' } else { '-' };
+        let (name, calls) = match self.shapes.kind(shift.shape) {
+            Kind::Call(method, _) => {
+                let calls = self.shapes.calls(shift.shape).saturating_mul(shift.count);
+                (self.names.get(method, self.form()), calls)
+            }
+            _ => ("(events are missing)".to_owned(), 0),
+        };
+        let count = match shift.count {
+            1 => String::new(),
+            count => format!(" ×{}", grouped(count)),
+        };
+        let inner = if calls > shift.count {
+            format!("  {}", plural(calls, "call"))
+        } else {
+            String::new()
+        };
+        let moved = if comparison.is_moved(shift.shape) { "  moved" } else { "" };
+        format!("{sign} {name}{count}{inner}{moved}")
+    }
+
+    fn form(&self) -> NameForm {
+        if self.args.verbose { NameForm::Full } else { NameForm::Readable }
+    }
+
+    fn has_numbers(&self) -> bool {
+        let filter = &self.args.part.filter;
+        self.args.ignore.is_empty()
+            && self.args.part.tests.patterns.is_empty()
+            && filter.include.is_empty()
+            && filter.exclude.is_empty()
+            && !filter.own
+    }
+
+    fn rows(
+        &self,
+        found: &[Found<'_>],
+        out: &mut Out,
+        mut print: impl FnMut(&Self, &Row<'_>, &mut Out) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let all = found.iter().flat_map(|(pair, comparison)| {
+            comparison.differences().iter().map(move |difference| (pair, comparison, difference))
+        });
+        for (pair, comparison, difference) in all.take(self.most) {
+            let stack = comparison.stack(difference);
+            let path: Vec<_> =
+                stack.iter().map(|method| self.names.get(*method, NameForm::Full)).collect();
+            for shift in &difference.shifts {
+                let row = Row {
+                    pair: *pair,
+                    difference,
+                    change: if shift.is_added { "added" } else { "removed" },
+                    shape: shift.shape,
+                    count: shift.count,
+                    is_moved: comparison.is_moved(shift.shape),
+                    path: path.clone(),
+                };
+                print(self, &row, out)?;
+            }
+            if let Some([_, after]) = difference.outcomes {
+                let change = match after {
+                    Outcome::Returned => "returned",
+                    Outcome::Unwound => "unwound",
+                    Outcome::Cut => "cut",
+                };
+                let [shape, _] = difference.shapes;
+                let is_moved = false;
+                let row = Row { pair: *pair, difference, change, shape, count: 1, is_moved, path };
+                print(self, &row, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn parts(&self, shape: ShapeId) -> [Option<String>; 4] {
+        match self.shapes.kind(shape) {
+            Kind::Call(method, _) => self.names.parts(method),
+            _ => [const { None }; 4],
+        }
+    }
+
+    fn numbers(&self, difference: &Difference) -> [Option<u64>; 2] {
+        difference.numbers.map(|number| self.has_numbers().then_some(number))
+    }
+
+    fn json(&self, row: &Row<'_>, out: &mut Out) -> Result<(), Failure> {
+        let [class, name, descriptor, readable] = self.parts(row.shape);
+        let [thread, thread_after] =
+            row.pair.map(|thread| thread.map(|thread| thread.title.as_str()));
+        let [call_before, call_after] = self.numbers(row.difference);
+        let line = serde_json::json!({
+            "thread": thread, "thread_after": thread_after,
+            "call_before": call_before, "call_after": call_after,
+            "times": row.difference.times,
+            "change": row.change,
+            "class": class, "name": name, "descriptor": descriptor, "readable": readable,
+            "count": row.count,
+            "calls": self.shapes.calls(row.shape).saturating_mul(row.count),
+            "moved": row.is_moved,
+            "path": row.path,
+        });
+        writeln!(out, "{line}")?;
+        Ok(())
+    }
+
+    fn csv(&self, row: &Row<'_>, out: &mut Out) -> Result<(), Failure> {
+        let mut fields: Vec<String> = row
+            .pair
+            .map(|thread| thread.map_or(String::new(), |thread| thread.title.clone()))
+            .into();
+        let number =
+            |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
+        fields.extend(self.numbers(row.difference).map(number));
+        fields.extend([row.difference.times.to_string(), row.change.to_owned()]);
+        fields.extend(self.parts(row.shape).map(Option::unwrap_or_default));
+        let calls = self.shapes.calls(row.shape).saturating_mul(row.count);
+        fields.extend([row.count.to_string(), calls.to_string(), row.is_moved.to_string()]);
+        fields.push(row.path.join(" > "));
+        writeln!(out, "{}", csv_fields(fields.iter().map(String::as_str)))?;
+        Ok(())
+    }
+}
+
+fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Returned => "returned",
+        Outcome::Unwound => "left by an exception",
+        Outcome::Cut => "not left before recording ended or paused",
+    }
+}

@@ -1,0 +1,281 @@
+//! `flow find`: the calls of a shape, or of a method.
+
+mod print;
+mod tests_of;
+
+use std::io::Write;
+
+use flow_codec::dag::{Find, Kind, Occurrence, Outcome, ShapeId};
+use flow_codec::format::marks::Position;
+use flow_codec::format::shape_name::{MethodKey, NamePrefix, ShapeName};
+use flow_codec::read::{CallTimes, Moments, Selection, TestRun, ThreadFile, Trace, When};
+use flow_codec::{Glob, MethodId};
+
+use self::print::Printer;
+use self::tests_of::TestsOf;
+use crate::args::{FindArgs, Format, HowLeft};
+use crate::failure::{Failure, Status};
+use crate::input::pattern::globs;
+use crate::input::shapes::{WholeThread, read_whole, report_missing};
+use crate::input::source::{Source, file_title};
+use crate::output::{Out, Progress, message};
+
+/// The most calls, and callers of these, that are held until their times are known.
+const CALLS_AT_ONCE: usize = 1 << 16;
+const CALLERS_AT_ONCE: usize = 1 << 22;
+
+pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Status, Failure> {
+    let mut source = Source::open(&args.source)?;
+    source.choose(&args.threads)?;
+    let what = match args.what.parse() {
+        Ok(prefix) => What::Shape(prefix),
+        Err(_) => What::Methods(globs(std::slice::from_ref(&args.what), &source.traces)?),
+    };
+    let mut status = source.status;
+    let runs: Vec<_> =
+        source.traces.iter().map(|trace| Source::tests(trace, &mut status)).collect();
+    args.tests.expect_in(&runs)?;
+    source.report_losses();
+    if args.source.format == Format::Csv {
+        writeln!(out, "{}", Printer::columns())?;
+    }
+    let mut progress = Progress::new(source.bytes(), out);
+    let mut names: Vec<ShapeName> = Vec::new();
+    for (trace, runs) in source.traces.iter().zip(&runs) {
+        source.begin(trace, args.source.format, out)?;
+        let mut printer = Printer::new(args, &source, trace, runs);
+        for file in trace.files.iter().filter(|file| file.bytes > 0) {
+            let (whole, reading) = read_whole(file, &mut progress);
+            status = status.and(reading.report(file, &progress));
+            match whole {
+                Some(whole) => {
+                    let thread = Thread::new(args, trace, file, &whole, &what);
+                    thread.find(TestsOf::new(args, file.id, runs), &mut printer, out)?;
+                    names.extend(thread.found_names());
+                }
+                None => {
+                    let title = file_title(trace, file);
+                    status = status.and(report_missing(&title, &reading, &progress));
+                }
+            }
+        }
+        printer.finish(out)?;
+    }
+    drop(progress);
+    names.sort_unstable();
+    names.dedup();
+    match (&what, names.len()) {
+        (What::Shape(_), 0) => message(&format!(
+            "no call of shape '{}' that was left is in the selected part of the trace; flow shapes METHOD shows shapes",
+            args.what
+        )),
+        (What::Methods(_), 0) => message(&format!(
+            "no call of '{}' that was left is in the selected part of the trace",
+            args.what
+        )),
+        (What::Shape(_), 2..) => message(&format!(
+            "the names of {} shapes begin with '{}': give more digits to select one",
+            names.len(),
+            args.what
+        )),
+        _ => {}
+    }
+    Ok(status)
+}
+
+/// What is searched for.
+enum What {
+    Shape(NamePrefix),
+    Methods(Vec<Glob>),
+}
+
+/// A call that was found.
+struct Found {
+    call: Occurrence,
+    method: MethodId,
+    outcome: Outcome,
+    name: Option<ShapeName>,
+    /// The index of its test.
+    test: Option<usize>,
+    times: CallTimes,
+    callers: Vec<MethodId>,
+}
+
+/// A thread that is searched.
+struct Thread<'a> {
+    args: &'a FindArgs,
+    file: &'a ThreadFile,
+    whole: &'a WholeThread,
+    names: Vec<ShapeName>,
+    /// Which shapes are wanted.
+    wanted: Vec<bool>,
+}
+
+impl<'a> Thread<'a> {
+    fn new(
+        args: &'a FindArgs,
+        trace: &Trace,
+        file: &'a ThreadFile,
+        whole: &'a WholeThread,
+        what: &What,
+    ) -> Self {
+        let shapes = whole.dag.shapes();
+        let names = shapes.names(|id| MethodKey::of(id, &trace.methods));
+        let selection = match what {
+            What::Shape(_) => Selection::all(),
+            What::Methods(globs) => Selection::new(&trace.methods, globs, &[]),
+        };
+        let is_wanted = |shape: ShapeId| {
+            let Kind::Call(method, outcome) = shapes.kind(shape) else { return false };
+            let is_it = match what {
+                What::Shape(prefix) => {
+                    names.get(shape.index()).is_some_and(|name| prefix.is_of(*name))
+                }
+                What::Methods(_) => selection.contains(method),
+            };
+            is_it && args.outcome.is_none_or(|how| how.is(outcome))
+        };
+        let wanted = shapes.iter().map(is_wanted).collect();
+        Self { args, file, whole, names, wanted }
+    }
+
+    fn is_wanted(&self, shape: ShapeId) -> bool {
+        self.wanted.get(shape.index()) == Some(&true)
+    }
+
+    /// The names of the shapes of which there are calls.
+    fn found_names(&self) -> impl Iterator<Item = ShapeName> {
+        self.names
+            .iter()
+            .zip(&self.wanted)
+            .filter(|(_, is_wanted)| **is_wanted)
+            .map(|(name, _)| *name)
+    }
+
+    /// Finds the calls and prints them.
+    fn find(
+        &self,
+        tests: TestsOf<'_>,
+        printer: &mut Printer<'_>,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        let dag = &self.whole.dag;
+        let mut clock = Clock::new(self.file);
+        let mut find = dag.find(|shape| self.is_wanted(shape));
+        let is_all = self.args.tests.patterns.is_empty();
+        if is_all {
+            let occurrences = dag.occurrences();
+            let counts = dag.shapes().iter().filter(|shape| self.is_wanted(*shape));
+            let count = counts.map(|shape| occurrences.count(shape));
+            printer.expect(count.fold(0, u64::saturating_add), self.found_names());
+        }
+        let mut calls = Vec::new();
+        let mut callers = 0;
+        while !(is_all && printer.is_full(calls.len())) {
+            let Some(call) = find.next() else { break };
+            let position = self.whole.has_positions.then_some(call.entry);
+            let test = position.and_then(|position| tests.at(position));
+            if !is_all {
+                if !test.is_some_and(|test| tests.is_selected(test)) {
+                    continue;
+                }
+                printer.expect(1, self.names.get(call.shape.index()).copied());
+                if printer.is_full(calls.len()) {
+                    continue;
+                }
+            }
+            calls.extend(self.found(call, test, &find));
+            callers += calls.last().map_or(0, |call| call.callers.len());
+            if calls.len() >= CALLS_AT_ONCE || callers >= CALLERS_AT_ONCE {
+                self.print(&mut calls, &mut clock, printer, out)?;
+                callers = 0;
+            }
+        }
+        self.print(&mut calls, &mut clock, printer, out)
+    }
+
+    fn found(&self, call: Occurrence, test: Option<usize>, find: &Find<'_>) -> Option<Found> {
+        let Kind::Call(method, outcome) = self.whole.dag.shapes().kind(call.shape) else {
+            return None;
+        };
+        let name = self.names.get(call.shape.index()).copied();
+        let times = CallTimes {
+            start: When::UNKNOWN,
+            duration: When::UNKNOWN.bounds,
+            duration_ns: 0,
+            unwound: None,
+        };
+        Some(Found { call, method, outcome, name, test, times, callers: find.callers().collect() })
+    }
+
+    /// Adds the times to calls, and prints them.
+    fn print(
+        &self,
+        calls: &mut Vec<Found>,
+        clock: &mut Clock<'_>,
+        printer: &mut Printer<'_>,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        if self.whole.has_positions {
+            clock.add_times(calls);
+        }
+        for call in calls.drain(..) {
+            let size = self.whole.dag.shapes().calls(call.call.shape);
+            printer.call(self.file, &call, size, out)?;
+        }
+        Ok(())
+    }
+}
+
+impl HowLeft {
+    fn is(self, outcome: Outcome) -> bool {
+        matches!(
+            (self, outcome),
+            (Self::Returned, Outcome::Returned)
+                | (Self::Unwound, Outcome::Unwound)
+                | (Self::Cut, Outcome::Cut)
+        )
+    }
+}
+
+/// The times of calls that are found in order.
+struct Clock<'a> {
+    file: &'a ThreadFile,
+    entries: Moments,
+    exits: Moments,
+    last_exit: Position,
+}
+
+impl<'a> Clock<'a> {
+    fn new(file: &'a ThreadFile) -> Self {
+        Self {
+            file,
+            entries: file.moments(),
+            exits: file.moments(),
+            last_exit: Position::default(),
+        }
+    }
+
+    fn add_times(&mut self, calls: &mut [Found]) {
+        for found in calls.iter_mut() {
+            found.times.start = self.entries.when(found.call.entry);
+        }
+        // A call is left after those that it made.
+        let mut order: Vec<&mut Found> = calls.iter_mut().collect();
+        order.sort_by_key(|found| found.call.exit);
+        if order.first().is_some_and(|first| first.call.exit < self.last_exit) {
+            self.exits = self.file.moments();
+        }
+        for found in order {
+            self.last_exit = found.call.exit;
+            let (start, end) = (found.times.start, self.exits.when(found.call.exit));
+            found.times.duration = start.bounds.until(end.bounds);
+            if let (Some(start), Some(end)) = (start.estimate_ns, end.estimate_ns) {
+                found.times.duration_ns = end.saturating_sub(start);
+            }
+        }
+    }
+}
+
+/// The tests that a trace ran.
+type Runs = [TestRun];

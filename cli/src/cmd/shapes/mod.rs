@@ -1,0 +1,145 @@
+//! `flow shapes`: in how many ways a method ran.
+
+mod print;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use flow_codec::MethodId;
+use flow_codec::dag::{Comparison, Kind, Outcome, ShapeId, Shapes};
+use flow_codec::read::Selection;
+
+use crate::args::{Format, ShapesArgs};
+use crate::cmd::line_limit;
+use crate::failure::{Failure, Status};
+use crate::input::pattern::globs;
+use crate::input::shapes::{JoinedNames, JoinedThread, Joiner};
+use crate::input::source::Source;
+use crate::output::{Out, Progress, message};
+use print::Print;
+
+/// Shapes of a method shown in text by default.
+const DEFAULT_MAX: u64 = 20;
+/// To describe a shape, no more differences than this are counted.
+const MOST_DIFFERENCES: usize = 100;
+
+pub(crate) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
+    let mut source = Source::open(&args.source)?;
+    source.choose_part(&args.part)?;
+    let wanted = globs(std::slice::from_ref(&args.method), &source.traces)?;
+    source.report_losses();
+    if args.source.format == Format::Csv {
+        writeln!(out, "{}", Print::COLUMNS)?;
+    }
+    let mut progress = Progress::new(source.bytes(), out);
+    let mut status = source.status;
+    let mut is_found = false;
+    for trace in &source.traces {
+        let mut joiner = Joiner::default();
+        let selection = args.part.filter.selection(trace);
+        let (all, same) = (Selection::all(), |name| name);
+        let (threads, worst) = joiner.add(trace, &selection, &all, &same, &mut progress);
+        status = status.and(worst);
+        let (shapes, methods) = joiner.finish();
+        let wanted = Selection::new(&trace.methods, &wanted, &[]);
+        let is_wanted = |method| methods.place(method).is_some_and(|(_, id)| wanted.contains(id));
+        let found = find(&shapes, &threads, is_wanted);
+        is_found |= !found.is_empty();
+        let names = JoinedNames::new(&methods, std::iter::once(trace));
+        source.begin(trace, args.source.format, out)?;
+        let print = Print {
+            args,
+            source: &source,
+            trace,
+            shapes: &shapes,
+            names: &names,
+            methods: &methods,
+            names_of_shapes: (args.part.filter.is_all())
+                .then(|| shapes.names(|number| names.key(number))),
+        };
+        print_trace(&print, &threads, found, out)?;
+    }
+    if !is_found {
+        message(&format!(
+            "no call of '{}' that was left is in the selected part of the trace",
+            args.method
+        ));
+    }
+    Ok(status)
+}
+
+/// A way in which a method ran.
+struct Way {
+    shape: ShapeId,
+    outcome: Outcome,
+    count: u64,
+    /// The thread of its first call, by number, and the number of calls in the thread before that.
+    first: (usize, u64),
+}
+
+/// The shapes of each method that is wanted, the most frequent first.
+fn find(
+    shapes: &Shapes,
+    threads: &[JoinedThread],
+    is_wanted: impl Fn(MethodId) -> bool,
+) -> BTreeMap<MethodId, Vec<Way>> {
+    let mut found: Vec<Option<Way>> = shapes.iter().map(|_| None).collect();
+    for (number, thread) in threads.iter().enumerate() {
+        let occurrences = thread.dag.occurrences();
+        for shape in thread.dag.shapes().iter() {
+            let joined = thread.joined.shapes.get(shape.index()).copied().flatten();
+            let (Some(joined), Some(first)) = (joined, occurrences.first_call(shape)) else {
+                continue;
+            };
+            let Kind::Call(method, outcome) = shapes.kind(joined) else { continue };
+            if !is_wanted(method) {
+                continue;
+            }
+            let Some(place) = found.get_mut(joined.index()) else { continue };
+            let first = (number, first);
+            let way = place.get_or_insert(Way { shape: joined, outcome, count: 0, first });
+            way.count = way.count.saturating_add(occurrences.count(shape));
+        }
+    }
+    let mut methods: BTreeMap<MethodId, Vec<Way>> = BTreeMap::new();
+    for way in found.into_iter().flatten() {
+        if let Kind::Call(method, _) = shapes.kind(way.shape) {
+            methods.entry(method).or_default().push(way);
+        }
+    }
+    for ways in methods.values_mut() {
+        ways.sort_by_key(|way| (Reverse(way.count), way.first));
+    }
+    methods
+}
+
+/// Prints the methods with the most calls first, each with its shapes.
+fn print_trace(
+    print: &Print<'_>,
+    threads: &[JoinedThread],
+    found: BTreeMap<MethodId, Vec<Way>>,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let count = |ways: &[Way]| ways.iter().fold(0_u64, |sum, way| sum.saturating_add(way.count));
+    let mut methods: Vec<_> = found.into_iter().collect();
+    methods.sort_by_key(|(method, ways)| (Reverse(count(ways)), *method));
+    let max = line_limit(print.args.max, print.args.source.format, DEFAULT_MAX);
+    for (number, (method, mut ways)) in methods.into_iter().enumerate() {
+        let (calls, all) = (count(&ways), ways.len());
+        let Some(frequent) = ways.first().map(|way| way.shape) else { continue };
+        if print.args.outliers {
+            ways.reverse();
+        }
+        ways.truncate(max);
+        let ways: Vec<_> = ways
+            .into_iter()
+            .map(|way| {
+                let compared = Comparison::of(print.shapes, frequent, way.shape, MOST_DIFFERENCES);
+                (way, compared)
+            })
+            .collect();
+        print.method((number, method), calls, all, &ways, threads, out)?;
+    }
+    Ok(())
+}

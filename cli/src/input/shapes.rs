@@ -1,0 +1,215 @@
+//! The shapes of threads: equal calls are one. Of several threads and traces they are joined, methods by their names.
+
+use std::collections::HashMap;
+
+use flow_codec::analysis::MethodName;
+use flow_codec::dag::{Dag, Gather, Join, Joined, ShapeId};
+use flow_codec::format::shape_name::MethodKey;
+use flow_codec::read::{Selection, ThreadFile, Trace};
+use flow_codec::{MethodId, MethodNames, NameForm};
+
+use super::parallel::open_dag;
+use super::reading::{Chosen, Ending, Reading, read_timeline};
+use super::source::file_title;
+use crate::failure::Status;
+use crate::output::{Progress, Unit};
+
+/// Methods of several traces, numbered by their names.
+#[derive(Debug, Default)]
+pub(crate) struct JoinedMethods {
+    numbers: HashMap<MethodName, MethodId>,
+    /// For each number, where the method is: in which of the traces that were added, and its id there.
+    places: Vec<(usize, MethodId)>,
+}
+
+impl JoinedMethods {
+    /// The number of a method of the trace that was added as number `trace`.
+    fn number(&mut self, trace: usize, id: MethodId, name: MethodName) -> Option<MethodId> {
+        let next = MethodId::new(self.places.len() as u64)?;
+        let number = *self.numbers.entry(name).or_insert(next);
+        if number == next {
+            self.places.push((trace, id));
+        }
+        Some(number)
+    }
+
+    /// Where a method is: in which trace, and its id there.
+    pub(crate) fn place(&self, number: MethodId) -> Option<(usize, MethodId)> {
+        self.places.get(usize::try_from(number.get()).ok()?).copied()
+    }
+}
+
+/// The names of joined methods.
+#[derive(Debug)]
+pub(crate) struct JoinedNames<'a> {
+    methods: &'a JoinedMethods,
+    names: Vec<MethodNames<'a>>,
+}
+
+impl<'a> JoinedNames<'a> {
+    /// The names of methods of these traces, in the order in which they were added.
+    pub(crate) fn new(methods: &'a JoinedMethods, traces: impl Iterator<Item = &'a Trace>) -> Self {
+        Self { methods, names: traces.map(|trace| MethodNames::new(&trace.methods)).collect() }
+    }
+
+    /// The name of a method in a form.
+    pub(crate) fn get(&self, number: MethodId, form: NameForm) -> String {
+        let place = self.methods.place(number);
+        let name = place.and_then(|(trace, id)| Some(self.names.get(trace)?.get(id, form)));
+        name.unwrap_or_default()
+    }
+
+    /// The key of a method in the names of shapes.
+    pub(crate) fn key(&self, number: MethodId) -> MethodKey {
+        let place = self.methods.place(number);
+        let found = place.and_then(|(trace, id)| Some((self.names.get(trace)?, id)));
+        found.map_or(MethodKey::unknown(number), |(names, id)| MethodKey::of(id, names.methods()))
+    }
+
+    /// Its class, name and descriptor, and its readable name.
+    pub(crate) fn parts(&self, number: MethodId) -> [Option<String>; 4] {
+        let place = self.methods.place(number);
+        let found = place.and_then(|(trace, id)| self.names.get(trace)?.methods().get(id));
+        let Some(method) = found else { return [const { None }; 4] };
+        let info = &method.info;
+        let readable = self.get(number, NameForm::Readable);
+        [&info.class, &info.name, &info.descriptor, &readable].map(|part| Some(part.clone()))
+    }
+}
+
+/// A thread, or the selected ranges of it.
+#[derive(Debug)]
+pub(crate) struct JoinedThread {
+    /// Its id and name, and the ranges.
+    pub(crate) title: String,
+    /// Its name.
+    pub(crate) name: String,
+    /// Its own shapes, and the joined ones.
+    pub(crate) dag: Dag,
+    pub(crate) joined: Joined,
+}
+
+/// Reads threads and joins their shapes.
+#[derive(Debug, Default)]
+pub(crate) struct Joiner {
+    join: Join,
+    pub(crate) methods: JoinedMethods,
+    traces: usize,
+}
+
+impl Joiner {
+    /// Adds the selected threads of a trace. Calls of ignored methods are left out, with all that they called.
+    /// Returns them, and the worst that was reported.
+    pub(crate) fn add(
+        &mut self,
+        trace: &Trace,
+        selection: &Selection,
+        ignored: &Selection,
+        rename: &dyn Fn(MethodName) -> MethodName,
+        progress: &mut Progress,
+    ) -> (Vec<JoinedThread>, Status) {
+        let number = self.traces;
+        self.traces += 1;
+        let mut known: HashMap<MethodId, Option<MethodId>> = HashMap::new();
+        let (mut threads, mut status) = (Vec::new(), Status::Done);
+        for file in trace.files.iter().filter(|file| file.bytes > 0) {
+            let title = file_title(trace, file);
+            let (dag, reading) = read(file, selection, progress);
+            status = status.and(reading.report(file, progress));
+            let Some(dag) = dag else {
+                status = status.and(report_missing(&title, &reading, progress));
+                continue;
+            };
+            let methods = &mut self.methods;
+            let joined = self.join.add(&dag, |id| {
+                *known.entry(id).or_insert_with(|| {
+                    let is_ignored = !ignored.is_all() && ignored.contains(id);
+                    let name = || rename(MethodName::new(id, &trace.methods));
+                    if is_ignored { None } else { methods.number(number, id, name()) }
+                })
+            });
+            let Some(joined) = joined else {
+                progress.message(&format!("thread {title}: too many shapes; it is left out"));
+                status = status.and(Status::Partial);
+                continue;
+            };
+            let name =
+                trace.threads.get(file.id).map_or(String::new(), |thread| thread.name.clone());
+            threads.push(JoinedThread { title, name, dag, joined });
+        }
+        (threads, status)
+    }
+
+    /// The shape of a thread without calls.
+    pub(crate) fn nothing(&mut self) -> Option<ShapeId> {
+        self.join.nothing()
+    }
+
+    /// All shapes, and the methods.
+    pub(crate) fn finish(self) -> (flow_codec::dag::Shapes, JoinedMethods) {
+        (self.join.finish(), self.methods)
+    }
+}
+
+/// Reports that a thread has no shapes, though it could be read.
+pub(crate) fn report_missing(title: &str, reading: &Reading, progress: &Progress) -> Status {
+    if reading.ending == Ending::Failed {
+        return Status::Done;
+    }
+    let text = "its calls repeat too little to be compared; it is left out";
+    progress.message(&format!("thread {title}: {text}"));
+    Status::Partial
+}
+
+/// The shapes of all calls of a thread.
+#[derive(Debug)]
+pub(crate) struct WholeThread {
+    pub(crate) dag: Dag,
+    /// Whether positions are those of the thread. They are not after damage.
+    pub(crate) has_positions: bool,
+}
+
+/// Reads the shapes of all calls of a thread; `None` if its calls repeat too little.
+pub(crate) fn read_whole(
+    file: &ThreadFile,
+    progress: &mut Progress,
+) -> (Option<WholeThread>, Reading) {
+    let opened = open_dag(file, progress);
+    progress.file_done(file.bytes);
+    match opened {
+        Err(error) => (None, Reading::failed(error)),
+        Ok((built, _, content)) => {
+            let mut reading = Reading::of_content(&file.path, &built.damage, &content);
+            reading.ending = built.tail.into();
+            reading.marks = built.marks;
+            let len = content.len();
+            let whole = |dag: Dag| WholeThread { has_positions: dag.bytes() == len, dag };
+            (built.dag.map(whole), reading)
+        }
+    }
+}
+
+/// The shapes of a thread; `None` if its calls repeat too little.
+fn read(
+    file: &ThreadFile,
+    selection: &Selection,
+    progress: &mut Progress,
+) -> (Option<Dag>, Reading) {
+    if file.parts.is_none() && selection.is_all() {
+        let (whole, reading) = read_whole(file, progress);
+        return (whole.map(|whole| whole.dag), reading);
+    }
+    let chosen = Chosen::of(selection.clone());
+    let mut gather = Gather::default();
+    let timeline = chosen.timeline(file, Unit::Nanos, 0);
+    let mut timeline = match timeline {
+        Ok(timeline) => timeline,
+        Err(error) => return (None, Reading::failed(error)),
+    };
+    let mut reading = read_timeline(file, &mut timeline, progress, &mut gather);
+    reading.marks = timeline.marks_damage();
+    if reading.ending == Ending::Stopped {
+        reading.ending = Ending::Whole;
+    }
+    (gather.finish(), reading)
+}

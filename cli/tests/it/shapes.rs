@@ -1,0 +1,277 @@
+//! `flow shapes` and `flow diff --exact`: calls that did the same, and where two runs did not.
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::columns;
+use crate::common::{MAIN, Run, bare, command, flow, text, trace};
+
+/// The trace, and one in which the second call of work() calls the constructor of Job.
+fn two() -> [TempDir; 2] {
+    let (before, after) = (trace(), trace());
+    let events = [0x80, 0x81, 0x82, 0x00, 0x82, 0x01, 0x81, 0x82, 0x02];
+    fs::write(after.path().join("thread-1.flow"), events).unwrap();
+    [before, after]
+}
+
+fn diff(args: &[&str], before: &Path, after: &Path) -> Run {
+    let mut command = command();
+    command.args(["diff", "--exact"]).args(args).args([before, after]);
+    command.output().unwrap().into()
+}
+
+#[test]
+fn the_smallest_call_that_differs_is_shown() {
+    let [before, after] = two();
+    let run = diff(&[], before.path(), after.path());
+    let (one, other) = (before.path().display(), after.path().display());
+    let expected = format!(
+        "before  7 calls  {one}\n\
+         after   8 calls  {other}\n\
+         1 of 3 threads differs\n\
+         \n\
+         thread 1 main\n\
+         call 4: com.app.Main.work(int)\n\
+         \x20 in Main.main\n\
+         \x20 + com.app.Main$Job.<init>()\n"
+    );
+    assert_eq!((&*run.out, run.code), (&*expected, Some(0)), "{}", run.err);
+    let csv = diff(&["--format", "csv"], after.path(), before.path()).out;
+    let row = "1 main,1 main,4,4,1,removed,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),1,1,false,\
+               com.app.Main.main([Ljava/lang/String;)V > com.app.Main.work(I)I";
+    assert_eq!(csv.lines().skip(1).collect::<Vec<_>>(), [row]);
+}
+
+#[test]
+fn what_may_differ_is_left_out() {
+    let [before, after] = two();
+    let same = "no difference: the same calls in the same order, in 3 threads\n";
+    for args in [&["--ignore", "**.Main$Job"][..], &["--exclude", "**.Main$Job"]] {
+        let run = diff(args, before.path(), after.path());
+        assert!(run.out.ends_with(same), "{args:?}: {run:?}");
+    }
+    let run = diff(&["--thread", "pool-1"], before.path(), after.path());
+    assert!(run.out.ends_with("no difference: the same calls in the same order, in 1 thread\n"));
+    let run = diff(&["--ignore", "**#nothing"], before.path(), after.path());
+    assert!(run.code == Some(1) && run.err.contains("no method matches"), "{run:?}");
+}
+
+#[test]
+fn the_exit_status_shows_on_request_whether_runs_differ() {
+    let [before, after] = two();
+    let code = |args: &[&str], after: &Path| diff(args, before.path(), after).code;
+    assert_eq!(code(&[], after.path()), Some(0));
+    assert_eq!(code(&["--exit-code"], after.path()), Some(1));
+    assert_eq!(code(&["--exit-code"], before.path()), Some(0));
+    // By path, too.
+    for (other, expected) in [(&after, 1), (&before, 0)] {
+        let args = ["diff", "--exit-code", &text(before.path())];
+        assert_eq!(flow(&args, other.path()).code, Some(expected));
+    }
+}
+
+#[test]
+fn threads_of_one_name_are_paired_and_others_stay_alone() {
+    let [before, after] = two();
+    fs::remove_file(after.path().join("thread-12.flow")).unwrap();
+    let run = diff(&[], before.path(), after.path());
+    let expected = "\nthread 12 pool-1, only before\noutermost calls\n  - com.app.Main.work(int)\n";
+    assert!(run.out.contains("2 of 3 threads differ\n"), "{run:?}");
+    assert!(run.out.ends_with(expected), "{run:?}");
+}
+
+#[test]
+fn threads_that_are_not_shown_are_counted() {
+    let [before, after] = [&[0x80, 0x00][..], &[0x80, 0x81, 0x01]].map(|events| {
+        let dir = bare(events);
+        for thread in 2..=5 {
+            fs::write(dir.path().join(format!("thread-{thread}.flow")), events).unwrap();
+        }
+        dir
+    });
+    let run = diff(&["--max", "1"], before.path(), after.path());
+    assert!(run.out.contains("5 of 5 threads differ\n"), "{run:?}");
+}
+
+#[test]
+fn two_tests_are_compared_call_by_call() {
+    let dir = columns::trace();
+    let run = flow(&["diff", "--exact", "--test", "a.T.t", "--test", "a.T.t"], dir.path());
+    assert!(run.code == Some(0) && run.out.contains("\nno difference: "), "{run:?}");
+}
+
+#[test]
+fn limits_are_named() {
+    let before = bare(&[0x80, 0x81, 0x00, 0x82, 0x81, 0x02]);
+    let after = bare(&[0x80, 0x81, 0x82, 0x01, 0x82, 0x01]);
+    let run = diff(&["--max", "1"], before.path(), after.path());
+    assert_eq!(run.out.matches("call ").count(), 1, "{run:?}");
+    assert!(run.out.ends_with("… further differences left out (--max 1; 0 for all)\n"), "{run:?}");
+    let all = diff(&["--max", "0"], before.path(), after.path());
+    assert!(!all.out.contains("left out"), "{all:?}");
+}
+
+#[test]
+fn shapes_of_a_method_are_shown_with_what_distinguishes_them() {
+    let trace = trace();
+    let run = flow(&["shapes", "**#work"], trace.path());
+    let expected = "\
+com.app.Main.work(int): 3 calls, 2 shapes
+shape         count      %  calls  frames  first call   what differs
+0e8b2b0ded12      2  66.6%      1       1  4 in 1 main  the most frequent
+03ce673fd816      1  33.3%      3       2  1 in 1 main  + Main$Job.<init> ×2
+";
+    assert_eq!((&*run.out, run.code), (expected, Some(0)), "{}", run.err);
+    let run = flow(&["shapes", "--outliers", "--max", "1", "**#work"], trace.path());
+    assert_eq!(run.out.lines().count(), 4, "{run:?}");
+    assert!(run.out.contains("+ Main$Job.<init> ×2\n… 1 more shape left out"), "{run:?}");
+    // Main calls no job that is not hidden; its numbers are not those of the trace.
+    let run = flow(&["shapes", "--exclude", "**.Main$Job", "**#work"], trace.path());
+    assert!(run.out.contains("3 calls, 1 shape\ncount "), "{run:?}");
+    let run = flow(&["shapes", "**#work", "--thread", "13"], trace.path());
+    assert!(run.err.contains("no call of '**#work' that was left"), "{run:?}");
+}
+
+/// The trace, with a first thread that is large enough to be indexed.
+fn large() -> TempDir {
+    let dir = trace();
+    let round = [0x81, 0x82, 0x00, 0x82, 0x01, 0x81, 0x82, 0x81, 0x02];
+    let mut events = [&MAIN[..MAIN.len() - 1], &[0x00], &round.repeat(500_000)].concat();
+    // Exits of main() and of frames entered before, and a frame that is not left.
+    *events.last_mut().unwrap() = 0x05;
+    events.extend([0x81, 0x82, 0x00]);
+    fs::write(dir.path().join("thread-1.flow"), events).unwrap();
+    dir
+}
+
+#[test]
+fn sums_from_stored_shapes_are_those_from_events() {
+    let dir = large();
+    let verbs: [&[&str]; 15] = [
+        &["report"],
+        &["report", "--by", "calls", "--sort", "name", "--format", "csv"],
+        &["report", "--exclude", "**.Main$Job", "--format", "json"],
+        &["report", "--thread", "main", "--verbose"],
+        &["report", "--callers", "**#work", "--format", "csv"],
+        &["report", "--callees", "**#work"],
+        &["report", "--callers", "**.Main$Job", "--exclude", "**#work"],
+        &["report", "--paths", "longest", "--format", "json"],
+        &["report", "--paths", "deepest"],
+        &["report", "--paths", "frequent", "--format", "csv"],
+        &["graph", "--format", "csv"],
+        &["graph", "--per-thread", "--depth", "2"],
+        &["graph", "--method", "**#work", "--min", "0"],
+        &["graph", "--exclude", "**#work", "--format", "json"],
+        &["export", "--to", "collapsed"],
+    ];
+    let all = || verbs.map(|args| (args, flow(args, dir.path())));
+    let from_events = all();
+    assert_eq!(flow(&["index"], dir.path()).code, Some(0));
+    for ((args, expected), (_, run)) in from_events.iter().zip(all()) {
+        assert_eq!(run.code, Some(0), "{args:?}: {}", run.err);
+        assert_eq!((&run.out, &run.err), (&expected.out, &expected.err), "{args:?}");
+    }
+    let both = |verb: &str| {
+        let mut command = command();
+        let run: Run = command.arg(verb).args([dir.path(), dir.path()]).output().unwrap().into();
+        run.out
+    };
+    assert!(both("diff").contains("no difference"), "{}", both("diff"));
+
+    // Events that are not among the samples are not read.
+    let place = dir.path().join("thread-1.flow");
+    let mut events = fs::read(&place).unwrap();
+    events[1000] ^= 3;
+    fs::write(&place, &events).unwrap();
+    assert_eq!(flow(verbs[0], dir.path()).out, from_events[0].1.out);
+    events[0] ^= 1;
+    fs::write(&place, &events).unwrap();
+    assert_ne!(flow(verbs[0], dir.path()).out, from_events[0].1.out);
+}
+
+#[test]
+fn stored_shapes_change_no_answer() {
+    let dir = large();
+    let place = dir.path().join("thread-1.dag");
+    let shapes = |dir: &Path| flow(&["shapes", "**#*"], dir).out;
+    let state = |dir: &Path| {
+        let csv = flow(&["index", "--format", "csv"], dir).out;
+        csv.lines().nth(1).unwrap().rsplit(',').next().unwrap().to_owned()
+    };
+    let expected = shapes(dir.path());
+    assert_eq!(state(dir.path()), "created");
+    assert_eq!(state(dir.path()), "already existed");
+    assert_eq!(shapes(dir.path()), expected);
+    // A trace in one file has them too.
+    let file = dir.path().join("app.flowtrace");
+    assert_eq!(flow(&["convert", &text(dir.path())], &file).code, Some(0));
+    assert_eq!(state(&file), "already existed");
+    assert_eq!(shapes(&file), expected);
+    let bytes = fs::read(&place).unwrap();
+    assert!(bytes.len() < 1000, "{}", bytes.len());
+    fs::write(&place, &bytes[1..]).unwrap();
+    assert_eq!(shapes(dir.path()), expected);
+    assert_eq!(state(dir.path()), "created again");
+    assert_eq!(fs::read(&place).unwrap(), bytes);
+    assert_eq!(flow(&["index", "--remove"], dir.path()).code, Some(0));
+    assert!(!place.exists());
+}
+
+#[test]
+fn replay_shows_calls_that_did_the_same_once() {
+    let dir = trace();
+    // main > 700,000 × (work > (init, main > work)), work > init
+    let round = [0x81, 0x82, 0x00, 0x80, 0x81, 0x02];
+    let events = [&[0x80][..], &round.repeat(700_000), &[0x81, 0x82, 0x02]].concat();
+    fs::write(dir.path().join("thread-1.flow"), events).unwrap();
+    let replay = |args: &[&str]| {
+        let run = flow(&[&["replay", "--thread", "main"], args].concat(), dir.path());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        run.out
+    };
+    let plain = replay(&["--max", "9"]);
+    assert!(!replay(&["--collapse", "--max", "9"]).contains("the same"), "nothing is stored");
+    assert_eq!(flow(&["index"], dir.path()).code, Some(0));
+    assert_eq!(replay(&["--max", "9"]), plain);
+    let body = "    com.app.Main$Job.<init>()
+    com.app.Main.main(String[])
+      com.app.Main.work(int)
+";
+    let last = "  com.app.Main.work(int)
+    com.app.Main$Job.<init>()
+";
+    let expected = format!(
+        "thread 1 main
+com.app.Main.main(String[])
+  com.app.Main.work(int)  ×700,000 the same
+{body}{last}"
+    );
+    assert_eq!(replay(&["--collapse"]), expected);
+    // The third one, and the second call in it.
+    let from = replay(&["--collapse", "--from", "9"]);
+    assert!(
+        from.ends_with(&format!("\n  com.app.Main.work(int)  ×699,998 the same\n{body}{last}")),
+        "{from}"
+    );
+    let from = replay(&["--collapse", "--from", "11"]);
+    let after = "\n    com.app.Main.main(String[])
+      com.app.Main.work(int)
+  com.app.Main.work(int)  ×699,997 the same
+";
+    assert!(from.ends_with(&format!("{after}{body}{last}")), "{from}");
+    // Lines count for the limit, hidden calls for what is too deep.
+    assert_eq!(replay(&["--collapse", "--max", "5"]).matches("com.app").count(), 5);
+    let deep = replay(&["--collapse", "--depth", "3"]);
+    assert!(deep.contains("work(int)  ×700,000 the same\n"), "{deep}");
+    assert!(deep.contains("com.app.Main.main(String[])  … 1 call below\n"), "{deep}");
+    assert!(deep.ends_with("… 700,000 deeper calls left out (--depth 3)\n"), "{deep}");
+    // With methods hidden, it is still the whole call that did the same.
+    let some = replay(&["--collapse", "--exclude", "**.Main$Job"]);
+    assert!(
+        some.contains("  com.app.Main.work(int)  ×700,000 the same\n    com.app.Main.main"),
+        "{some}"
+    );
+    assert!(some.ends_with("      com.app.Main.work(int)\n  com.app.Main.work(int)\n"), "{some}");
+}
