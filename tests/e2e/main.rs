@@ -14,6 +14,7 @@ mod engines;
 mod failures;
 mod jdk_classes;
 mod journal;
+mod kept;
 mod marks;
 mod one_file;
 mod options;

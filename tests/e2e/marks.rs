@@ -173,6 +173,42 @@ fn tests_and_notes_survive_a_kill() {
 }
 
 #[test]
+fn a_program_takes_snapshots_of_itself() {
+    on_every_engine(|jdk, engine| {
+        let program = program(jdk, "Controlled").engine(engine);
+        let out = program.workspace().join("app.flowtrace");
+        let program = program.record_into(out);
+        let mut controlled = Controlled::start(program.command());
+        let snapshot = |name: &str| {
+            let path = program.workspace().join(format!("app-snapshot-{name}.flowtrace"));
+            calls_of_main(&path).iter().filter(|call| call.ends_with("Controlled.step")).count()
+        };
+        for steps in 1..=3 {
+            controlled.send("step");
+            assert_eq!(controlled.send("snapshot a/b"), "true");
+            let name = if steps == 1 { "a_b".to_owned() } else { format!("a_b-{steps}") };
+            assert_eq!(snapshot(&name), steps);
+        }
+        controlled.end();
+        let calls = calls_of_main(&program.out());
+        assert_eq!(calls.iter().filter(|call| call.ends_with("Controlled.step")).count(), 3);
+    });
+}
+
+#[test]
+fn a_recording_into_a_directory_has_no_snapshots() {
+    on_every_jdk(|jdk| {
+        let program = program(jdk, "Controlled");
+        let mut controlled = Controlled::start(program.command());
+        assert_eq!(controlled.send("snapshot one"), "false");
+        controlled.send("step");
+        controlled.end();
+        let calls = calls_of_main(&program.out());
+        assert_eq!(calls, ["harness.Controlled.main", "  harness.Controlled.step"]);
+    });
+}
+
+#[test]
 fn a_recording_may_begin_paused() {
     on_every_engine(|jdk, engine| {
         let program = program(jdk, "Controlled").engine(engine).options("start=paused");

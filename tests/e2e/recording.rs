@@ -122,7 +122,7 @@ fn a_good_trace_survives_runs_without_calls() {
         assert!(!dir.path().join("flow-trace.old.2").exists());
         flow_e2e::assert_verbs_agree(&trace, &flow_e2e::decode_trace(&trace));
 
-        hello(&["--keep", "2"]);
+        hello(&["--earlier", "2"]);
         assert_eq!(manifest(&dir.path().join("flow-trace.old.2"))["pid"], first);
         assert!(trace.join("thesis.txt").exists());
         // A pattern that matches nothing is the usual reason.

@@ -109,6 +109,7 @@ const FLOORS: [(&str, &[&str]); 4] = [
             "scan",
             "index",
             "tree",
+            "dag",
             "analysis",
             "convert",
         ],

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::leb128::{take, take_len};
 
 /// The streams in a container: kind, thread, and bytes. The pieces of a stream may come in any order. Those that are
-/// compressed are passed to `unpack`, with their coding and how many bytes they become. A last block that is not
-/// whole is left out.
+/// compressed are passed to `unpack`, with their coding and how many bytes they become at most. A last block that is
+/// not whole is left out.
 ///
 /// # Panics
 /// The bytes are something else, or a stream has a gap.
@@ -16,6 +16,7 @@ pub fn decode_container(
     unpack: impl Fn(u8, &[u8], usize) -> Vec<u8>,
 ) -> BTreeMap<(u8, u64), Vec<u8>> {
     const MANIFEST: u8 = 6;
+    const GROUP: u8 = 9;
     let mut pieces: BTreeMap<(u8, u64), BTreeMap<u64, Vec<u8>>> = BTreeMap::new();
     assert_eq!(&bytes[..16], b"flowtrce\0\0\0\0\0\0\0\x01", "magic and version");
     let mut rest = &bytes[16..];
@@ -40,11 +41,22 @@ pub fn decode_container(
                 0 => body.to_vec(),
                 _ => {
                     let len = take_len(&mut body);
-                    let piece = unpack(coding, body, len);
+                    let piece = match coding {
+                        3 => lines(&unpack(2, body, 2 * len + 10)),
+                        _ => unpack(coding, body, len),
+                    };
                     assert_eq!(piece.len(), len, "bytes of a compressed piece");
                     piece
                 }
             };
+            if kind == GROUP {
+                assert_eq!((offset, thread), (0, 0), "a group belongs to no stream");
+                for (kind, thread, offset, piece) in group(&piece) {
+                    let stream = pieces.entry((kind, thread)).or_default();
+                    assert_eq!(stream.insert(offset, piece), None, "two pieces at {offset}");
+                }
+                continue;
+            }
             let stream = pieces.entry((kind, thread)).or_default();
             if kind == MANIFEST {
                 // The last one counts.
@@ -63,6 +75,83 @@ pub fn decode_container(
         stream
     };
     pieces.into_iter().map(|(stream, pieces)| (stream, join(pieces))).collect()
+}
+
+/// The pieces of a group: kind, thread, offset, and bytes.
+fn group(mut bytes: &[u8]) -> Vec<(u8, u64, u64, Vec<u8>)> {
+    let count = take_len(&mut bytes);
+    let mut thread = 0_u64;
+    let rows: Vec<_> = (0..count)
+        .map(|_| {
+            thread = thread.wrapping_add_signed(difference(&mut bytes));
+            let (&kind, rest) = bytes.split_first().expect("a kind");
+            bytes = rest;
+            assert!(kind == 4 || kind == 5, "events or marks");
+            (kind, thread, take(&mut bytes), take_len(&mut bytes))
+        })
+        .collect();
+    let pieces = rows.into_iter().map(|(kind, thread, offset, len)| {
+        let (piece, rest) = bytes.split_at(len);
+        bytes = rest;
+        (kind, thread, offset, piece.to_vec())
+    });
+    let pieces = pieces.collect();
+    assert!(bytes.is_empty(), "bytes after a group");
+    pieces
+}
+
+/// Lines that are in columns.
+fn lines(mut columns: &[u8]) -> Vec<u8> {
+    let count = take_len(&mut columns);
+    let (kinds, mut columns) = columns.split_at(count);
+    let (mut started, mut ended, mut at) = (0_u64, 0_u64, 0_u64);
+    let mut ids = Vec::new();
+    for kind in kinds.iter().filter(|kind| **kind > 0) {
+        let last = if *kind == 1 { &mut ended } else { &mut started };
+        *last = last.wrapping_add_signed(difference(&mut columns));
+        ids.push(*last);
+    }
+    let mut numbers = Vec::new();
+    for id in ids {
+        at = at.wrapping_add_signed(difference(&mut columns));
+        numbers.push((id, at));
+    }
+    let mut numbers = numbers.into_iter();
+    let mut line = || {
+        let end = columns.iter().position(|byte| *byte == b'\n').map_or(columns.len(), |lf| lf + 1);
+        let (line, rest) = columns.split_at(end);
+        columns = rest;
+        line.to_vec()
+    };
+    let mut names: Vec<_> = kinds.iter().filter(|kind| **kind > 1).map(|_| line()).collect();
+    let mut names = names.drain(..);
+    let mut text = Vec::new();
+    for kind in kinds {
+        if *kind == 0 {
+            text.extend(line());
+            continue;
+        }
+        let (id, at) = numbers.next().expect("an id and a time");
+        if *kind == 1 {
+            text.extend(format!("{{\"event\":\"end\",\"id\":{id}").bytes());
+        } else {
+            let name = names.next().and_then(|name| String::from_utf8(name).ok());
+            let name = name.expect("a name");
+            let (daemon, is_virtual) = ((kind - 2) & 1 == 1, (kind - 2) & 2 == 2);
+            text.extend(format!("{{\"event\":\"start\",\"id\":{id},\"name\":\"").bytes());
+            text.extend(name.trim_end_matches('\n').bytes());
+            text.extend(format!("\",\"daemon\":{daemon},\"virtual\":{is_virtual}").bytes());
+        }
+        text.extend(format!(",\"at_ns\":{at}}}\n").bytes());
+    }
+    text
+}
+
+/// A difference: 0, 1, 2, 3 are 0, −1, 1, −2.
+fn difference(bytes: &mut &[u8]) -> i64 {
+    let number = take(bytes);
+    let half = i64::try_from(number / 2).expect("63 bits");
+    if number.is_multiple_of(2) { half } else { -half - 1 }
 }
 
 /// CRC-32, bit by bit.
