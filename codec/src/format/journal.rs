@@ -104,7 +104,7 @@
 //! A slot of thread 2<sup>64</sup> − 1 has lines instead of events: those of threads that share a file
 //! ([`threads`](super::threads)), which are written when they fill a slot. The *offset* counts bytes of the stream
 //! *threads* of that file; the lines follow it, in the place and form of a chunk. Readers leave out an unfinished
-//! line. What the file has after the offset begins with the same bytes.
+//! line, and stop at one that is not of this form. What the file has after the offset begins with the same bytes.
 //!
 //! # Beside the JVM
 //!

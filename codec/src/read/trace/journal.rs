@@ -26,6 +26,7 @@ use super::open_chunk::{OpenChunk, OpenMarks};
 use super::place::Place;
 use super::regular;
 use super::text::MAX_DAMAGE;
+use super::threads;
 use crate::format::container::StreamKind;
 use crate::format::journal::{
     GAP_BYTES, HEADER_BYTES, LINES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES, MAX_MARKS_BYTES,
@@ -390,8 +391,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         let chunk_end = self.find_end(start, end)?;
         self.read_raw(start, chunk_end)?;
         if header.thread == LINES {
-            let end = self.raw.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
-            let bytes = self.raw.get(..end).unwrap_or_default().into();
+            let bytes = self.sound_lines(start).into();
             return Ok(Found::Lines(OpenLines { offset: header.offset, bytes }));
         }
         if let Some(place) = first_invalid(&self.raw) {
@@ -420,6 +420,21 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
             before: Vec::new(),
             is_all: false,
         }))
+    }
+
+    /// The whole lines of threads in a slot, which were read and begin there, up to the first that is none.
+    fn sound_lines(&mut self, start: u64) -> Vec<u8> {
+        let mut sound = 0;
+        for line in self.raw.split_inclusive(|&byte| byte == b'\n') {
+            let Some(text) = line.strip_suffix(b"\n") else { break };
+            if let Err(expected) = threads::parse(&String::from_utf8_lossy(text)) {
+                let found = text_of(text);
+                self.add_damage(start + sound as u64, expected, found);
+                break;
+            }
+            sound += line.len();
+        }
+        self.raw.get(..sound).unwrap_or_default().to_vec()
     }
 
     /// Reads the marks at the end of a slot.

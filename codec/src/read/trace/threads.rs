@@ -62,13 +62,7 @@ impl Threads {
     pub(crate) fn read(place: &Place, damage: &mut Vec<Error>) -> Self {
         let mut threads = Self::default();
         for_each_line(place.text(StreamKind::Threads), damage, |line| {
-            // Most lines have the form in which flow writes them.
-            let line = match Line::of(line) {
-                Some(line) => line.into(),
-                None => serde_json::from_str(line)
-                    .map_err(|_| "a JSON object with event, id and at_ns")?,
-            };
-            threads.apply(line);
+            threads.apply(parse(line)?);
             Ok(())
         });
         threads
@@ -115,6 +109,15 @@ impl Threads {
     /// All threads in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (ThreadId, &Thread)> {
         self.by_id.iter().map(|(id, thread)| (*id, thread))
+    }
+}
+
+/// A line of `threads.jsonl`; an error says what was expected.
+pub(super) fn parse(line: &str) -> Result<ThreadLine, &'static str> {
+    // Most lines have the form in which flow writes them.
+    match Line::of(line) {
+        Some(line) => Ok(line.into()),
+        None => serde_json::from_str(line).map_err(|_| "a JSON object with event, id and at_ns"),
     }
 }
 
