@@ -118,7 +118,7 @@ fn pass_streams(
         to(kind, None, input).map_err(|source| Error::Io { path: path.to_path_buf(), source })
     };
     // Names come before the events that use them.
-    for kind in [StreamKind::Ids, StreamKind::Methods, StreamKind::Threads] {
+    for kind in [StreamKind::Ids, StreamKind::Methods, StreamKind::Threads, StreamKind::Samples] {
         if let Some(mut text) = trace.text(kind)? {
             take(to, kind, &mut text)?;
         }

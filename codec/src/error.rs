@@ -91,6 +91,15 @@ pub enum Error {
         /// What the format requires there.
         expected: String,
     },
+    /// The samples violate the format. Those of other batches are read.
+    BadSamples {
+        /// The file; empty for a stream without a name.
+        path: PathBuf,
+        /// The position in the file.
+        offset: Offset,
+        /// What is there instead.
+        found: String,
+    },
     /// A thread's file ends before the position at which the journal continues it.
     Gap {
         /// The thread's file.
@@ -197,6 +206,12 @@ impl fmt::Display for Error {
                     write!(f, "{}: ", path.display())?;
                 }
                 write!(f, "offset {offset}: expected {expected}; the marks after it are not read")
+            }
+            Self::BadSamples { path, offset, found } => {
+                if !path.as_os_str().is_empty() {
+                    write!(f, "{}: ", path.display())?;
+                }
+                write!(f, "offset {offset}: expected a batch of samples, found {found}")
             }
             Self::Gap { path, end, next, events } => write!(
                 f,

@@ -42,6 +42,7 @@
 //! | 8 | the shapes of the block's thread | `thread-<id>.dag` |
 //! | 9 | a [group](super::group) of pieces of several threads; no stream, so the logical offset is 0 | |
 //! | 14 | the [`beginning`](super::beginning) of the block's thread in a part, whole | |
+//! | 15 | [`samples`](super::samples) of all threads | `samples` |
 //! | 13 | the [`journal`](super::journal#checkpoint) of a snapshot: a checkpoint | `journal` |
 //!
 //! In the `shared.flowtrace` of a directory, the stream *threads* has the lines of the threads that share that file; the
@@ -62,7 +63,7 @@
 //!
 //! With `rotate=` or `keep=last:` the trace `app.flowtrace` has further files, its *parts*: `app-part-0001.flowtrace`,
 //! `app-part-0002.flowtrace` and so on. `app.flowtrace` itself has the names of methods and the manifest. The parts have
-//! the events, the marks, and the lines of threads. Each is a container; together they are one, whose blocks are those
+//! the events, the marks, the samples, and the lines of threads. Each is a container; together they are one, whose blocks are those
 //! of the parts, in their order. A part begins with the [`beginning`](super::beginning) of each thread. So readers need
 //! only the newest parts: earlier ones may have been removed. If the first file has events itself, as after a repair, its
 //! parts do not count.
@@ -158,9 +159,11 @@ pub enum StreamKind {
     Beginning,
     /// A checkpoint, in a snapshot.
     Journal,
+    /// `samples`.
+    Samples,
 }
 
-const KINDS: [(StreamKind, u8); 10] = [
+const KINDS: [(StreamKind, u8); 11] = [
     (StreamKind::Ids, 1),
     (StreamKind::Methods, 2),
     (StreamKind::Threads, 3),
@@ -171,6 +174,7 @@ const KINDS: [(StreamKind, u8); 10] = [
     (StreamKind::Dag, 8),
     (StreamKind::Beginning, 14),
     (StreamKind::Journal, 13),
+    (StreamKind::Samples, 15),
 ];
 /// The kind of an object with a group.
 const GROUP: u8 = 9;

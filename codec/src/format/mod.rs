@@ -10,6 +10,7 @@
 //! | `ids.properties` | [`ids`]: method key to id | before any event uses the id |
 //! | `methods.jsonl` | [`methods`]: what is known about each method | with `ids.properties` |
 //! | `shared.flowtrace` | [`container`]: events, marks and lines of the threads that have no files of their own: virtual threads, and all after the first 1,000 | block by block |
+//! | `samples` | [`samples`]: where threads were when they were sampled, with `sample=` | about every 100 ms |
 //! | `threads.jsonl` | [`threads`]: start, rename and end of threads | appended |
 //! | `journal` | [`journal`]: events that are not in the thread files yet | mapped while the JVM runs; removed at a clean end |
 //! | `checkpoint`, `checkpoint.new` | copies of the open chunks in the form of the [`journal`], with `durability=system` | about every second |
@@ -61,6 +62,7 @@ pub mod marks;
 pub mod methods;
 pub mod names;
 pub mod raw;
+pub mod samples;
 pub mod shape_name;
 pub mod test_marks;
 pub mod threads;

@@ -11,6 +11,8 @@ pub const IDS: &str = "ids.properties";
 pub const METHODS: &str = "methods.jsonl";
 /// Start, rename and end of threads; see [`threads`](super::threads).
 pub const THREADS: &str = "threads.jsonl";
+/// Where threads were when they were sampled; see [`samples`](super::samples).
+pub const SAMPLES: &str = "samples";
 /// The open chunks of live threads; see [`journal`](super::journal).
 pub const JOURNAL: &str = "journal";
 /// The open chunks as they were at one instant; see [`journal`](super::journal#checkpoint).
@@ -165,6 +167,7 @@ pub fn stream_file(kind: StreamKind, thread: ThreadId) -> String {
         StreamKind::Dag => format!("thread-{thread}.dag"),
         StreamKind::Beginning => format!("thread-{thread}.beginning"),
         StreamKind::Journal => JOURNAL.to_owned(),
+        StreamKind::Samples => SAMPLES.to_owned(),
     }
 }
 
@@ -183,7 +186,7 @@ pub(crate) fn parse_thread_file(name: &str) -> Option<(ThreadId, EventFormat)> {
 /// Returns whether a file of this name belongs to a trace, and so moves with it.
 #[must_use]
 pub fn is_trace_file(name: &str) -> bool {
-    matches!(name, IDS | METHODS | THREADS | MANIFEST | NEW_MANIFEST | JOURNAL)
+    matches!(name, IDS | METHODS | THREADS | SAMPLES | MANIFEST | NEW_MANIFEST | JOURNAL)
         || matches!(name, CHECKPOINT | NEW_CHECKPOINT | SHARED | NEW_SHARED)
         || (name.starts_with("thread-")
             && [".marks", ".idx", ".dag"].iter().any(|end| name.ends_with(end)))

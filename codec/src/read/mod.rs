@@ -5,6 +5,7 @@
 //! | `trace` | the content of a directory: [`Trace`], its methods, threads and journal, and each [`ThreadFile`] |
 //! | `records` | from bytes to records: [`Content`], [`FlowReader`], and [`Events`] of a thread or of ranges of it |
 //! | `marks` | what else is known about positions, above all times: [`Marks`], [`Bounds`] |
+//! | `samples` | where threads were when they were sampled: [`Samples`] |
 //! | `timeline` | events and marks in one order: [`Timeline`], its [`Calls`], and the tests that were run |
 //! | `pass` | records with times for [`analysis`](crate::analysis), as fast as without: [`Pass`] |
 //!
@@ -14,11 +15,13 @@
 mod marks;
 mod pass;
 mod records;
+mod samples;
 mod timeline;
 mod trace;
 
 pub use self::marks::*;
 pub use self::pass::*;
 pub use self::records::*;
+pub use self::samples::*;
 pub use self::timeline::*;
 pub use self::trace::*;

@@ -658,6 +658,37 @@ fn example_of(spec: &str, what: &str, golden: &str) -> Vec<u8> {
 }
 
 #[test]
+fn the_example_of_samples_is_that_of_the_specification() {
+    use flow_codec::format::samples::{BatchEncoder, Cause, Found, Sampling};
+    use flow_codec::read::Samples;
+    let spec = include_str!("../../src/format/samples.rs");
+    let bytes = example_of(spec, "", "samples.hex");
+    let mut samples = Samples::new(&bytes[..], "samples");
+    let mut encoder: Option<(Sampling, BatchEncoder)> = None;
+    let mut found = Vec::new();
+    while let Some((sampling, sample)) = samples.next_sample().unwrap() {
+        encoder.get_or_insert_with(|| (sampling, BatchEncoder::new(sampling))).1.add(&sample);
+        found.push(match sample.found {
+            Found::Stack { frames, .. } => frames.iter().filter_map(|frame| frame.line).collect(),
+            Found::Missed(Cause(cause)) => vec![1000 + u32::from(cause)],
+        });
+    }
+    assert!(samples.damage().is_empty());
+    assert_eq!(found, [vec![5, 20], vec![5, 21], vec![1000]]);
+    assert_eq!(encoder.unwrap().1.finish().unwrap(), bytes);
+    // Once more, without code of flow.
+    let model = flow_model::decode_samples(&bytes);
+    let lines = model.iter().map(|sample| match &sample.found {
+        Ok(frames) => frames.iter().map(|frame| frame.line).collect(),
+        Err(cause) => vec![1000 + u64::from(*cause)],
+    });
+    assert_eq!(lines.collect::<Vec<Vec<u64>>>(), [vec![5, 20], vec![5, 21], vec![1000]]);
+    let times: Vec<_> = model.iter().map(|sample| (sample.thread, sample.at_ns)).collect();
+    assert_eq!(times, [(7, 1100), (7, 10_001_100), (7, 10_001_100)]);
+    assert_eq!((model[0].ran_us, model[1].ran_us), (None, Some(9900)));
+}
+
+#[test]
 fn the_example_with_cpu_time_is_that_of_the_specification() {
     use flow_codec::Offset;
     use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position, decode_all};

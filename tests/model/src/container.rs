@@ -155,7 +155,7 @@ fn difference(bytes: &mut &[u8]) -> i64 {
 }
 
 /// CRC-32, bit by bit.
-fn crc32(bytes: &[u8]) -> u32 {
+pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for byte in bytes {
         crc ^= u32::from(*byte);

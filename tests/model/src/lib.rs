@@ -11,6 +11,7 @@ mod journal;
 mod leb128;
 mod marks;
 mod raw;
+mod samples;
 mod thread;
 
 pub use container::decode_container;
@@ -18,4 +19,5 @@ pub use flow::{End, Event, Record, Stream, decode, decode_canonical, encode};
 pub use journal::{OpenChunk, Tick, open_chunks, open_lines};
 pub use marks::{Mark, decode_marks};
 pub use raw::{CanonicalEvent, Canonicalizer, RawEvent, canonicalize, canonicalize_marked, parse};
+pub use samples::{Sample, SampleFrame, decode_samples};
 pub use thread::read_thread;

@@ -280,6 +280,8 @@ impl Container {
         let may_begin_later = |piece: &Piece| match piece.kind {
             StreamKind::Events | StreamKind::Marks => begun.contains(&piece.thread),
             StreamKind::Threads => !begun.is_empty(),
+            // Each batch can be read without the others.
+            StreamKind::Samples => true,
             _ => false,
         };
         let mut reached = (None, 0_u64);

@@ -115,6 +115,11 @@ impl Place {
         let stored = match kind {
             // Also those that the journal has.
             StreamKind::Threads => self.shared_lines.clone(),
+            // The first ones may be missing.
+            StreamKind::Samples => container.stream(kind, none).map(|stream| {
+                let range = stream.start()..stream.len();
+                Stored::joined([(Stored::Stream(Arc::new(stream)), range)])
+            }),
             _ => container.stored(kind, none),
         };
         Text::new(path, Ok(stored))

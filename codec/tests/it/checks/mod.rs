@@ -16,6 +16,7 @@ mod lines;
 mod manifest;
 mod marks;
 mod methods;
+mod samples;
 mod scan;
 mod scratch;
 mod threads;
@@ -26,7 +27,7 @@ mod trace_dir;
 pub(crate) type Check = fn(&[u8]);
 
 /// All checks, by the names of their fuzz targets.
-pub(crate) const CHECKS: [(&str, Check); 15] = [
+pub(crate) const CHECKS: [(&str, Check); 16] = [
     ("analyses", analyses::check),
     ("flow_reader", flow_reader::check),
     ("fold", fold::check),
@@ -38,6 +39,7 @@ pub(crate) const CHECKS: [(&str, Check); 15] = [
     ("manifest", manifest::check),
     ("marks", marks::check),
     ("methods", methods::check),
+    ("samples", samples::check),
     ("scan", scan::check),
     ("threads", threads::check),
     ("times", times::check),
