@@ -89,6 +89,12 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
     #[arg(conflicts_with = "collapse")]
     pub(crate) min_duration: Option<u64>,
+    /// Show the calls of all threads in one order of time, instead of thread by thread
+    ///
+    /// A heading shows each change of thread. Times are known within bounds only: ~ in a heading means that what
+    /// follows may have happened before some of the calls above it; without ~, it happened after all of them.
+    #[arg(long, conflicts_with = "follow")]
+    pub(crate) merged: bool,
     /// Show descriptors, source files, lines and class loaders
     #[arg(long)]
     pub(crate) verbose: bool,

@@ -781,3 +781,45 @@ fn the_table_of_calls_has_times_in_every_format() {
     let run = flow(&args, dir.path());
     assert_eq!((run.code, run.out.contains("start_ns")), (Some(0), false), "{}", run.err);
 }
+
+/// Two threads that call one method several times: calls of thread 1 and 2 with their instants.
+fn threads_at(first: &[u64], second: &[u64]) -> TempDir {
+    let dir = bare(&[]);
+    for (thread, times) in [(1, first), (2, second)] {
+        let events = [0x81, 0x00].repeat(times.len() / 2);
+        let at = |(offset, at_ns): (u64, &u64)| (offset, 0, Mark::Instant { at_ns: *at_ns });
+        let marks: Vec<_> = (0..).zip(times).map(at).collect();
+        fs::write(dir.path().join(format!("thread-{thread}.flow")), events).unwrap();
+        fs::write(dir.path().join(format!("thread-{thread}.marks")), encoded(&marks)).unwrap();
+    }
+    dir
+}
+
+#[test]
+fn threads_are_merged_by_time_as_far_as_it_is_known() {
+    let dir = threads_at(&[10, 20, 50, 60], &[30, 40, 50, 70]);
+    let args = ["replay", "--merged", "--time"];
+    let shown = flow(&args, dir.path()).out;
+    let headings: Vec<_> = shown.lines().filter(|line| line.starts_with("thread")).collect();
+    let overlaps = "  ~ may have happened before what is above";
+    // The second calls begin at the same instant.
+    let expected = ["thread 1", "thread 2", &format!("thread 1{overlaps}")];
+    assert_eq!(headings, expected, "{shown}");
+
+    let rows = flow(&["replay", "--merged", "--format", "json"], dir.path()).out;
+    let rows: Vec<(u64, bool)> = rows
+        .lines()
+        .map(|line| {
+            let row: serde_json::Value = serde_json::from_str(line).unwrap();
+            (row["thread"].as_u64().unwrap(), row["certain"].as_bool().unwrap())
+        })
+        .collect();
+    assert_eq!(rows, [(1, true), (2, true), (2, true), (1, false)]);
+
+    let some = flow(&["replay", "--merged", "--max", "2"], dir.path()).out;
+    assert!(some.contains("… stopped after 2 calls (--max 2)"), "{some}");
+    // Without times there is no order.
+    let untimed = with_marks(MAIN, &HEADER);
+    let output = command().args(["replay", "--merged"]).arg(untimed.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+}

@@ -1,5 +1,6 @@
 //! Prints calls as lines of text, JSON or CSV.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use flow_codec::Depth;
@@ -49,8 +50,21 @@ pub(super) struct Lines<'a> {
     /// The names of methods.
     pub(super) labels: Labels<'a>,
     with_origin: bool,
+    /// With `--merged`: the order of the line that follows.
+    order: Option<Order>,
     line: Vec<u8>,
 }
+
+/// The order of a line among those of other threads.
+#[derive(Clone, Copy, Debug)]
+struct Order {
+    thread: usize,
+    /// Whether what was printed of other threads certainly happened before. In text: since the thread's heading.
+    is_certain: bool,
+}
+
+/// In a heading: the order is not certain.
+const OVERLAPS: &str = "~ may have happened before what is above";
 
 impl<'a> Lines<'a> {
     pub(super) fn new(
@@ -63,7 +77,15 @@ impl<'a> Lines<'a> {
         let format = args.source.format;
         let (line, with_origin) = (Vec::new(), args.verbose);
         let labels = Labels::new(&trace.methods, format, args.verbose).with_origin(with_origin);
-        Self { selection, wanted, printed, out, format, labels, with_origin, line }
+        let order = None;
+        Self { selection, wanted, printed, out, format, labels, with_origin, order, line }
+    }
+
+    /// With `--merged`: an event of a thread follows, and everything of other threads certainly happened before, or not.
+    pub(super) fn order(&mut self, thread: usize, is_certain: bool) {
+        let before = self.order.filter(|order| order.thread == thread && self.is_text());
+        let is_certain = is_certain && before.is_none_or(|order| order.is_certain);
+        self.order = Some(Order { thread, is_certain });
     }
 
     pub(super) fn is_text(&self) -> bool {
@@ -74,7 +96,8 @@ impl<'a> Lines<'a> {
     pub(super) fn titles(args: &ReplayArgs) -> String {
         let origin = if args.verbose { ",source,line,loaders" } else { "" };
         let times = if args.is_timed() { timed::CSV_TITLES } else { "" };
-        format!("trace,thread,depth,{}{origin},offset{times}\n", Labels::COLUMNS)
+        let order = if args.merged { ",certain" } else { "" };
+        format!("trace,thread,depth,{}{origin},offset{times}{order}\n", Labels::COLUMNS)
     }
 
     /// The start of all lines of a thread.
@@ -99,7 +122,10 @@ impl<'a> Lines<'a> {
         if self.printed.thread.replace(thread).is_some() {
             self.out.write_all(b"\n")?;
         }
-        Ok(self.out.heading(title)?)
+        let is_certain = self.order.is_none_or(|order| order.is_certain);
+        let title =
+            if is_certain { title.into() } else { Cow::from(format!("{title}  {OVERLAPS}")) };
+        Ok(self.out.heading(&title)?)
     }
 
     /// Prints one call, or one line of collapsed calls. Text is indented by `indent`.
@@ -146,6 +172,7 @@ impl<'a> Lines<'a> {
                 if let Some(times) = &call.times {
                     timed::push_json(line, times);
                 }
+                push_order(line, ",\"certain\":", self.order);
                 line.extend_from_slice(b"}\n");
             }
             Format::Csv => {
@@ -157,6 +184,7 @@ impl<'a> Lines<'a> {
                 if let Some(times) = &call.times {
                     timed::push_csv(line, times);
                 }
+                push_order(line, ",", self.order);
                 line.push(b'\n');
             }
         }
@@ -178,12 +206,14 @@ impl<'a> Lines<'a> {
             line.extend_from_slice(b",\"offset\":");
             push_number(line, mark.offset.get());
             mark.push_json(line);
+            push_order(line, ",\"certain\":", self.order);
             line.push(b'}');
         } else {
             let nothing: &[u8] = if self.with_origin { b",,,,,,,,," } else { b",,,,,," };
             line.extend_from_slice(nothing);
             push_number(line, mark.offset.get());
             mark.push_csv(line);
+            push_order(line, ",", self.order);
         }
         line.push(b'\n');
         Ok(self.out.write_all(line)?)
@@ -211,6 +241,13 @@ impl<'a> Lines<'a> {
         self.line.extend_from_slice(escaped(text).as_bytes());
         self.line.push(b'\n');
         Ok(self.out.write_all(&self.line)?)
+    }
+}
+
+/// The last field or column of a row, with `--merged`.
+fn push_order(line: &mut Vec<u8>, before: &str, order: Option<Order>) {
+    if let Some(Order { is_certain, .. }) = order {
+        line.extend_from_slice(format!("{before}{is_certain}").as_bytes());
     }
 }
 

@@ -3,11 +3,13 @@
 //! ```text
 //! events of a thread ─▶ ThreadReplay (selects) ─▶ Pending (pending lines) ─▶ Lines (prints)
 //! --method, by time ─▶ hits (finds and sorts) ─▶ the same, from each call on
+//! --merged ─▶ merged (all threads in one order) ─▶ a ThreadReplay for each thread
 //! ```
 
 mod follow;
 mod hits;
 mod lines;
+mod merged;
 mod pending;
 mod read;
 mod remarks;
@@ -47,7 +49,8 @@ fn refuse_time_as_directory(args: &ReplayArgs) -> Result<(), Failure> {
 
 /// Returns whether calls of `--method` are shown in order of time instead of thread by thread.
 fn is_in_order_of_time(args: &ReplayArgs, trace: &Trace) -> bool {
-    args.source.format == Format::Text && args.from.is_none() && has_clock(trace)
+    let is_text = args.source.format == Format::Text;
+    is_text && args.from.is_none() && !args.merged && has_clock(trace)
 }
 
 pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -97,7 +100,8 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut printed = Printed::default();
     let (mut threads, mut found) = (0, false);
     for trace in &source.traces {
-        let needs_clock = args.is_timed() || matches!(args.from, Some(From::Time(_)));
+        let needs_clock =
+            args.is_timed() || args.merged || matches!(args.from, Some(From::Time(_)));
         if needs_clock && !has_clock(trace) {
             return Err(no_clock(trace));
         }
@@ -118,6 +122,18 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             progress.message("too many calls match to sort them by time; they are shown by thread");
         }
         let selections = (&selection, wanted.as_ref());
+        if args.merged {
+            let (printed, progress) = (&mut printed, &mut progress);
+            let shared = merged::Shared { args, printed, progress, threads };
+            let done = merged::run(shared, trace, &source.name(&trace.dir), selections, out)?;
+            threads += trace.files.len() as u64;
+            found |= done.is_found;
+            status = status.and(done.status);
+            if done.is_full {
+                break;
+            }
+            continue;
+        }
         let mut lines = Lines::new(args, trace, selections, &mut printed, out);
         for file in &trace.files {
             let title = format!("thread {}", file_title(trace, file));

@@ -57,9 +57,9 @@ pub trait VisitTimeline {
 }
 
 impl TimelineEvent {
-    /// Passes it to a visitor.
+    /// Passes it to a visitor. Returns what the visitor does: whether to continue.
     #[inline(always)]
-    pub(super) fn visit(self, visitor: &mut impl VisitTimeline) -> bool {
+    pub fn visit(self, visitor: &mut impl VisitTimeline) -> bool {
         let Self { position, time, calls, kind } = self;
         let at = Stamp { position, time, calls };
         match kind {

@@ -1,0 +1,166 @@
+//! `flow replay --merged`: the calls of all threads in one order of time.
+//!
+//! Each thread has a replay of its own, which receives its events when it is their turn.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use flow_codec::read::{
+    EventKind, MergedItem, OpenFrames, Selection, ThreadFile, TimelineEvent, Trace,
+};
+use flow_codec::{Error, Offset};
+
+use super::lines::{Lines, Printed};
+use super::thread::{ThreadReplay, TimedReplay};
+use crate::args::ReplayArgs;
+use crate::failure::{Failure, Status};
+use crate::input::reading::{Ending, Reading};
+use crate::input::source::file_title;
+use crate::output::{Out, Progress};
+
+/// What the replays of all traces share.
+pub(super) struct Shared<'a> {
+    pub(super) args: &'a ReplayArgs,
+    pub(super) printed: &'a mut Printed,
+    pub(super) progress: &'a mut Progress,
+    /// The number of threads of earlier traces.
+    pub(super) threads: u64,
+}
+
+/// How a trace was replayed.
+pub(super) struct Replayed {
+    pub(super) status: Status,
+    /// Whether a limit ended it.
+    pub(super) is_full: bool,
+    /// Whether a thread has events at or after the place where it begins.
+    pub(super) is_found: bool,
+}
+
+/// A thread that has begun and not ended.
+struct OfThread {
+    replay: ThreadReplay,
+    before: OpenFrames,
+    reading: Reading,
+}
+
+/// Replays a trace.
+pub(super) fn run(
+    shared: Shared<'_>,
+    trace: &Trace,
+    name: &str,
+    (selection, wanted): (&Selection, Option<&Selection>),
+    out: &mut Out,
+) -> Result<Replayed, Failure> {
+    let Shared { args, printed, progress, threads } = shared;
+    let mut lines = Lines::new(args, trace, (selection, wanted), printed, out);
+    let new = |thread: usize, file: &ThreadFile, from: Offset| {
+        let title = format!("thread {}", file_title(trace, file));
+        let prefix = Lines::prefix(args, name, file.id);
+        let mut replay = ThreadReplay::new(args, threads + 1 + thread as u64, title, prefix);
+        if args.is_timed() {
+            replay.keep_time(file, from);
+        }
+        OfThread { replay, before: OpenFrames::default(), reading: Reading::default() }
+    };
+    let mut begun = BTreeMap::new();
+    let mut done = Replayed { status: Status::Done, is_full: false, is_found: args.from.is_none() };
+    let mut starts = Vec::new();
+    for (thread, file) in trace.files.iter().enumerate() {
+        let Some(from) = &args.from else {
+            starts.push((thread, Offset::default()));
+            continue;
+        };
+        match from.find(trace, file, progress) {
+            Ok((Some(start), before)) => {
+                done.is_found = true;
+                let mut of_thread = new(thread, file, start.place.offset);
+                of_thread.reading = of_thread.reading.following(before);
+                of_thread.replay.start_at(&start, args.is_timed(), &mut lines)?;
+                starts.push((thread, start.place.offset));
+                begun.insert(thread, of_thread);
+            }
+            Ok((None, all)) => done.status = done.status.and(all.report(file, progress)),
+            Err(error) => {
+                done.status = done.status.and(Reading::failed(error).report(file, progress));
+            }
+        }
+    }
+    let mut last = None;
+    for item in trace.merged_from(starts) {
+        let (MergedItem::Event { thread, .. }
+        | MergedItem::Damage { thread, .. }
+        | MergedItem::End { thread, .. }) = item
+        else {
+            continue;
+        };
+        let Some(file) = trace.files.get(thread) else { continue };
+        if let Entry::Vacant(place) = begun.entry(thread) {
+            let mut of_thread = new(thread, file, Offset::default());
+            of_thread.before = args.part.filter.open_frames(trace, file.id);
+            of_thread.replay.entered_before(&of_thread.before, &mut lines)?;
+            place.insert(of_thread);
+        }
+        if last != Some(thread)
+            && let Some(before) = last.replace(thread)
+            && let Some(of_thread) = begun.get_mut(&before)
+        {
+            of_thread.replay.pause(&mut lines)?;
+        }
+        let Some(of_thread) = begun.get_mut(&thread) else { continue };
+        match item {
+            MergedItem::Event { event, is_certain, .. } => {
+                lines.order(thread, is_certain);
+                if !pass(event, args, &mut of_thread.replay, &mut lines)? {
+                    of_thread.reading.ending = Ending::Stopped;
+                    done.is_full = true;
+                    break;
+                }
+            }
+            MergedItem::Damage { error, .. } => note(&mut of_thread.reading, error),
+            MergedItem::End { tail, marks, .. } => {
+                let Some(mut ended) = begun.remove(&thread) else { continue };
+                if ended.reading.ending != Ending::Failed {
+                    ended.reading.ending = tail.into();
+                }
+                ended.reading.marks = marks.or(ended.replay.marks_damage());
+                ended.replay.end(ended.reading.ending, &ended.before, &mut lines)?;
+                progress.file_done(file.bytes);
+                done.status = done.status.and(ended.reading.report(file, progress));
+            }
+            _ => {}
+        }
+    }
+    // A limit ended the output.
+    for (thread, mut of_thread) in begun {
+        let Some(file) = trace.files.get(thread) else { continue };
+        if last == Some(thread) {
+            of_thread.replay.end(Ending::Stopped, &of_thread.before, &mut lines)?;
+        }
+        done.status = done.status.and(of_thread.reading.report(file, progress));
+    }
+    Ok(done)
+}
+
+/// Passes an event to the replay of its thread. Returns whether more may follow.
+fn pass(
+    event: TimelineEvent,
+    args: &ReplayArgs,
+    replay: &mut ThreadReplay,
+    lines: &mut Lines<'_>,
+) -> Result<bool, Failure> {
+    let is_call = matches!(
+        event.kind,
+        EventKind::Enter(_) | EventKind::Exit { .. } | EventKind::RangeEnd { .. }
+    );
+    if !is_call && !args.is_timed() {
+        return Ok(true);
+    }
+    let mut timed = TimedReplay { replay, lines, stopped: Ok(()) };
+    let continues = event.visit(&mut timed);
+    timed.stopped?;
+    Ok(continues)
+}
+
+fn note(reading: &mut Reading, error: Error) {
+    let _ = reading.note(error);
+}
