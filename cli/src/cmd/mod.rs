@@ -1,4 +1,5 @@
-//! The verbs, one file or folder each; `agent` and `choose` are shared by those that record.
+//! The verbs, one file or folder each; `agent` and `choose` are shared by those that record,
+//! `page_file` by those that write a page.
 
 mod agent;
 pub(crate) mod attach;
@@ -15,6 +16,7 @@ pub(crate) mod graph;
 pub(crate) mod index;
 pub(crate) mod info;
 pub(crate) mod man;
+mod page_file;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
