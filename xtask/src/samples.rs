@@ -45,6 +45,29 @@ pub(crate) fn write_hostile(dir: &Path) -> Result<()> {
     write(dir, "thread-1.flow", HOSTILE_THREAD)
 }
 
+/// Writes a trace of one call with a million others in it, of two methods in turns; and with other events in the
+/// middle.
+///
+/// # Errors
+///
+/// If it cannot be written.
+pub(crate) fn write_wide(dir: &Path, middle: &[u8]) -> Result<()> {
+    write(dir, "ids.properties", b"a.B#main()V=0\na.B#one()V=1\na.B#other()V=2\na.B#last()V=3\n")?;
+    let inner = [0x81, 0x00, 0x82, 0x00].repeat(250_000);
+    write(dir, "thread-1.flow", &[&[0x80], &inner[..], middle, &inner, &[0x83, 0x01]].concat())
+}
+
+/// Writes a trace of 100,000 nested calls, which then return.
+///
+/// # Errors
+///
+/// If it cannot be written.
+pub(crate) fn write_deep(dir: &Path) -> Result<()> {
+    write(dir, "ids.properties", b"a.B#down(I)V=1\na.B#last()V=3\n")?;
+    let down = [0x81].repeat(100_000);
+    write(dir, "thread-1.flow", &[&down[..], &[0x83, 0x00], &[0x00].repeat(100_000)].concat())
+}
+
 fn write(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let file = dir.join(name);
     fs::write(&file, bytes).context(file.display())

@@ -14,13 +14,14 @@ use crate::{Outcome, report, samples};
 pub(crate) const NAME: &str = "verify-html";
 
 pub(crate) const USAGE: &str = "\
-Opens pages of `flow report --html` in a headless Chromium, and checks what they show and do.
+Opens pages of `flow report --html` and `flow diff --html` in a headless Chromium, and checks what they show and do.
 
 usage: scripts/verify-html.sh [DIR]
 
   DIR   a trace whose page is checked too, though less of it
 
-Makes three traces: a small one, one of 20 million calls, and one whose names try to become code.
+Makes five traces: a small one, one of 20 million calls, one whose names try to become code, one of a call with a
+million others in it, and one of 100,000 nested calls; and a sixth one to compare with another. Checks the calls that a page unfolds against `flow replay`.
 Screenshots go to target/html/. What is missing is installed in target/browser/, from npm.
 
 Environment: CHROMIUM, the browser (chromium, chromium-browser or google-chrome on the PATH).
@@ -43,13 +44,16 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
     let flow = project.target.join("debug/flow");
 
     report::print("\n== traces\n");
-    for name in ["small", "hostile"] {
+    for name in ["small", "hostile", "wide", "deep", "changed"] {
         let dir = work.join(name);
         let _ = fs::remove_dir_all(&dir);
         fs::create_dir(&dir).context(dir.display())?;
     }
     samples::write_small(&work.join("small"))?;
     samples::write_hostile(&work.join("hostile"))?;
+    samples::write_wide(&work.join("wide"), &[])?;
+    samples::write_wide(&work.join("changed"), &[0x83, 0x00, 0x81, 0x82, 0x01])?;
+    samples::write_deep(&work.join("deep"))?;
     let large = work.join("large");
     if !large.is_dir() {
         project::build(["--release", "--package", "flow-codec", "--example", "generate"])?;
@@ -57,9 +61,16 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
         run_command(generate.args(["--calls", "20M", "--threads", "3"]).arg(&large))?;
     }
 
-    let mut traces = ["small", "large", "hostile"].map(|name| (name, work.join(name))).to_vec();
-    traces.extend(given.map(|dir| ("given", dir)));
-    for (name, dir) in traces {
+    let made = [
+        ("small", "all"),
+        ("large", "all"),
+        ("hostile", "all"),
+        ("wide", "calls"),
+        ("deep", "calls"),
+    ];
+    let mut traces = made.map(|(name, what)| (name, work.join(name), what)).to_vec();
+    traces.extend(given.map(|dir| ("given", dir, "all")));
+    for (name, dir, what) in traces {
         report::print(&format!("\n== {name}\n"));
         let mut page = clean(&flow);
         page.args(["report", "--html"]).arg(work.join(format!("{name}.html")));
@@ -72,8 +83,17 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
         }
         let mut node = clean("node");
         node.env("NODE_PATH", tools.join("node_modules"));
-        run_command(node.arg("scripts/html/verify.cjs").arg(&chromium).arg(&work).arg(name))?;
+        node.arg("scripts/html/verify.cjs").arg(&chromium).arg(&work).arg(name);
+        run_command(node.arg(&flow).arg(&dir).arg(what))?;
     }
+    report::print("\n== diff\n");
+    let mut page = clean(&flow);
+    page.args(["diff", "--exact", "--html"]).arg(work.join("diff.html"));
+    run_command(page.args(["wide", "changed"].map(|name| work.join(name))))?;
+    let mut node = clean("node");
+    node.env("NODE_PATH", tools.join("node_modules"));
+    node.arg("scripts/html/verify.cjs").arg(&chromium).arg(&work).arg("diff");
+    run_command(node.arg(&flow).arg(work.join("changed")).arg("diff"))?;
     Ok(Outcome::Passed)
 }
 

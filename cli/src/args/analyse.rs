@@ -185,6 +185,11 @@ pub(crate) struct DiffArgs {
     /// For what differs from run to run. Patterns are those of --include.
     #[arg(long, value_name = "GLOB", requires = "exact")]
     pub(crate) ignore: Vec<String>,
+    /// Write a page for a browser that shows the differences and unfolds all calls of both sides; - writes it to
+    /// standard output
+    #[arg(long, value_name = "FILE", requires = "exact", conflicts_with_all = ["format", "verbose"])]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) html: Option<PathBuf>,
     /// Exit with status 1 if there is a difference
     #[arg(long)]
     pub(crate) exit_code: bool,

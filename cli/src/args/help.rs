@@ -109,6 +109,7 @@ Examples:
   flow diff trace-before trace-after
   flow diff --depth 5 --max 0 trace-before trace-after
   flow diff --exact trace-before trace-after
+  flow diff --exact --html changes.html trace-before trace-after
   flow diff --exact --exit-code --ignore '**.Random' trace-before trace-after
   flow diff --test '*OrderTest.total*' passing-run failing-run
   flow diff --test '*.total' --test '*.totalOfNothing'";

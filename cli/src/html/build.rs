@@ -10,16 +10,19 @@ use flow_codec::read::{
 use super::data::{Data, flat_boxes, flat_edges};
 use super::facts::{Head, Note};
 use super::gather::{Gather, ThreadSums};
+use super::instants::Instants;
 use super::kinds::MethodKinds;
 use super::lane::Lane;
 use super::marks::Marks;
 use super::names::PageMethods;
-use super::page::assemble;
+use super::page::{REPORT, assemble};
 use super::rough::{Rough, rough};
-use super::threads::Threads;
+use super::shapes::{JoinedThreads, PageShapes};
+use super::threads::{PageThread, Threads};
 use crate::failure::{Failure, Status};
 use crate::input::flags::By;
 use crate::input::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
+use crate::input::shapes::read_shapes;
 use crate::input::times::timing;
 use crate::output::{Progress, Unit};
 
@@ -55,17 +58,20 @@ pub(crate) fn page(
             _ => Rough::default(),
         });
         for file in &trace.files {
-            gather.begin_thread(threads.next_budget());
+            let budget = threads.next_budget();
+            gather.begin_thread(budget);
+            let of_instants = budget.filter(|_| scale == Unit::Nanos).map(|budget| budget.instants);
+            let mut instants = Instants::with_budget(of_instants.unwrap_or(0));
             let (reading, sums) = read(
                 trace,
                 file,
                 chosen,
                 (scale, has_cpu),
                 &mut progress,
-                (&mut gather, &mut marks),
+                (&mut gather, &mut marks, &mut instants),
             );
             let of_thread = marks.end_thread(sums.end);
-            threads.add(file, sums, of_thread, &reading);
+            threads.add(file, sums, instants.finish(), of_thread, &reading);
             status = status.and(reading.report(file, &progress));
         }
         rough.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -75,6 +81,14 @@ pub(crate) fn page(
     let flame = flame.finish(FLAME_BOXES);
     let shown = threads.shown().chain(flame.iter().map(|cell| cell.method));
     let names = PageMethods::new(&trace.methods, &methods, &rough, shown);
+    let mut joined = JoinedThreads::default();
+    threads.set_shapes(|file, calls| {
+        progress.expect_more(file.bytes);
+        let (dag, _) = read_shapes(file, chosen, start_ns(trace, file), &mut progress);
+        joined.add(dag.as_ref(), calls, |id| names.in_shapes(id))
+    });
+    let mut rows = threads.rows(&names);
+    let shapes = page_shapes(joined, &mut rows, &names.further()?);
     let mut facts = Head::new(trace, notes);
     let is_rough = rough.values().flatten().any(|rough| *rough);
     facts.timing(trace, timing, has_cpu, is_rough);
@@ -92,13 +106,30 @@ pub(crate) fn page(
         flame: flat_boxes(&flame, &names),
         flame_end: flame.iter().map(|cell| cell.end).max().unwrap_or(0),
         edges: flat_edges(&edges, &names),
-        threads: threads.rows(&names),
+        threads: rows,
         more_threads: threads.more(&names),
         end: threads.end(),
         names: &names,
         facts,
     };
-    Ok((assemble(&data)?, status))
+    Ok((assemble(&REPORT, &data, &shapes.text)?, status))
+}
+
+/// The place of a method among joined shapes, which are numbered by places.
+fn method_place(method: MethodId) -> u32 {
+    u32::try_from(method.get()).unwrap_or(u32::MAX)
+}
+
+/// The shapes of the calls of these threads.
+fn page_shapes(joined: JoinedThreads, rows: &mut [PageThread], names: &str) -> PageShapes {
+    let all = joined.finish();
+    let with_shapes = rows.iter().filter_map(|row| Some((row.joined()?, row.instants())));
+    let (roots, instants): (Vec<_>, Vec<_>) = with_shapes.unzip();
+    let shapes = PageShapes::new(&all, &roots, method_place, names, |root| {
+        instants.get(root).copied().unwrap_or_default()
+    });
+    rows.iter_mut().for_each(|row| row.set_shape(&shapes));
+    shapes
 }
 
 /// Reads a thread.
@@ -108,7 +139,7 @@ fn read(
     chosen: &Chosen,
     (scale, has_cpu): (Unit, bool),
     progress: &mut Progress,
-    (gather, marks): (&mut Gather, &mut Marks),
+    (gather, marks, instants): (&mut Gather, &mut Marks, &mut Instants),
 ) -> (Reading, ThreadSums) {
     let start_ns = start_ns(trace, file);
     let opened = chosen.timeline(file, scale, start_ns);
@@ -116,7 +147,7 @@ fn read(
         Ok(timeline) => timeline,
         Err(error) => return (Reading::failed(error), gather.end_thread(0, 0)),
     };
-    let mut scaled = Scaled { gather, marks, scale, start_ns, has_cpu };
+    let mut scaled = Scaled { gather, marks, instants, scale, start_ns, has_cpu };
     let mut reading = read_timeline(file, &mut timeline, progress, &mut scaled);
     let (mut end, weight) = scaled.at(timeline.now());
     reading.marks = timeline.marks_damage();
@@ -140,6 +171,7 @@ fn read(
 struct Scaled<'a> {
     gather: &'a mut Gather,
     marks: &'a mut Marks,
+    instants: &'a mut Instants,
     scale: Unit,
     start_ns: u64,
     /// Whether weights are CPU time, not the time of the timeline.
@@ -158,6 +190,7 @@ impl Scaled<'_> {
 impl VisitTimeline for Scaled<'_> {
     #[inline]
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
+        self.instants.pass(1, at.time);
         let (at, weight) = self.at(at);
         self.gather.enter(method, at, weight);
         true
@@ -165,6 +198,8 @@ impl VisitTimeline for Scaled<'_> {
 
     #[inline]
     fn exit(&mut self, count: NonZeroU64, at: Stamp, _: Option<&Unwound>) -> bool {
+        // Frames that were entered before recording began are not among the shapes.
+        self.instants.pass(count.get().min(self.gather.open_frames() as u64), at.time);
         let (at, weight) = self.at(at);
         self.gather.exit(count, at, weight);
         true

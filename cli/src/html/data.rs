@@ -1,5 +1,7 @@
 //! The data of the page, which its script reads as JSON.
 //!
+//! [`shapes`](super::shapes) describes the calls that can be unfolded.
+//!
 //! Long lists are flat arrays of numbers. `method` is an index into `methods`; the length of `methods` means a method
 //! that is not on the page.
 //!

@@ -91,6 +91,7 @@ pub(super) struct ThreadSums {
 pub(super) struct Budget {
     pub(super) timeline: usize,
     pub(super) flame: usize,
+    pub(super) instants: usize,
 }
 
 /// The charts of a thread.
@@ -364,7 +365,11 @@ mod tests {
                 // Few methods, so that there is recursion; and sometimes many exits at once.
                 bytes.push(if random < 120 { random % 5 } else { 0x80 | (random % 7) });
             }
-            gather.begin_thread((thread % 2 == 0).then_some(Budget { timeline: 50, flame: 50 }));
+            gather.begin_thread((thread % 2 == 0).then_some(Budget {
+                timeline: 50,
+                flame: 50,
+                instants: 0,
+            }));
             let (mut reader, mut now) = (FlowReader::new(&bytes[..]), 0);
             while let Some((_, record)) = reader.next_record().unwrap() {
                 match record {
@@ -399,7 +404,7 @@ mod tests {
     /// The timeline and the flame graph of one thread.
     fn boxes(budget: usize, program: &str) -> [Vec<ChartBox>; 2] {
         let mut gather = Gather::default();
-        gather.begin_thread(Some(Budget { timeline: budget, flame: budget }));
+        gather.begin_thread(Some(Budget { timeline: budget, flame: budget, instants: 0 }));
         let charts = run(&mut gather, program).charts.unwrap();
         [charts.timeline, charts.flame]
     }
@@ -512,7 +517,7 @@ mod tests {
     #[test]
     fn calls_that_take_no_time_are_merged_too() {
         let mut gather = Gather::default();
-        gather.begin_thread(Some(Budget { timeline: 10, flame: 10 }));
+        gather.begin_thread(Some(Budget { timeline: 10, flame: 10, instants: 0 }));
         for at in 0..100_000 {
             gather.enter(MethodId::new(1).unwrap(), at / 1000, at / 1000);
             gather.exit(NonZeroU64::MIN, at / 1000, at / 1000);
@@ -528,7 +533,7 @@ mod tests {
         let method = |id| MethodId::new(id).unwrap();
         let own_boxes = |kinds| {
             let mut gather = Gather::new(kinds);
-            gather.begin_thread(Some(Budget { timeline: 1000, flame: 1000 }));
+            gather.begin_thread(Some(Budget { timeline: 1000, flame: 1000, instants: 0 }));
             let mut now = 0;
             // Ten wide calls of a library for each narrow one of the application, which a library calls.
             for _ in 0..150 {

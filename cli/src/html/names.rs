@@ -11,12 +11,16 @@ use serde::{Serialize, Serializer};
 use super::chart::NO_METHOD;
 use super::gather::MethodSums;
 use super::rough::Rough;
+use crate::failure::Failure;
+use crate::input::shapes::JoinedNames;
 use crate::output::escaped;
 
 /// The most methods that are named.
 const METHODS: usize = 8000;
 /// The most bytes of their names.
 const NAME_BYTES: usize = 1 << 20;
+/// The most bytes of the names of further methods, which only calls that are unfolded need.
+const FURTHER_NAME_BYTES: usize = 8 << 20;
 /// The most characters of a class, a method's name or a descriptor.
 const NAME_CHARS: usize = 400;
 
@@ -30,6 +34,51 @@ pub(super) struct PageMethods {
     /// The index in `methods` of each method number.
     #[serde(skip)]
     places: Vec<Option<u32>>,
+    #[serde(skip)]
+    further: FurtherMethods,
+    /// The index of each method among those and, one later, the further ones.
+    #[serde(skip)]
+    in_shapes: HashMap<MethodId, u32>,
+}
+
+/// The methods that are named among the shapes of the page only. Their places follow that of a method that is not on
+/// the page.
+#[derive(Default, Serialize)]
+pub(super) struct FurtherMethods {
+    classes: Vec<[String; 2]>,
+    methods: Vec<Row>,
+}
+
+impl FurtherMethods {
+    /// All methods of several traces, on a page that has no others.
+    pub(super) fn of_joined(names: &JoinedNames<'_>) -> Self {
+        let (mut all, mut classes, mut bytes) = (Self::default(), HashMap::new(), 0);
+        for (known, id) in names.iter() {
+            if bytes > FURTHER_NAME_BYTES {
+                break;
+            }
+            let (class, words) = words(known, id);
+            bytes += words.iter().map(String::len).sum::<usize>();
+            let class = *classes.entry(class).or_insert_with_key(|class| {
+                bytes += 2 * class.len();
+                all.classes.push([class.clone(), simple(class)]);
+                small(all.classes.len() - 1)
+            });
+            all.methods.push(Row(class, words, MethodSums::default(), [false; 2]));
+        }
+        all
+    }
+
+    /// The place of a joined method.
+    pub(super) fn place(&self, number: MethodId) -> u32 {
+        let place = usize::try_from(number.get()).unwrap_or(usize::MAX);
+        if place < self.methods.len() { small(place + 1) } else { 0 }
+    }
+
+    /// What the page reads.
+    pub(super) fn json(&self) -> Result<String, Failure> {
+        Ok(serde_json::to_string(self)?)
+    }
 }
 
 /// A method: the index of its class; its name, its readable name without the class, and its descriptor; its sums,
@@ -79,31 +128,57 @@ impl PageMethods {
             methods: Vec::new(),
             more_methods: MoreMethods::default(),
             places: vec![None; methods.len()],
+            further: FurtherMethods::default(),
+            in_shapes: HashMap::new(),
         };
         let known = MethodNames::new(known);
         let mut classes = HashMap::new();
         let mut bytes = 0;
+        let mut is_further = false;
         for (number, ((id, sums), _)) in order {
-            if names.methods.len() == METHODS || bytes > NAME_BYTES {
+            is_further |= names.methods.len() == METHODS || bytes > NAME_BYTES;
+            if is_further {
                 names.more_methods.methods += 1;
                 names.more_methods.calls += sums.calls;
-                continue;
+                if bytes > NAME_BYTES + FURTHER_NAME_BYTES {
+                    continue;
+                }
             }
             let (class, words) = words(&known, *id);
             bytes += words.iter().map(String::len).sum::<usize>();
+            let listed = names.classes.len();
+            let new = if is_further { &mut names.further.classes } else { &mut names.classes };
             let class = *classes.entry(class).or_insert_with_key(|class| {
-                let simple = class.rsplit('.').next().unwrap_or(class).to_owned();
+                let simple = simple(class);
                 bytes += class.len() + simple.len();
-                names.classes.push([class.clone(), simple]);
-                small(names.classes.len() - 1)
+                new.push([class.clone(), simple]);
+                small(if is_further { listed + new.len() } else { new.len() } - 1)
             });
-            if let Some(place) = names.places.get_mut(number) {
-                *place = Some(small(names.methods.len()));
-            }
             let rough = rough.get(id).copied().unwrap_or_default();
-            names.methods.push(Row(class, words, *sums, rough));
+            let row = Row(class, words, *sums, rough);
+            let place = small(names.methods.len());
+            if is_further {
+                names.further.methods.push(row);
+                names.in_shapes.insert(*id, place + small(names.further.methods.len()));
+            } else {
+                names.methods.push(row);
+                names.in_shapes.insert(*id, place);
+                if let Some(of_number) = names.places.get_mut(number) {
+                    *of_number = Some(place);
+                }
+            }
         }
         names
+    }
+
+    /// The index of a method among those of the shapes.
+    pub(super) fn in_shapes(&self, id: MethodId) -> u32 {
+        self.in_shapes.get(&id).copied().unwrap_or(self.unnamed())
+    }
+
+    /// The methods that only the shapes name, as JSON.
+    pub(super) fn further(&self) -> Result<String, Failure> {
+        self.further.json()
     }
 
     /// The index of the method with this number; `None` if it is not on the page.
@@ -115,6 +190,11 @@ impl PageMethods {
     pub(super) fn unnamed(&self) -> u32 {
         small(self.methods.len())
     }
+}
+
+/// A class without its package.
+fn simple(class: &str) -> String {
+    class.rsplit('.').next().unwrap_or(class).to_owned()
 }
 
 /// The class of a method; and its name, its readable name without the class, and its descriptor. An id without a name

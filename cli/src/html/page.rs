@@ -2,19 +2,37 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use super::data::Data;
+use serde::Serialize;
+
 use crate::failure::Failure;
 
-const MARKUP: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
-/// In order: each may use what the scripts before it define.
-const SCRIPTS: [&str; 13] = [
+
+/// What pages of one kind consist of.
+pub(super) struct Template {
+    markup: &'static str,
+    /// In order: each may use what the scripts before it define.
+    scripts: &'static [&'static str],
+}
+
+/// The page of a trace.
+pub(super) const REPORT: Template =
+    Template { markup: include_str!("page/page.html"), scripts: &REPORT_SCRIPTS };
+/// The page of two runs that are compared.
+pub(super) const DIFF: Template =
+    Template { markup: include_str!("page/diff.html"), scripts: &DIFF_SCRIPTS };
+
+const REPORT_SCRIPTS: [&str; 17] = [
     include_str!("page/format.js"),
+    include_str!("page/methods.js"),
     include_str!("page/data.js"),
     include_str!("page/colours.js"),
     include_str!("page/chart.js"),
     include_str!("page/input.js"),
     include_str!("page/search.js"),
+    include_str!("page/shapes.js"),
+    include_str!("page/tree.js"),
+    include_str!("page/calls.js"),
     include_str!("page/describe.js"),
     include_str!("page/table.js"),
     include_str!("page/threads.js"),
@@ -24,21 +42,37 @@ const SCRIPTS: [&str; 13] = [
     include_str!("page/main.js"),
 ];
 
-/// Assembles the page.
-pub(super) fn assemble(data: &Data<'_>) -> Result<Vec<u8>, Failure> {
+const DIFF_SCRIPTS: [&str; 8] = [
+    include_str!("page/format.js"),
+    include_str!("page/methods.js"),
+    include_str!("page/search.js"),
+    include_str!("page/shapes.js"),
+    include_str!("page/tree.js"),
+    include_str!("page/link.js"),
+    include_str!("page/difference.js"),
+    include_str!("page/diff.js"),
+];
+
+/// Assembles a page of this data, and of shapes as text.
+pub(super) fn assemble(
+    template: &Template,
+    data: &impl Serialize,
+    shapes: &str,
+) -> Result<Vec<u8>, Failure> {
     let json = serde_json::to_string(data)?;
     let nonce = nonce();
-    let mut page = String::with_capacity(json.len() + json.len() / 8 + (128 << 10));
-    let mut rest = MARKUP;
+    let mut page = String::with_capacity(json.len() + json.len() / 8 + shapes.len() + (160 << 10));
+    let mut rest = template.markup;
     while let Some((before, behind)) = rest.split_once("{{") {
         page.push_str(before);
         let Some((name, behind)) = behind.split_once("}}") else { break };
         match name {
             "nonce" => page.push_str(&nonce),
             "style" => page.push_str(STYLE),
-            "script" => page.extend(SCRIPTS),
+            "script" => page.extend(template.scripts.iter().copied()),
             // Without `<`, the data cannot end its element.
             "data" => page.push_str(&json.replace('<', "\\u003c")),
+            "shapes" => page.push_str(shapes),
             _ => {}
         }
         rest = behind;
@@ -59,7 +93,7 @@ mod tests {
 
     #[test]
     fn no_script_or_style_ends_its_element() {
-        for text in SCRIPTS {
+        for text in REPORT_SCRIPTS.iter().chain(&DIFF_SCRIPTS) {
             assert!(!text.contains("</") && !text.contains("<!--"));
         }
         assert!(!STYLE.contains("</"));
@@ -67,9 +101,12 @@ mod tests {
 
     #[test]
     fn our_code_is_small_and_loads_nothing() {
-        let code = SCRIPTS.iter().map(|text| text.len()).sum::<usize>();
-        assert!(code < 96 << 10, "{code}");
-        for text in SCRIPTS.iter().chain([&MARKUP, &STYLE]) {
+        for template in [REPORT, DIFF] {
+            let code = template.scripts.iter().map(|text| text.len()).sum::<usize>();
+            assert!(code < 128 << 10, "{code}");
+        }
+        let texts = REPORT_SCRIPTS.iter().chain(&DIFF_SCRIPTS);
+        for text in texts.chain([&REPORT.markup, &DIFF.markup, &STYLE]) {
             for loads in ["http:", "https:", "//cdn", "import(", "fetch(", "url(", "innerHTML"] {
                 assert!(!text.contains(loads), "{loads}");
             }

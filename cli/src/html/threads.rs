@@ -4,14 +4,17 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use flow_codec::ThreadId;
+use flow_codec::dag::ShapeId;
 use flow_codec::read::{ThreadFile, Trace};
 use serde::Serialize;
 
 use super::data::{exact, flat_boxes};
 use super::gather::{Budget, Called, ThreadSums};
+use super::instants::Instant;
 use super::lane::Lane;
 use super::marks::PageMark;
 use super::names::{PageMethods, cut};
+use super::shapes::{Missing, PageShapes};
 use crate::input::reading::{Ending, Reading};
 
 /// The boxes of all timelines together, and the most and the least of one.
@@ -37,6 +40,8 @@ const LEAST_BINS: usize = 32;
 /// The level of a bin in which the thread was always active. Levels grow with the square root of the activity, so that
 /// little of it is seen, too.
 const FULL: u64 = 9;
+/// The instants of calls, all together.
+const INSTANTS: usize = 40_000;
 /// The most characters of a name.
 const NAME_CHARS: usize = 120;
 
@@ -68,6 +73,9 @@ struct Read<'a> {
     is_complete: bool,
     marks: Vec<PageMark>,
     state: &'static str,
+    instants: Vec<Instant>,
+    /// The shape of all its calls.
+    shape: Result<ShapeId, Missing>,
 }
 
 /// A thread in the list of the page.
@@ -98,6 +106,16 @@ pub(super) struct PageThread {
     /// The flame graph, likewise; absent for a single thread, which has that of the page.
     #[serde(skip_serializing_if = "Option::is_none")]
     flame: Option<Vec<i64>>,
+    /// The shape of all its calls, among those of the page; absent if its calls cannot be unfolded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shape: Option<u32>,
+    /// Why they cannot.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    no_shape: &'static str,
+    #[serde(skip)]
+    joined: Result<ShapeId, Missing>,
+    #[serde(skip)]
+    instants: Vec<Instant>,
 }
 
 /// The threads that are not listed.
@@ -136,6 +154,7 @@ impl<'a> Threads<'a> {
         let budget = |of| Budget {
             timeline: share(of, BOXES, MOST_BOXES),
             flame: share(of, FLAME_BOXES, MOST_FLAME_BOXES),
+            instants: share(of, INSTANTS, INSTANTS),
         };
         let mut budgets: Vec<_> =
             is_listed.into_iter().map(|is_listed| (is_listed, None)).collect();
@@ -163,15 +182,21 @@ impl<'a> Threads<'a> {
         self.budgets.get(self.read).and_then(|(_, budget)| *budget)
     }
 
+    /// Returns whether the next thread is listed.
+    pub(super) fn lists_next(&self) -> bool {
+        self.budgets.get(self.read).is_some_and(|(is_listed, _)| *is_listed)
+    }
+
     /// Adds the next thread, which has been read.
     pub(super) fn add(
         &mut self,
         file: &'a ThreadFile,
         mut sums: ThreadSums,
+        instants: Vec<Instant>,
         marks: Vec<PageMark>,
         reading: &Reading,
     ) {
-        let is_listed = self.budgets.get(self.read).is_some_and(|(is_listed, _)| *is_listed);
+        let is_listed = self.lists_next();
         self.read += 1;
         self.end = self.end.max(sums.end);
         if !is_listed {
@@ -193,7 +218,18 @@ impl<'a> Threads<'a> {
             (_, Some(false)) => "alive",
             (_, None) => "",
         };
-        self.threads.push(Read { file, sums, is_complete, marks, state });
+        let shape = Err(Missing::Repeats);
+        self.threads.push(Read { file, sums, is_complete, marks, state, instants, shape });
+    }
+
+    /// Sets the shape of each listed thread, from its file and its number of calls.
+    pub(super) fn set_shapes(
+        &mut self,
+        mut shape: impl FnMut(&ThreadFile, u64) -> Result<ShapeId, Missing>,
+    ) {
+        for thread in &mut self.threads {
+            thread.shape = shape(thread.file, thread.sums.calls);
+        }
     }
 
     /// The methods that charts and lanes show, by number.
@@ -221,7 +257,7 @@ impl<'a> Threads<'a> {
 
     fn row(
         &self,
-        Read { file, sums, is_complete, marks, state }: &Read<'_>,
+        Read { file, sums, is_complete, marks, state, instants, shape }: &Read<'_>,
         names: &PageMethods,
     ) -> PageThread {
         let thread = self.trace.threads.get(file.id);
@@ -252,6 +288,10 @@ impl<'a> Threads<'a> {
             marks: marks.clone(),
             boxes: charts.map(|charts| flat_boxes(&charts.timeline, names)),
             flame: flame.map(|charts| flat_boxes(&charts.flame, names)),
+            shape: None,
+            no_shape: "",
+            joined: *shape,
+            instants: instants.clone(),
         }
     }
 
@@ -265,6 +305,27 @@ impl<'a> Threads<'a> {
     /// The end of the last thread.
     pub(super) fn end(&self) -> u64 {
         self.end
+    }
+}
+
+impl PageThread {
+    /// The joined shape of its calls; `None` if they have none.
+    pub(super) fn joined(&self) -> Option<ShapeId> {
+        self.joined.ok()
+    }
+
+    /// When some of its events happened.
+    pub(super) fn instants(&self) -> &[Instant] {
+        &self.instants
+    }
+
+    /// Sets its shape, after those of the page were chosen.
+    pub(super) fn set_shape(&mut self, shapes: &PageShapes) {
+        let shape = self.joined.and_then(|shape| shapes.number(shape).ok_or(Missing::Space));
+        match shape {
+            Ok(shape) => self.shape = Some(shape),
+            Err(missing) => self.no_shape = missing.reason(),
+        }
     }
 }
 

@@ -52,6 +52,12 @@ impl<'a> JoinedNames<'a> {
         Self { methods, names: traces.map(|trace| MethodNames::new(&trace.methods)).collect() }
     }
 
+    /// All methods in the order of their numbers: each with the names of its trace, and its id there.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&MethodNames<'a>, MethodId)> {
+        let places = self.methods.places.iter();
+        places.filter_map(|(trace, id)| Some((self.names.get(*trace)?, *id)))
+    }
+
     /// The name of a method in a form.
     pub(crate) fn get(&self, number: MethodId, form: NameForm) -> String {
         let place = self.methods.place(number);
@@ -114,7 +120,8 @@ impl Joiner {
         let (mut threads, mut status) = (Vec::new(), Status::Done);
         for file in trace.files.iter().filter(|file| file.bytes > 0) {
             let title = file_title(trace, file);
-            let (dag, reading) = read(file, selection, progress);
+            let chosen = Chosen::of(selection.clone());
+            let (dag, reading) = read_shapes(file, &chosen, 0, progress);
             status = status.and(reading.report(file, progress));
             let Some(dag) = dag else {
                 status = status.and(report_missing(&title, &reading, progress));
@@ -189,19 +196,20 @@ pub(crate) fn read_whole(
     }
 }
 
-/// The shapes of a thread; `None` if its calls repeat too little.
-fn read(
+/// The shapes of the selected calls of a thread, which [started](super::reading::start_ns) then; `None` if they repeat
+/// too little.
+pub(crate) fn read_shapes(
     file: &ThreadFile,
-    selection: &Selection,
+    chosen: &Chosen,
+    start_ns: u64,
     progress: &mut Progress,
 ) -> (Option<Dag>, Reading) {
-    if file.parts.is_none() && selection.is_all() {
+    if file.parts.is_none() && chosen.is_all() {
         let (whole, reading) = read_whole(file, progress);
         return (whole.map(|whole| whole.dag), reading);
     }
-    let chosen = Chosen::of(selection.clone());
     let mut gather = Gather::default();
-    let timeline = chosen.timeline(file, Unit::Nanos, 0);
+    let timeline = chosen.timeline(file, Unit::Nanos, start_ns);
     let mut timeline = match timeline {
         Ok(timeline) => timeline,
         Err(error) => return (None, Reading::failed(error)),

@@ -16,6 +16,7 @@ mod looks;
 mod manual;
 mod one_file;
 mod own;
+mod page_calls;
 mod readers;
 mod reading;
 mod recording;

@@ -10,7 +10,9 @@ use flow_codec::read::{Selection, Trace};
 use super::test_runs::ComparedTests;
 use crate::args::{DiffArgs, Format};
 use crate::cmd::line_limit;
+use crate::cmd::page_file::PageFile;
 use crate::failure::{Failure, Status};
+use crate::html::{Compared, ComparedThread, diff_page};
 use crate::input::pattern::globs;
 use crate::input::shapes::{JoinedNames, JoinedThread, Joiner};
 use crate::input::source::Source;
@@ -18,6 +20,8 @@ use crate::output::{Out, Progress, chain, csv_fields, escaped, grouped, left_out
 
 /// Differences shown in text by default.
 const DEFAULT_MAX: u64 = 20;
+/// The same of a page.
+const PAGE_MAX: u64 = 1000;
 /// The frames that are named at each end of a stack.
 const CHAIN_ENDS: usize = 3;
 /// The calls that are shown of one difference in text.
@@ -54,7 +58,8 @@ pub(super) fn run(
     let traces: Vec<&Trace> = all_traces().collect();
     let names = JoinedNames::new(&methods, traces.into_iter());
     let pairs = pairs(&runs);
-    let most = line_limit(args.max, args.format, DEFAULT_MAX);
+    let default = if args.html.is_some() { PAGE_MAX } else { DEFAULT_MAX };
+    let most = line_limit(args.max, args.format, default);
     let mut found = Vec::new();
     // One more than are shown, to know whether there are more.
     let mut left = most.saturating_add(1);
@@ -70,8 +75,14 @@ pub(super) fn run(
     }
     let print = Print { shapes: &shapes, names: &names, args, most };
     let counted = |threads: &[JoinedThread]| threads.iter().map(|thread| thread.dag.calls()).sum();
+    let calls = runs.each_ref().map(|run| counted(run));
+    if let Some(path) = &args.html {
+        let page = diff_page(&print.compared(&found, &pairs, calls, nothing))?;
+        PageFile::find(path)?.write(&page, out)?;
+        return Ok((status, !found.is_empty()));
+    }
     match args.format {
-        Format::Text => print.text(&found, &pairs, runs.each_ref().map(|run| counted(run)), out)?,
+        Format::Text => print.text(&found, &pairs, calls, out)?,
         Format::Json => print.rows(&found, out, Print::json)?,
         Format::Csv => {
             writeln!(
@@ -118,6 +129,16 @@ fn pairs([before, after]: &[Vec<JoinedThread>; 2]) -> Vec<Pair<'_>> {
     known.chain(others.into_iter().flatten().map(|other| [None, Some(other)])).collect()
 }
 
+/// What the threads of a pair are called.
+fn title(pair: &Pair<'_>) -> String {
+    match pair.map(|thread| thread.map(|thread| thread.title.as_str())) {
+        [Some(before), Some(after)] if before == after => format!("thread {before}"),
+        [Some(before), Some(after)] => format!("thread {before}, after: {after}"),
+        [Some(before), None] => format!("thread {before}, only before"),
+        [None, after] => format!("thread {}, only after", after.unwrap_or_default()),
+    }
+}
+
 struct Print<'a> {
     shapes: &'a Shapes,
     names: &'a JoinedNames<'a>,
@@ -139,7 +160,49 @@ struct Row<'a> {
     path: Vec<String>,
 }
 
-impl Print<'_> {
+impl<'p> Print<'p> {
+    /// What the page shows.
+    fn compared(
+        &self,
+        found: &'p [Found<'p>],
+        pairs: &[Pair<'_>],
+        calls: [u64; 2],
+        nothing: Option<ShapeId>,
+    ) -> Compared<'p> {
+        let thread = |(pair, comparison): &'p Found<'p>| {
+            let side = |thread: Option<&JoinedThread>| {
+                thread.map(|thread| thread.joined.thread).or(nothing)
+            };
+            let [before, after] = pair.map(side);
+            Some(ComparedThread { title: title(pair), sides: [before?, after?], comparison })
+        };
+        Compared {
+            shapes: self.shapes,
+            names: self.names,
+            sides: self
+                .sides()
+                .map(|(index, _, side)| (side, calls.get(index).copied().unwrap_or_default())),
+            threads: found.iter().filter_map(thread).collect(),
+            same: pairs.len() - found.len(),
+            has_numbers: self.has_numbers(),
+            most: self.most,
+        }
+    }
+
+    /// What is compared: before and after.
+    fn sides(&self) -> [(usize, &'static str, String); 2] {
+        let after = self.args.after.as_ref().unwrap_or(&self.args.before);
+        [(0, "before", &self.args.before), (1, "after", after)].map(|(index, what, dir)| {
+            let test = match self.args.after {
+                None => {
+                    self.args.part.tests.patterns.get(index).map(|test| format!(", test {test}"))
+                }
+                Some(_) => None,
+            };
+            (index, what, dir.display().to_string() + &test.unwrap_or_default())
+        })
+    }
+
     fn text(
         &self,
         found: &[Found<'_>],
@@ -147,19 +210,9 @@ impl Print<'_> {
         calls: [u64; 2],
         out: &mut Out,
     ) -> Result<(), Failure> {
-        let after = self.args.after.as_ref().unwrap_or(&self.args.before);
         let counts = calls.map(|calls| plural(calls, "call"));
         let width = counts.iter().map(|text| text.chars().count()).max().unwrap_or_default();
-        for (index, (what, dir)) in
-            [("before", &self.args.before), ("after", after)].into_iter().enumerate()
-        {
-            let test = match self.args.after {
-                None => {
-                    self.args.part.tests.patterns.get(index).map(|test| format!(", test {test}"))
-                }
-                Some(_) => None,
-            };
-            let dir = dir.display().to_string() + &test.unwrap_or_default();
+        for (index, what, dir) in self.sides() {
             let count = counts.get(index).map_or("", String::as_str);
             writeln!(out, "{what:<6}  {count:>width$}  {}", escaped(&dir))?;
         }
@@ -181,13 +234,7 @@ impl Print<'_> {
                 break;
             }
             out.write_all(b"\n")?;
-            let titles = pair.map(|thread| thread.map(|thread| thread.title.as_str()));
-            let title = match titles {
-                [Some(before), Some(after)] if before == after => format!("thread {before}"),
-                [Some(before), Some(after)] => format!("thread {before}, after: {after}"),
-                [Some(before), None] => format!("thread {before}, only before"),
-                [None, after] => format!("thread {}, only after", after.unwrap_or_default()),
-            };
+            let title = title(pair);
             out.heading(&title)?;
             for difference in comparison.differences().iter().take(left) {
                 self.difference(comparison, difference, out)?;

@@ -1,59 +1,11 @@
-// The data of the page. `data.rs` describes its lists of numbers.
-
-const data = JSON.parse(byId("data").textContent);
-const isTime = data.unit === "ns";
+// The boxes of the charts, and who calls whom. `data.rs` describes the lists of numbers.
 
 // A width in the unit of the charts: with its unit, and for a table.
 const amount = (number) => (isTime ? nanos(number) : plural(number, "call"));
 const cell = (number) => (isTime ? nanos(number) : grouped(number));
 
-const NO_METHOD = -1;
 // The narrowest range that can be in view: one call, or one nanosecond.
 const SHORTEST = 1;
-
-// The methods. Boxes refer to them by their places here.
-const methods = data.methods.map((row, place) => {
-  const [classPlace, name, label, descriptor, calls, total, self, isOwn, waiting, rough] = row;
-  const [className, simpleName] = data.classes[classPlace];
-  const dot = className ? "." : "";
-  return {
-    place,
-    className,
-    name,
-    descriptor,
-    label,
-    calls,
-    total,
-    self,
-    waiting,
-    // Before total and self: whether they are known only roughly.
-    marks: rough.map((is) => (is ? "~" : "")),
-    isOwn: isOwn === 1,
-    // The labels of a box, the longest first.
-    forms: [`${className}${dot}${label}`, `${simpleName}${dot}${name}`, name],
-    // The text that is searched.
-    text: `${className}${dot}${label}\n${className}${dot}${name}${descriptor}`.toLowerCase(),
-  };
-});
-// The method of boxes whose method is not on the page.
-methods.push({
-  place: methods.length,
-  className: "",
-  name: "",
-  descriptor: "",
-  label: "",
-  calls: 0,
-  total: 0,
-  self: 0,
-  waiting: 0,
-  marks: ["", ""],
-  forms: ["(a method that is not on this page)", "(not on this page)", "…"],
-  text: "",
-});
-const unnamed = methods.length - 1;
-// Whether there are methods of the application and of libraries, so that the latter can be folded away.
-const hasLibraries =
-  data.knows_own && methods.some((method) => method.isOwn) && methods.some((method) => !method.isOwn && method.calls);
 
 // The boxes of one chart, in columns. A box comes after the one it is in.
 class Boxes {

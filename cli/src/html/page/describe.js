@@ -63,7 +63,11 @@ function place(boxes, box, thread) {
   const depth = `depth ${boxes.depth[box]}`;
   // If calls were left out, the numbers here are not those that `flow replay` counts by.
   if (boxes.isFlame || data.is_filtered) return faint(depth);
-  const range = `--from ${boxes.before[box]} --max ${boxes.calls[box]}`;
-  const command = `flow replay ${data.facts.dir} --thread ${thread.id} ${range}`;
-  return faint(`${depth}; all of it: `, element("code", {}, command));
+  return faint(`${depth}; all of it: `, replayCommand(thread, boxes.before[box], boxes.calls[box]));
+}
+
+// The command that shows calls of a thread from one on.
+function replayCommand({ id }, from, calls) {
+  const start = from ? ` --from ${from}` : "";
+  return element("code", {}, `flow replay ${data.facts.dir} --thread ${id}${start} --max ${calls}`);
 }

@@ -12,7 +12,7 @@ class Legend {
   // Lists the packages of some methods.
   show(isShown) {
     const sums = new Map();
-    for (const method of methods.filter((method) => method.place !== unnamed && isShown(method))) {
+    for (const method of methods.filter((method) => method.place < unnamed && isShown(method))) {
       const sum = sums.get(packageOf(method)) ?? { self: 0, calls: 0 };
       sum.self += method.self;
       sum.calls += method.calls;

@@ -5,9 +5,11 @@ const flame = new Boxes(data.flame, 0, 0, true);
 let onlyOwn = hasLibraries;
 const charts = new Map();
 const chart = new Chart(byId("canvas"));
-// The thread whose calls are drawn, and which chart. All threads together have no timeline.
+const tree = new Tree(byId("tree"), onCall);
+// The thread whose calls are drawn, and how. All threads together have a flame graph only.
 let thread = ALL_THREADS;
 let isFlame = false;
+let isTree = false;
 // The range of time in view, which stays when another thread is chosen; null for all.
 let range = null;
 
@@ -30,23 +32,92 @@ function boxesOf(thread, isFlame) {
   return charts.get(key);
 }
 
-function showChart() {
-  const boxes = boxesOf(thread, isFlame);
+// Shows the chosen thread; in a tree, unfolds the call with this number.
+function showChart(number) {
   threads.choose(thread);
-  byId("what").textContent = caption(boxes, data.threads[thread]);
-  for (const [id, is] of [
-    ["tab-timeline", !isFlame],
-    ["tab-flame", isFlame],
-  ]) {
-    byId(id).setAttribute("aria-selected", String(is));
-    byId(id).tabIndex = is ? 0 : -1;
+  const shown = isTree ? "calls" : isFlame ? "flame" : "timeline";
+  for (const tab of tabs) {
+    const is = tab.id === `tab-${shown}`;
+    tab.setAttribute("aria-selected", String(is));
+    tab.tabIndex = is ? 0 : -1;
   }
-  byId("chart").setAttribute("aria-labelledby", isFlame ? "tab-flame" : "tab-timeline");
+  byId("chart").setAttribute("aria-labelledby", `tab-${shown}`);
+  chart.canvas.hidden = byId("zoom").hidden = isTree;
+  tree.box.hidden = !isTree;
+  byId("tip").hidden = true;
+  if (isTree) return void showTree(number);
+  const boxes = boxesOf(thread, isFlame);
+  byId("what").textContent = caption(boxes, data.threads[thread]);
   chart.canvas.setAttribute("aria-label", isFlame ? "Flame graph" : "Timeline");
   chart.show(boxes, isFlame || !isTime ? null : range);
   showView();
   showStatus(-1);
   showMarks();
+}
+
+// Shows the calls of a thread as a tree, and unfolds one of them.
+async function showTree(number) {
+  const place = thread;
+  const of = data.threads[place];
+  byId("what").textContent = of ? `${threadTitle(of)}: all ${plural(of.calls, "call")}, to unfold` : "";
+  byId("range").textContent = "";
+  threads.show(null);
+  link.follow();
+  if (of?.shape === undefined) {
+    tree.thread = undefined;
+    tree.showNote(of ? whyNoCalls(of) : "There are no calls.");
+    byId("status").replaceChildren();
+    return showMarks();
+  }
+  if (tree.thread !== place) tree.showNote("Reading the calls …");
+  let shapes;
+  try {
+    shapes = await loadShapes();
+  } catch (error) {
+    return tree.showNote(`This browser cannot read the calls: ${error.message}`);
+  }
+  if (!isTree || thread !== place) return;
+  // The calls have names of further methods.
+  if (chart.found && chart.found.length < methods.length) chart.found = search(input.value);
+  if (tree.thread !== place || !tree.root) tree.show(shapes, callsOf(shapes, place));
+  showMarks();
+  if (number === undefined || !tree.reveal(number)) onCall(tree.selected && tree.rowOf(tree.selected));
+  tree.box.dataset.thread = place;
+}
+
+// Shows what is known about a row of the tree.
+function onCall(row) {
+  link.follow();
+  if (!row) return byId("status").replaceChildren(faint("Click a call, or focus the tree and press an arrow key."));
+  const { shapes } = tree;
+  if (shapes.isCall(row.shape) && !row.isGroup && shapes.method[row.shape] < unnamed) table.choose(shapes.method[row.shape]);
+  // The calls that did the same, to be stepped through.
+  if (tree.sameAs !== row.shape) Object.assign(tree, { sameAs: row.shape, same: shapes.sums((shape) => shape === row.shape) });
+  const occurrences = tree.same[data.threads[thread].shape];
+  const button = (text, onclick) => element("button", { type: "button", class: "link", onclick }, text);
+  const go = (by) => {
+    const same = nextWanted(shapes, tree.same, thread, row.number, by);
+    if (same) unfold(same.place, same.number);
+  };
+  const buttons = [];
+  if (occurrences > 1) buttons.push(button("‹ previous", () => go(-1)), button("next ›", () => go(1)));
+  if (data.threads[thread].boxes) buttons.push(button("Show in the timeline", () => showInTimeline(row.number)));
+  byId("status").replaceChildren(...describeCall(tree, row, occurrences, buttons));
+}
+
+// Unfolds a call of a thread.
+function unfold(place, number) {
+  link.step();
+  [thread, isTree] = [place, true];
+  showChart(number);
+}
+
+function showInTimeline(number) {
+  chooseChart("timeline");
+  const box = boxOfCall(chart.boxes, number);
+  if (box < 0) return;
+  chart.select(box);
+  chart.enlarge(box);
 }
 
 // Shows in the lanes and in numbers which range of time the chart shows.
@@ -67,14 +138,22 @@ function showStatus(box) {
   const lines =
     box < 0
       ? [faint("Click a box, or focus the chart and press an arrow key.")]
-      : [...describe(chart.boxes, box), place(chart.boxes, box, data.threads[thread])];
+      : [...describe(chart.boxes, box), place(chart.boxes, box, data.threads[thread]), ...unfoldButton(box)];
   byId("status").replaceChildren(...lines);
+}
+
+// To unfold the call of a box.
+function unfoldButton(box) {
+  if (isFlame || data.threads[thread].shape === undefined) return [];
+  const { before, isMore } = chart.boxes;
+  const text = isMore[box] ? "Unfold these calls" : "Unfold this call";
+  return [element("button", { type: "button", class: "link", onclick: () => unfold(thread, before[box]) }, text)];
 }
 
 function chooseThread(place) {
   link.step();
   thread = place;
-  isFlame ||= place === ALL_THREADS;
+  if (place === ALL_THREADS) [isFlame, isTree] = [true, false];
   // The range in view stays, unless it would show nothing.
   if (range && place !== ALL_THREADS && isIdle(place, range)) range = activeRange(place);
   showChart();
@@ -85,7 +164,7 @@ function chooseRange(place, from, to) {
   link.step();
   if (place !== ALL_THREADS) thread = place;
   else if (thread === ALL_THREADS) thread = 0;
-  isFlame = false;
+  isFlame = isTree = false;
   range = { from, to };
   showChart();
 }
@@ -97,14 +176,15 @@ function showOwn(only) {
   chart.ifEmpty = onlyOwn
     ? "No call of the application's own code. “Own code” above shows the libraries, too."
     : "No calls to draw.";
+  tree.foldLibraries(onlyOwn);
   table.only = onlyOwn ? (method) => method.isOwn : () => true;
   table.draw();
   legend.show(table.only);
 }
 
-function chooseChart(flame) {
+function chooseChart(shown) {
   link.step();
-  isFlame = flame;
+  [isFlame, isTree] = [shown === "flame", shown === "calls"];
   if (!isFlame && thread === ALL_THREADS) thread = 0;
   showChart();
 }
@@ -125,6 +205,7 @@ function wanted() {
 // Highlights what was searched for or chosen; the buttons step through it.
 function showMarks() {
   const found = wanted();
+  tree.search(found);
   const isFound = found?.includes(1) ?? false;
   byId("previous").disabled = byId("next").disabled = !isFound;
   if (isFound) byId("found").textContent = account(found, flame);
@@ -148,13 +229,15 @@ function searchFor(text) {
 // What the page shows, as the pairs of its address.
 function state() {
   const { selected, boxes } = chart;
-  const isCall = selected >= 0 && !isFlame;
+  const isTimeline = !isFlame && !isTree;
+  const isCall = selected >= 0 && isTimeline;
+  const number = isTree && tree.selected ? tree.rowOf(tree.selected).number : undefined;
   return {
     thread: threadKey(thread),
-    chart: isFlame ? "flame" : undefined,
-    from: range && !isFlame ? Math.round(range.from) : undefined,
-    to: range && !isFlame ? Math.round(range.to) : undefined,
-    call: isCall ? `${boxes.before[selected]}.${boxes.depth[selected]}` : undefined,
+    chart: isTree ? "calls" : isFlame ? "flame" : undefined,
+    from: range && isTimeline ? Math.round(range.from) : undefined,
+    to: range && isTimeline ? Math.round(range.to) : undefined,
+    call: isCall ? `${boxes.before[selected]}.${boxes.depth[selected]}` : number,
     own: hasLibraries && !onlyOwn ? 0 : undefined,
     search: input.value,
     method: chart.chosen === NO_METHOD ? undefined : methodKey(methods[chart.chosen]),
@@ -168,10 +251,12 @@ function apply({ thread: key, chart: kind, from, to, call, own, search: text = "
   const busiest = data.threads.findIndex((thread) => thread.boxes);
   thread = threadAt(key) ?? busiest;
   isFlame = kind === "flame" || thread === ALL_THREADS;
+  isTree = kind === "calls" && !isFlame;
   const times = [Number(from), Number(to)];
   if (key === undefined) range = activeRange(thread);
   else range = times[0] < times[1] ? { from: times[0], to: times[1] } : null;
-  showChart();
+  const [before, depth] = (call ?? "").split(".").map(Number);
+  showChart(call && Number.isFinite(before) ? before : undefined);
   input.value = text;
   chart.found = search(text);
   table.filter(chart.found);
@@ -179,9 +264,17 @@ function apply({ thread: key, chart: kind, from, to, call, own, search: text = "
   table.choose(chart.chosen);
   showMarks();
   const { boxes } = chart;
-  const [before, depth] = (call ?? "").split(".").map(Number);
-  const box = isFlame ? -1 : (boxes.rows[depth]?.find((box) => boxes.before[box] === before) ?? -1);
+  const box = isFlame || isTree ? -1 : (boxes.rows[depth]?.find((box) => boxes.before[box] === before) ?? -1);
   if (box >= 0) chart.select(box);
+}
+
+// Unfolds the next call that is searched for, or the one before, in any thread.
+function stepInTree(by) {
+  const { sums, shapes, selected } = tree;
+  if (!sums) return;
+  const next = nextWanted(shapes, sums, thread, selected ? tree.rowOf(selected).number : undefined, by);
+  if (next && next.place !== thread) unfold(next.place, next.number);
+  else if (next) tree.reveal(next.number);
 }
 
 // Shows the next highlighted box, or the one before: in a flame graph of the same one, else in any thread.
@@ -189,6 +282,7 @@ function step(by) {
   const found = wanted();
   if (!found?.includes(1)) return;
   byId("charts").scrollIntoView({ block: "nearest" });
+  if (isTree) return stepInTree(by);
   let box = isFlame ? nextMarked(chart, by) : -1;
   if (box < 0) {
     const next = () => nextHit(Math.max(thread, 0), isFlame ? -1 : chart.selected, by, found);
@@ -211,6 +305,7 @@ function step(by) {
 }
 
 const input = byId("search");
+const tabs = ["timeline", "calls", "flame"].map((shown) => byId(`tab-${shown}`));
 paint();
 showHead();
 // Shallow stacks need no high chart.
@@ -244,15 +339,13 @@ byId("own").addEventListener("click", () => {
 const link = new Link(state, apply);
 apply(link.read());
 
-const tabs = [byId("tab-timeline"), byId("tab-flame")];
 for (const [at, tab] of tabs.entries()) {
-  tab.addEventListener("click", () => {
-    chooseChart(at === 1);
-  });
+  tab.addEventListener("click", () => chooseChart(tab.id.slice("tab-".length)));
   tab.addEventListener("keydown", (event) => {
-    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
-    tabs[1 - at].focus();
-    tabs[1 - at].click();
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const next = by && tabs.at((at + by) % tabs.length);
+    next?.focus();
+    next?.click();
   });
 }
 byId("zoom-in").addEventListener("click", () => chart.zoom(0.5));
@@ -288,6 +381,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     // One thing after another: a range that is being dragged, the selected box, the highlighted package, the range in view.
     if (chart.drag) chart.drag = null;
+    else if (isTree) return;
     else if (chart.selected >= 0) chart.select(-1);
     else if (legend.chosen !== null) legend.choose(null);
     else showAll();

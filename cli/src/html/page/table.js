@@ -109,7 +109,7 @@ class Table {
     const { value } = COLUMNS.find((column) => column.key === this.key);
     const rows = methods.filter(
       (method) =>
-        method.place !== unnamed && this.only(method) && (!this.found || this.found[method.place]),
+        method.place < unnamed && this.only(method) && (!this.found || this.found[method.place]),
     );
     const compare =
       this.key === "name"

@@ -1,0 +1,170 @@
+//! The page of two runs that are compared call by call: their differences in order, and all calls of both sides.
+//!
+//! Shapes and methods are those of both runs together, and are all among the [shapes](super::shapes) of the page.
+
+use flow_codec::dag::{Comparison, Difference, ShapeId, Shapes};
+use serde::Serialize;
+
+use super::data::exact;
+use super::names::{FurtherMethods, cut};
+use super::page::{DIFF, assemble};
+use super::shapes::PageShapes;
+use crate::failure::Failure;
+use crate::input::shapes::JoinedNames;
+
+/// The most characters of a title.
+const TITLE_CHARS: usize = 400;
+/// The most calls of one difference.
+const SHIFTS: usize = 500;
+
+/// What is compared.
+pub(crate) struct Compared<'a> {
+    pub(crate) shapes: &'a Shapes,
+    pub(crate) names: &'a JoinedNames<'a>,
+    /// What the two sides are, and how many calls they have.
+    pub(crate) sides: [(String, u64); 2],
+    pub(crate) threads: Vec<ComparedThread<'a>>,
+    /// The number of threads that do not differ.
+    pub(crate) same: usize,
+    /// Whether numbers of calls are those that other verbs count by.
+    pub(crate) has_numbers: bool,
+    /// The most differences.
+    pub(crate) most: usize,
+}
+
+/// A thread of both sides that differs.
+pub(crate) struct ComparedThread<'a> {
+    pub(crate) title: String,
+    /// The shape of all its calls before and after.
+    pub(crate) sides: [ShapeId; 2],
+    pub(crate) comparison: &'a Comparison,
+}
+
+/// What the script reads.
+#[derive(Serialize)]
+struct DiffData {
+    unit: &'static str,
+    knows_own: bool,
+    /// There are none outside of the shapes.
+    classes: [(); 0],
+    methods: [(); 0],
+    threads: [(); 0],
+    sides: [Side; 2],
+    pairs: Vec<Pair>,
+    same: usize,
+    differences: Vec<Row>,
+    is_cut: bool,
+    has_numbers: bool,
+}
+
+#[derive(Serialize)]
+struct Side {
+    title: String,
+    calls: i64,
+}
+
+/// The threads that are compared; the shapes are absent if there is no space for them.
+#[derive(Serialize)]
+struct Pair {
+    title: String,
+    shapes: [Option<u32>; 2],
+}
+
+#[derive(Serialize)]
+struct Row {
+    /// Its place among the pairs of threads.
+    pair: usize,
+    shapes: [Option<u32>; 2],
+    numbers: [i64; 2],
+    depth: usize,
+    times: i64,
+    /// The methods of its callers and its own.
+    stack: Vec<u64>,
+    outcomes: Option<[u8; 2]>,
+    shifts: Vec<RowShift>,
+    more_shifts: usize,
+}
+
+#[derive(Serialize)]
+struct RowShift {
+    shape: Option<u32>,
+    count: i64,
+    number: i64,
+    is_added: bool,
+    is_moved: bool,
+}
+
+/// Returns the page.
+///
+/// # Errors
+/// The data cannot be written as JSON.
+pub(crate) fn diff_page(compared: &Compared<'_>) -> Result<Vec<u8>, Failure> {
+    let threads = &compared.threads;
+    let all = threads.iter().enumerate().flat_map(|(place, thread)| {
+        thread.comparison.differences().iter().map(move |difference| (place, thread, difference))
+    });
+    let found: Vec<_> = all.take(compared.most).collect();
+    // What differs, then all around it as far as there is space.
+    let of_calls = found.iter().flat_map(|(_, _, difference)| {
+        difference.shapes.into_iter().chain(difference.shifts.iter().map(|shift| shift.shape))
+    });
+    let roots: Vec<_> = of_calls.chain(threads.iter().flat_map(|thread| thread.sides)).collect();
+    let methods = FurtherMethods::of_joined(compared.names);
+    let shapes = PageShapes::new(
+        compared.shapes,
+        &roots,
+        |method| methods.place(method),
+        &methods.json()?,
+        |_| &[],
+    );
+    let row = |(pair, thread, difference): &(usize, &ComparedThread<'_>, &Difference)| {
+        let Difference { shifts, outcomes, numbers, times, .. } = difference;
+        let stack = thread.comparison.stack(difference);
+        Row {
+            pair: *pair,
+            shapes: difference.shapes.map(|shape| shapes.number(shape)),
+            numbers: numbers.map(exact),
+            depth: stack.len().saturating_sub(1),
+            times: exact(*times),
+            stack: stack.iter().map(|method| methods.place(*method).into()).collect(),
+            outcomes: outcomes.map(|outcomes| outcomes.map(|outcome| outcome as u8)),
+            shifts: shifts
+                .iter()
+                .take(SHIFTS)
+                .map(|shift| RowShift {
+                    shape: shapes.number(shift.shape),
+                    count: exact(shift.count),
+                    number: exact(shift.number),
+                    is_added: shift.is_added,
+                    is_moved: thread.comparison.is_moved(shift.shape),
+                })
+                .collect(),
+            more_shifts: shifts.len().saturating_sub(SHIFTS),
+        }
+    };
+    let data = DiffData {
+        unit: "calls",
+        knows_own: false,
+        classes: [],
+        methods: [],
+        threads: [],
+        sides: compared
+            .sides
+            .each_ref()
+            .map(|(title, calls)| Side { title: cut(title, TITLE_CHARS), calls: exact(*calls) }),
+        pairs: threads
+            .iter()
+            .map(|thread| Pair {
+                title: cut(&thread.title, TITLE_CHARS),
+                shapes: thread.sides.map(|shape| shapes.number(shape)),
+            })
+            .collect(),
+        same: compared.same,
+        differences: found.iter().map(row).collect(),
+        is_cut: threads.iter().any(|thread| thread.comparison.is_cut())
+            || threads.iter().map(|thread| thread.comparison.differences().len()).sum::<usize>()
+                > compared.most,
+        has_numbers: compared.has_numbers,
+    };
+    assemble(&DIFF, &data, &shapes.text)
+}

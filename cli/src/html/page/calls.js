@@ -1,0 +1,72 @@
+// The tree of all calls of a thread: where it comes from, and what is known about its rows.
+
+// The calls of a thread, to be shown as a tree.
+function callsOf(shapes, place) {
+  const { shape } = data.threads[place];
+  const { first, callee, times } = shapes;
+  return { callee, times, from: first[shape], to: first[shape + 1], number: 0, depth: 0, thread: place };
+}
+
+// Why the calls of a thread cannot be unfolded.
+function whyNoCalls({ id, no_shape: why }) {
+  const command = `flow replay ${data.facts.dir} --thread ${id}`;
+  return `The calls of this thread are not on this page: ${why}. ${command} shows them.`;
+}
+
+// What is known about a row, as lines. `occurrences` is how many calls of the thread did the same.
+function describeCall(tree, row, occurrences, buttons) {
+  const { shapes, thread } = tree;
+  if (row.isGroup) return [element("div", {}, `${plural(row.all, "call")} of libraries, which call nothing of the application's own code`)];
+  const name = element("b", {}, ...tree.nameOf(row.shape));
+  if (!shapes.isCall(row.shape)) return [element("div", {}, name)];
+  const outcome = outcomeText(shapes.outcome[row.shape]);
+  const facts = [`call ${grouped(row.number + 1)} of the thread`, `depth ${grouped(row.depth)}`, `${plural(row.calls, "call")} in it, itself included`, outcome, ...timesOf(tree, row)];
+  const same = occurrences > 1 ? `${grouped(occurrences)} calls of the thread did the same` : "no other call of the thread did the same";
+  const run = row.times > 1 ? `; number ${grouped(row.at + 1)} of ${grouped(row.times)} consecutive ones` : "";
+  const range = data.is_filtered ? [] : [replayCommand(data.threads[thread], row.number, row.calls)];
+  return [
+    element("div", {}, name),
+    element("div", {}, facts.filter(Boolean).join(", ")),
+    element("div", {}, same, run, " ", ...buttons),
+    element("div", { class: "sub" }, ...range),
+  ];
+}
+
+// When a call began, and how long it took, as far as it is known.
+function timesOf(tree, row) {
+  const span = tree.span(row.number, row.depth, row.calls);
+  if (!span) return [];
+  const { estimate, from, by } = span.start;
+  const step = Math.max(1, by - from);
+  const by_ = tree.shapes.outcome[row.shape] === NOT_LEFT ? Infinity : span.by;
+  return [`began at ~${nanos(estimate, Number.isFinite(step) ? step / 10 : undefined)}`, bounded(span.from, by_)];
+}
+
+// The next call that is wanted after the selected one, or the one before, in any thread: `{ place, number }`.
+function nextWanted(shapes, sums, place, number, by) {
+  const places = data.threads.map((_, place) => place).filter((place) => data.threads[place].shape !== undefined);
+  const shapeOf = (place) => data.threads[place].shape;
+  const count = (place) => sums[shapeOf(place)];
+  if (!places.some((place) => count(place) > 0)) return undefined;
+  let at = Math.max(0, places.indexOf(place));
+  let rank = -1;
+  if (number === undefined) rank = by > 0 ? 0 : -1;
+  else {
+    const before = shapes.wantedBefore(sums, shapeOf(place), number);
+    const isWanted = before < count(place) && shapes.wantedAt(sums, shapeOf(place), before) === number;
+    rank = by > 0 ? before + (isWanted ? 1 : 0) : before - 1;
+  }
+  while (rank < 0 || rank >= count(places[at])) {
+    at = (at + by + places.length) % places.length;
+    rank = by > 0 ? 0 : count(places[at]) - 1;
+  }
+  return { place: places[at], number: shapes.wantedAt(sums, shapeOf(places[at]), rank) };
+}
+
+// The deepest box of a timeline that contains a call; -1 if there is none.
+function boxOfCall(boxes, number) {
+  let found = -1;
+  for (let box = 0; box < boxes.count; box++)
+    if (boxes.before[box] <= number && number < boxes.before[box] + boxes.calls[box]) found = box;
+  return found;
+}
