@@ -69,6 +69,11 @@ fn build_parts<H: Mix + Send>(
         let dag = Some(Dag::new(Default::default(), Vec::new()));
         return Ok(Built { dag, damage: Damage::default(), tail: Tail::Complete, marks: None });
     };
+    if of_part.is_over.load(Ordering::Relaxed) {
+        // Some parts were not read to their ends, and what was read may fit once they are together.
+        let (damage, marks) = (all.damage, all.marks);
+        return Ok(Built { dag: None, damage, tail: Tail::Complete, marks });
+    }
     all.builder.limit(max_size);
     for part in parts {
         all.damage.append(part.damage);
@@ -446,6 +451,22 @@ mod tests {
 
     fn progress_of() -> AtomicU64 {
         AtomicU64::new(0)
+    }
+
+    #[test]
+    fn parts_that_are_given_up_leave_no_shapes() {
+        let dir = tempfile::tempdir().unwrap();
+        // The first part has more open frames than a part may have, but fewer than all parts.
+        let events = [vec![0x81; 1 << 20], [0x82, 0x00].repeat(1 << 20)].concat();
+        fs::write(dir.path().join("thread-1.flow"), &events).unwrap();
+        let trace = Trace::open(dir.path()).unwrap();
+        let content = Content::open(&trace.files[0]).unwrap();
+        let parts = [0..1 << 20, 1 << 20..events.len() as u64];
+        let build =
+            |max| build_parts::<Folded>(&trace.files[0], &content, &parts, max, &progress_of());
+        let built = build(3 << 19).unwrap();
+        assert_eq!((built.dag, built.tail), (None, Tail::Complete));
+        assert_eq!(build(3 << 20).unwrap().dag.unwrap().calls(), 2 << 20);
     }
 
     #[test]
