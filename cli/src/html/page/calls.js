@@ -27,7 +27,7 @@ function describeCall(tree, row, occurrences, buttons) {
   return [
     element("div", {}, name),
     element("div", {}, facts.filter(Boolean).join(", ")),
-    element("div", {}, same, run, " ", ...buttons),
+    element("div", {}, same, run, "; ", ...buttons),
     element("div", { class: "sub" }, ...range),
   ];
 }

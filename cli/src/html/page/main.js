@@ -100,6 +100,12 @@ function onCall(row) {
     if (same) unfold(same.place, same.number);
   };
   const buttons = [];
+  const isFound = tree.sums && shapes.isCall(row.shape) && tree.found[shapes.method[row.shape]] === 1;
+  if (isFound && !row.isGroup) {
+    const { shape } = data.threads[thread];
+    const rank = shapes.wantedBefore(tree.sums, shape, row.number) + 1;
+    buttons.push(`match ${grouped(rank)} of ${grouped(tree.sums[shape])} in this thread `);
+  }
   if (occurrences > 1) buttons.push(button("‹ previous", () => go(-1)), button("next ›", () => go(1)));
   if (data.threads[thread].boxes) buttons.push(button("Show in the timeline", () => showInTimeline(row.number)));
   byId("status").replaceChildren(...describeCall(tree, row, occurrences, buttons));
@@ -208,7 +214,7 @@ function showMarks() {
   tree.search(found);
   const isFound = found?.includes(1) ?? false;
   byId("previous").disabled = byId("next").disabled = !isFound;
-  if (isFound) byId("found").textContent = account(found, flame);
+  if (isFound) byId("found").textContent = account(found, flame, tree.sums);
   else if (found) {
     const names = nearest(input.value).map((name) =>
       element("button", { type: "button", class: "link", onclick: () => searchFor(name) }, name),
@@ -224,6 +230,20 @@ function searchFor(text) {
   table.filter(chart.found);
   showMarks();
   link.follow();
+  if (text && !tree.shapes) countAll(text);
+}
+
+// Counts what is searched for in all calls, which are decoded first.
+async function countAll(text) {
+  try {
+    tree.shapes ??= await loadShapes();
+  } catch {
+    // The tree shows why.
+    return;
+  }
+  if (input.value !== text) return;
+  chart.found = search(text);
+  showMarks();
 }
 
 // What the page shows, as the pairs of its address.

@@ -97,14 +97,17 @@ function calledBy(thread) {
 
 const calls = (thread, found) => [...calledBy(thread)].filter(([method]) => found[method]);
 
-// How many calls match, in how many threads, and their share of the whole.
-function account(found, flame) {
+// How many calls match, in how many threads, and their share of the whole. `sums` counts them in each shape, once the
+// shapes are known.
+function account(found, flame, sums) {
   const matching = methods.filter((method) => found[method.place]);
-  const threads = data.threads.filter((thread) => calls(thread, found).length);
+  const isIn = ({ shape }) => sums !== null && shape !== undefined && sums[shape] > 0;
+  const threads = data.threads.filter((thread) => isIn(thread) || calls(thread, found).length);
   // A thread names the methods of the application first, so those are complete if it names others.
   const isOwn = data.knows_own && matching.every((method) => method.isOwn);
   const isKnown = (thread) =>
     thread.is_complete ||
+    (sums !== null && thread.shape !== undefined) ||
     threads.includes(thread) ||
     (isOwn && [...calledBy(thread).keys()].some((method) => !methods[method].isOwn));
   const mayBeMore = data.more_threads.threads > 0 || !data.threads.every(isKnown);
