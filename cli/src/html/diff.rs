@@ -14,8 +14,12 @@ use crate::input::shapes::JoinedNames;
 
 /// The most characters of a title.
 const TITLE_CHARS: usize = 400;
-/// The most calls of one difference.
+/// The most differences, and the most calls of one of them and of all.
+const DIFFERENCES: usize = 20_000;
 const SHIFTS: usize = 500;
+const ALL_SHIFTS: usize = 40_000;
+/// The frames that are named at each end of a stack.
+const STACK_ENDS: usize = 6;
 
 /// What is compared.
 pub(crate) struct Compared<'a> {
@@ -78,7 +82,7 @@ struct Row {
     numbers: [i64; 2],
     depth: usize,
     times: i64,
-    /// The methods of its callers and its own.
+    /// The methods of its callers and its own; of many, those at both ends.
     stack: Vec<u64>,
     outcomes: Option<[u8; 2]>,
     shifts: Vec<RowShift>,
@@ -103,7 +107,8 @@ pub(crate) fn diff_page(compared: &Compared<'_>) -> Result<Vec<u8>, Failure> {
     let all = threads.iter().enumerate().flat_map(|(place, thread)| {
         thread.comparison.differences().iter().map(move |difference| (place, thread, difference))
     });
-    let found: Vec<_> = all.take(compared.most).collect();
+    let most = compared.most.min(DIFFERENCES);
+    let found: Vec<_> = all.take(most).collect();
     // What differs, then all around it as far as there is space.
     let of_calls = found.iter().flat_map(|(_, _, difference)| {
         difference.shapes.into_iter().chain(difference.shifts.iter().map(|shift| shift.shape))
@@ -117,20 +122,29 @@ pub(crate) fn diff_page(compared: &Compared<'_>) -> Result<Vec<u8>, Failure> {
         &methods.json()?,
         |_| &[],
     );
-    let row = |(pair, thread, difference): &(usize, &ComparedThread<'_>, &Difference)| {
+    let mut left = ALL_SHIFTS;
+    let mut row = |(pair, thread, difference): &(usize, &ComparedThread<'_>, &Difference)| {
         let Difference { shifts, outcomes, numbers, times, .. } = difference;
         let stack = thread.comparison.stack(difference);
+        let is_shown = |place: usize| place < STACK_ENDS || place + STACK_ENDS >= stack.len();
+        let shown = shifts.len().min(SHIFTS).min(left);
+        left -= shown;
         Row {
             pair: *pair,
             shapes: difference.shapes.map(|shape| shapes.number(shape)),
             numbers: numbers.map(exact),
             depth: stack.len().saturating_sub(1),
             times: exact(*times),
-            stack: stack.iter().map(|method| methods.place(*method).into()).collect(),
+            stack: stack
+                .iter()
+                .enumerate()
+                .filter(|(place, _)| is_shown(*place))
+                .map(|(_, method)| methods.place(*method).into())
+                .collect(),
             outcomes: outcomes.map(|outcomes| outcomes.map(|outcome| outcome as u8)),
             shifts: shifts
                 .iter()
-                .take(SHIFTS)
+                .take(shown)
                 .map(|shift| RowShift {
                     shape: shapes.number(shift.shape),
                     count: exact(shift.count),
@@ -139,7 +153,7 @@ pub(crate) fn diff_page(compared: &Compared<'_>) -> Result<Vec<u8>, Failure> {
                     is_moved: thread.comparison.is_moved(shift.shape),
                 })
                 .collect(),
-            more_shifts: shifts.len().saturating_sub(SHIFTS),
+            more_shifts: shifts.len() - shown,
         }
     };
     let data = DiffData {
@@ -160,10 +174,10 @@ pub(crate) fn diff_page(compared: &Compared<'_>) -> Result<Vec<u8>, Failure> {
             })
             .collect(),
         same: compared.same,
-        differences: found.iter().map(row).collect(),
+        differences: found.iter().map(&mut row).collect(),
         is_cut: threads.iter().any(|thread| thread.comparison.is_cut())
             || threads.iter().map(|thread| thread.comparison.differences().len()).sum::<usize>()
-                > compared.most,
+                > most,
         has_numbers: compared.has_numbers,
     };
     assemble(&DIFF, &data, &shapes.text)

@@ -78,9 +78,12 @@ function choose(place) {
   if (!(place >= 0 && place < differences.length)) return;
   chosen = place;
   list.choose(place);
-  const { stack, pair } = differences[place];
+  const { stack, pair, depth } = differences[place];
   const names = stack.map((method) => (methods[method] ?? methods[unnamed]).forms[1]);
-  const shown = names.length > 12 ? [...names.slice(0, 6), `… ${names.length - 12} more …`, ...names.slice(-6)] : names;
+  // Of a deep stack, the page has the two ends.
+  const half = names.length / 2;
+  const left = depth + 1 - names.length;
+  const shown = stack.length && left > 0 ? [...names.slice(0, half), `… ${grouped(left)} more …`, ...names.slice(half)] : names;
   byId("where").textContent = `${pairs[pair].title}: ${shown.join(" › ")}`;
   for (const side of [0, 1]) showSide(side);
   byId("previous").disabled = place === 0;

@@ -63,9 +63,9 @@ async function showTree(number) {
   byId("range").textContent = "";
   threads.show(null);
   link.follow();
-  if (of?.shape === undefined) {
+  if (of?.shape === undefined || !of.calls) {
     tree.thread = undefined;
-    tree.showNote(of ? whyNoCalls(of) : "There are no calls.");
+    tree.showNote(of?.calls ? whyNoCalls(of) : "There are no calls.");
     byId("status").replaceChildren();
     return showMarks();
   }
