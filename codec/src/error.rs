@@ -100,6 +100,17 @@ pub enum Error {
         /// What is there instead.
         found: String,
     },
+    /// A log of samples violates the format. Everything before the position was read.
+    BadLog {
+        /// The file; empty for a stream without a name.
+        path: PathBuf,
+        /// The position in the file.
+        offset: Offset,
+        /// What the format requires there.
+        expected: &'static str,
+        /// The first byte there.
+        found: u8,
+    },
     /// A thread's file ends before the position at which the journal continues it.
     Gap {
         /// The thread's file.
@@ -212,6 +223,15 @@ impl fmt::Display for Error {
                     write!(f, "{}: ", path.display())?;
                 }
                 write!(f, "offset {offset}: expected a batch of samples, found {found}")
+            }
+            Self::BadLog { path, offset, expected, found } => {
+                if !path.as_os_str().is_empty() {
+                    write!(f, "{}: ", path.display())?;
+                }
+                write!(
+                    f,
+                    "offset {offset}: expected {expected}, found byte {found:02X}; what follows is not read"
+                )
             }
             Self::Gap { path, end, next, events } => write!(
                 f,

@@ -5,6 +5,7 @@
 //!             format::{ids, methods, threads, manifest} ─▶ read::Trace
 //!                                         read::Content ─▶ scan ─▶ index ─▶ tree::LazyTree
 //!                                                       └▶ dag::Dag
+//! samples ─▶ profile::{LeanProfile, Profile}
 //! ```
 //!
 //! The bytes are specified once, in [`mod@format`]. Nothing here knows a JVM, and nothing under
@@ -41,6 +42,7 @@ mod ids;
 pub mod index;
 mod method_map;
 mod method_names;
+pub mod profile;
 pub mod read;
 pub mod scan;
 pub mod tree;

@@ -111,6 +111,7 @@ const FLOORS: [(&str, &[&str]); 4] = [
             "tree",
             "dag",
             "analysis",
+            "profile",
             "convert",
         ],
     ),

@@ -129,6 +129,23 @@ impl PathTree {
         Self { numbering, nodes, self_weight, totals, wall_totals, bounds, calls, beyond }
     }
 
+    /// Creates a tree from paths that were added up elsewhere: the parent of each, which comes before it, its method, how
+    /// often it was entered, and its self weight. The first one is the root. Weights are wall-clock time if `is_timed`, else
+    /// they are not used.
+    pub(crate) fn from_paths(
+        paths: impl Iterator<Item = (u32, Option<MethodId>, u64, u64)>,
+        is_timed: bool,
+    ) -> Self {
+        let mut numbering = Numbering::default();
+        let (mut nodes, mut weights) = (Vec::new(), Vec::new());
+        for (parent, method, counts, weight) in paths {
+            let method = method.map_or(0, |method| numbering.number(method).get());
+            nodes.push(PathNode { counts, parent, method, ..PathNode::default() });
+            weights.push(weight);
+        }
+        Self::new(numbering, nodes, 0, is_timed.then_some(weights), None, None)
+    }
+
     /// The calls of all paths.
     #[must_use]
     pub fn calls(&self) -> u64 {

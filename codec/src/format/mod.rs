@@ -28,6 +28,8 @@
 //! of `app.flowtrace` is `app.flowtrace.journal`, its checkpoint `app.flowtrace.checkpoint`. Indexes and shapes that readers
 //! make later are in `app.flowtrace.idx`, another container.
 //!
+//! [`hpl`] is the format of another tool, a log of samples in one file.
+//!
 //! The [name of a shape](shape_name) is in no file of a trace: it follows from the calls.
 //!
 //! # Guarantees
@@ -51,6 +53,7 @@ pub mod container;
 pub mod dag;
 pub mod flow;
 pub mod group;
+pub mod hpl;
 pub mod ids;
 pub mod index;
 pub mod journal;

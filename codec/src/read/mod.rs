@@ -7,11 +7,13 @@
 //! | `marks` | what else is known about positions, above all times: [`Marks`], [`Bounds`] |
 //! | `samples` | where threads were when they were sampled: [`Samples`] |
 //! | `timeline` | events and marks in one order: [`Timeline`], its [`Calls`], and the tests that were run |
+//! | `hpl` | the samples in a log of another tool: [`HplReader`] |
 //! | `pass` | records with times for [`analysis`](crate::analysis), as fast as without: [`Pass`] |
 //!
 //! Nothing here trusts its input: lengths are checked before memory is reserved, and damage is reported with
 //! its place. Memory does not depend on the number of events.
 
+mod hpl;
 mod marks;
 mod pass;
 mod records;
@@ -19,6 +21,7 @@ mod samples;
 mod timeline;
 mod trace;
 
+pub use self::hpl::*;
 pub use self::marks::*;
 pub use self::pass::*;
 pub use self::records::*;

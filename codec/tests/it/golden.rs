@@ -834,3 +834,54 @@ fn the_example_of_shapes_is_that_of_the_specification() {
         Dag::open(&trace.files[0], &content, &AtomicU64::new(0)).expect("readable");
     assert_eq!((again.dag, origin), (built.dag, DagOrigin::Stored));
 }
+
+#[test]
+fn the_example_of_a_log_of_samples_is_that_of_the_specification() {
+    use flow_codec::format::hpl::{
+        DecodedHpl, HplFrame, HplMethod, HplRecord, HplSignature, HplTime, decode, encode,
+    };
+    let method = |signature| HplMethod {
+        method: 9,
+        file: "A.java".into(),
+        class: "Lcom/app/A;".into(),
+        name: "m".into(),
+        signature,
+    };
+    let thread = HplRecord::Thread { thread: 7, name: "main".into() };
+    let time = Some(HplTime { seconds: 1, nanoseconds: 2 });
+    let signature = HplSignature { descriptor: "()V".into(), ..HplSignature::default() };
+    let new = [
+        thread.clone(),
+        HplRecord::Stack { frames: 1, thread: 7, time },
+        HplRecord::Frame(HplFrame { bci: 5, line: Some(12), method: 9 }),
+        HplRecord::Method(method(Some(signature))),
+    ];
+    let old = [
+        thread,
+        HplRecord::Stack { frames: 1, thread: 7, time: None },
+        HplRecord::Frame(HplFrame { bci: -3, line: None, method: 9 }),
+        HplRecord::Method(method(None)),
+        HplRecord::Stack { frames: -2, thread: 7, time: None },
+    ];
+    let mut text = "# The records of the first agents, and reserved space.\n".to_owned();
+    let mut bytes_of_old = Vec::new();
+    for record in &old {
+        let mut bytes = Vec::new();
+        encode(record, &mut bytes);
+        text += &commented(&bytes, &format!("{record:?}"));
+        bytes_of_old.extend(bytes);
+    }
+    text += &commented(&[0, 0], "reserved");
+    bytes_of_old.extend([0, 0]);
+    assert_eq!(parse_hex(&golden("hpl-old.hex", &text)), bytes_of_old);
+    let spec = include_str!("../../src/format/hpl.rs");
+    for (bytes, records) in [(example(spec, "hpl.hex"), &new[..]), (bytes_of_old, &old[..])] {
+        let mut rest = bytes.as_slice();
+        for expected in records {
+            let DecodedHpl::Record(record, len) = decode(rest) else { panic!("{rest:02X?}") };
+            assert_eq!(record, *expected);
+            rest = &rest[len..];
+        }
+        assert!(rest.iter().all(|byte| *byte == 0));
+    }
+}

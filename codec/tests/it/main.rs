@@ -15,6 +15,7 @@ mod journal_damage;
 mod limits;
 mod naive;
 mod parts;
+mod profile;
 mod raw;
 mod resync;
 mod round_trip;

@@ -7,6 +7,7 @@
 
 mod container;
 mod flow;
+mod hpl;
 mod journal;
 mod leb128;
 mod marks;
@@ -16,6 +17,7 @@ mod thread;
 
 pub use container::decode_container;
 pub use flow::{End, Event, Record, Stream, decode, decode_canonical, encode};
+pub use hpl::{HplEnd, HplRecord, decode_hpl};
 pub use journal::{OpenChunk, Tick, open_chunks, open_lines};
 pub use marks::{Mark, decode_marks};
 pub use raw::{CanonicalEvent, Canonicalizer, RawEvent, canonicalize, canonicalize_marked, parse};

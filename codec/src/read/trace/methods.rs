@@ -82,6 +82,11 @@ impl Methods {
         methods
     }
 
+    /// Adds a method, or replaces the one with this id.
+    pub fn insert(&mut self, id: MethodId, info: MethodInfo) {
+        self.by_id.insert(id, Method { info, is_described: true, ..Method::default() });
+    }
+
     /// The method with this id.
     #[must_use]
     pub fn get(&self, id: MethodId) -> Option<&Method> {

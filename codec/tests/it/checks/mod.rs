@@ -7,6 +7,7 @@
 mod analyses;
 mod flow_reader;
 mod fold;
+mod hpl;
 mod ids;
 mod index;
 mod journal;
@@ -27,10 +28,11 @@ mod trace_dir;
 pub(crate) type Check = fn(&[u8]);
 
 /// All checks, by the names of their fuzz targets.
-pub(crate) const CHECKS: [(&str, Check); 16] = [
+pub(crate) const CHECKS: [(&str, Check); 17] = [
     ("analyses", analyses::check),
     ("flow_reader", flow_reader::check),
     ("fold", fold::check),
+    ("hpl", hpl::check),
     ("ids", ids::check),
     ("index", index::check),
     ("journal", journal::check),
