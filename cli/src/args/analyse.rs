@@ -58,6 +58,9 @@ pub(crate) struct ReportArgs {
     /// Instead: show one path of calls, or several
     #[arg(long, value_name = "WHICH", group = "instead", conflicts_with = "sort")]
     pub(crate) paths: Option<PathsKind>,
+    /// Instead: show the lines in which samples found each method, beside its calls
+    #[arg(long, group = "instead")]
+    pub(crate) lines: bool,
     /// Instead: write a page for a browser, with threads, calls in order, flame graph and methods; - writes
     /// to standard output
     #[arg(long, value_name = "FILE", group = "instead", conflicts_with_all = ["sort", "max", "format", "by"])]
@@ -65,7 +68,7 @@ pub(crate) struct ReportArgs {
     pub(crate) html: Option<PathBuf>,
     /// Write that page, to a temporary file without --html, and open it: with $BROWSER, or else on a desktop
     /// with xdg-open
-    #[arg(long, conflicts_with_all = ["slowest", "callers", "callees", "paths"])]
+    #[arg(long, conflicts_with_all = ["slowest", "callers", "callees", "paths", "lines"])]
     #[arg(conflicts_with_all = ["sort", "max", "format", "by"])]
     pub(crate) open: bool,
 }
@@ -258,7 +261,7 @@ impl DiffArgs {
     }
 }
 
-fn percentage(text: &str) -> Result<f64, String> {
+pub(super) fn percentage(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.trim_end_matches('%').parse().ok();
     number
         .filter(|number| (0.0..=100.0).contains(number))

@@ -32,6 +32,7 @@ Examples:
   flow report --callers 'com.app.Db#query'   where these calls come from
   flow report --time 1.5s..2s                what happened in that half second
   flow graph --depth 8                       where the time went
+  flow profile app.hpl                       where samples of a program are
   flow replay --depth 3 --thread main        calls in order
   flow replay --min-duration 5ms             long calls, with their times
   flow check old-trace                       is the trace whole?
@@ -79,6 +80,24 @@ equal subtrees stored once. shapes, diff --exact, and report and graph by calls 
 Examples:
   flow index
   flow replay --from 900000000 --max 50";
+
+pub(super) const PROFILE_HELP: &str = "\
+A sample is the stack of a thread at some moment: total counts the samples in which a method is on the stack, self \
+those in which it is the innermost frame. An .hpl file is a log of samples of Honest Profiler. Where calls were \
+recorded, they are counted instead, and figures are exact.
+
+Logs do not say for how long a stack lasted. By default that is until the next sample of the same thread, with --gaps \
+global until the next one of any thread, as Honest Profiler has it. A sample that failed is a call of AGCT, with the \
+reason as its name.
+
+Examples:
+  flow profile app.hpl
+  flow profile app.hpl --frames line --sort self --max 20
+  flow profile app.hpl --tree --threads name --percent-of thread
+  flow profile app.hpl --callers 'Db#query'
+  flow profile app.hpl --where 'class starts com.' --where 'self-percent >= 1'
+  flow profile before.hpl after.hpl --sort self
+  flow profile flow-trace --by time --format csv > profile.csv";
 
 pub(super) const TESTS_HELP: &str = "\
 A trace has marks of tests if flow record, or the jar flow-api on the class path, added the listeners of JUnit 5 \

@@ -4,6 +4,7 @@
 mod analyse;
 mod export;
 mod help;
+mod profile;
 mod read;
 mod record;
 mod shell;
@@ -18,9 +19,10 @@ pub(crate) use self::analyse::{
 pub(crate) use self::export::ExportArgs;
 use self::help::{
     ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, CONVERT_HELP, DETACH_HELP, DIFF_HELP, DUMP_HELP,
-    EXAMPLES, EXPORT_HELP, FIND_HELP, GRAPH_HELP, INDEX_HELP, INFO_HELP, MAN_HELP, REPLAY_HELP,
-    REPORT_HELP, SHAPES_HELP, SNAPSHOT_HELP, TESTS_HELP,
+    EXAMPLES, EXPORT_HELP, FIND_HELP, GRAPH_HELP, INDEX_HELP, INFO_HELP, MAN_HELP, PROFILE_HELP,
+    REPLAY_HELP, REPORT_HELP, SHAPES_HELP, SNAPSHOT_HELP, TESTS_HELP,
 };
+pub(crate) use self::profile::{PercentOf, ProfileArgs, ProfileBy, ProfileKey};
 pub(crate) use self::read::{
     CheckArgs, ConvertArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs, ThreadKey,
 };
@@ -90,6 +92,9 @@ pub(crate) enum Verb {
     /// Show calls and time by path, as a tree
     #[command(after_long_help = GRAPH_HELP)]
     Graph(GraphArgs),
+    /// Show where time goes, from samples or from calls
+    #[command(after_long_help = PROFILE_HELP)]
+    Profile(ProfileArgs),
     /// Show tests, their results, and how much they called
     #[command(after_long_help = TESTS_HELP)]
     Tests(TestsArgs),
@@ -136,6 +141,7 @@ impl Verb {
             Self::Replay(args) => args.source.format,
             Self::Report(args) if !args.writes_page() => args.source.format,
             Self::Graph(args) => args.source.format,
+            Self::Profile(args) => args.format,
             Self::Tests(args) => args.source.format,
             Self::Diff(args) => args.format,
             Self::Dump(args) => args.source.format,

@@ -17,6 +17,7 @@ pub(crate) mod index;
 pub(crate) mod info;
 pub(crate) mod man;
 mod page_file;
+pub(crate) mod profile;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;

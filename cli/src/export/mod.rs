@@ -1,8 +1,8 @@
 //! Traces in the formats of other tools, one file a format.
 //!
 //! ```text
-//! timeline of a thread ─▶ emit ─▶ Exporter: perfetto chrome speedscope firefox jsonl csv
-//! records, marks ─▶ analysis::Graph ─▶ Stacks (weights by path): collapsed svg pprof
+//! timeline of a thread ─▶ emit ─▶ Exporter: perfetto chrome speedscope firefox jsonl csv hpl
+//! records, marks ─▶ analysis::Graph, samples ─▶ profile::Profile ─▶ Stacks (weights by path): collapsed svg pprof
 //! ```
 //!
 //! A format only turns calls into bytes and appends them to a buffer; it neither reads a trace nor writes a file.
@@ -14,6 +14,7 @@ mod chrome;
 mod collapsed;
 mod emit;
 mod firefox;
+mod hpl;
 mod labels;
 mod names;
 mod path_format;
@@ -54,6 +55,7 @@ pub(crate) fn writer(target: Target, trace: &Trace, scale: Unit) -> Writer<'_> {
         Target::Firefox => Writer::Timeline(Box::new(firefox::Firefox::new(trace, scale))),
         Target::Jsonl => Writer::Timeline(Box::new(calls::Calls::new(trace, Format::Json, scale))),
         Target::Csv => Writer::Timeline(Box::new(calls::Calls::new(trace, Format::Csv, scale))),
+        Target::Hpl => Writer::Timeline(Box::new(hpl::Hpl::new(trace, scale))),
         Target::Pprof => Writer::Paths(&pprof::Pprof),
         Target::Collapsed => Writer::Paths(&collapsed::Collapsed),
         Target::Svg => Writer::Paths(&svg::Svg),

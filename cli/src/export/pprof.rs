@@ -64,7 +64,7 @@ impl PathFormat for Pprof {
     fn write(&self, stacks: &Stacks<'_>, trace: &Trace, to: &mut dyn Write) -> io::Result<()> {
         let mut profile = Profile { out: Vec::new(), to, strings: 0, outcome: Ok(()) };
         let names = MethodNames::new(&trace.methods);
-        profile.head(trace, scale_of(stacks));
+        profile.head(trace, scale_of(stacks), stacks.counted());
         let mut locations = MethodMap::<u64>::default();
         for (method, id) in stacks.tree().methods().iter().zip(1..) {
             *locations.or_default(*method) = id;
@@ -100,11 +100,11 @@ struct Profile<'a> {
 }
 
 impl Profile<'_> {
-    fn head(&mut self, trace: &Trace, scale: Unit) {
+    fn head(&mut self, trace: &Trace, scale: Unit, counted: &str) {
         // The format requires an empty first string, which means "none".
         self.string("");
         let (kind, unit) = match scale {
-            Unit::Calls => (scale.word(), "count"),
+            Unit::Calls => (counted, "count"),
             Unit::Nanos => ("time", "nanoseconds"),
             Unit::Cpu => ("cpu", "nanoseconds"),
         };

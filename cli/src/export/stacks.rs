@@ -3,6 +3,8 @@
 use flow_codec::MethodId;
 use flow_codec::analysis::PathTree;
 
+use crate::output::Unit;
+
 /// The paths of a tree within some limits. Paths outside the limits count for their innermost path within them.
 pub(crate) struct Stacks<'a> {
     tree: &'a PathTree,
@@ -10,6 +12,8 @@ pub(crate) struct Stacks<'a> {
     depth: usize,
     /// Paths have at least this total, in calls or nanoseconds.
     min_total: u64,
+    /// What is counted, if weights are no time.
+    counted: &'static str,
 }
 
 /// One path.
@@ -25,7 +29,17 @@ pub(super) struct Stack {
 impl<'a> Stacks<'a> {
     /// The stacks of at most `depth` frames.
     pub(crate) fn new(tree: &'a PathTree, depth: usize) -> Self {
-        Self { tree, depth, min_total: 1 }
+        Self { tree, depth, min_total: 1, counted: Unit::Calls.word() }
+    }
+
+    /// The same stacks, whose weights are numbers of samples or their times.
+    pub(crate) fn of_samples(self) -> Self {
+        Self { counted: "samples", ..self }
+    }
+
+    /// What is counted, if weights are no time.
+    pub(super) fn counted(&self) -> &'static str {
+        self.counted
     }
 
     /// The same stacks without those whose total is less.

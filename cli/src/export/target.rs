@@ -23,6 +23,8 @@ pub(crate) enum Target {
     Jsonl,
     /// A row for each call
     Csv,
+    /// A log of samples for Honest Profiler, one for each change of a stack
+    Hpl,
 }
 
 impl Target {
@@ -64,11 +66,11 @@ pub(crate) fn viewer(target: Target) -> Option<Viewer> {
             bytes: 512 * MIB,
             frames: 2000,
         }),
-        Target::Jsonl | Target::Csv => None,
+        Target::Jsonl | Target::Csv | Target::Hpl => None,
     }
 }
 
 /// Returns whether a format is not text.
 pub(crate) fn is_binary(target: Target) -> bool {
-    matches!(target, Target::Perfetto | Target::Pprof)
+    matches!(target, Target::Perfetto | Target::Pprof | Target::Hpl)
 }

@@ -1,6 +1,6 @@
 //! Patterns for methods on the command line.
 
-use flow_codec::read::Trace;
+use flow_codec::read::{Methods, Trace};
 use flow_codec::{Glob, Name};
 
 use crate::failure::Failure;
@@ -29,7 +29,12 @@ pub(crate) fn check<'a>(
     if is_nameless || traces.clone().into_iter().any(|trace| is_in(trace, glob)) {
         return Ok(());
     }
-    let methods = traces.into_iter().flat_map(|trace| trace.methods.iter());
+    Err(unmatched(glob, traces.into_iter().map(|trace| &trace.methods)))
+}
+
+/// The failure if a pattern matches none of these methods, with the nearest names.
+pub(crate) fn unmatched<'a>(glob: &Glob, methods: impl Iterator<Item = &'a Methods>) -> Failure {
+    let methods = methods.flat_map(|methods| methods.iter());
     let names = methods.map(|(_, method)| format!("{}#{}", method.info.class, method.info.name));
     let nearest = nearest(glob.text(), names);
     let advice = if nearest.is_empty() {
@@ -39,7 +44,7 @@ pub(crate) fn check<'a>(
     } else {
         format!("the nearest: {}", nearest.join(", "))
     };
-    Err(Failure::Failed(format!("no method matches '{}'; {advice}", glob.text())))
+    Failure::Failed(format!("no method matches '{}'; {advice}", glob.text()))
 }
 
 /// The most names to propose.

@@ -9,6 +9,7 @@ use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace, TraceSet};
 use flow_codec::{Error, Glob, Name, ThreadId};
 
 use super::flags::{FilterArgs, PartArgs, SourceArgs, ThreadArgs};
+use super::logs;
 use super::own;
 use super::pattern::{check, globs};
 use super::reading::bytes_read;
@@ -74,6 +75,14 @@ impl Source {
             source.traces.push(trace);
             return Ok((source, Vec::new()));
         }
+        if logs::is_log(dir) {
+            let (trace, damage) = logs::trace(dir)?;
+            source.traces.push(trace);
+            return Ok((
+                source,
+                damage.map(|error| (dir.to_path_buf(), error)).into_iter().collect(),
+            ));
+        }
         let directories = directories(dir)?;
         source.several = directories.len() > 1;
         let mut unreadable = Vec::new();
@@ -92,6 +101,14 @@ impl Source {
 
     /// Keeps the selected threads, and of these only the ranges of the selected tests.
     pub(crate) fn choose_part(&mut self, part: &PartArgs) -> Result<(), Failure> {
+        if logs::is_log(&self.dir) {
+            logs::guessed(&self.dir);
+        }
+        for trace in &mut self.traces {
+            if let Some(with_calls) = logs::with_calls(trace)? {
+                *trace = with_calls;
+            }
+        }
         self.leave_out_empty();
         globs(&part.filter.include, &self.traces)?;
         for glob in &part.filter.exclude {
@@ -276,7 +293,7 @@ pub(crate) fn directories(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
                 None => String::new(),
             };
             Failure::Usage(format!(
-                "{}: not a trace; name a trace directory{instead}, or a file that ends in .flowtrace",
+                "{}: not a trace; name a trace directory{instead}, or a file that ends in .flowtrace or .hpl",
                 dir.display()
             ))
         }
@@ -415,7 +432,7 @@ pub(crate) fn file_title(trace: &Trace, file: &ThreadFile) -> String {
 
 /// Returns whether a thread matches: by its id, or by a name that it has or had. A number that is an id never
 /// matches a name.
-fn matches(trace: &Trace, id: ThreadId, pattern: &str) -> bool {
+pub(super) fn matches(trace: &Trace, id: ThreadId, pattern: &str) -> bool {
     let number = pattern.parse().ok().map(ThreadId::new);
     if number.is_some_and(|number| number == id || trace.threads.get(number).is_some()) {
         return number == Some(id);

@@ -9,6 +9,7 @@ use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use tempfile::TempDir;
 
 use crate::common::{command, test_mark, text, write_trace};
+use crate::profiling::add_samples;
 
 /// A method in a row.
 const METHOD: [&str; 5] = ["method", "class", "name", "descriptor", "readable"];
@@ -67,6 +68,7 @@ pub(crate) fn trace() -> TempDir {
     fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
     let round = [0x81, 0x82, 0x00, 0xC3, 0x05, 0x00, 0x00];
     fs::write(dir.path().join("thread-14.flow"), round.repeat(700_000)).unwrap();
+    add_samples(dir.path());
     dir
 }
 
@@ -92,11 +94,14 @@ fn every_column_is_on_the_page() {
         ("flow report", vec!["report"]),
         ("flow report --callers", vec!["report", "--callers", "**#work"]),
         ("flow report --callers", vec!["report", "--callees", "**#main"]),
+        ("flow report --lines", vec!["report", "--lines"]),
         ("flow report --slowest", vec!["report", "--slowest", "3"]),
         ("flow report --paths longest", vec!["report", "--paths", "longest"]),
         ("flow report --paths deepest", vec!["report", "--paths", "deepest"]),
         ("flow report --paths frequent", vec!["report", "--paths", "frequent"]),
         ("flow graph", vec!["graph", "--per-thread"]),
+        ("flow profile", vec!["profile", "--frames", "bci", "--threads", "id"]),
+        ("flow profile BEFORE AFTER", vec!["profile", &other]),
         ("flow tests", vec!["tests"]),
         ("flow diff", vec!["diff", &other]),
         ("flow diff --exact", vec!["diff", "--exact", &other]),

@@ -17,6 +17,7 @@ mod manual;
 mod one_file;
 mod own;
 mod page_calls;
+mod profiling;
 mod readers;
 mod reading;
 mod recording;

@@ -90,8 +90,18 @@ const EXPORT_FLAGS: &[&str] = &[
 
 const FORMATS: &[&str] = &["text", "json", "csv"];
 
-const EXPORTS: &[&str] =
-    &["perfetto", "chrome", "speedscope", "firefox", "pprof", "collapsed", "svg", "jsonl", "csv"];
+const EXPORTS: &[&str] = &[
+    "perfetto",
+    "chrome",
+    "speedscope",
+    "firefox",
+    "pprof",
+    "collapsed",
+    "svg",
+    "jsonl",
+    "csv",
+    "hpl",
+];
 
 /// Flags that have another name in older builds: newer and older name.
 pub(super) const RENAMED: &[(&str, &str)] = &[("--collapse", "--fold")];

@@ -4,9 +4,15 @@ mod destination;
 mod size;
 mod write;
 
-use crate::args::{ExportArgs, Format, SourceArgs};
-use crate::export::{Writer, is_binary, writer};
+use flow_codec::analysis::{PathTree, Run};
+use flow_codec::profile::{FrameGrouping, GapRule, Profile, ThreadGrouping};
+use flow_codec::read::{Selection, TimeLimits};
+
+use crate::args::{By, ExportArgs, Format, SourceArgs};
+use crate::export::{Target, Writer, is_binary, writer};
 use crate::failure::{Failure, Status};
+use crate::input::logs::is_log;
+use crate::input::profile::{Input, Origin};
 use crate::input::reading::Chosen;
 use crate::input::source::Source;
 use crate::input::times::{time_line, weight_of};
@@ -18,6 +24,15 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         return Err(Failure::Usage("this format is binary: use --out FILE or a pipe".to_owned()));
     }
     let mut source = Source::open(&SourceArgs { dir: args.dir.clone(), format: Format::Text })?;
+    if let Some(tree) = samples(args, &mut source, out)? {
+        let trace = source.only("export")?;
+        let (chosen, scale) = (Chosen::of(Selection::all()), Unit::new(tree.axis()));
+        let export = Export { args, trace, chosen, scale, samples: Some(tree) };
+        return match writer(args.to, trace, scale) {
+            Writer::Paths(format) => Ok(source.status.and(export.paths(format, out)?)),
+            Writer::Timeline(_) => Ok(source.status),
+        };
+    }
     source.choose_part(&args.part)?;
     source.report_losses();
     let trace = source.only("export")?;
@@ -26,7 +41,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         false => weight_of(args.weight.by(), trace)?,
     };
     let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
-    let export = Export { args, trace, chosen, scale };
+    let export = Export { args, trace, chosen, scale, samples: None };
     let status = match writer(args.to, trace, scale) {
         Writer::Timeline(_) if export.is_limited() && scale == Unit::Calls => {
             return Err(Failure::Usage(
@@ -37,4 +52,55 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         Writer::Paths(format) => export.paths(format, out)?,
     };
     Ok(source.status.and(status))
+}
+
+/// The samples to write, by path; the source then has the methods of these paths. `None` if calls are written: in
+/// timelines, of which samples are only parts, if some calls are selected, and where calls were recorded, unless samples
+/// are requested.
+fn samples(
+    args: &ExportArgs,
+    source: &mut Source,
+    out: &mut Out,
+) -> Result<Option<PathTree>, Failure> {
+    let is_whole = args.part.filter.is_all()
+        && args.part.tests.patterns.is_empty()
+        && args.when.limits() == TimeLimits::NONE;
+    if args.to.is_timeline() || !is_whole {
+        return match args.samples {
+            true => Err(Failure::Usage(
+                "--samples is for all samples as collapsed, svg or pprof".to_owned(),
+            )),
+            false => Ok(None),
+        };
+    }
+    let has_calls = source.traces.iter().flat_map(|trace| &trace.files).any(|file| file.bytes > 0);
+    if has_calls && !args.samples && !is_log(&args.dir) {
+        return Ok(None);
+    }
+    // Only pprof has lines.
+    let frames = match args.to {
+        Target::Pprof => FrameGrouping::Line,
+        _ => FrameGrouping::Method,
+    };
+    let mut profile = Profile::new(frames, ThreadGrouping::Merged);
+    let input = Input {
+        path: &args.dir,
+        threads: &args.part.threads,
+        gaps: GapRule::Thread,
+        only_calls: false,
+        only_counts: true,
+    };
+    let added = input.add_to(&mut profile, Run::Before, out)?;
+    source.status = source.status.and(added.status);
+    if !matches!(added.origin, Origin::Samples { .. }) {
+        return match args.samples {
+            true => Err(Failure::Failed(format!("{}: no samples", args.dir.display()))),
+            false => Ok(None),
+        };
+    }
+    let paths = profile.paths(matches!(args.weight.by(), Some(By::Wall | By::Cpu)));
+    for trace in &mut source.traces {
+        trace.methods = paths.methods.clone();
+    }
+    Ok(Some(paths.tree))
 }

@@ -1,5 +1,7 @@
 //! Writes an export, or refuses to if the file would be too large.
 
+use std::borrow::Cow;
+
 use flow_codec::analysis::PathTree;
 use flow_codec::read::{Selection, TimeLimits, Trace};
 
@@ -18,6 +20,8 @@ pub(super) struct Export<'a> {
     pub(super) trace: &'a Trace,
     pub(super) chosen: Chosen,
     pub(super) scale: Unit,
+    /// Samples by path, if these are written.
+    pub(super) samples: Option<PathTree>,
 }
 
 impl Export<'_> {
@@ -60,9 +64,16 @@ impl Export<'_> {
     }
 
     pub(super) fn paths(&self, format: &dyn PathFormat, out: &mut Out) -> Result<Status, Failure> {
-        let (tree, status) = self.tree();
+        let (tree, status) = match &self.samples {
+            Some(tree) => (Cow::Borrowed(tree), Status::Done),
+            None => {
+                let (tree, status) = self.tree();
+                (Cow::Owned(tree), status)
+            }
+        };
         let depth = self.args.depth.and_then(|depth| usize::try_from(depth).ok());
         let stacks = Stacks::new(&tree, depth.unwrap_or(usize::MAX));
+        let stacks = if self.samples.is_some() { stacks.of_samples() } else { stacks };
         let size =
             Size { bytes: format.size(&stacks, self.trace), calls: tree.calls(), is_exact: false };
         if self.args.estimate {

@@ -3,6 +3,7 @@
 mod browser;
 mod edges;
 mod html;
+mod lines;
 mod paths;
 mod slowest;
 mod table;
@@ -37,6 +38,9 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     if let Some(count) = args.slowest {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         return slowest::run(count, &source, args, out);
+    }
+    if args.lines {
+        return lines::run(&source, args, out);
     }
     table::table(&source, args, out)
 }

@@ -18,15 +18,15 @@ use crate::input::times::{bounds_note, weight_of};
 use crate::output::{self, Labels, Out, Progress, Shares, Unit, Weight, duration, plural};
 
 /// The sums of the calls of a trace.
-struct ReportSums {
-    rows: Vec<ReportRow>,
+pub(super) struct ReportSums {
+    pub(super) rows: Vec<ReportRow>,
     /// The calls of all methods together, their total, and how long threads waited in them.
-    calls: u64,
+    pub(super) calls: u64,
     total: u64,
     waiting: u64,
     /// The number of threads with calls.
     threads: u64,
-    status: Status,
+    pub(super) status: Status,
 }
 
 /// Prints calls, total and self of each method.
@@ -41,11 +41,7 @@ pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result
     for trace in &source.traces {
         let unit = weight_of(args.weight.by(), trace)?;
         let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
-        let sums = match unit.axis() {
-            None => counted(trace, &chosen, &mut progress),
-            Some(TimeAxis::Wall) => timed::<false>(trace, &chosen, &mut progress),
-            Some(TimeAxis::Cpu) => timed::<true>(trace, &chosen, &mut progress),
-        };
+        let sums = sums(trace, &chosen, unit, &mut progress);
         status = status.and(sums.status);
         let mut rows = sums.rows;
         let ranks = |row: &ReportRow| Weight::from(*row).ranks();
@@ -120,6 +116,20 @@ fn ran(trace: &Trace, cpu_ns: u64, waiting_ns: u64) -> String {
     let recording =
         end.map_or(String::new(), |end| format!(", in a recording of {}", duration(end.at_ns)));
     format!(" ran for {cpu} and waited for {waiting}{recording}")
+}
+
+/// Adds up the calls of a trace.
+pub(super) fn sums(
+    trace: &Trace,
+    chosen: &Chosen,
+    unit: Unit,
+    progress: &mut Progress,
+) -> ReportSums {
+    match unit.axis() {
+        None => counted(trace, chosen, progress),
+        Some(TimeAxis::Wall) => timed::<false>(trace, chosen, progress),
+        Some(TimeAxis::Cpu) => timed::<true>(trace, chosen, progress),
+    }
 }
 
 fn counted(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> ReportSums {

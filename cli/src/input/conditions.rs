@@ -1,0 +1,287 @@
+//! Conditions on the rows of a profile: `name contains Orders`, `self-time >= 5ms`, `total-percent > 1`.
+
+use std::str::FromStr;
+
+use flow_codec::profile::Numbers;
+use regex_lite::Regex;
+
+use super::values::nanoseconds;
+
+/// A condition that rows must meet.
+#[derive(Clone, Debug)]
+pub(crate) struct Condition {
+    is_negated: bool,
+    test: Test,
+}
+
+#[derive(Clone, Debug)]
+enum Test {
+    Text(TextField, Comparison),
+    Number(NumberField, Order, f64),
+}
+
+/// A text of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum TextField {
+    Name,
+    Class,
+    Method,
+    Source,
+    Thread,
+}
+
+/// How a text is compared.
+#[derive(Clone, Debug)]
+enum Comparison {
+    Is(String),
+    Starts(String),
+    Ends(String),
+    Contains(String),
+    Matches(Regex),
+}
+
+/// A figure of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct NumberField {
+    is_self: bool,
+    kind: NumberKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum NumberKind {
+    Count,
+    Time,
+    Percent,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Order {
+    Less,
+    AtMost,
+    Is,
+    AtLeast,
+    More,
+}
+
+/// What conditions are about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts<'a> {
+    /// The readable name of the method, its class, its own name, and its source file.
+    pub(crate) name: &'a str,
+    pub(crate) class: &'a str,
+    pub(crate) method: &'a str,
+    pub(crate) source: &'a str,
+    /// The name of the thread; empty if threads are not distinguished.
+    pub(crate) thread: &'a str,
+    /// The figures of each run, and the shares of total and self in percent.
+    pub(crate) runs: &'a [(Numbers, [f64; 2])],
+}
+
+const EXPECTED: &str = "expected a condition such as 'name contains Orders', 'class not starts java.', \
+                        'method matches ^get', 'self-time >= 5ms' or 'total-percent > 1'";
+
+impl Condition {
+    /// Returns whether it holds; a condition on figures, whether it does in one of the runs.
+    pub(crate) fn holds(&self, facts: &Facts<'_>) -> bool {
+        let holds = match &self.test {
+            Test::Text(field, comparison) => comparison.holds(match field {
+                TextField::Name => facts.name,
+                TextField::Class => facts.class,
+                TextField::Method => facts.method,
+                TextField::Source => facts.source,
+                TextField::Thread => facts.thread,
+            }),
+            Test::Number(field, order, wanted) => facts
+                .runs
+                .iter()
+                .any(|(numbers, shares)| order.holds(field.of(*numbers, *shares), *wanted)),
+        };
+        holds != self.is_negated
+    }
+}
+
+impl Comparison {
+    fn parse(operator: &str, value: String) -> Result<Self, String> {
+        Ok(match operator {
+            "is" | "=" => Self::Is(value),
+            "starts" => Self::Starts(value),
+            "ends" => Self::Ends(value),
+            "contains" => Self::Contains(value),
+            "matches" => Self::Matches(Regex::new(&value).map_err(|error| error.to_string())?),
+            _ => return Err(format!("'{operator}' compares no text; {EXPECTED}")),
+        })
+    }
+
+    fn holds(&self, text: &str) -> bool {
+        match self {
+            Self::Is(wanted) => text == wanted,
+            Self::Starts(wanted) => text.starts_with(wanted.as_str()),
+            Self::Ends(wanted) => text.ends_with(wanted.as_str()),
+            Self::Contains(wanted) => text.contains(wanted.as_str()),
+            Self::Matches(regex) => regex.is_match(text),
+        }
+    }
+}
+
+impl NumberField {
+    fn parse(name: &str) -> Option<Self> {
+        let (weight, kind) = name.split_once('-')?;
+        let is_self = match weight {
+            "self" => true,
+            "total" => false,
+            _ => return None,
+        };
+        let kind = match kind {
+            "count" => NumberKind::Count,
+            "time" => NumberKind::Time,
+            "percent" => NumberKind::Percent,
+            _ => return None,
+        };
+        Some(Self { is_self, kind })
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "figures are compared with what people write")]
+    fn of(self, numbers: Numbers, [total, of_self]: [f64; 2]) -> f64 {
+        let Numbers { total_count, self_count, total_ns, self_ns, .. } = numbers;
+        match (self.kind, self.is_self) {
+            (NumberKind::Count, false) => total_count as f64,
+            (NumberKind::Count, true) => self_count as f64,
+            (NumberKind::Time, false) => total_ns as f64,
+            (NumberKind::Time, true) => self_ns as f64,
+            (NumberKind::Percent, false) => total,
+            (NumberKind::Percent, true) => of_self,
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "nobody writes a time so precisely")]
+    fn value(self, text: &str) -> Result<f64, String> {
+        if self.kind == NumberKind::Time {
+            return nanoseconds(text).map(|ns| ns as f64);
+        }
+        let number = text.trim_end_matches('%').trim_end().parse::<f64>();
+        number.map_err(|_| format!("expected a number, found '{text}'"))
+    }
+}
+
+impl Order {
+    /// The order at the start of a text, and the rest.
+    fn parse(text: &str) -> Option<(Self, &str)> {
+        let orders = [
+            ("<=", Self::AtMost),
+            (">=", Self::AtLeast),
+            ("<", Self::Less),
+            (">", Self::More),
+            ("=", Self::Is),
+        ];
+        orders.into_iter().find_map(|(sign, order)| Some((order, text.strip_prefix(sign)?)))
+    }
+
+    fn holds(self, number: f64, wanted: f64) -> bool {
+        match self {
+            Self::Less => number < wanted,
+            Self::AtMost => number <= wanted,
+            // A share is never exactly what people write.
+            Self::Is => (number - wanted).abs() < 0.05,
+            Self::AtLeast => number >= wanted,
+            Self::More => number > wanted,
+        }
+    }
+}
+
+impl FromStr for Condition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = text.trim();
+        let end = text.find(|c: char| !c.is_ascii_alphabetic() && c != '-').unwrap_or(text.len());
+        let (field, rest) = text.split_at(end);
+        let rest = rest.trim_start();
+        let (is_negated, rest) = match rest.strip_prefix("not ") {
+            Some(rest) => (true, rest.trim_start()),
+            None => (false, rest),
+        };
+        if let Some(field) = NumberField::parse(field) {
+            let (order, value) = Order::parse(rest).ok_or(EXPECTED)?;
+            let test = Test::Number(field, order, field.value(value.trim())?);
+            return Ok(Self { is_negated, test });
+        }
+        let field = match field {
+            "name" => TextField::Name,
+            "class" => TextField::Class,
+            "method" => TextField::Method,
+            "source" => TextField::Source,
+            "thread" => TextField::Thread,
+            _ => return Err(EXPECTED.to_owned()),
+        };
+        let (operator, value) = rest.split_once(' ').ok_or(EXPECTED)?;
+        let comparison = Comparison::parse(operator, value.trim().to_owned())?;
+        Ok(Self { is_negated, test: Test::Text(field, comparison) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(condition: &str) -> bool {
+        let numbers = Numbers {
+            total_count: 40,
+            self_count: 10,
+            total_ns: 4_000_000,
+            self_ns: 1_000_000,
+            waiting_ns: 0,
+        };
+        let facts = Facts {
+            name: "com.app.Orders.total(int)",
+            class: "com.app.Orders",
+            method: "total",
+            source: "Orders.java",
+            thread: "pool-1",
+            runs: &[(numbers, [50.0, 12.5])],
+        };
+        condition.parse::<Condition>().unwrap_or_else(|error| panic!("{error}")).holds(&facts)
+    }
+
+    #[test]
+    fn texts_are_compared_in_five_ways_and_their_opposites() {
+        for condition in [
+            "class is com.app.Orders",
+            "name starts com.app.",
+            "name ends (int)",
+            "name contains Orders",
+            "method matches ^to.*l$",
+            "source is Orders.java",
+            "thread starts pool",
+        ] {
+            assert!(holds(condition), "{condition}");
+            let (field, rest) = condition.split_once(' ').unwrap();
+            assert!(!holds(&format!("{field} not {rest}")), "{condition}");
+        }
+        assert!(!holds("class is com.app") && holds("name contains app.Orders.total(int)"));
+    }
+
+    #[test]
+    fn figures_are_compared_with_numbers_times_and_shares() {
+        for condition in [
+            "total-count > 39",
+            "self-count=10",
+            "total-time >= 4ms",
+            "self-time<1.5ms",
+            "total-percent <= 50",
+            "self-percent > 12.4%",
+            "self-count not > 10",
+        ] {
+            assert!(holds(condition), "{condition}");
+        }
+        assert!(!holds("total-count > 40") && !holds("self-time >= 2ms"));
+    }
+
+    #[test]
+    fn what_is_no_condition_is_refused() {
+        for odd in ["", "name", "name is", "names is x", "self > 1", "self-time > 5", "name ~ x"] {
+            assert!(odd.parse::<Condition>().is_err(), "{odd}");
+        }
+        let error = "name matches (".parse::<Condition>().unwrap_err();
+        assert!(error.contains("regex") || error.contains("group"), "{error}");
+    }
+}

@@ -1,0 +1,224 @@
+//! Reads profiles: from logs of samples, and from traces, whose calls are counted exactly.
+
+use std::path::Path;
+
+use flow_codec::analysis::Run;
+use flow_codec::format::samples::SampleClock;
+use flow_codec::profile::{Collector, GapRule, LeanProfile, Profile, TraceProfile};
+use flow_codec::read::{HplReader, Selection, Tail, Trace};
+use flow_codec::{Offset, ThreadId};
+
+use super::context_tree::ContextTree;
+use super::flags::{SourceArgs, ThreadArgs};
+use super::logs::is_log;
+use super::reading::Chosen;
+use super::source::{Source, is_like, matches};
+use super::times::weight_of;
+use crate::failure::{Failure, Status};
+use crate::output::{Format, Out, Progress, Unit, escaped, message, plural};
+
+/// Progress is shown after this many items.
+const ITEMS_PER_STEP: u64 = 1 << 12;
+
+/// What a profile was made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Origin {
+    /// Samples: how many of them failed, and what their time is.
+    Samples { failed: u64, unit: Unit },
+    /// Calls, and the time that was added up.
+    Calls(Unit),
+}
+
+/// What was added to a profile.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Added {
+    pub(crate) origin: Origin,
+    /// The number of threads with samples or calls.
+    pub(crate) threads: u64,
+    pub(crate) status: Status,
+}
+
+/// What to add to a profile.
+pub(crate) struct Input<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) threads: &'a ThreadArgs,
+    pub(crate) gaps: GapRule,
+    /// Whether calls are counted in traces that have samples, too.
+    pub(crate) only_calls: bool,
+    /// Whether calls are counted without their times.
+    pub(crate) only_counts: bool,
+}
+
+impl Input<'_> {
+    /// Adds a log or a trace to a run of a profile. Returns what it was, and how that went.
+    pub(crate) fn add_to(
+        &self,
+        profile: &mut Profile,
+        run: Run,
+        out: &mut Out,
+    ) -> Result<Added, Failure> {
+        if is_log(self.path) {
+            let (samples, status) = read_log(self.path, self.gaps, out)?;
+            let is_thread = |id: i64, name: &str, pattern: &str| {
+                pattern == id.to_string()
+                    || is_like(name, pattern)
+                    || is_like(&escaped(name), pattern)
+            };
+            let (threads, failed) = self.add_samples(profile, run, &samples, is_thread)?;
+            let origin = Origin::Samples { failed, unit: Unit::Nanos };
+            return Ok(Added { origin, threads, status });
+        }
+        let source = SourceArgs { dir: self.path.to_path_buf(), format: Format::Text };
+        let mut source = Source::open(&source)?;
+        if !self.only_calls
+            && let Some(added) = self.add_sampled(profile, run, &source)?
+        {
+            return Ok(added);
+        }
+        source.choose(self.threads)?;
+        source.report_losses();
+        let mut progress = Progress::new(source.bytes(), out);
+        // Several traces of a run were recorded alike.
+        let mut added =
+            Added { origin: Origin::Calls(Unit::Calls), threads: 0, status: source.status };
+        for trace in &source.traces {
+            let unit = if self.only_counts { Unit::Calls } else { weight_of(None, trace)? };
+            added.origin = Origin::Calls(unit);
+            add_calls(profile, run, trace, unit, &mut added, &mut progress);
+        }
+        Ok(added)
+    }
+
+    /// Adds the samples of traces; `None` if they have none.
+    fn add_sampled(
+        &self,
+        profile: &mut Profile,
+        run: Run,
+        source: &Source,
+    ) -> Result<Option<Added>, Failure> {
+        let mut added: Option<Added> = None;
+        for trace in &source.traces {
+            let Some(read) = TraceProfile::read(trace)? else { continue };
+            let mut status = source.status;
+            for error in &read.damage {
+                status = Status::Damaged;
+                message(&error.to_string());
+            }
+            let is_thread = |id: i64, _: &str, pattern: &str| {
+                let id = u64::try_from(id).ok().map(ThreadId::new);
+                id.is_some_and(|id| matches(trace, id, pattern))
+            };
+            let (threads, failed) = self.add_samples(profile, run, &read.profile, is_thread)?;
+            let unit = match read.clock {
+                SampleClock::Cpu => Unit::Cpu,
+                SampleClock::Wall => Unit::Nanos,
+            };
+            let before = match added {
+                Some(Added { origin: Origin::Samples { failed, .. }, threads, .. }) => {
+                    (threads, failed)
+                }
+                _ => (0, 0),
+            };
+            let origin = Origin::Samples { failed: before.1 + failed, unit };
+            added = Some(Added { origin, threads: before.0 + threads, status });
+        }
+        Ok(added)
+    }
+
+    /// Adds the samples of the selected threads. Returns how many these are, and how many of their samples failed.
+    fn add_samples(
+        &self,
+        profile: &mut Profile,
+        run: Run,
+        samples: &LeanProfile,
+        is_thread: impl Fn(i64, &str, &str) -> bool,
+    ) -> Result<(u64, u64), Failure> {
+        let patterns = &self.threads.patterns;
+        for pattern in patterns {
+            let mut threads = samples.threads().iter();
+            if !threads.any(|(id, name)| is_thread(*id, name, pattern)) {
+                let path = self.path.display();
+                return Err(Failure::Failed(format!(
+                    "{path}: no thread '{pattern}'; flow profile --threads id --tree --depth 1 lists them"
+                )));
+            }
+        }
+        let (mut threads, mut failed) = (0, 0);
+        profile.add_samples(run, samples, |id, name| {
+            let is_chosen =
+                patterns.is_empty() || patterns.iter().any(|pattern| is_thread(id, name, pattern));
+            if is_chosen {
+                threads += 1;
+                failed += samples.failed_in(id);
+            }
+            is_chosen
+        });
+        Ok((threads, failed))
+    }
+}
+
+/// Reads a log to its end.
+fn read_log(path: &Path, gaps: GapRule, out: &mut Out) -> Result<(LeanProfile, Status), Failure> {
+    let mut reader = HplReader::open(path)?;
+    let bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    let mut progress = Progress::new(bytes, out);
+    let mut collector = Collector::new(gaps);
+    let (mut status, mut items) = (Status::Done, 0_u64);
+    loop {
+        match reader.next_item() {
+            Ok(Some(item)) => collector.add(&item),
+            Ok(None) => break,
+            Err(error) => {
+                progress.message(&error.to_string());
+                status = Status::Damaged;
+                break;
+            }
+        }
+        items += 1;
+        if items.is_multiple_of(ITEMS_PER_STEP) {
+            progress.at(Offset::new(reader.position()));
+        }
+    }
+    progress.file_done(bytes);
+    let samples = collector.finish();
+    let path = path.display();
+    let mut expected_cut = 0;
+    if let Tail::Truncated { offset } = reader.tail() {
+        expected_cut = 1;
+        progress.message(&format!(
+            "{path}: ends inside a sample or a name, at offset {offset}: it was cut, or is still being written"
+        ));
+        status = status.and(Status::Partial);
+    }
+    if samples.cut() > expected_cut {
+        let cut = plural(samples.cut(), "sample");
+        progress.message(&format!("{path}: {cut} without all of their frames left out"));
+        status = status.and(Status::Partial);
+    }
+    drop(progress);
+    if samples.samples() == 0 {
+        message(&format!("{path}: no samples"));
+    }
+    Ok((samples, status))
+}
+
+/// Adds the calls of a trace, thread by thread.
+fn add_calls(
+    profile: &mut Profile,
+    run: Run,
+    trace: &Trace,
+    unit: Unit,
+    added: &mut Added,
+    progress: &mut Progress,
+) {
+    let (chosen, all) = (Chosen::of(Selection::all()), Selection::all());
+    for file in &trace.files {
+        let read = ContextTree::read(std::slice::from_ref(file), &chosen, &all, unit, progress);
+        added.status = added.status.and(read.status);
+        let name = trace.threads.get(file.id).map_or("", |thread| thread.name.as_str());
+        if !read.tree.is_empty() {
+            profile.add_calls(run, file.id, name, &read.tree, &trace.methods);
+            added.threads += 1;
+        }
+    }
+}

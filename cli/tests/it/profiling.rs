@@ -1,0 +1,456 @@
+//! `flow profile`: logs of samples, samples of a trace, and calls.
+
+use std::fs;
+use std::path::Path;
+
+use flow_codec::format::hpl::{HplFrame, HplMethod, HplRecord, HplSignature, HplTime, encode};
+use flow_codec::format::samples::{
+    BatchEncoder, Cause, Found, Frame, Sample, SampleClock, Sampling,
+};
+use flow_codec::{MethodId, ThreadId};
+
+use crate::common::{Run, flow, trace};
+
+const MAIN: i64 = 1;
+const POOL: i64 = 2;
+
+/// A method of the log: its number, class and name.
+const METHODS: [(i64, &str, &str, &str); 3] = [
+    (10, "Lcom/app/Main;", "main", "([Ljava/lang/String;)V"),
+    (11, "Lcom/app/Orders;", "total", "(I)I"),
+    (12, "Lcom/db/Db;", "query", "()V"),
+];
+
+/// A thread, how many samples it has of a stack, and its frames: method and line, the outermost first.
+type Samples<'a> = (i64, u32, &'a [(i64, i32)]);
+
+/// A log of samples that are 10 ms apart.
+fn log(stacks: &[Samples<'_>]) -> Vec<u8> {
+    let mut records = Vec::new();
+    let name = |thread, name: &'static str| HplRecord::Thread { thread, name: name.into() };
+    records.extend([name(MAIN, "main"), name(POOL, "pool-1")]);
+    let mut at_ms = 0;
+    for (thread, weight, stack) in stacks {
+        for _ in 0..*weight {
+            at_ms += 10;
+            let time = Some(HplTime { seconds: 5, nanoseconds: at_ms * 1_000_000 });
+            let frames = i32::try_from(stack.len()).unwrap();
+            let frames = if stack.is_empty() { -2 } else { frames };
+            records.push(HplRecord::Stack { frames, thread: *thread, time });
+            records.extend(stack.iter().rev().map(|&(method, line)| {
+                HplRecord::Frame(HplFrame { bci: line + 1, line: Some(line), method })
+            }));
+        }
+    }
+    for (method, class, name, descriptor) in METHODS {
+        let file = class.rsplit('/').next().unwrap().replace(';', ".java");
+        let signature =
+            Some(HplSignature { descriptor: descriptor.into(), ..HplSignature::default() });
+        let (file, class, name) = (file.into(), class.into(), name.into());
+        records.push(HplRecord::Method(HplMethod { method, file, class, name, signature }));
+    }
+    let mut bytes = Vec::new();
+    records.iter().for_each(|record| encode(record, &mut bytes));
+    bytes
+}
+
+/// Thread main: 6 samples in total, of which 4 wait for the database; 1 failed. Thread pool-1: 3 in the database.
+fn example() -> Vec<u8> {
+    log(&[
+        (MAIN, 2, &[(10, 3), (11, 20)]),
+        (MAIN, 3, &[(10, 3), (11, 21), (12, 7)]),
+        (MAIN, 1, &[(10, 4), (12, 8)]),
+        (POOL, 3, &[(12, 7)]),
+        (MAIN, 1, &[]),
+    ])
+}
+
+fn written(bytes: &[u8]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("app.hpl"), bytes).unwrap();
+    dir
+}
+
+fn profile(args: &[&str], bytes: &[u8]) -> Run {
+    let dir = written(bytes);
+    flow(&[&["profile"][..], args].concat(), &dir.path().join("app.hpl"))
+}
+
+fn lines(run: &Run) -> Vec<&str> {
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    run.out.lines().map(str::trim_end).collect()
+}
+
+#[test]
+fn methods_are_listed_with_their_samples_and_times() {
+    // A sample lasts until the next one of its thread: 10 ms, but 40 ms before the failure, and that as long again.
+    let run = profile(&[], &example());
+    assert_eq!(
+        lines(&run),
+        [
+            "10 samples (1 failed) in 2 threads lasted 160 ms, added up",
+            "",
+            "samples      %  self      %     time  method",
+            "      7  70.0%     7  70.0%   100 ms  com.db.Db.query()",
+            "      6  60.0%     0   0.0%  90.0 ms  com.app.Main.main(String[])",
+            "      5  50.0%     2  20.0%  50.0 ms  com.app.Orders.total(int)",
+            "      1  10.0%     1  10.0%  40.0 ms  AGCT.GcActiveErr2",
+        ]
+    );
+    // With the rule of Honest Profiler, until the next one of any thread: 10 ms each.
+    let run = profile(&["--gaps", "global", "--by", "time", "--max", "1"], &example());
+    assert_eq!(
+        lines(&run)[2..],
+        [
+            "   time      %     self      %  samples  method",
+            "70.0 ms  70.0%  70.0 ms  70.0%        7  com.db.Db.query()",
+            "… 3 more rows left out (--max 1; 0 for all)",
+        ]
+    );
+}
+
+#[test]
+fn lines_and_instructions_are_distinguished() {
+    let run = profile(&["--frames", "line", "--sort", "self", "--max", "3"], &example());
+    assert_eq!(
+        lines(&run)[3..6],
+        [
+            "      6  60.0%     6  60.0%  60.0 ms  com.db.Db.query()  Db.java:7",
+            "      2  20.0%     2  20.0%  20.0 ms  com.app.Orders.total(int)  Orders.java:20",
+            "      1  10.0%     1  10.0%  40.0 ms  com.db.Db.query()  Db.java:8",
+        ]
+    );
+    let run = profile(&["--frames", "bci", "--where", "self-count = 6"], &example());
+    assert!(lines(&run)[3].ends_with("com.db.Db.query()  Db.java:7 @8"), "{}", run.out);
+}
+
+#[test]
+fn trees_show_who_called_whom() {
+    let run = profile(&["--tree", "--threads", "name", "--percent-of", "thread"], &example());
+    assert_eq!(
+        lines(&run)[1..],
+        [
+            "",
+            "thread main  7 samples, 70.0%",
+            "samples       %  self     time  method",
+            "      6   85.7%     0  90.0 ms  com.app.Main.main(String[])",
+            "      5   71.4%     2  50.0 ms    com.app.Orders.total(int)",
+            "      3   42.8%     3  30.0 ms      com.db.Db.query()",
+            "      1   14.2%     1  40.0 ms    com.db.Db.query()",
+            "      1   14.2%     1  40.0 ms  AGCT.GcActiveErr2",
+            "",
+            "thread pool-1  3 samples, 30.0%",
+            "samples       %  self     time  method",
+            "      3  100.0%     3  30.0 ms  com.db.Db.query()",
+        ]
+    );
+    let run = profile(&["--callers", "Db#query"], &example());
+    assert_eq!(
+        lines(&run)[2..],
+        [
+            "samples       %  self     time  method",
+            "      7   70.0%     7   100 ms  com.db.Db.query()",
+            "      3   30.0%     3  30.0 ms    com.app.Orders.total(int)",
+            "      3   30.0%     3  30.0 ms      com.app.Main.main(String[])",
+            "      1   10.0%     1  40.0 ms    com.app.Main.main(String[])",
+        ]
+    );
+    let run = profile(&["--callees", "Orders", "--percent-of", "parent"], &example());
+    assert_eq!(
+        lines(&run)[3..],
+        [
+            "      5   50.0%     2  50.0 ms  com.app.Orders.total(int)",
+            "      3   60.0%     3  30.0 ms    com.db.Db.query()",
+        ]
+    );
+    let run = profile(&["--callers", "Db#qury"], &example());
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.err.contains("no method matches 'Db#qury'; the nearest: com.db.Db#query"),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
+fn conditions_choose_rows_and_trees_keep_the_way_to_them() {
+    let run = profile(
+        &[
+            "--where",
+            "class starts com.",
+            "--where",
+            "self-percent > 5",
+            "--where",
+            "name not contains query",
+        ],
+        &example(),
+    );
+    assert_eq!(lines(&run).len(), 4);
+    assert!(lines(&run)[3].ends_with("com.app.Orders.total(int)"), "{}", run.out);
+    let run =
+        profile(&["--tree", "--where", "method matches ^qu.ry$", "--thread", "ma*"], &example());
+    assert_eq!(
+        lines(&run)[3..],
+        [
+            "      6   85.7%     0  90.0 ms  com.app.Main.main(String[])",
+            "      5   71.4%     2  50.0 ms    com.app.Orders.total(int)",
+            "      3   42.8%     3  30.0 ms      com.db.Db.query()",
+            "      1   14.2%     1  40.0 ms    com.db.Db.query()",
+        ]
+    );
+    let run = profile(&["--where", "self > 1"], &example());
+    assert_eq!(run.code, Some(2));
+    assert!(run.err.contains("expected a condition such as"), "{}", run.err);
+}
+
+#[test]
+fn two_runs_are_compared_by_their_shares() {
+    let after = log(&[(MAIN, 5, &[(10, 3), (11, 20)]), (MAIN, 5, &[(10, 3), (12, 7)])]);
+    let (before, dir) = (written(&example()), written(&after));
+    let before = before.path().join("app.hpl");
+    let run = flow(&["profile", before.to_str().unwrap()], &dir.path().join("app.hpl"));
+    assert_eq!(
+        lines(&run),
+        [
+            "before  10 samples (1 failed) in 2 threads lasted 160 ms, added up",
+            "after   10 samples in 1 thread lasted 100 ms, added up",
+            "",
+            "before      %  after       %  change  self change  method",
+            "     6  60.0%     10  100.0%   +40.0          0.0  com.app.Main.main(String[])",
+            "     7  70.0%      5   50.0%   -20.0        -20.0  com.db.Db.query()",
+            "     1  10.0%      0    0.0%   -10.0        -10.0  AGCT.GcActiveErr2",
+            "     5  50.0%      5   50.0%     0.0        +30.0  com.app.Orders.total(int)",
+        ]
+    );
+}
+
+#[test]
+fn json_and_csv_have_every_figure() {
+    let args = ["--tree", "--threads", "id", "--frames", "bci", "--format"];
+    let run = profile(&[&args[..], &["json"]].concat(), &example());
+    let rows: Vec<serde_json::Value> =
+        lines(&run).iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let query = rows.iter().find(|row| row["depth"] == 2).unwrap();
+    let of = |key: &str| query[key].clone();
+    assert_eq!(of("thread_name"), "main");
+    assert_eq!(
+        (of("name"), of("source"), of("line"), of("bci")),
+        ("query".into(), "Db.java".into(), 7.into(), 8.into())
+    );
+    assert_eq!(
+        (of("total_count"), of("self_ns"), of("total_percent")),
+        (3.into(), 30_000_000.into(), 30.0.into())
+    );
+    let parent = rows.iter().find(|row| row["row"] == query["parent"]).unwrap();
+    assert_eq!((&parent["line"], &parent["count_unit"]), (&21.into(), &"samples".into()));
+    let run = profile(&[&args[..], &["csv"]].concat(), &example());
+    assert!(
+        run.out.lines().nth(1).unwrap().starts_with("1,main,2,,0,0,com.app.Main,main,"),
+        "{}",
+        run.out
+    );
+}
+
+#[test]
+fn a_log_that_is_cut_or_still_grows_is_read_as_far_as_it_goes() {
+    let bytes = example();
+    let run = profile(&[], &bytes[..bytes.len() - 5]);
+    assert_eq!(run.code, Some(3));
+    assert!(run.err.contains("ends inside a sample or a name, at offset"), "{}", run.err);
+    assert!(run.out.starts_with("10 samples (1 failed) in 2 threads"), "{}", run.out);
+    // Its last method has no name.
+    assert!(run.out.contains("?#12"), "{}", run.out);
+    // Old agents reserve space.
+    let run = profile(&[], &[&bytes[..], &[0; 5000]].concat());
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    let run = profile(&[], &[&bytes[..], &[0x77]].concat());
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.contains("app.hpl: offset") && run.out.contains("query"), "{run:?}");
+    let run = profile(&[], &[]);
+    assert_eq!(run.code, Some(0));
+    assert!(run.err.contains("no samples"), "{}", run.err);
+    let run = flow(&["profile"], Path::new("/nowhere/app.hpl"));
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.contains("/nowhere/app.hpl"), "{}", run.err);
+}
+
+#[test]
+fn calls_of_a_trace_are_counted_exactly() {
+    let trace = trace();
+    let run = flow(&["profile"], trace.path());
+    assert_eq!(
+        lines(&run),
+        [
+            "7 calls in 3 threads",
+            "",
+            "calls      %  self      %  method",
+            "    6  85.7%     4  57.1%  com.app.Main.work(int)",
+            "    5  71.4%     1  14.2%  com.app.Main.main(String[])",
+            "    2  28.5%     2  28.5%  com.app.Main$Job.<init>()",
+        ]
+    );
+    let run = flow(&["profile", "--callers", "**#<init>"], trace.path());
+    assert!(lines(&run)[4].ends_with("  com.app.Main.work(int)"), "{}", run.out);
+    let log = written(&example());
+    let log = log.path().join("app.hpl");
+    let run = flow(&["profile", log.to_str().unwrap()], trace.path());
+    assert_eq!(run.code, Some(2));
+    assert!(run.err.contains("samples and calls cannot be compared"), "{}", run.err);
+}
+
+#[test]
+fn the_samples_of_a_log_are_exported_by_path_and_as_calls_in_order() {
+    let dir = written(&example());
+    let log = dir.path().join("app.hpl");
+    let export = |args: &[&str]| flow(&[&["export", "--to"][..], args].concat(), &log);
+    let stacks = |run: &Run| {
+        let mut lines: Vec<String> = lines(run).into_iter().map(str::to_owned).collect();
+        lines.sort_unstable();
+        lines
+    };
+    let [main, total, query] =
+        ["com.app.Main.main(String[])", "com.app.Orders.total(int)", "com.db.Db.query()"];
+    let expected = |weights: [u64; 5]| {
+        let [failed, direct, of_main, in_total, alone] = weights;
+        [
+            format!("AGCT.GcActiveErr2 {failed}"),
+            format!("{main};{total} {of_main}"),
+            format!("{main};{total};{query} {in_total}"),
+            format!("{main};{query} {direct}"),
+            format!("{query} {alone}"),
+        ]
+    };
+    assert_eq!(stacks(&export(&["collapsed"])), expected([1, 1, 2, 3, 3]));
+    let ms = |count: [u64; 5]| count.map(|ms| ms * 1_000_000);
+    assert_eq!(stacks(&export(&["collapsed", "--wall"])), expected(ms([40, 40, 20, 30, 30])));
+    assert!(export(&["svg"]).out.contains("all (10 samples, 100%)"));
+    // Calls last as long as the profile says.
+    let run = export(&["jsonl", "--thread", "main"]);
+    assert!(run.err.contains("calls are guessed from samples"), "{}", run.err);
+    let durations: Vec<_> = run
+        .out
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+        .filter(|call| call["name"] == "main")
+        .map(|call| (call["start_ns"].as_u64(), call["end_ns"].as_u64()))
+        .collect();
+    assert_eq!(durations, [(Some(0), Some(90_000_000))]);
+    let file = dir.path().join("export");
+    for to in ["perfetto", "firefox", "speedscope", "chrome", "pprof"] {
+        let run = export(&[to, "-o", file.to_str().unwrap()]);
+        assert_eq!(run.code, Some(0), "{to}: {}", run.err);
+        let bytes = fs::read(&file).unwrap();
+        let has_name = |name: &str| bytes.windows(name.len()).any(|part| part == name.as_bytes());
+        assert!(has_name(query) && has_name("Orders.total"), "{to}");
+    }
+    // The page and every other verb show these calls, too.
+    let page = dir.path().join("page.html");
+    let run = flow(&["report", "--html", page.to_str().unwrap()], &log);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let run = flow(&["replay", "--thread", "pool-1"], &log);
+    assert!(run.out.contains(query), "{run:?}");
+}
+
+#[test]
+fn calls_are_exported_as_a_log_with_the_same_times() {
+    let trace = crate::columns::trace();
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("calls.hpl");
+    let args = ["export", "--to", "hpl", "--thread", "main", "-o", log.to_str().unwrap()];
+    let run = flow(&args, trace.path());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let rows = |run: &Run, total: &str, of_self: &str| {
+        let rows =
+            run.out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let mut rows: Vec<_> = rows
+            .filter(|row| row["class"] != "AGCT")
+            .map(|row| {
+                let ns = [total, of_self].map(|key| row[key].as_i64().unwrap());
+                (row["readable"].to_string(), ns)
+            })
+            .collect();
+        rows.sort();
+        rows
+    };
+    let calls = flow(&["report", "--wall", "--thread", "main", "--format", "json"], trace.path());
+    let (calls, samples) = (
+        rows(&calls, "total", "self"),
+        rows(&flow(&["profile", "--format", "json"], &log), "total_ns", "self_ns"),
+    );
+    assert_eq!((calls.len(), samples.len()), (3, 3));
+    for ((name, of_calls), (other, of_samples)) in calls.iter().zip(&samples) {
+        assert_eq!(name, other);
+        // Times of single events are rounded to nanoseconds.
+        let is_near = of_calls.iter().zip(of_samples).all(|(one, other)| (one - other).abs() < 100);
+        assert!(is_near, "{name}: {of_calls:?}, {of_samples:?}");
+    }
+}
+
+/// Adds samples to a trace: three of thread 1 and two of thread 12 that failed, in three records.
+pub(crate) fn add_samples(dir: &Path) {
+    let interval_ns = 10_000_000;
+    let mut batch = BatchEncoder::new(Sampling { clock: SampleClock::Cpu, interval_ns });
+    let frame = |method| Frame { method: MethodId::new(method), bci: Some(3), line: Some(12) };
+    let stack = [frame(0), frame(1)];
+    for (at_ns, thread, found) in [
+        (interval_ns, 1, Found::Stack { frames: &stack, is_cut: false }),
+        (3 * interval_ns, 1, Found::Stack { frames: &stack[..1], is_cut: false }),
+        (3 * interval_ns, 12, Found::Missed(Cause::NO_ROOM)),
+    ] {
+        let thread = ThreadId::new(thread);
+        let intervals = if at_ns == interval_ns { 1 } else { 2 };
+        batch.add(&Sample { thread, at_ns, intervals, ran_us: None, position: None, found });
+    }
+    fs::write(dir.join("samples"), batch.finish().unwrap()).unwrap();
+}
+
+#[test]
+fn the_samples_of_a_trace_are_shown_unless_calls_are_requested() {
+    let trace = trace();
+    add_samples(trace.path());
+    let run = flow(&["profile", "--threads", "id"], trace.path());
+    assert_eq!(
+        lines(&run),
+        [
+            "5 samples (2 failed) in 2 threads ran for 50.0 ms",
+            "",
+            "thread 1 main  3 samples, 60.0%",
+            "samples      %  self      %      cpu  method",
+            "      3  60.0%     2  40.0%  30.0 ms  com.app.Main.main(String[])",
+            "      1  20.0%     1  20.0%  10.0 ms  com.app.Main.work(int)",
+            "",
+            "thread 12 pool-1  2 samples, 40.0%",
+            "samples      %  self      %      cpu  method",
+            "      2  40.0%     2  40.0%  20.0 ms  AGCT.no room",
+        ]
+    );
+    let run = flow(&["report", "--lines"], trace.path());
+    assert_eq!(
+        lines(&run),
+        [
+            "5 samples and 7 calls",
+            "",
+            "samples      %  self      %  calls  method and line",
+            "      3  60.0%     2  40.0%      1  com.app.Main.main(String[])  line:12",
+            "      1  20.0%     1  20.0%      4  com.app.Main.work(int)  line:12",
+        ]
+    );
+    let run = flow(&["profile", "--calls"], trace.path());
+    assert!(run.out.starts_with("7 calls in 3 threads\n"), "{}", run.out);
+    let run = flow(&["profile", "--thread", "pool-*", "--frames", "line"], trace.path());
+    assert!(run.out.starts_with("2 samples (2 failed) in 1 thread"), "{}", run.out);
+    let run = flow(&["export", "--to", "collapsed", "--samples"], trace.path());
+    assert!(
+        run.out.contains("com.app.Main.main(String[]);com.app.Main.work(int) 1"),
+        "{}",
+        run.out
+    );
+    // Without calls, every verb shows what the samples suggest.
+    for file in ["thread-1.flow", "thread-12.flow", "thread-13.flow"] {
+        fs::write(trace.path().join(file), "").unwrap();
+    }
+    fs::remove_file(trace.path().join("trace.json")).unwrap();
+    let run = flow(&["graph"], trace.path());
+    assert!(run.err.contains("calls are guessed from samples"), "{}", run.err);
+    assert!(run.out.contains("com.app.Main.work(int)"), "{}", run.out);
+}
