@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use flow_codec::Glob;
+use flow_codec::format::samples::SampleClock;
 
 /// How calls are seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,6 +13,8 @@ pub enum EngineKind {
     Instrument,
     /// JVMTI MethodEntry and MethodExit.
     Events,
+    /// They are not: threads are only sampled.
+    None,
 }
 
 impl EngineKind {
@@ -21,8 +24,20 @@ impl EngineKind {
         match self {
             Self::Instrument => "instrument",
             Self::Events => "events",
+            Self::None => "none",
         }
     }
+}
+
+/// How the stacks of threads are sampled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sampling {
+    /// The time between two samples of a thread.
+    pub interval: Duration,
+    /// The clock of this time.
+    pub clock: SampleClock,
+    /// The most frames that are stored of a stack, the innermost ones.
+    pub max_frames: usize,
 }
 
 /// What a thread does with a full chunk if the disk is slower than the program.

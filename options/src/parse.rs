@@ -15,10 +15,12 @@ use crate::mains::MainFilter;
 use crate::sources::{Setting, bad_value, from_environment, gather, split};
 use crate::values::{
     DEFAULT_PERIOD, globs, list, non_empty, parse_bool, parse_clock, parse_compression,
-    parse_durability, parse_keep, parse_min_free, parse_rotate, parse_size, parse_snapshot_on,
+    parse_durability, parse_keep, parse_min_free, parse_rotate, parse_sampling, parse_size,
+    parse_snapshot_on,
 };
 use crate::{
-    CommandLine, Durability, EngineKind, IdSource, MinFree, OnError, Overload, Parts, SnapshotOn,
+    CommandLine, Durability, EngineKind, IdSource, MinFree, OnError, Overload, Parts, Sampling,
+    SnapshotOn,
 };
 
 const DEFAULT_OUT: &str = "flow-trace";
@@ -47,6 +49,8 @@ pub struct Options {
     pub own: Vec<String>,
     /// How calls are seen.
     pub engine: EngineKind,
+    /// How stacks are sampled, if they are.
+    pub sampling: Option<Sampling>,
     /// The format of events.
     pub format: EventFormat,
     /// How a trace in one file is compressed; `None` as well as there is time for.
@@ -123,7 +127,22 @@ impl Options {
             Some((_, "jsonl")) => EventFormat::Jsonl,
             Some((format, _)) => return Err(bad_value(format)),
         };
+        let sampling = parse_sampling(value("sample"), value("sample-clock"), value("max-frames"))?;
+        let engine = match value("engine").map(|engine| (engine, engine.value.as_str())) {
+            None | Some((_, "instrument")) => EngineKind::Instrument,
+            Some((_, "events")) => EngineKind::Events,
+            Some((_, "none")) if sampling.is_some() => EngineKind::None,
+            Some((engine, "none")) => {
+                return Err(OptionError(format!(
+                    "engine=none ({}): records nothing; add sample=10ms, or leave out engine",
+                    engine.place
+                )));
+            }
+            Some((engine, _)) => return Err(bad_value(engine)),
+        };
         let clock = match (value("clock"), format) {
+            // There are no events.
+            _ if engine == EngineKind::None => Timing::Off,
             (Some(setting), _) => match parse_clock(setting)? {
                 Timing::Sampled { .. } | Timing::Exact if format == EventFormat::Jsonl => {
                     return Err(OptionError(format!(
@@ -161,11 +180,8 @@ impl Options {
                 natives: flag("natives", false)?,
             },
             own: value("own").map_or(Ok(Vec::new()), |own| list(own, ';'))?,
-            engine: match value("engine").map(|engine| (engine, engine.value.as_str())) {
-                None | Some((_, "instrument")) => EngineKind::Instrument,
-                Some((_, "events")) => EngineKind::Events,
-                Some((engine, _)) => return Err(bad_value(engine)),
-            },
+            engine,
+            sampling,
             format,
             compression: value("compress").map_or(Ok(None), parse_compression)?,
             clock,

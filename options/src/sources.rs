@@ -22,7 +22,7 @@ const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key
 }
 
 /// All keys.
-pub const KEYS: [Key; 31] = [
+pub const KEYS: [Key; 34] = [
     key("out", "a directory, or a file whose name ends in .flowtrace", "where the trace goes"),
     key("earlier", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
     key(
@@ -58,7 +58,14 @@ pub const KEYS: [Key; 31] = [
     ),
     key("constructors", "true or false", "whether to record constructors and static initialisers"),
     key("natives", "true or false", "whether to record native methods, if the engine sees them"),
-    key("engine", "instrument or events", "how calls are seen"),
+    key("engine", "instrument, events or none", "how calls are seen"),
+    key(
+        "sample",
+        "a time from 100us to 10s, such as 10ms, or off",
+        "how often the stacks of threads are sampled",
+    ),
+    key("sample-clock", "cpu or wall", "whether threads are sampled that wait"),
+    key("max-frames", "a number from 8 to 8000", "how many frames of a sampled stack are kept"),
     key("format", "binary or jsonl", "how events are written"),
     key(
         "compress",

@@ -5,16 +5,20 @@ use std::time::Duration;
 
 use flow_codec::Glob;
 use flow_codec::format::manifest::Timing;
+use flow_codec::format::samples::SampleClock;
 use flow_codec::write::Compression;
 
 use super::sources::{Setting, bad_value};
-use super::{Durability, MinFree, OptionError, Parts, SnapshotOn};
+use super::{Durability, MinFree, OptionError, Parts, Sampling, SnapshotOn};
 
 pub(super) const DEFAULT_PERIOD: Duration = Duration::from_micros(100);
 /// The smallest size of a part, and the shortest time for one.
 const PART_BYTES: RangeInclusive<u64> = 1 << 20..=u64::MAX;
 const SHORTEST_PART: Duration = Duration::from_secs(1);
 const PERIODS: RangeInclusive<Duration> = Duration::from_micros(20)..=Duration::from_secs(1);
+const INTERVALS: RangeInclusive<Duration> = Duration::from_micros(100)..=Duration::from_secs(10);
+const DEFAULT_MAX_FRAMES: usize = 1024;
+const MAX_FRAMES: RangeInclusive<usize> = 8..=8000;
 /// What a power failure may cost by default.
 const DEFAULT_SYNC_PERIOD: Duration = Duration::from_secs(1);
 const SYNC_PERIODS: RangeInclusive<Duration> =
@@ -119,6 +123,28 @@ pub(super) fn parse_clock(setting: &Setting) -> Result<Timing, OptionError> {
     };
     let period = period.filter(|period| PERIODS.contains(period));
     period.map(|period| Timing::Sampled { period }).ok_or_else(|| bad_value(setting))
+}
+
+/// How stacks are sampled; `None` without `sample`.
+pub(super) fn parse_sampling(
+    sample: Option<&Setting>,
+    clock: Option<&Setting>,
+    max_frames: Option<&Setting>,
+) -> Result<Option<Sampling>, OptionError> {
+    let clock = match clock.map(|clock| (clock, clock.value.as_str())) {
+        None | Some((_, "cpu")) => SampleClock::Cpu,
+        Some((_, "wall")) => SampleClock::Wall,
+        Some((clock, _)) => return Err(bad_value(clock)),
+    };
+    let max_frames = max_frames.map_or(Ok(DEFAULT_MAX_FRAMES), |setting| {
+        let number = setting.value.parse().ok().filter(|number| MAX_FRAMES.contains(number));
+        number.ok_or_else(|| bad_value(setting))
+    })?;
+    let Some(sample) = sample.filter(|sample| sample.value != "off") else { return Ok(None) };
+    let interval = humantime::parse_duration(&sample.value).ok();
+    let interval = interval.filter(|interval| INTERVALS.contains(interval));
+    let interval = interval.ok_or_else(|| bad_value(sample))?;
+    Ok(Some(Sampling { interval, clock, max_frames }))
 }
 
 /// `process`, `system`, or `system` and a period.

@@ -22,6 +22,7 @@ mod output;
 mod overload;
 mod recording;
 mod reserved;
+mod samples;
 mod threads;
 mod tidy;
 mod torture;

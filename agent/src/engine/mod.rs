@@ -3,6 +3,7 @@
 
 pub mod events;
 pub mod instrument;
+pub mod sample;
 mod skip_list;
 
 use std::sync::Arc;

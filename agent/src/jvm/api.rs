@@ -156,6 +156,7 @@ fn with_thread(agent: &Agent, vm: &Vm<'_>, body: impl FnOnce(&ThreadRecorder)) {
                 body(thread);
             }
         }
+        EngineKind::None => {}
         EngineKind::Instrument => {
             let thread = vm
                 .current_thread_id()

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::jvmti::Jvmti;
-use super::{Vm, api, callbacks, copies, entry, environment, probe, unprepared};
+use super::{Vm, api, callbacks, copies, entry, environment, probe, sampling, unprepared};
 use crate::engine::instrument;
 use crate::lifecycle::{self, Agent, Start};
 use crate::options::EngineKind;
@@ -26,10 +26,12 @@ pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(),
     let agent = lifecycle::start(option_text, Start::Attached, None, |options| {
         environment::prepare(jvmti, options)?;
         vm.prepare();
-        probe::watch(jvmti)?;
-        let defined = probe::define(vm);
-        probe::unwatch(jvmti);
-        defined?;
+        if options.engine == EngineKind::Instrument {
+            probe::watch(jvmti)?;
+            let defined = probe::define(vm);
+            probe::unwatch(jvmti);
+            defined?;
+        }
         Ok(entry::jvm_facts(jvmti))
     })
     .map_err(|error| error.to_string())?;
@@ -40,8 +42,11 @@ pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(),
         return Err(refusal);
     }
     api::bind_loaded(vm);
-    instrument::rewrite_loaded(agent.recorder(), vm);
-    instrument::note_open_frames(agent.recorder(), vm);
+    if agent.engine() == EngineKind::Instrument {
+        instrument::rewrite_loaded(agent.recorder(), vm);
+        instrument::note_open_frames(agent.recorder(), vm);
+    }
+    sampling::start(&agent, vm);
     agent.recorder().check_memory();
     Ok(())
 }
@@ -49,6 +54,9 @@ pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(),
 /// Requests the events, and prepares for the threads that are running.
 fn announce_threads(vm: &Vm<'_>, jvmti: Jvmti, agent: &Agent) -> Result<(), String> {
     environment::subscribe(agent, jvmti)?;
+    if agent.engine() != EngineKind::Instrument {
+        return Ok(());
+    }
     // From here on the start of each thread is announced. Virtual threads cannot be listed.
     if vm.has_virtual_threads() {
         blocks::expect_threads(vm.next_thread_id())?;

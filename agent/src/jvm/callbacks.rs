@@ -14,7 +14,7 @@ use jvmti_rs::sys;
 
 use super::jvmti::Jvmti;
 use super::vm::KnowsProbes;
-use super::{Vm, aftermath, api, environment, probe, triggers, unprepared};
+use super::{Vm, aftermath, api, environment, probe, sampling, triggers, unprepared};
 use crate::certain::Certain as _;
 use crate::engine::{events, instrument};
 use crate::lifecycle::{self, Agent};
@@ -59,6 +59,38 @@ pub(super) fn table() -> CallbackTable {
         sampled_object_alloc: None,
         virtual_thread_start: Some(thread_start),
         virtual_thread_end: Some(thread_end),
+    }
+}
+
+/// Returns the table of the environment for samples: events that are requested for what the JVM does because of them.
+pub(super) fn table_for_samples() -> CallbackTable {
+    unsafe extern "C" fn ignore_class(
+        _: *mut sys::jvmtiEnv,
+        _: *mut sys::JNIEnv,
+        _: sys::jobject,
+        _: sys::jclass,
+    ) {
+    }
+    unsafe extern "C" fn ignore_code(
+        _: *mut sys::jvmtiEnv,
+        _: sys::jmethodID,
+        _: jint,
+        _: *const std::ffi::c_void,
+        _: jint,
+        _: *const sys::jvmtiAddrLocationMap,
+        _: *const std::ffi::c_void,
+    ) {
+    }
+    // SAFETY: the struct holds only optional function pointers, for which zero is `None`.
+    let mut known: sys::jvmtiEventCallbacks = unsafe { std::mem::zeroed() };
+    known.ClassLoad = Some(ignore_class);
+    known.CompiledMethodLoad = Some(ignore_code);
+    CallbackTable {
+        known,
+        reserved85: None,
+        sampled_object_alloc: None,
+        virtual_thread_start: None,
+        virtual_thread_end: None,
     }
 }
 
@@ -218,6 +250,10 @@ unsafe extern "C" fn vm_init(
             instrument::rewrite_loaded(agent.recorder(), &vm);
         });
     }
+    if let Some(agent) = lifecycle::agent().filter(|agent| agent.recorder().is_on()) {
+        // SAFETY: the arguments of this callback.
+        caught(&agent, || sampling::start(&agent, &unsafe { vm(jvmti, jni, thread) }));
+    }
     // Later than that, because the rewriting of a method ends that it is watched.
     while_recording(jvmti, |agent| {
         // SAFETY: the arguments of this callback.
@@ -276,15 +312,25 @@ unsafe extern "C" fn thread_start(
     if !allocator::has_thread_locals() {
         return;
     }
+    let agent = lifecycle::agent();
+    if let Some(agent) = agent.as_ref().filter(|agent| is_sampled(agent)) {
+        // SAFETY: the arguments of this callback.
+        caught(agent, || sampling::on_thread_start(agent, &unsafe { vm(jvmti, jni, thread) }));
+    }
     // SAFETY: the arguments of this callback.
     let id = || unsafe { vm(jvmti, jni, thread) }.current_thread_id();
-    match lifecycle::agent() {
+    match agent {
         Some(agent) if agent.engine() != EngineKind::Instrument || agent.is_abandoned() => {}
         Some(agent) => caught(&agent, || make_block(&agent, id())),
         None => after_recording(|| {
             let _ = id().filter(|id| id.get() != 0).map(blocks::start);
         }),
     }
+}
+
+/// Returns whether threads are sampled.
+fn is_sampled(agent: &Agent) -> bool {
+    agent.stacks().is_some() && agent.recorder().is_on() && !agent.is_abandoned()
 }
 
 /// Makes the block of a thread. If that fails, nothing can be recorded: the block may be that of another
@@ -307,6 +353,9 @@ unsafe extern "C" fn thread_end(
     let agent = lifecycle::agent();
     // SAFETY: the arguments of this callback.
     let vm = || unsafe { vm(jvmti, jni, thread) };
+    if let Some(agent) = agent.as_ref().filter(|agent| is_sampled(agent)) {
+        caught(agent, || sampling::on_thread_end(agent, &vm()));
+    }
     match &agent {
         Some(agent) if agent.is_abandoned() => {}
         Some(agent) if agent.engine() == EngineKind::Events => {
@@ -347,6 +396,7 @@ unsafe extern "C" fn class_prepare(
     }
     while_recording(jvmti, |agent| {
         let vm = vm();
+        sampling::on_class_prepare(agent, &vm, class);
         let name = vm.class_name(class);
         if name.as_ref().is_some_and(|name| name.binary == api::CLASS) {
             api::bind(&vm, class);
@@ -358,6 +408,7 @@ unsafe extern "C" fn class_prepare(
             EngineKind::Events => {
                 events::on_class_prepare(agent.recorder(), &vm.class_methods(class));
             }
+            EngineKind::None => {}
             EngineKind::Instrument => {
                 let Some(name) = name else { return };
                 if name.hidden {

@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "the function table of the JVM, before there is anything safer")]
 
+use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -12,6 +13,7 @@ use jvmti_rs::sys;
 use super::Vm;
 use super::callbacks::{self, VIRTUAL_THREAD_END, VIRTUAL_THREAD_START};
 use super::jvmti::{Jvmti, no_capabilities};
+use super::sampling;
 use crate::lifecycle::Agent;
 use crate::options::{EngineKind, Options};
 use crate::sys::blocks;
@@ -61,6 +63,26 @@ pub(super) unsafe fn jni(vm: *mut JavaVM) -> Result<*mut sys::JNIEnv, String> {
     Ok(env.ok_or("this thread has no JNI")?.cast())
 }
 
+/// Creates a further environment.
+///
+/// # Safety
+/// `vm` is the JVM that is calling.
+pub(super) unsafe fn another(vm: *mut JavaVM) -> Option<*mut sys::jvmtiEnv> {
+    // SAFETY: the caller's duty.
+    unsafe { interface(vm, sys::JVMTI_VERSION_1_2) }.map(|env| env.cast())
+}
+
+/// Returns the JNI environment of the current thread as a word, or 0 if it is no thread of Java. May be called in a
+/// signal handler: the JVM only reads its own thread.
+pub(super) fn current_word() -> usize {
+    let vm = JVM.load(Ordering::Acquire);
+    if vm.is_null() {
+        return 0;
+    }
+    // SAFETY: the JVM that `obtain` was called with; there is one for the life of the process.
+    unsafe { interface(vm, JNI_VERSION_1_2) }.map_or(0, |env| env.expose_provenance())
+}
+
 /// Returns whether the JVM runs: classes can be changed.
 pub(super) fn is_live() -> bool {
     current().is_some_and(Jvmti::is_live)
@@ -71,9 +93,19 @@ pub(super) fn is_live() -> bool {
 /// # Errors
 /// The JVM refuses the thread.
 pub(super) fn as_thread_of_jvm(body: impl FnOnce(&Vm<'_>, Jvmti)) -> Result<(), String> {
+    as_thread_of_jvm_called(c"flow-end", body)
+}
+
+/// The same with another name of the thread.
+///
+/// # Errors
+/// Like those of [`as_thread_of_jvm`].
+pub(super) fn as_thread_of_jvm_called(
+    name: &CStr,
+    body: impl FnOnce(&Vm<'_>, Jvmti),
+) -> Result<(), String> {
     let vm = JVM.load(Ordering::Acquire);
     let jvmti = current().filter(|_| !vm.is_null()).ok_or("there is no JVM")?;
-    let name = c"flow-end";
     let mut arguments = JavaVMAttachArgs {
         version: JNI_VERSION_1_2,
         name: name.as_ptr().cast_mut(),
@@ -154,6 +186,7 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
         ));
     }
     use capability::*;
+    sampling::prepare(JVM.load(Ordering::Acquire), options)?;
     let (needed, useful): (&[(usize, &str)], &[usize]) = match engine {
         EngineKind::Events => (
             &[(METHOD_ENTRY, "method entry events"), (METHOD_EXIT, "method exit events")],
@@ -163,6 +196,11 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
             &[(ALL_CLASS_FILE_HOOKS, "class file hooks"), (RETRANSFORM, "retransformation")],
             &[TAG_OBJECTS, RETRANSFORM_ANY, VIRTUAL_THREADS],
         ),
+        EngineKind::None => (&[], &[TAG_OBJECTS, VIRTUAL_THREADS]),
+    };
+    let of_samples: &[usize] = match options.sampling {
+        Some(_) => &[SOURCE_FILE_NAME, LINE_NUMBERS],
+        None => &[],
     };
     if engine == EngineKind::Instrument {
         blocks::table()?;
@@ -186,7 +224,7 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
     // of the JDK had before we rewrote them. With this capability the JVM does not use the archive.
     let early = engine == EngineKind::Instrument && options.filter.names_jdk();
     let early = early.then_some(&EARLY_CLASS_FILE_HOOKS);
-    for bit in useful.iter().chain(early) {
+    for bit in useful.iter().chain(of_samples).chain(early) {
         wanted._bitfield_1.set_bit(*bit, potential._bitfield_1.get_bit(*bit));
     }
     jvmti.add_capabilities(&wanted).map_err(failed)?;
@@ -207,6 +245,7 @@ fn events(engine: EngineKind) -> &'static [sys::jvmtiEvent] {
     match engine {
         EngineKind::Events => &[sys::JVMTI_EVENT_METHOD_ENTRY, sys::JVMTI_EVENT_METHOD_EXIT],
         EngineKind::Instrument => &[sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK],
+        EngineKind::None => &[],
     }
 }
 

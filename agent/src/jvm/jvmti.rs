@@ -168,6 +168,27 @@ impl Jvmti {
         u32::try_from(first.line_number).ok()
     }
 
+    /// Returns the bytecode indexes at which lines begin, with these lines.
+    pub(super) fn lines(self, method: sys::jmethodID) -> Vec<(u32, u32)> {
+        let (mut count, mut table) = (0, ptr::null_mut());
+        if call!(self, GetLineNumberTable, method, &raw mut count, &raw mut table).is_err() {
+            return Vec::new();
+        }
+        let lines = self.take_array(table, count).into_iter();
+        let line = |entry: sys::jvmtiLineNumberEntry| {
+            let start = u32::try_from(entry.start_location).ok()?;
+            Some((start, u32::try_from(entry.line_number).ok()?))
+        };
+        lines.filter_map(line).collect()
+    }
+
+    /// A local reference to the current thread.
+    pub(super) fn current_thread(self) -> Option<sys::jobject> {
+        let mut thread = ptr::null_mut();
+        call!(self, GetCurrentThread, &raw mut thread).ok()?;
+        Some(thread).filter(|thread| !thread.is_null())
+    }
+
     pub(super) fn class_signature(self, class: sys::jclass) -> Option<String> {
         let mut signature = ptr::null_mut();
         call!(self, GetClassSignature, class, &raw mut signature, ptr::null_mut()).ok()?;
@@ -324,8 +345,16 @@ impl Jvmti {
 
     /// Keeps a pointer for the current thread.
     pub(super) fn set_thread_local(self, data: *const c_void) -> Result<(), JvmtiError> {
-        let current: sys::jobject = ptr::null_mut();
-        call!(self, SetThreadLocalStorage, current, data)
+        self.set_thread_local_of(ptr::null_mut(), data)
+    }
+
+    /// Keeps a pointer for a thread; null is the current one.
+    pub(super) fn set_thread_local_of(
+        self,
+        thread: sys::jobject,
+        data: *const c_void,
+    ) -> Result<(), JvmtiError> {
+        call!(self, SetThreadLocalStorage, thread, data)
     }
 }
 

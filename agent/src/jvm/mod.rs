@@ -10,6 +10,7 @@
 //! | `callbacks` | what the JVM calls; guards around every body |
 //! | `vm` | what a callback may ask the JVM, as safe functions |
 //! | `jvmti` | the JVMTI function table |
+//! | `sampling` | walks stacks in signal handlers, and announces threads and classes for that |
 //! | `signature` | class signatures to names (safe) |
 //! | `api` | the native methods of the Java API |
 //! | `probe` | the class of the probes, and what it calls |
@@ -43,6 +44,7 @@ mod environment;
 mod exports;
 mod jvmti;
 mod probe;
+mod sampling;
 mod signature;
 mod triggers;
 mod unprepared;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use flow_codec::format::manifest::Manifest;
+use flow_codec::format::manifest::{End, Manifest};
 use flow_codec::format::names;
 use parking_lot::Mutex;
 
@@ -13,7 +13,7 @@ use super::manifest::{manifest_text, shorten};
 use super::notice::{Notice, notify};
 use super::snapshot::Snapshots;
 use crate::options::EngineKind;
-use crate::recorder::{Recorder, Timeout};
+use crate::recorder::{Recorder, Stacks, Timeout};
 use crate::sink::{BlockFile, JournalPlace, ManifestPlace, Syncer, TraceDirectory};
 
 /// How long a second caller waits for the first one to complete the manifest.
@@ -30,6 +30,8 @@ pub struct Agent {
     /// The trace, if it is in one file.
     pub(super) blocks: Option<Arc<BlockFile>>,
     pub(super) snapshots: Snapshots,
+    /// The sampled stacks, if stacks are sampled.
+    pub(super) stacks: Option<Stacks>,
     /// Taken by the caller that ends the recording, with its place.
     pub(super) manifest: Mutex<Option<(Manifest, ManifestPlace)>>,
     pub(super) abandoned: AtomicBool,
@@ -42,6 +44,7 @@ pub struct Agent {
 impl Agent {
     /// Closes all files and releases the directory, for a recording that is never freed. Its memory stays.
     pub(super) fn close(&self) {
+        self.stacks.iter().for_each(Stacks::close);
         self.recorder.close();
         self.directory.close();
         self.journal_place.lock().take();
@@ -96,6 +99,12 @@ impl Agent {
         self.directory.path()
     }
 
+    /// The sampled stacks, if stacks are sampled.
+    #[must_use]
+    pub fn stacks(&self) -> Option<&Stacks> {
+        self.stacks.as_ref()
+    }
+
     /// The recorder.
     #[must_use]
     pub fn recorder(&self) -> &Recorder {
@@ -127,7 +136,13 @@ impl Agent {
         // Held to the end: the JVM must not end before the manifest is complete.
         let Some(mut held) = self.manifest.try_lock_for(FINISH_TIMEOUT) else { return };
         let Some((mut manifest, place)) = held.take() else { return };
+        if let Some(stacks) = &self.stacks
+            && !stacks.end(FINISH_TIMEOUT)
+        {
+            self.recorder.note_loss("the last samples were not written in time");
+        }
         let end = self.recorder.finish(timeout);
+        let end = End { samples: self.stacks.as_ref().map_or(0, Stacks::count), ..end };
         log::info!(
             "recorded {} calls in {} threads into {}",
             end.totals.enters,

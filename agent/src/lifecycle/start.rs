@@ -10,6 +10,7 @@ use flow_codec::ThreadId;
 use flow_codec::format::container::StreamKind;
 use flow_codec::format::manifest::{Jvm, Timing};
 use flow_codec::format::names::{self, EventFormat};
+use flow_codec::format::samples;
 use flow_codec::write::{Compression, PIECE_BYTES};
 use parking_lot::Mutex;
 
@@ -17,9 +18,10 @@ use super::current::{CURRENT, OF_EVENTS, STARTING, release_alone, wait_for_clean
 use super::manifest::{END_MANIFEST_BYTES, manifest, manifest_text};
 use super::snapshot::Snapshots;
 use super::{Agent, agent};
-use crate::options::{Durability, EngineKind, OnError, Options, Overload};
+use crate::options::{Durability, EngineKind, OnError, Options, Overload, Sampling};
 use crate::recorder::{
-    Config, IdTable, Journal, MethodTable, Recorder, SideBand, StartIds, Timeout, WhenFull, sampler,
+    Config, IdTable, Journal, MethodTable, Recorder, SideBand, Stacks, StartIds, Timeout, WhenFull,
+    sampler,
 };
 use crate::sink::{
     BlockFile, Budget, ContainerSink, FileSink, JournalFile, JournalPlace, LineFile, ManifestPlace,
@@ -209,6 +211,15 @@ impl Agent {
                 directory.create(&name).map_err(|error| StartError(format!("{name}: {error}")))?;
             Ok(LineFile::new(file, &name, budget.clone()))
         };
+        let stacks = match options.sampling {
+            None => None,
+            Some(Sampling { interval, clock, max_frames }) => {
+                let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
+                let sampling = samples::Sampling { clock, interval_ns };
+                let file = lines(StreamKind::Samples)?;
+                Some(Stacks::new(sampling, max_frames, zero_ns, file))
+            }
+        };
         let mut manifest = manifest(options, jvm, session);
         manifest.journal = journal_place.path();
         manifest.earlier = directory.earlier();
@@ -272,6 +283,7 @@ impl Agent {
             syncer,
             blocks: one_file,
             snapshots: Snapshots::new(options.snapshot_on.clone()),
+            stacks,
             manifest: Mutex::new(Some((manifest, end))),
             abandoned: AtomicBool::new(false),
             unsubscribed: AtomicBool::new(false),

@@ -13,6 +13,7 @@ use super::hand_over::Last;
 use super::queue::Queue;
 use crate::sink::{Scope, SinkError};
 use crate::sys::allocator::{self, OutOfMemory};
+use crate::sys::sampling;
 
 /// How long the end of the recording waits, in all, for threads that are writing their chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,6 +83,7 @@ impl Recorder {
         End {
             at_ns: self.elapsed_ns(),
             totals: recorded.less(&given_up),
+            samples: 0,
             lost: Lost {
                 events: self.losses.events(),
                 stopped_at_ns: match self.stopped_at_ns.load(Ordering::Relaxed) {
@@ -164,6 +166,7 @@ impl Recorder {
 
     /// Makes threads stop recording at their next slow path.
     pub(super) fn switch_off(&self) {
+        sampling::set_on(false);
         // Pairs with `hand_over`, see `Control::limit`.
         self.on.store(false, Ordering::SeqCst);
         if let Some(switch) = self.probes_off {

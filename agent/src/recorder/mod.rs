@@ -33,6 +33,7 @@ mod queue;
 mod recording;
 pub mod sampler;
 mod samples;
+mod stacks;
 #[cfg(test)]
 mod tests;
 mod thread;
@@ -50,5 +51,6 @@ pub use methods::{
 };
 pub use queue::WhenFull;
 pub use recording::{Left, Recorder};
+pub use stacks::{ClassHandle, DescribeClasses, Stacks};
 pub use thread::ThreadRecorder;
 pub use threads::ThreadFacts;

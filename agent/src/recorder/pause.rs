@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use flow_codec::format::marks::Mark;
 
 use super::{Recorder, ThreadRecorder};
+use crate::sys::sampling;
 
 impl Recorder {
     /// Adds a mark that the program requests, a note or a test mark, to the trace of the current thread. The
@@ -31,6 +32,7 @@ impl Recorder {
         if let Some(switch) = self.probes_off {
             switch.store(u64::from(paused), Ordering::SeqCst);
         }
+        sampling::set_on(!paused);
         // It may have ended meanwhile, for good.
         if !self.is_on() {
             self.switch_off();

@@ -88,6 +88,21 @@ impl DescribeMethod for OneMethod {
     }
 }
 
+/// A recorder whose files are in a directory, without threads and methods.
+pub(super) fn recorder_in(dir: &std::path::Path) -> Recorder {
+    let file = |name: &str| LineFile::create(&dir.join(name)).unwrap();
+    let ids =
+        IdTable::new(StartIds::default(), file("ids.properties"), file("methods.jsonl")).unwrap();
+    let config = Config { chunk_bytes: 64, side_band: SideBand::None, started: Instant::now() };
+    Recorder::new(
+        MethodTable::new(FilterSpec::default(), ids),
+        file("threads.jsonl"),
+        Journal::private().unwrap(),
+        Box::new(KeptChunks::default()),
+        config,
+    )
+}
+
 /// A recorder with chunks of `chunk_bytes`, one thread and one method.
 fn recorder(
     dir: &std::path::Path,

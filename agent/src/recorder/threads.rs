@@ -136,6 +136,27 @@ impl ThreadTable {
         if has_file { Home::Own } else { Home::Shared }
     }
 
+    /// Where the lines of a thread go that records nothing.
+    pub(super) const fn home_of_lines(&self, is_virtual: bool) -> Home {
+        if is_virtual || self.has_one_file { Home::Shared } else { Home::Own }
+    }
+
+    /// Writes the end of a thread that records nothing, and its name if it has another one by now.
+    pub(super) fn write_end(
+        &self,
+        facts: &ThreadFacts,
+        is_renamed: bool,
+        at_ns: u64,
+        cpu_ns: Option<u64>,
+        to: LinesTo<'_>,
+    ) -> Result<(), SinkError> {
+        let (home, id) = (self.home_of_lines(facts.is_virtual), facts.id);
+        if is_renamed {
+            self.write(home, &ThreadLine::Rename { id, name: bounded(&facts.name), at_ns }, to)?;
+        }
+        self.write(home, &ThreadLine::End { id, at_ns, cpu_ns }, to)
+    }
+
     /// Writes the line of a thread that is about to record.
     pub(super) fn write_start(
         &self,

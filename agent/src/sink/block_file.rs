@@ -197,7 +197,7 @@ impl BlockFile {
         self.write(blocks, |blocks| parts.put(blocks))?;
         parts.wrote(stream, offset, bytes, effect.as_ref());
         // Not by the threads of the program, which write marks and lines.
-        if effect.is_some() {
+        if effect.is_some() || stream.1 == StreamKind::Samples {
             parts.turn_if_due();
         }
         Ok(())
@@ -438,7 +438,8 @@ impl Packing {
 
 /// Whether a stream is in the parts of a trace that has some.
 const fn is_in_parts(kind: StreamKind) -> bool {
-    matches!(kind, StreamKind::Events | StreamKind::Marks | StreamKind::Threads)
+    use StreamKind::{Events, Marks, Samples, Threads};
+    matches!(kind, Events | Marks | Samples | Threads)
 }
 
 /// Puts bytes of a stream into blocks, as many as they need.

@@ -32,6 +32,18 @@ impl ThreadClock {
         (result == 0).then(|| Self(unsafe { clock.assume_init() }))
     }
 
+    /// That of a thread of this process, by its number in the system.
+    pub(crate) const fn of_os_thread(os_thread: i32) -> Self {
+        // The complement of the number, and the bits for a thread and its time on a processor: what
+        // pthread_getcpuclockid computes.
+        Self(!os_thread << 3 | 6)
+    }
+
+    /// Its number.
+    pub(crate) const fn number(self) -> libc::clockid_t {
+        self.0
+    }
+
     /// Returns how long the thread has run on a processor, in its whole life; `None` if it has ended.
     pub(crate) fn read(self) -> Option<u64> {
         let mut time = MaybeUninit::<libc::timespec>::uninit();

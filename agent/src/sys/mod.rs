@@ -9,6 +9,8 @@
 //! | `fence` | makes stores of probes visible to other threads |
 //! | `helper` | a thread of the agent |
 //! | `shared` | a value that is freed when the last thread releases it |
+//! | `sampling` | signals that interrupt threads to sample their stacks |
+//! | `stack_ring` | the memory for these stacks |
 //! | `clock` | clocks of the system (safe) |
 
 pub(crate) mod allocator;
@@ -18,7 +20,9 @@ mod control;
 mod fence;
 pub(crate) mod helper;
 mod region;
+pub(crate) mod sampling;
 mod shared;
+pub(crate) mod stack_ring;
 
 pub(crate) use blocks::abandon as abandon_blocks;
 pub use blocks::{HeldBlock, control_block, shared_block};

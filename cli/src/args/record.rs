@@ -86,9 +86,18 @@ pub(crate) struct AgentArgs {
     /// Record native methods too, if the engine sees them
     #[arg(long)]
     pub(crate) natives: bool,
-    /// How calls are seen: instrument (default) or events
+    /// How calls are seen: instrument (default) or events; or none, with --sample only
     #[arg(long, value_name = "NAME")]
     pub(crate) engine: Option<String>,
+    /// Sample the stacks of threads at this interval, for example 10ms
+    #[arg(long, value_name = "TIME")]
+    pub(crate) sample: Option<String>,
+    /// Sample threads by the processor time that they use (cpu, the default), or by the time that passes (wall)
+    #[arg(long, value_name = "CLOCK", value_parser = ["cpu", "wall"])]
+    pub(crate) sample_clock: Option<String>,
+    /// Keep this many frames of a sampled stack, the innermost ones [default: 1024]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_frames: Option<String>,
     /// How times are recorded: tick (default), tick:PERIOD, exact or off
     #[arg(long, value_name = "KIND")]
     pub(crate) clock: Option<String>,

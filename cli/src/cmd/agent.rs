@@ -353,6 +353,9 @@ impl AgentOptions {
         }
         for (key, value) in [
             ("engine", &args.engine),
+            ("sample", &args.sample),
+            ("sample-clock", &args.sample_clock),
+            ("max-frames", &args.max_frames),
             ("clock", &args.clock),
             // Not an option of the agent, which has no limit unless it gets one.
             ("max-size", &args.max_size.clone().filter(|size| size != "none")),

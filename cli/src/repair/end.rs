@@ -53,6 +53,7 @@ impl Work<'_> {
             totals: self.counted,
             lost: Lost { reasons: self.what_is_missing(), ..Lost::default() },
             not_recorded: Vec::new(),
+            samples: 0,
             asked_loaders: Vec::new(),
             given_up: Totals::default(),
             repaired: Some(Repaired {

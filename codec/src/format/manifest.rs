@@ -261,6 +261,9 @@ pub struct End {
     pub at_ns: u64,
     /// What was written.
     pub totals: Totals,
+    /// How many samples of stacks were written.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub samples: u64,
     /// What was seen and not written.
     pub lost: Lost,
     /// Methods this engine leaves out by itself, by reason.
@@ -274,6 +277,10 @@ pub struct End {
     /// The program that wrote the end, where the recorder could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repaired: Option<Repaired>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The end was not written by the recorder.

@@ -45,7 +45,7 @@
 //! | `20` | ran | it is known how long the thread ran |
 //!
 //! The first stack of a thread in a batch pops nothing. A sample represents the intervals that ended with it. With the
-//! clock of processor time, several have passed where the system looks at its timers less often. With the other clock,
+//! clock of processor time, several have passed where the system checks its timers less often. With the other clock,
 //! a thread that did not run since its last sample is not interrupted: it has the same stack, and one sample may
 //! represent the whole time.
 //!

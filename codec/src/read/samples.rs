@@ -282,6 +282,20 @@ pub struct SampleCounts {
 }
 
 impl SampleCounts {
+    /// Counts the samples of a trace, if it has any. Also returns the samples, which were read to their end, with what is
+    /// damaged.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn of(trace: &Trace) -> Result<Option<(Self, Samples)>> {
+        let Some(mut samples) = trace.samples()? else { return Ok(None) };
+        let mut counts = Self::default();
+        while let Some((sampling, sample)) = samples.next_sample()? {
+            counts.add(sampling, &sample);
+        }
+        Ok(Some((counts, samples)))
+    }
+
     /// Counts a sample.
     pub fn add(&mut self, sampling: Sampling, sample: &Sample<'_>) {
         self.sampling = Some(sampling);

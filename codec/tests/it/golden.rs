@@ -511,6 +511,7 @@ fn end() -> End {
     End {
         given_up: Totals::default(),
         at_ns: 1_500_000_000,
+        samples: 0,
         totals: Totals { threads: 1, methods: 6, enters: 2, exits: 2, bytes: 52 },
         lost: Lost {
             events: 3,

@@ -79,6 +79,11 @@ impl Vm<'_> {
         u64::try_from(id).ok().map(ThreadId::new)
     }
 
+    /// Returns whether the thread that the event is about is a virtual one.
+    pub(in crate::jvm) fn current_is_virtual(&self) -> bool {
+        !self.thread.is_null() && self.is_virtual(self.thread)
+    }
+
     fn is_virtual(&self, thread: jobject) -> bool {
         if !self.has_virtual_threads() {
             return false;

@@ -2,6 +2,7 @@
 
 mod classes;
 mod for_engines;
+mod for_samples;
 mod handle;
 mod java_threads;
 mod loaders;

@@ -170,8 +170,9 @@ fn has_no_calls(path: &Path) -> bool {
 
 /// Returns whether a recording has no events and lost none.
 pub(in crate::sink) fn is_without_calls(end: &End) -> bool {
-    let End { totals, lost, .. } = end;
+    let End { totals, lost, samples, .. } = end;
     totals.enters == 0
+        && *samples == 0
         && totals.bytes == 0
         && totals.threads == 0
         && lost.events == 0

@@ -6,7 +6,7 @@ use flow_codec::format::container::StreamKind;
 use flow_codec::format::manifest::{End, Totals};
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::format::names;
-use flow_codec::read::{Tail, ThreadFile, Trace};
+use flow_codec::read::{SampleCounts, Tail, ThreadFile, Trace};
 use flow_codec::{Error, MethodMap, Offset, ThreadId};
 
 use super::contents::Contents;
@@ -58,6 +58,7 @@ impl Check {
         for file in &trace.files {
             check.thread(trace, file, &named, progress)?;
         }
+        check.samples(trace)?;
         check.journal(trace);
         check.end(trace);
         check.findings.sort_by_key(|finding| finding.severity);
@@ -88,6 +89,30 @@ impl Check {
             Severity::Missing => Status::Partial,
             Severity::Repaired | Severity::Note => Status::Done,
         }
+    }
+
+    /// Reads all samples of stacks.
+    fn samples(&mut self, trace: &Trace) -> Result<(), Failure> {
+        let (counts, mut samples) = match SampleCounts::of(trace)? {
+            Some(found) => found,
+            None => return Ok(()),
+        };
+        for error in samples.take_damage() {
+            self.add(Severity::Damage, names::SAMPLES, error.to_string());
+        }
+        let end = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref());
+        let all = end.filter(|end| end.repaired.is_none()).map_or(0, |end| end.samples);
+        // The first ones may have been removed with the oldest part.
+        if counts.stacks < all && !trace.has_parts() {
+            let missing = plural(all - counts.stacks, "sample");
+            self.add(Severity::Missing, names::SAMPLES, format!("lacks {missing}"));
+        }
+        if samples.unfinished() > 0 {
+            let text =
+                format!("{} of an unfinished batch left out", plural(samples.unfinished(), "byte"));
+            self.add(Severity::Note, names::SAMPLES, text);
+        }
+        Ok(())
     }
 
     /// Checks that the files of names exist and agree.

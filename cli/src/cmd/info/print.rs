@@ -4,7 +4,8 @@ use std::io::Write;
 use std::time::{Duration, UNIX_EPOCH};
 
 use flow_codec::format::manifest::{AskedLoader, End, Manifest};
-use flow_codec::read::Trace;
+use flow_codec::format::samples::SampleClock;
+use flow_codec::read::{SampleCounts, Trace};
 use serde::Serialize;
 
 use super::marks::MarkCounts;
@@ -37,6 +38,8 @@ pub(super) struct TraceSums {
     open_frames: u64,
     /// The number of threads with such frames.
     open_threads: u64,
+    /// The samples of stacks, if there are any.
+    samples: Option<SampleCounts>,
 }
 
 impl TraceSums {
@@ -55,6 +58,8 @@ impl TraceSums {
             marks: MarkCounts::read(trace),
             open_frames: open.iter().fold(0, |sum, count| count.saturating_add(sum)),
             open_threads: open.len() as u64,
+            // What cannot be read is reported by `flow check`.
+            samples: SampleCounts::of(trace).ok().flatten().map(|(counts, _)| counts),
         }
     }
 }
@@ -109,6 +114,9 @@ pub(super) fn print(
     if let Some(other) = sums.marks.other() {
         fact("marked", &other)?;
     }
+    for (number, line) in sums.samples.iter().flat_map(sample_lines).enumerate() {
+        fact(if number == 0 { "samples" } else { "" }, &line)?;
+    }
     if sums.open_frames > 0 {
         let (frames, threads) =
             (plural(sums.open_frames, "frame"), plural(sums.open_threads, "thread"));
@@ -128,6 +136,37 @@ pub(super) fn print(
         print_asked_loaders(args, end, out)?;
     }
     Ok(writeln!(out)?)
+}
+
+/// How many samples of stacks there are, how they were taken, and why some have no stack.
+fn sample_lines(counts: &SampleCounts) -> Vec<String> {
+    let Some(sampling) = counts.sampling else { return vec!["none were written".to_owned()] };
+    let interval = humantime::format_duration(Duration::from_nanos(sampling.interval_ns));
+    let by = match sampling.clock {
+        SampleClock::Cpu => "of processor time",
+        SampleClock::Wall => "of time that passes",
+    };
+    let (stacks, intervals) = (plural(counts.stacks, "stack"), grouped(counts.intervals));
+    let mut lines = vec![format!("{stacks} for {intervals} intervals of {interval} {by}")];
+    let missed: u64 = counts.missed.iter().map(|(_, count)| count).sum();
+    if missed > 0 {
+        let causes = counts.missed.iter().map(|(cause, count)| {
+            let name = match cause.name() {
+                "" => format!("cause {}", cause.0),
+                name => name.to_owned(),
+            };
+            format!("{name} {}", grouped(*count))
+        });
+        let causes = causes.collect::<Vec<_>>().join(", ");
+        lines.push(format!("{} intervals without a stack: {causes}", grouped(missed)));
+    }
+    if counts.unknown_frames > 0 {
+        lines.push(format!("{} of unknown methods", plural(counts.unknown_frames, "frame")));
+    }
+    if counts.cut > 0 {
+        lines.push(format!("{} cut (max-frames)", plural(counts.cut, "stack")));
+    }
+    lines
 }
 
 /// Returns whether `flow record` has added an option that says nothing about the trace: the place of a temporary file,

@@ -39,6 +39,8 @@ pub(super) struct Summary {
 struct Recorded {
     /// Its process id and host.
     jvm: (u32, String),
+    /// How many stacks were sampled, if the trace has an end.
+    samples: u64,
     /// The size of the trace. Without an end, only `bytes` is known.
     totals: Totals,
     /// The bytes that its events take on disk; of a trace in one file, all of it.
@@ -174,8 +176,14 @@ impl Summary {
         if clean.is_empty() {
             return;
         }
+        let samples = clean.iter().fold(0, |sum: u64, trace| sum.saturating_add(trace.samples));
+        if samples > 0 {
+            message(&format!("sampled {} in {place}", plural(samples, "stack")));
+        }
         if !self.has_calls() {
-            message(&format!("recorded 0 calls; the trace in {place} is empty"));
+            if samples == 0 {
+                message(&format!("recorded 0 calls; the trace in {place} is empty"));
+            }
             return;
         }
         let sum = |part: fn(&Totals) -> u64| -> u64 {
@@ -263,6 +271,7 @@ impl Recorded {
             None => (written, None, RunEnd::Unknown),
         };
         let stored = trace.file_bytes().unwrap_or(totals.bytes);
-        Self { jvm, totals, stored, lost, end, tests }
+        let samples = manifest.end.as_ref().map_or(0, |end| end.samples);
+        Self { jvm, samples, totals, stored, lost, end, tests }
     }
 }

@@ -253,6 +253,12 @@ impl Trace {
         Ok(damage)
     }
 
+    /// Returns whether it has several files, of which the first ones may have been removed.
+    #[must_use]
+    pub fn has_parts(&self) -> bool {
+        self.place.container().is_some_and(|container| container.has_parts())
+    }
+
     /// Returns whether it is a file without an end, because its JVM was killed or still records.
     #[must_use]
     pub fn is_unfinished_file(&self) -> bool {

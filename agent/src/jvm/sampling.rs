@@ -1,0 +1,244 @@
+//! What the JVM adds to samples: it walks the stacks in signal handlers, and announces threads and classes.
+//!
+//! `AsyncGetCallTrace` walks the stack of the current thread at any instruction, not only where the JVM can stop it. It is
+//! not in any specification, but HotSpot has it in all versions, for profilers. It needs that class loading is reported
+//! and that methods have handles already, which they get when they are listed. Which thread runs is kept in storage of
+//! JVMTI, which follows virtual threads from carrier to carrier; reading that of the current thread takes no lock.
+
+#![expect(unsafe_code, reason = "a function of the JVM that is called in signal handlers")]
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+use jni::sys::{JavaVM, jobject};
+use jvmti_rs::sys;
+use once_cell::sync::OnceCell;
+
+use super::jvmti::{Jvmti, no_capabilities};
+use super::{Vm, callbacks, environment};
+use crate::engine::sample;
+use crate::lifecycle::Agent;
+use crate::options::Options;
+use crate::recorder::Stacks;
+use crate::sys::sampling::{self, Interrupted, Walked, Walker};
+use crate::sys::stack_ring::RawFrame;
+use crate::sys::{clock, helper};
+
+/// A thread of the JVM needs more stack than the agent's others.
+const STACK_BYTES: usize = 1 << 20;
+/// `can_generate_compiled_method_load_events`.
+const COMPILED_METHOD_LOAD: usize = 27;
+
+/// The argument of `AsyncGetCallTrace`.
+#[repr(C)]
+struct CallTrace {
+    env: *mut c_void,
+    frames: i32,
+    first: *mut RawFrame,
+}
+
+type AsyncGetCallTrace = unsafe extern "C" fn(*mut CallTrace, i32, *mut c_void);
+
+static WALK: OnceCell<AsyncGetCallTrace> = OnceCell::new();
+/// A second environment: its thread-local storage holds the ids of threads, because that of the first one is for
+/// `engine=events`. Never disposed of.
+static STORAGE: AtomicPtr<sys::jvmtiEnv> = AtomicPtr::new(ptr::null_mut());
+/// Whether threads may be virtual.
+static VIRTUAL: AtomicBool = AtomicBool::new(false);
+
+static WALKER: Walker = Walker { identify: environment::current_word, walk };
+
+fn storage() -> Option<Jvmti> {
+    let env = STORAGE.load(Ordering::Acquire);
+    // SAFETY: only `prepare` sets it, to an environment that is never disposed of.
+    (!env.is_null()).then(|| unsafe { Jvmti::new(env) })
+}
+
+/// In a signal handler: no lock, no memory.
+fn walk(interrupted: &Interrupted<'_>, frames: &mut [RawFrame]) -> Walked {
+    let thread = match storage().filter(|_| VIRTUAL.load(Ordering::Relaxed)) {
+        // The id of a thread in place of a pointer.
+        Some(storage) => storage.thread_local().map_or(0, |id| id.addr() as u64),
+        None => interrupted.thread,
+    };
+    let Some(get) = WALK.get() else { return Walked { frames: 0, thread } };
+    let mut trace = CallTrace {
+        env: ptr::with_exposed_provenance_mut(interrupted.env),
+        frames: 0,
+        first: frames.as_mut_ptr(),
+    };
+    let depth = i32::try_from(frames.len()).unwrap_or(i32::MAX);
+    // SAFETY: the JVM's function, made for signal handlers: the word is the JNI environment of this thread, which has not
+    // ended (`sys::sampling` ignores signals after `remove_thread`); there is room for this many frames, which have the
+    // layout of its own; the context is what the system passed to the handler that is running.
+    unsafe { get(&raw mut trace, depth, interrupted.context) };
+    Walked { frames: trace.frames, thread }
+}
+
+/// Prepares the JVM for samples.
+///
+/// # Errors
+/// It cannot walk stacks in signal handlers, or no signal is free.
+pub(super) fn prepare(vm: *mut JavaVM, options: &Options) -> Result<(), String> {
+    let Some(wanted) = &options.sampling else { return Ok(()) };
+    WALK.get_or_try_init(|| {
+        // SAFETY: a NUL-terminated name.
+        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"AsyncGetCallTrace".as_ptr()) };
+        if found.is_null() {
+            return Err(
+                "sample: this JVM has no AsyncGetCallTrace; use one that is based on HotSpot",
+            );
+        }
+        // SAFETY: HotSpot's function of this name has these arguments in all versions.
+        Ok(unsafe { std::mem::transmute::<*mut c_void, AsyncGetCallTrace>(found) })
+    })?;
+    if storage().is_none() {
+        // SAFETY: the JVM that is calling.
+        let env = unsafe { environment::another(vm) }.ok_or("sample: this JVM has no JVMTI")?;
+        STORAGE.store(env, Ordering::Release);
+        let storage = storage().ok_or("sample: this JVM has no JVMTI")?;
+        let failed = |error| format!("sample: JVMTI error {error} while preparing events");
+        let mut capabilities = no_capabilities();
+        capabilities._bitfield_1.set_bit(COMPILED_METHOD_LOAD, true);
+        storage.add_capabilities(&capabilities).map_err(failed)?;
+        storage.set_callbacks(&callbacks::table_for_samples()).map_err(failed)?;
+    }
+    let storage = storage().ok_or("sample: this JVM has no JVMTI")?;
+    // Without the first, AsyncGetCallTrace refuses. With the second, the JVM keeps debug information for all
+    // instructions of compiled code, not only for those at which it can stop.
+    for event in [sys::JVMTI_EVENT_CLASS_LOAD, sys::JVMTI_EVENT_COMPILED_METHOD_LOAD] {
+        storage
+            .enable(event)
+            .map_err(|error| format!("sample: JVMTI error {error} while requesting events"))?;
+    }
+    let interval_ns = u64::try_from(wanted.interval.as_nanos()).unwrap_or(u64::MAX);
+    let timer_ns = match wanted.clock {
+        flow_codec::format::samples::SampleClock::Cpu => Some(interval_ns),
+        flow_codec::format::samples::SampleClock::Wall => None,
+    };
+    // One more shows whether there were more.
+    sampling::prepare(&WALKER, wanted.max_frames + 1, timer_ns)
+}
+
+/// Begins to sample: all threads that run, and all classes that are loaded. Later ones are announced.
+pub(super) fn start(agent: &Arc<Agent>, vm: &Vm<'_>) {
+    let Some(stacks) = agent.stacks() else { return };
+    VIRTUAL.store(vm.has_virtual_threads(), Ordering::Relaxed);
+    vm.each_loaded_class(|class, _| add_class(stacks, vm, class, 0));
+    let by_word = words_of_threads(stacks, vm);
+    let silent = sampling::add_running_threads(|word| by_word.get(&word).copied());
+    if silent > 0 {
+        log::debug!("{silent} threads did not answer the signal for samples");
+    }
+    sampling::set_on(!agent.recorder().is_paused());
+    stacks.begin();
+    let body = Arc::clone(agent);
+    let spawned = helper::spawn_with_stack("flow-samples", STACK_BYTES, move || {
+        let Some(stacks) = body.stacks() else { return };
+        let written = environment::as_thread_of_jvm_called(c"flow-samples", |vm, _| {
+            sample::write_samples(body.recorder(), stacks, vm);
+            disable_events();
+            stacks.check_classes(vm, true);
+            // The end of the JVM does not wait until this thread has left it.
+            stacks.ended();
+        });
+        sampling::remove_all_threads();
+        stacks.ended();
+        if let Err(why) = written {
+            body.recorder().note_loss(&format!("the thread that writes samples: {why}"));
+        }
+    });
+    if let Err(error) = spawned {
+        sampling::remove_all_threads();
+        stacks.ended();
+        let why = format!("cannot start the thread that writes samples: {error}; there are none");
+        agent.recorder().note_loss(&why);
+    }
+}
+
+fn disable_events() {
+    let Some(storage) = storage() else { return };
+    // Refused after VMDeath, when it no longer matters.
+    let _ = storage.disable(sys::JVMTI_EVENT_COMPILED_METHOD_LOAD);
+    let _ = storage.disable(sys::JVMTI_EVENT_CLASS_LOAD);
+}
+
+/// The threads that run, by the word that the JVM has for each: its JNI environment. This is a part of the JVM's thread
+/// object, always at the same place, and the JDK knows where that object is.
+fn words_of_threads(stacks: &Stacks, vm: &Vm<'_>) -> HashMap<usize, u64> {
+    let mut by_word = HashMap::new();
+    let Some(offset) = vm.offset_of_word() else { return by_word };
+    vm.each_platform_thread(|thread, facts| {
+        if let Some(object) = vm.native_thread(thread) {
+            by_word.insert(object.wrapping_add(offset), facts.id.get());
+            keep_id(thread, facts.id.get());
+            stacks.add_thread(facts);
+        }
+    });
+    by_word
+}
+
+/// Keeps the id of a thread where signal handlers find it.
+fn keep_id(thread: jobject, id: u64) {
+    if VIRTUAL.load(Ordering::Relaxed)
+        && let (Some(storage), Ok(id)) = (storage(), usize::try_from(id))
+    {
+        // Without it, its samples have no thread.
+        let _ = storage.set_thread_local_of(thread, ptr::without_provenance(id));
+    }
+}
+
+fn add_class(stacks: &Stacks, vm: &Vm<'_>, class: jobject, prepared_ns: u64) {
+    // This also creates the handles.
+    let methods = vm.class_methods(class);
+    if methods.is_empty() {
+        return;
+    }
+    let Some(handle) = vm.weak(class) else { return };
+    if !stacks.add_class(handle, methods.into_iter(), prepared_ns) {
+        crate::recorder::DescribeClasses::give_up(vm, handle);
+    }
+}
+
+/// A class is prepared.
+pub(super) fn on_class_prepare(agent: &Agent, vm: &Vm<'_>, class: jobject) {
+    if let Some(stacks) = agent.stacks() {
+        add_class(stacks, vm, class, clock::nano_time());
+    }
+}
+
+/// The current thread starts, which may be a virtual one.
+pub(super) fn on_thread_start(agent: &Agent, vm: &Vm<'_>) {
+    let (Some(stacks), Some(id)) = (agent.stacks(), vm.current_thread_id()) else { return };
+    if id.get() == 0 {
+        return;
+    }
+    VIRTUAL.store(vm.has_virtual_threads(), Ordering::Relaxed);
+    // Null is the current one.
+    keep_id(ptr::null_mut(), id.get());
+    if vm.current_is_virtual() {
+        return;
+    }
+    vm.facts_of_current().into_iter().for_each(|facts| stacks.add_thread(facts));
+    if let Err(why) = sampling::add_thread(id.get(), vm.word()) {
+        agent.recorder().note_loss(&format!("sample: {why}"));
+    }
+}
+
+/// The current thread ends.
+pub(super) fn on_thread_end(agent: &Agent, vm: &Vm<'_>) {
+    let (Some(stacks), Some(id)) = (agent.stacks(), vm.current_thread_id()) else { return };
+    let is_virtual = vm.current_is_virtual();
+    if !is_virtual {
+        sampling::remove_thread(sampling::os_thread());
+    }
+    // Most virtual threads end before they were sampled.
+    if stacks.knows_thread(id) {
+        let name = vm.facts_of_current().map(|facts| facts.name);
+        let cpu_ns = (!is_virtual).then(clock::cpu_time);
+        stacks.end_thread(id, name.filter(|name| !name.is_empty()), cpu_ns);
+    }
+}

@@ -1,0 +1,282 @@
+//! Sampled stacks: of programs that know where their time goes, with and without recorded calls.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use flow_e2e::{Finished, Jdk, Program, check, decode_trace, flow, jdks};
+use flow_model::{Sample, decode_samples};
+
+use crate::attach::{Session, assert_clean};
+use crate::{on_every_engine, on_every_jdk};
+
+/// The samples of a trace, and the names of its methods.
+struct Sampled {
+    samples: Vec<Sample>,
+    keys: HashMap<u64, String>,
+    threads: BTreeMap<u64, String>,
+}
+
+impl Sampled {
+    /// Reads a trace; one file by way of a directory.
+    fn of(trace: &Path) -> Self {
+        let directory = trace.with_extension("sampled");
+        let dir = if trace.is_dir() {
+            trace
+        } else {
+            let output = Command::new(flow()).arg("convert").arg(trace).arg(&directory).output();
+            let output = output.unwrap();
+            let done = matches!(output.status.code(), Some(0 | 3));
+            assert!(done, "{}", String::from_utf8_lossy(&output.stderr));
+            &directory
+        };
+        let samples = decode_samples(&fs::read(dir.join("samples")).unwrap());
+        let decoded = decode_trace(dir);
+        let info =
+            Command::new(flow()).args(["info", "--format", "json"]).arg(dir).output().unwrap();
+        let info: serde_json::Value = serde_json::from_slice(&info.stdout).unwrap();
+        let name = |thread: &serde_json::Value| {
+            (thread["thread"].as_u64().unwrap(), thread["name"].as_str().unwrap().to_owned())
+        };
+        let threads = info["threads"].as_array().unwrap().iter().map(name).collect();
+        Self { samples, keys: decoded.keys, threads }
+    }
+
+    /// The methods of a sample as `Class.method`, outermost first; none if it was missed.
+    fn stack(&self, sample: &Sample) -> Vec<String> {
+        let frames = sample.found.as_deref().unwrap_or_default();
+        let name = |method: Option<u64>| {
+            let key = method.map_or("?", |id| &self.keys[&id]);
+            key.split('(').next().unwrap().replace('#', ".")
+        };
+        frames.iter().map(|frame| name(frame.method)).collect()
+    }
+
+    /// How many intervals have a stack in which one of these methods is, by method.
+    fn intervals<'a>(&self, methods: &[&'a str]) -> BTreeMap<&'a str, u64> {
+        let mut intervals: BTreeMap<&str, u64> = methods.iter().map(|name| (*name, 0)).collect();
+        for sample in &self.samples {
+            let stack = self.stack(sample);
+            for method in methods {
+                if stack.iter().any(|frame| frame == method) {
+                    *intervals.get_mut(method).unwrap() += sample.intervals;
+                }
+            }
+        }
+        intervals
+    }
+
+    /// How many intervals threads were in a method.
+    fn intervals_in(&self, method: &str) -> BTreeMap<u64, u64> {
+        let mut threads = BTreeMap::new();
+        for sample in &self.samples {
+            if self.stack(sample).iter().any(|frame| frame == method) {
+                *threads.entry(sample.thread).or_default() += sample.intervals;
+            }
+        }
+        threads
+    }
+
+    fn thread(&self, name: &str) -> u64 {
+        let found = self.threads.iter().find(|(_, other)| *other == name);
+        *found.unwrap_or_else(|| panic!("no {name} in {:?}", self.threads)).0
+    }
+}
+
+/// The shares that `harness.Shares` measured, of 1.
+fn shares(run: &Finished) -> BTreeMap<String, f64> {
+    let text = String::from_utf8(run.stdout.clone()).unwrap();
+    let lines = text.lines().filter_map(|line| line.strip_prefix("share ")?.split_once(' '));
+    let spent: BTreeMap<_, f64> =
+        lines.map(|(name, ns)| (name.to_owned(), ns.parse().unwrap())).collect();
+    let all: f64 = spent.iter().filter(|(name, _)| *name != "waited").map(|(_, ns)| ns).sum();
+    spent.into_iter().map(|(name, ns)| (name, ns / all)).collect()
+}
+
+fn sampled_shares(jdk: &Jdk, seconds: &str, options: &str) -> (Finished, Sampled) {
+    let run = Program::harness(jdk, "Shares").args([seconds]).options(options).run();
+    assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+    assert_eq!(check(&run.out()).0, Some(0));
+    let sampled = Sampled::of(&run.out());
+    (run, sampled)
+}
+
+/// Few samples, so the bounds are wide: they distinguish a sampler that sees loops without safepoints, inlined methods and
+/// native code from one that does not. The exact figures are in docs/performance.md.
+#[test]
+fn samples_are_where_the_time_is() {
+    on_every_jdk(|jdk| {
+        let (run, sampled) = sampled_shares(jdk, "3", "engine=none,sample=1ms");
+        let expected = shares(&run);
+        let names = ["counted", "inlined", "deep", "packed", "allocated", "rare"];
+        let methods = names.map(|name| format!("harness.Shares.{name}"));
+        let found = sampled.intervals(&methods.each_ref().map(String::as_str));
+        let all: u64 = found.values().sum();
+        assert!(all > 1000, "{found:?}");
+        for (name, method) in names.iter().zip(&methods) {
+            #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+            let share = found[method.as_str()] as f64 / all as f64;
+            let difference = (share - expected[*name]).abs();
+            assert!(difference < 0.08, "{name}: {share} instead of {}", expected[*name]);
+        }
+        // Inlined methods are frames of their own, with lines of their own, and a deep stack is whole.
+        let deep = |sample: &&Sample| {
+            let stack = sampled.stack(sample);
+            stack.iter().filter(|frame| *frame == "harness.Shares.deep").count() == 501
+        };
+        assert!(sampled.samples.iter().any(|sample| deep(&sample)));
+        let inner = ["first", "second", "third"].map(|name| format!("harness.Shares.{name}"));
+        let inner = sampled.intervals(&inner.each_ref().map(String::as_str));
+        assert!(inner.values().sum::<u64>() > 0, "{inner:?}");
+        let lines = sampled.samples.iter().flat_map(|sample| sample.found.as_deref().ok()?.last());
+        assert!(lines.filter(|frame| frame.line > 0).count() > 100);
+        // Nothing else is recorded.
+        let trace = run.trace();
+        assert!(trace.threads.values().all(|thread| thread.events.is_empty()));
+        assert!(trace.manifest["end"]["samples"].as_u64().unwrap() > 100);
+        let main = sampled.thread("main");
+        assert!(sampled.samples.iter().any(|sample| sample.thread == main));
+    });
+}
+
+#[test]
+fn calls_and_samples_of_one_run_agree() {
+    on_every_engine(|jdk, engine| {
+        let options = format!("sample=2ms,target=harness.Shares,engine={}", engine.name());
+        let (run, sampled) = sampled_shares(jdk, "1", &options);
+        let trace = run.trace();
+        let main = trace.thread("main");
+        assert_eq!(main.id, sampled.thread("main"));
+        assert!(main.events.len() > 1000);
+        let found = sampled.intervals(&["harness.Shares.main", "harness.Shares.counted"]);
+        assert!(found.values().all(|intervals| *intervals > 20), "{found:?}");
+    });
+}
+
+#[test]
+fn a_thread_that_waits_is_sampled_by_the_time_that_passes() {
+    on_every_jdk(|jdk| {
+        let (_, sampled) = sampled_shares(jdk, "2", "engine=none,sample=5ms,sample-clock=wall");
+        let waiting = sampled.samples.iter().filter(|sample| {
+            sampled.stack(sample).iter().any(|frame| frame == "harness.Shares.waited")
+        });
+        assert!(waiting.count() > 5);
+        // Threads of the JDK wait all the time, and have few samples, which represent all of it.
+        let waited = sampled.samples.iter().filter(|sample| sample.ran_us == Some(0));
+        let (mut samples, mut intervals) = (0_u64, 0);
+        for sample in waited {
+            samples += 1;
+            intervals += sample.intervals;
+        }
+        assert!(intervals > 300 && intervals > 10 * samples, "{samples}, {intervals}");
+    });
+}
+
+#[test]
+fn what_was_written_before_a_kill_is_there() {
+    on_every_jdk(|jdk| {
+        for name in ["trace", "app.flowtrace"] {
+            let program = Program::harness(jdk, "Shares").args(["1000"]);
+            let out = program.workspace().join(name);
+            let program = program.record_into(out.clone()).options("engine=none,sample=1ms");
+            let mut running = program.launch();
+            let enough = || {
+                let place = if out.is_dir() { out.join("samples") } else { out.clone() };
+                fs::metadata(place).is_ok_and(|found| found.len() > 100_000)
+            };
+            assert!(running.wait_for(enough), "it has ended by itself");
+            assert!(running.kill().is_some(), "it has ended by itself");
+            let sampled = Sampled::of(&out);
+            assert!(sampled.intervals(&["harness.Shares.main"])["harness.Shares.main"] > 100);
+        }
+    });
+}
+
+#[test]
+fn parts_that_are_left_have_their_samples() {
+    let jdk = jdks().last().unwrap();
+    let program = Program::harness(jdk, "Shares").args(["4"]);
+    let out = program.workspace().join("app.flowtrace");
+    let run = program
+        .record_into(out.clone())
+        .options("engine=none,sample=1ms,keep=last:1m,compress=off")
+        .run();
+    assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+    assert!(Sampled::of(&out).samples.len() > 100);
+}
+
+#[test]
+fn a_running_program_is_sampled_from_attach_to_detach() {
+    on_every_jdk(|jdk| {
+        let mut session = Session::of(Program::harness(jdk, "Spinning"));
+        let library = flow_e2e::library();
+        for round in 0..3 {
+            let dir = format!("trace-{round}");
+            let agent = ["--agent", library.to_str().unwrap()];
+            let sample = ["-o", &dir, "--engine", "none", "--sample", "1ms"];
+            let output = session.flow("attach", &[&sample[..], &agent].concat());
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            session.command("wait 1000");
+            session.detach();
+            assert_clean(&session.dir(&dir));
+            let sampled = Sampled::of(&session.dir(&dir));
+            let spins = sampled.intervals_in("harness.Spinning.spin");
+            for number in 0..2 {
+                let thread = sampled.thread(&format!("spinning-{number}"));
+                assert!(spins.get(&thread).is_some_and(|spins| *spins > 20), "{spins:?}");
+            }
+        }
+        drop(session.exit());
+    });
+}
+
+#[test]
+fn classes_are_unloaded_while_their_methods_are_sampled() {
+    on_every_jdk(|jdk| {
+        let program = Program::harness(jdk, "Unloading").args(["1500"]);
+        let run = program.options("engine=none,sample=100us").run();
+        assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+        let sampled = Sampled::of(&run.out());
+        let names = sampled.keys.values();
+        assert!(names.clone().any(|key| key.contains("harness.Unloading#")), "{names:?}");
+    });
+}
+
+#[test]
+fn nothing_is_sampled_during_a_pause() {
+    on_every_jdk(|jdk| {
+        let run = Program::harness(jdk, "Shares")
+            .args(["1"])
+            .options("engine=none,sample=1ms,start=paused")
+            .run();
+        assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+        assert_eq!(run.trace().manifest["end"]["samples"].as_u64().unwrap_or(0), 0);
+    });
+}
+
+#[test]
+fn a_virtual_thread_is_itself_and_not_its_carrier() {
+    on_every_jdk(|jdk| {
+        if jdk.version < 21 {
+            return;
+        }
+        let program = Program::harness(jdk, "Spinning").options("engine=none,sample=1ms");
+        let mut session = Session::recorded(program);
+        session.command("wait 2000");
+        let sampled = Sampled::of(&session.exit().out());
+        let spins = sampled.intervals_in("harness.Spinning.spin");
+        assert_eq!(spins.len(), 4, "two of each kind: {spins:?}");
+        for thread in spins.keys() {
+            let name = &sampled.threads[thread];
+            assert!(name.is_empty() || name.starts_with("spinning-"), "{name}");
+        }
+        for sample in &sampled.samples {
+            let stack = sampled.stack(sample);
+            let is_virtual =
+                spins.contains_key(&sample.thread) && sampled.threads[&sample.thread].is_empty();
+            let has_carrier = stack.iter().any(|frame| frame.contains("ForkJoin"));
+            assert!(!is_virtual || !has_carrier, "{stack:?}");
+        }
+    });
+}
