@@ -49,6 +49,18 @@ pub enum Overload {
     Drop,
 }
 
+/// How much of a trace is kept, and where until the recording ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Keep {
+    /// All of it, on the disk.
+    #[default]
+    All,
+    /// All of it, in memory.
+    Memory,
+    /// The newest part, of about this many bytes.
+    Last(u64),
+}
+
 /// In which files a trace is, and how much of it is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Parts {

@@ -19,8 +19,8 @@ use crate::values::{
     parse_snapshot_on,
 };
 use crate::{
-    CommandLine, Durability, EngineKind, IdSource, MinFree, OnError, Overload, Parts, Sampling,
-    SnapshotOn,
+    CommandLine, Durability, EngineKind, IdSource, Keep, MinFree, OnError, Overload, Parts,
+    Sampling, SnapshotOn,
 };
 
 const DEFAULT_OUT: &str = "flow-trace";
@@ -31,6 +31,10 @@ pub const MAX_EARLIER: usize = 99;
 const DEFAULT_CHUNK_BYTES: usize = 64 * 1024;
 const CHUNK_BYTES: RangeInclusive<u64> = 64..=16 << 20;
 const MAX_SIZE_BYTES: RangeInclusive<u64> = 1 << 20..=u64::MAX;
+/// The default of `max-size` with `keep=memory`: hundreds of millions of calls, and less than most programs have.
+const MAX_MEMORY_BYTES: u64 = 256 << 20;
+/// Where a trace is in memory, unless `journal` names another place.
+const MEMORY: &str = "/dev/shm";
 
 /// All options, with defaults for those that are not set.
 #[derive(Clone, Debug)]
@@ -39,6 +43,8 @@ pub struct Options {
     pub out: String,
     /// How many earlier traces are kept.
     pub earlier: usize,
+    /// Whether the trace stays in memory until the recording ends.
+    pub in_memory: bool,
     /// In which files the trace is, and how much of it is kept.
     pub parts: Parts,
     /// When a snapshot is taken.
@@ -162,12 +168,16 @@ impl Options {
                 CONTAINER_EXTENSION
             )));
         }
+        let (keep, parts) = kept(value("rotate"), value("keep"), &out, value("durability"))?;
+        let in_memory = keep == Keep::Memory;
+        let memory = || in_memory.then(|| PathBuf::from(MEMORY));
         Ok(Self {
             earlier: value("earlier").map_or(Ok(DEFAULT_EARLIER), |earlier| {
                 let number = earlier.value.parse().ok().filter(|number| *number <= MAX_EARLIER);
                 number.ok_or_else(|| bad_value(earlier))
             })?,
-            parts: parts(value("rotate"), value("keep"), &out, value("durability"))?,
+            in_memory,
+            parts,
             snapshot_on: value("snapshot-on").map_or(Ok(SnapshotOn::default()), |setting| {
                 needs_one_file(setting, &out)?;
                 parse_snapshot_on(setting)
@@ -190,7 +200,8 @@ impl Options {
                 Some(bytes) => usize::try_from(bytes).unwrap_or(DEFAULT_CHUNK_BYTES),
                 None => DEFAULT_CHUNK_BYTES,
             },
-            max_bytes: size("max-size", MAX_SIZE_BYTES)?,
+            max_bytes: size("max-size", MAX_SIZE_BYTES)?
+                .or_else(|| in_memory.then_some(MAX_MEMORY_BYTES)),
             min_free: value("min-free").map_or(Ok(MinFree::Default), parse_min_free)?,
             starts_paused: match value("start").map(|start| (start, start.value.as_str())) {
                 None | Some((_, "now")) => false,
@@ -221,7 +232,11 @@ impl Options {
             },
             api: value("api").map(non_empty).transpose()?.map(PathBuf::from),
             durability: value("durability").map_or(Ok(Durability::Process), parse_durability)?,
-            journal: value("journal").map(non_empty).transpose()?.map(PathBuf::from),
+            journal: value("journal")
+                .map(non_empty)
+                .transpose()?
+                .map(PathBuf::from)
+                .or_else(memory),
             log,
             out,
             set: settings.into_iter().map(|(key, setting)| (key, setting.value)).collect(),
@@ -254,21 +269,31 @@ fn needs_one_file(setting: &Setting, out: &str) -> Result<(), OptionError> {
 }
 
 /// What `rotate` and `keep` say together.
-fn parts(
+fn kept(
     rotate: Option<&Setting>,
     keep: Option<&Setting>,
     out: &str,
     durability: Option<&Setting>,
-) -> Result<Parts, OptionError> {
+) -> Result<(Keep, Parts), OptionError> {
+    let kept = keep.map_or(Ok(Keep::All), parse_keep)?;
+    let keep_bytes = if let Keep::Last(bytes) = kept { Some(bytes) } else { None };
     let parts = rotate.map_or(Ok(Parts::default()), parse_rotate)?;
-    let parts = Parts { keep: keep.map_or(Ok(None), parse_keep)?, ..parts };
-    let Some(setting) = rotate.or(keep).filter(|_| parts.are_wanted()) else { return Ok(parts) };
+    let parts = Parts { keep: keep_bytes, ..parts };
+    let is_usual = kept == Keep::All && !parts.are_wanted();
+    let Some(setting) = rotate.or(keep).filter(|_| !is_usual) else { return Ok((kept, parts)) };
     let Setting { key, value, place } = setting;
     needs_one_file(setting, out)?;
+    let refuse = |why: &str| Err(OptionError(format!("{key}={value} ({place}): {why}")));
+    if kept == Keep::Memory && rotate.is_some() {
+        return refuse("a trace in memory has one file; leave out keep=memory");
+    }
     match durability.map(parse_durability).transpose()? {
-        Some(Durability::System { .. }) => Err(OptionError(format!(
-            "{key}={value} ({place}): a trace of several files does not survive a power failure; use durability=process"
-        ))),
-        _ => Ok(parts),
+        Some(Durability::System { .. }) if kept == Keep::Memory => {
+            refuse("memory does not survive a power failure; use durability=process")
+        }
+        Some(Durability::System { .. }) => refuse(
+            "a trace of several files does not survive a power failure; use durability=process",
+        ),
+        _ => Ok((kept, parts)),
     }
 }

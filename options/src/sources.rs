@@ -27,7 +27,7 @@ pub const KEYS: [Key; 34] = [
     key("earlier", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
     key(
         "keep",
-        "all, or last:SIZE with a size from 1m up, such as last:64m (for earlier traces: earlier=N)",
+        "all, memory, or last:SIZE with a size from 1m up, such as last:64m (for earlier traces: earlier=N)",
         "how much of the trace is kept",
     ),
     key(

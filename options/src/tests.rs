@@ -67,6 +67,19 @@ fn free_space_is_a_size_or_a_share() {
 }
 
 #[test]
+fn a_trace_in_memory_has_a_limit_and_its_journal_in_memory() {
+    let kept = |text: &str| {
+        let options = parse(&format!("out=a.flowtrace,{text}")).unwrap();
+        let journal = options.journal.map(|path| path.to_string_lossy().into_owned());
+        (options.in_memory, options.max_bytes, journal)
+    };
+    assert_eq!(kept("keep=all"), (false, None, None));
+    assert_eq!(kept("keep=memory"), (true, Some(256 << 20), Some("/dev/shm".to_owned())));
+    let chosen = (true, Some(1 << 30), Some("/mnt".to_owned()));
+    assert_eq!(kept("keep=memory,max-size=1g,journal=/mnt"), chosen);
+}
+
+#[test]
 fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
     for (text, expected) in [
         ("incldue=x", "unknown option 'incldue' (agent options); did you mean 'include'?"),
@@ -130,6 +143,18 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         ("start=later", "start=later (agent options): expected now or paused"),
         ("onerror=maybe", "onerror=maybe (agent options): expected stop or continue"),
         ("out=a,out=b", "option 'out' is given twice (agent options); keep one"),
+        (
+            "keep=memory",
+            "keep=memory (agent options): needs a trace in one file; use a name such as out=flow-trace.flowtrace",
+        ),
+        (
+            "out=a.flowtrace,keep=memory,rotate=1m",
+            "rotate=1m (agent options): a trace in memory has one file; leave out keep=memory",
+        ),
+        (
+            "out=a.flowtrace,keep=memory,durability=system",
+            "keep=memory (agent options): memory does not survive a power failure; use durability=process",
+        ),
     ] {
         assert_eq!(message(text), expected);
     }

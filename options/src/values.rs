@@ -9,7 +9,7 @@ use flow_codec::format::samples::SampleClock;
 use flow_codec::write::Compression;
 
 use super::sources::{Setting, bad_value};
-use super::{Durability, MinFree, OptionError, Parts, Sampling, SnapshotOn};
+use super::{Durability, Keep, MinFree, OptionError, Parts, Sampling, SnapshotOn};
 
 pub(super) const DEFAULT_PERIOD: Duration = Duration::from_micros(100);
 /// The smallest size of a part, and the shortest time for one.
@@ -70,14 +70,16 @@ pub(super) fn parse_min_free(setting: &Setting) -> Result<MinFree, OptionError> 
     percent.map(MinFree::Percent).ok_or_else(|| bad_value(setting))
 }
 
-/// `all`, which is `None`, or `last:` and a size.
-pub(super) fn parse_keep(setting: &Setting) -> Result<Option<u64>, OptionError> {
-    if setting.value == "all" {
-        return Ok(None);
+/// `all`, `memory`, or `last:` and a size.
+pub(super) fn parse_keep(setting: &Setting) -> Result<Keep, OptionError> {
+    match setting.value.as_str() {
+        "all" => return Ok(Keep::All),
+        "memory" => return Ok(Keep::Memory),
+        _ => {}
     }
     let size = setting.value.strip_prefix("last:").ok_or_else(|| bad_value(setting))?;
     let size = Setting { value: size.to_owned(), ..setting.clone() };
-    parse_size(&size, &PART_BYTES).map(Some).map_err(|_| bad_value(setting))
+    parse_size(&size, &PART_BYTES).map(Keep::Last).map_err(|_| bad_value(setting))
 }
 
 /// What a snapshot is taken on.

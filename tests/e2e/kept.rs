@@ -7,10 +7,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use flow_e2e::{Decoded, Jdk, Program, Rounds, Way, Workers, check, decode_trace, flow, jdks};
+use flow_e2e::{
+    Decoded, Jdk, Program, Reach, Rounds, Way, Workers, assert_verbs_agree, check, decode_trace,
+    flow, jdks,
+};
 use flow_model::Event;
 
-use crate::on_every_jdk;
+use crate::{on_every_engine, on_every_jdk};
 
 /// The events of threads, by their names: a number for the method that was entered, or [`EXIT`].
 type Events = BTreeMap<String, Vec<u64>>;
@@ -205,6 +208,111 @@ fn a_killed_jvm_and_a_snapshot_leave_the_newest_part() {
             assert_eq!(converted(path), kept, "repaired");
         }
         assert!(parts(&program).is_empty(), "a repaired trace is one file");
+    });
+}
+
+/// The program, and the directory in place of one in memory.
+fn in_memory(program: Program, options: &str) -> (Program, PathBuf) {
+    // Built before the program runs, which reaches its limit meanwhile.
+    let _ = flow();
+    let memory = program.workspace().join("memory");
+    fs::create_dir(&memory).unwrap();
+    let options = format!("keep=memory,journal={},{options}", memory.display());
+    (record(program, &options), memory)
+}
+
+fn files_in(dir: &Path) -> usize {
+    fs::read_dir(dir).unwrap().count()
+}
+
+#[test]
+fn a_trace_in_memory_is_written_at_the_end() {
+    on_every_engine(|jdk, engine| {
+        let rounds = Rounds::joined(2, 2000, Way::Return);
+        let (program, memory) = in_memory(rounds.program(jdk).engine(engine), "");
+        let run = program.run();
+        assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+        assert_eq!(files_in(&memory), 0, "removed");
+        let trace = run.trace();
+        rounds.assert_followed(&trace, |_| Reach::Whole(2000));
+        assert_sound(&run.out());
+        // The usual place, with nothing else to name.
+        let program = record(rounds.program(jdk).engine(engine), "keep=memory");
+        let mut running = program.launch();
+        let journal = format!("/dev/shm/flow-journal-{}-", running.id());
+        let in_use = || {
+            let entries = fs::read_dir("/dev/shm").unwrap().map(|entry| entry.unwrap().path());
+            entries.filter(|path| path.to_string_lossy().starts_with(&journal)).count()
+        };
+        running.wait_for(|| in_use() == 2);
+        assert!(running.end().success());
+        assert_eq!(in_use(), 0);
+        rounds.assert_followed(&decode_trace(&program.out()), |_| Reach::Whole(2000));
+    });
+}
+
+#[test]
+fn a_killed_jvm_leaves_its_trace_in_memory() {
+    on_every_engine(|jdk, engine| {
+        let rounds = Rounds::endless(41);
+        let (program, memory) = in_memory(rounds.program(jdk).engine(engine), "");
+        let mut running = program.launch();
+        let reached =
+            |rounds_done| rounds.acknowledged(&program).iter().sum::<u64>() >= rounds_done;
+        assert!(running.wait_for(|| reached(1000)), "it has ended by itself");
+        let before_snapshot = rounds.acknowledged(&program);
+        let pid = running.id().to_string();
+        let output = Command::new(flow()).args(["snapshot", &pid, "now"]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(running.wait_for(|| reached(2000)), "it has ended by itself");
+        assert!(fs::metadata(program.out()).unwrap().len() < 8192, "nothing but the manifest");
+        // It can be read meanwhile.
+        let is_read = || {
+            let output = Command::new(flow()).arg("report").arg(program.out()).output().unwrap();
+            output.status.success()
+                && String::from_utf8(output.stdout).unwrap().contains("Player.round(long)")
+        };
+        assert!(running.wait_for(is_read), "it has ended by itself");
+        assert!(running.kill().is_some(), "it has ended by itself");
+        let acknowledged = rounds.acknowledged(&program);
+        assert_eq!(files_in(&memory), 2, "blocks and journal");
+        let assert_followed = |path: &Path, acknowledged: &[u64]| {
+            let trace = decode_trace(path);
+            rounds.assert_followed(&trace, |player| Reach::Killed(acknowledged[player]));
+        };
+        assert_followed(&program.out(), &acknowledged);
+        assert_verbs_agree(&program.out(), &decode_trace(&program.out()));
+        let snapshot = program.workspace().join("app-snapshot-now.flowtrace");
+        let snapshot = converted(&snapshot);
+        for (name, acknowledged) in rounds.thread_names().iter().zip(before_snapshot) {
+            assert!(rounds_in(&snapshot[name]) >= acknowledged, "{name}");
+        }
+        shown(&["check", "--repair"], &program.out());
+        assert_eq!(files_in(&memory), 0, "the file has all");
+        assert_followed(&program.out(), &acknowledged);
+        assert_sound(&program.out());
+    });
+}
+
+#[test]
+fn a_trace_in_memory_has_a_limit() {
+    on_every_jdk(|jdk| {
+        let rounds = Rounds::endless(43);
+        let (program, memory) = in_memory(rounds.program(jdk), "max-size=1m");
+        let mut running = program.launch();
+        // The recording ends, and the program continues.
+        let is_written = || fs::metadata(program.out()).is_ok_and(|found| found.len() > 900_000);
+        assert!(running.wait_for(is_written), "it has ended by itself");
+        assert!(running.wait_for(|| files_in(&memory) == 0), "it has ended by itself");
+        assert!(running.kill().is_some(), "it has ended by itself");
+        let report = check(&program.out()).1;
+        assert_eq!(
+            (&report["verdict"], &report["state"]),
+            (&"incomplete".into(), &"stopped".into())
+        );
+        let findings = report["findings"].to_string();
+        assert!(findings.contains("has reached max-size, 1 MB"), "{findings}");
+        rounds.assert_followed(&decode_trace(&program.out()), |_| Reach::Stopped);
     });
 }
 

@@ -254,8 +254,27 @@ impl Files {
     }
 }
 
-/// The content of a file with blocks, by the names that it would have in a directory.
+/// The content of a trace in one file, by the names that it would have in a directory.
 fn contained(path: &Path) -> HashMap<String, Vec<u8>> {
+    let bytes = fs::read(path).expect("readable");
+    let on_disk = blocks_in(path);
+    let manifest = on_disk.get("trace.json").map(|text| serde_json::from_slice::<Value>(text));
+    let journal =
+        manifest.and_then(|manifest| manifest.ok()?["journal"].as_str().map(str::to_owned));
+    // As long as the file has no end, its blocks may be in memory.
+    let memory = journal.map(|journal| PathBuf::from(journal + ".flowtrace"));
+    match memory.filter(|memory| bytes.last() != Some(&12) && memory.exists()) {
+        Some(memory) => {
+            let mut all = blocks_in(&memory);
+            all.extend(on_disk.into_iter().filter(|(name, _)| name == "trace.json"));
+            all
+        }
+        None => on_disk,
+    }
+}
+
+/// The content of a file with blocks.
+fn blocks_in(path: &Path) -> HashMap<String, Vec<u8>> {
     let bytes = fs::read(path).expect("readable");
     let unpack = |coding, packed: &[u8], len| match coding {
         1 => lz4_flex::block::decompress(packed, len).expect("LZ4"),

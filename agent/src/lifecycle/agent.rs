@@ -161,8 +161,14 @@ impl Agent {
             // Only a file with an end is whole without it.
             self.recorder.keep_journal();
         }
+        if written.is_ok()
+            && let Some(place) = &*self.journal_place.lock()
+        {
+            place.remove_memory();
+        }
+        let is_in_memory = self.blocks.as_ref().is_some_and(|blocks| blocks.is_in_memory());
         if let Err(error) = written
-            && !has_losses
+            && (!has_losses || is_in_memory)
         {
             log::error!("{}: {error}; the trace has no end", names::MANIFEST);
         }

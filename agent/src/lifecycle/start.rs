@@ -177,16 +177,23 @@ impl Agent {
         let _ = budget.take(END_MANIFEST_BYTES);
         let mut journal_place = match &options.journal {
             None => JournalPlace::in_trace(directory),
-            Some(path) => JournalPlace::elsewhere(path).map_err(|error| no_journal(path, error))?,
+            Some(path) => {
+                JournalPlace::elsewhere(path).map_err(|error| no_journal(options, path, error))?
+            }
         };
         // Before the manifest, which says where it is.
         // The file shrinks what the journal has, and the journal does not stay.
-        let for_journal =
-            if directory.is_container() { budget.without_max() } else { budget.clone() };
+        let memory = options.journal.as_deref().filter(|_| options.in_memory);
+        let in_memory = memory.map(|place| budget.clone().leaving(options.min_free, place));
+        let in_memory = in_memory.transpose().map_err(|error| StartError(error.to_string()))?;
+        let for_journal = match directory.is_container() {
+            true => in_memory.as_ref().unwrap_or(&budget).without_max(),
+            false => budget.clone(),
+        };
         let journal_file = JournalFile::create_at(&mut journal_place, for_journal);
         let journal_file = match (journal_file, &options.journal) {
             // The user has chosen this place.
-            (Err(error), Some(path)) => return Err(no_journal(path, error)),
+            (Err(error), Some(path)) => return Err(no_journal(options, path, error)),
             (file, _) => file.map_err(|error| error.to_string()),
         };
         let syncer = match options.durability {
@@ -201,6 +208,12 @@ impl Agent {
         let blocks = BlockFile::new(directory.clone(), budget.clone(), compression)
             .and_then(|blocks| blocks.in_parts(options.parts, compression))
             .map_err(|error| (names::SHARED, error))?;
+        let blocks = match in_memory.zip(journal_place.memory()) {
+            Some((budget, place)) => {
+                blocks.in_memory(place, budget).map_err(|error| ("keep=memory", error))?
+            }
+            None => blocks,
+        };
         let blocks = Arc::new(blocks.synced_by(syncer.clone()));
         let lines = |kind: StreamKind| -> Result<LineFile, StartError> {
             if directory.is_container() {
@@ -293,8 +306,12 @@ impl Agent {
     }
 }
 
-fn no_journal(path: &Path, error: impl fmt::Display) -> StartError {
-    StartError(format!("journal={}: {error}", path.display()))
+fn no_journal(options: &Options, path: &Path, error: impl fmt::Display) -> StartError {
+    let path = path.display();
+    StartError(match options.in_memory {
+        true => format!("keep=memory: {path}: {error}; name another directory with journal=DIR"),
+        false => format!("journal={path}: {error}"),
+    })
 }
 
 /// The memory of chunks: in a file, if one can be mapped.

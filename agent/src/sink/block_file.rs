@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use flow_codec::ThreadId;
-use flow_codec::format::container::{BlockEncoder, Coding, END, StreamKind, header};
+use flow_codec::format::container::{BlockEncoder, Coding, END, HEADER_BYTES, StreamKind, header};
 use flow_codec::format::group::{self, GroupPiece, MAX_GROUP_BYTES};
 use flow_codec::format::manifest::Totals;
 use flow_codec::format::names::SHARED;
@@ -21,7 +21,8 @@ use parking_lot::Mutex;
 use super::directory::TraceDirectory;
 use super::files::{scope_of_open, write_whole};
 use super::parts::Parts;
-use super::{Budget, CanonicalChunk, LastChunk, Scope, SinkError, Syncer};
+use super::snapshot::copy_blocks;
+use super::{Budget, CanonicalChunk, LastChunk, MemoryFile, Scope, SinkError, Syncer};
 use crate::sys::allocator;
 
 /// How long the end of the recording waits for a thread that writes.
@@ -41,6 +42,8 @@ const MAX_KEPT_BYTES: usize = 1 << 20;
 pub struct BlockFile {
     directory: TraceDirectory,
     budget: Budget,
+    /// For what is copied to the disk.
+    copies: Budget,
     syncer: Option<Arc<Syncer>>,
     packing: Mutex<Packing>,
     /// Nothing follows.
@@ -58,6 +61,15 @@ struct State {
     file: Option<File>,
     len: u64,
     blocks: BlockEncoder,
+    /// Where blocks are until the end, if not in the file.
+    memory: Option<InMemory>,
+}
+
+#[derive(Debug)]
+struct InMemory {
+    place: MemoryFile,
+    file: File,
+    len: u64,
 }
 
 /// Whether there is time to compress.
@@ -84,8 +96,37 @@ impl BlockFile {
     ) -> io::Result<Self> {
         let packing = Mutex::new(Packing::new(compression)?);
         let (has_ended, limit, state) = (AtomicBool::new(false), OnceCell::new(), Mutex::default());
-        let (syncer, parts) = (None, None);
-        Ok(Self { directory, budget, syncer, packing, has_ended, limit, state, parts })
+        let (copies, syncer, parts) = (budget.without_max(), None, None);
+        Ok(Self { directory, budget, copies, syncer, packing, has_ended, limit, state, parts })
+    }
+
+    /// Keeps everything but the manifest in memory until the end. `budget` is for that.
+    ///
+    /// # Errors
+    /// The memory cannot be written.
+    pub fn in_memory(mut self, place: MemoryFile, budget: Budget) -> io::Result<Self> {
+        let mut file = place.create()?;
+        let head = header();
+        write_whole(&mut file, &head, 0)?;
+        self.budget = budget;
+        self.state.get_mut().memory = Some(InMemory { place, file, len: head.len() as u64 });
+        Ok(self)
+    }
+
+    /// Whether blocks are in memory, and not in the file. Not while a thread writes.
+    #[must_use]
+    pub fn is_in_memory(&self) -> bool {
+        self.state.try_lock().is_some_and(|state| state.memory.is_some())
+    }
+
+    /// Writes the manifest of a recording that begins.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn begin(&self, manifest: &[u8]) -> Result<(), SinkError> {
+        let mut blocks = BlockEncoder::default();
+        encode(&mut blocks, (None, StreamKind::Manifest), 0, manifest, None)?;
+        self.write(blocks.bytes(), |blocks| self.put_on_disk(&mut self.state.lock(), blocks))
     }
 
     /// Writes what threads record to further files.
@@ -261,15 +302,18 @@ impl BlockFile {
     pub(super) fn files(&self) -> io::Result<Vec<(File, u64)>> {
         let mut files =
             self.parts.as_ref().map_or(Ok(Vec::new()), |parts| parts.lock().open_all())?;
-        let len = self.state.lock().len;
-        files.push((self.directory.open_to_read(SHARED)?, len));
+        let state = self.state.lock();
+        files.push(match &state.memory {
+            Some(memory) => (memory.place.open()?, memory.len),
+            None => (self.directory.open_to_read(SHARED)?, state.len),
+        });
         Ok(files)
     }
 
     /// Whether the disk has enough room for others, and for these bytes too.
     pub(super) fn check_free(&self, bytes: u64) -> io::Result<()> {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        self.budget.without_max().take(bytes).map_err(io::Error::other)
+        self.copies.take(bytes).map_err(io::Error::other)
     }
 
     /// What was removed because newer events were kept.
@@ -314,6 +358,7 @@ impl BlockFile {
         let Some(mut state) = self.state.try_lock_for(END_TIMEOUT) else {
             return Err(io::Error::other("a thread is still writing"));
         };
+        self.leave_memory(&mut state)?;
         let mut blocks = std::mem::take(&mut state.blocks);
         encode(&mut blocks, (None, StreamKind::Manifest), 0, manifest, None)
             .map_err(io::Error::other)?;
@@ -321,9 +366,27 @@ impl BlockFile {
             blocks.memory().push(END);
         }
         // Its size was counted at the beginning.
-        let written = self.put(&mut state, blocks.bytes());
+        let written = self.put_on_disk(&mut state, blocks.bytes());
         self.after_write();
         written
+    }
+
+    /// Copies the blocks in memory to the file. They stay in memory too: until the file has its end, readers take those.
+    fn leave_memory(&self, state: &mut State) -> io::Result<()> {
+        let State { file: Some(file), len, memory: Some(memory), .. } = state else {
+            return Ok(());
+        };
+        let copied = self
+            .check_free(memory.len)
+            .and_then(|()| copy_blocks(memory.place.open()?, memory.len, file));
+        copied.map_err(|error| {
+            let _ = file.set_len(*len);
+            let path = memory.place.path().display();
+            io::Error::other(format!("{error}; what was recorded is still in memory, in {path}"))
+        })?;
+        *len += memory.len - HEADER_BYTES as u64;
+        state.memory = None;
+        Ok(())
     }
 
     fn write(
@@ -364,6 +427,15 @@ impl BlockFile {
     }
 
     fn put(&self, state: &mut State, bytes: &[u8]) -> io::Result<()> {
+        let Some(InMemory { file, len, .. }) = &mut state.memory else {
+            return self.put_on_disk(state, bytes);
+        };
+        write_whole(file, bytes, *len)?;
+        *len += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn put_on_disk(&self, state: &mut State, bytes: &[u8]) -> io::Result<()> {
         let State { file, len, .. } = state;
         let file = match file {
             Some(file) => file,
@@ -530,13 +602,15 @@ fn encode_last(
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
 
     use flow_codec::Offset;
+    use flow_codec::format::manifest::Manifest;
     use flow_codec::format::names::EventFormat;
     use flow_codec::read::{Content, Trace};
 
     use super::*;
-    use crate::sink::{FileSink, Home, Sink};
+    use crate::sink::{FileSink, Home, JournalFile, JournalPlace, Sink};
 
     #[test]
     fn threads_take_turns() {
@@ -662,5 +736,50 @@ mod tests {
         assert!(bytes.len() < text.len() && bytes.ends_with(&[END]));
         let trace = Trace::open(&path).unwrap();
         assert_eq!((trace.files.len(), trace.files[0].bytes), (1, 2));
+    }
+
+    /// A trace in memory with one call.
+    fn in_memory(dir: &Path) -> (BlockFile, JournalPlace) {
+        let directory = TraceDirectory::open(&dir.join("app.flowtrace"), None).unwrap();
+        let mut place = JournalPlace::elsewhere(dir).unwrap();
+        JournalFile::create_at(&mut place, Budget::new(None)).unwrap();
+        let place = place.used();
+        let file = BlockFile::new(directory, Budget::new(None), None).unwrap();
+        let file = file.in_memory(place.memory().unwrap(), Budget::new(None)).unwrap();
+        let manifest = Manifest { journal: place.path(), ..Manifest::default() };
+        file.begin(&serde_json::to_vec(&manifest).unwrap()).unwrap();
+        let stream = (Some(ThreadId::new(7)), StreamKind::Events);
+        file.append(stream, 0, &[0x81, 0x00], Pack::Yes).unwrap();
+        (file, place)
+    }
+
+    fn event_bytes(dir: &Path) -> u64 {
+        let trace = Trace::open(dir.join("app.flowtrace")).unwrap();
+        trace.files.iter().map(|file| file.bytes).sum()
+    }
+
+    #[test]
+    fn blocks_in_memory_are_read_until_the_file_has_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, place) = in_memory(dir.path());
+        assert!(file.is_in_memory());
+        assert_eq!(event_bytes(dir.path()), 2);
+        file.end(b"{}", false).unwrap();
+        assert!(!file.is_in_memory());
+        assert_eq!(event_bytes(dir.path()), 2, "of two copies, one counts");
+        place.remove_memory();
+        assert_eq!(event_bytes(dir.path()), 2);
+    }
+
+    #[test]
+    fn what_the_disk_has_no_room_for_stays_in_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut file, place) = in_memory(dir.path());
+        file.copies = Budget::new(Some(10));
+        let error = file.end(b"{}", true).unwrap_err().to_string();
+        let memory = place.memory().unwrap();
+        assert!(error.contains(&*memory.path().to_string_lossy()), "{error}");
+        assert!(file.is_in_memory());
+        assert_eq!(event_bytes(dir.path()), 2);
     }
 }

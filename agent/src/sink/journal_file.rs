@@ -86,6 +86,19 @@ impl JournalPlace {
         Err(Errno::EXIST.into())
     }
 
+    /// Where the blocks of a trace in memory are: beside the journal. `None` if that is in the trace directory.
+    #[must_use]
+    pub fn memory(&self) -> Option<MemoryFile> {
+        self.path().map(|journal| MemoryFile { path: names::memory_file(&journal) })
+    }
+
+    /// Removes these blocks, if there are any.
+    pub fn remove_memory(&self) {
+        if let Some(memory) = self.memory() {
+            let _ = std::fs::remove_file(memory.path);
+        }
+    }
+
     /// Records that the recording has started: from now on the journal stays until it is
     /// [removed](Self::remove).
     #[must_use]
@@ -110,8 +123,36 @@ impl Drop for JournalPlace {
     /// Removes the journal of a recording that could not start.
     fn drop(&mut self) {
         if !self.is_used && matches!(self.directory, Place::Elsewhere { .. }) {
+            self.remove_memory();
             let _ = self.remove();
         }
+    }
+}
+
+/// Where the blocks of a trace in memory are.
+#[derive(Debug)]
+pub struct MemoryFile {
+    path: PathBuf,
+}
+
+impl MemoryFile {
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Creates it, for appending.
+    pub(super) fn create(&self) -> io::Result<File> {
+        self.open_with(OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL)
+    }
+
+    /// Opens it for reading.
+    pub(super) fn open(&self) -> io::Result<File> {
+        self.open_with(OFlags::RDONLY)
+    }
+
+    fn open_with(&self, flags: OFlags) -> io::Result<File> {
+        let (flags, mode) = (flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
+        Ok(retry_on_intr(|| rustix::fs::open(&self.path, flags, mode))?.into())
     }
 }
 

@@ -4,11 +4,10 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use flow_codec::format::container::StreamKind;
 use flow_codec::format::names::MANIFEST;
 
+use super::BlockFile;
 use super::directory::{Replacement, TraceDirectory};
-use super::{BlockFile, Pack};
 
 /// The place of the manifest of a recording that has begun. Its end will find space on a full disk.
 #[derive(Debug)]
@@ -33,9 +32,7 @@ impl ManifestPlace {
         end_bytes: usize,
     ) -> io::Result<Self> {
         if directory.is_container() {
-            blocks
-                .append((None, StreamKind::Manifest), 0, text, Pack::No)
-                .map_err(io::Error::other)?;
+            blocks.begin(text).map_err(io::Error::other)?;
             let space = directory.reserve_space(end_bytes as u64);
             return Ok(Self(Kind::Blocks(Arc::clone(blocks), space)));
         }

@@ -29,7 +29,7 @@ pub use budget::Budget;
 pub use container::ContainerSink;
 pub use directory::{DirectoryError, TraceDirectory, expand, host};
 pub use files::FileSink;
-pub use journal_file::{JournalFile, JournalPlace};
+pub use journal_file::{JournalFile, JournalPlace, MemoryFile};
 pub use lines::LineFile;
 pub use manifest_place::ManifestPlace;
 pub use syncer::Syncer;

@@ -58,7 +58,8 @@ impl BlockFile {
         // That with the names is last: it has those of all events in the others.
         for (file, len) in self.files()? {
             self.check_free(len)?;
-            copy_blocks(file, len, &mut out)?;
+            out.flush()?;
+            copy_blocks(file, len, new.file())?;
         }
         put(&mut out, StreamKind::Manifest, 0, manifest)?;
         out.write_all(&[END])?;
@@ -72,13 +73,12 @@ fn put(out: &mut BufWriter<&File>, kind: StreamKind, offset: u64, bytes: &[u8]) 
     out.write_all(blocks.bytes())
 }
 
-/// Copies the blocks of a file with this length.
-fn copy_blocks(mut file: File, len: u64, out: &mut BufWriter<&File>) -> io::Result<()> {
+/// Appends the blocks of a file with this length to another one.
+pub(super) fn copy_blocks(mut file: File, len: u64, mut to: &File) -> io::Result<()> {
     let start = HEADER_BYTES as u64;
     file.seek(SeekFrom::Start(start))?;
-    out.flush()?;
     // By the kernel, where it can.
-    let copied = io::copy(&mut file.take(len.saturating_sub(start)), out.get_mut())?;
+    let copied = io::copy(&mut file.take(len.saturating_sub(start)), &mut to)?;
     match copied == len.saturating_sub(start) {
         true => Ok(()),
         false => Err(io::Error::other("another program has shortened the trace")),

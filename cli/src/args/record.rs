@@ -58,7 +58,8 @@ pub(crate) struct AgentArgs {
     /// How many earlier traces to keep, in DIR.old, DIR.old.2 and so on [default: 1]
     #[arg(long, value_name = "N", value_parser = earlier)]
     pub(crate) earlier: Option<usize>,
-    /// Keep only the newest part of a trace in one file, for example last:64m
+    /// Keep only the newest part of a trace in one file (for example last:64m), or all of it in memory until the end
+    /// (memory)
     #[arg(long, value_name = "WHAT")]
     pub(crate) keep: Option<String>,
     /// Begin another file when this one has a size such as 1g, or after a time such as 1h

@@ -117,10 +117,14 @@ impl Work<'_> {
                 self.add(Severity::Repaired, name, "removed".to_owned());
             }
         }
-        let path = self.trace.journal_path();
-        if is_journal_elsewhere(&self.trace.dir, &path) {
-            fs::remove_file(&path).map_err(|error| failure(&path, error))?;
-            self.add(Severity::Repaired, names::JOURNAL, "removed".to_owned());
+        let journal = self.trace.journal_path();
+        for (name, path) in
+            [(names::MEMORY, names::memory_file(&journal)), (names::JOURNAL, journal)]
+        {
+            if is_journal_elsewhere(&self.trace.dir, &path) {
+                fs::remove_file(&path).map_err(|error| failure(&path, error))?;
+                self.add(Severity::Repaired, name, "removed".to_owned());
+            }
         }
         Ok(())
     }

@@ -68,6 +68,14 @@
 //! only the newest parts: earlier ones may have been removed. If the first file has events itself, as after a repair, its
 //! parts do not count.
 //!
+//! # In memory
+//!
+//! With `keep=memory` a file in memory has the blocks until the recording ends, and `app.flowtrace` only the manifest. The
+//! file in memory is a container beside the [`journal`](super::journal#place) that the manifest names, with
+//! `.flowtrace` after the name of the journal. At the end its blocks are copied to `app.flowtrace`, the manifest and the
+//! end follow, and it is removed. So while `app.flowtrace` has no end, readers take the file in memory, if there is one, for
+//! a part before it.
+//!
 //! # Snapshots
 //!
 //! A snapshot has the blocks of all these files in one, and then the open chunks as a checkpoint, kind 13. Its manifest

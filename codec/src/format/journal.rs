@@ -17,7 +17,7 @@
 //! an end whose named journal is missing has lost its open chunks: a memory file system was emptied by a
 //! restart, or the reader is on another machine or in another container. Readers report that, and read the
 //! files. They ignore a file whose owner is neither that of `trace.json` nor root, or that has another name
-//! than `flow-journal-…`.
+//! than `flow-journal-…`. With `keep=memory`, a [container](super::container#in-memory) is beside it.
 //!
 //! # Checkpoint
 //!

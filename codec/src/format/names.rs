@@ -30,6 +30,15 @@ pub const NEW_CONTAINER: &str = "new";
 /// The prefix of the name of a journal that is not in the trace directory; see
 /// [`journal`](super::journal#place).
 pub const JOURNAL_ELSEWHERE_PREFIX: &str = "flow-journal-";
+/// The file with the blocks of a trace that is in memory, for the path of its journal; see
+/// [`container`](super::container#in-memory).
+#[must_use]
+pub fn memory_file(journal: &Path) -> PathBuf {
+    beside(journal, CONTAINER_EXTENSION)
+}
+
+/// What messages call this file.
+pub const MEMORY: &str = "memory";
 /// The manifest; see [`manifest`](super::manifest).
 pub const MANIFEST: &str = "trace.json";
 /// Space reserved for the final manifest.

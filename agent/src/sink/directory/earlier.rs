@@ -296,17 +296,18 @@ fn rename_trace(from: &OwnedFd, to: &OwnedFd) -> Result<(), String> {
     Ok(())
 }
 
-/// Removes the journal of a trace if it is not in the trace's directory and the trace is our own: in a
-/// directory of another user, `trace.json` may name any file.
+/// Removes the journal of a trace, and its blocks in memory, if they are not in the trace's directory and the trace is our
+/// own: in a directory of another user, `trace.json` may name any file.
 pub(super) fn remove_journal_elsewhere(path: &Path) {
     let place = if path.is_dir() { &path.join(names::MANIFEST) } else { path };
     let owner = fs::metadata(place).map(|found| found.uid());
     let is_own = owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw());
     let manifest = Trace::manifest_of(path).ok().flatten().filter(|_| is_own);
-    if let Some(journal) = manifest.and_then(|manifest| manifest.journal)
-        && is_journal_elsewhere(path, &journal)
-    {
-        let _ = fs::remove_file(journal);
+    let Some(journal) = manifest.and_then(|manifest| manifest.journal) else { return };
+    for file in [names::memory_file(&journal), journal] {
+        if is_journal_elsewhere(path, &file) {
+            let _ = fs::remove_file(file);
+        }
     }
 }
 

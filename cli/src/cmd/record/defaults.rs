@@ -71,9 +71,14 @@ impl Defaults {
 
     /// Limits the size of the trace, unless the user does, or wants no limit.
     pub(super) fn limit_size(&mut self, args: &AgentArgs, out: &str) {
+        let is_memory = |value: &str| value == "memory";
         let is_set = args.max_size.is_some()
             || args.options.iter().any(|(key, _)| key == "max-size")
             || args.config.is_some()
+            // The agent has a limit for that.
+            || args.keep.as_deref().is_some_and(is_memory)
+            || args.options.iter().any(|(key, value)| key == "keep" && is_memory(value))
+            || env::var("FLOW_KEEP").is_ok_and(|value| is_memory(&value))
             || env::var_os("FLOW_CONFIG").is_some_and(|value| !value.is_empty());
         let place = Path::new(out).ancestors().find(|place| place.exists());
         let free = place.and_then(|place| rustix::fs::statvfs(place).ok());

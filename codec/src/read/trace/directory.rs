@@ -11,7 +11,7 @@ use std::time::Duration;
 use std::{fs, io};
 
 use super::container::Container;
-use super::journal::Journal;
+use super::journal::{Journal, is_journal_elsewhere};
 use super::jsonl::Converter;
 use super::parts::parts_beside;
 use super::place::Place;
@@ -144,15 +144,14 @@ impl Trace {
 
     fn open_container(path: &Path) -> Result<Self> {
         let no_trace = || Error::NoTrace { path: path.to_path_buf() };
-        let mut place = Place::of(path)?;
+        let (mut place, named) = place_of_container(path)?;
         let mut container = place.container().cloned().ok_or_else(no_trace)?;
         let mut journal = None;
-        let named = read_manifest(place.text(StreamKind::Manifest)).ok().flatten();
         let inside = Journal::inside(&container);
         if inside.is_none() && may_have_journal(&container, named.as_ref()) {
             // What it builds on is in the file when it is read, and may not have been there a moment before.
             journal = Journal::read(&place, named.as_ref());
-            place = Place::of(path)?;
+            (place, _) = place_of_container(path)?;
             container = place.container().cloned().ok_or_else(no_trace)?;
         }
         let mut damage = container.damage();
@@ -624,6 +623,27 @@ fn attach(
 
 fn has_end(manifest: Option<&Manifest>) -> bool {
     manifest.is_some_and(|manifest| manifest.end.is_some())
+}
+
+/// Opens a container, with the file [in memory](container#in-memory) that has its blocks, if there is one. Returns its
+/// manifest, too.
+fn place_of_container(path: &Path) -> Result<(Place, Option<Manifest>)> {
+    let read = || {
+        let place = Place::of(path)?;
+        let manifest = read_manifest(place.text(StreamKind::Manifest)).ok().flatten();
+        Ok((place, manifest))
+    };
+    let (place, manifest) = read()?;
+    let is_open = place.container().is_some_and(|container| !container.is_finished);
+    let journal = manifest.as_ref().and_then(|manifest| manifest.journal.as_deref());
+    let Some(memory) = journal.filter(|_| is_open).map(names::memory_file) else {
+        return Ok((place, manifest));
+    };
+    match is_journal_elsewhere(path, &memory) {
+        true => Ok((place.with_part_before(&memory)?, manifest)),
+        // It is removed after the container has its end.
+        false => read(),
+    }
 }
 
 /// Returns whether a journal beside a container belongs to it. After the end it does only if chunks could not be

@@ -11,7 +11,7 @@ use super::stored::Stored;
 use super::text::Text;
 use crate::format::container::StreamKind;
 use crate::format::names;
-use crate::{Result, ThreadId};
+use crate::{Error, Result, ThreadId};
 
 /// A directory or a container.
 #[derive(Clone, Debug)]
@@ -48,6 +48,18 @@ impl Place {
         };
         let container = container.map(Arc::new);
         Ok(Self { path: path.to_path_buf(), container, shared_lines: None, unwritten_lines: 0 })
+    }
+
+    /// The same container, and the part in another file, which comes before it.
+    pub(crate) fn with_part_before(self, part: &Path) -> Result<Self> {
+        let open = |path: &Path| {
+            let file =
+                regular::open(path).map_err(|source| Error::Io { path: path.into(), source });
+            Ok::<_, Error>(file?.map(|file| (path.to_path_buf(), file)))
+        };
+        let files = open(part)?.into_iter().chain(open(&self.path)?).collect();
+        let container = Container::open_all(files, &self.path)?;
+        Ok(Self { container: Some(Arc::new(container)), ..self })
     }
 
     /// Adds the lines of threads that share a file of a directory, and those that are not in it yet.
