@@ -10,20 +10,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use flow_codec::ThreadId;
-use flow_codec::format::container::{BlockEncoder, Coding, END, HEADER_BYTES, StreamKind, header};
-use flow_codec::format::group::{self, GroupPiece, MAX_GROUP_BYTES};
+use flow_codec::format::container::{BlockEncoder, END, HEADER_BYTES, StreamKind, header};
 use flow_codec::format::manifest::Totals;
 use flow_codec::format::names::SHARED;
-use flow_codec::write::{Compression, MAX_GROUPED_BYTES, NetEffect, PIECE_BYTES, Packer};
+use flow_codec::write::{Compression, NetEffect};
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
 use super::directory::TraceDirectory;
 use super::files::{scope_of_open, write_whole};
+use super::packing::{Packing, encode, encode_last};
 use super::parts::Parts;
 use super::snapshot::copy_blocks;
-use super::{Budget, CanonicalChunk, LastChunk, MemoryFile, Scope, SinkError, Syncer};
-use crate::sys::allocator;
+use super::{Budget, LastChunk, MemoryFile, Scope, SinkError, Syncer};
 
 /// How long the end of the recording waits for a thread that writes.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
@@ -139,7 +138,7 @@ impl BlockFile {
         compression: Option<Compression>,
     ) -> io::Result<Self> {
         if wanted.are_wanted() {
-            let packer = Packer::new(compression.unwrap_or(FAST))?;
+            let packer = Packing::fast(compression)?;
             let (directory, budget) = (self.directory.clone(), self.budget.clone());
             self.parts = Some(Mutex::new(Parts::new(directory, budget, wanted, packer)));
         }
@@ -456,147 +455,10 @@ impl BlockFile {
     }
 }
 
-/// Compresses, with memory for blocks.
-#[derive(Debug)]
-struct Packing {
-    packer: Packer,
-    /// Takes more time and less space. Used as long as all packing takes a small part of the time.
-    thorough: Option<Packer>,
-    begun: Instant,
-    spent: Duration,
-    blocks: BlockEncoder,
-    group: Vec<u8>,
-}
-
-/// Keeps up with programs that do nothing but call methods.
-const FAST: Compression = Compression::Zstd(1);
-/// A twentieth of the time is for thorough compression.
-const THOROUGH_PART: u32 = 20;
-
-impl Packing {
-    fn new(compression: Option<Compression>) -> io::Result<Self> {
-        let thorough = match compression {
-            None => Some(Packer::new(Compression::default())?),
-            Some(_) => None,
-        };
-        let packer = Packer::new(compression.unwrap_or(FAST))?;
-        let (begun, spent) = (Instant::now(), Duration::ZERO);
-        let (blocks, group) = (BlockEncoder::default(), Vec::new());
-        Ok(Self { packer, thorough, begun, spent, blocks, group })
-    }
-
-    /// What threads recorded last, compressed.
-    fn encode_last(&mut self, threads: &[LastChunk<'_>]) -> Result<&[u8], SinkError> {
-        // A thread of the program does this.
-        let Self { packer, blocks, group, .. } = self;
-        encode_last(blocks, threads, group, Some(packer))?;
-        Ok(self.blocks.bytes())
-    }
-
-    fn encode(
-        &mut self,
-        stream: (Option<ThreadId>, StreamKind),
-        offset: u64,
-        bytes: &[u8],
-    ) -> Result<&[u8], SinkError> {
-        let start = Instant::now();
-        let has_time = self.spent < start.duration_since(self.begun) / THOROUGH_PART;
-        let packer = self.thorough.as_mut().filter(|_| has_time).unwrap_or(&mut self.packer);
-        encode(&mut self.blocks, stream, offset, bytes, Some(packer))?;
-        self.spent += start.elapsed();
-        Ok(self.blocks.bytes())
-    }
-}
-
 /// Whether a stream is in the parts of a trace that has some.
 const fn is_in_parts(kind: StreamKind) -> bool {
     use StreamKind::{Events, Marks, Samples, Threads};
     matches!(kind, Events | Marks | Samples | Threads)
-}
-
-/// Puts bytes of a stream into blocks, as many as they need.
-pub(super) fn encode(
-    blocks: &mut BlockEncoder,
-    (thread, kind): (Option<ThreadId>, StreamKind),
-    offset: u64,
-    bytes: &[u8],
-    packer: Option<&mut Packer>,
-) -> Result<(), SinkError> {
-    blocks.clear();
-    encode_more(blocks, (thread, kind), offset, bytes, packer)
-}
-
-/// Adds bytes of a stream to blocks.
-fn encode_more(
-    blocks: &mut BlockEncoder,
-    (thread, kind): (Option<ThreadId>, StreamKind),
-    offset: u64,
-    bytes: &[u8],
-    mut packer: Option<&mut Packer>,
-) -> Result<(), SinkError> {
-    let pieces = bytes.len().div_ceil(PIECE_BYTES);
-    let wanted = BlockEncoder::bytes_for(pieces, bytes.len());
-    allocator::try_reserve(blocks.memory(), wanted).map_err(SinkError::no_memory)?;
-    let mut at = offset;
-    for piece in bytes.chunks(PIECE_BYTES) {
-        let (coding, stored) = match &mut packer {
-            Some(packer) => packer.pack(kind, piece),
-            None => (Coding::Raw, piece),
-        };
-        blocks.begin(thread);
-        blocks.add(kind, at, piece.len(), coding, stored);
-        blocks.finish();
-        at += piece.len() as u64;
-    }
-    Ok(())
-}
-
-/// Puts what threads recorded last into blocks: one for all threads with few bytes, one for each other thread.
-fn encode_last(
-    blocks: &mut BlockEncoder,
-    threads: &[LastChunk<'_>],
-    group: &mut Vec<u8>,
-    packer: Option<&mut Packer>,
-) -> Result<(), SinkError> {
-    blocks.clear();
-    group.clear();
-    let is_small = |piece: &GroupPiece<'_>| piece.bytes.len() <= MAX_GROUPED_BYTES;
-    let pieces = || {
-        // Bytes that are alike follow each other.
-        let events = threads.iter().map(|LastChunk { chunk, .. }| {
-            let CanonicalChunk { thread, offset, bytes, .. } = *chunk;
-            GroupPiece { thread, kind: StreamKind::Events, offset: offset.get(), bytes }
-        });
-        let marks = threads.iter().map(|LastChunk { chunk, marks_offset, marks }| {
-            let (thread, kind) = (chunk.thread, StreamKind::Marks);
-            GroupPiece { thread, kind, offset: *marks_offset, bytes: marks }
-        });
-        events.chain(marks).filter(|piece| !piece.bytes.is_empty())
-    };
-    let mut small = Vec::new();
-    allocator::try_reserve(&mut small, 2 * threads.len()).map_err(SinkError::no_memory)?;
-    small.extend(pieces().filter(is_small));
-    let bytes = small.iter().map(|piece| piece.bytes.len()).sum();
-    let wanted = group::bytes_for(small.len(), bytes);
-    let fits = wanted <= MAX_GROUP_BYTES;
-    if fits && !small.is_empty() {
-        allocator::try_reserve(group, wanted).map_err(SinkError::no_memory)?;
-        group::encode(small.iter().copied(), group);
-        let (coding, stored) = match packer {
-            Some(packer) => packer.pack_group(small.len(), group),
-            None => (Coding::Raw, &group[..]),
-        };
-        allocator::try_reserve(blocks.memory(), BlockEncoder::bytes_for(1, stored.len()))
-            .map_err(SinkError::no_memory)?;
-        blocks.begin(None);
-        blocks.add_group(group.len(), coding, stored);
-        blocks.finish();
-    }
-    for piece in pieces().filter(|piece| !fits || !is_small(piece)) {
-        let GroupPiece { thread, kind, offset, bytes } = piece;
-        encode_more(blocks, (Some(thread), kind), offset, bytes, None)?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -608,9 +470,10 @@ mod tests {
     use flow_codec::format::manifest::Manifest;
     use flow_codec::format::names::EventFormat;
     use flow_codec::read::{Content, Trace};
+    use flow_codec::write::{MAX_GROUPED_BYTES, PIECE_BYTES};
 
     use super::*;
-    use crate::sink::{FileSink, Home, JournalFile, JournalPlace, Sink};
+    use crate::sink::{CanonicalChunk, FileSink, Home, JournalFile, JournalPlace, Sink};
 
     #[test]
     fn threads_take_turns() {

@@ -10,6 +10,7 @@ mod journal_file;
 mod lines;
 mod manifest_place;
 mod mounts;
+mod packing;
 mod parts;
 mod permits;
 mod snapshot;

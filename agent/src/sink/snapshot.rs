@@ -8,8 +8,8 @@ use flow_codec::format::container::{BlockEncoder, END, HEADER_BYTES, StreamKind,
 use flow_codec::write::PIECE_BYTES;
 
 use super::BlockFile;
-use super::block_file::encode;
 use super::directory::NewSnapshot;
+use super::packing::encode;
 
 /// Passes bytes on.
 type Put<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;

@@ -16,6 +16,11 @@ pub(crate) fn cpu_time() -> u64 {
     read(ClockId::ThreadCPUTime)
 }
 
+/// Returns how long all threads of the process have run on processors.
+pub(crate) fn process_cpu_time() -> u64 {
+    read(ClockId::ProcessCPUTime)
+}
+
 /// The CPU clock of a thread, which any thread of the process can read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ThreadClock(libc::clockid_t);
