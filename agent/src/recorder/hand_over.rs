@@ -51,31 +51,10 @@ impl Recorder {
             if was_paused && pauses {
                 return false;
             }
-            if was_paused {
-                thread.skip_cpu_time();
-                out.resume(self.clock_ns());
-            } else {
-                // A mark or a pause needs to know where the events before it end.
-                let last = if mark.is_some() || pauses { Last::NoButKept } else { Last::No };
-                self.write_out(thread, &mut out, last, ReadBy::Owner);
+            let is_usual = !was_paused && !pauses && mark.is_none();
+            if !is_usual || !thread.grow(&mut out, &self.journal, self.config.shape()) {
+                self.write_and_continue(thread, &mut out, mark, pauses);
             }
-            if let Some(mark) = mark {
-                out.mark(&mark);
-            }
-            if pauses {
-                out.pause();
-            }
-            // Marks of the program must survive a kill.
-            self.write_urgent_marks(thread.id(), &mut out);
-            let position = thread.rewind(&out);
-            // A write that failed may have ended the recording.
-            if self.is_on()
-                && let Err(error) =
-                    thread.next_chunk(&mut out, position, &self.journal, self.config.shape())
-            {
-                self.stop_storing(&error);
-            }
-            self.send(&mut out);
             if pauses && self.is_on() {
                 thread.park();
             } else if self.is_paused() {
@@ -90,6 +69,40 @@ impl Recorder {
             return false;
         }
         !out.is_paused
+    }
+
+    /// Writes what the thread has recorded, and continues in another chunk.
+    fn write_and_continue(
+        &self,
+        thread: &ThreadRecorder,
+        out: &mut MutexGuard<'_, Out>,
+        mark: Option<Mark>,
+        pauses: bool,
+    ) {
+        if out.is_paused {
+            thread.skip_cpu_time();
+            out.resume(self.clock_ns());
+        } else {
+            // A mark or a pause needs to know where the events before it end.
+            let last = if mark.is_some() || pauses { Last::NoButKept } else { Last::No };
+            self.write_out(thread, out, last, ReadBy::Owner);
+        }
+        if let Some(mark) = mark {
+            out.mark(&mark);
+        }
+        if pauses {
+            out.pause();
+        }
+        // Marks of the program must survive a kill.
+        self.write_urgent_marks(thread.id(), out);
+        let position = thread.rewind(out);
+        // A write that failed may have ended the recording.
+        if self.is_on()
+            && let Err(error) = thread.next_chunk(out, position, &self.journal, self.config.shape())
+        {
+            self.stop_storing(&error);
+        }
+        self.send(out);
     }
 
     /// Encodes the content of the chunk and passes it to the sink.

@@ -134,6 +134,27 @@ fn recorder_with(
     (recorder, thread, method)
 }
 
+#[test]
+fn a_small_chunk_moves_to_a_larger_slot_instead_of_being_written() {
+    let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
+    let (recorder, thread, method) = recorder(dir.path(), &sink, 64 << 10);
+    let call = |calls| {
+        for _ in 0..calls {
+            recorder.enter(&thread, method);
+            recorder.exit(&thread, Left::Returned);
+        }
+    };
+    recorder.enter(&thread, method);
+    call(300);
+    assert!(sink.bytes().is_empty());
+    call(3000);
+    assert!(!sink.bytes().is_empty());
+    recorder.exit(&thread, Left::Returned);
+    let end = recorder.finish(Timeout::Long);
+    assert_eq!((end.totals.enters, end.totals.exits), (3301, 3301));
+    assert_eq!(count_nested(&sink.bytes()), (3301, 3301));
+}
+
 fn start(recorder: &Recorder, id: u64) -> Arc<ThreadRecorder> {
     let facts = ThreadFacts {
         id: ThreadId::new(id),

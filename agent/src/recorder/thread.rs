@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use flow_codec::format::flow::{Record, records};
-use flow_codec::format::journal::chunk_start;
+use flow_codec::format::journal::{SAMPLE_WORDS, WORD_BYTES, chunk_start};
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::write::{Base, Canonicalizer, Condensed, EncodedMarks, EventCounts, Sample};
 use flow_codec::{Offset, ThreadId};
@@ -23,9 +23,12 @@ use super::queue::{After, QueuedChunk};
 use super::samples::pending_room;
 use crate::certain::Certain as _;
 use crate::sink::{Home, SinkError};
-use crate::sys::ControlPlace;
-use crate::sys::LastChunk;
+use crate::sys::{ControlPlace, LastChunk, allocator};
 
+/// A chunk in a smaller slot moves to a larger one when that is full.
+const MAX_GROWN_BYTES: usize = 4096;
+/// The samples of such a chunk.
+const MAX_GROWN_SAMPLES: usize = MAX_GROWN_BYTES / 8 / (SAMPLE_WORDS * WORD_BYTES);
 /// Marks of gaps are added up if there are more bytes of marks than this.
 const MAX_GAP_BYTES: usize = 1024;
 
@@ -456,6 +459,53 @@ impl ThreadRecorder {
             journal.give_back(last.into_slot(position));
         }
         Ok(())
+    }
+
+    /// Moves what was recorded to a larger slot instead of handing it over, if that is little: most threads record little,
+    /// and a write for each would take longer than the thread. Returns whether it has. For the owner, with the lock that
+    /// readers hold.
+    pub(super) fn grow(
+        &self,
+        out: &mut MutexGuard<'_, Out>,
+        journal: &Journal,
+        shape: Shape,
+    ) -> bool {
+        let (position, recorded) = (self.position(), self.recorded_bytes(out, ReadBy::Owner));
+        let grows = out.chunk.slot().bytes() < MAX_GROWN_BYTES
+            && recorded < shape.max_fill
+            && out.chunk.wanted_bytes(position) > out.chunk.slot().bytes()
+            && out.state == OutState::Open
+            && out.first.raw.is_empty()
+            && !self.is_overrun(out);
+        let (mut raw, mut samples) = (Vec::new(), Vec::new());
+        if !grows
+            || allocator::try_reserve(&mut raw, recorded + WORD_BYTES).is_err()
+            || allocator::try_reserve(&mut samples, MAX_GROWN_SAMPLES).is_err()
+        {
+            return false;
+        }
+        self.copy_recorded(out, recorded, &mut raw);
+        out.chunk.copy_samples(&mut samples);
+        // Each event may be an entry.
+        out.first.frames = recorded as u64;
+        out.first.raw = raw;
+        let seen = self.seen.position.load(Ordering::Relaxed);
+        let was_seen = seen != 0 && position == seen;
+        let position = self.rewind(out);
+        if self.next_chunk(out, position, journal, shape).is_err() {
+            // Nothing was handed over.
+            out.first = Condensed::default();
+            self.control.set_position(position, Ordering::Release);
+            return false;
+        }
+        let first = self.position() - recorded as u64;
+        samples.iter().for_each(|sample| {
+            out.chunk.sample(first + sample.bytes as u64, *sample);
+        });
+        // Any other position, if it has moved since.
+        let seen = if was_seen { self.position() } else { u64::from(seen != 0) };
+        self.seen.position.store(seen, Ordering::Relaxed);
+        true
     }
 
     /// Clears what has been handed over, and returns how far that went. For the owner, before it takes
