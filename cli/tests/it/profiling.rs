@@ -454,3 +454,35 @@ fn the_samples_of_a_trace_are_shown_unless_calls_are_requested() {
     assert!(run.err.contains("calls are guessed from samples"), "{}", run.err);
     assert!(run.out.contains("com.app.Main.work(int)"), "{}", run.out);
 }
+
+#[test]
+fn the_wall_clock_time_of_samples_shows_waiting() {
+    let trace = trace();
+    let interval_ns = 10_000_000;
+    let mut batch = BatchEncoder::new(Sampling { clock: SampleClock::Wall, interval_ns });
+    let frame = |method| Frame { method: MethodId::new(method), bci: None, line: None };
+    let stack = [frame(0), frame(1)];
+    // It ran for all of the first 10 ms, and for 1 of the next 40.
+    for (intervals, ran_us, frames) in [(1, 10_000, &stack[..]), (4, 1_000, &stack[..1])] {
+        batch.add(&Sample {
+            thread: ThreadId::new(1),
+            at_ns: 10_000_000,
+            intervals,
+            ran_us: Some(ran_us),
+            position: None,
+            found: Found::Stack { frames, is_cut: false },
+        });
+    }
+    fs::write(trace.path().join("samples"), batch.finish().unwrap()).unwrap();
+    let run = flow(&["profile"], trace.path());
+    assert_eq!(
+        lines(&run),
+        [
+            "5 samples in 1 thread lasted 50.0 ms, added up, 39.0 ms of it waiting",
+            "",
+            "samples       %  self      %     time  waiting  method",
+            "      5  100.0%     4  80.0%  50.0 ms  39.0 ms  com.app.Main.main(String[])",
+            "      1   20.0%     1  20.0%  10.0 ms     0 ns  com.app.Main.work(int)",
+        ]
+    );
+}

@@ -101,10 +101,7 @@ impl Print<'_> {
         let numbers = self.profile.whole()[run];
         let threads = plural(*threads, "thread");
         let time = signed_duration(numbers.total_ns);
-        let waited = match numbers.waiting_ns {
-            0 => String::new(),
-            ns => format!(" and waited for {}", signed_duration(ns)),
-        };
+        let waiting = Some(numbers.waiting_ns).filter(|ns| *ns != 0).map(signed_duration);
         Some(match origin {
             Origin::Samples { failed, unit } => {
                 let failed = match failed {
@@ -114,7 +111,10 @@ impl Print<'_> {
                 let lasted = match numbers.total_ns {
                     0 => String::new(),
                     _ if *unit == Unit::Cpu => format!(" ran for {time}"),
-                    _ => format!(" lasted {time}, added up{waited}"),
+                    _ => {
+                        let waiting = waiting.map(|time| format!(", {time} of it waiting"));
+                        format!(" lasted {time}, added up{}", waiting.unwrap_or_default())
+                    }
                 };
                 format!("{}{failed} in {threads}{lasted}", plural(numbers.total_count, "sample"))
             }
@@ -123,7 +123,13 @@ impl Print<'_> {
                 match unit {
                     Unit::Calls => format!("{calls} in {threads}"),
                     Unit::Nanos => format!("{calls} in {threads} took {time}, added up"),
-                    Unit::Cpu => format!("{calls} in {threads} ran for {time}{waited}"),
+                    Unit::Cpu => {
+                        let waiting = waiting.map(|time| format!(" and waited for {time}"));
+                        format!(
+                            "{calls} in {threads} ran for {time}{}",
+                            waiting.unwrap_or_default()
+                        )
+                    }
                 }
             }
         })
