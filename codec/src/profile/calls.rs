@@ -116,7 +116,9 @@ struct Threads {
 }
 
 impl Threads {
+    /// The calls of a thread. Those of thread 0, which is unknown, get another number: in a container, 0 is no thread.
     fn thread(&mut self, thread: ThreadId) -> &mut CallsOfThread {
+        let thread = if thread.get() == 0 { ThreadId::new(u64::MAX) } else { thread };
         self.threads.entry(thread).or_insert_with(CallsOfThread::new)
     }
 
@@ -204,7 +206,7 @@ struct CallsOfLog {
     start: Option<HplTime>,
 }
 
-/// The id of a thread of a log. 0 is no thread in a trace.
+/// The id of a thread of a log. 0 is unknown in a trace.
 fn thread_id(thread: i64) -> ThreadId {
     ThreadId::new(if thread == 0 { u64::MAX } else { thread.cast_unsigned() })
 }
@@ -288,7 +290,7 @@ mod tests {
         assert!(trace.damage.is_empty(), "{:?}", trace.damage);
         let mut lines = Vec::new();
         for file in &trace.files {
-            let title = trace.threads.get(file.id).unwrap().name.clone();
+            let title = trace.threads.get(file.id).map_or("?", |thread| thread.name.as_str());
             for call in file.timeline().unwrap().calls() {
                 let call = call.unwrap();
                 let (start, end) = (call.start.bounds, call.end.bounds);
@@ -346,11 +348,14 @@ mod tests {
         let interval_ns = 10_000_000;
         let mut batch = BatchEncoder::new(Sampling { clock: SampleClock::Cpu, interval_ns });
         let frame = |method| Frame { method: MethodId::new(method), bci: Some(1), line: Some(1) };
-        for (at_ms, intervals, stack) in
-            [(10, 1, vec![frame(0), frame(1)]), (30, 2, vec![frame(0)]), (100, 1, vec![frame(0)])]
-        {
+        for (thread, at_ms, intervals, stack) in [
+            (7, 10, 1, vec![frame(0), frame(1)]),
+            (0, 20, 1, vec![frame(0)]),
+            (7, 30, 2, vec![frame(0)]),
+            (7, 100, 1, vec![frame(0)]),
+        ] {
             batch.add(&Sample {
-                thread: ThreadId::new(7),
+                thread: ThreadId::new(thread),
                 at_ns: at_ms * 1_000_000,
                 intervals,
                 ran_us: None,
@@ -372,7 +377,12 @@ mod tests {
         assert!(damage.is_empty(), "{damage:?}");
         assert_eq!(
             calls(written),
-            ["main 1 a.A.b()V 0..10", "main 0 a.A.a()V 0..30", "main 0 a.A.a()V 90..100"]
+            [
+                "main 1 a.A.b()V 0..10",
+                "main 0 a.A.a()V 0..30",
+                "main 0 a.A.a()V 90..100",
+                "? 0 a.A.a()V 10..20",
+            ]
         );
     }
 }
