@@ -42,6 +42,7 @@ mod ids;
 pub mod index;
 mod method_map;
 mod method_names;
+pub mod parallel;
 pub mod profile;
 pub mod read;
 pub mod scan;

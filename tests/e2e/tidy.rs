@@ -102,6 +102,7 @@ const FLOORS: [(&str, &[&str]); 4] = [
             "format",
             "error",
             "glob",
+            "parallel",
             "write",
             "method_map",
             "read",

@@ -102,7 +102,7 @@ fn store(
 ) -> Result<(IndexRow, Reading), Error> {
     let tree = open_tree(file, progress)?;
     let path = Index::path(file);
-    let reading = Reading::of_content(&file.path, tree.index().damage(), tree.content());
+    let reading = Reading::of_content(file, tree.index().damage(), tree.content());
     let stored = || Index::stored_bytes(file);
     let (index_bytes, state) = match tree.origin() {
         Origin::Extended if !reading.is_sound() => {

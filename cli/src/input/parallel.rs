@@ -1,6 +1,5 @@
 //! Reads large threads on all cores, with a progress bar if it takes long.
 
-use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
@@ -8,6 +7,7 @@ use std::time::Duration;
 use flow_codec::analysis::Report;
 use flow_codec::dag::{Built, Dag, DagOrigin};
 use flow_codec::index::Origin;
+use flow_codec::parallel::cores;
 use flow_codec::read::{Content, ReadRecords, Tail, ThreadFile};
 use flow_codec::scan::{Depths, Swept, sweep};
 use flow_codec::tree::{CallStack, LazyTree, call_stacks};
@@ -17,8 +17,6 @@ use crate::output::Progress;
 
 /// Smaller files are read too fast for a bar.
 const LARGE_BYTES: u64 = 64 << 20;
-/// Fewer items are not divided between cores.
-const MANY_ITEMS: usize = 1024;
 /// The least size of a part for a core.
 const BYTES_A_PART: u64 = 4 << 20;
 /// If more frames are open at a cut, one core reads the whole thread.
@@ -66,35 +64,9 @@ pub(crate) fn sweep_thread(
 /// The same without a bar.
 pub(crate) fn sweep_all(file: &ThreadFile, read: &AtomicU64) -> Result<(Content, Swept), Error> {
     let content = Content::open(file)?;
-    let io_error = |source| Error::Io { path: file.path.clone(), source };
+    let io_error = |source| Error::Io { path: file.path(), source };
     let swept = sweep(&content, Offset::default(), usize::MAX, Depths::Both, read);
     Ok((content, swept.map_err(io_error)?))
-}
-
-fn cores() -> usize {
-    thread::available_parallelism().map_or(1, NonZeroUsize::get)
-}
-
-/// Divides many items between all cores, and returns the results in the order of the items.
-pub(crate) fn on_cores<T: Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> R + Sync) -> Vec<R> {
-    // To start a thread takes longer than some items.
-    let cores = match items.len() {
-        0..MANY_ITEMS => 1,
-        _ => cores(),
-    };
-    let (first, others) = items.split_at(items.len().div_ceil(cores));
-    thread::scope(|scope| {
-        let work = &work;
-        let others = others.chunks(first.len().max(1)).map(|part| scope.spawn(move || work(part)));
-        let others: Vec<_> = others.collect();
-        let mut results = vec![work(first)];
-        results.extend(
-            others
-                .into_iter()
-                .map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))),
-        );
-        results
-    })
 }
 
 /// Reads a thread in parts, on all cores, into a report for each part. `None` if the thread is too small, or
@@ -110,7 +82,7 @@ pub(crate) fn report_thread(
     }
     let parts = cores().min(most);
     let mut tree = open_tree(file, progress).ok()?;
-    if tree.content().gap(&file.path).is_some() {
+    if tree.content().gap(file).is_some() {
         return None;
     }
     if tree.origin() != Origin::Stored {

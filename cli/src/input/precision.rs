@@ -1,9 +1,10 @@
 //! How precisely the times of a trace are known: by the intervals between the samples of its clock.
 
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use flow_codec::format::marks::Mark;
-use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::read::Trace;
 
 /// The threads from which the usual interval is taken, the largest, and the marks read of each.
 const SAMPLED_THREADS: usize = 64;
@@ -69,13 +70,21 @@ impl Intervals {
 /// The usual interval between two samples of a thread, in nanoseconds, from a part of the marks of the largest
 /// threads. `None` if there are none to be read.
 pub(crate) fn usual_interval(trace: &Trace) -> Option<u64> {
-    let mut files: Vec<&ThreadFile> = trace.files.iter().collect();
-    let order = |file: &&ThreadFile| (Reverse(file.bytes), file.id);
-    if files.len() > SAMPLED_THREADS {
-        files.select_nth_unstable_by_key(SAMPLED_THREADS, order);
+    // The smallest of them is the first to leave.
+    let mut largest = BinaryHeap::with_capacity(SAMPLED_THREADS);
+    for (place, file) in trace.files.iter().enumerate() {
+        let size = (file.bytes, Reverse(place));
+        if largest.len() == SAMPLED_THREADS {
+            if largest.peek().is_some_and(|Reverse(smallest)| size < *smallest) {
+                continue;
+            }
+            largest.pop();
+        }
+        largest.push(Reverse(size));
     }
     let mut intervals = Intervals::default();
-    for file in files.into_iter().take(SAMPLED_THREADS) {
+    let places = largest.into_iter().map(|Reverse((_, Reverse(place)))| place);
+    for file in places.filter_map(|place| trace.files.get(place)) {
         let Ok(Some(mut marks)) = file.marks() else { continue };
         let mut last_ns = None;
         for _ in 0..SAMPLED_MARKS {

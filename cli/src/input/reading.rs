@@ -1,13 +1,13 @@
 //! Reads a thread to its end, with a progress bar, and collects errors instead of stopping at them.
 
 use std::ops::{ControlFlow, Range};
-use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
 use flow_codec::analysis::AddShapes;
 use flow_codec::dag::Dag;
 use flow_codec::format::flow::Record;
 use flow_codec::index::SMALLEST_INDEXED_BYTES;
+use flow_codec::parallel::on_cores;
 use flow_codec::read::{
     Clock, Content, Pass, ReadRecords, Selection, Tail, ThreadFile, TimeLimits, Timeline, Trace,
     Visit, VisitTimeline, Visited,
@@ -15,7 +15,7 @@ use flow_codec::read::{
 use flow_codec::scan::{Damage, Summary, Swept};
 use flow_codec::{Error, Offset};
 
-use super::parallel::{on_cores, sweep_all, sweep_thread};
+use super::parallel::{sweep_all, sweep_thread};
 use crate::failure::{Failure, Status};
 use crate::output::{Progress, Unit, plural};
 
@@ -66,10 +66,10 @@ impl Reading {
     }
 
     /// Everything was read except these places.
-    pub(crate) fn skipped(path: &Path, damage: &Damage) -> Self {
+    pub(crate) fn skipped(file: &ThreadFile, damage: &Damage) -> Self {
         let error = |place: &Range<Offset>| {
             let Range { start: offset, end: next } = *place;
-            Error::OversizedNumber { path: path.to_path_buf(), offset, next }
+            Error::OversizedNumber { path: file.path(), offset, next }
         };
         let more = damage.places.len().saturating_sub(NAMED_DAMAGE) as u64;
         let places = damage.places.iter().take(NAMED_DAMAGE).map(error).collect();
@@ -77,9 +77,9 @@ impl Reading {
     }
 
     /// Everything was read except these places, and a journal that does not fit to the end of the file.
-    pub(crate) fn of_content(path: &Path, damage: &Damage, content: &Content) -> Self {
-        let mut reading = Self::skipped(path, damage);
-        reading.damage.extend(content.gap(path));
+    pub(crate) fn of_content(file: &ThreadFile, damage: &Damage, content: &Content) -> Self {
+        let mut reading = Self::skipped(file, damage);
+        reading.damage.extend(content.gap(file));
         reading
     }
 
@@ -112,6 +112,11 @@ impl Reading {
         self.damage.is_empty()
     }
 
+    /// Returns whether there is nothing to report.
+    fn is_plain(&self) -> bool {
+        self.is_sound() && self.marks.is_none() && self.ending == Ending::Whole
+    }
+
     /// `… and 7 more places of damage`, if there are more than are named.
     pub(crate) fn more(&self) -> Option<String> {
         (self.more_damage > 0)
@@ -123,9 +128,8 @@ impl Reading {
         for error in &self.damage {
             progress.message(&error.to_string());
         }
-        let path = file.path.display();
         if let Some(more) = self.more() {
-            progress.message(&format!("{path}: {more}"));
+            progress.message(&format!("{}: {more}", file.path().display()));
         }
         if let Some(error) = &self.marks {
             progress.message(&format!("{error}; later times are unknown"));
@@ -133,8 +137,10 @@ impl Reading {
         match self.ending {
             _ if !self.is_sound() || self.marks.is_some() => Status::Damaged,
             Ending::Truncated(offset) => {
+                let path = file.path();
                 progress.message(&format!(
-                    "{path}: ends inside a record at offset {offset}; everything before it was read",
+                    "{}: ends inside a record at offset {offset}; everything before it was read",
+                    path.display()
                 ));
                 Status::Partial
             }
@@ -298,7 +304,20 @@ fn read_pass<V: Visit>(
 /// Threads with fewer bytes are counted many at a time.
 const SMALL_BYTES: u64 = 1 << 20;
 /// How many threads are counted before anything is reported of them.
-const COUNTED_AT_ONCE: usize = 16 * 1024;
+const COUNTED_AT_ONCE: usize = 128 * 1024;
+
+/// The calls of a thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counted {
+    pub(crate) calls: u64,
+    pub(crate) most_frames: u64,
+}
+
+impl Counted {
+    fn of(total: &Summary) -> Self {
+        Self { calls: total.enters, most_frames: total.most_frames(0) }
+    }
+}
 
 /// Counts the events of a thread.
 pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summary, Reading) {
@@ -311,21 +330,28 @@ pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summa
 pub(crate) fn count_threads(
     files: &[ThreadFile],
     progress: &mut Progress,
-    mut each: impl FnMut(&ThreadFile, Summary, &Reading, &Progress),
+    mut each: impl FnMut(&ThreadFile, Counted, &Reading, &Progress),
 ) {
+    // Of a million threads, hardly one is damaged.
+    let sound = Reading::default();
     let count_small = |file: &ThreadFile| {
-        let is_small = file.bytes < SMALL_BYTES;
-        is_small.then(|| counted(file, sweep_all(file, &AtomicU64::new(0))))
+        (file.bytes < SMALL_BYTES).then(|| {
+            let (total, reading) = counted(file, sweep_all(file, &AtomicU64::new(0)));
+            (Counted::of(&total), (!reading.is_plain()).then(|| Box::new(reading)))
+        })
     };
     for files in files.chunks(COUNTED_AT_ONCE) {
         let small =
             on_cores(files, |files| files.iter().map(count_small).collect::<Vec<_>>()).into_iter();
         for (file, small) in files.iter().zip(small.flatten()) {
-            let (total, reading) = small.unwrap_or_else(|| count_thread(file, progress));
+            let (counted, reading) = small.unwrap_or_else(|| {
+                let (total, reading) = count_thread(file, progress);
+                (Counted::of(&total), Some(Box::new(reading)))
+            });
             if file.bytes < SMALL_BYTES {
                 progress.file_done(bytes_read(file, file.bytes));
             }
-            each(file, total, &reading, progress);
+            each(file, counted, reading.as_deref().unwrap_or(&sound), progress);
         }
     }
 }
@@ -334,7 +360,7 @@ fn counted(file: &ThreadFile, outcome: Result<(Content, Swept), Error>) -> (Summ
     match outcome {
         Err(error) => (Summary::default(), Reading::failed(error)),
         Ok((content, swept)) => {
-            let mut reading = Reading::of_content(&file.path, &swept.damage, &content);
+            let mut reading = Reading::of_content(file, &swept.damage, &content);
             reading.ending = swept.tail(content.len()).into();
             (swept.total(), reading)
         }

@@ -186,7 +186,7 @@ pub(crate) fn read_whole(
     match opened {
         Err(error) => (None, Reading::failed(error)),
         Ok((built, _, content)) => {
-            let mut reading = Reading::of_content(&file.path, &built.damage, &content);
+            let mut reading = Reading::of_content(file, &built.damage, &content);
             reading.ending = built.tail.into();
             reading.marks = built.marks;
             let len = content.len();

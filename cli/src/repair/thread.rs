@@ -89,7 +89,7 @@ impl Work<'_> {
                 return Ok(());
             }
         };
-        let path = file.path.with_extension(names::MARKS_EXTENSION);
+        let path = file.marks_path();
         let write = || {
             let mut to = open_for_writing(&path, OFlags::CREATE)?;
             to.set_len(kept)?;
@@ -135,10 +135,10 @@ impl Work<'_> {
             return Ok(());
         }
         let write = || {
-            let mut to = open_for_writing(&file.path, OFlags::APPEND | OFlags::CREATE)?;
+            let mut to = open_for_writing(&file.path(), OFlags::APPEND | OFlags::CREATE)?;
             io::copy(&mut file.missing_bytes(splice)?, &mut to)
         };
-        write().map_err(|error| failure(&file.path, error))?;
+        write().map_err(|error| failure(&file.path(), error))?;
         let bytes = plural(splice.missing, "byte");
         let text = format!("{bytes} of the journal written at offset {}", splice.kept);
         self.add(Severity::Repaired, &name(file), text);
@@ -161,11 +161,11 @@ impl Work<'_> {
 
     /// Cuts off what follows `offset`, and keeps it.
     fn cut(&mut self, file: &ThreadFile, offset: Offset) -> Result<(), Failure> {
-        let cannot = |error| failure(&file.path, error);
-        let mut from = File::open(&file.path).map_err(cannot)?;
+        let cannot = |error| failure(&file.path(), error);
+        let mut from = File::open(&file.path()).map_err(cannot)?;
         from.seek(SeekFrom::Start(offset.get())).map_err(cannot)?;
         self.kept.keep(&names::cut_file(&name(file), offset), &mut from)?;
-        let to = open_for_writing(&file.path, OFlags::empty()).map_err(cannot)?;
+        let to = open_for_writing(&file.path(), OFlags::empty()).map_err(cannot)?;
         to.set_len(offset.get()).map_err(cannot)
     }
 }
@@ -180,5 +180,5 @@ pub(super) enum ThreadEnd {
 }
 
 fn name(file: &ThreadFile) -> String {
-    file.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    file.path().file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -36,7 +36,7 @@ impl Dag {
     /// # Errors
     /// The events cannot be read.
     pub fn build(file: &ThreadFile, content: &Content, progress: &AtomicU64) -> Result<Built> {
-        let io_error = |source| Error::Io { path: file.path.clone(), source };
+        let io_error = |source| Error::Io { path: file.path(), source };
         let ranges = parts(content, 0..content.len()).map_err(io_error)?;
         build_parts::<Folded>(file, content, &ranges, MAX_SIZE, progress).map_err(io_error)
     }

@@ -98,7 +98,7 @@ impl Built {
     /// # Errors
     /// The file cannot be written, or the events not be read.
     pub fn store(&self, file: &ThreadFile, content: &Content) -> Result<u64> {
-        let io_error = |source| Error::Io { path: file.path.clone(), source };
+        let io_error = |source| Error::Io { path: file.path(), source };
         let fingerprints = events_of(content).and_then(|events| Ok((events, marks_of(file)?)));
         let (events, marks) = fingerprints.map_err(io_error)?;
         let body = self.dag.as_ref().map(encode);

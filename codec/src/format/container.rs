@@ -117,6 +117,8 @@
 //! | `0B` | the block ends |
 //! | `0C` | the file ends |
 
+use std::fmt;
+
 use super::{leb128, lines};
 use crate::ThreadId;
 
@@ -194,6 +196,11 @@ impl StreamKind {
         matches!(self, Self::Events | Self::Marks | Self::Index | Self::Dag | Self::Beginning)
     }
 
+    /// Its place in the order of kinds.
+    pub(crate) const fn rank(self) -> u8 {
+        self as u8
+    }
+
     pub(super) fn code(self) -> u8 {
         KINDS.iter().find(|(kind, _)| *kind == self).map_or(0, |(_, code)| *code)
     }
@@ -216,19 +223,43 @@ pub enum Coding {
     Lines,
 }
 
-impl Coding {
-    /// The bytes of which these are stored, if there are `bytes` of them.
-    pub(crate) fn unpack(self, stored: &[u8], bytes: usize) -> Option<Vec<u8>> {
-        let unpacked = match self {
-            Self::Raw => Some(stored.to_vec()),
-            Self::Lz4 => lz4_flex::block::decompress(stored, bytes).ok(),
-            Self::Zstd => zstd::bulk::decompress(stored, bytes).ok(),
-            Self::Lines => {
-                let columns = zstd::bulk::decompress(stored, lines::max_columns(bytes)).ok()?;
-                lines::decode(&columns, bytes)
+/// Unpacks stored bytes. Keeps its memory for the next ones.
+#[derive(Default)]
+pub(crate) struct Unpacker {
+    zstd: Option<zstd::bulk::Decompressor<'static>>,
+}
+
+impl fmt::Debug for Unpacker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Unpacker")
+    }
+}
+
+impl Unpacker {
+    /// The bytes that are stored so, if there are `bytes` of them.
+    pub(crate) fn unpack(
+        &mut self,
+        coding: Coding,
+        stored: &[u8],
+        bytes: usize,
+    ) -> Option<Vec<u8>> {
+        let unpacked = match coding {
+            Coding::Raw => Some(stored.to_vec()),
+            Coding::Lz4 => lz4_flex::block::decompress(stored, bytes).ok(),
+            Coding::Zstd => self.unpack_zstd(stored, bytes),
+            Coding::Lines => {
+                lines::decode(&self.unpack_zstd(stored, lines::max_columns(bytes))?, bytes)
             }
         };
         unpacked.filter(|unpacked| unpacked.len() == bytes)
+    }
+
+    fn unpack_zstd(&mut self, stored: &[u8], most: usize) -> Option<Vec<u8>> {
+        let zstd = match &mut self.zstd {
+            Some(zstd) => zstd,
+            none => none.insert(zstd::bulk::Decompressor::new().ok()?),
+        };
+        zstd.decompress(stored, most).ok()
     }
 }
 

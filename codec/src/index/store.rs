@@ -63,7 +63,7 @@ impl Index {
             Err(None) => (Self::empty(), Origin::Built),
             Err(Some(reason)) => (Self::empty(), Origin::Rebuilt(reason)),
         };
-        let io_error = |source| Error::Io { path: file.path.clone(), source };
+        let io_error = |source| Error::Io { path: file.path(), source };
         index.extend(content, progress).map_err(io_error)?;
         Ok((index, origin))
     }
@@ -74,7 +74,7 @@ impl Index {
     /// The events cannot be read.
     pub fn build(file: &ThreadFile, content: &Content, progress: &AtomicU64) -> Result<Self> {
         let mut index = Self::empty();
-        let io_error = |source| Error::Io { path: file.path.clone(), source };
+        let io_error = |source| Error::Io { path: file.path(), source };
         index.extend(content, progress).map_err(io_error)?;
         Ok(index)
     }
@@ -112,7 +112,7 @@ impl Index {
 
     /// The bytes of the index as it is stored.
     pub(crate) fn encoded(&self, file: &ThreadFile, content: &Content) -> Result<Vec<u8>> {
-        let io_error = |source| Error::Io { path: file.path.clone(), source };
+        let io_error = |source| Error::Io { path: file.path(), source };
         Ok(self.stored(content).map_err(io_error)?.encode())
     }
 

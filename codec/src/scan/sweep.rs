@@ -1,7 +1,6 @@
 //! Scans all events of a thread in one pass, on as many cores as are worth it.
 
 use std::io;
-use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -10,6 +9,7 @@ use super::scanner::scan_depths;
 use super::{Damage, Scanned, Stop, Summary};
 use crate::Offset;
 use crate::format::flow::is_boundary;
+use crate::parallel::cores;
 use crate::read::{Content, Tail};
 
 /// How many bytes are read at a time, so that they fit in a core's cache.
@@ -75,7 +75,11 @@ pub fn sweep(
         Depths::Both => scan_depths::<true>,
         Depths::Lowest => scan_depths::<false>,
     };
-    let parts = parts(content, start.get()..content.len())?;
+    let all = start.get()..content.len();
+    if content.len() < BYTES_A_THREAD {
+        return sweep_part(content, all.start.min(all.end)..all.end, range_bytes, scan, progress);
+    }
+    let parts = parts(content, all)?;
     let sweep = |part: &Range<u64>| sweep_part(content, part.clone(), range_bytes, scan, progress);
     let Some((first, others)) = parts.split_first() else { return Ok(Swept::default()) };
     if others.is_empty() {
@@ -98,8 +102,7 @@ pub(crate) fn parts(content: &Content, range: Range<u64>) -> io::Result<Vec<Rang
     let len = range.end.saturating_sub(range.start);
     let most = len / BYTES_A_THREAD;
     // To ask for the number of cores takes longer than to read a small thread.
-    let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
-    let count = if most < 2 { 1 } else { cores().min(most) };
+    let count = if most < 2 { 1 } else { most.min(cores() as u64) };
     let mut parts = Vec::new();
     let mut start = range.start;
     let mut bytes = vec![0; if count > 1 { CUT_BYTES } else { 0 }];

@@ -69,7 +69,7 @@ impl Forest {
                 Ok(more) => more,
             };
             if builder.calls.len() as u64 > most {
-                return Err(Error::TooManyCalls { path: file.path.clone(), most });
+                return Err(Error::TooManyCalls { path: file.path(), most });
             }
             if !more {
                 break;

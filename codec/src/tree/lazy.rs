@@ -248,7 +248,7 @@ impl LazyTree {
         }
         answer.map_err(|fault| match fault {
             Fault::Read(error) => error,
-            Fault::Index => Error::Changed { path: self.file.path.clone() },
+            Fault::Index => Error::Changed { path: self.file.path() },
         })
     }
 
@@ -423,7 +423,7 @@ impl LazyTree {
                 Ok(Some(next)) => next,
                 Ok(None) => break,
                 Err(error @ Error::Io { .. }) => {
-                    return Err(Fault::Read(error.in_file(&self.file.path)));
+                    return Err(Fault::Read(error.in_file(&self.file.path())));
                 }
                 // Damage.
                 Err(_) => continue,
@@ -477,7 +477,7 @@ mod tests {
             let path = dir.path().join("thread-1.flow");
             fs::write(&path, bytes).unwrap();
             let (id, len) = (ThreadId::new(1), bytes.len() as u64);
-            let file = ThreadFile::new(id, EventFormat::Binary, path, len);
+            let file = ThreadFile::new(id, EventFormat::Binary, dir.path(), len);
             Self { _dir: dir, file }
         }
 

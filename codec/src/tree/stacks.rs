@@ -158,7 +158,7 @@ mod tests {
             let path = dir.path().join("thread-1.flow");
             fs::write(&path, &bytes).unwrap();
             let (id, len) = (ThreadId::new(1), bytes.len() as u64);
-            let whole = ThreadFile::new(id, EventFormat::Binary, path, len);
+            let whole = ThreadFile::new(id, EventFormat::Binary, dir.path(), len);
             let cuts: Vec<_> = cuts.into_iter()
                 .map(|(offset, exits)| Position { offset: Offset::new(offset), exits }).collect();
             let ranges: Vec<_> = cuts.chunks_exact(2).map(|pair| pair[0]..pair[1]).collect();

@@ -630,7 +630,7 @@ fn the_golden_trace_opens_as_a_whole() {
     assert_eq!(trace.threads.get(ThreadId::new(32)).unwrap().end_ns, Some(61_000_000));
     let [file] = &trace.files[..] else { panic!("{:?}", trace.files) };
     assert_eq!(
-        file.path.file_name().unwrap().to_str().unwrap(),
+        file.path().file_name().unwrap().to_str().unwrap(),
         names::thread_file(ThreadId::new(1), EventFormat::Jsonl)
     );
     let killed = Trace::open(golden_dir().join("trace-killed")).unwrap();

@@ -147,7 +147,7 @@ impl Check {
         named: &MethodMap<bool>,
         progress: &mut Progress,
     ) -> Result<(), Failure> {
-        let place = file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let place = file.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (Contents { total, unnamed, unnamed_calls }, reading) =
             Contents::of(file, named, progress)?;
         if unnamed_calls > 0 {

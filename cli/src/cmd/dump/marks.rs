@@ -114,7 +114,7 @@ fn thread(
                 if let Tail::Truncated { offset } = marks.tail() {
                     message(&format!(
                         "{}: marks end inside one at offset {offset}",
-                        file.path.display()
+                        file.path().display()
                     ));
                     status = status.and(Status::Partial);
                 }

@@ -1,10 +1,10 @@
 //! A summary of the marks of a trace.
 
 use flow_codec::format::marks::Mark;
+use flow_codec::parallel::on_cores;
 use flow_codec::read::{ThreadFile, Trace};
 use serde::Serialize;
 
-use crate::input::parallel::on_cores;
 use crate::input::precision::usual_interval;
 use crate::input::times::period;
 use crate::output::{duration, plural};

@@ -6,14 +6,14 @@ mod threads;
 
 use std::io::Write;
 
-use crate::args::{Format, InfoArgs};
+use crate::args::{Format, InfoArgs, ThreadKey};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
 use crate::input::state::State;
 use crate::output::{Out, Progress, csv_fields, left_out, plural};
 use print::{TraceLine, TraceSums, print};
-use threads::{fold, print_threads, sort, threads};
+use threads::{Rows, print_threads, read_threads};
 
 /// Threads shown in text by default.
 const DEFAULT_ROWS: u64 = 40;
@@ -29,17 +29,15 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut status = source.status;
     let mut begun = false;
     for trace in &source.traces {
-        let (mut threads, of_threads) = threads(args, trace, &mut progress);
-        status = status.and(of_threads);
-        let sums = TraceSums::new(args, trace, &threads);
-        if format == Format::Text && !args.all_threads && !args.verbose {
-            threads = fold(threads);
-        }
-        sort(&mut threads, args.sort);
-        let name = source.name(&trace.dir);
         let max = line_limit(args.max, format, DEFAULT_ROWS);
-        let left = threads.split_off(max.min(threads.len()));
-        let left: u64 = left.iter().map(|row| row.count).sum();
+        // In another order, the first ones are known after all were read.
+        let most = if args.sort == ThreadKey::Thread { max } else { usize::MAX };
+        let mut rows =
+            Rows::new(format == Format::Text && !args.all_threads && !args.verbose, most);
+        status = status.and(read_threads(args, trace, &mut rows, &mut progress));
+        let sums = TraceSums::new(args, trace, &rows);
+        let (threads, left) = rows.sorted(args.sort, max);
+        let name = source.name(&trace.dir);
         match format {
             Format::Text => {
                 if std::mem::replace(&mut begun, true) {
@@ -76,5 +74,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
             out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
         }
     }
+    // The process ends: to free a million threads one by one takes longer than to print them.
+    std::mem::forget(source);
     Ok(status)
 }

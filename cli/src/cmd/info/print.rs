@@ -9,7 +9,7 @@ use flow_codec::read::{SampleCounts, Trace};
 use serde::Serialize;
 
 use super::marks::MarkCounts;
-use super::threads::ThreadRow;
+use super::threads::{Rows, ThreadRow};
 use crate::args::InfoArgs;
 use crate::failure::Failure;
 use crate::input::state::State;
@@ -25,7 +25,7 @@ pub(super) struct TraceLine<'a> {
     pub(super) bytes: u64,
     pub(super) marks: &'a MarkCounts,
     pub(super) manifest: Option<&'a Manifest>,
-    pub(super) threads: &'a [ThreadRow],
+    pub(super) threads: &'a [ThreadRow<'a>],
 }
 
 /// The sums of all threads.
@@ -43,7 +43,7 @@ pub(super) struct TraceSums {
 }
 
 impl TraceSums {
-    pub(super) fn new(args: &InfoArgs, trace: &Trace, threads: &[ThreadRow]) -> Self {
+    pub(super) fn new(args: &InfoArgs, trace: &Trace, rows: &Rows<'_>) -> Self {
         let open: Vec<u64> = trace
             .threads
             .iter()
@@ -52,9 +52,9 @@ impl TraceSums {
             .filter(|count| *count > 0)
             .collect();
         Self {
-            calls: threads.iter().fold(0, |sum, thread| sum + thread.calls),
+            calls: rows.calls,
             bytes: trace.files.iter().fold(0, |sum, file| sum + file.stored_bytes()),
-            threads: threads.iter().filter(|thread| thread.calls > 0).count() as u64,
+            threads: rows.with_calls,
             marks: MarkCounts::read(trace),
             open_frames: open.iter().fold(0, |sum, count| count.saturating_add(sum)),
             open_threads: open.len() as u64,

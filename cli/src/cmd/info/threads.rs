@@ -2,10 +2,11 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use flow_codec::ThreadId;
-use flow_codec::read::Trace;
-use serde::Serialize;
+use flow_codec::read::{OpenFrames, Thread, Trace};
+use serde::{Serialize, Serializer};
 
 use crate::args::{InfoArgs, ThreadKey};
 use crate::failure::{Failure, Status};
@@ -15,11 +16,11 @@ use crate::output::{Align, Out, Progress, Table, duration, grouped};
 
 /// A thread, from its file and from `threads.jsonl`.
 #[derive(Serialize)]
-pub(super) struct ThreadRow {
+pub(super) struct ThreadRow<'a> {
     thread: ThreadId,
-    name: String,
+    name: &'a str,
     kind: &'static str,
-    pub(super) calls: u64,
+    calls: u64,
     max_frames: u64,
     bytes: u64,
     state: &'static str,
@@ -27,20 +28,27 @@ pub(super) struct ThreadRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     cpu_ns: Option<u64>,
     /// The frames that were entered before recording began; absent if there are none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    open: Option<OpenFrameNames>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "serialize_open")]
+    open: Option<&'a OpenFrames>,
     /// The number of threads that share the row.
     #[serde(skip)]
-    pub(super) count: u64,
+    count: u64,
 }
 
-#[derive(Serialize)]
-struct OpenFrameNames {
-    frames: Vec<String>,
-    omitted: u64,
+fn serialize_open<S: Serializer>(
+    open: &Option<&OpenFrames>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct OpenFrameNames<'a> {
+        frames: &'a [String],
+        omitted: u64,
+    }
+    let names = open.map(|open| OpenFrameNames { frames: &open.frames, omitted: open.omitted });
+    names.serialize(serializer)
 }
 
-impl ThreadRow {
+impl ThreadRow<'_> {
     /// Adds a thread to a row of several.
     fn add(&mut self, row: &Self) {
         self.count += row.count;
@@ -54,7 +62,7 @@ impl ThreadRow {
     pub(super) fn fields(&self) -> [String; 8] {
         [
             self.thread.to_string(),
-            self.name.clone(),
+            self.name.to_owned(),
             self.kind.to_owned(),
             self.calls.to_string(),
             self.max_frames.to_string(),
@@ -65,84 +73,133 @@ impl ThreadRow {
     }
 }
 
-/// Reads the selected threads, and lists those without a file, in the order of their ids.
-pub(super) fn threads(
+/// Reads the selected threads, and passes them to `rows` in the order of their ids, also those without a file.
+pub(super) fn read_threads<'a>(
     args: &InfoArgs,
-    trace: &Trace,
+    trace: &'a Trace,
+    rows: &mut Rows<'a>,
     progress: &mut Progress,
-) -> (Vec<ThreadRow>, Status) {
-    let mut rows = Vec::new();
+) -> Status {
     let mut status = Status::Done;
-    count_threads(&trace.files, progress, |file, total, reading, progress| {
+    let was_killed = matches!(State::of(trace), State::Killed | State::Repaired { .. });
+    let row = |id, thread: Option<&'a Thread>| {
+        let mut row = row(id, thread);
+        if was_killed && row.state == "alive" {
+            row.state = "killed";
+        }
+        row
+    };
+    // Threads without a file: their JVM was killed before their first events were written.
+    let without_file = |(id, thread): (ThreadId, &'a Thread), rows: &mut Rows<'a>| {
+        if args.threads.include(trace, id) {
+            rows.add(row(id, Some(thread)));
+        }
+    };
+    // Both are in the order of the ids.
+    let mut known = trace.threads.iter().peekable();
+    count_threads(&trace.files, progress, |file, counted, reading, progress| {
         status = status.and(reading.report(file, progress));
-        let mut row = row(trace, file.id);
-        row.calls = total.enters;
-        row.max_frames = total.most_frames(0);
+        while let Some(thread) = known.next_if(|(id, _)| *id < file.id) {
+            without_file(thread, rows);
+        }
+        let mut row =
+            row(file.id, known.next_if(|(id, _)| *id == file.id).map(|(_, thread)| thread));
+        row.calls = counted.calls;
+        row.max_frames = counted.most_frames;
         row.bytes = file.stored_bytes();
         if !reading.is_sound() {
             row.state = "damaged";
         } else if let Ending::Truncated(_) = reading.ending {
             row.state = "truncated";
         }
-        rows.push(row);
+        rows.add(row);
     });
-    // Threads without a file: their JVM was killed before their first events were written.
-    let mut with_file = trace.files.iter().map(|file| file.id).peekable();
-    let without = trace.threads.iter().filter(|(id, _)| {
-        while with_file.next_if(|file| file < id).is_some() {}
-        with_file.peek() != Some(id)
-    });
-    let without = without.filter(|(id, _)| args.threads.include(trace, *id));
-    rows.extend(without.map(|(id, _)| row(trace, id)));
-    if matches!(State::of(trace), State::Killed | State::Repaired { .. }) {
-        for row in rows.iter_mut().filter(|row| row.state == "alive") {
-            row.state = "killed";
-        }
-    }
-    rows.sort_by_key(|row| row.thread);
-    (rows, status)
+    known.for_each(|thread| without_file(thread, rows));
+    status
 }
 
 /// This many threads with the same name share a row.
 const MANY_THREADS: u64 = 4;
 
-/// Makes one row of the threads that have the same name, kind and state, if they are many.
-pub(super) fn fold(rows: Vec<ThreadRow>) -> Vec<ThreadRow> {
-    // How many rows there are with each key, and the row that they share.
-    let mut kinds: Vec<(u64, Option<usize>)> = Vec::new();
-    let mut numbers = HashMap::new();
-    let numbers_of_rows: Vec<usize> = rows
-        .iter()
-        .map(|row| {
-            let next = kinds.len();
-            let number = *numbers.entry((&*row.name, row.kind, row.state)).or_insert(next);
-            if number == next {
-                kinds.push((0, None));
+/// Rows with the same name, kind and state, if they share one when they are many.
+#[derive(Default)]
+struct Alike {
+    count: u64,
+    /// Where their rows are, as long as they are few; then the first is that of all.
+    places: [usize; MANY_THREADS as usize - 1],
+}
+
+/// The rows of a trace.
+#[derive(Default)]
+pub(super) struct Rows<'a> {
+    rows: Vec<Option<ThreadRow<'a>>>,
+    /// Those with the same name, kind and state; `None` if each thread has a row.
+    alike: Option<HashMap<(&'a str, &'static str, &'static str), Alike>>,
+    /// No more kinds of rows are kept, or no more rows, because they would not be shown.
+    most: usize,
+    /// How many threads were not kept.
+    left: u64,
+    /// The calls of all threads, and how many of these have any.
+    pub(super) calls: u64,
+    pub(super) with_calls: u64,
+}
+
+impl<'a> Rows<'a> {
+    /// Threads of the same name, kind and state share a row if they are many and `fold` is set. Only the first `most` are
+    /// needed.
+    pub(super) fn new(fold: bool, most: usize) -> Self {
+        Self { alike: fold.then(HashMap::new), most, ..Self::default() }
+    }
+
+    fn add(&mut self, row: ThreadRow<'a>) {
+        self.calls = self.calls.saturating_add(row.calls);
+        self.with_calls += u64::from(row.calls > 0);
+        let place = self.rows.len();
+        let Some(alike) = &mut self.alike else {
+            if place < self.most {
+                self.rows.push(Some(row))
+            } else {
+                self.left += 1
             }
-            if let Some((count, _)) = kinds.get_mut(number) {
-                *count += 1;
+            return;
+        };
+        let kinds = alike.len();
+        let alike = match alike.entry((row.name, row.kind, row.state)) {
+            Entry::Vacant(_) if kinds >= self.most => {
+                self.left += 1;
+                return;
             }
-            number
-        })
-        .collect();
-    let mut folded: Vec<ThreadRow> = Vec::new();
-    for (row, number) in rows.into_iter().zip(numbers_of_rows) {
-        match kinds.get_mut(number) {
-            Some((MANY_THREADS.., place)) => match place.and_then(|place| folded.get_mut(place)) {
-                Some(shared) => shared.add(&row),
-                None => {
-                    *place = Some(folded.len());
-                    folded.push(row);
-                }
-            },
-            _ => folded.push(row),
+            entry => entry.or_default(),
+        };
+        let number = alike.count;
+        alike.count += 1;
+        if let Some(free) = usize::try_from(number).ok().and_then(|n| alike.places.get_mut(n)) {
+            *free = place;
+            self.rows.push(Some(row));
+            return;
+        }
+        let [first, others @ ..] = alike.places;
+        // They have rows until there are many.
+        let others = others.iter().filter(|_| number + 1 == MANY_THREADS);
+        let others: Vec<_> =
+            others.filter_map(|place| self.rows.get_mut(*place)?.take()).chain([row]).collect();
+        if let Some(Some(shared)) = self.rows.get_mut(first) {
+            others.iter().for_each(|row| shared.add(row));
         }
     }
-    folded
+
+    /// The rows in this order, at most so many, and how many threads are left out.
+    pub(super) fn sorted(self, key: ThreadKey, max: usize) -> (Vec<ThreadRow<'a>>, u64) {
+        let mut rows: Vec<_> = self.rows.into_iter().flatten().collect();
+        sort(&mut rows, key);
+        let left = rows.split_off(max.min(rows.len()));
+        let left = left.iter().map(|row| row.count).sum::<u64>();
+        (rows, self.left + left)
+    }
 }
 
 /// Sorts rows that are ordered by id.
-pub(super) fn sort(rows: &mut [ThreadRow], key: ThreadKey) {
+fn sort(rows: &mut [ThreadRow<'_>], key: ThreadKey) {
     match key {
         ThreadKey::Thread => {}
         ThreadKey::Kind => rows.sort_by_key(|row| row.kind),
@@ -151,15 +208,14 @@ pub(super) fn sort(rows: &mut [ThreadRow], key: ThreadKey) {
         ThreadKey::Bytes => rows.sort_by_key(|row| Reverse(row.bytes)),
         ThreadKey::Cpu => rows.sort_by_key(|row| Reverse(row.cpu_ns)),
         ThreadKey::State => rows.sort_by_key(|row| row.state),
-        ThreadKey::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
+        ThreadKey::Name => rows.sort_by_key(|row| row.name),
     }
 }
 
-fn row(trace: &Trace, id: ThreadId) -> ThreadRow {
-    let thread = trace.threads.get(id);
+fn row(id: ThreadId, thread: Option<&Thread>) -> ThreadRow<'_> {
     ThreadRow {
         thread: id,
-        name: thread.map(|thread| thread.name.clone()).unwrap_or_default(),
+        name: thread.map(|thread| &*thread.name).unwrap_or_default(),
         kind: match thread {
             None => "",
             // No event of it was recorded, so its kind is unknown.
@@ -177,16 +233,13 @@ fn row(trace: &Trace, id: ThreadId) -> ThreadRow {
             Some(_) => "alive",
         },
         cpu_ns: thread.and_then(|thread| thread.cpu_ns),
-        open: thread.filter(|thread| thread.open.count() > 0).map(|thread| OpenFrameNames {
-            frames: thread.open.frames.clone(),
-            omitted: thread.open.omitted,
-        }),
+        open: thread.map(|thread| &thread.open).filter(|open| open.count() > 0),
         count: 1,
     }
 }
 
 /// Prints the table of threads.
-pub(super) fn print_threads(threads: &[ThreadRow], out: &mut Out) -> Result<(), Failure> {
+pub(super) fn print_threads(threads: &[ThreadRow<'_>], out: &mut Out) -> Result<(), Failure> {
     // Known only for platform threads that ended.
     let has_cpu = threads.iter().any(|thread| thread.cpu_ns.is_some());
     let right = |title| Some((title, Align::Right));
@@ -216,10 +269,38 @@ pub(super) fn print_threads(threads: &[ThreadRow], out: &mut Out) -> Result<(), 
             Some(thread.state.to_owned()),
             Some(match thread.count {
                 2.. if thread.name.is_empty() => "(no name)".to_owned(),
-                _ => thread.name.clone(),
+                _ => thread.name.to_owned(),
             }),
         ];
         table.row(cells.into_iter().flatten());
     }
     Ok(table.print(out)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(id: u64, name: &str) -> ThreadRow<'_> {
+        ThreadRow { name, calls: id, ..row(ThreadId::new(id), None) }
+    }
+
+    /// Names and sums, and how many are left out.
+    fn shown(names: &[&'static str], fold: bool, max: usize) -> (Vec<(u64, u64, u64)>, u64) {
+        let mut rows = Rows::new(fold, max);
+        (1..).zip(names).for_each(|(id, name)| rows.add(named(id, name)));
+        let (rows, left) = rows.sorted(ThreadKey::Thread, max);
+        (rows.iter().map(|row| (row.thread.get(), row.count, row.calls)).collect(), left)
+    }
+
+    #[test]
+    fn many_threads_with_one_name_share_a_row_at_the_place_of_the_first() {
+        let names = ["a", "b", "a", "c", "a", "b", "a", "b", "a"];
+        let few = [(1, 5, 1 + 3 + 5 + 7 + 9), (2, 1, 2), (4, 1, 4), (6, 1, 6), (8, 1, 8)];
+        assert_eq!(shown(&names, true, 9), (few.to_vec(), 0));
+        assert_eq!(shown(&names, true, 5), (few.to_vec(), 0));
+        assert_eq!(shown(&names, true, 2), (few[..2].to_vec(), 3));
+        assert_eq!(shown(&names, true, 1), (few[..1].to_vec(), 4));
+        assert_eq!(shown(&names, false, 2), (vec![(1, 1, 1), (2, 1, 2)], 7));
+    }
 }

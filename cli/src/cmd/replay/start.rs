@@ -56,9 +56,9 @@ impl From {
                 // The replay reports damage after the position.
                 Some(place) => {
                     let damage = tree.index().damage().before(place.offset);
-                    Reading::skipped(&file.path, &damage)
+                    Reading::skipped(file, &damage)
                 }
-                None => Reading::of_content(&file.path, tree.index().damage(), tree.content()),
+                None => Reading::of_content(file, tree.index().damage(), tree.content()),
             };
         }
         Ok((start, before))

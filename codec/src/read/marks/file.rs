@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Marks;
 use crate::format::marks::HEADER;
-use crate::format::names::{EventFormat, MARKS_EXTENSION};
+use crate::format::names::EventFormat;
 use crate::read::{OpenChunk, OpenMarks, Stored, StoredReader, ThreadFile};
 use crate::{Error, Offset, Result};
 
@@ -18,21 +18,27 @@ impl ThreadFile {
         if self.format != EventFormat::Binary {
             return Ok(None);
         }
-        let path = self.path.with_extension(MARKS_EXTENSION);
         let file = self.open_marks()?;
         let open = self.open.as_deref().map(OpenChunk::marks);
         if file.is_none() && open.is_none_or(OpenMarks::is_empty) {
             return Ok(None);
         }
         let Some(open) = open else {
-            return Ok(Some(Marks::new(MarksInput::new(file, u64::MAX, Arc::default()), path)));
+            if let Some(Stored::Part(bytes, range)) = &file {
+                let none = MarksInput::new(None, 0, Arc::default());
+                let bytes = bytes.get(range.clone()).unwrap_or_default();
+                return Ok(Some(Marks::of_thread_in_memory(none, bytes, &self.place, self.id)));
+            }
+            let input = MarksInput::new(file, u64::MAX, Arc::default());
+            return Ok(Some(Marks::of_thread(input, &self.place, self.id)));
         };
         let len = file.as_ref().map_or(Ok(0), Stored::len);
-        let len = len.map_err(|source| Error::Io { path: path.clone(), source })?;
+        let len = len.map_err(|source| Error::Io { path: self.marks_path(), source })?;
         // They continue what the file should hold, and mean nothing after anything else.
         let pending = if len < open.offset { Arc::default() } else { Arc::clone(&open.pending) };
         let input = MarksInput::new(file, open.offset, pending);
-        Ok(Some(Marks::new(input, path).and_then(Arc::clone(&open.marks))))
+        let marks = Marks::of_thread(input, &self.place, self.id);
+        Ok(Some(marks.and_then(Arc::clone(&open.marks))))
     }
 
     /// Its marks as bytes of their file, with those that the journal holds; `None` if it has none.
@@ -67,7 +73,7 @@ impl ThreadFile {
         }
         let reached = marks.offset().get();
         if reached != open.offset.saturating_add(open.pending.len() as u64) {
-            let path = self.path.with_extension(MARKS_EXTENSION);
+            let path = self.marks_path();
             let (end, next) = (Offset::new(reached), Offset::new(open.offset));
             return Err(Error::Gap { path, end, next, events: 0 });
         }

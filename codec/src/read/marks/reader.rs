@@ -2,15 +2,17 @@
 
 use std::io::{self, Read};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::format::container::StreamKind;
 use crate::format::marks::{
     BeforeMarks, DecodedMark, HEADER, HEADER_BYTES, MAGIC, MAX_MARK_BYTES, Mark, MarkDecoder,
     MarkEncoder, Position, VERSION,
 };
+use crate::format::names;
 use crate::read::Tail;
-use crate::{Error, Offset, Result};
+use crate::{Error, Offset, Result, ThreadId};
 
 /// How much is read at once: little at first, because most threads have few marks.
 const FIRST_BYTES: usize = 256;
@@ -23,8 +25,7 @@ const EXPECTED: &str = "a mark: ";
 #[derive(Debug)]
 pub struct Marks<R> {
     input: R,
-    /// For messages; empty for a stream without a name.
-    path: PathBuf,
+    file: MarksFile,
     buffer: Vec<u8>,
     /// How much was read at once.
     size: usize,
@@ -34,24 +35,56 @@ pub struct Marks<R> {
     offset: Offset,
     decoder: MarkDecoder,
     has_begun: bool,
+    /// Whether the buffer has all bytes.
+    has_all: bool,
     at_end: bool,
     tail: Tail,
     /// Marks that are not in the file yet, and how many of them have been returned.
     open: (Arc<[(Position, Mark)]>, usize),
 }
 
+/// What messages call the input.
+#[derive(Debug)]
+enum MarksFile {
+    /// Empty for a stream without a name.
+    Path(PathBuf),
+    /// The file of a thread in this place: the path is only made for a message.
+    OfThread(Arc<Path>, ThreadId),
+}
+
 impl<R: Read> Marks<R> {
     /// Reads from the start of a file of this name.
     pub fn new(input: R, path: impl Into<PathBuf>) -> Self {
+        Self::from_start(input, MarksFile::Path(path.into()))
+    }
+
+    /// The same for the marks of a thread that is in this directory or container.
+    pub(crate) fn of_thread(input: R, place: &Arc<Path>, thread: ThreadId) -> Self {
+        Self::from_start(input, MarksFile::OfThread(Arc::clone(place), thread))
+    }
+
+    /// The same for marks that are in memory; nothing is read from the input.
+    pub(crate) fn of_thread_in_memory(
+        input: R,
+        bytes: &[u8],
+        place: &Arc<Path>,
+        thread: ThreadId,
+    ) -> Self {
+        let (buffer, unread) = (bytes.to_vec(), 0..bytes.len());
+        Self { buffer, unread, has_all: true, ..Self::of_thread(input, place, thread) }
+    }
+
+    fn from_start(input: R, file: MarksFile) -> Self {
         Self {
             input,
-            path: path.into(),
+            file,
             buffer: Vec::new(),
             size: 0,
             unread: 0..0,
             offset: Offset::default(),
             decoder: MarkDecoder::default(),
             has_begun: false,
+            has_all: false,
             at_end: false,
             tail: Tail::Complete,
             open: (Arc::default(), 0),
@@ -109,7 +142,12 @@ impl<R: Read> Marks<R> {
     fn failed(&mut self, error: Error) -> Error {
         self.at_end = true;
         self.unread.start = self.unread.end;
-        error.in_file(&self.path)
+        match &self.file {
+            MarksFile::Path(path) => error.in_file(path),
+            MarksFile::OfThread(place, thread) => {
+                error.in_file(&place.join(names::stream_file(StreamKind::Marks, *thread)))
+            }
+        }
     }
 
     fn next_in_file(&mut self) -> Result<Option<(Position, Mark)>> {
@@ -180,6 +218,10 @@ impl<R: Read> Marks<R> {
 
     /// Reads more bytes after the unread ones.
     fn refill(&mut self) -> Result<()> {
+        if self.has_all {
+            self.at_end = true;
+            return Ok(());
+        }
         self.buffer.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
         self.size = (4 * self.size).clamp(FIRST_BYTES, BUFFER_BYTES);

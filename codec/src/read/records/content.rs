@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Take};
 use std::ops::Range;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::format::flow::{is_boundary, records};
@@ -40,7 +40,7 @@ impl Content {
             None => file.open_events()?,
         };
         if let Some(open) = &file.open {
-            let io_error = |source| Error::Io { path: file.path.clone(), source };
+            let io_error = |source| Error::Io { path: file.path(), source };
             content.events = open.event_count();
             content.cut = content.cut_record().map_err(io_error)?;
             if content.cut.is_none() {
@@ -57,16 +57,16 @@ impl Content {
 
     /// Returns why the journal does not continue the file, if it does not. Its events are left out then.
     #[must_use]
-    pub fn gap(&self, path: &Path) -> Option<Error> {
-        self.gap_after(Offset::new(self.0.in_file), path)
+    pub fn gap(&self, file: &ThreadFile) -> Option<Error> {
+        self.gap_after(Offset::new(self.0.in_file), || file.path())
     }
 
     /// The same, after the bytes were read to their end, which is here.
-    pub(crate) fn gap_after(&self, end: Offset, path: &Path) -> Option<Error> {
+    pub(crate) fn gap_after(&self, end: Offset, path: impl FnOnce() -> PathBuf) -> Option<Error> {
         let Inner { in_file, events, cut, .. } = *self.0;
         let is_short = end.get() < in_file && events > 0;
         let (end, next) = (cut.or(is_short.then_some(end))?, Offset::new(in_file));
-        Some(Error::Gap { path: path.to_path_buf(), end, next, events })
+        Some(Error::Gap { path: path(), end, next, events })
     }
 
     /// The thread of the events.

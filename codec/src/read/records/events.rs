@@ -1,12 +1,14 @@
 //! The events of one thread: those in its file, and after them those that the journal holds.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::flow::AtHand;
 use super::ranges::{PartCursor, Seen};
 use super::{Content, ContentReader, FlowReader, RECORDS_AT_ONCE, ReadRecords, Tail, Visit};
 use crate::format::flow::Record;
 use crate::format::marks::Position;
+use crate::format::names::{self, EventFormat};
 use crate::read::ThreadFile;
 use crate::{Error, Offset, Result};
 
@@ -25,7 +27,7 @@ impl ThreadFile {
     /// # Errors
     /// As those of [`events`](Self::events).
     pub fn events_from(&self, offset: Offset) -> Result<Events> {
-        let mut events = Events::of(Content::open(self)?, offset, self.path.clone());
+        let mut events = Events::of(Content::open(self)?, offset, self);
         events.parts = self
             .parts
             .as_ref()
@@ -35,7 +37,7 @@ impl ThreadFile {
 
     /// Opens none of its events.
     pub(crate) fn no_events(&self) -> Events {
-        Events::of(Content::nothing(self.id), Offset::default(), self.path.clone())
+        Events::of(Content::nothing(self.id), Offset::default(), self)
     }
 }
 
@@ -44,7 +46,9 @@ impl ThreadFile {
 pub struct Events {
     reader: FlowReader<ContentReader>,
     content: Content,
-    path: PathBuf,
+    /// Where its file is, and how its events are stored: the path is only made for a message.
+    place: Arc<Path>,
+    format: EventFormat,
     /// Whether the end has been reached, and the error to be reported there.
     is_over: bool,
     /// Where only ranges are read: their cursor, and the thread.
@@ -52,22 +56,27 @@ pub struct Events {
 }
 
 impl Events {
-    fn of(content: Content, offset: Offset, path: PathBuf) -> Self {
+    fn of(content: Content, offset: Offset, file: &ThreadFile) -> Self {
         let reader = content.records_at(offset);
-        Self { reader, content, path, is_over: false, parts: None }
+        let (place, format) = (Arc::clone(&file.place), file.format());
+        Self { reader, content, place, format, is_over: false, parts: None }
     }
 
     #[cold]
     fn failed(&mut self, error: Error) -> Error {
         self.is_over |= matches!(error, Error::Io { .. });
-        error.in_file(&self.path)
+        error.in_file(&self.path())
+    }
+
+    fn path(&self) -> PathBuf {
+        self.place.join(names::thread_file(self.content.thread(), self.format))
     }
 
     /// Marks the end of the records. Once, returns an error if more should follow.
     #[cold]
     fn end(&mut self) -> Result<()> {
         let was_over = std::mem::replace(&mut self.is_over, true);
-        let gap = self.content.gap_after(self.reader.position(), &self.path);
+        let gap = self.content.gap_after(self.reader.position(), || self.path());
         gap.filter(|_| !was_over).map_or(Ok(()), Err)
     }
 

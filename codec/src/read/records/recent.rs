@@ -22,7 +22,7 @@ impl ThreadFile {
         if from.get() > 0 {
             let mut start = vec![0; SEARCHED_BYTES];
             let read = content.fill_at(from, &mut start);
-            let read = read.map_err(|source| Error::Io { path: self.path.clone(), source })?;
+            let read = read.map_err(|source| Error::Io { path: self.path(), source })?;
             let boundary = start.iter().take(read).position(|&byte| is_boundary(byte));
             let Some(boundary) = boundary else { return Ok(BTreeMap::new()) };
             from = from.plus(boundary + 1);
@@ -53,7 +53,8 @@ mod tests {
         // Enter 1, then a method with an id of two bytes that is called and left three times.
         let bytes = [&[0x81][..], &[0xC0, 0x01, 0x00].repeat(3)].concat();
         fs::write(&path, &bytes).unwrap();
-        let file = ThreadFile::new(ThreadId::new(1), EventFormat::Binary, path, bytes.len() as u64);
+        let file =
+            ThreadFile::new(ThreadId::new(1), EventFormat::Binary, dir.path(), bytes.len() as u64);
         let counts = |last| file.recent_calls(last).unwrap().into_values().collect::<Vec<_>>();
         assert_eq!(counts(u64::MAX), [1, 3]);
         assert_eq!(counts(10), [1, 3]);

@@ -14,7 +14,7 @@ pub(super) struct Known {
     /// `None` if there are no marks.
     times: Option<Times<MarksInput>>,
     /// The ranges that are read, if not all.
-    parts: Option<Parts>,
+    parts: Option<Arc<Parts>>,
     /// Marks of earlier records are skipped.
     from: Offset,
     /// Exits by exception: the first one, how many of its run, and the class.
@@ -96,7 +96,9 @@ impl Known {
                     });
                     self.unwound = Some((position, exits.get(), Unwound { class }));
                 }
-                mark if is_inside(self.parts.as_ref(), position) => return Some((position, mark)),
+                mark if is_inside(self.parts.as_deref(), position) => {
+                    return Some((position, mark));
+                }
                 _ => {}
             }
         }

@@ -3,7 +3,8 @@
 //! Opening it reads only where things are. The bytes of a piece are read when they are needed, and its checksum
 //! is verified then.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::ops::Range;
@@ -11,42 +12,36 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::blocks::check_header;
+use super::recent::Recent;
 use super::stored::Stored;
-use super::window::{Window, read_some};
+use super::stream::{DAMAGED, Stream};
 use crate::format::beginning::Beginning;
-use crate::format::container::{
-    BlockStart, Coding, END, HEADER_BYTES, Held, MAGIC, MAX_OBJECT_HEADER_BYTES, Object, START,
-    START_BYTES, STOP, StreamKind, VERSION, is_sound,
-};
-use crate::format::group::{self, MAX_GROUP_BYTES};
+use crate::format::container::{Coding, StreamKind, Unpacker, is_sound};
 use crate::{Error, Offset, Result, ThreadId};
 
-/// What a damaged piece reads as: no record, no mark, and no line.
-const DAMAGED: u8 = 0xFF;
 /// More errors than this are not listed.
 const MAX_DAMAGE: usize = 20;
 /// The gaps in all streams may be this large, and in addition so much larger than the file: more is not what damage
 /// leaves.
 const MAX_GAPS: u64 = 64 << 20;
 const GAPS_PER_BYTE: u64 = 16;
-/// A search for the next block verifies at most this many bytes per byte of the file.
-const SEARCH_EFFORT: u64 = 4;
 /// Groups with this many bytes stay in memory after they were read: threads that follow each other share them.
 const KEPT_GROUP_BYTES: usize = 16 << 20;
-/// So much of a stream stays in memory after it was read.
-const KEPT_PIECE_BYTES: usize = 4 << 20;
+/// The memory for a larger block is not kept.
+const KEPT_BLOCK_BYTES: usize = 2 << 20;
 
 /// Where a part of a stream is.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
-    kind: StreamKind,
-    thread: ThreadId,
+pub(super) struct Piece {
+    pub(super) kind: StreamKind,
+    pub(super) thread: ThreadId,
     /// Where it begins in the stream.
-    offset: u64,
+    pub(super) offset: u64,
     /// The object that has it, and which of its bytes, when they are unpacked.
-    object: u32,
-    at: u32,
-    bytes: u32,
+    pub(super) object: u32,
+    pub(super) at: u32,
+    pub(super) bytes: u32,
 }
 
 impl Piece {
@@ -54,25 +49,45 @@ impl Piece {
         (self.kind, self.thread)
     }
 
+    /// The order of pieces: by stream and offset, and then as in the file.
+    pub(super) fn order(&self, other: &Self) -> Ordering {
+        // Most differ in their streams, whose order is that of one number.
+        let stream =
+            |piece: &Self| (u128::from(piece.kind.rank()) << 64) | u128::from(piece.thread.get());
+        let place = |piece: &Self| (piece.offset, piece.object, piece.at);
+        stream(self).cmp(&stream(other)).then_with(|| place(self).cmp(&place(other)))
+    }
+
+    /// Which bytes of its object it has.
+    pub(super) fn range(&self) -> Range<usize> {
+        let start = self.at as usize;
+        start..start.saturating_add(self.bytes as usize)
+    }
+
     /// Where it ends in the stream.
-    fn end(&self) -> u64 {
+    pub(super) fn end(&self) -> u64 {
         self.offset.saturating_add(self.bytes.into())
     }
 }
 
 /// Where bytes are stored: those of a piece, or of a group of pieces.
 #[derive(Clone, Copy, Debug)]
-struct Packed {
-    is_group: bool,
+pub(super) struct Packed {
+    pub(super) is_group: bool,
     /// Its file, its block there, and its stored bytes in it.
-    file: u32,
-    block: u64,
-    block_bytes: u32,
-    at: u32,
-    stored: u32,
-    coding: Coding,
+    pub(super) file: u32,
+    pub(super) block: u64,
+    pub(super) block_bytes: u32,
+    pub(super) at: u32,
+    pub(super) stored: u32,
+    pub(super) coding: Coding,
     /// How many bytes they are.
-    bytes: u32,
+    pub(super) bytes: u32,
+}
+
+/// A size or a number in 32 bits.
+pub(super) fn small(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// A file with the streams of a trace, or of some of its threads, and its parts.
@@ -82,9 +97,9 @@ pub(crate) struct Container {
     /// The parts in their order, and then the file itself: it has the names of what the parts have.
     files: Vec<(PathBuf, File)>,
     /// Ordered by stream and offset, without overlaps.
-    pieces: Vec<Piece>,
+    pub(super) pieces: Vec<Piece>,
     /// What the pieces are in, in the order of the file.
-    objects: Vec<Packed>,
+    pub(super) objects: Vec<Packed>,
     /// Whether it has an end: everything that belongs into it is there.
     pub(crate) is_finished: bool,
     /// Bytes of an unfinished block at the end.
@@ -92,7 +107,9 @@ pub(crate) struct Container {
     /// What is not a block.
     damage: Vec<(u32, Offset, String)>,
     /// The groups read last.
-    groups: Kept,
+    pub(super) groups: Recent,
+    /// For objects that are read, with the memory for their blocks.
+    unpackers: Mutex<Vec<(Unpacker, Vec<u8>)>>,
 }
 
 impl Container {
@@ -111,7 +128,8 @@ impl Container {
             is_finished: false,
             unfinished: 0,
             damage: Vec::new(),
-            groups: Kept::default(),
+            groups: Recent::new(KEPT_GROUP_BYTES),
+            unpackers: Mutex::default(),
         };
         let mut all_bytes = 0_u64;
         for (number, (path, file)) in (0..).zip(files) {
@@ -143,138 +161,11 @@ impl Container {
         found.map_or_else(|| self.path.clone(), |(path, _)| path.clone())
     }
 
-    fn find_pieces(&mut self, number: u32, file: &File, len: u64) -> io::Result<()> {
-        // Those of the last file count.
-        (self.is_finished, self.unfinished) = (false, 0);
-        let mut window = Window::new(len);
-        let mut at = HEADER_BYTES as u64;
-        let mut effort = SEARCH_EFFORT.saturating_mul(len);
-        while at < len {
-            if at + 1 == len && window.bytes(file, at, 1)? == [END] {
-                self.is_finished = true;
-                return Ok(());
-            }
-            if let Some(end) = self.block(&mut window, (number, file), at, len)? {
-                at = end;
-                continue;
-            }
-            match next_sound_block(&mut window, file, at + 1, len, &mut effort)? {
-                Some(next) => {
-                    self.add_damage(
-                        number,
-                        at,
-                        format!("{} bytes that are not a block", next - at),
-                    );
-                    at = next;
-                }
-                None => {
-                    // The process was killed while it wrote.
-                    match window.bytes(file, at, 1)?.first() {
-                        Some(&START) => self.unfinished = len - at,
-                        _ => self.add_damage(
-                            number,
-                            at,
-                            format!("{} bytes that are not a block", len - at),
-                        ),
-                    }
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the pieces of the block at an offset, and returns where it ends; `None` if there is none.
-    fn block(
-        &mut self,
-        window: &mut Window,
-        (in_file, file): (u32, &File),
-        at: u64,
-        len: u64,
-    ) -> io::Result<Option<u64>> {
-        let start = window.bytes(file, at, START_BYTES)?;
-        let Some(start) = start.first_chunk().and_then(BlockStart::decode) else { return Ok(None) };
-        let block_bytes = start.block_bytes();
-        let end = at + block_bytes as u64;
-        if end > len {
-            return Ok(None);
-        }
-        let known = (self.pieces.len(), self.objects.len());
-        let (mut next, last) = (START_BYTES, block_bytes - 1);
-        while next < last {
-            let room = (last - next).min(MAX_OBJECT_HEADER_BYTES);
-            let object = Object::decode(window.bytes(file, at + next as u64, room)?);
-            let Some(object) = object.filter(|o| o.head + o.stored <= last - next) else { break };
-            let small = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
-            let number = small(self.objects.len());
-            let bytes = u32::try_from(object.bytes).unwrap_or(u32::MAX);
-            self.objects.push(Packed {
-                is_group: object.held == Held::Group,
-                file: in_file,
-                block: at,
-                block_bytes: small(block_bytes),
-                at: small(next + object.head),
-                stored: small(object.stored),
-                coding: object.coding,
-                bytes,
-            });
-            if let Held::Piece(kind) = object.held {
-                let thread = if kind.is_of_thread() { start.thread } else { ThreadId::new(0) };
-                let (offset, object, at) = (object.offset, number, 0);
-                self.pieces.push(Piece { kind, thread, offset, object, at, bytes });
-            }
-            next += object.head + object.stored;
-        }
-        // The next block is read with it.
-        let is_block = next == last && window.bytes(file, end - 1, 1)?.first() == Some(&STOP);
-        if !is_block {
-            self.pieces.truncate(known.0);
-            self.objects.truncate(known.1);
-        }
-        Ok(is_block.then_some(end))
-    }
-
-    /// Finds the pieces that are in groups.
-    fn open_groups(&mut self) -> io::Result<()> {
-        let groups = (0_u32..).zip(self.objects.clone()).filter(|(_, object)| object.is_group);
-        for (number, object) in groups {
-            let bytes = match object.bytes as usize <= MAX_GROUP_BYTES {
-                true => self.unpack(&object)?.map(Arc::new),
-                false => None,
-            };
-            let found = bytes.as_deref().and_then(|bytes| {
-                let pieces = group::decode(bytes, object.stored as usize)?;
-                let mut at =
-                    bytes.len() - pieces.iter().map(|piece| piece.bytes.len()).sum::<usize>();
-                self.pieces.extend(pieces.into_iter().map(|piece| {
-                    let small = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
-                    let (start, bytes) = (small(at), small(piece.bytes.len()));
-                    at += piece.bytes.len();
-                    let group::GroupPiece { thread, kind, offset, .. } = piece;
-                    Piece { kind, thread, offset, object: number, at: start, bytes }
-                }));
-                Some(())
-            });
-            match (found, bytes) {
-                (Some(()), Some(bytes)) => self.groups.keep(number, &bytes, KEPT_GROUP_BYTES),
-                _ => self.add_damage(
-                    object.file,
-                    object.block,
-                    format!(
-                        "a damaged block of {} bytes, with several threads",
-                        object.block_bytes
-                    ),
-                ),
-            }
-        }
-        Ok(())
-    }
-
     /// Orders the pieces. Of bytes that two pieces have, those of the piece that begins first count, or that
     /// was written first. Pieces that lie too far away are left out.
     fn arrange(&mut self, mut gaps: u64) {
-        let order = |piece: &Piece| (piece.stream(), piece.offset, piece.object, piece.at);
-        self.pieces.sort_unstable_by_key(order);
+        // Those of groups are in a few runs, which this recognises.
+        self.pieces.sort_by(Piece::order);
         // Of others, whose first blocks were removed, there is no beginning.
         let begun: BTreeSet<_> = self.of_kind(StreamKind::Beginning).map(|p| p.thread).collect();
         let may_begin_later = |piece: &Piece| match piece.kind {
@@ -324,7 +215,7 @@ impl Container {
         }
     }
 
-    fn add_damage(&mut self, file: u32, offset: u64, found: String) {
+    pub(super) fn add_damage(&mut self, file: u32, offset: u64, found: String) {
         if self.damage.len() < MAX_DAMAGE {
             self.damage.push((file, Offset::new(offset), found));
         }
@@ -399,21 +290,19 @@ impl Container {
     }
 
     /// The same, with the pieces of its events and of its marks.
-    pub(crate) fn threads_with_pieces(
-        &self,
-    ) -> impl Iterator<Item = (ThreadId, [Range<usize>; 2])> {
+    pub(crate) fn threads_with_pieces(&self) -> impl Iterator<Item = (ThreadId, [Range<u32>; 2])> {
         let kinds = [StreamKind::Events, StreamKind::Marks];
         let mut next = kinds.map(|kind| self.pieces.partition_point(|piece| piece.kind < kind));
         self.threads().map(move |thread| {
             let mut places = next.iter_mut();
             let pieces = kinds.map(|kind| {
                 let Some(place) = places.next() else { return 0..0 };
-                let start = *place;
+                let start = small(*place);
                 let is_of = |piece: &Piece| piece.stream() == (kind, thread);
                 while self.pieces.get(*place).is_some_and(is_of) {
                     *place += 1;
                 }
-                start..*place
+                start..small(*place)
             });
             (thread, pieces)
         })
@@ -432,36 +321,36 @@ impl Container {
     pub(crate) fn stream(self: &Arc<Self>, kind: StreamKind, thread: ThreadId) -> Option<Stream> {
         let start = self.pieces.partition_point(|piece| piece.stream() < (kind, thread));
         let end = self.pieces.partition_point(|piece| piece.stream() <= (kind, thread));
-        let mut pieces = start..end;
+        let mut pieces = small(start)..small(end);
         if is_replaced(kind) {
-            let place = |&piece: &usize| self.pieces.get(piece).map(|p| p.object);
+            let place = |&piece: &u32| self.pieces.get(piece as usize).map(|p| p.object);
             let one = match kind {
                 StreamKind::Beginning => pieces.min_by_key(place)?,
                 _ => pieces.max_by_key(place)?,
             };
             pieces = one..one + 1;
         }
-        self.stream_of(pieces)
-    }
-
-    /// The stream of these pieces; `None` if there are none.
-    fn stream_of(self: &Arc<Self>, pieces: Range<usize>) -> Option<Stream> {
-        (!pieces.is_empty()).then(|| Stream {
-            container: Arc::clone(self),
-            pieces,
-            kept: Kept::default(),
-        })
+        Stream::of(self, pieces)
     }
 
     /// The bytes of these pieces; `None` if there are none.
-    pub(crate) fn stored_of(self: &Arc<Self>, pieces: Range<usize>) -> Option<Stored> {
-        self.stream_of(pieces).map(|stream| Stored::Stream(Arc::new(stream)))
+    pub(crate) fn stored_of(self: &Arc<Self>, pieces: Range<u32>) -> Option<Stored> {
+        // A short thread has one piece, in a group that others share.
+        if pieces.len() == 1
+            && let Some(piece) = self.pieces.get(pieces.start as usize)
+            && piece.offset == 0
+            && self.objects.get(piece.object as usize).is_some_and(|object| object.is_group)
+            && let Ok(bytes) = self.load(piece.object)
+        {
+            return Some(Stored::Part(bytes, piece.range()));
+        }
+        Stream::of(self, pieces).map(|stream| Stored::Stream(Arc::new(stream)))
     }
 
     /// How many bytes a stream with these pieces has.
-    pub(crate) fn len_of(&self, pieces: &Range<usize>) -> u64 {
+    pub(crate) fn len_of(&self, pieces: &Range<u32>) -> u64 {
         let last = pieces.clone().next_back();
-        last.and_then(|last| self.pieces.get(last)).map_or(0, Piece::end)
+        last.and_then(|last| self.pieces.get(last as usize)).map_or(0, Piece::end)
     }
 
     /// The bytes of a stream; `None` if no block has a piece of it.
@@ -502,17 +391,25 @@ impl Container {
     }
 
     /// The bytes of an object; `None` if it is damaged.
-    fn unpack(&self, object: &Packed) -> io::Result<Option<Vec<u8>>> {
-        let mut block = vec![0; object.block_bytes as usize];
+    pub(super) fn unpack(&self, object: &Packed) -> io::Result<Option<Vec<u8>>> {
+        let unpackers = || self.unpackers.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut unpacker, mut block) = unpackers().pop().unwrap_or_default();
+        block.resize(object.block_bytes as usize, 0);
         self.file(object.file)?.read_exact_at(&mut block, object.block)?;
         let at = object.at as usize;
         let stored = block.get(at..at + object.stored as usize).unwrap_or_default();
-        let is_sound = is_sound(&block);
-        Ok(is_sound.then(|| object.coding.unpack(stored, object.bytes as usize)).flatten())
+        let bytes = match is_sound(&block) {
+            true => unpacker.unpack(object.coding, stored, object.bytes as usize),
+            false => None,
+        };
+        if block.capacity() <= KEPT_BLOCK_BYTES {
+            unpackers().push((unpacker, block));
+        }
+        Ok(bytes)
     }
 
     /// The bytes of the object with this number, or as many [`DAMAGED`] ones.
-    fn load(&self, number: u32) -> io::Result<Arc<Vec<u8>>> {
+    pub(super) fn load(&self, number: u32) -> io::Result<Arc<Vec<u8>>> {
         let object = self.objects.get(number as usize).ok_or(io::ErrorKind::NotFound)?;
         if object.is_group
             && let Some(bytes) = self.groups.get(number)
@@ -522,37 +419,9 @@ impl Container {
         let bytes = self.unpack(object)?;
         let bytes = Arc::new(bytes.unwrap_or_else(|| vec![DAMAGED; object.bytes as usize]));
         if object.is_group {
-            self.groups.keep(number, &bytes, KEPT_GROUP_BYTES);
+            self.groups.keep(number, &bytes);
         }
         Ok(bytes)
-    }
-}
-
-/// The bytes of objects that were read last, by their numbers, the newest at the end.
-#[derive(Debug, Default)]
-struct Kept(Mutex<VecDeque<(u32, Arc<Vec<u8>>)>>);
-
-impl Kept {
-    fn get(&self, number: u32) -> Option<Arc<Vec<u8>>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = kept.iter().rposition(|(known, _)| *known == number)?;
-        if place + 1 < kept.len() {
-            let found = kept.remove(place)?;
-            kept.push_back(found);
-        }
-        kept.back().map(|(_, bytes)| Arc::clone(bytes))
-    }
-
-    /// Keeps the bytes of an object, and forgets the oldest until no more than `limit` bytes are left.
-    fn keep(&self, number: u32, bytes: &Arc<Vec<u8>>, limit: usize) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut sum: usize = kept.iter().map(|(_, bytes)| bytes.len()).sum();
-        while sum + bytes.len() > limit
-            && let Some((_, oldest)) = kept.pop_front()
-        {
-            sum -= oldest.len();
-        }
-        kept.push_back((number, Arc::clone(bytes)));
     }
 }
 
@@ -561,138 +430,13 @@ const fn is_replaced(kind: StreamKind) -> bool {
     matches!(kind, StreamKind::Manifest | StreamKind::Beginning)
 }
 
-fn check_header(file: &File, path: &Path) -> Result<()> {
-    let mut header = [0; HEADER_BYTES];
-    let io_error = |source| Error::Io { path: path.to_path_buf(), source };
-    let read = read_some(file, &mut header, 0).map_err(io_error)?;
-    let (magic, version) = header.split_first_chunk().unwrap_or((&[0; 8], &[]));
-    let found = version.first_chunk().map_or(0, |version| u64::from_be_bytes(*version));
-    if *magic != MAGIC || read < HEADER_BYTES {
-        return Err(Error::NoTrace { path: path.to_path_buf() });
-    }
-    if found != VERSION {
-        return Err(Error::UnsupportedVersion {
-            path: path.to_path_buf(),
-            found: u32::try_from(found).unwrap_or(u32::MAX),
-            newest: u32::try_from(VERSION).unwrap_or(u32::MAX),
-        });
-    }
-    Ok(())
-}
-
-/// Where the next block begins whose checksum is right.
-fn next_sound_block(
-    window: &mut Window,
-    file: &File,
-    from: u64,
-    len: u64,
-    effort: &mut u64,
-) -> io::Result<Option<u64>> {
-    let mut at = from;
-    while at < len {
-        let bytes = window.bytes(file, at, 1)?;
-        let Some(next) = bytes.iter().position(|&byte| byte == START) else {
-            at += bytes.len().max(1) as u64;
-            continue;
-        };
-        at += next as u64;
-        let start = window.bytes(file, at, START_BYTES)?.first_chunk();
-        if let Some(start) = start.and_then(BlockStart::decode)
-            && at + start.block_bytes() as u64 <= len
-            && window.byte(file, at + start.block_bytes() as u64 - 1)? == Some(STOP)
-        {
-            let Some(left) = effort.checked_sub(start.block_bytes() as u64) else {
-                return Ok(None);
-            };
-            *effort = left;
-            let mut block = vec![0; start.block_bytes()];
-            file.read_exact_at(&mut block, at)?;
-            if is_sound(&block) {
-                return Ok(Some(at));
-            }
-        }
-        at += 1;
-    }
-    Ok(None)
-}
-
-/// The bytes of one stream, readable from any position.
-#[derive(Debug)]
-pub(crate) struct Stream {
-    container: Arc<Container>,
-    pieces: Range<usize>,
-    kept: Kept,
-}
-
-impl Stream {
-    fn pieces(&self) -> &[Piece] {
-        self.container.pieces.get(self.pieces.clone()).unwrap_or_default()
-    }
-
-    /// Where its first piece begins.
-    pub(crate) fn start(&self) -> u64 {
-        self.pieces().first().map_or(0, |piece| piece.offset)
-    }
-
-    /// How many bytes the stream has.
-    pub(crate) fn len(&self) -> u64 {
-        self.pieces().last().map_or(0, Piece::end)
-    }
-
-    /// The ranges of the stream that blocks have, in order.
-    pub(crate) fn ranges(&self) -> Vec<Range<u64>> {
-        let mut ranges: Vec<Range<u64>> = Vec::new();
-        for piece in self.pieces() {
-            let end = piece.end();
-            match ranges.last_mut() {
-                Some(last) if last.end == piece.offset => last.end = end,
-                _ => ranges.push(piece.offset..end),
-            }
-        }
-        ranges
-    }
-
-    /// Reads some bytes from `offset` on. Returns 0 at the end.
-    pub(crate) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let pieces = self.pieces();
-        let next = pieces.partition_point(|piece| piece.offset <= offset);
-        let holder = next.checked_sub(1).and_then(|number| pieces.get(number));
-        if let Some(piece) = holder.filter(|piece| offset < piece.end()) {
-            let object = self.load(piece)?;
-            let start = piece.at as usize;
-            let bytes = object.get(start..start + piece.bytes as usize).unwrap_or_default();
-            let at = usize::try_from(offset - piece.offset).unwrap_or(usize::MAX);
-            return bytes.get(at..).unwrap_or_default().read(buffer);
-        }
-        // Bytes that no block has.
-        let Some(next) = pieces.get(next) else { return Ok(0) };
-        let gap = usize::try_from(next.offset - offset).unwrap_or(usize::MAX).min(buffer.len());
-        buffer.iter_mut().take(gap).for_each(|byte| *byte = DAMAGED);
-        Ok(gap)
-    }
-
-    /// The object with a piece.
-    fn load(&self, piece: &Piece) -> io::Result<Arc<Vec<u8>>> {
-        let object = self.container.objects.get(piece.object as usize);
-        if object.is_some_and(|object| object.is_group) {
-            return self.container.load(piece.object);
-        }
-        if let Some(bytes) = self.kept.get(piece.object) {
-            return Ok(bytes);
-        }
-        let bytes = self.container.load(piece.object)?;
-        self.kept.keep(piece.object, &bytes, KEPT_PIECE_BYTES);
-        Ok(bytes)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
 
     use super::*;
-    use crate::format::container::BlockEncoder;
-    use crate::format::group::GroupPiece;
+    use crate::format::container::{BlockEncoder, END, HEADER_BYTES};
+    use crate::format::group::{self, GroupPiece, MAX_GROUP_BYTES};
     use crate::write::{Compression, ContainerWriter};
 
     const ONE: ThreadId = ThreadId::new(1);

@@ -1,18 +1,16 @@
 //! Opens a trace: a directory, or a file with everything.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
-use std::{fs, io};
 
 use super::container::Container;
 use super::journal::{Journal, is_journal_elsewhere};
-use super::jsonl::Converter;
+use super::listing::{Listing, contained_threads};
 use super::parts::parts_beside;
 use super::place::Place;
 use super::regular;
@@ -21,10 +19,13 @@ use super::text::{Text, read_whole};
 use crate::format::container::{self, StreamKind};
 use crate::format::manifest::{self, Manifest, Timing, Totals};
 use crate::format::marks::Mark;
-use crate::format::names::{self, EventFormat};
+use crate::format::names;
 use crate::read::{Methods, OpenChunk, StoredReader, ThreadFile, Threads};
 use crate::{Error, Result, ThreadId};
 
+/// So many bytes of lines of threads are read on a core of their own: those of a million threads take as long as the
+/// rest.
+const MANY_LINES_BYTES: u64 = 4 << 20;
 /// More bytes of a file than this do not lie between chunks that wait.
 const MAX_BETWEEN: u64 = 64 << 20;
 
@@ -120,10 +121,7 @@ impl Trace {
         }
         damage.append(&mut listing.damage);
         let format = listing.usual_format(manifest.as_ref());
-        let new_file = |id| {
-            let path = dir.join(names::thread_file(id, format));
-            ThreadFile::new(id, format, path, 0)
-        };
+        let new_file = |id| ThreadFile::new(id, format, dir, 0);
         let lines = journal.as_mut().and_then(|journal| journal.lines.take());
         place.add_shared(listing.shared.as_ref(), lines);
         let journal =
@@ -182,30 +180,47 @@ impl Trace {
         mut journal: Option<Journal>,
         mut damage: Vec<Error>,
     ) -> Self {
-        let (mut place, path) = (Place::contained(container), container.path());
+        let (mut place, path) = (Place::contained(container), Arc::from(container.path()));
         let lines = journal.as_mut().and_then(|journal| journal.lines.take());
         place.add_shared(Some(container), lines);
         // A file whose recording has ended has no end if the journal has the rest.
-        let is_part = path.file_name().and_then(OsStr::to_str).and_then(names::main_of_part);
+        let is_part =
+            container.path().file_name().and_then(OsStr::to_str).and_then(names::main_of_part);
         let needs_journal = !container.is_finished && is_part.is_none();
         let missing_journal = (needs_journal && journal.is_none()).then(|| {
             let elsewhere = manifest.as_ref().and_then(|manifest| manifest.journal.clone());
             elsewhere.unwrap_or_else(|| place.file(names::JOURNAL))
         });
-        let mut files = contained_threads(container, path, |_| true);
-        if container.has_beginnings() || container.is_snapshot() {
-            let kept = files.iter_mut().map(ThreadFile::find_kept);
-            damage.extend(kept.filter_map(Result::err));
-        }
-        let new_file = |id| contained_thread(container, path, id, [const { 0..0 }; 2]);
+        let read_threads = || {
+            let mut damage = Vec::new();
+            (Threads::read(&place, &mut damage), damage)
+        };
+        let lines = place.shared_lines().map_or(0, |lines| lines.len().unwrap_or(0));
+        let (mut files, threads) = thread::scope(|scope| {
+            let threads = (lines >= MANY_LINES_BYTES).then(|| scope.spawn(read_threads));
+            let mut files = contained_threads(container, &path, |_| true);
+            if container.has_beginnings() || container.is_snapshot() {
+                let kept = files.iter_mut().map(ThreadFile::find_kept);
+                damage.extend(kept.filter_map(Result::err));
+            }
+            let threads = threads.map_or_else(read_threads, |threads| {
+                threads.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            (files, threads)
+        });
+        let none = [const { 0..0 }; 2];
+        let new_file = |id| ThreadFile::contained(id, container, none.clone(), &path);
         let journal = journal.map(|journal| attach(journal, &mut files, new_file, &mut damage));
         let settled = files.iter_mut().map(ThreadFile::settle_kept);
         damage.extend(settled.filter_map(Result::err));
+        let methods = Methods::read(&place, &mut damage);
+        let (threads, mut of_threads) = threads;
+        damage.append(&mut of_threads);
         Self {
-            methods: Methods::read(&place, &mut damage),
-            threads: Threads::read(&place, &mut damage),
+            methods,
+            threads,
             files,
-            dir: path.to_path_buf(),
+            dir: container.path().to_path_buf(),
             place,
             journal,
             missing_journal,
@@ -352,210 +367,6 @@ impl Trace {
     }
 }
 
-/// The traces of a directory: its own, and those of further JVMs that found the directory in use. Or the traces of a
-/// file, and of the files beside it of further JVMs.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct TraceSet {
-    /// The traces, that of the first JVM first.
-    pub traces: Vec<Trace>,
-}
-
-impl TraceSet {
-    /// Opens all traces of a directory, or of a file and those beside it.
-    ///
-    /// # Errors
-    /// There is none, or one cannot be opened.
-    pub fn open(dir: &Path) -> Result<Self> {
-        let traces = Self::directories(dir)?.into_iter().map(|dir| Trace::open(&dir));
-        Ok(Self { traces: traces.collect::<Result<_>>()? })
-    }
-
-    /// Returns where all of these traces are, that of the first JVM first, for callers that continue when one
-    /// of them cannot be opened.
-    ///
-    /// # Errors
-    /// There is none, or `dir` cannot be listed.
-    pub fn directories(dir: &Path) -> Result<Vec<PathBuf>> {
-        if !dir.is_dir() {
-            let first = Trace::is_container(dir).then(|| dir.to_path_buf());
-            let files: Vec<_> = first.into_iter().chain(further_files(dir)).collect();
-            if !files.is_empty() {
-                return Ok(files);
-            }
-        }
-        let listing = Listing::of_files(dir)?;
-        let mut directories = Vec::new();
-        if listing.has_trace {
-            directories.push(dir.to_path_buf());
-        }
-        let mut of_jvms = listing.further;
-        of_jvms.sort();
-        for further in of_jvms {
-            // A directory without a trace belongs to a JVM that was killed before it wrote anything.
-            if Listing::of_files(&further).map_or(true, |listing| listing.has_trace) {
-                directories.push(further);
-            }
-        }
-        if directories.is_empty() {
-            return Err(Error::NoTrace { path: dir.to_path_buf() });
-        }
-        Ok(directories)
-    }
-}
-
-/// The threads of a container that is in a place, or is it, if `select` selects them.
-fn contained_threads(
-    container: &Arc<Container>,
-    place: &Path,
-    select: impl Fn(ThreadId) -> bool,
-) -> Vec<ThreadFile> {
-    let threads = container.threads_with_pieces().filter(|(id, _)| select(*id));
-    threads.map(|(id, pieces)| contained_thread(container, place, id, pieces)).collect()
-}
-
-fn contained_thread(
-    container: &Arc<Container>,
-    place: &Path,
-    id: ThreadId,
-    pieces: [Range<usize>; 2],
-) -> ThreadFile {
-    let path = place.join(names::thread_file(id, EventFormat::Binary));
-    ThreadFile::contained(id, container, pieces, path)
-}
-
-/// The files of further JVMs beside a file, in order.
-fn further_files(first: &Path) -> Vec<PathBuf> {
-    let Some(name) = first.file_name().and_then(OsStr::to_str) else { return Vec::new() };
-    let parent = first.parent().unwrap_or(first);
-    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-    let is_further = |path: &PathBuf| {
-        let of = path.file_name().and_then(OsStr::to_str);
-        of.is_some_and(|of| names::further_jvm(name, of).is_some()) && Trace::is_container(path)
-    };
-    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-    // A path without a directory stays one.
-    let paths = entries.map(|entry| first.with_file_name(entry.file_name()));
-    let mut files: Vec<_> = paths.filter(is_further).collect();
-    files.sort();
-    files
-}
-
-/// The files of a trace in a directory.
-struct Listing {
-    has_trace: bool,
-    files: Vec<ThreadFile>,
-    further: Vec<PathBuf>,
-    /// The file of the threads that have no files of their own.
-    shared: Option<Arc<Container>>,
-    /// Errors for files in place of a thread's events that cannot be read as such.
-    damage: Vec<Error>,
-}
-
-impl Listing {
-    /// Lists the files, without looking into any.
-    fn of_files(dir: &Path) -> Result<Self> {
-        let io_error = |source| Error::Io { path: dir.to_path_buf(), source };
-        let mut listing = Self {
-            has_trace: false,
-            files: Vec::new(),
-            further: Vec::new(),
-            shared: None,
-            damage: Vec::new(),
-        };
-        for entry in fs::read_dir(dir).map_err(io_error)? {
-            let entry = entry.map_err(io_error)?;
-            let name = entry.file_name();
-            let Some(name) = name.to_str() else { continue };
-            let path = entry.path();
-            // Links are followed: reading through a link is harmless.
-            let found = fs::metadata(&path);
-            let Some((id, format)) = names::parse_thread_file(name) else {
-                let Ok(found) = found else { continue };
-                listing.has_trace |= found.is_file() && names::is_trace_file(name);
-                if found.is_dir() && name.starts_with(names::JVM_PREFIX) {
-                    listing.further.push(path);
-                }
-                continue;
-            };
-            match found.and_then(|found| regular::check(&found).map(|()| found.len())) {
-                Ok(bytes) => {
-                    listing.has_trace = true;
-                    listing.files.push(ThreadFile::new(id, format, path, bytes));
-                }
-                // It has disappeared since the directory was listed.
-                Err(_) if fs::symlink_metadata(&path).is_err() => {}
-                Err(source) => listing.damage.push(Error::Io { path, source }),
-            }
-        }
-        Ok(listing)
-    }
-
-    /// Lists the threads.
-    fn of(dir: &Path) -> Result<Self> {
-        let mut listing = Self::of_files(dir)?;
-        listing.add_shared(dir)?;
-        listing.files.sort_by(|a, b| (a.id, &a.path).cmp(&(b.id, &b.path)));
-        // A thread has one file. If there are two, `.flow` comes before `.jsonl`.
-        let Self { files, damage, .. } = &mut listing;
-        files.dedup_by(|further, first| {
-            let is_second = further.id == first.id;
-            if is_second {
-                let source = io::Error::other("left out: the thread has a file in another format");
-                damage.push(Error::Io { path: further.path.clone(), source });
-            }
-            is_second
-        });
-        Ok(listing)
-    }
-
-    /// Adds the threads that have no files of their own.
-    fn add_shared(&mut self, dir: &Path) -> Result<()> {
-        let shared = match Container::in_file(&dir.join(names::SHARED)) {
-            Ok(None) => return Ok(()),
-            Ok(Some(shared)) => Arc::new(shared),
-            // It was created a moment ago, or is not ours.
-            Err(error @ (Error::NoTrace { .. } | Error::Io { .. })) => {
-                self.damage.push(error);
-                return Ok(());
-            }
-            Err(error) => return Err(error),
-        };
-        self.has_trace = true;
-        self.damage.append(&mut shared.damage());
-        let with_file: BTreeSet<_> = self.files.iter().map(|file| file.id).collect();
-        let mut of_shared = contained_threads(&shared, dir, |id| !with_file.contains(&id));
-        self.files.append(&mut of_shared);
-        self.shared = Some(shared);
-        Ok(())
-    }
-
-    /// Converts the threads that are not written as `.flow`.
-    fn convert(&mut self, damage: &mut Vec<Error>) -> Result<()> {
-        let mut converter = None;
-        let is_text = |file: &&mut ThreadFile| file.format == EventFormat::Jsonl;
-        for file in self.files.iter_mut().filter(is_text).filter(|file| file.bytes_in_file() > 0) {
-            let converter = match &mut converter {
-                Some(converter) => converter,
-                none => none.insert(Converter::new()?),
-            };
-            converter.convert(file, damage)?;
-        }
-        Ok(())
-    }
-
-    /// The format of a thread file that does not exist yet.
-    fn usual_format(&self, manifest: Option<&Manifest>) -> EventFormat {
-        match (manifest, self.files.first()) {
-            (Some(manifest), _) if manifest.event_format == EventFormat::Jsonl.name() => {
-                EventFormat::Jsonl
-            }
-            (None, Some(file)) => file.format,
-            _ => EventFormat::Binary,
-        }
-    }
-}
-
 impl ThreadFile {
     /// Returns whether its first time mark shows how long it had run; `None` if it has none.
     fn knows_cpu_time(&self) -> Result<Option<bool>> {
@@ -689,6 +500,8 @@ fn read_manifest(text: Text) -> Result<Option<Manifest>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::format::marks::{MarkEncoder, Position};
 
@@ -707,24 +520,6 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("notes.txt"), "hello").unwrap();
         assert!(matches!(Trace::open(dir.path()), Err(Error::NoTrace { .. })));
-        assert!(matches!(TraceSet::open(dir.path()), Err(Error::NoTrace { .. })));
-    }
-
-    #[test]
-    fn further_jvms_make_a_set() {
-        let dir = tempfile::tempdir().unwrap();
-        for sub in ["jvm-7-1", "jvm-8-1"] {
-            fs::create_dir(dir.path().join(sub)).unwrap();
-        }
-        fs::write(dir.path().join("jvm-8-1/thread-1.flow"), [0x80]).unwrap();
-        assert_eq!(
-            TraceSet::directories(dir.path()).unwrap(),
-            [dir.path().join("jvm-8-1")],
-            "the other one wrote nothing"
-        );
-        let set = TraceSet::open(dir.path()).unwrap();
-        assert_eq!(set.traces.len(), 1);
-        assert!(set.traces[0].dir.ends_with("jvm-8-1"));
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl Converter {
         let (start, stored) = (self.end, thread.bytes_in_file());
         let mut written = Ok(());
         let (mut bytes, mut exits) = (Vec::with_capacity(BUFFER_BYTES), 0);
-        let lines = for_each_line_before(stored, Text::file(&thread.path), damage, |line| {
+        let lines = for_each_line_before(stored, Text::file(&thread.path()), damage, |line| {
             match decode_line(line).map_err(|_| EXPECTED)? {
                 Some(Record::Exit(count)) => exits += count.get(),
                 Some(Record::Enter(method)) => {
@@ -84,7 +84,7 @@ impl Converter {
             open.offset = thread.bytes;
             thread.bytes += open.records.len() as u64;
         }
-        thread.converted = Some(Converted { file, start, stored, whole: lines.bytes });
+        thread.converted = Some(Arc::new(Converted { file, start, stored, whole: lines.bytes }));
         Ok(())
     }
 

@@ -9,10 +9,11 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::container::{Container, Stream};
+use super::container::Container;
 use super::jsonl::nameless_file;
 use super::open_chunk::{OpenChunk, OpenMarks, count};
 use super::stored::Stored;
+use super::stream::Stream;
 use crate::format::beginning::Beginning;
 use crate::format::container::StreamKind;
 use crate::format::flow::{Encoded, Record, records};

@@ -32,7 +32,7 @@ impl ThreadFile {
     /// The file cannot be read, or differs from the open chunk.
     pub fn splice(&self) -> Result<Option<Splice>> {
         let Some(open) = &self.open else { return Ok(None) };
-        let io_error = |source| Error::Io { path: self.path.clone(), source };
+        let io_error = |source| Error::Io { path: self.path(), source };
         let splice = match self.open_events()? {
             Some(events) => splice(&mut events.reader(), self.stored_in_file(), open, self.format)
                 .map_err(io_error)?,
@@ -40,7 +40,7 @@ impl ThreadFile {
                 Ok(Splice { kept: 0, cut: 0, written: 0, missing: open.stored_bytes(self.format) })
             }
         };
-        let conflict = |offset| Error::Conflict { path: self.path.clone(), offset };
+        let conflict = |offset| Error::Conflict { path: self.path(), offset };
         splice.map(Some).map_err(conflict)
     }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use super::container::Stream;
+use super::stream::Stream;
 
 /// The bytes of one file of a trace, readable from any position. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -17,13 +17,15 @@ pub(crate) enum Stored {
     Stream(Arc<Stream>),
     /// In memory.
     Bytes(Arc<[u8]>),
+    /// Some of these bytes in memory.
+    Part(Arc<Vec<u8>>, Range<usize>),
     /// Parts of others, one after the other.
-    Joined(Arc<[Part]>),
+    Joined(Arc<[JoinedPart]>),
 }
 
 /// A part of [`Stored`] bytes that are joined.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct JoinedPart {
     stored: Stored,
     /// Which bytes of it, and where the first of them is in the whole.
     range: Range<u64>,
@@ -41,7 +43,7 @@ impl Stored {
         let mut start = 0;
         let parts = parts.into_iter().filter(|(_, range)| !range.is_empty());
         let parts = parts.map(|(stored, range)| {
-            let part = Part { stored, start, range };
+            let part = JoinedPart { stored, start, range };
             start = part.end();
             part
         });
@@ -53,6 +55,11 @@ impl Stored {
         match self {
             Self::Bytes(bytes) => {
                 let at = usize::try_from(offset).unwrap_or(usize::MAX);
+                bytes.get(at..).unwrap_or_default().read(buffer)
+            }
+            Self::Part(bytes, range) => {
+                let at = usize::try_from(offset).unwrap_or(usize::MAX);
+                let bytes = bytes.get(range.clone()).unwrap_or_default();
                 bytes.get(at..).unwrap_or_default().read(buffer)
             }
             Self::Joined(parts) => {
@@ -90,7 +97,8 @@ impl Stored {
             Self::File(file, start) => Ok(file.metadata()?.len().saturating_sub(*start)),
             Self::Stream(stream) => Ok(stream.len()),
             Self::Bytes(bytes) => Ok(bytes.len() as u64),
-            Self::Joined(parts) => Ok(parts.last().map_or(0, Part::end)),
+            Self::Part(bytes, range) => Ok(bytes.get(range.clone()).map_or(0, <[u8]>::len) as u64),
+            Self::Joined(parts) => Ok(parts.last().map_or(0, JoinedPart::end)),
         }
     }
 
@@ -100,7 +108,7 @@ impl Stored {
     }
 }
 
-impl Part {
+impl JoinedPart {
     /// Where it ends in the whole.
     fn end(&self) -> u64 {
         self.start.saturating_add(self.range.end - self.range.start)

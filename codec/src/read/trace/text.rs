@@ -11,7 +11,9 @@ use crate::{Error, Result};
 
 /// Longer lines are refused before they are kept in memory. The names in a class file cannot take an eighth
 /// of this.
-const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
+const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
+/// How much is read at once.
+const BUFFER_BYTES: usize = 64 * 1024;
 /// A larger manifest is refused.
 const MAX_WHOLE_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -98,45 +100,58 @@ pub(crate) fn for_each_line_before(
     let Text { path, input } = text;
     let io_error = |source| Error::Io { path: path.clone(), source };
     let mut input = match input {
-        Ok(Some(input)) => BufReader::new(input.take(limit)),
+        Ok(Some(input)) => BufReader::with_capacity(BUFFER_BYTES, input.take(limit)),
         Ok(None) => return lines,
         Err(error) => {
             refuse(io_error(error));
             return lines;
         }
     };
-    let mut bytes = Vec::new();
-    for number in 1.. {
-        bytes.clear();
-        let read = match (&mut input).take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes) {
-            Ok(read) => read,
+    let bad_line = |line, text: &str, expected| {
+        let (path, found) = (path.clone(), quoted(text));
+        Error::BadLine { path, line, expected, found }
+    };
+    let mut number = 1;
+    // The start of a line that continues in the next buffer.
+    let mut begun: Vec<u8> = Vec::new();
+    loop {
+        let bytes = match input.fill_buf() {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => {
                 refuse(io_error(error));
                 break;
             }
         };
-        let bad_line = |line: &str, expected| Error::BadLine {
-            path: path.clone(),
-            line: number,
-            expected,
-            found: quoted(line),
-        };
-        let Some(line) = bytes.strip_suffix(b"\n") else {
-            if read as u64 == MAX_LINE_BYTES {
-                let start = String::from_utf8_lossy(bytes.get(..1024).unwrap_or(&bytes));
-                refuse(bad_line(&start, "a line of less than 16 MiB"));
-            } else {
-                lines.is_cut = read > 0;
-            }
+        let end = memchr::memchr(b'\n', bytes);
+        let read = end.map_or(bytes.len(), |end| end + 1);
+        let part = bytes.get(..end.unwrap_or(read)).unwrap_or_default();
+        if begun.len() + part.len() >= MAX_LINE_BYTES {
+            begun.extend_from_slice(part);
+            let start = String::from_utf8_lossy(begun.get(..1024).unwrap_or(&begun));
+            refuse(bad_line(number, &start, "a line of less than 16 MiB"));
             break;
-        };
-        lines.bytes += read as u64;
-        // Twice as fast as `from_utf8_lossy` if nothing has to be replaced.
-        let line =
-            std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
-        if let Err(expected) = each(&line) {
-            refuse(bad_line(&line, expected));
         }
+        if end.is_none() || !begun.is_empty() {
+            begun.extend_from_slice(part);
+        }
+        if read == 0 {
+            lines.is_cut = !begun.is_empty();
+            break;
+        }
+        if end.is_some() {
+            let line = if begun.is_empty() { part } else { &begun };
+            lines.bytes += line.len() as u64 + 1;
+            // Twice as fast as `from_utf8_lossy` if nothing has to be replaced.
+            let line = std::str::from_utf8(line)
+                .map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
+            if let Err(expected) = each(&line) {
+                refuse(bad_line(number, &line, expected));
+            }
+            begun.clear();
+            number += 1;
+        }
+        input.consume(read);
     }
     lines
 }

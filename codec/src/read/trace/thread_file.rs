@@ -2,7 +2,7 @@
 
 use std::io;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::regular;
 use super::stored::Stored;
 use crate::format::container::StreamKind;
 use crate::format::marks::Position;
-use crate::format::names::{self, EventFormat, MARKS_EXTENSION};
+use crate::format::names::{self, EventFormat};
 use crate::write::EventCounts;
 use crate::{Error, Offset, Result, ThreadId};
 
@@ -22,14 +22,14 @@ use crate::{Error, Offset, Result, ThreadId};
 /// no stack is so deep.
 const MAX_LINES: u64 = 1 << 28;
 
-/// The events of one thread.
+/// The events of one thread. A trace may have a million of them, so what most do not have is elsewhere.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ThreadFile {
     /// The thread.
     pub id: ThreadId,
-    /// The file. It may not exist yet if there is an open chunk.
-    pub path: PathBuf,
+    /// The directory with its files, or the container.
+    pub(crate) place: Arc<Path>,
     /// How many bytes of [`flow`](crate::format::flow) its events have: those in the file when the trace was
     /// opened, and those of the open chunk.
     pub bytes: u64,
@@ -37,14 +37,14 @@ pub struct ThreadFile {
     /// count.
     pub open: Option<Box<OpenChunk>>,
     /// The ranges that are read, if not all.
-    pub parts: Option<Parts>,
+    pub parts: Option<Arc<Parts>>,
     /// How its events are stored, and the result of converting them.
     pub(crate) format: EventFormat,
-    pub(crate) converted: Option<Converted>,
+    pub(crate) converted: Option<Arc<Converted>>,
     /// The container that holds its events and marks, if they are not in files of their own.
     pub(crate) container: Option<Arc<Container>>,
     /// The pieces of its events and of its marks there.
-    pieces: [Range<usize>; 2],
+    pieces: [Range<u32>; 2],
     /// What is left of it, if its first events were removed.
     pub(crate) kept: Option<Box<Kept>>,
 }
@@ -68,17 +68,35 @@ impl Parts {
 
 impl ThreadFile {
     /// A thread of which only the file is known.
-    pub(crate) fn new(id: ThreadId, format: EventFormat, path: PathBuf, bytes: u64) -> Self {
+    pub(crate) fn new(
+        id: ThreadId,
+        format: EventFormat,
+        place: impl Into<Arc<Path>>,
+        bytes: u64,
+    ) -> Self {
         let (open, parts, converted, container, pieces, kept) =
             (None, None, None, None, [const { 0..0 }; 2], None);
-        Self { id, path, bytes, open, parts, format, converted, container, pieces, kept }
+        let place = place.into();
+        Self { id, place, bytes, open, parts, format, converted, container, pieces, kept }
+    }
+
+    /// The file. It may not exist yet if there is an open chunk, and does not in a trace in one file.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.place.join(names::thread_file(self.id, self.format))
+    }
+
+    /// The file with its marks.
+    #[must_use]
+    pub fn marks_path(&self) -> PathBuf {
+        self.place.join(names::stream_file(StreamKind::Marks, self.id))
     }
 
     /// Restricts it to ranges, which are called `title`.
     #[must_use]
     pub fn only(&self, title: &str, ranges: &[Range<Position>]) -> Self {
         let parts = Parts { title: title.to_owned(), ranges: ranges.into() };
-        Self { parts: Some(parts), ..self.clone() }
+        Self { parts: Some(Arc::new(parts)), ..self.clone() }
     }
 
     /// The thread without restriction to ranges.
@@ -96,7 +114,7 @@ impl ThreadFile {
     #[must_use]
     pub fn is_in_one_file(&self) -> bool {
         let container = self.container.as_ref();
-        container.is_some_and(|container| self.path.parent() == Some(container.path()))
+        container.is_some_and(|container| *self.place == *container.path())
     }
 
     /// How its events are stored.
@@ -153,15 +171,15 @@ impl ThreadFile {
                 None => return Ok(()),
             }
         };
-        let (path, events) = (&self.path, open.event_count());
+        let events = open.event_count();
         if self.bytes < open.offset {
             let (end, next) = (Offset::new(self.bytes), Offset::new(open.offset));
-            return Err(Error::Gap { path: path.clone(), end, next, events });
+            return Err(Error::Gap { path: self.path(), end, next, events });
         }
         if self.format == EventFormat::Jsonl && events > MAX_LINES {
             let found = format!("{events} events");
             let expected = "what a thread can have recorded since its file was written";
-            let (path, offset) = (path.clone(), Offset::new(open.offset));
+            let (path, offset) = (self.path(), Offset::new(open.offset));
             return Err(Error::BadJournal { path, offset, expected, found });
         }
         self.bytes = open.offset.saturating_add(open.records.len() as u64);
@@ -195,23 +213,24 @@ impl ThreadFile {
         })
     }
 
-    /// A thread in a container. The path is that of the file which it would have in a directory.
+    /// A thread in a container that is in a place, or is it. Its path is that of the file which it would have in a
+    /// directory.
     pub(crate) fn contained(
         id: ThreadId,
         container: &Arc<Container>,
-        pieces: [Range<usize>; 2],
-        path: PathBuf,
+        pieces: [Range<u32>; 2],
+        place: &Arc<Path>,
     ) -> Self {
         let [events, _] = &pieces;
         let bytes = container.len_of(events);
         let container = Some(Arc::clone(container));
-        Self { container, pieces, ..Self::new(id, EventFormat::Binary, path, bytes) }
+        Self { container, pieces, ..Self::new(id, EventFormat::Binary, Arc::clone(place), bytes) }
     }
 
     /// Finds out whether its first events were removed. Before a chunk is attached.
     pub(crate) fn find_kept(&mut self) -> Result<()> {
         if let Some(container) = &self.container
-            && let Some(kept) = Kept::of(container, self.id, &self.path)?
+            && let Some(kept) = Kept::of(container, self.id, &self.path())?
         {
             self.bytes = kept.events.len().map_err(|source| self.io_error(source))?;
             self.kept = Some(Box::new(kept));
@@ -244,7 +263,7 @@ impl ThreadFile {
             let [events, _] = &self.pieces;
             return Ok(container.stored_of(events.clone()));
         }
-        let file = regular::open(&self.path).map_err(|source| self.io_error(source))?;
+        let file = regular::open(&self.path()).map_err(|source| self.io_error(source))?;
         if file.is_none() && self.bytes_in_file() > 0 {
             return Err(self.io_error(io::ErrorKind::NotFound.into()));
         }
@@ -276,7 +295,7 @@ impl ThreadFile {
             Some(container) if self.is_in_one_file() => {
                 names::beside(container.path(), names::INDEXES)
             }
-            _ => self.path.with_file_name(names::stream_file(kind, self.id)),
+            _ => self.place.join(names::stream_file(kind, self.id)),
         }
     }
 
@@ -289,13 +308,13 @@ impl ThreadFile {
             let [_, marks] = &self.pieces;
             return Ok(container.stored_of(marks.clone()));
         }
-        let path = self.path.with_extension(MARKS_EXTENSION);
+        let path = self.marks_path();
         let file = regular::open(&path).map_err(|source| Error::Io { path, source })?;
         Ok(file.map(Stored::file))
     }
 
     fn io_error(&self, source: io::Error) -> Error {
-        Error::Io { path: self.path.clone(), source }
+        Error::Io { path: self.path(), source }
     }
 }
 
@@ -319,7 +338,6 @@ mod tests {
     #[test]
     fn a_marks_file_is_completed_however_much_of_it_was_written() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("thread-1.flow");
         let at = |offset| Position::before(Offset::new(offset));
         let all = [(at(1), Mark::Paused), (at(3), Mark::Resumed), (at(4), Mark::Note("x".into()))];
         let (mut encoder, mut bytes, mut ends) = (MarkEncoder::default(), HEADER.to_vec(), vec![]);
@@ -345,7 +363,7 @@ mod tests {
                 is_all: false,
             };
             let id = ThreadId::new(1);
-            let file = ThreadFile::new(id, EventFormat::Binary, path.clone(), 4);
+            let file = ThreadFile::new(id, EventFormat::Binary, dir.path(), 4);
             let file = ThreadFile { open: Some(Box::new(open)), ..file };
             // Whatever follows was being written when the thread died.
             for there in written..=bytes.len() {
@@ -374,8 +392,8 @@ mod tests {
         let before = vec![chunk(20, 10), chunk(10, 10), chunk(0, 10)];
         let open = OpenChunk { before, ..chunk(40, 5) };
         let attach = |bytes, is_restless| {
-            let path = PathBuf::from("thread-1.flow");
-            let mut file = ThreadFile::new(ThreadId::new(1), EventFormat::Binary, path, bytes);
+            let (id, place) = (ThreadId::new(1), Path::new(""));
+            let mut file = ThreadFile::new(id, EventFormat::Binary, place, bytes);
             let attached = file.attach(open.clone(), &mut 0, is_restless);
             (attached.is_ok(), file.bytes, file.open.map(|open| open.offset))
         };
@@ -392,7 +410,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let enter = Record::Enter(MethodId::new(1).unwrap());
         let exits = Record::Exit(NonZeroU64::new(2).unwrap());
-        let path = dir.path().join("events");
+        let path = dir.path().join("thread-1.flow");
         // What follows the chunk's place does not count.
         fs::write(&path, [0x81, 0x81, 0x00]).unwrap();
         let open = OpenChunk {
@@ -404,7 +422,7 @@ mod tests {
             before: Vec::new(),
             is_all: false,
         };
-        let file = ThreadFile::new(ThreadId::new(1), EventFormat::Binary, path, 0);
+        let file = ThreadFile::new(ThreadId::new(1), EventFormat::Binary, dir.path(), 0);
         let file = ThreadFile { open: Some(Box::new(open)), ..file };
         let whole = all(file.events().unwrap());
         assert_eq!(whole, [(0, enter), (1, enter), (2, exits), (3, enter)]);
@@ -459,7 +477,7 @@ mod tests {
             let path = dir.path().join("thread-1.flow");
             fs::write(&path, &bytes).unwrap();
             let (id, len) = (ThreadId::new(1), bytes.len() as u64);
-            let file = ThreadFile::new(id, EventFormat::Binary, path, len);
+            let file = ThreadFile::new(id, EventFormat::Binary, dir.path(), len);
             let ranges: Vec<_> = parts.iter().map(|part| place(part.start)..place(part.end)).collect();
             let part = file.only("x", &ranges);
             let mut seen = Vec::new();

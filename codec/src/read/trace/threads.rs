@@ -53,7 +53,10 @@ impl OpenFrames {
 /// The threads of a trace by id.
 #[derive(Clone, Debug, Default)]
 pub struct Threads {
-    by_id: BTreeMap<ThreadId, Thread>,
+    /// Sorted by id.
+    known: Vec<(ThreadId, Thread)>,
+    /// While lines are read: threads whose lines came after those of threads with larger ids.
+    late: BTreeMap<ThreadId, Thread>,
 }
 
 impl Threads {
@@ -65,34 +68,57 @@ impl Threads {
             threads.apply(parse(line)?);
             Ok(())
         });
-        threads
+        threads.sorted()
+    }
+
+    fn sorted(mut self) -> Self {
+        if !self.late.is_empty() {
+            self.known.extend(std::mem::take(&mut self.late));
+            // Two runs, which this merges.
+            self.known.sort_by_key(|(id, _)| *id);
+        }
+        self
+    }
+
+    /// The thread with this id, which may be new.
+    fn entry(&mut self, id: ThreadId) -> &mut Thread {
+        let Self { known, late } = self;
+        match place_from_end(known, id) {
+            Ok(place) => known.get_mut(place).map(|(_, thread)| thread),
+            Err(place) if place == known.len() => {
+                known.push((id, Thread::default()));
+                known.last_mut().map(|(_, thread)| thread)
+            }
+            Err(_) => None,
+        }
+        .unwrap_or_else(|| late.entry(id).or_default())
     }
 
     fn apply(&mut self, line: ThreadLine) {
         match line {
             ThreadLine::Open { id, frames, omitted, .. } => {
-                let thread = self.by_id.entry(id).or_default();
+                let thread = self.entry(id);
                 if thread.open.count() == 0 {
                     let frames = frames.iter().map(|key| readable(key)).collect();
                     thread.open = OpenFrames { frames, omitted };
                 }
             }
             ThreadLine::Start { id, name, daemon, is_virtual, at_ns } => {
-                let thread = self.by_id.entry(id).or_default();
+                let thread = self.entry(id);
                 thread.name = name;
                 thread.daemon = daemon;
                 thread.is_virtual = is_virtual;
                 thread.start_ns.get_or_insert(at_ns);
             }
             ThreadLine::Rename { id, name, .. } => {
-                let thread = self.by_id.entry(id).or_default();
+                let thread = self.entry(id);
                 let earlier = std::mem::replace(&mut thread.name, name);
                 if !earlier.is_empty() {
                     thread.earlier_names.push(earlier);
                 }
             }
             ThreadLine::End { id, at_ns, cpu_ns } => {
-                let thread = self.by_id.entry(id).or_default();
+                let thread = self.entry(id);
                 thread.end_ns = Some(at_ns);
                 thread.cpu_ns = cpu_ns;
             }
@@ -103,13 +129,26 @@ impl Threads {
     /// What is known about a thread.
     #[must_use]
     pub fn get(&self, id: ThreadId) -> Option<&Thread> {
-        self.by_id.get(&id)
+        let place = self.known.binary_search_by_key(&id, |(known, _)| *known).ok()?;
+        self.known.get(place).map(|(_, thread)| thread)
     }
 
     /// All threads in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (ThreadId, &Thread)> {
-        self.by_id.iter().map(|(id, thread)| (*id, thread))
+        self.known.iter().map(|(id, thread)| (*id, thread))
     }
+}
+
+/// Where a thread is, or would be, among those sorted by id. Most lines are of one of the last threads.
+fn place_from_end(known: &[(ThreadId, Thread)], id: ThreadId) -> Result<usize, usize> {
+    let mut distance = 1;
+    while known.len().checked_sub(distance).and_then(|at| known.get(at)).is_some_and(|k| k.0 > id) {
+        distance *= 2;
+    }
+    let start = known.len().saturating_sub(distance);
+    let near = known.get(start..).unwrap_or_default();
+    let found = near.binary_search_by_key(&id, |(known, _)| *known);
+    found.map(|place| start + place).map_err(|place| start + place)
 }
 
 /// A line of `threads.jsonl`; an error says what was expected.
@@ -131,10 +170,35 @@ fn readable(key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::fs;
 
     use super::*;
     use crate::format::names;
+
+    proptest::proptest! {
+        #[test]
+        fn threads_are_found_in_whatever_order_their_lines_are(
+            ids in proptest::collection::vec(0_u64..40, 0..80),
+        ) {
+            let mut threads = Threads::default();
+            for id in &ids {
+                let thread = threads.entry(ThreadId::new(*id));
+                thread.earlier_names.push(id.to_string());
+            }
+            let threads = threads.sorted();
+            let found: Vec<_> = threads.iter().map(|(id, thread)| (id, thread.earlier_names.len())).collect();
+            let expected: BTreeSet<_> = ids.iter().copied().collect();
+            let count = |id: u64| ids.iter().filter(|other| **other == id).count();
+            let expected: Vec<_> = expected.into_iter().map(|id| (ThreadId::new(id), count(id))).collect();
+            for id in 0..40 {
+                let known = threads.get(ThreadId::new(id)).map(|thread| thread.earlier_names.clone());
+                let names = vec![id.to_string(); count(id)];
+                proptest::prop_assert_eq!(known, (!names.is_empty()).then_some(names));
+            }
+            proptest::prop_assert_eq!(found, expected);
+        }
+    }
 
     #[test]
     fn frames_open_before_recording_need_no_start() {

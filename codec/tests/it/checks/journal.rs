@@ -70,7 +70,7 @@ fn check_file(file: &ThreadFile) {
     let mut bytes = Vec::new();
     content.reader().read_to_end(&mut bytes).expect("plain files");
     // Marks that do not fit after the file are skipped.
-    let is_whole = content.gap(&file.path).is_none();
+    let is_whole = content.gap(file).is_none();
     assert_eq!(bytes.len() as u64, if is_whole { file.bytes } else { file.bytes_in_file() });
 
     // Enters and exits in the journal.
@@ -94,7 +94,7 @@ fn check_file(file: &ThreadFile) {
         assert_eq!(events.position().get(), file.bytes);
     }
     if let Ok(Some(splice)) = file.splice() {
-        let on_disk = std::fs::metadata(&file.path).map_or(0, |metadata| metadata.len());
+        let on_disk = std::fs::metadata(&file.path()).map_or(0, |metadata| metadata.len());
         assert_eq!(splice.kept + splice.cut, on_disk);
         assert_eq!(splice.kept + splice.missing, file.stored_bytes());
     }
