@@ -340,6 +340,20 @@ fn standard_input_reads_like_the_file() {
 }
 
 #[test]
+fn a_file_that_was_converted_from_a_killed_one_has_a_whole_index() {
+    let (temp, dir, file) = killed();
+    let events = [0x81, 0x00].repeat(2_200_000);
+    fs::write(dir.join("thread-1.flow"), &events).unwrap();
+    let offset = events.len() as u64;
+    write_journal(&dir, &[Slot { thread: 1, offset, held: 0, raw: &[0x82, 0x81] }]);
+    write_killed_file(&dir, &file);
+    let whole = temp.path().join("whole.flowtrace");
+    assert_eq!(flow(&["convert", &text(&file)], &whole).code, Some(0));
+    let run = flow(&["index", "--format", "csv"], &whole);
+    assert!(run.out.contains(",2200002,") && run.out.contains(",already existed,"), "{run:?}");
+}
+
+#[test]
 fn indexes_are_in_a_file_beside_it() {
     let (temp, dir, file) = killed();
     // Entries of work() and their exits.

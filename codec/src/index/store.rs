@@ -107,24 +107,28 @@ impl Index {
     /// # Errors
     /// The file cannot be written, or the events not be read.
     pub fn store(&self, file: &ThreadFile, content: &Content) -> Result<u64> {
-        beside::store(file, StreamKind::Index, &self.encoded(file, content)?)
+        let encoded = self.encoded(file, content, content.len_in_file())?;
+        beside::store(file, StreamKind::Index, &encoded)
     }
 
-    /// The bytes of the index as it is stored.
-    pub(crate) fn encoded(&self, file: &ThreadFile, content: &Content) -> Result<Vec<u8>> {
+    /// The bytes of the index as it is stored, of the content before `until`.
+    pub(crate) fn encoded(
+        &self,
+        file: &ThreadFile,
+        content: &Content,
+        until: u64,
+    ) -> Result<Vec<u8>> {
         let io_error = |source| Error::Io { path: file.path(), source };
-        Ok(self.stored(content).map_err(io_error)?.encode())
+        Ok(self.stored(content, until).map_err(io_error)?.encode())
     }
 
-    fn stored(&self, content: &Content) -> io::Result<IndexFile> {
+    fn stored(&self, content: &Content, until: u64) -> io::Result<IndexFile> {
         let ends = (0..self.intervals.len()).map(|interval| self.end_of(interval));
         let intervals: Vec<_> = self
             .intervals
             .iter()
             .zip(ends)
-            .take_while(|(_, end)| {
-                end.offset.get() <= content.len_in_file() && end.exits < COUNTED_EXITS
-            })
+            .take_while(|(_, end)| end.offset.get() <= until && end.exits < COUNTED_EXITS)
             .map(|(interval, end)| entry(interval, end))
             .collect();
         let covered = intervals.iter().map(|interval| interval.bytes).sum();
