@@ -6,6 +6,7 @@ mod container;
 mod corpus;
 mod corrupt;
 mod examples;
+mod file_damage;
 mod generated;
 mod golden;
 mod index;

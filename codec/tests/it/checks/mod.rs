@@ -23,12 +23,13 @@ mod scratch;
 mod threads;
 mod times;
 mod trace_dir;
+mod trace_file;
 
 /// A check of arbitrary bytes. It panics if something does not hold.
 pub(crate) type Check = fn(&[u8]);
 
 /// All checks, by the names of their fuzz targets.
-pub(crate) const CHECKS: [(&str, Check); 17] = [
+pub(crate) const CHECKS: [(&str, Check); 18] = [
     ("analyses", analyses::check),
     ("flow_reader", flow_reader::check),
     ("fold", fold::check),
@@ -46,4 +47,5 @@ pub(crate) const CHECKS: [(&str, Check); 17] = [
     ("threads", threads::check),
     ("times", times::check),
     ("trace_dir", trace_dir::check),
+    ("trace_file", trace_file::check),
 ];

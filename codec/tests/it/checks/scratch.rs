@@ -42,6 +42,16 @@ pub(super) fn filled(files: &[(&str, &[u8])]) -> PathBuf {
     })
 }
 
+/// A directory without files, until the next call.
+pub(super) fn empty() -> PathBuf {
+    DIR.with(|dir| {
+        let inner = dir.path().join("inner");
+        let _ = fs::remove_dir_all(&inner);
+        fs::create_dir(&inner).expect("room for it");
+        inner
+    })
+}
+
 /// The trace with these files.
 pub(super) fn opened(files: &[(&str, &[u8])]) -> Trace {
     Trace::open(filled(files)).expect("a trace, damaged or not")
