@@ -6,12 +6,26 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 
-use super::commands::{RENAMED, arguments_of};
+use super::commands::{RENAMED, Values, arguments_of};
 use crate::failure::{Context, Result};
 use crate::process::{cannot_run, clean};
 
+/// How a program is given a trace. What it prints has the name of the trace in every form.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Form {
+    /// By a name.
+    Directory,
+    /// By a name and the ending of a file.
+    File,
+    /// As that file on standard input.
+    Stdin,
+}
+
+/// The ending of a trace in one file.
+pub(super) const ENDING: &str = ".flowtrace";
+
 /// A program to compare.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Build {
     /// Differs from that of any other program.
     pub(super) id: String,
@@ -20,6 +34,8 @@ pub(super) struct Build {
     traces: PathBuf,
     /// For temporary files.
     work: PathBuf,
+    pub(super) form: Form,
+    pub(super) values: Values,
     /// Flags that it has by another name.
     renamed: Vec<(&'static str, &'static str)>,
 }
@@ -36,8 +52,15 @@ impl Build {
             program: program.to_owned(),
             traces: traces.to_owned(),
             work: work.to_owned(),
+            form: Form::Directory,
+            values: Values::default(),
             renamed: RENAMED.iter().copied().filter(|(newer, _)| !help.contains(newer)).collect(),
         })
+    }
+
+    /// The same program for traces of another form in another directory.
+    pub(super) fn with_form(&self, form: Form, traces: &Path, values: &Values) -> Self {
+        Self { form, traces: traces.to_owned(), values: values.clone(), ..self.clone() }
     }
 
     /// Returns a checksum of what a command prints. `worker` differs between calls at the same time.
@@ -61,12 +84,13 @@ impl Build {
         let page = self.work.join(format!("page-{worker}.html"));
         let _ = fs::remove_file(&page);
         let page_name = page.to_string_lossy();
-        let (_, arguments) = arguments_of(command, &page_name);
+        let (trace, mut arguments) = arguments_of(command, &page_name, &self.values);
+        let stdin = self.give(&trace, &mut arguments).context(&trace)?;
         let (mut reader, writer) = io::pipe().context(command)?;
         let mut process = clean(&self.program);
         process.current_dir(&self.traces).env("LC_ALL", "C").env("TMPDIR", &self.work);
         process.args(arguments.iter().map(|argument| self.known_name(argument)));
-        process.stdin(Stdio::null()).stdout(writer.try_clone().context(command)?).stderr(writer);
+        process.stdin(stdin).stdout(writer.try_clone().context(command)?).stderr(writer);
         let mut child = process.spawn().map_err(|error| cannot_run(&process, &error))?;
         // It holds the other end of the pipe, which would never end.
         drop(process);
@@ -74,14 +98,60 @@ impl Build {
             let mut lines = BufReader::new(&mut reader);
             let mut line = Vec::new();
             while lines.read_until(b'\n', &mut line)? > 0 {
-                sink(&replaced(&line, page_name.as_bytes(), b"PAGE"))?;
+                sink(&self.with_name(&trace, replaced(&line, page_name.as_bytes(), b"PAGE")))?;
                 line.clear();
             }
             let status = child.wait()?;
-            sink(&without_nonces(&fs::read(&page).unwrap_or_default()))?;
+            let page = without_nonces(&fs::read(&page).unwrap_or_default());
+            sink(&self.with_name(&trace, page))?;
             sink(format!("exit status {}\n", code_of(status)).as_bytes())
         })();
         status.context(command)
+    }
+
+    /// Changes the arguments that are traces to this form, and returns standard input.
+    fn give(&self, trace: &str, arguments: &mut [String]) -> io::Result<Stdio> {
+        if self.form == Form::Directory {
+            return Ok(Stdio::null());
+        }
+        let file = format!("{trace}{ENDING}");
+        let is_diff = arguments.first().is_some_and(|verb| verb == "diff");
+        let mut places = arguments.iter_mut().skip(1).filter(|argument| **argument == trace);
+        if let Some(argument) = if is_diff { places.next() } else { places.next_back() } {
+            *argument = if self.form == Form::Stdin { "-".to_owned() } else { file.clone() };
+        }
+        places.for_each(|argument| argument.push_str(ENDING));
+        match self.form {
+            Form::Stdin => Ok(fs::File::open(self.traces.join(file))?.into()),
+            _ => Ok(Stdio::null()),
+        }
+    }
+
+    /// Returns an output with the name of the trace in place of that in this form.
+    fn with_name(&self, trace: &str, output: Vec<u8>) -> Vec<u8> {
+        if self.form == Form::Directory {
+            return output;
+        }
+        let mut names = vec![(format!("{trace}{ENDING}"), trace.to_owned())];
+        if self.form == Form::Stdin {
+            // In a message, a title, a table of `diff`, and on a page.
+            let places = [
+                ("flow: -: ", "flow: TRACE: "),
+                ("trace -\n", "trace TRACE\n"),
+                ("  -\n", "  TRACE\n"),
+            ];
+            let page = ("\"dir\":\"'-'\"", "\"dir\":\"TRACE\"");
+            let named = |(from, to): (&str, &str)| (from.to_owned(), to.replace("TRACE", trace));
+            names.extend(places.into_iter().chain([page]).map(named));
+        }
+        let output = match output.strip_prefix(b"-: ") {
+            Some(rest) if self.form == Form::Stdin => [trace.as_bytes(), b": ", rest].concat(),
+            _ => output,
+        };
+        let replace = |output: Vec<u8>, (from, to): (String, String)| {
+            replaced(&output, from.as_bytes(), to.as_bytes())
+        };
+        names.into_iter().fold(output, replace)
     }
 
     fn known_name<'a>(&self, argument: &'a str) -> &'a str {

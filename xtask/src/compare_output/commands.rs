@@ -2,7 +2,7 @@
 
 /// Verbs with flags, run in each of [`FORMATS`].
 ///
-/// A word `W` is a time range, `M` a method, `T` a thread and `P` a file for a page; see [`value_of`].
+/// A word `W` is a time range, `M` a method, `T` a thread and `P` a file for a page; see [`Values`].
 const TABLES: &[&str] = &[
     "info",
     "info --verbose --sort calls",
@@ -62,6 +62,8 @@ const TABLES: &[&str] = &[
     "check",
     "diff clean",
     "diff clean --by time",
+    "shapes M",
+    "shapes M --max 3",
 ];
 
 /// Verbs with flags that have one format only.
@@ -74,6 +76,7 @@ const OTHERS: &[&str] = &[
     "report --html P --min-duration 100us --exclude M",
     "report --html P --by calls",
     "report --html P --test *",
+    "diff clean --exact",
 ];
 
 /// Flags of `export`, run with each of [`EXPORTS`].
@@ -127,27 +130,43 @@ pub(super) fn commands_of(trace: &str) -> Vec<String> {
     commands
 }
 
+/// What the words in commands mean, besides the file for a page.
+#[derive(Clone, Debug)]
+pub(super) struct Values {
+    pub(super) method: String,
+    pub(super) thread: String,
+}
+
+impl Default for Values {
+    /// Those of traces that `codec/examples/generate` wrote.
+    fn default() -> Self {
+        Self { method: "Work*#fib".to_owned(), thread: "worker*".to_owned() }
+    }
+}
+
+impl Values {
+    fn of<'a>(&'a self, word: &'a str, page: &'a str) -> &'a str {
+        match word {
+            "W" => "2ms..9ms",
+            "M" => &self.method,
+            "T" => &self.thread,
+            "P" => page,
+            _ => word,
+        }
+    }
+}
+
 /// Returns the trace and the arguments of flow of a command. `page` is the file for a page.
-pub(super) fn arguments_of(command: &str, page: &str) -> (String, Vec<String>) {
+pub(super) fn arguments_of(command: &str, page: &str, values: &Values) -> (String, Vec<String>) {
     let (trace, words) = command.split_once(": ").unwrap_or_default();
     let mut arguments: Vec<String> =
-        words.split_whitespace().map(|word| value_of(word, page).to_owned()).collect();
+        words.split_whitespace().map(|word| values.of(word, page).to_owned()).collect();
     if words.starts_with("diff ") {
         arguments.insert(1, trace.to_owned());
     } else {
         arguments.push(trace.to_owned());
     }
     (trace.to_owned(), arguments)
-}
-
-fn value_of<'a>(word: &'a str, page: &'a str) -> &'a str {
-    match word {
-        "W" => "2ms..9ms",
-        "M" => "Work*#fib",
-        "T" => "worker*",
-        "P" => page,
-        _ => word,
-    }
 }
 
 #[cfg(test)]
@@ -166,7 +185,8 @@ mod tests {
 
     #[test]
     fn placeholders_become_values_and_the_trace_is_the_last_argument() {
-        let (trace, arguments) = arguments_of("a: report --html P --time W --exclude M", "/p.html");
+        let (trace, arguments) =
+            arguments_of("a: report --html P --time W --exclude M", "/p.html", &Values::default());
         let expected =
             ["report", "--html", "/p.html", "--time", "2ms..9ms", "--exclude", "Work*#fib"];
         assert_eq!(trace, "a");
@@ -175,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_trace_is_what_diff_compares_with_another() {
-        let (_, arguments) = arguments_of("a: diff clean --by time", "");
+        let (_, arguments) = arguments_of("a: diff clean --by time", "", &Values::default());
         assert_eq!(arguments, ["diff", "a", "clean", "--by", "time"]);
     }
 }

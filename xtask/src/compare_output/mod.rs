@@ -1,9 +1,10 @@
-//! `xtask compare-output`: whether two builds of flow print the same.
+//! `xtask compare-output`: whether two builds of flow print the same, or one does for each form of a trace.
 //!
-//! `commands` lists what is run, `build` runs it.
+//! `commands` lists what is run, `build` runs it, `forms` makes the forms.
 
 mod build;
 mod commands;
+mod forms;
 
 use std::collections::HashMap;
 use std::fs;
@@ -26,13 +27,16 @@ pub(crate) const NAME: &str = "compare-output";
 
 pub(crate) const USAGE: &str = "\
 Compares what two builds of flow print: every verb, in every format and with its main flags, for each trace
-in a directory.
+in a directory. Or what one build prints for each form of these traces: a directory, one file, and one file on
+standard input.
 
 usage: scripts/compare-output.sh OLD NEW DIR [PATTERN]
+       scripts/compare-output.sh --forms FLOW DIR [PATTERN]
 
   OLD, NEW   two `flow` programs
-  DIR        a directory of trace directories, which are not changed; one must be called `clean`, with
-             which the others are compared by `flow diff`
+  FLOW       one; `flow convert` makes the forms that are not in DIR
+  DIR        a directory of traces, which are not changed: with OLD and NEW trace directories, one of them
+             called `clean`, with which the others are compared by `flow diff`; with --forms also files
   PATTERN    only commands that match this regular expression, as `TRACE: VERB FLAGS`
 
 Checksums of what OLD prints are kept in DIR/.outputs, so that it runs once. Of each difference the first
@@ -48,28 +52,37 @@ const SHOWN: usize = 40;
 #[derive(Debug, PartialEq, Eq)]
 struct Request {
     old: PathBuf,
-    new: PathBuf,
+    /// `None` if forms of traces are compared.
+    new: Option<PathBuf>,
     traces: PathBuf,
     pattern: String,
 }
 
 fn parse(mut arguments: Arguments) -> Result<Request> {
-    let mut operands = Vec::new();
+    let (mut operands, mut compares_forms) = (Vec::new(), false);
     while let Some(argument) = arguments.next() {
         match argument {
             Argument::Operand(word) => operands.push(word),
+            Argument::Option(option) if option == "--forms" => compares_forms = true,
             Argument::Option(option) => return Arguments::unknown(&option),
         }
     }
-    let pattern = if operands.len() == 4 { operands.pop() } else { None };
-    let [old, new, traces] = operands.as_slice() else {
-        return Err(Failure::Usage(
-            "usage: compare-output OLD NEW DIR [PATTERN]; see --help".to_owned(),
-        ));
+    let needed = if compares_forms { 2 } else { 3 };
+    let pattern = if operands.len() == needed + 1 { operands.pop() } else { None };
+    let (old, new, traces) = match operands.as_slice() {
+        [flow, traces] if compares_forms => (flow, None, traces),
+        [old, new, traces] if !compares_forms => (old, Some(new), traces),
+        _ => {
+            return Err(Failure::Usage(
+                "usage: compare-output OLD NEW DIR [PATTERN], or compare-output --forms FLOW DIR [PATTERN]; see \
+                 --help"
+                    .to_owned(),
+            ));
+        }
     };
     Ok(Request {
         old: absolute(old)?,
-        new: absolute(new)?,
+        new: new.map(|new| absolute(new)).transpose()?,
         traces: absolute(traces)?,
         pattern: pattern.unwrap_or_else(|| ".".to_owned()),
     })
@@ -77,18 +90,21 @@ fn parse(mut arguments: Arguments) -> Result<Request> {
 
 pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
     let request = parse(arguments)?;
-    for program in [&request.old, &request.new] {
+    for program in [&request.old].into_iter().chain(&request.new) {
         if !is_executable(program) {
             return Err(Failure::Usage(format!("no such program: {}", program.display())));
         }
     }
+    let Some(new) = &request.new else {
+        return forms::compare(&request.old, &request.traces, &request.pattern);
+    };
     let traces = traces_in(&request.traces)?;
     let commands: Vec<String> = traces.iter().flat_map(|trace| commands_of(trace)).collect();
     let commands = matching(&commands, &request.pattern)?;
 
     let work = Project::enter()?.work_dir(NAME)?;
     let old = Build::open(&request.old, &request.traces, &work)?;
-    let new = Build::open(&request.new, &request.traces, &work)?;
+    let new = Build::open(new, &request.traces, &work)?;
     let before = known_checksums(&old, &commands, &request.traces)?;
     let after = checksums(&new, &commands)?;
 
@@ -230,9 +246,16 @@ mod tests {
     #[test]
     fn two_programs_and_a_directory_are_needed() {
         let request = parsed(&["/a/flow", "/b/flow", "/traces"]).unwrap();
-        assert_eq!((request.new, request.pattern), (PathBuf::from("/b/flow"), ".".to_owned()));
+        assert_eq!((request.new, request.pattern), (Some("/b/flow".into()), ".".to_owned()));
+        let request = parsed(&["--forms", "/a/flow", "/traces", "report"]).unwrap();
+        assert_eq!((request.new, request.pattern), (None, "report".to_owned()));
         assert_eq!(parsed(&["/a", "/b", "/c", "report"]).unwrap().pattern, "report");
-        for words in [&["/a", "/b"][..], &["/a", "/b", "/c", "d", "e"], &["/a", "/b", "--all"]] {
+        for words in [
+            &["/a", "/b"][..],
+            &["/a", "/b", "/c", "d", "e"],
+            &["/a", "/b", "--all"],
+            &["--forms", "/a", "/b", "c", "d"],
+        ] {
             assert_eq!(parsed(words).unwrap_err().status(), 2);
         }
     }
