@@ -76,6 +76,9 @@ fn nothing_to_do(trace: &Trace) -> Option<&'static str> {
         _ if names::main_of_part(&name).is_some() => {
             Some("it is a part of another file; name that")
         }
+        Some(manifest) if manifest.end.is_none() && manifest.snapshot.is_some() => {
+            Some("it is a snapshot, and has everything that was recorded until it was taken")
+        }
         _ if trace.journal.is_some() || trace.is_unfinished_file() => None,
         // A repair was interrupted before it removed the journal.
         _ if trace.dir.is_file() && trace.file(names::JOURNAL).is_file() => None,

@@ -340,6 +340,21 @@ fn standard_input_reads_like_the_file() {
 }
 
 #[test]
+fn a_snapshot_needs_no_repair() {
+    let (temp, dir, _file) = killed();
+    let snapshot = r#"{"snapshot":{"name":"login","at_ns":9},"#;
+    fs::write(dir.join("trace.json"), manifest(0, None).replacen('{', snapshot, 1)).unwrap();
+    let file = temp.path().join("app-snapshot-login.flowtrace");
+    assert_eq!(flow(&["convert", &text(&dir)], &file).code, Some(0));
+    let before = fs::read(&file).unwrap();
+    let run = repair(&file);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.out.contains("nothing to repair: it is a snapshot"), "{}", run.out);
+    assert!(run.out.contains("the snapshot login, taken after"), "{}", run.out);
+    assert!(fs::read(&file).unwrap() == before);
+}
+
+#[test]
 fn a_file_that_was_converted_from_a_killed_one_has_a_whole_index() {
     let (temp, dir, file) = killed();
     let events = [0x81, 0x00].repeat(2_200_000);
