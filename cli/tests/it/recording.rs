@@ -381,6 +381,30 @@ fn a_trace_in_one_file_is_summed_up_and_watched_like_a_directory() {
     assert!(!run.err.contains("flow report app-4711-jvm"), "{run:?}");
 }
 
+#[test]
+fn beside_another_recording_a_command_names_its_own_files() {
+    let (dir, agent) = library();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+    let later = u64::try_from(now).unwrap() + 3_600_000_000_000;
+    let source = trace();
+    let file = |name: &str, start: u64| {
+        let manifest = manifest(start, Some((5210, 5210, 12_400)));
+        fs::write(source.path().join("trace.json"), manifest).unwrap();
+        write_killed_file(source.path(), &dir.path().join(name));
+        text(dir.path().join(name))
+    };
+    // That of another command, which began earlier.
+    file("app.flowtrace", 0);
+    let own = file("own", later);
+    let further = "app-jvm-7-20x.flowtrace";
+    let java = script(dir.path(), "java", &format!("cp {own} {further}\n"));
+    let args = ["--all", "-o", "app.flowtrace", "--", &text(&java)];
+    let run = run(&mut record(dir.path(), &agent, &args));
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.err.contains(&format!(" B in {further}\n")), "{}", run.err);
+    assert!(run.err.contains(&format!("flow:   flow replay {further} ")), "{}", run.err);
+}
+
 /// Starts a script and waits until it prints that it is ready.
 fn start(dir: &Path, agent: &Path, script: &str) -> (Child, BufReader<std::process::ChildStdout>) {
     let record = record(dir, agent, &["--", "sh", "-c", script]);

@@ -51,6 +51,15 @@ struct Recorded {
     tests: Vec<Option<Outcome>>,
 }
 
+/// The path of a trace in `dir`, or beside it if that is a file, for a user who calls it `shown`.
+fn within(shown: &Path, dir: &Path, trace: &Path) -> PathBuf {
+    match trace.strip_prefix(dir) {
+        Ok(inner) if inner.as_os_str().is_empty() => shown.to_path_buf(),
+        Ok(inner) => shown.join(inner),
+        Err(_) => shown.with_file_name(trace.file_name().unwrap_or_default()),
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum RunEnd {
     Clean,
@@ -75,7 +84,7 @@ impl Summary {
         let has_placeholders = pattern.contains('%');
         for dir in trace_directories(pattern) {
             let shown = if has_placeholders { dir.as_path() } else { out };
-            let mut any = false;
+            let (mut own, mut has_others) = (Vec::new(), false);
             for trace_dir in TraceSet::directories(&dir).unwrap_or_default() {
                 let trace = match Trace::open(&trace_dir) {
                     Ok(trace) => trace,
@@ -86,21 +95,30 @@ impl Summary {
                 };
                 match &trace.manifest {
                     Some(manifest) if manifest.start_unix_ns >= started_ns => {
-                        any = true;
+                        own.push(trace_dir);
                         summary.earlier.extend(manifest.earlier.clone());
                         summary.traces.push(Recorded::of(&trace, manifest, child));
                         summary.unmatched.retain(|pattern| !is_in(&trace, &Glob::new(pattern)));
                         summary.problems.extend(trace.damage.iter().map(ToString::to_string));
                     }
-                    // Other directories that match a wildcard are not mentioned.
-                    _ if has_placeholders => {}
-                    _ if dir.is_dir() => summary.has_earlier = Some("the directory holds"),
-                    _ => summary.has_earlier = Some("the file is"),
+                    _ => {
+                        has_others = true;
+                        // Other directories that match a wildcard are not mentioned.
+                        if !has_placeholders {
+                            let is_dir = dir.is_dir();
+                            let has = if is_dir { "the directory holds" } else { "the file is" };
+                            summary.has_earlier = Some(has);
+                        }
+                    }
                 }
             }
-            if any {
-                summary.shown.push(shell_quoted(&shown.to_string_lossy()));
-            }
+            // If another command records to the same place, that place shows its JVMs too.
+            let shown: Vec<_> = match own.is_empty() {
+                false if has_others => own.iter().map(|own| within(shown, &dir, own)).collect(),
+                false => vec![shown.to_path_buf()],
+                true => Vec::new(),
+            };
+            summary.shown.extend(shown.iter().map(|path| shell_quoted(&path.to_string_lossy())));
         }
         summary
     }
