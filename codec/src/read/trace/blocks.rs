@@ -17,17 +17,19 @@ use crate::{Error, Result, ThreadId};
 const SEARCH_EFFORT: u64 = 4;
 
 impl Container {
-    /// Finds the pieces in a file.
-    pub(super) fn find_pieces(&mut self, number: u32, file: &File, len: u64) -> io::Result<()> {
-        // Those of the last file count.
-        (self.is_finished, self.unfinished) = (false, 0);
+    /// Finds the pieces in a file. Returns whether it has an end, and how many bytes of an unfinished block.
+    pub(super) fn find_pieces(
+        &mut self,
+        number: u32,
+        file: &File,
+        len: u64,
+    ) -> io::Result<(bool, u64)> {
         let mut window = Window::new(len);
         let mut at = HEADER_BYTES as u64;
         let mut effort = SEARCH_EFFORT.saturating_mul(len);
         while at < len {
             if at + 1 == len && window.bytes(file, at, 1)? == [END] {
-                self.is_finished = true;
-                return Ok(());
+                return Ok((true, 0));
             }
             if let Some(end) = self.block(&mut window, (number, file), at, len)? {
                 at = end;
@@ -44,19 +46,15 @@ impl Container {
                 }
                 None => {
                     // The process was killed while it wrote.
-                    match window.bytes(file, at, 1)?.first() {
-                        Some(&START) => self.unfinished = len - at,
-                        _ => self.add_damage(
-                            number,
-                            at,
-                            format!("{} bytes that are not a block", len - at),
-                        ),
+                    if window.bytes(file, at, 1)?.first() == Some(&START) {
+                        return Ok((false, len - at));
                     }
-                    return Ok(());
+                    self.add_damage(number, at, format!("{} bytes that are not a block", len - at));
+                    return Ok((false, 0));
                 }
             }
         }
-        Ok(())
+        Ok((false, 0))
     }
 
     /// Adds the pieces of the block at an offset, and returns where it ends; `None` if there is none.

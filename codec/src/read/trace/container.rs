@@ -132,12 +132,23 @@ impl Container {
             unpackers: Mutex::default(),
         };
         let mut all_bytes = 0_u64;
+        let count = small(files.len());
         for (number, (path, file)) in (0..).zip(files) {
             check_header(&file, &path)?;
             let io_error = |source| Error::Io { path: path.clone(), source };
             let len = file.metadata().map_err(io_error)?.len();
             all_bytes = all_bytes.saturating_add(len);
-            container.find_pieces(number, &file, len).map_err(io_error)?;
+            let found = container.find_pieces(number, &file, len).map_err(io_error)?;
+            container.is_finished = found.0;
+            match found.1 {
+                0 => {}
+                // Only the newest part may end in the middle of a block: the others were closed.
+                bytes if number + 2 < count => {
+                    let found = format!("{bytes} bytes of an unfinished block");
+                    container.add_damage(number, len - bytes, found);
+                }
+                bytes => container.unfinished += bytes,
+            }
             container.files.push((path, file));
         }
         let io_error = |source| Error::Io { path: path.to_path_buf(), source };
