@@ -13,7 +13,7 @@
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash, RandomState};
 
 use crate::MethodId;
 use crate::format::methods::MethodInfo;
@@ -180,41 +180,70 @@ fn primitive(letter: char) -> Option<&'static str> {
 /// The details that the readable names of overloads need to differ.
 #[derive(Clone, Debug)]
 pub(crate) struct Overloads<K> {
-    details: HashMap<K, Detail>,
+    hasher: RandomState,
+    /// Methods whose class and name have the same hash: of most methods, only those with the same class and name.
+    groups: HashMap<u64, Group<K>>,
+}
+
+/// Methods that may be overloads of each other.
+#[derive(Clone, Debug)]
+struct Group<K> {
+    methods: Vec<K>,
+    /// Of those that need any, once one of them is shown.
+    details: OnceCell<HashMap<K, Detail>>,
 }
 
 impl<K: Copy + Eq + Hash> Overloads<K> {
-    /// Compares these methods. Memory: some bytes a method, only while it runs.
-    pub(crate) fn new<'a, I: Iterator<Item = (K, Name<'a>)>>(methods: impl Fn() -> I) -> Self {
-        let mut counts: HashMap<_, u32> = HashMap::new();
-        for (_, name) in methods() {
-            *counts.entry((name.class, name.name)).or_default() += 1;
+    /// Groups these methods. Memory: some bytes a method.
+    pub(crate) fn new<'a>(methods: impl Iterator<Item = (K, Name<'a>)>) -> Self {
+        let hasher = RandomState::new();
+        let mut groups: HashMap<u64, Group<K>> = HashMap::new();
+        for (key, name) in methods {
+            let empty = || Group { methods: Vec::new(), details: OnceCell::new() };
+            let group = groups.entry(hasher.hash_one((name.class, name.name)));
+            group.or_insert_with(empty).methods.push(key);
         }
-        let mut alike: HashMap<String, Vec<(K, Name<'a>)>> = HashMap::new();
-        for (key, name) in methods() {
-            if counts.get(&(name.class, name.name)).is_some_and(|count| *count > 1) {
-                alike.entry(name.readable(Detail::Nothing)).or_default().push((key, name));
-            }
-        }
-        let mut details = HashMap::new();
-        for group in alike.into_values() {
-            let names: HashSet<_> = group.iter().map(|(_, name)| *name).collect();
-            let differ = |detail: &Detail| {
-                let mut seen = HashSet::new();
-                names.iter().all(|name| seen.insert(name.readable(*detail)))
-            };
-            let detail = Detail::ALL.into_iter().find(differ).unwrap_or(Detail::Descriptor);
-            if detail != Detail::Nothing {
-                details.extend(group.iter().map(|(key, _)| (*key, detail)));
-            }
-        }
-        Self { details }
+        Self { hasher, groups }
     }
 
-    /// The readable form of one of the methods.
-    pub(crate) fn readable(&self, key: K, name: Name<'_>) -> String {
-        name.readable(self.details.get(&key).copied().unwrap_or_default())
+    /// The readable form of one of the methods. `name_of` returns the names of the others.
+    pub(crate) fn readable<'a>(
+        &self,
+        key: K,
+        name: Name<'a>,
+        name_of: impl Fn(K) -> Option<Name<'a>>,
+    ) -> String {
+        let group = self.groups.get(&self.hasher.hash_one((name.class, name.name)));
+        let group = group.filter(|group| group.methods.len() > 1);
+        let detail = group.and_then(|group| {
+            group.details.get_or_init(|| details(&group.methods, name_of)).get(&key).copied()
+        });
+        name.readable(detail.unwrap_or_default())
     }
+}
+
+/// Compares methods. Returns the details of those that need any.
+fn details<'a, K: Copy + Eq + Hash>(
+    methods: &[K],
+    name_of: impl Fn(K) -> Option<Name<'a>>,
+) -> HashMap<K, Detail> {
+    let mut alike: HashMap<String, Vec<(K, Name<'a>)>> = HashMap::new();
+    for (key, name) in methods.iter().filter_map(|key| Some((*key, name_of(*key)?))) {
+        alike.entry(name.readable(Detail::Nothing)).or_default().push((key, name));
+    }
+    let mut details = HashMap::new();
+    for group in alike.into_values() {
+        let names: HashSet<_> = group.iter().map(|(_, name)| *name).collect();
+        let differ = |detail: &Detail| {
+            let mut seen = HashSet::new();
+            names.iter().all(|name| seen.insert(name.readable(*detail)))
+        };
+        let detail = Detail::ALL.into_iter().find(differ).unwrap_or(Detail::Descriptor);
+        if detail != Detail::Nothing {
+            details.extend(group.iter().map(|(key, _)| (*key, detail)));
+        }
+    }
+    details
 }
 
 /// The names of a trace's methods.
@@ -246,14 +275,17 @@ impl<'a> MethodNames<'a> {
         match form {
             NameForm::Short => name.short(),
             NameForm::Full => name.to_string(),
-            NameForm::Readable => self.overloads().readable(id, name),
+            NameForm::Readable => {
+                let name_of = |id| self.methods.get(id).map(|method| Name::from(&method.info));
+                self.overloads().readable(id, name, name_of)
+            }
         }
     }
 
     fn overloads(&self) -> &Overloads<MethodId> {
         self.overloads.get_or_init(|| {
             let name = |(id, method): (MethodId, &'a Method)| (id, Name::from(&method.info));
-            Overloads::new(|| self.methods.iter().map(name))
+            Overloads::new(self.methods.iter().map(name))
         })
     }
 
@@ -261,11 +293,14 @@ impl<'a> MethodNames<'a> {
     #[must_use]
     pub fn frames(frames: &[String], form: NameForm) -> Vec<String> {
         let names = || frames.iter().map(|frame| Name::parse(frame));
-        let overloads = Overloads::new(|| names().enumerate());
+        let overloads = Overloads::new(names().enumerate());
         let form = |(at, name): (usize, Name<'_>)| match form {
             NameForm::Short => name.short(),
             NameForm::Full => name.to_string(),
-            NameForm::Readable => overloads.readable(at, name),
+            NameForm::Readable => {
+                let name_of = |at: usize| frames.get(at).map(|frame| Name::parse(frame));
+                overloads.readable(at, name, name_of)
+            }
         };
         names().enumerate().map(form).collect()
     }
@@ -280,8 +315,13 @@ mod tests {
             .iter()
             .map(|&(class, name, descriptor)| Name { class, name, descriptor })
             .collect();
-        let overloads = Overloads::new(|| names.iter().copied().enumerate());
-        names.iter().enumerate().map(|(key, name)| overloads.readable(key, *name)).collect()
+        let overloads = Overloads::new(names.iter().copied().enumerate());
+        let name_of = |key: usize| names.get(key).copied();
+        names
+            .iter()
+            .enumerate()
+            .map(|(key, name)| overloads.readable(key, *name, name_of))
+            .collect()
     }
 
     #[test]

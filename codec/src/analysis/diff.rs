@@ -237,7 +237,10 @@ impl Diff {
                 match form {
                     NameForm::Short => name.short(),
                     NameForm::Full => name.to_string(),
-                    NameForm::Readable => self.overloads().readable(number, name),
+                    NameForm::Readable => {
+                        let name_of = |number| self.name(number)?.name();
+                        self.overloads().readable(number, name, name_of)
+                    }
                 }
             }
         };
@@ -246,10 +249,8 @@ impl Diff {
 
     fn overloads(&self) -> &Overloads<u32> {
         self.overloads.get_or_init(|| {
-            Overloads::new(|| {
-                let names = (1..).zip(&self.names);
-                names.filter_map(|(number, name)| Some((number, name.name()?)))
-            })
+            let names = (1..).zip(&self.names);
+            Overloads::new(names.filter_map(|(number, name)| Some((number, name.name()?))))
         })
     }
 

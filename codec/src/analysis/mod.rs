@@ -9,6 +9,7 @@
 //! | The same, for the calls made in chosen methods only | [`Rooted`] around a [`Graph`] |
 //! | Who calls a method, and whom does it call? For how long? | [`Edges`] |
 //! | What was the deepest stack? | [`Deepest`] |
+//! | How many calls were there, and of which methods the first ones? | [`Called`] |
 //! | What changed between two runs? | [`Diff`] |
 //!
 //! Those that need no time can also be added up from the shapes of a thread, with the same result: [`AddShapes`].
@@ -17,6 +18,7 @@
 //! ([`Visit`](crate::read::Visit)), for times from a [`Pass`](crate::read::Pass) whose clock they share;
 //! [`Slowest`] the events of a [`Timeline`](crate::read::Timeline). None opens a file.
 
+mod called;
 mod contexts;
 mod deepest;
 mod diff;
@@ -33,6 +35,7 @@ mod rooted;
 mod slowest;
 mod timed_report;
 
+pub use called::{Called, CalledShapes};
 pub use deepest::Deepest;
 pub use diff::{Change, ChangeKind, Counts, Diff, MethodName, Run};
 pub use edges::{EdgeRow, Edges, Side, Sums};

@@ -38,8 +38,25 @@ impl Dag {
     pub fn build(file: &ThreadFile, content: &Content, progress: &AtomicU64) -> Result<Built> {
         let io_error = |source| Error::Io { path: file.path(), source };
         let ranges = parts(content, 0..content.len()).map_err(io_error)?;
-        build_parts::<Folded>(file, content, &ranges, MAX_SIZE, progress).map_err(io_error)
+        build_all::<Folded>(file, content, &ranges, MAX_SIZE, progress).map_err(io_error)
     }
+}
+
+/// Builds the parts of a thread at the same time. If they are too large together, the thread may still repeat itself
+/// from part to part: then one core reads it, so that the result does not depend on the number of cores.
+fn build_all<H: Mix + Send>(
+    file: &ThreadFile,
+    content: &Content,
+    ranges: &[Range<u64>],
+    max_size: usize,
+    progress: &AtomicU64,
+) -> io::Result<Built> {
+    let built = build_parts::<H>(file, content, ranges, max_size, progress)?;
+    if built.dag.is_some() || ranges.len() < 2 {
+        return Ok(built);
+    }
+    let all = 0..content.len();
+    build_parts::<H>(file, content, std::slice::from_ref(&all), max_size, progress)
 }
 
 /// Builds the parts of a thread at the same time, and joins them.
@@ -50,11 +67,17 @@ fn build_parts<H: Mix + Send>(
     max_size: usize,
     progress: &AtomicU64,
 ) -> io::Result<Built> {
-    // All parts together may take what one may.
-    let of_part =
-        Limit { max_size: max_size / ranges.len().max(1), is_over: AtomicBool::new(false) };
-    let of_part = &of_part;
-    let read = |range: &Range<u64>| read_part::<H>(file, content, range, of_part, progress);
+    // All parts together may take what one may. If one has too much, the others are not needed.
+    let (of_part, is_over) = (max_size / ranges.len().max(1), &AtomicBool::new(false));
+    let read = |range: &Range<u64>| {
+        let mut part = Part::<H>::new(of_part, Offset::new(range.start));
+        let until = Offset::new(range.end);
+        part.read(file, content, until, until.get() == content.len(), is_over, progress)?;
+        if part.builder.is_over() {
+            is_over.store(true, Ordering::Relaxed);
+        }
+        Ok(part)
+    };
     let parts: Vec<_> = thread::scope(|scope| {
         let (first, others) = ranges.split_first().map_or((None, &[][..]), |(f, o)| (Some(f), o));
         let others: Vec<_> = others.iter().map(|range| scope.spawn(move || read(range))).collect();
@@ -69,7 +92,7 @@ fn build_parts<H: Mix + Send>(
         let dag = Some(Dag::new(Default::default(), Vec::new()));
         return Ok(Built { dag, damage: Damage::default(), tail: Tail::Complete, marks: None });
     };
-    if of_part.is_over.load(Ordering::Relaxed) {
+    if is_over.load(Ordering::Relaxed) {
         // Some parts were not read to their ends, and what was read may fit once they are together.
         let (damage, marks) = (all.damage, all.marks);
         return Ok(Built { dag: None, damage, tail: Tail::Complete, marks });
@@ -84,70 +107,159 @@ fn build_parts<H: Mix + Send>(
             None => all.builder.give_up(),
         }
     }
-    let Part { builder, damage, tail, marks } = all;
-    let dag = builder.finish().map(|(shapes, roots)| Dag::new(shapes, roots));
-    Ok(Built { dag, damage, tail, marks })
+    Ok(all.built())
 }
 
-/// How large the shapes of a part may be, and whether those of any part are larger.
-struct Limit {
-    max_size: usize,
-    is_over: AtomicBool,
-}
-
-/// A part of a thread that was read.
+/// A part of a thread that is read.
+#[derive(Debug)]
 struct Part<H> {
     builder: Builder<H>,
+    /// How far it is read.
+    position: Offset,
     damage: Damage,
     tail: Tail,
     marks: Option<Error>,
+    /// How many marks there were that matter.
+    seen: u64,
 }
 
-fn read_part<H: Mix>(
-    file: &ThreadFile,
-    content: &Content,
-    range: &Range<u64>,
-    limit: &Limit,
-    progress: &AtomicU64,
-) -> io::Result<Part<H>> {
-    let (start, end) = (Offset::new(range.start), Offset::new(range.end));
-    let mut known = Known::open(file, start);
-    let mut records = content.records_in(start..end);
-    let mut builder = Builder::new(limit.max_size);
-    let mut damage = Damage::default();
-    let mut position = start;
-    loop {
-        let more = match read_some(&mut records, &mut known, &mut builder) {
-            Ok(more) => more,
-            Err(Error::OversizedNumber { offset, next, .. }) => {
-                damage.add(offset..next);
-                builder.add_break(Break::Gap);
-                true
-            }
-            Err(Error::Io { source, .. }) => return Err(source),
-            Err(error) => return Err(io::Error::other(error)),
-        };
-        let now = records.position();
-        progress.fetch_add(now.get() - position.get(), Ordering::Relaxed);
-        position = now;
-        if builder.is_over() {
-            limit.is_over.store(true, Ordering::Relaxed);
-        }
-        // If one part has too much, the others are not needed.
-        if !more || limit.is_over.load(Ordering::Relaxed) {
-            break;
+impl<H: Mix> Part<H> {
+    fn new(max_size: usize, start: Offset) -> Self {
+        Self {
+            builder: Builder::new(max_size),
+            position: start,
+            damage: Damage::default(),
+            tail: Tail::Complete,
+            marks: None,
+            seen: 0,
         }
     }
-    // Marks at the end of the thread. Those at the end of another part are at the start of the next one.
-    if end.get() == content.len() {
-        while let Some((_, what)) = known.next_before(Position { offset: end, exits: u64::MAX }) {
-            if let What::Break(kind) = what {
-                builder.add_break(kind);
+
+    fn built(self) -> Built {
+        let Self { builder, damage, tail, marks, .. } = self;
+        let dag = builder.finish().map(|(shapes, roots)| Dag::new(shapes, roots));
+        Built { dag, damage, tail, marks }
+    }
+
+    /// Reads on, until `stop` is set or there is too much. `is_last`: also the marks at the end of the thread; those at
+    /// the end of another part are at the start of the next one. Returns how many marks there are that matter before
+    /// the records that are read.
+    fn read(
+        &mut self,
+        file: &ThreadFile,
+        content: &Content,
+        until: Offset,
+        is_last: bool,
+        stop: &AtomicBool,
+        progress: &AtomicU64,
+    ) -> io::Result<u64> {
+        let (mut known, before) = Known::open(file, self.position);
+        let mut records = content.records_in(self.position..until);
+        loop {
+            let more = match read_some(&mut records, &mut known, &mut self.builder) {
+                Ok(more) => more,
+                Err(Error::OversizedNumber { offset, next, .. }) => {
+                    self.damage.add(offset..next);
+                    self.builder.add_break(Break::Gap);
+                    true
+                }
+                Err(Error::Io { source, .. }) => return Err(source),
+                Err(error) => return Err(io::Error::other(error)),
+            };
+            let now = records.position();
+            progress.fetch_add(now.get() - self.position.get(), Ordering::Relaxed);
+            self.position = now;
+            if !more || self.builder.is_over() || stop.load(Ordering::Relaxed) {
+                break;
             }
         }
+        if is_last {
+            let end = Position { offset: until, exits: u64::MAX };
+            while let Some((_, what)) = known.next_before(end) {
+                if let What::Break(kind) = what {
+                    self.builder.add_break(kind);
+                }
+            }
+        }
+        self.tail = records.tail();
+        self.seen += known.seen;
+        self.marks = self.marks.take().or(known.damage);
+        Ok(before)
     }
-    let tail = records.tail();
-    Ok(Part { builder, damage, tail, marks: known.damage })
+}
+
+/// The shapes of a thread that is being recorded, built a piece at a time.
+#[derive(Debug)]
+pub struct Growing {
+    part: Part<Folded>,
+    is_given_up: bool,
+}
+
+impl Default for Growing {
+    fn default() -> Self {
+        Self { part: Part::new(MAX_SIZE, Offset::default()), is_given_up: false }
+    }
+}
+
+impl Growing {
+    /// Reads what has been added to the thread's file since the last time, or some of it if `stop` is set meanwhile. The
+    /// trace was opened anew.
+    ///
+    /// # Errors
+    /// The events cannot be read.
+    pub fn read(&mut self, file: &ThreadFile, stop: &AtomicBool) -> Result<()> {
+        self.read_to(file, &Content::open(file)?, false, stop)
+    }
+
+    fn read_to(
+        &mut self,
+        file: &ThreadFile,
+        content: &Content,
+        is_last: bool,
+        stop: &AtomicBool,
+    ) -> Result<()> {
+        let io_error = |source| Error::Io { path: file.path(), source };
+        let until = Offset::new(if is_last { content.len() } else { file.bytes_in_file() });
+        if self.is_given_up() || until < self.part.position {
+            self.is_given_up = true;
+            return Ok(());
+        }
+        let (seen, progress) = (self.part.seen, AtomicU64::new(0));
+        let before =
+            self.part.read(file, content, until, is_last, stop, &progress).map_err(io_error)?;
+        // Marks may have been added where the events were read.
+        self.is_given_up |= before != seen;
+        Ok(())
+    }
+
+    /// How far the thread has been read, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.part.position.get()
+    }
+
+    /// About the memory that is needed, in bytes.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.part.builder.memory()
+    }
+
+    /// Returns whether the thread repeats itself too little, or changes in ways that are not followed. Then nothing more
+    /// is read.
+    #[must_use]
+    pub fn is_given_up(&self) -> bool {
+        self.is_given_up || self.part.builder.is_over()
+    }
+
+    /// Reads the rest of a thread that is no longer recorded. `None` if it was given up; [`Dag::build`] may still be able
+    /// to build its shapes.
+    ///
+    /// # Errors
+    /// The events cannot be read.
+    pub fn finish(mut self, file: &ThreadFile, content: &Content) -> Result<Option<Built>> {
+        self.read_to(file, content, true, &AtomicBool::new(false))?;
+        Ok((!self.is_given_up()).then(|| self.part.built()))
+    }
 }
 
 /// Reads some more records. Returns whether there may be more.
@@ -220,22 +332,26 @@ enum What {
 struct Known {
     marks: Option<Marks<MarksInput>>,
     next: Option<(Position, What)>,
+    /// How many were passed on.
+    seen: u64,
     damage: Option<Error>,
 }
 
 impl Known {
-    /// Opens the marks of a thread, from an offset on.
-    fn open(file: &ThreadFile, from: Offset) -> Self {
+    /// Opens the marks of a thread, from an offset on. Returns them, and how many there are before.
+    fn open(file: &ThreadFile, from: Offset) -> (Self, u64) {
         let (marks, damage) = match file.marks() {
             Ok(marks) => (marks, None),
             Err(error) => (None, Some(error)),
         };
-        let mut known = Self { marks, next: None, damage };
+        let mut known = Self { marks, next: None, seen: 0, damage };
         known.advance();
+        let mut before = 0;
         while known.next.is_some_and(|(at, _)| at.offset < from) {
             known.advance();
+            before += 1;
         }
-        known
+        (known, before)
     }
 
     fn advance(&mut self) {
@@ -260,6 +376,7 @@ impl Known {
     /// The next mark, if it is not after a position.
     fn next_before(&mut self, position: Position) -> Option<(Position, What)> {
         let next = self.next.filter(|(at, _)| *at <= position)?;
+        self.seen += 1;
         self.advance();
         Some(next)
     }
@@ -446,6 +563,18 @@ mod tests {
             let parts = parts.dag.unwrap();
             prop_assert_eq!(from_dag(&parts), &expected[..]);
             prop_assert_eq!((parts.shapes().len(), parts.shapes().edges()), (dag.shapes().len(), dag.shapes().edges()));
+
+            // The file grows from cut to cut.
+            let mut growing = Growing::default();
+            for range in &ranges {
+                let mut until = file.clone();
+                until.bytes = range.end;
+                growing.read(&until, &AtomicBool::new(false)).unwrap();
+                prop_assert_eq!(growing.bytes(), range.end);
+            }
+            let grown = growing.finish(file, &content).unwrap().unwrap();
+            prop_assert_eq!(grown.not_stored(file, &content), None);
+            prop_assert_eq!(grown.dag.unwrap(), dag);
         }
     }
 
@@ -483,5 +612,45 @@ mod tests {
         assert_eq!(built.damage.places, [Offset::new(2)..Offset::new(15)]);
         let expected = ["enter 1", "enter 2", "Gap", "enter 3", "Returned", "Returned", "Returned"];
         assert_eq!(from_dag(&built.dag.unwrap()), expected);
+    }
+
+    #[test]
+    fn a_thread_that_is_too_large_in_parts_is_read_as_one() {
+        // Each part alone has all shapes, and half of the budget is not enough for them.
+        let round: Vec<u8> = (0x81..0xA0).flat_map(|method| [0x80, method, 0x01]).collect();
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("thread-1.flow"), round.repeat(2)).unwrap();
+        fs::write(dir.path().join("ids.properties"), "").unwrap();
+        let trace = Trace::open(dir.path()).unwrap();
+        let content = Content::open(&trace.files[0]).unwrap();
+        let half = round.len() as u64;
+        let build = |max_size| {
+            let ranges = [0..half, half..2 * half];
+            let built =
+                build_all::<Folded>(&trace.files[0], &content, &ranges, max_size, &progress_of());
+            built.unwrap().dag.map(|dag| dag.calls())
+        };
+        assert_eq!(build(1000), Some(4 * 31));
+        assert_eq!(build(260), Some(4 * 31));
+        assert_eq!(build(100), None);
+    }
+
+    #[test]
+    fn a_thread_is_given_up_if_a_mark_is_added_where_it_was_read() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("thread-1.flow"), [0x81, 0x00, 0x82, 0x00]).unwrap();
+        fs::write(dir.path().join("ids.properties"), "").unwrap();
+        let open = || Trace::open(dir.path()).unwrap();
+        let (mut growing, never) = (Growing::default(), AtomicBool::new(false));
+        let mut trace = open();
+        trace.files[0].bytes = 2;
+        growing.read(&trace.files[0], &never).unwrap();
+        let (mut encoder, mut marks) = (MarkEncoder::default(), HEADER.to_vec());
+        let late = Position { offset: Offset::new(1), exits: 1 };
+        encoder.encode(late, &Mark::Gap { events: None }, &mut marks);
+        fs::write(dir.path().join("thread-1.marks"), &marks).unwrap();
+        let trace = open();
+        let content = Content::open(&trace.files[0]).unwrap();
+        assert!(growing.finish(&trace.files[0], &content).unwrap().is_none());
     }
 }

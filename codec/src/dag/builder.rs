@@ -54,6 +54,12 @@ impl<H: Mix> Builder<H> {
         self.has_failed || self.stack.len() > self.max_size
     }
 
+    /// About the memory that is needed, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        let words = self.table.memory() + self.stack.capacity();
+        size_of::<u64>() * words + size_of::<u32>() * (self.frames.capacity() + self.leaves.len())
+    }
+
     /// Sets how large shapes and open frames may become.
     pub(super) fn limit(&mut self, max_size: usize) {
         self.max_size = max_size;

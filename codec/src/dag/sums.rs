@@ -1,12 +1,14 @@
 //! What follows from the words of shapes: calls, levels, and where in the thread they are.
 
+use std::cmp::Ordering;
+use std::num::NonZeroU64;
+
 use super::table::Words;
 use super::word::{self, Word};
 use super::{Dag, Kind, Root, ShapeId, Shapes};
 use crate::format::flow::{encoded_enter_len, encoded_exits_len};
 use crate::format::marks::Position;
 use crate::{MethodId, Offset};
-use std::num::NonZeroU64;
 
 /// The sums of a shape.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -39,7 +41,7 @@ impl Place {
             Self { offset: self.end().saturating_add(encoded_enter_len(method) as u64), exits: 0 };
     }
 
-    fn exit(&mut self, count: u64) {
+    pub(super) fn exit(&mut self, count: u64) {
         self.exits = self.exits.saturating_add(count);
     }
 
@@ -58,6 +60,43 @@ impl Place {
     pub(super) fn exit_of(self, call: Sums) -> Position {
         let offset = Offset::new(self.end().saturating_add(call.end.offset));
         Position { offset, exits: call.end.exits.saturating_sub(1) }
+    }
+
+    /// The position of an entry here.
+    pub(super) fn next_entry(self) -> Position {
+        Position::before(Offset::new(self.end()))
+    }
+
+    /// The position of an exit here.
+    pub(super) fn next_exit(self) -> Position {
+        Position { offset: Offset::new(self.offset), exits: self.exits }
+    }
+
+    /// How many exits here are before a position.
+    pub(super) fn exits_before(self, until: Position) -> u64 {
+        match until.offset.get().cmp(&self.offset) {
+            Ordering::Less => 0,
+            Ordering::Equal => until.exits.saturating_sub(self.exits),
+            Ordering::Greater => u64::MAX,
+        }
+    }
+
+    /// How many of some consecutive calls here end before a position.
+    pub(super) fn calls_before(self, call: Sums, count: u64, until: Position) -> u64 {
+        let (start, size) = (self.end(), call.end.end().max(1));
+        let exit_of = |call_before: u64| {
+            let offset = start
+                .saturating_add(call_before.saturating_mul(size))
+                .saturating_add(call.end.offset);
+            Position { offset: Offset::new(offset), exits: call.end.exits.saturating_sub(1) }
+        };
+        // At most one more than those that end before the first byte.
+        let most = until.offset.get().saturating_sub(start) / size + 1;
+        let mut inside = most.min(count);
+        while inside > 0 && exit_of(inside - 1) >= until {
+            inside -= 1;
+        }
+        inside
     }
 
     /// Passes a root.

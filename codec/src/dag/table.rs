@@ -131,6 +131,11 @@ impl<H: Mix> Table<H> {
         self.max_size = max_size;
     }
 
+    /// The memory that is needed, in words.
+    pub(super) fn memory(&self) -> usize {
+        self.shapes.words.capacity() + self.shapes.ends.capacity() / 2 + self.slots.len()
+    }
+
     /// The shapes, once no more are added.
     pub(super) fn into_shapes(self) -> Words {
         self.shapes

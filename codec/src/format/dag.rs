@@ -1,7 +1,7 @@
 //! `thread-<id>.dag`: the calls of a thread with equal subtrees stored once, so that they need not be read from its
 //! events.
 //!
-//! Readers create it, and only on request. It contains nothing that the thread's events and marks do not, and may
+//! `flow record` creates it, or readers do on request. It contains nothing that the thread's events and marks do not, and may
 //! be deleted at any time. It covers all of them, of a thread that no longer grows.
 //!
 //! A *shape* is a method, how it was left, and the calls that it made, as *runs*: a shape and the number of

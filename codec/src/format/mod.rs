@@ -19,7 +19,7 @@
 //! | `trace.json.new` | space reserved for the final manifest | at start; replaces `trace.json` |
 //! | `before-repair/` | files that `flow check --repair` replaced, moved or cut, under their names; the end of a thread file as `thread-<id>.flow.from-<offset>` | by a repair |
 //! | `thread-<id>.idx` | [`index`]: positions from which a thread file can be read | by readers, on request |
-//! | `thread-<id>.dag` | [`dag`]: its calls with equal subtrees stored once | by readers, on request |
+//! | `thread-<id>.dag` | [`dag`]: its calls with equal subtrees stored once | by `flow record`, or by readers on request |
 //! | `.lock` | empty; locked (`flock`) by the JVM that writes here | at start |
 //! | `.gate` | empty; locked for a moment by each JVM that starts here | at start |
 //! | `jvm-<pid>-<start>/` | the trace of a further JVM that found this directory in use | |
@@ -29,6 +29,8 @@
 //! make later are in `app.flowtrace.idx`, another container.
 //!
 //! [`hpl`] is the format of another tool, a log of samples in one file.
+//!
+//! A [`baseline`] is no part of a trace: it has the names of what a run did, for comparisons.
 //!
 //! The [name of a shape](shape_name) is in no file of a trace: it follows from the calls.
 //!
@@ -48,6 +50,7 @@
 #[cfg(test)]
 mod example;
 
+pub mod baseline;
 pub mod beginning;
 pub mod container;
 pub mod dag;

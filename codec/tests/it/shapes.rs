@@ -2,13 +2,17 @@
 
 use std::fs;
 use std::num::NonZeroU64;
+use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
-use flow_codec::analysis::{AddShapes, Deepest, Edges, Graph, Report, Rooted, Side};
-use flow_codec::dag::Dag;
-use flow_codec::format::flow::Encoded;
+use flow_codec::analysis::{
+    AddShapes, Called, CalledShapes, Deepest, Edges, Graph, Report, Rooted, Side,
+};
+use flow_codec::dag::{Dag, Gather, Join, Kind};
+use flow_codec::format::flow::{Encoded, Record};
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
-use flow_codec::read::{Content, Methods, Selection, ThreadFile, Trace, Visit};
+use flow_codec::format::shape_name::MethodKey;
+use flow_codec::read::{Content, Methods, ReadRecords, Selection, ThreadFile, Trace, Visit};
 use flow_codec::{Glob, MethodId, Offset};
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -114,6 +118,28 @@ fn from_events<S: Visit>(
     }
 }
 
+/// All positions of a thread between two events, in order.
+fn positions(file: &ThreadFile) -> Vec<Position> {
+    let mut events = file.events().expect("a sound trace");
+    let mut positions = Vec::new();
+    while let Some((offset, record)) = events.next_record().expect("a sound trace") {
+        positions.push(Position::before(offset));
+        if let Record::Exit(count) = record {
+            positions.extend((1..=count.get()).map(|exits| Position { offset, exits }));
+        }
+    }
+    positions.push(Position::before(Offset::new(file.bytes)));
+    positions
+}
+
+/// Ranges of a thread between some of its positions, in order.
+fn ranges(file: &ThreadFile, places: &[usize]) -> Vec<Range<Position>> {
+    let positions = positions(file);
+    let mut places: Vec<_> = places.iter().map(|place| place % positions.len()).collect();
+    places.sort_unstable();
+    places.as_chunks().0.iter().map(|[from, to]| positions[*from]..positions[*to]).collect()
+}
+
 /// Everything that a graph has.
 fn paths(graph: Graph) -> impl PartialEq + std::fmt::Debug {
     let tree = graph.into_tree();
@@ -173,6 +199,64 @@ proptest! {
             (shapes.stack(), shapes.thread(), shapes.event()),
             (events.stack(), events.thread(), events.event())
         );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn sums_over_ranges_from_shapes_are_those_from_events(
+        thread in (0_u64..3, thread()),
+        places in prop::collection::vec(prop::collection::vec(any::<usize>(), 2..9), 1..4),
+        is_filtered: bool,
+    ) {
+        let dir = written(&[thread]);
+        let Some(file) = Trace::open(dir.path()).unwrap().files.pop() else { return Ok(()) };
+        let hidden = [Glob::new("?#2"), Glob::new("?#70000")];
+        let hidden = if is_filtered { &hidden[..] } else { &[] };
+        let selection = Selection::new(&Methods::default(), &[], hidden);
+        let content = Content::open(&file).unwrap();
+        let dag = Dag::build(&file, &content, &AtomicU64::new(0)).unwrap().dag.unwrap();
+        let [mut by_shapes, mut by_events] = [Called::default(), Called::default()];
+        let mut called = CalledShapes::new(dag.clone(), &selection);
+        for places in &places {
+            let ranges = ranges(&file, places);
+            let part = &[file.only("a range", &ranges)];
+            let of_range = dag.only(&ranges).unwrap();
+
+            let [mut shapes, mut events] = [Report::default(), Report::default()];
+            if !shapes.add_shapes(&of_range, &selection) {
+                continue;
+            }
+            shapes.end_thread();
+            from_events(part, &selection, &mut events, Report::end_thread);
+            prop_assert_eq!((shapes.calls(), shapes.rows()), (events.calls(), events.rows()));
+
+            let [mut shapes, mut events] = [Graph::default(), Graph::default()];
+            prop_assert!(shapes.add_shapes(&of_range, &selection));
+            shapes.end_thread();
+            from_events(part, &selection, &mut events, Graph::end_thread);
+            prop_assert_eq!((shapes.calls(), paths(shapes)), (events.calls(), paths(events)));
+
+            called.add(&ranges, &mut by_shapes);
+            from_events(part, &selection, &mut by_events, |_| {});
+            prop_assert_eq!(by_shapes.calls, by_events.calls);
+            prop_assert_eq!(&by_shapes.new, &by_events.new);
+
+            // In order, with what is known of exits; a gap at a border has no place of its own.
+            let mut gather = Gather::default();
+            part[0].timeline().unwrap().visit(&mut gather);
+            let calls = |dag: &Dag| {
+                let mut join = Join::default();
+                let thread = join.add(dag, Some).unwrap().thread;
+                join.finish().names(MethodKey::unknown).get(thread.index()).copied()
+            };
+            let has_breaks = dag.shapes().iter().any(|shape| matches!(dag.shapes().kind(shape), Kind::Break(_)));
+            if !has_breaks {
+                prop_assert_eq!(calls(&of_range), calls(&gather.finish().unwrap()));
+            }
+        }
     }
 }
 
