@@ -160,10 +160,10 @@ pub(crate) struct TestsArgs {
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct DiffArgs {
-    /// The trace directory of the first run
+    /// The trace directory of the first run, or with --exact a file that flow shapes --baseline wrote
     #[arg(value_name = "BEFORE", default_value = DEFAULT_DIR, value_hint = ValueHint::DirPath)]
     pub(crate) before: PathBuf,
-    /// The trace directory of the second run; without it, flow compares two tests of the first
+    /// The trace directory of the second run; without it, flow compares two tests or two threads of the first
     #[arg(value_name = "AFTER", value_hint = ValueHint::DirPath)]
     pub(crate) after: Option<PathBuf>,
     #[command(flatten)]
@@ -190,9 +190,12 @@ pub(crate) struct DiffArgs {
     pub(crate) ignore: Vec<String>,
     /// Write a page for a browser that shows the differences and unfolds all calls of both sides; - writes it to
     /// standard output
-    #[arg(long, value_name = "FILE", requires = "exact", conflicts_with_all = ["format", "verbose"])]
+    #[arg(long, value_name = "FILE", requires = "exact", conflicts_with_all = ["format", "verbose", "next"])]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
+    /// Continue after the first N differences
+    #[arg(long, value_name = "N", value_parser = count, requires = "exact", default_value = "0")]
+    pub(crate) next: u64,
     /// Exit with status 1 if there is a difference
     #[arg(long)]
     pub(crate) exit_code: bool,
@@ -204,15 +207,25 @@ pub(crate) struct DiffArgs {
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ShapesArgs {
     /// The methods: a pattern as for --include
-    #[arg(value_name = "METHOD")]
-    pub(crate) method: String,
+    #[arg(value_name = "METHOD", required_unless_present = "baseline")]
+    pub(crate) method: Option<String>,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) part: PartArgs,
+    /// Instead: write what each thread did to a file, or with --test each test, for flow diff --exact FILE DIR; without
+    /// METHOD
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["outliers", "time", "max", "verbose", "format"])]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) baseline: Option<PathBuf>,
     /// Show the rarest first
     #[arg(long)]
     pub(crate) outliers: bool,
+    /// Show how long the calls of each shape lasted together, and the slowest
+    ///
+    /// Of whole threads. Takes a while for millions of calls.
+    #[arg(long)]
+    pub(crate) time: bool,
     /// Show at most N shapes of a method; 0 for all [default: 20 in text, else all]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max: Option<u64>,
@@ -255,6 +268,12 @@ pub(crate) struct FindArgs {
 }
 
 impl DiffArgs {
+    /// Returns whether two threads of one run are compared, not two tests.
+    pub(crate) fn compares_threads(&self) -> bool {
+        let (tests, threads) = (&self.part.tests.patterns, &self.part.threads.patterns);
+        self.after.is_none() && tests.is_empty() && threads.len() == 2
+    }
+
     /// How the verb ends if the runs differ, or do not.
     pub(crate) fn status(&self, differs: bool) -> Status {
         if differs && self.exit_code { Status::Differs } else { Status::Done }

@@ -108,7 +108,9 @@ Examples:
   flow record -- mvn test
   flow tests --sort result
   flow replay --test '*OrderTest.total*'
-  flow diff --test '*.total' --test '*.totalOfNothing'";
+  flow diff --test '*.total' --test '*.totalOfNothing'
+  flow diff --exact --thread worker-1 --thread worker-2
+  flow diff --exact --exit-code tests.baseline flow-trace";
 
 pub(super) const DIFF_HELP: &str = "\
 With two directories, tests are compared too, by name, if they are marked. With one directory, give --test twice: \
@@ -131,7 +133,8 @@ Examples:
   flow diff --exact --html changes.html trace-before trace-after
   flow diff --exact --exit-code --ignore '**.Random' trace-before trace-after
   flow diff --test '*OrderTest.total*' passing-run failing-run
-  flow diff --test '*.total' --test '*.totalOfNothing'";
+  flow diff --test '*.total' --test '*.totalOfNothing'
+  flow diff --exact --thread worker-1 --thread worker-2";
 
 pub(super) const SHAPES_HELP: &str = "\
 Two calls have the same shape if they did the same: the same calls in the same order, all the way down, left in the \
@@ -146,7 +149,9 @@ On large traces flow index makes this fast.
 Examples:
   flow shapes 'com.app.Orders#total'
   flow shapes --outliers --max 10 'Orders#*'
-  flow shapes --own '**#parse' app.flowtrace";
+  flow shapes --own '**#parse' app.flowtrace
+  flow shapes --time --max 5 '**#parse'
+  flow shapes --test '*' --baseline tests.baseline flow-trace";
 
 pub(super) const FIND_HELP: &str = "\
 Lists the calls of a shape, or of methods with the shape of each: when they began and how long they took (if the \

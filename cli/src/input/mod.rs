@@ -1,5 +1,6 @@
 //! From flags to the selected threads, tests, methods and times of a trace, and their events.
 
+pub(crate) mod call_clock;
 pub(crate) mod conditions;
 pub(crate) mod context_tree;
 pub(crate) mod flags;

@@ -74,9 +74,9 @@ fn likely(trace: &Trace) -> Option<String> {
 pub(crate) fn hint(
     trace: &Trace,
     filter: &FilterArgs,
-    calls: impl Iterator<Item = (MethodId, u64)> + Clone,
+    of_methods: impl Iterator<Item = (MethodId, u64)> + Clone,
 ) -> Option<String> {
-    let all: u64 = calls.clone().map(|(_, calls)| calls).sum();
+    let all: u64 = of_methods.clone().map(|(_, calls)| calls).sum();
     if !filter.is_all() || all < FEW_CALLS {
         return None;
     }
@@ -84,13 +84,13 @@ pub(crate) fn hint(
     let likely = if known.is_empty() { Some(likely(trace)?) } else { None };
     let own: Vec<Glob> = known.iter().chain(&likely).map(|pattern| Glob::new(pattern)).collect();
     let mut packages: HashMap<&str, u64> = HashMap::new();
-    let mut own_groups: Vec<&str> = Vec::new();
-    for (method, calls) in calls {
-        let Some(method) = trace.methods.get(method) else { continue };
-        let package = method.info.class.rsplit_once('.').map_or("", |(package, _)| package);
-        *packages.entry(package).or_default() += calls;
-        if own.iter().any(|glob| glob.matches(&method.info.class, &method.info.name)) {
-            own_groups.push(first_parts(package, GROUP_PARTS));
+    let package_of = |method| {
+        let info = &trace.methods.get(method)?.info;
+        Some((info, info.class.rsplit_once('.').map_or("", |(package, _)| package)))
+    };
+    for (method, calls) in of_methods.clone() {
+        if let Some((_, package)) = package_of(method) {
+            *packages.entry(package).or_default() += calls;
         }
     }
     let mut groups: HashMap<&str, u64> = HashMap::new();
@@ -99,7 +99,13 @@ pub(crate) fn hint(
     }
     let (group, calls) = groups.into_iter().max_by_key(|(group, calls)| (*calls, *group))?;
     let is_large = u128::from(calls) * 100 >= u128::from(all) * u128::from(LARGE_PERCENT);
-    if !is_large || group.is_empty() || own_groups.contains(&group) {
+    let is_own = |(method, _): (MethodId, u64)| {
+        package_of(method).is_some_and(|(info, package)| {
+            first_parts(package, GROUP_PARTS) == group
+                && own.iter().any(|glob| glob.matches(&info.class, &info.name))
+        })
+    };
+    if !is_large || group.is_empty() || of_methods.clone().any(is_own) {
         return None;
     }
     let library = escaped(narrowed(group, calls, &packages)).into_owned();

@@ -208,7 +208,18 @@ pub(crate) fn visit_thread(
 }
 
 /// Stored shapes are used if they have at most this part of the bytes of the events.
-const REPEATS: u64 = 8;
+pub(crate) const REPEATS: u64 = 8;
+/// The same of the events of a range, for which all shapes of the thread are decoded.
+pub(crate) const REPEATS_OF_RANGE: u64 = 32;
+
+/// The stored shapes of a thread, if it takes less time to add them up than this many bytes of its events.
+pub(crate) fn stored_shapes(file: &ThreadFile, bytes: u64, repeats: u64) -> Option<Dag> {
+    let is_small = bytes < SMALLEST_INDEXED_BYTES;
+    if is_small || Dag::stored_bytes(file).saturating_mul(repeats) > bytes {
+        return None;
+    }
+    Dag::open_stored(file)
+}
 
 /// Adds up the selected calls of a thread from its stored shapes. `None` if there are none, or if events are needed.
 pub(crate) fn add_stored(
@@ -217,17 +228,16 @@ pub(crate) fn add_stored(
     progress: &mut Progress,
     sums: &mut impl AddShapes,
 ) -> Option<Reading> {
-    let needs_events = file.parts.is_some() || chosen.limits != TimeLimits::NONE;
-    if needs_events || file.bytes < SMALLEST_INDEXED_BYTES {
+    if chosen.limits != TimeLimits::NONE {
         return None;
     }
-    // Calls that repeat little are added up faster from events.
-    if Dag::stored_bytes(file).saturating_mul(REPEATS) > file.bytes {
-        return None;
-    }
-    let dag = Dag::open_stored(file)?;
+    let bytes = bytes_read(file, file.bytes);
+    let dag = match &file.parts {
+        None => stored_shapes(file, bytes, REPEATS)?,
+        Some(parts) => stored_shapes(file, bytes, REPEATS_OF_RANGE)?.only(&parts.ranges)?,
+    };
     sums.add_shapes(&dag, &chosen.selection).then(|| {
-        progress.file_done(file.bytes);
+        progress.file_done(bytes);
         // Shapes of damaged events are not stored.
         Reading::default()
     })

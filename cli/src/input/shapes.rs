@@ -3,14 +3,18 @@
 use std::collections::HashMap;
 
 use flow_codec::analysis::MethodName;
-use flow_codec::dag::{Dag, Gather, Join, Joined, ShapeId};
+use flow_codec::dag::{Dag, Gather, Join, Joined, Kind, ShapeId};
+use flow_codec::format::baseline::UnitKind;
 use flow_codec::format::shape_name::MethodKey;
 use flow_codec::read::{Selection, ThreadFile, Trace};
-use flow_codec::{MethodId, MethodNames, NameForm};
+use flow_codec::{MethodId, MethodNames, NameForm, ThreadId};
 
 use super::parallel::open_dag;
-use super::reading::{Chosen, Ending, Reading, read_timeline};
+use super::reading::{
+    Chosen, Ending, REPEATS_OF_RANGE, Reading, bytes_read, read_timeline, stored_shapes,
+};
 use super::source::file_title;
+use super::test_runs::test_of;
 use crate::failure::Status;
 use crate::output::{Progress, Unit};
 
@@ -86,13 +90,28 @@ impl<'a> JoinedNames<'a> {
 /// A thread, or the selected ranges of it.
 #[derive(Debug)]
 pub(crate) struct JoinedThread {
+    pub(crate) id: ThreadId,
     /// Its id and name, and the ranges.
     pub(crate) title: String,
     /// Its name.
     pub(crate) name: String,
+    /// The test, if only its ranges are read.
+    pub(crate) test: Option<String>,
+    /// Whether it is all of the thread, with the positions of its events.
+    pub(crate) is_whole: bool,
     /// Its own shapes, and the joined ones.
     pub(crate) dag: Dag,
     pub(crate) joined: Joined,
+}
+
+impl JoinedThread {
+    /// What it is called in a baseline.
+    pub(crate) fn unit(&self) -> (UnitKind, String) {
+        match &self.test {
+            Some(test) => (UnitKind::Test, test.clone()),
+            None => (UnitKind::Thread, self.name.clone()),
+        }
+    }
 }
 
 /// Reads threads and joins their shapes.
@@ -142,7 +161,9 @@ impl Joiner {
             };
             let name =
                 trace.threads.get(file.id).map_or(String::new(), |thread| thread.name.clone());
-            threads.push(JoinedThread { title, name, dag, joined });
+            let is_whole = is_whole(file, &chosen) && dag.bytes() == file.bytes;
+            let test = file.parts.as_ref().map(|parts| test_of(&parts.title).to_owned());
+            threads.push(JoinedThread { id: file.id, title, name, test, is_whole, dag, joined });
         }
         (threads, status)
     }
@@ -196,6 +217,11 @@ pub(crate) fn read_whole(
     }
 }
 
+/// Returns whether all of a thread is read.
+fn is_whole(file: &ThreadFile, chosen: &Chosen) -> bool {
+    file.parts.is_none() && chosen.is_all()
+}
+
 /// The shapes of the selected calls of a thread, which [started](super::reading::start_ns) then; `None` if they repeat
 /// too little.
 pub(crate) fn read_shapes(
@@ -204,9 +230,13 @@ pub(crate) fn read_shapes(
     start_ns: u64,
     progress: &mut Progress,
 ) -> (Option<Dag>, Reading) {
-    if file.parts.is_none() && chosen.is_all() {
+    if is_whole(file, chosen) {
         let (whole, reading) = read_whole(file, progress);
         return (whole.map(|whole| whole.dag), reading);
+    }
+    if let Some(dag) = of_ranges(file, chosen) {
+        progress.file_done(bytes_read(file, file.bytes));
+        return (Some(dag), Reading::default());
     }
     let mut gather = Gather::default();
     let timeline = chosen.timeline(file, Unit::Nanos, start_ns);
@@ -220,4 +250,14 @@ pub(crate) fn read_shapes(
         reading.ending = Ending::Whole;
     }
     (gather.finish(), reading)
+}
+
+/// The shapes of the ranges of a thread, from its stored ones.
+fn of_ranges(file: &ThreadFile, chosen: &Chosen) -> Option<Dag> {
+    let parts = file.parts.as_ref().filter(|_| chosen.is_all())?;
+    let dag = stored_shapes(file, bytes_read(file, file.bytes), REPEATS_OF_RANGE)?;
+    let shapes = dag.shapes();
+    // Those at a border of a range may be in it or not.
+    let has_breaks = shapes.iter().any(|shape| matches!(shapes.kind(shape), Kind::Break(_)));
+    if has_breaks { None } else { dag.only(&parts.ranges) }
 }

@@ -34,9 +34,32 @@ pub(crate) struct Source {
 impl Source {
     /// Opens all traces of a directory, and reports what is wrong with damaged ones.
     pub(crate) fn open(args: &SourceArgs) -> Result<Self, Failure> {
-        let (mut source, unreadable) = Self::open_silently(&args.dir)?;
+        Self::open_in(&args.dir)
+    }
+
+    /// The same for two directories at the same time.
+    pub(crate) fn open_two(dirs: [&Path; 2]) -> Result<[Self; 2], Failure> {
+        let [before, after] = dirs;
+        if dirs.into_iter().any(is_stdin) {
+            return Ok([Self::open_in(before)?, Self::open_in(after)?]);
+        }
+        let opened = std::thread::scope(|scope| {
+            let after = scope.spawn(|| Self::open_silently(after));
+            let before = Self::open_silently(before);
+            [before, after.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))]
+        });
+        let [before, after] = opened.map(|opened| opened.map(Self::reported));
+        Ok([before?, after?])
+    }
+
+    fn open_in(dir: &Path) -> Result<Self, Failure> {
+        Self::open_silently(dir).map(Self::reported)
+    }
+
+    /// Reports what is wrong.
+    fn reported((mut source, unreadable): (Self, Vec<(PathBuf, Error)>)) -> Self {
         source.status = source.report_damage(&unreadable);
-        Ok(source)
+        source
     }
 
     /// Reports what is wrong with the traces, before their threads are selected, and with those that could

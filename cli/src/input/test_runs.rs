@@ -1,16 +1,18 @@
 //! The tests of a trace, and the threads on which they ran.
 
-use std::num::NonZeroU64;
+use std::collections::HashMap;
 
+use flow_codec::ThreadId;
+use flow_codec::analysis::{Called, CalledShapes};
 use flow_codec::format::test_marks::Outcome;
-use flow_codec::read::{Parts, TestRun, ThreadFile, Trace, Visit};
-use flow_codec::{MethodId, MethodMap, ThreadId};
+use flow_codec::read::{Parts, TestRun, ThreadFile, Trace};
 
 use super::flags::TestArgs;
 use super::pattern::nearest;
+use super::reading::{Chosen, REPEATS, Reading, bytes_read, stored_shapes, visit_events};
 use super::source::{Source, is_like};
 use crate::failure::{Failure, Status};
-use crate::output::message;
+use crate::output::{Progress, message};
 
 /// If there are more names than this, a message counts the others.
 const NAMED_TESTS: usize = 3;
@@ -74,28 +76,55 @@ pub(crate) fn files(trace: &Trace, run: &TestRun) -> Vec<ThreadFile> {
     of_test.into_iter().chain(helpers).collect()
 }
 
+/// The name of the test that a title of [`files`] has.
+pub(crate) fn test_of(title: &str) -> &str {
+    let test = title.strip_prefix("test ").unwrap_or(title);
+    test.rsplit_once(" (").map_or(test, |(name, _)| name)
+}
+
+/// Counts the calls of tests: from the stored shapes of their threads, or from events.
+pub(crate) struct TestCalls<'a> {
+    chosen: &'a Chosen,
+    threads: HashMap<ThreadId, Option<CalledShapes>>,
+}
+
+impl<'a> TestCalls<'a> {
+    /// Counts the selected calls of a trace.
+    pub(crate) fn new(chosen: &'a Chosen) -> Self {
+        Self { chosen, threads: HashMap::new() }
+    }
+
+    /// Begins other sums, in which no method is known.
+    pub(crate) fn forget(&mut self) {
+        self.threads.values_mut().flatten().for_each(CalledShapes::forget);
+    }
+
+    /// Adds the ranges of a thread in which a test ran to the sums to which all earlier ones were added.
+    pub(crate) fn add(
+        &mut self,
+        file: &ThreadFile,
+        progress: &mut Progress,
+        called: &mut Called,
+    ) -> Reading {
+        let selection = &self.chosen.selection;
+        let shapes = self.threads.entry(file.id).or_insert_with(|| {
+            let dag = stored_shapes(file, file.bytes, REPEATS)?;
+            Some(CalledShapes::new(dag, selection))
+        });
+        match (shapes, &file.parts) {
+            (Some(shapes), Some(parts)) => {
+                shapes.add(&parts.ranges, called);
+                progress.file_done(bytes_read(file, file.bytes));
+                Reading::default()
+            }
+            _ => visit_events(file, self.chosen, progress, called),
+        }
+    }
+}
+
 /// The result of a test, as a word.
 pub(crate) fn outcome(run: &TestRun) -> &'static str {
     run.outcome.map_or("unfinished", Outcome::word)
-}
-
-/// Counts calls, and collects the methods that were not called before, in the order of their first calls.
-#[derive(Default)]
-pub(crate) struct Called {
-    pub(crate) calls: u64,
-    known: MethodMap<bool>,
-    pub(crate) new: Vec<MethodId>,
-}
-
-impl Visit for Called {
-    fn enter(&mut self, method: MethodId) {
-        self.calls += 1;
-        if !std::mem::replace(self.known.or_default(method), true) {
-            self.new.push(method);
-        }
-    }
-
-    fn exit(&mut self, _count: NonZeroU64) {}
 }
 
 /// Returns whether a pattern matches the name of a test, with its package or without.

@@ -35,4 +35,4 @@ pub(crate) use units::{
     bounded_duration, bytes, duration, grouped, instant, percent, plural, push_digits, push_number,
     seconds,
 };
-pub(crate) use weight::{ROUGH_NOTE, Shares, Unit, Weight};
+pub(crate) use weight::{ROUGH_NOTE, Shares, Unit, Weight, is_rough, rough_duration};

@@ -120,8 +120,13 @@ fn show(unit: Unit, amount: u64, bounds: (u64, u64)) -> String {
     format!("{rough}{}", unit.show(amount))
 }
 
+/// A duration, marked if its bounds are wide.
+pub(crate) fn rough_duration(ns: u64, bounds: (u64, u64)) -> String {
+    show(Unit::Nanos, ns, bounds)
+}
+
 /// Returns whether bounds are wider than half of the value.
-fn is_rough(value: u64, (from, by): (u64, u64)) -> bool {
+pub(crate) fn is_rough(value: u64, (from, by): (u64, u64)) -> bool {
     by.saturating_sub(from) > value / 2
 }
 

@@ -108,9 +108,148 @@ fn limits_are_named() {
     let after = bare(&[0x80, 0x81, 0x82, 0x01, 0x82, 0x01]);
     let run = diff(&["--max", "1"], before.path(), after.path());
     assert_eq!(run.out.matches("call ").count(), 1, "{run:?}");
-    assert!(run.out.ends_with("… further differences left out (--max 1; 0 for all)\n"), "{run:?}");
+    let more = "… further differences left out (--max 1; 0 for all; --next 1 continues)\n";
+    assert!(run.out.ends_with(more), "{run:?}");
     let all = diff(&["--max", "0"], before.path(), after.path());
     assert!(!all.out.contains("left out"), "{all:?}");
+}
+
+#[test]
+fn a_comparison_continues_after_the_first_differences() {
+    let before = bare(&[0x80, 0x81, 0x00, 0x82, 0x81, 0x02]);
+    let after = bare(&[0x80, 0x81, 0x82, 0x01, 0x82, 0x01]);
+    for thread in [2, 3] {
+        let events = |dir: &TempDir, events: &[u8]| {
+            fs::write(dir.path().join(format!("thread-{thread}.flow")), events).unwrap();
+        };
+        events(&before, &[0x80, 0x81, 0x01]);
+        events(&after, &[0x80, 0x82, 0x01]);
+    }
+    let rows = |args: &[&str]| -> Vec<String> {
+        let csv = diff(&[args, &["--format", "csv"]].concat(), before.path(), after.path()).out;
+        csv.lines().skip(1).map(str::to_owned).collect()
+    };
+    let difference = |row: &String| {
+        let fields: Vec<_> = row.split(',').take(4).collect();
+        fields.join(",")
+    };
+    let all = rows(&[]);
+    let mut places: Vec<_> = all.iter().map(difference).collect();
+    places.dedup();
+    assert!(places.len() >= 4, "{all:?}");
+    for skipped in 0..=places.len() {
+        let expected: Vec<_> = all
+            .iter()
+            .filter(|row| {
+                places.iter().position(|place| *place == difference(row)) >= Some(skipped)
+            })
+            .cloned()
+            .collect();
+        assert_eq!(rows(&["--next", &skipped.to_string()]), expected);
+    }
+    let one = diff(&["--next", "2", "--max", "1"], before.path(), after.path());
+    assert!(one.out.contains("\nthread 2\n") && !one.out.contains("\nthread 1\n"), "{one:?}");
+    assert!(one.out.ends_with("(--max 1; 0 for all; --next 3 continues)\n"), "{one:?}");
+}
+
+#[test]
+fn two_threads_of_a_trace_are_compared() {
+    let dir = trace();
+    let run = flow(&["diff", "--exact", "--thread", "main", "--thread", "pool-1"], dir.path());
+    let place = dir.path().display();
+    let expected = format!(
+        "before  5 calls  {place}, thread main\n\
+         after    1 call  {place}, thread pool-1\n\
+         1 of 1 thread differs\n\
+         \n\
+         thread 1 main, after: 12 pool-1\n\
+         outermost calls\n"
+    );
+    assert!(run.code == Some(0) && run.out.starts_with(&expected), "{run:?}");
+    let same = flow(&["diff", "--exact", "--thread", "1", "--thread", "main"], dir.path());
+    assert!(same.out.ends_with("in 1 thread\n") && same.out.contains("no difference"), "{same:?}");
+    let counts = flow(&["diff", "--thread", "main", "--thread", "pool-1"], dir.path());
+    assert!(counts.code == Some(0) && counts.out.contains("Main.main"), "{counts:?}");
+    let run = flow(&["diff", "--thread", "main", "--thread", "nothing"], dir.path());
+    assert!(run.code == Some(1) && run.err.contains("no thread 'nothing'"), "{run:?}");
+    let run = flow(&["diff", "--thread", "main"], dir.path());
+    assert!(run.code == Some(2) && run.err.contains("--test or --thread twice"), "{run:?}");
+}
+
+#[test]
+fn a_run_is_compared_with_a_baseline() {
+    let [before, after] = two();
+    let file = before.path().join("threads.baseline");
+    let run = flow(&["shapes", "--baseline", &text(&file)], before.path());
+    assert!(run.code == Some(0) && run.err.contains("3 units in "), "{run:?}");
+    let diff = |dir: &Path| {
+        let mut command = command();
+        command.args(["diff", "--exact", "--exit-code"]).args([&file, dir]);
+        Run::from(command.output().unwrap())
+    };
+    let (same, other) = (diff(before.path()), diff(after.path()));
+    assert!(same.code == Some(0) && same.out.contains("no difference: "), "{same:?}");
+    let expected = format!(
+        "before  {}\n\
+         after   {}\n\
+         1 of 3 threads differs\n\
+         \n\
+         thread main\n\
+         \x20 in com.app.Main.main([Ljava/lang/String;)V > com.app.Main.work(I)I\n\
+         \x20 + com.app.Main$Job.<init>()V\n",
+        file.display(),
+        after.path().display()
+    );
+    assert_eq!((&*other.out, other.code), (&*expected, Some(1)), "{}", other.err);
+    fs::remove_file(after.path().join("thread-12.flow")).unwrap();
+    let missing = diff(after.path());
+    assert!(missing.out.ends_with("\nthread pool-1\n  only before\n"), "{missing:?}");
+    fs::write(&file, "[\"flow-baseline\",1]\n[3]\n").unwrap();
+    let damaged = diff(before.path());
+    assert!(damaged.code == Some(1) && damaged.err.contains("line 2 is not"), "{damaged:?}");
+}
+
+#[test]
+fn tests_are_compared_with_a_baseline() {
+    let dir = columns::trace();
+    let file = dir.path().join("tests.baseline");
+    let run = flow(&["shapes", "--test", "*", "--baseline", &text(&file)], dir.path());
+    assert!(run.code == Some(0) && run.err.contains("1 unit in "), "{run:?}");
+    assert!(fs::read_to_string(&file).unwrap().contains("[\"test\",\"a.T.t\","));
+    let mut command = command();
+    command.args(["diff", "--exact"]).args([&file, dir.path()]);
+    let run = Run::from(command.output().unwrap());
+    assert!(
+        run.out.ends_with("no difference: the same calls in the same order, in 1 test\n"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn shapes_show_how_long_their_calls_lasted() {
+    let dir = columns::trace();
+    let args = ["shapes", "**#*", "--thread", "main", "--time"];
+    let text = flow(&args, dir.path());
+    let title = text.out.lines().nth(1).unwrap_or_default().split_whitespace().collect::<Vec<_>>();
+    let expected = [
+        "shape", "count", "%", "calls", "frames", "time", "slowest", "call", "first", "call",
+        "what", "differs",
+    ];
+    assert_eq!(title, expected, "{text:?}");
+    // Sums over all shapes are those over all calls.
+    let sum = |args: &[&str], column: &str| -> u64 {
+        let csv = flow(args, dir.path()).out;
+        let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let place = lines.next().unwrap().iter().position(|name| *name == column).unwrap();
+        lines.filter_map(|line| line[place].parse::<u64>().ok()).sum()
+    };
+    let found = ["find", "**#*", "--thread", "main", "--format", "csv"];
+    for column in ["duration_ns", "duration_from_ns"] {
+        let shapes = sum(&[&args[..], &["--format", "csv"]].concat(), column);
+        assert_eq!(shapes, sum(&found, column), "{column}");
+    }
+    let plain = flow(&args[..4], dir.path());
+    assert!(!plain.out.contains("slowest"), "{plain:?}");
 }
 
 #[test]

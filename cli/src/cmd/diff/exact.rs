@@ -57,12 +57,13 @@ pub(super) fn run(
     let (shapes, methods) = joiner.finish();
     let traces: Vec<&Trace> = all_traces().collect();
     let names = JoinedNames::new(&methods, traces.into_iter());
-    let pairs = pairs(&runs);
+    let pairs = pairs(&runs, args.compares_threads());
     let default = if args.html.is_some() { PAGE_MAX } else { DEFAULT_MAX };
     let most = line_limit(args.max, args.format, default);
+    let skipped = usize::try_from(args.next).unwrap_or(usize::MAX);
     let mut found = Vec::new();
     // One more than are shown, to know whether there are more.
-    let mut left = most.saturating_add(1);
+    let mut left = most.saturating_add(skipped).saturating_add(1);
     for pair in &pairs {
         let [before, after] =
             pair.map(|thread| thread.map(|thread| thread.joined.thread).or(nothing));
@@ -73,7 +74,7 @@ pub(super) fn run(
             found.push((*pair, comparison));
         }
     }
-    let print = Print { shapes: &shapes, names: &names, args, most };
+    let print = Print { shapes: &shapes, names: &names, args, most, skipped };
     let counted = |threads: &[JoinedThread]| threads.iter().map(|thread| thread.dag.calls()).sum();
     let calls = runs.each_ref().map(|run| counted(run));
     if let Some(path) = &args.html {
@@ -95,7 +96,9 @@ pub(super) fn run(
     }
     let more = found.iter().any(|(_, comparison)| comparison.is_cut());
     if more || left == 0 {
-        out.remark(args.format, None, &left_out("further differences", most))?;
+        let text = left_out("further differences", most);
+        let text = format!("{}; --next {} continues)", text.trim_end_matches(')'), skipped + most);
+        out.remark(args.format, None, &text)?;
     }
     Ok((status, !found.is_empty()))
 }
@@ -107,15 +110,17 @@ type Pair<'a> = [Option<&'a JoinedThread>; 2];
 type Rule = fn(&JoinedThread, &JoinedThread) -> bool;
 
 /// Pairs threads: those of the same name, and of these first those that did the same; then others that did the same.
-fn pairs([before, after]: &[Vec<JoinedThread>; 2]) -> Vec<Pair<'_>> {
+/// If two threads are compared, whatever their names are, those that are left are paired in order.
+fn pairs([before, after]: &[Vec<JoinedThread>; 2], are_chosen: bool) -> Vec<Pair<'_>> {
     let mut others: Vec<Option<&JoinedThread>> = after.iter().map(Some).collect();
     let mut partners: Vec<Option<&JoinedThread>> = vec![None; before.len()];
-    let rules: [Rule; 3] = [
+    let rules: [Rule; 4] = [
         |one, other| one.name == other.name && one.joined.thread == other.joined.thread,
         |one, other| one.name == other.name,
         |one, other| one.joined.thread == other.joined.thread,
+        |_, _| true,
     ];
-    for rule in rules {
+    for rule in rules.into_iter().take(if are_chosen { 4 } else { 3 }) {
         for (one, partner) in before.iter().zip(&mut partners) {
             if partner.is_none() {
                 let is_it = |other: &&mut Option<&JoinedThread>| {
@@ -144,6 +149,8 @@ struct Print<'a> {
     names: &'a JoinedNames<'a>,
     args: &'a DiffArgs,
     most: usize,
+    /// How many differences come before the first that is shown.
+    skipped: usize,
 }
 
 /// What differs between two threads.
@@ -193,13 +200,16 @@ impl<'p> Print<'p> {
     fn sides(&self) -> [(usize, &'static str, String); 2] {
         let after = self.args.after.as_ref().unwrap_or(&self.args.before);
         [(0, "before", &self.args.before), (1, "after", after)].map(|(index, what, dir)| {
-            let test = match self.args.after {
-                None => {
-                    self.args.part.tests.patterns.get(index).map(|test| format!(", test {test}"))
-                }
+            let part = &self.args.part;
+            let test = part.tests.patterns.get(index).map(|test| format!(", test {test}"));
+            let thread =
+                part.threads.patterns.get(index).map(|thread| format!(", thread {thread}"));
+            let compared = match self.args.after {
+                None if self.args.compares_threads() => thread,
+                None => test,
                 Some(_) => None,
             };
-            (index, what, dir.display().to_string() + &test.unwrap_or_default())
+            (index, what, dir.display().to_string() + &compared.unwrap_or_default())
         })
     }
 
@@ -228,15 +238,22 @@ impl<'p> Print<'p> {
             grouped(differ),
             if differ == 1 { "differs" } else { "differ" }
         )?;
-        let mut left = self.most;
+        let (mut skip, mut left) = (self.skipped, self.most);
         for (pair, comparison) in found {
+            let differences = comparison.differences();
+            let shown = differences.get(skip..).unwrap_or_default();
+            skip -= skip.min(differences.len());
             if left == 0 {
                 break;
+            }
+            // Too deep to be compared, it has none.
+            if shown.is_empty() && !differences.is_empty() {
+                continue;
             }
             out.write_all(b"\n")?;
             let title = title(pair);
             out.heading(&title)?;
-            for difference in comparison.differences().iter().take(left) {
+            for difference in shown.iter().take(left) {
                 self.difference(comparison, difference, out)?;
                 left -= 1;
             }
@@ -330,7 +347,7 @@ impl<'p> Print<'p> {
         let all = found.iter().flat_map(|(pair, comparison)| {
             comparison.differences().iter().map(move |difference| (pair, comparison, difference))
         });
-        for (pair, comparison, difference) in all.take(self.most) {
+        for (pair, comparison, difference) in all.skip(self.skipped).take(self.most) {
             let stack = comparison.stack(difference);
             let path: Vec<_> =
                 stack.iter().map(|method| self.names.get(*method, NameForm::Full)).collect();

@@ -1,17 +1,19 @@
-//! `flow diff`: what changed between two traces, or two tests.
+//! `flow diff`: what changed between two traces, two tests or two threads.
 
+mod baseline;
 mod exact;
 mod print;
 mod test_runs;
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use flow_codec::analysis::{Diff, MethodName, Run};
 use flow_codec::read::Selection;
 
-use crate::args::{DiffArgs, SourceArgs, TestArgs};
+use crate::args::{DiffArgs, TestArgs};
 use crate::failure::{Failure, Status};
 use crate::input::context_tree::ContextTree;
+use crate::input::flags::ThreadArgs;
 use crate::input::own;
 use crate::input::pattern::globs;
 use crate::input::reading::Chosen;
@@ -22,22 +24,29 @@ use print::print;
 use test_runs::{ComparedTests, TestPairs};
 
 pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
-    if args.after.is_none() && args.part.tests.patterns.len() != 2 {
+    if baseline::is_one(&args.before) {
+        return baseline::run(args, out);
+    }
+    if args.after.is_none() && args.part.tests.patterns.len() != 2 && !args.compares_threads() {
         return Err(Failure::Usage(
-            "nothing to compare with: name a second directory, or give --test twice".to_owned(),
+            "nothing to compare with: name a second directory, or give --test or --thread twice"
+                .to_owned(),
         ));
     }
-    let open =
-        |dir: &Path| Source::open(&SourceArgs { dir: dir.to_path_buf(), format: args.format });
-    let mut sources = [
-        (Run::Before, open(&args.before)?),
-        (Run::After, open(args.after.as_ref().unwrap_or(&args.before))?),
-    ];
+    let dirs = [&args.before, args.after.as_ref().unwrap_or(&args.before)];
+    let [before, after] = Source::open_two(dirs.map(PathBuf::as_path))?;
+    let mut sources = [(Run::Before, before), (Run::After, after)];
     let [(_, before), (_, after)] = &mut sources;
     globs(&args.part.filter.include, before.traces.iter().chain(&after.traces))?;
     own::check(&args.part.filter, &before.traces)?;
     own::check(&args.part.filter, &after.traces)?;
-    Source::choose_in([before, after], &args.part.threads)?;
+    if args.compares_threads() {
+        for (source, pattern) in [before, after].into_iter().zip(&args.part.threads.patterns) {
+            source.choose(&ThreadArgs { patterns: vec![pattern.clone()] })?;
+        }
+    } else {
+        Source::choose_in([before, after], &args.part.threads)?;
+    }
     let bytes = sources.iter().fold(0_u64, |sum, (_, source)| sum.saturating_add(source.bytes()));
     let mut progress = Progress::new(bytes, out);
     let mut status = Status::Done;
@@ -59,7 +68,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
                 source.choose_tests(&pattern)?;
             }
         }
-        // Refused above.
+        // Two threads.
         (None, _) => {}
     }
     for (_, source) in &sources {

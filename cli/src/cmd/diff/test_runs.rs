@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Write;
 
-use flow_codec::analysis::{MethodName, Run};
+use flow_codec::analysis::{Called, MethodName, Run};
 use flow_codec::format::test_marks::Outcome;
 use serde_json::json;
 
 use crate::args::{DiffArgs, Format, TestArgs};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
-use crate::input::reading::{Chosen, visit_events};
+use crate::input::reading::Chosen;
 use crate::input::source::Source;
-use crate::input::test_runs::{Called, files};
+use crate::input::test_runs::{TestCalls, files};
 use crate::output::{Align, Out, Progress, Table, grouped, left_out, plural};
 
 /// Tests shown in text by default.
@@ -55,13 +55,15 @@ impl TestPairs {
         let mut status = source.status;
         for trace in &source.traces {
             let chosen = Chosen::of(args.part.filter.selection(trace));
+            let mut calls = TestCalls::new(&chosen);
             for test in Source::tests(trace, &mut status) {
                 if !args.part.tests.include(&test.name) {
                     continue;
                 }
                 let mut called = Called::default();
+                calls.forget();
                 for file in files(trace, &test) {
-                    let reading = visit_events(&file, &chosen, progress, &mut called);
+                    let reading = calls.add(&file, progress, &mut called);
                     status = status.and(reading.report(&file, progress));
                 }
                 let numbers: Vec<_> = called

@@ -6,15 +6,15 @@ mod tests_of;
 use std::io::Write;
 
 use flow_codec::dag::{Find, Kind, Occurrence, Outcome, ShapeId};
-use flow_codec::format::marks::Position;
 use flow_codec::format::shape_name::{MethodKey, NamePrefix, ShapeName};
-use flow_codec::read::{CallTimes, Moments, Selection, TestRun, ThreadFile, Trace, When};
+use flow_codec::read::{CallTimes, Selection, TestRun, ThreadFile, Trace};
 use flow_codec::{Glob, MethodId};
 
 use self::print::Printer;
 use self::tests_of::TestsOf;
 use crate::args::{FindArgs, Format, HowLeft};
 use crate::failure::{Failure, Status};
+use crate::input::call_clock::{CallClock, UNKNOWN_TIMES};
 use crate::input::pattern::globs;
 use crate::input::shapes::{WholeThread, read_whole, report_missing};
 use crate::input::source::{Source, file_title};
@@ -160,7 +160,7 @@ impl<'a> Thread<'a> {
         out: &mut Out,
     ) -> Result<(), Failure> {
         let dag = &self.whole.dag;
-        let mut clock = Clock::new(self.file);
+        let mut clock = CallClock::new(self.file);
         let mut find = dag.find(|shape| self.is_wanted(shape));
         let is_all = self.args.tests.patterns.is_empty();
         if is_all {
@@ -199,25 +199,23 @@ impl<'a> Thread<'a> {
             return None;
         };
         let name = self.names.get(call.shape.index()).copied();
-        let times = CallTimes {
-            start: When::UNKNOWN,
-            duration: When::UNKNOWN.bounds,
-            duration_ns: 0,
-            unwound: None,
-        };
-        Some(Found { call, method, outcome, name, test, times, callers: find.callers().collect() })
+        let (times, callers) = (UNKNOWN_TIMES, find.callers().collect());
+        Some(Found { call, method, outcome, name, test, times, callers })
     }
 
     /// Adds the times to calls, and prints them.
     fn print(
         &self,
         calls: &mut Vec<Found>,
-        clock: &mut Clock<'_>,
+        clock: &mut CallClock<'_>,
         printer: &mut Printer<'_>,
         out: &mut Out,
     ) -> Result<(), Failure> {
         if self.whole.has_positions {
-            clock.add_times(calls);
+            let found: Vec<_> = calls.iter().map(|found| found.call).collect();
+            for (found, times) in calls.iter_mut().zip(clock.times(&found)) {
+                found.times = times;
+            }
         }
         for call in calls.drain(..) {
             let size = self.whole.dag.shapes().calls(call.call.shape);
@@ -235,45 +233,6 @@ impl HowLeft {
                 | (Self::Unwound, Outcome::Unwound)
                 | (Self::Cut, Outcome::Cut)
         )
-    }
-}
-
-/// The times of calls that are found in order.
-struct Clock<'a> {
-    file: &'a ThreadFile,
-    entries: Moments,
-    exits: Moments,
-    last_exit: Position,
-}
-
-impl<'a> Clock<'a> {
-    fn new(file: &'a ThreadFile) -> Self {
-        Self {
-            file,
-            entries: file.moments(),
-            exits: file.moments(),
-            last_exit: Position::default(),
-        }
-    }
-
-    fn add_times(&mut self, calls: &mut [Found]) {
-        for found in calls.iter_mut() {
-            found.times.start = self.entries.when(found.call.entry);
-        }
-        // A call is left after those that it made.
-        let mut order: Vec<&mut Found> = calls.iter_mut().collect();
-        order.sort_by_key(|found| found.call.exit);
-        if order.first().is_some_and(|first| first.call.exit < self.last_exit) {
-            self.exits = self.file.moments();
-        }
-        for found in order {
-            self.last_exit = found.call.exit;
-            let (start, end) = (found.times.start, self.exits.when(found.call.exit));
-            found.times.duration = start.bounds.until(end.bounds);
-            if let (Some(start), Some(end)) = (start.estimate_ns, end.estimate_ns) {
-                found.times.duration_ns = end.saturating_sub(start);
-            }
-        }
     }
 }
 

@@ -117,9 +117,9 @@ impl Growth {
 }
 
 /// A trace that is being recorded.
-struct Watched {
-    dir: PathBuf,
-    bytes: u64,
+pub(super) struct Watched {
+    pub(super) dir: PathBuf,
+    pub(super) bytes: u64,
 }
 
 impl Watched {
@@ -133,7 +133,11 @@ impl Watched {
 }
 
 /// The traces that have begun. Those in `known` did so earlier: to find the manifest in a large file takes a while.
-fn traces(pattern: &str, started_ns: u64, known: &mut BTreeSet<PathBuf>) -> Vec<Watched> {
+pub(super) fn traces(
+    pattern: &str,
+    started_ns: u64,
+    known: &mut BTreeSet<PathBuf>,
+) -> Vec<Watched> {
     let places = trace_directories(pattern);
     let dirs = places.iter().flat_map(|place| TraceSet::directories(place).unwrap_or_default());
     let is_new = |dir: &PathBuf| {

@@ -4,6 +4,7 @@
 //! flags ─▶ argument (library, options) ─┐                        ┌▶ child (signals, exit status)
 //!          defaults (without flags) ────┴▶ launch (the command) ─┴▶ summary (on stderr)
 //!                                             └ gradle (an init script)
+//! brake (reports a large trace) and shapes (builds the shapes of threads) follow the trace meanwhile
 //! ```
 
 mod argument;
@@ -13,6 +14,7 @@ mod defaults;
 mod gradle;
 mod launch;
 mod notices;
+mod shapes;
 mod summary;
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -22,6 +24,7 @@ use self::child::Ended;
 use self::defaults::Defaults;
 use self::launch::Launch;
 use self::notices::NoticesFile;
+use self::shapes::Shapes;
 use self::summary::Summary;
 use crate::args::RecordArgs;
 use crate::cmd::agent::{self, AgentOptions, TraceDir};
@@ -44,8 +47,12 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let launch = Launch::new(args, &agent, &defaults, started)?;
     let brake = Brake::start(&dir.pattern, started, defaults.remark.take());
+    let shapes = Shapes::start(&dir.pattern, started);
     let Ended { pid, status } = child::run(&launch)?;
     let remark = brake.end();
+    if let Some(shapes) = shapes {
+        shapes.end();
+    }
     let summary = Summary::of(&dir.out, &dir.pattern, &args.agent.include, started, pid);
     // If nothing is recorded, it may be because of the selection, unless the program could not start.
     if let Some(remark) =

@@ -1,5 +1,6 @@
 //! `flow shapes`: in how many ways a method ran.
 
+mod baseline;
 mod print;
 
 use std::cmp::Reverse;
@@ -8,11 +9,13 @@ use std::io::Write;
 
 use flow_codec::MethodId;
 use flow_codec::dag::{Comparison, Kind, Outcome, ShapeId, Shapes};
-use flow_codec::read::Selection;
+use flow_codec::read::{Selection, Trace};
 
+pub(crate) use self::baseline::digits;
 use crate::args::{Format, ShapesArgs};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
+use crate::input::call_clock::{CallClock, DurationSum};
 use crate::input::pattern::globs;
 use crate::input::shapes::{JoinedNames, JoinedThread, Joiner};
 use crate::input::source::Source;
@@ -25,9 +28,12 @@ const DEFAULT_MAX: u64 = 20;
 const MOST_DIFFERENCES: usize = 100;
 
 pub(crate) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
+    if let Some(file) = &args.baseline {
+        return baseline::write(file, args, out);
+    }
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
-    let wanted = globs(std::slice::from_ref(&args.method), &source.traces)?;
+    let wanted = globs(args.method.as_slice(), &source.traces)?;
     source.report_losses();
     if args.source.format == Format::Csv {
         writeln!(out, "{}", Print::COLUMNS)?;
@@ -44,7 +50,13 @@ pub(crate) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
         let (shapes, methods) = joiner.finish();
         let wanted = Selection::new(&trace.methods, &wanted, &[]);
         let is_wanted = |method| methods.place(method).is_some_and(|(_, id)| wanted.contains(id));
-        let found = find(&shapes, &threads, is_wanted);
+        let mut found = find(&shapes, &threads, is_wanted);
+        if args.time {
+            let times = times(trace, &shapes, &threads, is_wanted);
+            for way in found.values_mut().flatten() {
+                way.times = times.get(way.shape.index()).copied().flatten();
+            }
+        }
         is_found |= !found.is_empty();
         let names = JoinedNames::new(&methods, std::iter::once(trace));
         source.begin(trace, args.source.format, out)?;
@@ -63,7 +75,7 @@ pub(crate) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
     if !is_found {
         message(&format!(
             "no call of '{}' that was left is in the selected part of the trace",
-            args.method
+            args.method.as_deref().unwrap_or_default()
         ));
     }
     Ok(status)
@@ -76,6 +88,41 @@ struct Way {
     count: u64,
     /// The thread of its first call, by number, and the number of calls in the thread before that.
     first: (usize, u64),
+    /// How long its calls lasted, if that was requested and is known.
+    times: Option<DurationSum>,
+}
+
+/// The calls whose times are searched at once.
+const CALLS_AT_ONCE: usize = 1 << 16;
+
+/// How long the calls of each shape lasted, of methods that are wanted.
+fn times(
+    trace: &Trace,
+    shapes: &Shapes,
+    threads: &[JoinedThread],
+    is_wanted: impl Fn(MethodId) -> bool,
+) -> Vec<Option<DurationSum>> {
+    let mut times = vec![None; shapes.len()];
+    for (number, thread) in threads.iter().enumerate().filter(|(_, thread)| thread.is_whole) {
+        let Some(file) = trace.files.iter().find(|file| file.id == thread.id) else { continue };
+        let joined = |shape: ShapeId| thread.joined.shapes.get(shape.index()).copied().flatten();
+        let mut calls = thread.dag.find(|shape| {
+            let kind = joined(shape).map(|shape| shapes.kind(shape));
+            matches!(kind, Some(Kind::Call(method, _)) if is_wanted(method))
+        });
+        let mut clock = CallClock::new(file);
+        loop {
+            let some: Vec<_> = calls.by_ref().take(CALLS_AT_ONCE).collect();
+            if some.is_empty() {
+                break;
+            }
+            for (call, of_call) in some.iter().zip(clock.times(&some)) {
+                let place = joined(call.shape).and_then(|shape| times.get_mut(shape.index()));
+                place.into_iter().for_each(|sum| DurationSum::add(sum, number, *call, &of_call));
+            }
+        }
+    }
+    times
 }
 
 /// The shapes of each method that is wanted, the most frequent first.
@@ -98,7 +145,8 @@ fn find(
             }
             let Some(place) = found.get_mut(joined.index()) else { continue };
             let first = (number, first);
-            let way = place.get_or_insert(Way { shape: joined, outcome, count: 0, first });
+            let way = Way { shape: joined, outcome, count: 0, first, times: None };
+            let way = place.get_or_insert(way);
             way.count = way.count.saturating_add(occurrences.count(shape));
         }
     }

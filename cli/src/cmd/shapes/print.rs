@@ -12,7 +12,13 @@ use crate::args::{Format, ShapesArgs};
 use crate::failure::Failure;
 use crate::input::shapes::{JoinedMethods, JoinedNames, JoinedThread};
 use crate::input::source::Source;
-use crate::output::{Align, Labels, Out, Table, csv_fields, grouped, left_out, percent, plural};
+use crate::output::{
+    Align, Labels, Out, ROUGH_NOTE, Table, csv_fields, duration, grouped, is_rough, left_out,
+    percent, plural, rough_duration,
+};
+
+/// The column before which times are, counted without the name of the shape.
+const FIRST_CALL: usize = 4;
 
 /// Prints the shapes of a trace.
 pub(super) struct Print<'a> {
@@ -29,7 +35,9 @@ pub(super) struct Print<'a> {
 impl Print<'_> {
     /// The heading of CSV.
     pub(super) const COLUMNS: &'static str = "trace,method,class,name,descriptor,readable,shape,outcome,count,\
-                                              calls,frames,thread,first_call,differences,difference";
+                                              calls,frames,thread,first_call,differences,difference,\
+                                              duration_ns,duration_from_ns,duration_by_ns,\
+                                              slowest_ns,slowest_thread,slowest_call";
 
     /// Prints the shapes of a method, each with what distinguishes it from the most frequent one.
     pub(super) fn method(
@@ -41,12 +49,13 @@ impl Print<'_> {
         threads: &[JoinedThread],
         out: &mut Out,
     ) -> Result<(), Failure> {
-        let thread =
-            |way: &Way| threads.get(way.first.0).map_or("", |thread| thread.title.as_str());
+        let title = |at: usize| threads.get(at).map_or("", |thread| thread.title.as_str());
+        let thread = |way: &Way| title(way.first.0);
         if self.args.source.format != Format::Text {
             let mut labels = Labels::new(&self.trace.methods, self.args.source.format, false);
             for (way, comparison) in ways {
-                self.row(method, &mut labels, way, comparison, thread(way), out)?;
+                let slowest = way.times.map_or("", |times| title(times.slowest.1));
+                self.row(method, &mut labels, way, comparison, [thread(way), slowest], out)?;
             }
         } else {
             if number > 0 {
@@ -62,7 +71,15 @@ impl Print<'_> {
                 [count, share, calls_in, frames, left("first call"), left("what differs")];
             // Names of shapes of which calls are left out cannot be found.
             let named = self.names_of_shapes.is_some().then(|| left("shape"));
-            let columns: Vec<_> = named.into_iter().chain(columns).collect();
+            let is_timed = ways.iter().any(|(way, _)| way.times.is_some());
+            let timed = is_timed.then(|| [right("time"), left("slowest call")]);
+            let (before, after) = columns.split_at(FIRST_CALL);
+            let columns: Vec<_> = named
+                .into_iter()
+                .chain(before.iter().copied())
+                .chain(timed.into_iter().flatten())
+                .chain(after.iter().copied())
+                .collect();
             let mut table = Table::new(&columns);
             for (way, comparison) in ways {
                 let cells = [
@@ -74,9 +91,18 @@ impl Print<'_> {
                     self.what(way, comparison),
                 ];
                 let name = self.name(way).map(|name| name.to_string());
-                table.row(name.into_iter().chain(cells));
+                let timed = is_timed.then(|| self.times(way, title, threads.len() > 1));
+                let (before, after) = cells.split_at(FIRST_CALL);
+                let cells = before.iter().cloned().chain(timed.into_iter().flatten());
+                table.row(name.into_iter().chain(cells).chain(after.iter().cloned()));
             }
             table.print(out)?;
+            if ways
+                .iter()
+                .any(|(way, _)| way.times.is_some_and(|times| is_rough(times.ns, times.bounds)))
+            {
+                writeln!(out, "{}", ROUGH_NOTE.trim_start_matches("; "))?;
+            }
         }
         if ways.len() < all {
             let more = plural((all - ways.len()) as u64, "more shape");
@@ -94,6 +120,15 @@ impl Print<'_> {
             (Some(number), false) => number,
             (None, _) => format!("in {thread}"),
         }
+    }
+
+    /// How long the calls of a shape lasted together, and which lasted longest.
+    fn times<'t>(&self, way: &Way, title: impl Fn(usize) -> &'t str, several: bool) -> [String; 2] {
+        let Some(times) = way.times else { return [const { String::new() }; 2] };
+        let (slowest_ns, thread, call) = times.slowest;
+        let place = if several { format!(" in {}", title(thread)) } else { String::new() };
+        let slowest = format!("{} at {}{place}", duration(slowest_ns), grouped(call));
+        [rough_duration(times.ns, times.bounds), slowest]
     }
 
     fn name(&self, way: &Way) -> Option<ShapeName> {
@@ -173,7 +208,7 @@ impl Print<'_> {
         labels: &mut Labels<'_>,
         way: &Way,
         comparison: &Comparison,
-        thread: &str,
+        [thread, slowest_thread]: [&str; 2],
         out: &mut Out,
     ) -> Result<(), Failure> {
         let Some((_, id)) = self.methods.place(method) else { return Ok(()) };
@@ -187,31 +222,52 @@ impl Print<'_> {
         let (differences, difference) =
             (comparison.differences().len(), self.difference(comparison));
         let first = self.number(way);
+        let times = way.times.as_ref();
+        let known = |ns: u64| (ns != u64::MAX).then_some(ns);
+        let durations = [
+            times.map(|times| times.ns),
+            times.map(|times| times.bounds.0),
+            times.and_then(|times| known(times.bounds.1)),
+            times.map(|times| times.slowest.0),
+        ];
+        let slowest_call = times.map(|times| times.slowest.2);
         let label = labels.get(id);
         let shape = self.name(way).map(|name| name.to_string());
         if self.args.source.format == Format::Json {
             let text = |text: &str| serde_json::Value::from(text);
-            let first = first.map_or(serde_json::Value::Null, serde_json::Value::from);
+            let number = |number: Option<u64>| {
+                number.map_or(serde_json::Value::Null, serde_json::Value::from)
+            };
+            let (first, [sum, from, by, slowest]) = (number(first), durations.map(number));
             writeln!(
                 out,
                 "{{\"trace\":{},{label},\"shape\":{},\"outcome\":\"{outcome}\",\"count\":{},\"calls\":{calls},\"frames\":{frames},\
-                 \"thread\":{},\"first_call\":{first},\"differences\":{differences},\"difference\":{}}}",
+                 \"thread\":{},\"first_call\":{first},\"differences\":{differences},\"difference\":{},\
+                 \"duration_ns\":{sum},\"duration_from_ns\":{from},\"duration_by_ns\":{by},\
+                 \"slowest_ns\":{slowest},\"slowest_thread\":{},\"slowest_call\":{}}}",
                 text(&trace),
                 serde_json::Value::from(shape),
                 way.count,
                 text(thread),
                 text(&difference),
+                times.map_or(serde_json::Value::Null, |_| text(slowest_thread)),
+                number(slowest_call),
             )?;
         } else {
-            let first = first.map_or(String::new(), |first| first.to_string());
+            let number =
+                |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
+            let (first, [sum, from, by, slowest]) = (number(first), durations.map(number));
             let count = way.count;
             writeln!(
                 out,
-                "{},{label},{},{outcome},{count},{calls},{frames},{},{first},{differences},{}",
+                "{},{label},{},{outcome},{count},{calls},{frames},{},{first},{differences},{},\
+                 {sum},{from},{by},{slowest},{},{}",
                 csv_fields([trace.as_str()]),
                 shape.unwrap_or_default(),
                 csv_fields([thread]),
                 csv_fields([difference.as_str()]),
+                csv_fields([slowest_thread]),
+                number(slowest_call),
             )?;
         }
         Ok(())

@@ -5,6 +5,7 @@ mod print;
 use std::cmp::Reverse;
 
 use flow_codec::MethodId;
+use flow_codec::analysis::Called;
 use flow_codec::format::test_marks::Outcome;
 use flow_codec::read::TestRun;
 
@@ -14,9 +15,9 @@ use super::line_limit;
 use crate::args::{TestKey, TestsArgs};
 use crate::failure::{Failure, Status};
 use crate::input::own;
-use crate::input::reading::{Chosen, bytes_read, visit_events};
+use crate::input::reading::{Chosen, bytes_read};
 use crate::input::source::Source;
-use crate::input::test_runs::{Called, files};
+use crate::input::test_runs::{TestCalls, files};
 use crate::output::{Out, Progress, message};
 
 /// Lines shown in text by default.
@@ -53,12 +54,12 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
             continue;
         }
         let chosen = Chosen::of(args.filter.selection(trace));
-        let mut seen = Called::default();
+        let (mut seen, mut calls) = (Called::default(), TestCalls::new(&chosen));
         let mut rows = Vec::with_capacity(runs.len());
         for run in runs {
             seen.calls = 0;
             for file in files(trace, &run) {
-                let reading = visit_events(&file, &chosen, &mut progress, &mut seen);
+                let reading = calls.add(&file, &mut progress, &mut seen);
                 status = status.and(reading.report(&file, &progress));
             }
             rows.push(TestRow { run, calls: seen.calls, new: std::mem::take(&mut seen.new) });

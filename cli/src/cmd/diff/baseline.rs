@@ -1,0 +1,154 @@
+//! `flow diff --exact FILE DIR`: compares a run with what `flow shapes --baseline` wrote of an earlier one.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+
+use flow_codec::NameForm;
+use flow_codec::dag::{Kind, ShapeId, Shapes};
+use flow_codec::format::baseline::{Baseline, MAGIC, Unit, UnitKind};
+use flow_codec::format::shape_name::ShapeName;
+use flow_codec::read::Selection;
+
+use crate::args::{DiffArgs, Format};
+use crate::cmd::shapes::digits;
+use crate::failure::{Failure, Status};
+use crate::input::flags::{SourceArgs, TestArgs};
+use crate::input::pattern::globs;
+use crate::input::shapes::{JoinedNames, Joiner};
+use crate::input::source::Source;
+use crate::output::{Out, Progress, chain, escaped, grouped, plural};
+
+/// The frames that are named at each end of a stack.
+const CHAIN_ENDS: usize = 3;
+
+/// Returns whether the first run to compare is a baseline.
+pub(super) fn is_one(path: &Path) -> bool {
+    let mut start = [0; MAGIC.len() + 2];
+    let opened = path.is_file().then(|| File::open(path).ok()).flatten();
+    opened.is_some_and(|mut file| file.read_exact(&mut start).is_ok() && Baseline::is_one(&start))
+}
+
+/// Compares a run with the baseline.
+pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
+    let Some(after) = args.after.as_ref().filter(|_| args.exact) else {
+        let text = "a baseline is compared with a run: flow diff --exact BASELINE DIR";
+        return Err(Failure::Usage(text.to_owned()));
+    };
+    if args.format != Format::Text || args.html.is_some() {
+        return Err(Failure::Usage("differences to a baseline are shown as text".to_owned()));
+    }
+    let place = args.before.display();
+    let text = std::fs::read_to_string(&args.before)
+        .map_err(|error| Failure::Failed(format!("{place}: {error}")))?;
+    let baseline = Baseline::decode(&text).map_err(|line| {
+        Failure::Failed(format!("{place}: line {line} is not that of a baseline"))
+    })?;
+    let mut source = Source::open(&SourceArgs { dir: after.clone(), format: args.format })?;
+    source.choose(&args.part.threads)?;
+    let of_tests = baseline.units.iter().any(|unit| unit.kind == UnitKind::Test);
+    let (tests, all) = (&args.part.tests, TestArgs { patterns: vec!["*".to_owned()] });
+    let is_chosen = !tests.patterns.is_empty() || !args.part.threads.patterns.is_empty();
+    source.choose_tests(if of_tests && tests.patterns.is_empty() { &all } else { tests })?;
+    source.report_losses();
+    let ignored = globs(&args.ignore, source.traces.iter())?;
+    let mut progress = Progress::new(source.bytes(), out);
+    let (mut joiner, mut status, mut threads) = (Joiner::default(), source.status, Vec::new());
+    for trace in &source.traces {
+        let selection = args.part.filter.selection(trace);
+        let ignored = match ignored.is_empty() {
+            true => Selection::all(),
+            false => Selection::new(&trace.methods, &ignored, &[]),
+        };
+        let (found, worst) = joiner.add(trace, &selection, &ignored, &|name| name, &mut progress);
+        status = status.and(worst);
+        threads.extend(found);
+    }
+    drop(progress);
+    let (shapes, methods) = joiner.finish();
+    let names = JoinedNames::new(&methods, source.traces.iter());
+    let names_of_shapes = shapes.names(|number| names.key(number));
+    let mut found: HashMap<_, VecDeque<ShapeId>> = HashMap::new();
+    for thread in &threads {
+        found.entry(thread.unit()).or_default().push_back(thread.joined.thread);
+    }
+    let mut differing = Vec::new();
+    for unit in &baseline.units {
+        let of_unit = found.get_mut(&(unit.kind, unit.name.clone()));
+        match of_unit.and_then(VecDeque::pop_front) {
+            None if is_chosen => {}
+            Some(shape) if digits(&names_of_shapes, shape) == unit.shape => {}
+            shape => differing.push((unit, shape)),
+        }
+    }
+    let print = Print { args, shapes: &shapes, names: &names, names_of_shapes: &names_of_shapes };
+    let units = plural(baseline.units.len() as u64, if of_tests { "test" } else { "thread" });
+    writeln!(out, "before  {}", escaped(&place.to_string()))?;
+    writeln!(out, "after   {}", escaped(&after.display().to_string()))?;
+    if differing.is_empty() {
+        writeln!(out, "\nno difference: the same calls in the same order, in {units}")?;
+    } else {
+        let differ = if differing.len() == 1 { "differs" } else { "differ" };
+        writeln!(out, "{} of {units} {differ}", grouped(differing.len() as u64))?;
+    }
+    for (unit, shape) in &differing {
+        out.write_all(b"\n")?;
+        print.unit(unit, *shape, out)?;
+    }
+    let more: usize = found.values().map(VecDeque::len).sum();
+    if more > 0 && !of_tests {
+        let text = format!("{} not in the baseline", plural(more as u64, "thread"));
+        out.remark(args.format, None, &text)?;
+    }
+    Ok(status.and(args.status(!differing.is_empty())))
+}
+
+struct Print<'a> {
+    args: &'a DiffArgs,
+    shapes: &'a Shapes,
+    names: &'a JoinedNames<'a>,
+    names_of_shapes: &'a [ShapeName],
+}
+
+impl Print<'_> {
+    /// Prints where a thread or a test first differs.
+    fn unit(&self, unit: &Unit, shape: Option<ShapeId>, out: &mut Out) -> Result<(), Failure> {
+        out.heading(&escaped(&format!("{} {}", unit.kind.word(), unit.name)))?;
+        let Some(shape) = shape else {
+            writeln!(out, "  only before")?;
+            return Ok(());
+        };
+        let full = |method| self.names.get(method, NameForm::Full);
+        let found = self.shapes.departure(&unit.outline, shape, self.names_of_shapes, full);
+        let method = |place: &usize| match unit.outline.get(*place) {
+            Some(call) => call.method.clone(),
+            None => String::new(),
+        };
+        if !found.path.is_empty() {
+            let ends = if self.args.verbose { usize::MAX / 2 } else { CHAIN_ENDS };
+            writeln!(out, "  in {}", escaped(&chain(&found.path, ends, method)))?;
+        }
+        let times = |count: u64| match count {
+            1 => String::new(),
+            count => format!(" ×{}", grouped(count)),
+        };
+        if let Some(call) = found.before.and_then(|place| unit.outline.get(place)) {
+            writeln!(out, "  - {}{}", escaped(&call.method), times(call.count))?;
+        }
+        if let Some((shape, count)) = found.after {
+            let name = match self.shapes.kind(shape) {
+                Kind::Call(method, _) => full(method),
+                _ => "(events are missing)".to_owned(),
+            };
+            writeln!(out, "  + {}{}", escaped(&name), times(count))?;
+        }
+        if found.before.is_none() && found.after.is_none() {
+            writeln!(
+                out,
+                "  something else was called, or it was left differently; the baseline has no details"
+            )?;
+        }
+        Ok(())
+    }
+}

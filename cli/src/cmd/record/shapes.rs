@@ -1,0 +1,266 @@
+//! Builds the shapes of threads while they are recorded, where a core is idle.
+//!
+//! A thread of this process with the lowest priority follows the files of large threads as any reader does: it opens the
+//! trace from time to time, and reads on from where it stopped. The recorded program has no part in it. When the command
+//! has ended, the rest is read and the shapes are stored, if that is short; else `flow index` does it.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use flow_codec::ThreadId;
+use flow_codec::dag::Growing;
+use flow_codec::index::SMALLEST_INDEXED_BYTES;
+use flow_codec::read::{Content, Trace, parts_beside};
+
+use super::brake::traces;
+
+/// The least pause between two readings. It is also at least [`SHARE`] times as long as the trace took to open.
+const PAUSE: Duration = Duration::from_millis(500);
+const SHARE: u32 = 20;
+/// The most memory for the shapes of all threads, in bytes. The largest are given up first.
+const MOST_BYTES: usize = 64 << 20;
+/// The lowest priority: it gets 1.5 % of a core that is busy.
+const PRIORITY: i32 = 19;
+/// How long the end of the command waits for the thread, which stops after a buffer.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// The most time that the rest may take: this part of the recording, and never more than the second.
+const PART_OF_RECORDING: u32 = 50;
+const MOST_TIME: Duration = Duration::from_secs(1);
+/// About how many bytes of events are read in a second.
+const BYTES_A_SECOND: u64 = 100_000_000;
+
+/// The threads of a trace whose shapes are built; `None` if that was given up.
+type Threads = HashMap<ThreadId, Option<Growing>>;
+
+/// The thread that builds shapes.
+#[derive(Debug)]
+pub(super) struct Shapes {
+    stop: Sender<()>,
+    is_stopped: Arc<AtomicBool>,
+    built: Receiver<HashMap<PathBuf, Threads>>,
+    started: Instant,
+}
+
+impl Shapes {
+    /// Follows the traces that begin from now on in the directories of a pattern. `None` without a core to spare.
+    pub(super) fn start(pattern: &str, started: Duration) -> Option<Self> {
+        if !may_have_idle_core() {
+            return None;
+        }
+        let ((stop, stopped), (send, built)) = (channel(), channel());
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let mut follower = Follower {
+            pattern: pattern.to_owned(),
+            started_ns: u64::try_from(started.as_nanos()).unwrap_or(u64::MAX),
+            begun: BTreeSet::new(),
+            sizes: HashMap::new(),
+            threads: HashMap::new(),
+            is_stopped: Arc::clone(&is_stopped),
+        };
+        let run = move || {
+            if rustix::process::setpriority_process(None, PRIORITY).is_err() {
+                return;
+            }
+            let mut pause = PAUSE;
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
+                pause = PAUSE.max(follower.read().saturating_mul(SHARE));
+            }
+            let _ = send.send(follower.threads);
+        };
+        // Without the thread nothing is missing that flow index would not do.
+        std::thread::Builder::new().name("shapes".to_owned()).spawn(run).ok()?;
+        Some(Self { stop, is_stopped, built, started: Instant::now() })
+    }
+
+    /// Reads the rest and stores the shapes, if that takes little time.
+    pub(super) fn end(self) {
+        let Self { stop, is_stopped, built, started } = self;
+        is_stopped.store(true, Ordering::Relaxed);
+        drop(stop);
+        // A thread that does not run may not delay the end.
+        let Ok(traces) = built.recv_timeout(PATIENCE) else { return };
+        let mut left = MOST_TIME.min(started.elapsed() / PART_OF_RECORDING);
+        for (dir, threads) in traces {
+            let begun = Instant::now();
+            store(&dir, threads, left);
+            left = left.saturating_sub(begun.elapsed());
+        }
+    }
+}
+
+/// Returns whether the machine has several cores, and does not limit their time for this process and the program
+/// together: then a core that is idle costs the program nothing.
+fn may_have_idle_core() -> bool {
+    let has_several = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+    has_several && !has_limit(&fs::read_to_string("/proc/self/cgroup").unwrap_or_default())
+}
+
+/// Returns whether one of the control groups limits the time on all cores together.
+fn has_limit(groups: &str) -> bool {
+    let Some(group) = groups.lines().find_map(|line| line.strip_prefix("0::/")) else {
+        return false;
+    };
+    let of =
+        |group: &Path| fs::read_to_string(Path::new("/sys/fs/cgroup").join(group).join("cpu.max"));
+    let groups = Path::new(group).ancestors();
+    // The outermost has no such file, except in a container.
+    groups.filter_map(|group| of(group).ok()).any(|limit| !limit.starts_with("max"))
+}
+
+/// Reads the rest of some threads of a trace, and stores their shapes.
+fn store(dir: &Path, threads: Threads, mut time: Duration) {
+    if threads.values().all(Option::is_none) {
+        return;
+    }
+    let Ok(trace) = Trace::open(dir) else { return };
+    let mut threads = threads;
+    for file in &trace.files {
+        let Some(growing) = threads.remove(&file.id).flatten() else { continue };
+        let needed = Duration::from_micros(
+            file.bytes.saturating_sub(growing.bytes()).saturating_mul(1_000_000) / BYTES_A_SECOND,
+        );
+        let Some(left) = time.checked_sub(needed) else { continue };
+        time = left;
+        // Whatever goes wrong is found, and reported, by those who read the trace.
+        let Ok(content) = Content::open(file) else { continue };
+        let Ok(Some(built)) = growing.finish(file, &content) else { continue };
+        if built.not_stored(file, &content).is_none() {
+            let _ = built.store(file, &content);
+        }
+    }
+}
+
+/// What the thread has read.
+struct Follower {
+    pattern: String,
+    started_ns: u64,
+    /// Traces that have begun, and how large they were when they were read.
+    begun: BTreeSet<PathBuf>,
+    sizes: HashMap<PathBuf, u64>,
+    threads: HashMap<PathBuf, Threads>,
+    is_stopped: Arc<AtomicBool>,
+}
+
+impl Follower {
+    /// Reads what was added to all traces. Returns how long it took to open them.
+    fn read(&mut self) -> Duration {
+        let mut opening = Duration::ZERO;
+        for trace in traces(&self.pattern, self.started_ns, &mut self.begun) {
+            if self.is_stopped.load(Ordering::Relaxed) {
+                break;
+            }
+            let read = self.sizes.entry(trace.dir.clone()).or_default();
+            // Of a trace with parts, the first ones may be removed.
+            if trace.bytes < read.saturating_add(SMALLEST_INDEXED_BYTES)
+                || !parts_beside(&trace.dir).is_empty()
+            {
+                continue;
+            }
+            let begun = Instant::now();
+            let opened = Trace::open(&trace.dir);
+            opening += begun.elapsed();
+            if let Ok(opened) = opened {
+                *read = trace.bytes;
+                self.read_trace(&opened);
+            }
+        }
+        opening
+    }
+
+    fn read_trace(&mut self, trace: &Trace) {
+        let threads = self.threads.entry(trace.dir.clone()).or_default();
+        for file in trace.files.iter().filter(|file| file.bytes_in_file() >= SMALLEST_INDEXED_BYTES)
+        {
+            let place = threads.entry(file.id).or_insert_with(|| Some(Growing::default()));
+            let is_useless = |growing: &mut Growing| {
+                growing.read(file, &self.is_stopped).is_err() || growing.is_given_up()
+            };
+            place.take_if(is_useless);
+        }
+        let all = || self.threads.values().flat_map(HashMap::values).flatten();
+        if all().map(Growing::memory).sum::<usize>() > MOST_BYTES {
+            let largest = all().map(Growing::memory).max();
+            for place in self.threads.values_mut().flat_map(HashMap::values_mut) {
+                place.take_if(|growing| Some(growing.memory()) == largest);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flow_codec::dag::Dag;
+
+    use super::*;
+
+    const MANIFEST: &str = r#"{"format_version":1,"tool":"flow-agent 0.1.0","engine":"events","event_format":"binary",
+        "options":{},"pid":1,"host":"h","command":["java"],
+        "jvm":{"name":"OpenJDK","version":"17","home":"/jdk"},"start_unix_ns":7}"#;
+    /// Three calls, and how often they make a file that is large enough.
+    const ROUNDS: usize = 1 << 20;
+    const ROUND: [u8; 5] = [0x81, 0x82, 0x00, 0x82, 0x01];
+
+    fn follower(dir: &Path) -> Follower {
+        Follower {
+            pattern: dir.display().to_string(),
+            started_ns: 7,
+            begun: BTreeSet::new(),
+            sizes: HashMap::new(),
+            threads: HashMap::new(),
+            is_stopped: Arc::default(),
+        }
+    }
+
+    #[test]
+    fn shapes_of_a_growing_thread_are_stored_at_its_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = |name: &str| dir.path().join(name);
+        fs::write(place("trace.json"), MANIFEST).unwrap();
+        fs::write(place("ids.properties"), "").unwrap();
+        let mut events = fs::File::create(place("thread-1.flow")).unwrap();
+        fs::write(place("thread-2.flow"), ROUND).unwrap();
+        let mut follower = follower(dir.path());
+        for part in 1..4 {
+            events.write_all(&ROUND.repeat(ROUNDS)).unwrap();
+            follower.read();
+            let threads: Vec<_> = follower.threads.values().flatten().collect();
+            let [(id, Some(growing))] = threads[..] else { panic!("{threads:?}") };
+            assert_eq!((id.get(), growing.bytes()), (1, (part * ROUNDS * ROUND.len()) as u64));
+        }
+        events.write_all(&ROUND).unwrap();
+        let threads = follower.threads.remove(dir.path()).unwrap();
+        store(dir.path(), threads, Duration::from_secs(1));
+        let trace = Trace::open(dir.path()).unwrap();
+        let dag = Dag::open_stored(&trace.files[0]).unwrap();
+        assert_eq!(dag.calls(), 3 * (3 * ROUNDS as u64 + 1));
+        assert!(!place("thread-2.dag").exists());
+    }
+
+    #[test]
+    fn what_would_take_long_is_left() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("trace.json"), MANIFEST).unwrap();
+        fs::write(dir.path().join("ids.properties"), "").unwrap();
+        fs::write(dir.path().join("thread-1.flow"), ROUND.repeat(ROUNDS)).unwrap();
+        let threads = HashMap::from([(ThreadId::new(1), Some(Growing::default()))]);
+        store(dir.path(), threads, Duration::from_millis(10));
+        assert!(!dir.path().join("thread-1.dag").exists());
+    }
+
+    #[test]
+    fn an_earlier_trace_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("trace.json"), MANIFEST).unwrap();
+        fs::write(dir.path().join("thread-1.flow"), ROUND.repeat(ROUNDS)).unwrap();
+        let mut follower = Follower { started_ns: 8, ..follower(dir.path()) };
+        follower.read();
+        assert!(follower.threads.is_empty());
+    }
+}

@@ -1,0 +1,90 @@
+//! `flow shapes --baseline`: what threads or tests did, for `flow diff --exact` with a later run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use flow_codec::NameForm;
+use flow_codec::dag::{Kind, ShapeId, Shapes};
+use flow_codec::format::baseline::{Baseline, OutlinedCall, Unit};
+use flow_codec::format::shape_name::ShapeName;
+use flow_codec::read::Selection;
+
+use crate::args::ShapesArgs;
+use crate::failure::{Failure, Status};
+use crate::input::flags::{DEFAULT_DIR, SourceArgs};
+use crate::input::shapes::{JoinedNames, Joiner};
+use crate::input::source::{Source, refuse_trace};
+use crate::output::{Out, Progress, bytes, message, plural, shell_quoted};
+
+/// The most calls in the outline of a thread or a test.
+const MOST_CALLS: usize = 64;
+
+/// Writes a baseline. The argument that is a method otherwise is the trace directory.
+pub(super) fn write(file: &Path, args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
+    let dir = match &args.method {
+        Some(_) if args.source.dir != Path::new(DEFAULT_DIR) => {
+            return Err(Failure::Usage(
+                "a baseline is of whole threads or tests: leave out the method".to_owned(),
+            ));
+        }
+        Some(dir) => PathBuf::from(dir),
+        None => args.source.dir.clone(),
+    };
+    refuse_trace(file)?;
+    let mut source = Source::open(&SourceArgs { dir, format: args.source.format })?;
+    source.choose_part(&args.part)?;
+    source.report_losses();
+    let mut progress = Progress::new(source.bytes(), out);
+    let (mut joiner, mut status, mut threads) = (Joiner::default(), source.status, Vec::new());
+    for trace in &source.traces {
+        let (selection, all) = (args.part.filter.selection(trace), Selection::all());
+        let (found, worst) = joiner.add(trace, &selection, &all, &|name| name, &mut progress);
+        status = status.and(worst);
+        threads.extend(found);
+    }
+    drop(progress);
+    let (shapes, methods) = joiner.finish();
+    let names = JoinedNames::new(&methods, source.traces.iter());
+    let names_of_shapes = shapes.names(|number| names.key(number));
+    let units = threads.iter().map(|thread| {
+        let (kind, name) = thread.unit();
+        Unit {
+            kind,
+            name,
+            calls: thread.dag.calls(),
+            shape: digits(&names_of_shapes, thread.joined.thread),
+            outline: outline(&shapes, &names, &names_of_shapes, thread.joined.thread),
+        }
+    });
+    let baseline = Baseline { units: units.collect() };
+    let text = baseline.encode();
+    fs::write(file, &text)
+        .map_err(|error| Failure::Failed(format!("{}: {error}", file.display())))?;
+    let (count, size) = (plural(baseline.units.len() as u64, "unit"), bytes(text.len() as u64));
+    message(&format!("{count} in {size}: {}", shell_quoted(&file.to_string_lossy())));
+    Ok(status)
+}
+
+/// All digits of the name of a shape.
+pub(crate) fn digits(names: &[ShapeName], shape: ShapeId) -> String {
+    names.get(shape.index()).map_or(String::new(), |name| name.digits())
+}
+
+fn outline(
+    shapes: &Shapes,
+    names: &JoinedNames<'_>,
+    names_of_shapes: &[ShapeName],
+    thread: ShapeId,
+) -> Vec<OutlinedCall> {
+    let call = |(level, shape, count): (u64, ShapeId, u64)| OutlinedCall {
+        level,
+        count,
+        calls: shapes.calls(shape),
+        shape: digits(names_of_shapes, shape),
+        method: match shapes.kind(shape) {
+            Kind::Call(method, _) => names.get(method, NameForm::Full),
+            _ => String::new(),
+        },
+    };
+    shapes.outline(thread, MOST_CALLS).into_iter().map(call).collect()
+}
