@@ -162,7 +162,7 @@ impl Work<'_> {
     /// Cuts off what follows `offset`, and keeps it.
     fn cut(&mut self, file: &ThreadFile, offset: Offset) -> Result<(), Failure> {
         let cannot = |error| failure(&file.path(), error);
-        let mut from = File::open(&file.path()).map_err(cannot)?;
+        let mut from = File::open(file.path()).map_err(cannot)?;
         from.seek(SeekFrom::Start(offset.get())).map_err(cannot)?;
         self.kept.keep(&names::cut_file(&name(file), offset), &mut from)?;
         let to = open_for_writing(&file.path(), OFlags::empty()).map_err(cannot)?;

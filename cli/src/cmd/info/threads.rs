@@ -119,14 +119,14 @@ pub(super) fn read_threads<'a>(
 }
 
 /// This many threads with the same name share a row.
-const MANY_THREADS: u64 = 4;
+const MANY_THREADS: usize = 4;
 
 /// Rows with the same name, kind and state, if they share one when they are many.
 #[derive(Default)]
 struct Alike {
     count: u64,
     /// Where their rows are, as long as they are few; then the first is that of all.
-    places: [usize; MANY_THREADS as usize - 1],
+    places: [usize; MANY_THREADS - 1],
 }
 
 /// The rows of a trace.
@@ -180,7 +180,7 @@ impl<'a> Rows<'a> {
         }
         let [first, others @ ..] = alike.places;
         // They have rows until there are many.
-        let others = others.iter().filter(|_| number + 1 == MANY_THREADS);
+        let others = others.iter().filter(|_| number + 1 == MANY_THREADS as u64);
         let others: Vec<_> =
             others.filter_map(|place| self.rows.get_mut(*place)?.take()).chain([row]).collect();
         if let Some(Some(shared)) = self.rows.get_mut(first) {

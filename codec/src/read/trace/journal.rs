@@ -10,6 +10,9 @@
 //! - A thread may move from a slot not read yet to one already read. So the states of all slots are read a
 //!   second time, and if they changed, the journal is read again. Chunks found before stay valid: each was
 //!   true at the instant when it was read.
+//! - A thread may fill a chunk after it was read, and leave it open while it waits to be written. Then the thread's
+//!   next chunk, read later, does not begin where this one ends. So the journal is read again, until the end of the
+//!   chunk stays the same.
 //! - Events are stored in order, but a read may copy two bytes in the other order. So the end of a chunk is
 //!   found first; the bytes before it are read after that, when they are certainly there.
 
@@ -156,6 +159,20 @@ impl Journal {
     }
 }
 
+/// For each thread, where its chunks begin and end.
+type Ends = BTreeMap<ThreadId, BTreeMap<u64, u64>>;
+
+/// The chunks, by thread, beginning and end, of which none follows, but a later one.
+fn chunks_not_followed(ends: &Ends) -> Vec<(ThreadId, u64, u64)> {
+    let mut found = Vec::new();
+    for (thread, ends) in ends {
+        let followed = ends.iter().zip(ends.keys().skip(1));
+        let gaps = followed.filter(|((_, end), next)| end < next);
+        found.extend(gaps.map(|((start, end), _)| (*thread, *start, *end)));
+    }
+    found
+}
+
 /// Returns whether a journal was mapped when the system died, as far as that can be known: the system was
 /// started again since. A journal that stays after the end of a recording, because chunks could not be
 /// written, is completely on disk.
@@ -227,12 +244,17 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
 
     /// Reads until nothing changes any more, a limited number of times.
     fn read_slots(&mut self, journal: &mut Journal) -> io::Result<()> {
+        let mut not_followed = Vec::new();
         for _ in 0..MAX_PASSES {
             self.damage.clear();
             let mut is_torn = false;
+            let mut ends = Ends::new();
             let states = self.pass(|reader, at, header, end| {
                 match reader.open_chunk(at, header, end)? {
-                    Found::Chunk(chunk) => journal.insert(header.thread, chunk),
+                    Found::Chunk(chunk) => {
+                        ends.entry(header.thread).or_default().insert(chunk.offset, chunk.end());
+                        journal.insert(header.thread, chunk);
+                    }
                     Found::Lines(lines) => journal.insert_lines(lines),
                     Found::Nothing => {}
                     Found::Changed => is_torn = true,
@@ -242,7 +264,9 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
             let found = std::mem::take(&mut self.damage);
             let again = self.pass(|_, _, _, _| Ok(()))?;
             self.damage = found;
-            if !is_torn && again == states {
+            let before = std::mem::replace(&mut not_followed, chunks_not_followed(&ends));
+            let is_filled = not_followed.iter().all(|chunk| before.contains(chunk));
+            if !is_torn && again == states && is_filled {
                 return Ok(());
             }
         }
@@ -603,4 +627,85 @@ fn text_of(bytes: &[u8]) -> String {
     let shown: Vec<_> = bytes.iter().take(SHOWN).map(|byte| format!("{byte:02X}")).collect();
     let more = if bytes.len() > SHOWN { " …" } else { "" };
     format!("{}{more}", shown.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::journal::{lengths, opened};
+
+    /// Larger than what is read of headers at once.
+    const SLOT_BYTES: usize = 2 * WINDOW_BYTES;
+
+    /// A journal with these slots of thread 1, each with the offset and the events of its chunk.
+    fn journal(slots: &[(u64, &[u8])]) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.resize(HEADER_BYTES, 0);
+        for (offset, events) in slots {
+            let start = bytes.len();
+            for word in [SLOT_BYTES as u64, opened(0), 1, *offset, lengths(0, 0)] {
+                bytes.extend(word.to_le_bytes());
+            }
+            bytes.extend(events.iter().map(|byte| !byte));
+            bytes.resize(start + SLOT_BYTES, 0);
+        }
+        bytes
+    }
+
+    /// A file that changes to another one when a byte from `changes_at` on is read.
+    struct Changing {
+        before: io::Cursor<Vec<u8>>,
+        after: Vec<u8>,
+        changes_at: u64,
+    }
+
+    impl Read for Changing {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let at = self.before.position();
+            if at >= self.changes_at {
+                *self.before.get_mut() = self.after.clone();
+            }
+            // A read does not go past the place, so that it returns what is there before the change.
+            let left = usize::try_from(self.changes_at.saturating_sub(at)).unwrap();
+            let most = if left == 0 { buffer.len() } else { buffer.len().min(left) };
+            self.before.read(&mut buffer[..most])
+        }
+    }
+
+    impl Seek for Changing {
+        fn seek(&mut self, from: SeekFrom) -> io::Result<u64> {
+            self.before.seek(from)
+        }
+    }
+
+    fn read(input: impl Read + Seek) -> (Journal, u64) {
+        let journal = Journal::read_from(Ok(input), Path::new("journal"));
+        assert!(journal.damage.is_empty(), "{:?}", journal.damage);
+        let last = journal.chunks[&ThreadId::new(1)].clone();
+        let joined = last.joined(&[0..10], &mut 0, |_| unreachable!()).unwrap();
+        (journal, joined.offset)
+    }
+
+    #[test]
+    fn a_chunk_that_is_filled_after_it_was_read_is_read_again() {
+        // The second slot is not open yet; its header is read after the first chunk.
+        let mut before = journal(&[(10, &[0x81, 0x82]), (0, &[])]);
+        let second = HEADER_BYTES + SLOT_BYTES;
+        before[second + WORD_BYTES..second + SLOT_HEADER_BYTES].fill(0);
+        let after = journal(&[(10, &[0x81, 0x82, 0x83]), (13, &[0x84])]);
+        let changes_at = second as u64;
+        let input = Changing { before: io::Cursor::new(before), after, changes_at };
+        let (journal, offset) = read(input);
+        assert!(!journal.is_restless);
+        assert_eq!(offset, 10, "nothing is missing between the chunks");
+    }
+
+    #[test]
+    fn a_chunk_that_is_missing_does_not_make_a_journal_restless() {
+        let bytes = journal(&[(10, &[0x81]), (13, &[0x84])]);
+        let (journal, offset) = read(io::Cursor::new(bytes));
+        assert!(!journal.is_restless);
+        assert_eq!(offset, 13);
+    }
 }
