@@ -188,7 +188,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The rows in this order, at most so many, and how many threads are left out.
+    /// The rows in this order, at most `max`, and how many threads are left out.
     pub(super) fn sorted(self, key: ThreadKey, max: usize) -> (Vec<ThreadRow<'a>>, u64) {
         let mut rows: Vec<_> = self.rows.into_iter().flatten().collect();
         sort(&mut rows, key);

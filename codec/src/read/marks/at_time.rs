@@ -68,7 +68,7 @@ mod tests {
         }
         assert_eq!(find(400), None);
         // That is known without the events.
-        fs::remove_file(&file.path()).unwrap();
+        fs::remove_file(file.path()).unwrap();
         assert_eq!(find(300), Some(4));
     }
 }

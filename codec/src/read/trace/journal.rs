@@ -683,7 +683,8 @@ mod tests {
         let journal = Journal::read_from(Ok(input), Path::new("journal"));
         assert!(journal.damage.is_empty(), "{:?}", journal.damage);
         let last = journal.chunks[&ThreadId::new(1)].clone();
-        let joined = last.joined(&[0..10], &mut 0, |_| unreachable!()).unwrap();
+        let in_file = std::slice::from_ref(&(0..10));
+        let joined = last.joined(in_file, &mut 0, |_| unreachable!()).unwrap();
         (journal, joined.offset)
     }
 
