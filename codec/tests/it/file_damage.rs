@@ -1,5 +1,5 @@
-//! Damaged traces in one file, whatever they are made of: groups of short threads, columns, shapes and indexes, parts,
-//! snapshots. Wherever a file is cut or changed, the damage is named with the file and its offset, and everything in
+//! Damaged traces in one file, whatever they are made of: groups of short threads, columns, parts, and the indexes beside
+//! the file. Wherever a file is cut or changed, the damage is named with the file and its offset, and everything in
 //! other blocks is read.
 
 use std::collections::BTreeMap;
@@ -178,13 +178,13 @@ fn assert_damage_is_found(files: &Files) {
     let expected = streams(&whole);
     for name in &files.names {
         let path = files.path(name);
-        let bytes = fs::read(&path).unwrap();
+        let bytes = fs::read(&path).expect("a file of this test");
         let starts = blocks(&bytes);
         let mut changed = bytes.clone();
         for at in 0..bytes.len() {
             for change in [0x01, 0xFF] {
                 changed[at] ^= change;
-                fs::write(&path, &changed).unwrap();
+                fs::write(&path, &changed).expect("a file of this test");
                 changed[at] ^= change;
                 let trace = match files.open() {
                     Ok(trace) => trace,
@@ -206,7 +206,7 @@ fn assert_damage_is_found(files: &Files) {
             }
         }
         for len in HEADER_BYTES..bytes.len() {
-            fs::write(&path, &bytes[..len]).unwrap();
+            fs::write(&path, &bytes[..len]).expect("a file of this test");
             // No panic, and what is left is a part of what was there.
             let trace = files.open().unwrap_or_else(|error| panic!("{name} {len}: {error}"));
             let found = streams(&trace);
@@ -221,7 +221,7 @@ fn assert_damage_is_found(files: &Files) {
                 assert!(is_same || cut.contains(id), "{name} cut at {len}: thread {id}");
             }
         }
-        fs::write(&path, &bytes).unwrap();
+        fs::write(&path, &bytes).expect("a file of this test");
     }
 }
 
@@ -318,12 +318,7 @@ fn read_everything(path: &Path) -> Result<(), Error> {
     damage(&trace);
     for file in &trace.files {
         let mut events = file.events()?;
-        loop {
-            match events.next_record() {
-                Ok(Some(_)) | Err(_) => {}
-                Ok(None) => break,
-            }
-        }
+        while let Ok(Some(_)) | Err(_) = events.next_record() {}
         if let Ok(Some(mut marks)) = file.marks() {
             while let Ok(Some(_)) = marks.next_mark() {}
         }

@@ -94,7 +94,7 @@ fn check_file(file: &ThreadFile) {
         assert_eq!(events.position().get(), file.bytes);
     }
     if let Ok(Some(splice)) = file.splice() {
-        let on_disk = std::fs::metadata(&file.path()).map_or(0, |metadata| metadata.len());
+        let on_disk = std::fs::metadata(file.path()).map_or(0, |metadata| metadata.len());
         assert_eq!(splice.kept + splice.cut, on_disk);
         assert_eq!(splice.kept + splice.missing, file.stored_bytes());
     }
