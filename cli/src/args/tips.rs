@@ -67,7 +67,7 @@ mod tests {
             (&["flow", "report", "--method", "x"][..], "tip: replay and graph have --method\n"),
             (&["flow", "report", "--all"], "tip: record and attach have --all\n"),
             (&["flow", "report", "--dept", "3"], "have --depth\n"),
-            (&["flow", "info", "--html", "x"], "tip: report has --html\n"),
+            (&["flow", "info", "--html", "x"], "tip: report and diff have --html\n"),
             (&["flow", "report", "--verbos"], "similar argument exists: '--verbose'\n"),
             (&["flow", "report", "--quux"], "unexpected argument '--quux' found\n\nUsage"),
         ] {

@@ -850,13 +850,13 @@ fn a_file_in_place_of_a_directory_and_a_filter_without_effect_are_reported() {
     let place = dir.path().display();
     let run = flow(&["report"], &dir.path().join("thread-1.flow"));
     let expected = format!(
-        "flow: {place}/thread-1.flow: not a trace; name a trace directory, {place}, or a file that ends in .flowtrace\n"
+        "flow: {place}/thread-1.flow: not a trace; name a trace directory, {place}, or a file that ends in .flowtrace or .hpl\n"
     );
     assert_eq!((run.err, run.code), (expected, Some(2)));
     let run = flow(&["info"], Path::new("/proc/version"));
     assert_eq!(
         run.err,
-        "flow: /proc/version: not a trace; name a trace directory, or a file that ends in .flowtrace\n"
+        "flow: /proc/version: not a trace; name a trace directory, or a file that ends in .flowtrace or .hpl\n"
     );
     let run = flow(&["report", "--exclude", "Main#wrok"], dir.path());
     let expected = "flow: --exclude: no method matches 'Main#wrok'; the nearest: com.app.Main#work";
