@@ -441,7 +441,19 @@ impl ThreadRecorder {
         shape: Shape,
     ) -> Result<(), SinkError> {
         let wanted = out.chunk.wanted_bytes(position);
-        let (slot, prepared) = out.next_slot(self.id, wanted, journal, shape)?;
+        let next = out.next_slot(self.id, wanted, journal, shape)?;
+        self.continue_in(next, out, position, journal, shape);
+        Ok(())
+    }
+
+    fn continue_in(
+        &self,
+        (slot, prepared): (Slot, Prepared),
+        out: &mut MutexGuard<'_, Out>,
+        position: u64,
+        journal: &Journal,
+        shape: Shape,
+    ) {
         // After a chunk that is missing from the file, none counts.
         let counts = out.state == OutState::Open;
         if counts {
@@ -458,7 +470,6 @@ impl ThreadRecorder {
             last.slot().close();
             journal.give_back(last.into_slot(position));
         }
-        Ok(())
     }
 
     /// Moves what was recorded to a larger slot instead of handing it over, if that is little: most threads record little,
@@ -491,13 +502,14 @@ impl ThreadRecorder {
         out.first.raw = raw;
         let seen = self.seen.position.load(Ordering::Relaxed);
         let was_seen = seen != 0 && position == seen;
-        let position = self.rewind(out);
-        if self.next_chunk(out, position, journal, shape).is_err() {
-            // Nothing was handed over.
+        let wanted = out.chunk.wanted_bytes(position);
+        let Ok(next) = out.next_slot(self.id, wanted, journal, shape) else {
+            // What was recorded stays where it is.
             out.first = Condensed::default();
-            self.control.set_position(position, Ordering::Release);
             return false;
-        }
+        };
+        let position = self.rewind(out);
+        self.continue_in(next, out, position, journal, shape);
         let first = self.position() - recorded as u64;
         samples.iter().for_each(|sample| {
             out.chunk.sample(first + sample.bytes as u64, *sample);
