@@ -283,6 +283,7 @@ impl Agent {
         let part = usize::try_from(options.parts.part_bytes()).unwrap_or(usize::MAX);
         let joined = part.clamp(MIN_JOINED_BYTES, PIECE_BYTES);
         let recorder = if gathers { recorder.gathering(joined) } else { recorder };
+        let recorder = if stacks.is_some() { recorder.with_samples() } else { recorder };
         let recorder = if options.starts_paused { recorder.paused() } else { recorder };
         let recorder = match crate::sys::shared_block() {
             Some(shared) => recorder.with_off_switch(shared.off_switch()),

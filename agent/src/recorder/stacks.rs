@@ -487,6 +487,13 @@ const fn sample(
 const MAX_BATCH_BYTES: usize = 256 << 10;
 
 impl Recorder {
+    /// Threads are sampled, too: their starts are written once.
+    #[must_use]
+    pub fn with_samples(self) -> Self {
+        self.threads.expect_samples();
+        self
+    }
+
     /// Writes the line of a thread that is sampled, and that has not recorded anything.
     pub(super) fn note_sampled_thread(&self, facts: &ThreadFacts) {
         let home = self.threads.home_of_lines(facts.is_virtual);

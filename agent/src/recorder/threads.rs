@@ -1,6 +1,6 @@
 //! The recorded threads, and their lines in `threads.jsonl`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -109,6 +109,9 @@ pub(super) struct ThreadTable {
     with_files: AtomicU64,
     /// No thread has a file of its own.
     has_one_file: bool,
+    /// The threads whose start has been written, if threads are sampled: one may be sampled before its first event, or
+    /// after it.
+    announced: Mutex<Option<HashSet<ThreadId>>>,
 }
 
 impl ThreadTable {
@@ -125,7 +128,21 @@ impl ThreadTable {
             started: AtomicU64::new(0),
             with_files: AtomicU64::new(0),
             has_one_file,
+            announced: Mutex::default(),
         }
+    }
+
+    /// Threads may be announced twice from now on.
+    pub(super) fn expect_samples(&self) {
+        self.announced.lock().get_or_insert_default();
+    }
+
+    /// Returns whether the start of a thread has not been written yet, as far as that must be known.
+    fn is_first_start(&self, id: ThreadId) -> bool {
+        let mut announced = self.announced.lock();
+        let Some(announced) = &mut *announced else { return true };
+        // Without memory, a line may be written twice.
+        allocator::try_to(|| announced.try_reserve(1)).is_err() || announced.insert(id)
     }
 
     /// Where a thread's events go. Virtual threads are many and short.
@@ -157,7 +174,7 @@ impl ThreadTable {
         self.write(home, &ThreadLine::End { id, at_ns, cpu_ns }, to)
     }
 
-    /// Writes the line of a thread that is about to record.
+    /// Writes the line of a thread that is about to record, or was sampled, unless that has been done.
     pub(super) fn write_start(
         &self,
         facts: &ThreadFacts,
@@ -166,6 +183,9 @@ impl ThreadTable {
         to: LinesTo<'_>,
     ) -> Result<(), SinkError> {
         let ThreadFacts { id, ref name, daemon, is_virtual, .. } = *facts;
+        if !self.is_first_start(id) {
+            return Ok(());
+        }
         let line = ThreadLine::Start { id, name: bounded(name), daemon, is_virtual, at_ns };
         self.write(home, &line, to)
     }
