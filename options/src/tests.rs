@@ -86,8 +86,8 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         (
             "zzz=1",
             "unknown option 'zzz' (agent options); known are out, earlier, keep, rotate, snapshot-on, target, include, \
-          exclude, own, constructors, natives, engine, format, compress, clock, ids, optimize, chunk, max-size, min-free, start, \
-          only-main, api, journal, durability, overload, command, log, debug, config, onerror",
+          exclude, own, constructors, natives, engine, sample, sample-clock, max-frames, format, compress, clock, ids, \
+          optimize, chunk, max-size, min-free, start, only-main, api, journal, durability, overload, command, log, debug, config, onerror",
         ),
         ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
         (
@@ -123,7 +123,7 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
             "min-free=100%",
             "min-free=100% (agent options): expected a size such as 5g, a share of the disk from 0% to 99%, or none",
         ),
-        ("engine=jit", "engine=jit (agent options): expected instrument or events"),
+        ("engine=jit", "engine=jit (agent options): expected instrument, events or none"),
         ("format=xml", "format=xml (agent options): expected binary or jsonl"),
         (
             "clock=tick:1us",

@@ -17,7 +17,7 @@ use crate::on_every_jdk;
 
 /// Programs of the harness whose runs differ, that need arguments, that do not end by themselves, or whose
 /// class loaders are asked for the probe class.
-const DIFFERENT_EACH_TIME: [&str; 21] = [
+const DIFFERENT_EACH_TIME: [&str; 23] = [
     "Attached",
     "Busy",
     "Children",
@@ -36,6 +36,8 @@ const DIFFERENT_EACH_TIME: [&str; 21] = [
     "Passing",
     "Picky",
     "Rounds",
+    "Shares",
+    "Spinning",
     "Stranger",
     "Turns",
     "Unloading",

@@ -177,7 +177,7 @@ mod tests {
     fn each_trace_has_every_command_once() {
         let mut commands = commands_of("clean");
         let count = commands.len();
-        assert_eq!(count, TABLES.len() * 3 + OTHERS.len() + 9 * 8);
+        assert_eq!(count, TABLES.len() * 3 + OTHERS.len() + 10 * 8);
         commands.sort();
         commands.dedup();
         assert_eq!(commands.len(), count);

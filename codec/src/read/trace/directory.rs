@@ -23,8 +23,8 @@ use crate::format::names;
 use crate::read::{Methods, OpenChunk, StoredReader, ThreadFile, Threads};
 use crate::{Error, Result, ThreadId};
 
-/// So many bytes of lines of threads are read on a core of their own: those of a million threads take as long as the
-/// rest.
+/// From this many bytes on, lines of threads are read on a core of their own: those of a million threads take as long
+/// as the rest.
 const MANY_LINES_BYTES: u64 = 4 << 20;
 /// More bytes of a file than this do not lie between chunks that wait.
 const MAX_BETWEEN: u64 = 64 << 20;
