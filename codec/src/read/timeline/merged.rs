@@ -55,7 +55,8 @@ pub enum MergedItem {
     },
 }
 
-/// The events of all threads of a trace in one order. See the module's [documentation](self).
+/// The events of all threads of a trace in one order. It contradicts no order that is known from times; where none is
+/// known, it keeps the events of a thread together, and says so.
 #[derive(Debug)]
 pub struct Merged<'a> {
     trace: &'a Trace,
