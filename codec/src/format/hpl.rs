@@ -216,10 +216,12 @@ impl<'a> Input<'a> {
         Ok(Some(match kind {
             code::END => return Ok(None),
             code::STACK_WITHOUT_TIME | code::STACK => {
-                let (frames, thread) = (self.int()?, self.long()?);
+                // Before the rest, which may not be there yet.
+                let frames = self.int()?;
                 if frames > MAX_FRAMES {
                     return Err(Refusal::Bad("a stack of at most 65,536 frames"));
                 }
+                let thread = self.long()?;
                 let time = match kind {
                     code::STACK => {
                         Some(HplTime { seconds: self.long()?, nanoseconds: self.long()? })
