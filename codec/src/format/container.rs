@@ -454,7 +454,8 @@ impl Object {
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (&code, mut rest) = bytes.split_first()?;
-        let len = usize::try_from(leb128::take(&mut rest)?).ok()?;
+        // Not more than a block can have: a sum of such lengths does not overflow.
+        let len = u32::try_from(leb128::take(&mut rest)?).ok()? as usize;
         let before = bytes.len() - rest.len();
         let held = Held::of(code);
         if held == Held::Unknown {
@@ -511,6 +512,24 @@ mod tests {
         let held = Held::Piece(StreamKind::Events);
         let coding = Coding::Raw;
         assert_eq!(object, Object { held, offset: 0, bytes: 2, coding, head: 4, stored: 2 });
+    }
+
+    #[test]
+    fn a_length_that_no_block_has_is_no_object() {
+        let decode = |code: u8, len: u64| {
+            let mut bytes = vec![code];
+            leb128::put(&mut bytes, len);
+            // Offset 0, LZ4, no bytes when unpacked.
+            bytes.extend([0, 1, 0]);
+            Object::decode(&bytes)
+        };
+        let (known, unknown) = (StreamKind::Events.code(), 0x7E);
+        for code in [known, unknown] {
+            assert!(decode(code, u64::from(u32::MAX)).is_some(), "{code}");
+            for len in [u64::from(u32::MAX) + 1, u64::MAX - 10, u64::MAX] {
+                assert_eq!(decode(code, len), None, "{code} {len}");
+            }
+        }
     }
 
     #[test]
