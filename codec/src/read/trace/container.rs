@@ -191,7 +191,10 @@ impl Container {
         self.pieces.retain_mut(|piece| {
             // Each of these is whole.
             if is_replaced(piece.kind) {
-                return true;
+                if piece.offset > 0 {
+                    far.get_or_insert((piece.object, piece.offset));
+                }
+                return piece.offset == 0;
             }
             let (stream, end) = (piece.stream(), piece.end());
             let is_first = reached.0 != Some(stream);
@@ -221,7 +224,7 @@ impl Container {
             self.add_damage(
                 file,
                 block,
-                format!("a piece far after all others, at {offset} of its stream"),
+                format!("a piece far from the others of its stream, at {offset} of it"),
             );
         }
     }
@@ -622,7 +625,23 @@ mod tests {
         assert_eq!(read(&container, StreamKind::Events, ONE), [0x81]);
         assert_eq!(read(&container, StreamKind::Events, TWO).len(), 6);
         let damage = container.damage()[0].to_string();
-        assert!(damage.contains("a piece far after all others"), "{damage}");
+        assert!(damage.contains("a piece far from the others"), "{damage}");
+    }
+
+    #[test]
+    fn a_manifest_that_does_not_begin_its_stream_is_left_out() {
+        let mut bytes = crate::format::container::header().to_vec();
+        let mut block = BlockEncoder::default();
+        for (offset, piece) in [(0, &b"{}"[..]), (1 << 60, b"[]")] {
+            block.begin(None);
+            block.add(StreamKind::Manifest, offset, piece.len(), Coding::Raw, piece);
+            block.finish();
+            bytes.extend_from_slice(block.bytes());
+            block.clear();
+        }
+        let container = open(&bytes).unwrap();
+        assert_eq!(read(&container, StreamKind::Manifest, ThreadId::new(0)), b"{}");
+        assert_eq!(container.damage().len(), 1);
     }
 
     #[test]
