@@ -65,7 +65,8 @@ pub(crate) fn sweep_thread(
 pub(crate) fn sweep_all(file: &ThreadFile, read: &AtomicU64) -> Result<(Content, Swept), Error> {
     let content = Content::open(file)?;
     let io_error = |source| Error::Io { path: file.path(), source };
-    let swept = sweep(&content, Offset::default(), usize::MAX, Depths::Both, read);
+    let all = Offset::default()..Offset::new(content.len());
+    let swept = sweep(&content, all, usize::MAX, Depths::Both, read);
     Ok((content, swept.map_err(io_error)?))
 }
 
@@ -81,17 +82,21 @@ pub(crate) fn report_thread(
         return None;
     }
     let parts = cores().min(most);
-    let mut tree = open_tree(file, progress).ok()?;
-    if tree.content().gap(file).is_some() {
+    let content = Content::open(file).ok()?;
+    if content.gap(file).is_some() {
         return None;
     }
+    // Up to the last cut; what comes after it is read once, below.
+    let before = content.len() / parts as u64 * (parts as u64 - 1);
+    let open = |read: &_| LazyTree::open_until(file, content.clone(), Offset::new(before), read);
+    let mut tree = watch(file, progress, open).ok()?;
     if tree.origin() != Origin::Stored {
-        progress.expect_more(file.bytes);
-        progress.file_done(file.bytes);
+        progress.expect_more(before);
+        progress.file_done(before);
     }
     let cuts = cuts(&mut tree, parts)?;
-    let content = tree.content();
     let parts = watch(file, progress, |read| {
+        let content = &content;
         let ends = cuts.iter().skip(1).map(|cut| cut.offset).chain([Offset::new(content.len())]);
         thread::scope(|scope| {
             let parts = cuts
@@ -126,7 +131,7 @@ struct Cut {
 /// Divides a thread into about this many parts.
 fn cuts(tree: &mut LazyTree, count: usize) -> Option<Vec<Cut>> {
     let mut cuts = vec![Cut::default()];
-    let bytes = tree.end().offset.get() / count as u64;
+    let bytes = tree.content().len() / count as u64;
     for part in 1..count as u64 {
         let interval = tree.index().interval_at(|place| place.offset.get(), bytes * part);
         let place = tree.index().intervals().get(interval)?.start;

@@ -100,14 +100,23 @@ impl Index {
         Self { intervals, end, damage, interval_bytes }
     }
 
-    /// Adds all records after those that the index covers. `progress` counts the bytes read, for other
-    /// threads.
+    /// Adds the whole records before `until` that the index does not cover yet. `progress` counts the bytes
+    /// read, for other threads.
     ///
     /// # Errors
     /// The events cannot be read.
-    pub(crate) fn extend(&mut self, content: &Content, progress: &AtomicU64) -> io::Result<()> {
+    pub(crate) fn extend(
+        &mut self,
+        content: &Content,
+        until: Offset,
+        progress: &AtomicU64,
+    ) -> io::Result<()> {
+        if until <= self.end.offset {
+            return Ok(());
+        }
         self.forget_short_end();
-        let swept = sweep(content, self.end.offset, self.interval_bytes, Depths::Lowest, progress)?;
+        let range = self.end.offset..until;
+        let swept = sweep(content, range, self.interval_bytes, Depths::Lowest, progress)?;
         swept.summaries.into_iter().for_each(|records| self.push(records));
         self.damage.append(swept.damage);
         Ok(())

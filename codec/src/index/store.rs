@@ -57,6 +57,16 @@ impl Index {
         content: &Content,
         progress: &AtomicU64,
     ) -> Result<(Self, Origin)> {
+        Self::open_until(file, content, Offset::new(content.len()), progress)
+    }
+
+    /// The same, but a stored index is extended only to `until`, and a new one ends there.
+    pub(crate) fn open_until(
+        file: &ThreadFile,
+        content: &Content,
+        until: Offset,
+        progress: &AtomicU64,
+    ) -> Result<(Self, Origin)> {
         let (mut index, origin) = match Self::load(file, content) {
             Ok(index) if index.end.offset.get() == content.len() => (index, Origin::Stored),
             Ok(index) => (index, Origin::Extended),
@@ -64,7 +74,7 @@ impl Index {
             Err(Some(reason)) => (Self::empty(), Origin::Rebuilt(reason)),
         };
         let io_error = |source| Error::Io { path: file.path(), source };
-        index.extend(content, progress).map_err(io_error)?;
+        index.extend(content, until, progress).map_err(io_error)?;
         Ok((index, origin))
     }
 
@@ -75,7 +85,7 @@ impl Index {
     pub fn build(file: &ThreadFile, content: &Content, progress: &AtomicU64) -> Result<Self> {
         let mut index = Self::empty();
         let io_error = |source| Error::Io { path: file.path(), source };
-        index.extend(content, progress).map_err(io_error)?;
+        index.extend(content, Offset::new(content.len()), progress).map_err(io_error)?;
         Ok(index)
     }
 

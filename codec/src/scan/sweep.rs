@@ -59,14 +59,14 @@ impl Swept {
     }
 }
 
-/// Adds up the events from `start` on, where a record begins, in ranges of `range_bytes` or slightly
+/// Adds up the whole records of `range`, at whose start one begins, in ranges of `range_bytes` or slightly
 /// more. `progress` counts the bytes that have been read, for other threads to see.
 ///
 /// # Errors
 /// The events cannot be read.
 pub fn sweep(
     content: &Content,
-    start: Offset,
+    range: Range<Offset>,
     range_bytes: usize,
     depths: Depths,
     progress: &AtomicU64,
@@ -75,9 +75,10 @@ pub fn sweep(
         Depths::Both => scan_depths::<true>,
         Depths::Lowest => scan_depths::<false>,
     };
-    let all = start.get()..content.len();
+    let end = range.end.get().min(content.len());
+    let all = range.start.get().min(end)..end;
     if content.len() < BYTES_A_THREAD {
-        return sweep_part(content, all.start.min(all.end)..all.end, range_bytes, scan, progress);
+        return sweep_part(content, all, range_bytes, scan, progress);
     }
     let parts = parts(content, all)?;
     let sweep = |part: &Range<u64>| sweep_part(content, part.clone(), range_bytes, scan, progress);

@@ -88,6 +88,21 @@ impl LazyTree {
         Ok(Self::new(file, content, index, origin))
     }
 
+    /// Opens the calls of a thread that were made before `until`. Events after it are not read, unless a
+    /// stored index has them.
+    ///
+    /// # Errors
+    /// The events cannot be read.
+    pub fn open_until(
+        file: &ThreadFile,
+        content: Content,
+        until: Offset,
+        progress: &AtomicU64,
+    ) -> Result<Self> {
+        let (index, origin) = Index::open_until(file, &content, until, progress)?;
+        Ok(Self::new(file, content, index, origin))
+    }
+
     fn new(file: &ThreadFile, content: Content, index: Index, origin: Origin) -> Self {
         Self { file: file.clone(), content, index, origin }
     }
@@ -482,9 +497,13 @@ mod tests {
         }
 
         fn tree(&self, interval_bytes: usize) -> LazyTree {
+            self.tree_until(u64::MAX, interval_bytes)
+        }
+
+        fn tree_until(&self, until: u64, interval_bytes: usize) -> LazyTree {
             let content = Content::open(&self.file).unwrap();
             let mut index = Index::with_intervals_of(interval_bytes);
-            index.extend(&content, &AtomicU64::new(0)).unwrap();
+            index.extend(&content, Offset::new(until), &AtomicU64::new(0)).unwrap();
             LazyTree::new(&self.file, content, index, Origin::Built)
         }
     }
@@ -539,6 +558,26 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_tree_until_an_offset_is_the_beginning_of_the_whole(
+            bytes in events(),
+            until in 0_u64..160,
+            interval in 1_usize..40,
+        ) {
+            let thread = Thread::new(&bytes);
+            let mut whole = thread.tree(interval);
+            let mut some = thread.tree_until(until, interval);
+            let end = some.end();
+            prop_assert!(end.offset.get() <= until && end.offset <= whole.end().offset);
+            // At most a record is left out before `until`.
+            prop_assert!(end.offset == whole.end().offset || end.offset.get() + 2 > until);
+            for interval in some.index().intervals().to_vec() {
+                let open = some.open_methods(interval.start).unwrap();
+                prop_assert_eq!(open, whole.open_methods(interval.start).unwrap());
+            }
+            prop_assert_eq!(some.open_methods(end).unwrap(), whole.open_methods(end).unwrap());
+        }
+
         #[test]
         fn results_are_those_of_the_whole_tree(bytes in events(), interval in 1_usize..40) {
             let whole = calls(&bytes);
