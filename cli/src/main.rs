@@ -71,6 +71,7 @@ fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
         Verb::Report(args) => cmd::report::run(args, out),
         Verb::Graph(args) => cmd::graph::run(args, out),
         Verb::Profile(args) => cmd::profile::run(args, out),
+        Verb::Top(args) => cmd::top::run(args, out),
         Verb::Tests(args) => cmd::test_runs::run(args, out),
         Verb::Diff(args) => cmd::diff::run(args, out),
         Verb::Dump(args) => cmd::dump::run(args, out),

@@ -15,6 +15,7 @@ mod failures;
 mod jdk_classes;
 mod journal;
 mod kept;
+mod live;
 mod marks;
 mod one_file;
 mod options;

@@ -225,6 +225,19 @@ Examples:
   flow snapshot 4711
   flow snapshot 4711 slow-login";
 
+pub(super) const TOP_HELP: &str = "\
+Methods by what they did since the last time, and what each thread does now. Calls are counted exactly as long as the \
+program is not much faster than they can be read; else those at the end of each interval are, and the first line says \
+how many. Time is that of the trace's clock: a method has the time since its last event until the next one.
+
+Keys: Up and Down choose a row, Tab the other table, Enter opens callers and callees of a method or the stack of a \
+thread, Esc goes back, s sorts by the next column, / finds, space stops and continues, ? shows the keys, q ends.
+
+Examples:
+  flow top 4711
+  flow top flow-trace --own
+  flow top app.flowtrace --once --json";
+
 pub(super) const REPLAY_HELP: &str = "\
 Threads follow each other, and calls are in the order in which they happened. Calls of --method are in order of \
 time across all threads, each with its start, duration and nearest callers; with --depth 1 they are a table.

@@ -9,6 +9,7 @@ mod read;
 mod record;
 mod shell;
 mod tips;
+mod top;
 
 use clap::{CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
@@ -20,7 +21,7 @@ pub(crate) use self::export::ExportArgs;
 use self::help::{
     ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, CONVERT_HELP, DETACH_HELP, DIFF_HELP, DUMP_HELP,
     EXAMPLES, EXPORT_HELP, FIND_HELP, GRAPH_HELP, INDEX_HELP, INFO_HELP, MAN_HELP, PROFILE_HELP,
-    REPLAY_HELP, REPORT_HELP, SHAPES_HELP, SNAPSHOT_HELP, TESTS_HELP,
+    REPLAY_HELP, REPORT_HELP, SHAPES_HELP, SNAPSHOT_HELP, TESTS_HELP, TOP_HELP,
 };
 pub(crate) use self::profile::{PercentOf, ProfileArgs, ProfileBy, ProfileKey};
 pub(crate) use self::read::{
@@ -28,6 +29,7 @@ pub(crate) use self::read::{
 };
 pub(crate) use self::record::{AgentArgs, AttachArgs, DetachArgs, RecordArgs, SnapshotArgs};
 pub(crate) use self::shell::{CompletionsArgs, ManArgs};
+pub(crate) use self::top::{TopArgs, TopKey};
 pub(crate) use crate::input::flags::{By, DEFAULT_DIR, SourceArgs, TestArgs};
 pub(crate) use crate::output::{ColorWhen, Format};
 
@@ -95,6 +97,9 @@ pub(crate) enum Verb {
     /// Show where time goes, from samples or from calls
     #[command(after_long_help = PROFILE_HELP)]
     Profile(ProfileArgs),
+    /// Show what a program does now, as long as it is recorded
+    #[command(after_long_help = TOP_HELP)]
+    Top(TopArgs),
     /// Show tests, their results, and how much they called
     #[command(after_long_help = TESTS_HELP)]
     Tests(TestsArgs),
@@ -142,6 +147,7 @@ impl Verb {
             Self::Report(args) if !args.writes_page() => args.source.format,
             Self::Graph(args) => args.source.format,
             Self::Profile(args) => args.format,
+            Self::Top(args) if args.once && !args.json => Format::Text,
             Self::Tests(args) => args.source.format,
             Self::Diff(args) => args.format,
             Self::Dump(args) => args.source.format,

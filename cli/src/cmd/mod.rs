@@ -24,6 +24,7 @@ pub(crate) mod report;
 pub(crate) mod shapes;
 pub(crate) mod snapshot;
 pub(crate) mod test_runs;
+pub(crate) mod top;
 
 use flow_codec::read::Trace;
 

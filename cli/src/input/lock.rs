@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use flow_codec::format::names;
+use flow_codec::read::Trace;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -36,6 +37,12 @@ pub(crate) fn is_recording(trace: &Path) -> Option<bool> {
         Err(TryLockError::WouldBlock) => Some(true),
         Err(TryLockError::Error(_)) => None,
     }
+}
+
+/// Returns whether a trace that was opened may still grow: it had no end, and a JVM records it.
+pub(crate) fn is_open(trace: &Trace) -> bool {
+    let has_end = trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
+    !has_end && is_recording(&trace.dir) != Some(false)
 }
 
 /// Locks the trace; `None` while a JVM records it, or another process repairs it.

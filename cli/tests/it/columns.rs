@@ -114,7 +114,7 @@ fn every_column_is_on_the_page() {
     ];
     let titles = page.matches("\n## `flow ").count();
     let tested: BTreeSet<_> = cases.iter().map(|(title, _)| *title).collect();
-    assert_eq!(titles, tested.len() + 1, "each section but that of export is tested here");
+    assert_eq!(titles, tested.len() + 2, "each section but those of export and top is tested here");
     for (title, args) in cases {
         let columns = columns(&page, title);
         let csv = run(&[&args[..], &["--format", "csv"]].concat(), dir.path());
@@ -124,6 +124,22 @@ fn every_column_is_on_the_page() {
     let export = columns(&page, "flow export");
     let to = |format| run(&["export", "--to", format, "--thread", "main"], dir.path());
     compare("flow export", &export, &to("csv"), &to("jsonl"));
+}
+
+#[test]
+fn every_key_of_top_is_on_the_page() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/columns.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, section) = page.split_once("## `flow top").unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let lines = run(&["top", "--once", "--json", "--interval", "1ms"], trace().path());
+    assert!(lines.lines().count() > 1, "{lines}");
+    for line in lines.lines() {
+        let object: serde_json::Map<_, _> = serde_json::from_str(line).unwrap();
+        for key in object.keys() {
+            assert!(section.contains(&format!("`{key}`")), "{key}: {line}");
+        }
+    }
 }
 
 fn compare(title: &str, columns: &[Column], csv: &str, json: &str) {

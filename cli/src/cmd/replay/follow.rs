@@ -5,7 +5,6 @@
 //! run of exits may have become longer.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use flow_codec::format::flow::Record;
 use flow_codec::read::{OpenChunk, ReadRecords, Selection, ThreadFile, Trace};
-use flow_codec::{Error, Offset, ThreadId};
+use flow_codec::{Error, ThreadId};
 use signal_hook::consts::SIGINT;
 
 use super::lines::{Lines, Printed};
@@ -22,6 +21,7 @@ use super::read::selections;
 use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
+use crate::input::reached::Reached;
 use crate::input::reading::{Ending, Reading};
 use crate::input::source::{Source, directories, thread_title};
 use crate::input::times::{has_clock, no_clock};
@@ -57,7 +57,7 @@ pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         }
         if pass == Pass::Nothing {
             // The recording is over if no JVM records any more. One more pass reads the last events.
-            is_over = !source.traces.iter().any(is_recording);
+            is_over = !source.traces.iter().any(lock::is_open);
             if is_over {
                 continue;
             }
@@ -74,11 +74,6 @@ fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     signal_hook::flag::register(SIGINT, Arc::clone(&flag))
         .map_err(|error| Failure::Failed(format!("signals cannot be handled: {error}")))?;
     Ok(flag)
-}
-
-fn is_recording(trace: &Trace) -> bool {
-    let has_end = trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
-    !has_end && lock::is_recording(&trace.dir) != Some(false)
 }
 
 /// The result of a pass.
@@ -217,10 +212,7 @@ struct Followed {
     reading: Reading,
     /// The start of its title, if there are several traces.
     place: String,
-    /// The offset at which to continue: of the first record that was not read, or of the last run of exits.
-    next: Offset,
-    /// The number of exits of that run that were read.
-    exits: u64,
+    reached: Reached,
     /// The size of the file and the events of the open chunk at the last pass.
     size: Option<(u64, u64)>,
 }
@@ -239,8 +231,7 @@ impl Followed {
             replay: ThreadReplay::new(args, number, String::new(), prefix),
             reading: Reading::default(),
             place: if source.several { format!("trace {name}, ") } else { String::new() },
-            next: Offset::default(),
-            exits: 0,
+            reached: Reached::default(),
             size: None,
         }
     }
@@ -263,7 +254,7 @@ impl Followed {
         }
         if args.time {
             // As far as they are known now: of calls that are still open, the least duration.
-            self.replay.keep_time(file, self.next);
+            self.replay.keep_time(file, self.reached.next());
         }
         self.read_on(file, lines, stop)
     }
@@ -275,7 +266,7 @@ impl Followed {
         stop: &AtomicBool,
     ) -> Result<Pass, Failure> {
         let mut pass = Pass::Nothing;
-        let mut events = match file.events_from(self.next) {
+        let mut events = match file.events_from(self.reached.next()) {
             Ok(events) => events,
             Err(error) => {
                 let _ = self.reading.note(error);
@@ -285,13 +276,11 @@ impl Followed {
         loop {
             let record = match events.next_record() {
                 Ok(Some((offset, Record::Exit(count)))) => {
-                    let known = if offset == self.next { self.exits } else { 0 };
-                    (self.next, self.exits) = (offset, count.get().max(known));
-                    NonZeroU64::new(count.get().saturating_sub(known))
-                        .map(|new| (offset, Record::Exit(new)))
+                    let new = self.reached.pass_exits(offset, 0, count);
+                    new.map(|new| (offset, Record::Exit(new)))
                 }
                 Ok(Some(enter)) => {
-                    (self.next, self.exits) = (events.position(), 0);
+                    self.reached.continue_at(events.position());
                     Some(enter)
                 }
                 Ok(None) => {
@@ -299,7 +288,7 @@ impl Followed {
                     return Ok(pass);
                 }
                 Err(error) => {
-                    (self.next, self.exits) = (events.position(), 0);
+                    self.reached.continue_at(events.position());
                     if self.reading.note(error) == ControlFlow::Break(()) {
                         return Ok(pass);
                     }

@@ -18,15 +18,7 @@ impl ThreadFile {
     /// The file cannot be read, or is damaged there.
     pub fn recent_calls(&self, bytes: u64) -> Result<BTreeMap<MethodId, u64>> {
         let content = Content::open(self)?;
-        let mut from = Offset::new(content.len().saturating_sub(bytes));
-        if from.get() > 0 {
-            let mut start = vec![0; SEARCHED_BYTES];
-            let read = content.fill_at(from, &mut start);
-            let read = read.map_err(|source| Error::Io { path: self.path(), source })?;
-            let boundary = start.iter().take(read).position(|&byte| is_boundary(byte));
-            let Some(boundary) = boundary else { return Ok(BTreeMap::new()) };
-            from = from.plus(boundary + 1);
-        }
+        let Some(from) = self.recent_record(&content, bytes)? else { return Ok(BTreeMap::new()) };
         let mut calls = BTreeMap::new();
         let mut records = content.records_at(from);
         while let Some((_, record)) = records.next_record()? {
@@ -35,6 +27,22 @@ impl ThreadFile {
             }
         }
         Ok(calls)
+    }
+
+    /// Where a record begins, about `bytes` before the end of the events; `None` if none is found there.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn recent_record(&self, content: &Content, bytes: u64) -> Result<Option<Offset>> {
+        let from = Offset::new(content.len().saturating_sub(bytes));
+        if from.get() == 0 {
+            return Ok(Some(from));
+        }
+        let mut start = vec![0; SEARCHED_BYTES];
+        let read = content.fill_at(from, &mut start);
+        let read = read.map_err(|source| Error::Io { path: self.path(), source })?;
+        let boundary = start.iter().take(read).position(|&byte| is_boundary(byte));
+        Ok(boundary.map(|boundary| from.plus(boundary + 1)))
     }
 }
 

@@ -1,0 +1,50 @@
+//! Arguments of `flow top`.
+
+use std::time::Duration;
+
+use clap::{Args as ClapArgs, ValueEnum, ValueHint};
+
+use crate::input::flags::{DEFAULT_DIR, FilterArgs, ThreadArgs};
+use crate::input::values::{count, nanoseconds};
+
+/// Columns to sort methods by.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TopKey {
+    #[value(name = "self")]
+    SelfTime,
+    Calls,
+    Name,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct TopArgs {
+    /// What is recorded: a trace directory, a .flowtrace file, or the process id of a JVM
+    #[arg(value_name = "SOURCE", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
+    pub(crate) source: String,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    /// The time between two looks, for example 500ms
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = nanoseconds)]
+    pub(crate) interval: u64,
+    /// Sort methods by this column [default: self, or calls if the trace has no times]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) sort: Option<TopKey>,
+    /// Print one interval and end
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Print one interval as JSON, one object per line: the whole, then methods, then threads
+    #[arg(long, requires = "once")]
+    pub(crate) json: bool,
+    /// Show at most N methods, and N threads, with --once; 0 for all [default: 20 in text, else all]
+    #[arg(long, value_name = "N", value_parser = count, requires = "once")]
+    pub(crate) max: Option<u64>,
+}
+
+impl TopArgs {
+    /// The time between two looks.
+    pub(crate) fn interval(&self) -> Duration {
+        Duration::from_nanos(self.interval)
+    }
+}

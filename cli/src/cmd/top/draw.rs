@@ -1,0 +1,289 @@
+//! Draws a look: a heading, methods, threads, and a line with the keys. Only with the colours that a terminal has for
+//! text, so that it can be read on any background.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Text};
+use ratatui::widgets::{Block, Borders, Cell, Paragraph, Row, Table, TableState, Wrap};
+
+use super::look::Look;
+use super::view::{Focus, Page, View, default_key, heading};
+use crate::args::TopKey;
+use crate::output::{duration, escaped, grouped, percent};
+
+const KEYS: &str = " q end  ↑↓ choose  Tab table  Enter open  s sort  / find  space stop  ? help";
+const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+const DIM: Style = Style::new().add_modifier(Modifier::DIM);
+const CHOSEN: Style = Style::new().add_modifier(Modifier::REVERSED);
+
+/// Draws all of it.
+pub(super) fn draw(frame: &mut Frame<'_>, look: &Look, view: &View) {
+    let [top, middle, bottom] =
+        Layout::vertical([Constraint::Length(1), Constraint::Min(3), Constraint::Length(1)])
+            .areas(frame.area());
+    let first = if look.title.is_empty() { "reading …".to_owned() } else { heading(look) };
+    frame.render_widget(Line::styled(safe(&first), BOLD), top);
+    match &view.page {
+        Some(Page::Help) => draw_help(frame, middle),
+        Some(Page::Method(name)) => draw_method(frame, middle, look, name),
+        Some(Page::Thread(title)) => draw_thread(frame, middle, look, title),
+        None => {
+            // Threads get what they need, at most two fifths.
+            let rows = u16::try_from(view.threads(look).len()).unwrap_or(u16::MAX);
+            let threads = rows.saturating_add(2).min(middle.height * 2 / 5).max(3);
+            let [above, below] =
+                Layout::vertical([Constraint::Min(3), Constraint::Length(threads)]).areas(middle);
+            draw_methods(frame, above, look, view);
+            draw_threads(frame, below, look, view);
+        }
+    }
+    frame.render_widget(Line::styled(last_line(look, view), DIM), bottom);
+}
+
+/// What a person types, or what is wrong, or the keys.
+fn last_line(look: &Look, view: &View) -> String {
+    if view.is_typing {
+        return format!(" find: {}_   Enter keeps it, Esc ends it", safe(&view.wanted));
+    }
+    let mut line = String::new();
+    if view.is_frozen {
+        line += " STOPPED (space continues)";
+    }
+    if !view.wanted.is_empty() {
+        line += &format!(" only {} (Esc shows all)", safe(&view.wanted));
+    }
+    if let Some(damage) = look.damage.first() {
+        line += &format!(" {}", safe(damage));
+    }
+    if line.is_empty() { KEYS.to_owned() } else { line }
+}
+
+fn draw_methods(frame: &mut Frame<'_>, area: Rect, look: &Look, view: &View) {
+    let (all_ns, has_times) = (look.self_ns(), look.has_times());
+    let key = view.sort.unwrap_or_else(|| default_key(look));
+    let shown = view.methods(look);
+    let rows = shown.iter().filter_map(|row| look.methods.get(*row)).map(|row| {
+        let ns = row.self_ns.unwrap_or(0);
+        let (time, share) =
+            if has_times { (duration(ns), percent(ns, all_ns)) } else { Default::default() };
+        Row::new([
+            right(&grouped(look.rate(row.calls))),
+            right(&time),
+            right(&share),
+            left(&row.name),
+        ])
+    });
+    let title = |name: &'static str, of: Option<TopKey>| {
+        if of == Some(key) { format!("{name}▾") } else { name.to_owned() }
+    };
+    let self_title = if has_times { title("self", Some(TopKey::SelfTime)) } else { String::new() };
+    let header = [
+        right(&title("calls/s", Some(TopKey::Calls))),
+        right(&self_title),
+        right(if has_times { "%" } else { "" }),
+        left(&title("method", Some(TopKey::Name))),
+    ];
+    let times = if has_times { [8, 7] } else { [0, 0] };
+    let widths = [
+        Constraint::Length(13),
+        Constraint::Length(times[0]),
+        Constraint::Length(times[1]),
+        Constraint::Min(10),
+    ];
+    let names: Vec<_> =
+        shown.iter().filter_map(|row| look.methods.get(*row)).map(|row| row.name.clone()).collect();
+    let selected = view.selected(Focus::Methods, &names);
+    draw_table(frame, area, (header, widths), rows, (selected, view.focus == Focus::Methods));
+}
+
+fn draw_threads(frame: &mut Frame<'_>, area: Rect, look: &Look, view: &View) {
+    let threads = view.threads(look);
+    let rows = threads.iter().map(|thread| {
+        let since = thread.idle_ns.map_or(String::new(), duration);
+        Row::new([
+            right(&grouped(look.rate(thread.calls))),
+            right(&since),
+            left(&thread.title()),
+            left(&thread.now_in()),
+        ])
+    });
+    let header = [right("calls/s"), right("since"), left("thread"), left("now in")];
+    let widths =
+        [Constraint::Length(13), Constraint::Length(8), Constraint::Max(24), Constraint::Min(10)];
+    let names: Vec<_> = threads.iter().map(|thread| thread.title()).collect();
+    let selected = view.selected(Focus::Threads, &names);
+    draw_table(frame, area, (header, widths), rows, (selected, view.focus == Focus::Threads));
+}
+
+fn draw_table<'a, const N: usize>(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    (header, widths): ([Cell<'a>; N], [Constraint; N]),
+    rows: impl Iterator<Item = Row<'a>>,
+    (selected, has_focus): (Option<usize>, bool),
+) {
+    let rule = if has_focus { BOLD } else { DIM };
+    let block = Block::new().borders(Borders::TOP).border_style(rule);
+    let table = Table::new(rows, widths)
+        .header(Row::new(header).style(BOLD))
+        .column_spacing(2)
+        .row_highlight_style(if has_focus { CHOSEN } else { BOLD })
+        .block(block);
+    let mut state = TableState::new().with_selected(selected);
+    frame.render_stateful_widget(table, area, &mut state);
+}
+
+/// Callers and callees of a method, the most frequent first.
+fn draw_method(frame: &mut Frame<'_>, area: Rect, look: &Look, name: &str) {
+    let row = look.methods.iter().position(|row| row.name == name);
+    let name_of = |row: Option<usize>| {
+        row.and_then(|row| look.methods.get(row)).map_or("(outermost)", |row| &row.name)
+    };
+    let list = |title: &str, mut found: Vec<(u64, String)>| {
+        found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let mut lines = vec![Line::styled(title.to_owned(), BOLD)];
+        lines.extend(found.into_iter().map(|(calls, name)| {
+            Line::raw(format!("{:>13}  {}", grouped(look.rate(calls)), safe(&name)))
+        }));
+        lines
+    };
+    let edges = || look.edges.iter().filter(|_| row.is_some());
+    let callers = edges().filter(|edge| Some(edge.callee) == row);
+    let callees = edges().filter(|edge| edge.caller == row);
+    let callers = callers.map(|edge| (edge.calls, name_of(edge.caller).to_owned())).collect();
+    let callees = callees.map(|edge| (edge.calls, name_of(Some(edge.callee)).to_owned())).collect();
+    let mut lines = vec![Line::styled(safe(name), BOLD), Line::raw("")];
+    lines.extend(list("callers, calls/s", callers));
+    lines.push(Line::raw(""));
+    lines.extend(list("callees, calls/s", callees));
+    draw_page(frame, area, lines);
+}
+
+/// The stack of a thread, the innermost call first.
+fn draw_thread(frame: &mut Frame<'_>, area: Rect, look: &Look, title: &str) {
+    let mut lines = vec![Line::styled(safe(title), BOLD), Line::raw("")];
+    match look.threads.iter().find(|thread| thread.title() == title) {
+        None => lines.push(Line::raw("has ended")),
+        Some(thread) => {
+            lines.extend(thread.stack.iter().rev().map(|name| Line::raw(safe(name))));
+            if thread.is_partial {
+                lines.push(Line::styled("… frames below may be missing", DIM));
+            }
+        }
+    }
+    draw_page(frame, area, lines);
+}
+
+fn draw_help(frame: &mut Frame<'_>, area: Rect) {
+    let text = "\
+calls/s    calls since the last look, as a rate
+self       time since the last look in the method itself, in all threads
+since      how long ago the last event of the thread was: it waits or computes in that method
+
+Up, Down   choose a row           Enter  callers and callees of a method, stack of a thread
+Tab        the other table        Esc    back
+s          sort by the next column
+/          only names with a text; Esc shows all again
+space      stop, and continue
+q          end";
+    draw_page(frame, area, text.lines().map(Line::raw).collect());
+}
+
+fn draw_page(frame: &mut Frame<'_>, area: Rect, lines: Vec<Line<'_>>) {
+    let block = Block::new().borders(Borders::TOP).border_style(DIM);
+    let page = Paragraph::new(Text::from(lines)).wrap(Wrap { trim: false }).block(block);
+    frame.render_widget(page, area);
+}
+
+fn left(text: &str) -> Cell<'static> {
+    Cell::new(safe(text))
+}
+
+fn right(text: &str) -> Cell<'static> {
+    Cell::new(Line::raw(safe(text)).right_aligned())
+}
+
+/// Names may contain anything.
+fn safe(text: &str) -> String {
+    escaped(text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    use super::*;
+    use crate::cmd::top::look::{Edge, MethodRow, ThreadRow};
+
+    /// What a terminal of this size shows, without blanks at the ends of lines.
+    fn shown(width: u16, height: u16, look: &Look, view: &View) -> Vec<String> {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| draw(frame, look, view)).unwrap();
+        let buffer = terminal.backend().buffer().clone();
+        let line = |row: u16| (0..width).map(|column| buffer[(column, row)].symbol()).collect();
+        (0..height).map(line).map(|line: String| line.trim_end().to_owned()).collect()
+    }
+
+    fn look() -> Look {
+        let method = |name: &str, calls, self_ns| MethodRow {
+            name: name.to_owned(),
+            json: String::new(),
+            calls,
+            self_ns: Some(self_ns),
+        };
+        let thread = ThreadRow {
+            trace: String::new(),
+            id: 1,
+            name: "main\u{1b}[2J".to_owned(),
+            calls: 1_500,
+            stack: vec!["a.B.main(String[])".to_owned(), "a.B.run()".to_owned()],
+            is_partial: true,
+            idle_ns: Some(2_000_000),
+        };
+        Look {
+            title: "process 7".to_owned(),
+            interval: std::time::Duration::from_secs(1),
+            is_recording: true,
+            age_ns: Some(61_000_000_000),
+            calls: 1_500,
+            bytes: 10,
+            read_bytes: 10,
+            methods: vec![method("a.B.run()", 1_499, 700), method("a.B.main(String[])", 1, 300)],
+            edges: vec![Edge { caller: Some(1), callee: 0, calls: 1_499 }],
+            threads: vec![thread],
+            ..Look::default()
+        }
+    }
+
+    #[test]
+    fn the_tables_are_on_the_smallest_usual_terminal_and_on_smaller_ones() {
+        let lines = shown(80, 24, &look(), &View::default());
+        assert_eq!(lines[0], "process 7, for 61.0 s: 1,500 calls/s in 1 thread");
+        assert!(
+            lines[3].starts_with("        1,499") && lines[3].ends_with("a.B.run()"),
+            "{lines:#?}"
+        );
+        assert!(lines[3].contains("70.0%"), "{lines:#?}");
+        assert!(lines.iter().any(|line| line.contains("1 main\\u{1b}[2J")), "{lines:#?}");
+        for (width, height) in [(1, 1), (20, 5), (40, 10), (200, 60)] {
+            shown(width, height, &look(), &View::default());
+        }
+    }
+
+    #[test]
+    fn a_method_has_its_callers_and_a_thread_its_stack() {
+        let page = |page| View { page: Some(page), ..View::default() };
+        let lines = shown(80, 24, &look(), &page(Page::Method("a.B.run()".to_owned())));
+        assert!(lines.contains(&"        1,499  a.B.main(String[])".to_owned()), "{lines:#?}");
+        let title = look().threads[0].title();
+        let lines = shown(80, 24, &look(), &page(Page::Thread(title)));
+        assert_eq!(
+            lines[4..7],
+            ["a.B.run()", "a.B.main(String[])", "… frames below may be missing"]
+        );
+        let lines = shown(80, 24, &look(), &page(Page::Thread("9 gone".to_owned())));
+        assert!(lines.contains(&"has ended".to_owned()));
+    }
+}

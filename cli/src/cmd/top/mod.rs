@@ -1,0 +1,46 @@
+//! `flow top`: what a program does now.
+//!
+//! `watch` reads the trace again and again, `followed` reads what is new in a thread, `look` is what was found.
+//! `once` prints a look; `terminal` shows one after the other, `view` is what a person chose there, and `draw` draws it.
+
+mod draw;
+mod followed;
+mod look;
+mod once;
+mod source;
+mod terminal;
+mod view;
+mod watch;
+
+use std::io::IsTerminal;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use self::watch::Watch;
+use crate::args::TopArgs;
+use crate::failure::{Failure, Status};
+use crate::output::Out;
+
+/// A wait is at least this many times as long as the look before it: a twentieth of a core.
+const SHARE: u32 = 19;
+
+pub(crate) fn run(args: &TopArgs, out: &mut Out) -> Result<Status, Failure> {
+    let dir = source::trace_of(&args.source)?;
+    let mut watch = Watch::new(dir, args);
+    if args.once {
+        watch.look()?;
+        thread::sleep(args.interval());
+        return once::print(&watch.look()?, args, out);
+    }
+    if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
+        return Err(Failure::Usage(
+            "flow top needs a terminal; with --once it prints one interval".to_owned(),
+        ));
+    }
+    terminal::run(&mut watch, args)
+}
+
+/// How long to wait after a look that began at an instant.
+fn pause(args: &TopArgs, begun: Instant) -> Duration {
+    args.interval().max(begun.elapsed().saturating_mul(SHARE))
+}

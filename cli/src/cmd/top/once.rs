@@ -1,0 +1,157 @@
+//! Prints one look.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::look::{Look, ThreadRow};
+use super::view::{heading, order};
+use crate::args::TopArgs;
+use crate::cmd::line_limit;
+use crate::failure::{Failure, Status};
+use crate::output::{self, Align, Format, Out, Table, duration, grouped, message, percent, plural};
+
+/// Rows shown in text by default.
+const DEFAULT_ROWS: u64 = 20;
+
+pub(super) fn print(look: &Look, args: &TopArgs, out: &mut Out) -> Result<Status, Failure> {
+    look.damage.iter().for_each(|damage| message(damage));
+    let format = if args.json { Format::Json } else { Format::Text };
+    let max = line_limit(args.max, format, DEFAULT_ROWS);
+    let mut methods: Vec<usize> = (0..look.methods.len()).collect();
+    order(look, args.sort, &mut methods);
+    let mut threads: Vec<&ThreadRow> = look.threads.iter().collect();
+    threads.sort_by(|a, b| b.calls.cmp(&a.calls).then(a.id.cmp(&b.id)));
+    let rows = (methods.len(), threads.len());
+    methods.truncate(max);
+    threads.truncate(max);
+    match args.json {
+        true => print_json(look, &methods, &threads, out)?,
+        false => print_text(look, (&methods, &threads), rows, max, out)?,
+    }
+    let is_whole = look.damage.is_empty();
+    Ok(if is_whole { Status::Done } else { Status::Damaged })
+}
+
+fn print_text(
+    look: &Look,
+    (methods, threads): (&[usize], &[&ThreadRow]),
+    (all_methods, all_threads): (usize, usize),
+    max: usize,
+    out: &mut Out,
+) -> io::Result<()> {
+    out.heading(&heading(look))?;
+    writeln!(out)?;
+    let (all_ns, has_times) = (look.self_ns(), look.has_times());
+    let mut columns = vec![("calls/s", Align::Right)];
+    if has_times {
+        columns.extend([("self", Align::Right), ("%", Align::Right)]);
+    }
+    columns.push(("method", Align::Left));
+    let mut table = Table::new(&columns);
+    for row in methods.iter().filter_map(|row| look.methods.get(*row)) {
+        let mut cells = vec![grouped(look.rate(row.calls))];
+        if has_times {
+            let ns = row.self_ns.unwrap_or(0);
+            cells.extend([duration(ns), percent(ns, all_ns)]);
+        }
+        cells.push(row.name.clone());
+        table.row(&cells);
+    }
+    table.print(out)?;
+    let left_out = |all: usize, shown: usize, noun: &str| {
+        (all > shown).then(|| output::left_out(&plural((all - shown) as u64, noun), max))
+    };
+    if let Some(more) = left_out(all_methods, methods.len(), "more method") {
+        out.remark(Format::Text, None, &more)?;
+    }
+    writeln!(out)?;
+    let mut table = Table::new(&[
+        ("thread", Align::Left),
+        ("calls/s", Align::Right),
+        ("since", Align::Right),
+        ("now in", Align::Left),
+    ]);
+    for thread in threads {
+        let since = thread.idle_ns.map_or(String::new(), duration);
+        table.row([thread.title(), grouped(look.rate(thread.calls)), since, thread.now_in()]);
+    }
+    table.print(out)?;
+    if let Some(more) = left_out(all_threads, threads.len(), "more thread") {
+        out.remark(Format::Text, None, &more)?;
+    }
+    Ok(())
+}
+
+fn print_json(
+    look: &Look,
+    methods: &[usize],
+    threads: &[&ThreadRow],
+    out: &mut Out,
+) -> io::Result<()> {
+    let whole = Whole {
+        source: &look.title,
+        recording: look.is_recording,
+        age_ns: look.age_ns,
+        interval_ns: u64::try_from(look.interval.as_nanos()).unwrap_or(u64::MAX),
+        calls: look.calls,
+        calls_per_s: look.rate(look.calls),
+        bytes: look.bytes,
+        read_bytes: look.read_bytes,
+        gaps: look.gaps,
+        pauses: look.pauses,
+        threads: look.threads.len(),
+    };
+    write_line(&whole, out)?;
+    for row in methods.iter().filter_map(|row| look.methods.get(*row)) {
+        let (label, calls, rate) = (&row.json, row.calls, look.rate(row.calls));
+        let ns = serde_json::Value::from(row.self_ns);
+        writeln!(out, "{{{label},\"calls\":{calls},\"calls_per_s\":{rate},\"self_ns\":{ns}}}")?;
+    }
+    for thread in threads {
+        let line = ThreadLine {
+            trace: &thread.trace,
+            thread: thread.id,
+            name: &thread.name,
+            calls: thread.calls,
+            calls_per_s: look.rate(thread.calls),
+            since_ns: thread.idle_ns,
+            stack: &thread.stack,
+            partial: thread.is_partial,
+        };
+        write_line(&line, out)?;
+    }
+    Ok(())
+}
+
+fn write_line(line: &impl Serialize, out: &mut Out) -> io::Result<()> {
+    let text = serde_json::to_string(line)?;
+    writeln!(out, "{text}")
+}
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    source: &'a str,
+    recording: bool,
+    age_ns: Option<u64>,
+    interval_ns: u64,
+    calls: u64,
+    calls_per_s: u64,
+    bytes: u64,
+    read_bytes: u64,
+    gaps: u64,
+    pauses: u64,
+    threads: usize,
+}
+
+#[derive(Serialize)]
+struct ThreadLine<'a> {
+    trace: &'a str,
+    thread: u64,
+    name: &'a str,
+    calls: u64,
+    calls_per_s: u64,
+    since_ns: Option<u64>,
+    stack: &'a [String],
+    partial: bool,
+}
