@@ -81,8 +81,19 @@ pub(super) fn table_for_samples() -> CallbackTable {
         _: *const std::ffi::c_void,
     ) {
     }
+    unsafe extern "C" fn on_code(
+        _: *mut sys::jvmtiEnv,
+        name: *const std::ffi::c_char,
+        address: *const std::ffi::c_void,
+        length: jint,
+    ) {
+        // SAFETY: the JVM passes a NUL-terminated string.
+        let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) });
+        sampling::on_code(name.unwrap_or_default(), address.addr(), length);
+    }
     // SAFETY: the struct holds only optional function pointers, for which zero is `None`.
     let mut known: sys::jvmtiEventCallbacks = unsafe { std::mem::zeroed() };
+    known.DynamicCodeGenerated = Some(on_code);
     known.ClassLoad = Some(ignore_class);
     known.CompiledMethodLoad = Some(ignore_code);
     CallbackTable {

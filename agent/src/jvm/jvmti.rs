@@ -121,6 +121,11 @@ impl Jvmti {
         self.notify(sys::JVMTI_DISABLE, event)
     }
 
+    /// Sends this event for all that exists already.
+    pub(super) fn generate(self, event: sys::jvmtiEvent) -> Result<(), JvmtiError> {
+        call!(self, GenerateEvents, event)
+    }
+
     fn notify(self, mode: sys::jvmtiEventMode, event: sys::jvmtiEvent) -> Result<(), JvmtiError> {
         let every_thread: sys::jobject = ptr::null_mut();
         call!(self, SetEventNotificationMode, mode, event, every_thread)

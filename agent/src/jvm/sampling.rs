@@ -2,17 +2,20 @@
 //!
 //! `AsyncGetCallTrace` walks the stack of the current thread at any instruction, not only where the JVM can stop it. It is
 //! not in any specification, but HotSpot has it in all versions, for profilers. It needs that class loading is reported
-//! and that methods have handles already, which they get when they are listed. Which thread runs is kept in storage of
+//! and that methods have handles already, which they get when they are listed. It finds no frame in the code that the JVM
+//! generates for itself, which copies arrays, for example: there it is called again with the registers of the caller,
+//! so that the sample counts for the line of the call. Which thread runs is kept in storage of
 //! JVMTI, which follows virtual threads from carrier to carrier; reading that of the current thread takes no lock.
 
 #![expect(unsafe_code, reason = "a function of the JVM that is called in signal handlers")]
 
 use std::collections::HashMap;
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
+use flow_codec::ThreadId;
 use jni::sys::{JavaVM, jobject};
 use jvmti_rs::sys;
 use once_cell::sync::OnceCell;
@@ -21,16 +24,20 @@ use super::jvmti::{Jvmti, no_capabilities};
 use super::{Vm, callbacks, environment};
 use crate::engine::sample;
 use crate::lifecycle::Agent;
+use crate::options::EngineKind;
 use crate::options::Options;
-use crate::recorder::Stacks;
+use crate::recorder::{Stacks, ThreadRecorder};
 use crate::sys::sampling::{self, Interrupted, Walked, Walker};
 use crate::sys::stack_ring::RawFrame;
-use crate::sys::{clock, helper};
+use crate::sys::{blocks, clock, helper, stubs};
 
 /// A thread of the JVM needs more stack than the agent's others.
 const STACK_BYTES: usize = 1 << 20;
 /// `can_generate_compiled_method_load_events`.
 const COMPILED_METHOD_LOAD: usize = 27;
+
+/// Its result where there is no frame.
+const UNKNOWN_JAVA: i32 = -5;
 
 /// The argument of `AsyncGetCallTrace`.
 #[repr(C)]
@@ -46,6 +53,10 @@ static WALK: OnceCell<AsyncGetCallTrace> = OnceCell::new();
 /// A second environment: its thread-local storage holds the ids of threads, because that of the first one is for
 /// `engine=events`. Never disposed of.
 static STORAGE: AtomicPtr<sys::jvmtiEnv> = AtomicPtr::new(ptr::null_mut());
+/// When the recording began, by the clock of samples.
+static ZERO_NS: AtomicU64 = AtomicU64::new(0);
+/// Whether the JVM keeps the recorders of threads, as it does for `engine=events`.
+static KEEPS_RECORDERS: AtomicBool = AtomicBool::new(false);
 /// Whether threads may be virtual.
 static VIRTUAL: AtomicBool = AtomicBool::new(false);
 
@@ -64,6 +75,7 @@ fn walk(interrupted: &Interrupted<'_>, frames: &mut [RawFrame]) -> Walked {
         Some(storage) => storage.thread_local().map_or(0, |id| id.addr() as u64),
         None => interrupted.thread,
     };
+    place(ThreadId::new(thread), interrupted.at_ns.saturating_sub(ZERO_NS.load(Ordering::Relaxed)));
     let Some(get) = WALK.get() else { return Walked { frames: 0, thread } };
     let mut trace = CallTrace {
         env: ptr::with_exposed_provenance_mut(interrupted.env),
@@ -73,9 +85,34 @@ fn walk(interrupted: &Interrupted<'_>, frames: &mut [RawFrame]) -> Walked {
     let depth = i32::try_from(frames.len()).unwrap_or(i32::MAX);
     // SAFETY: the JVM's function, made for signal handlers: the word is the JNI environment of this thread, which has not
     // ended (`sys::sampling` ignores signals after `remove_thread`); there is room for this many frames, which have the
-    // layout of its own; the context is what the system passed to the handler that is running.
+    // layout of its own; the context is what the system passed to the handler that is running, or a copy with other
+    // registers: it checks these before it uses them, since a signal may come at any instruction.
     unsafe { get(&raw mut trace, depth, interrupted.context) };
+    if trace.frames == UNKNOWN_JAVA {
+        let _ = stubs::with_caller(interrupted.context, |context| {
+            trace.frames = 0;
+            // SAFETY: as above.
+            unsafe { get(&raw mut trace, depth, context) };
+            if trace.frames <= 0 {
+                trace.frames = UNKNOWN_JAVA;
+            }
+        });
+    }
     Walked { frames: trace.frames, thread }
+}
+
+/// Stores the position of the current thread in its events, if it records any. In a signal handler.
+fn place(thread: ThreadId, at_ns: u64) {
+    if !KEEPS_RECORDERS.load(Ordering::Relaxed) {
+        return blocks::place_stack(thread, at_ns);
+    }
+    let kept = environment::current().and_then(|jvmti| jvmti.thread_local().ok());
+    // SAFETY: `Vm::keep_thread_recorder` keeps these pointers. Only this thread gives its recorder up, after it has
+    // removed the pointer.
+    if let Some(recorder) = kept.and_then(|kept| unsafe { kept.cast::<ThreadRecorder>().as_ref() })
+    {
+        recorder.place_stack(at_ns);
+    }
 }
 
 /// Prepares the JVM for samples.
@@ -108,8 +145,12 @@ pub(super) fn prepare(vm: *mut JavaVM, options: &Options) -> Result<(), String> 
     }
     let storage = storage().ok_or("sample: this JVM has no JVMTI")?;
     // Without the first, AsyncGetCallTrace refuses. With the second, the JVM keeps debug information for all
-    // instructions of compiled code, not only for those at which it can stop.
-    for event in [sys::JVMTI_EVENT_CLASS_LOAD, sys::JVMTI_EVENT_COMPILED_METHOD_LOAD] {
+    // instructions of compiled code, not only for those at which it can stop. The third reports code without frames.
+    for event in [
+        sys::JVMTI_EVENT_CLASS_LOAD,
+        sys::JVMTI_EVENT_COMPILED_METHOD_LOAD,
+        sys::JVMTI_EVENT_DYNAMIC_CODE_GENERATED,
+    ] {
         storage
             .enable(event)
             .map_err(|error| format!("sample: JVMTI error {error} while requesting events"))?;
@@ -127,6 +168,12 @@ pub(super) fn prepare(vm: *mut JavaVM, options: &Options) -> Result<(), String> 
 pub(super) fn start(agent: &Arc<Agent>, vm: &Vm<'_>) {
     let Some(stacks) = agent.stacks() else { return };
     VIRTUAL.store(vm.has_virtual_threads(), Ordering::Relaxed);
+    if let Some(storage) = storage() {
+        // Without it, samples in such code have no stack.
+        let _ = storage.generate(sys::JVMTI_EVENT_DYNAMIC_CODE_GENERATED);
+    }
+    KEEPS_RECORDERS.store(agent.engine() == EngineKind::Events, Ordering::Relaxed);
+    ZERO_NS.store(stacks.zero_ns(), Ordering::Relaxed);
     vm.each_loaded_class(|class, _| add_class(stacks, vm, class, 0));
     let by_word = words_of_threads(stacks, vm);
     let silent = sampling::add_running_threads(|word| by_word.get(&word).copied());
@@ -200,6 +247,17 @@ fn add_class(stacks: &Stacks, vm: &Vm<'_>, class: jobject, prepared_ns: u64) {
     let Some(handle) = vm.weak(class) else { return };
     if !stacks.add_class(handle, methods.into_iter(), prepared_ns) {
         crate::recorder::DescribeClasses::give_up(vm, handle);
+    }
+}
+
+/// The JVM generated code without frames.
+pub(super) fn on_code(name: &CStr, address: usize, length: i32) {
+    let name = name.to_bytes();
+    let is_table = [&b"vtable"[..], b"itable"].iter().any(|kind| name.starts_with(kind));
+    let frames = if is_table { stubs::Frames::None } else { stubs::Frames::Saved };
+    // The interpreter has frames that the JVM can walk.
+    if name != b"Interpreter" {
+        stubs::add(address as u64, u64::try_from(length).unwrap_or(0), frames);
     }
 }
 

@@ -267,7 +267,7 @@ impl Agent {
                         .synced_by(syncer.clone()),
                 ),
             },
-            Config { chunk_bytes, side_band, started },
+            Config { chunk_bytes, side_band, has_stacks: stacks.is_some(), started },
         );
         let recorder = match when {
             Start::WithJvm => recorder,

@@ -57,6 +57,8 @@ pub(super) struct Shape {
     pub(super) max_fill: usize,
     /// Bytes of an exit.
     pub(super) exit_bytes: usize,
+    /// Whether stacks are sampled.
+    pub(super) has_stacks: bool,
 }
 
 /// What a slot is prepared with.
@@ -86,12 +88,12 @@ impl Chunk {
     pub(super) fn begin(
         slot: Slot,
         prepared: Prepared,
-        Shape { max_fill, exit_bytes }: Shape,
+        Shape { max_fill, exit_bytes, has_stacks }: Shape,
         control: &Control,
     ) -> Self {
         let start = chunk_start(prepared.resume_bytes);
         let marks_bytes = prepared.pending_bytes.map_or(0, |_| area_bytes(slot.bytes()));
-        let samples = Samples::begin(&slot, prepared.pending_bytes);
+        let samples = Samples::begin(&slot, prepared.pending_bytes, has_stacks);
         let end = slot.bytes() - marks_bytes;
         // One for the entry that passes the limit, and one that is never recorded: without it, an area that
         // is exactly full would look like one that was too small.
@@ -103,6 +105,11 @@ impl Chunk {
         // The last place where an exit can begin.
         let last = slot.address() + (end - exit_bytes) as u64;
         control.begin(first, first + fill_bytes as u64, last);
+        let (first_place, places) = samples.stacks();
+        if has_stacks && prepared.pending_bytes.is_some() {
+            let place = slot.address() + (first_place * WORD_BYTES) as u64;
+            control.begin_stacks(slot.address() + start as u64, place, places);
+        }
         Self { slot, start, fill_bytes, marks_bytes, end: end - exit_bytes, samples }
     }
 
@@ -123,9 +130,14 @@ impl Chunk {
         self.samples.prolong(&self.slot, from_ns);
     }
 
-    /// The samples so far.
+    /// The samples so far, without those of stacks.
     pub(super) fn copy_samples(&self, samples: &mut Vec<Sample>) {
         self.samples.copy_to(&self.slot, samples);
+    }
+
+    /// Adds those of stacks, in their order.
+    pub(super) fn add_stacks_to(&self, samples: &mut Vec<Sample>) {
+        self.samples.add_stacks_to(&self.slot, samples);
     }
 
     /// How many bytes the events have so far. `reader` can read all of them.
@@ -159,6 +171,7 @@ impl Chunk {
 
     /// Removes what was recorded. For the owner, after handing it over.
     pub(super) fn rewind(&self, control: &Control) {
+        control.place_no_stacks();
         control.call_for_attention();
         control.set_position(self.slot.address() + self.start as u64, Ordering::Release);
     }
@@ -177,8 +190,9 @@ impl Chunk {
     /// Returns the size of the next slot: larger if the thread filled this one.
     pub(super) fn wanted_bytes(&self, position: u64) -> usize {
         let now = self.slot.bytes();
-        let is_full =
-            self.len(position) >= self.fill_bytes || self.marks_bytes > 0 && self.samples.is_full();
+        let is_full = self.len(position) >= self.fill_bytes
+            || self.marks_bytes > 0
+                && (self.samples.is_full() || self.samples.is_full_of_stacks(&self.slot));
         if is_full { now.saturating_mul(GROWTH) } else { now }
     }
 
@@ -195,7 +209,7 @@ impl Chunk {
 /// canonicalizer's state take a part of it.
 pub(super) fn slot_bytes(
     wanted: usize,
-    Shape { max_fill, exit_bytes }: Shape,
+    Shape { max_fill, exit_bytes, .. }: Shape,
     open_frames: usize,
     state_bytes: usize,
 ) -> usize {
@@ -258,7 +272,7 @@ mod tests {
 
         fn with_exits_of(exit_bytes: usize, fill: usize, open_frames: usize) -> Self {
             let (journal, control) = (Journal::private().unwrap(), Box::<Control>::default());
-            let shape = Shape { max_fill: fill, exit_bytes };
+            let shape = Shape { max_fill: fill, exit_bytes, has_stacks: false };
             let slot = journal.claim(slot_bytes(2 * fill, shape, open_frames, 0)).unwrap();
             let prepared =
                 Prepared { resume_bytes: 0, pending_bytes: None, open_frames, event_bytes: 0 };
@@ -335,7 +349,7 @@ mod tests {
         let journal = Journal::private().unwrap();
         for exit_bytes in [1, 9] {
             for open_frames in (0..2000).chain([10_000, 100_000]) {
-                let shape = Shape { max_fill: 64, exit_bytes };
+                let shape = Shape { max_fill: 64, exit_bytes, has_stacks: false };
                 let state = open_frames % 50;
                 let slot = journal.claim(slot_bytes(256, shape, open_frames, state)).unwrap();
                 let prepared = Prepared {
@@ -374,7 +388,7 @@ mod tests {
         assert_eq!(thread.wanted(), 256);
         while thread.append(&[0x81]) {}
         assert_eq!(thread.wanted(), 1024);
-        let shape = |exit_bytes| Shape { max_fill: 65536, exit_bytes };
+        let shape = |exit_bytes| Shape { max_fill: 65536, exit_bytes, has_stacks: false };
         assert_eq!(slot_bytes(256, shape(1), 900, 100), 2048);
         assert_eq!(slot_bytes(256, shape(9), 900, 100), 16 * 1024);
         assert_eq!(slot_bytes(usize::MAX, shape(1), 0, 0), 128 * 1024);

@@ -32,6 +32,8 @@ pub struct Config {
     pub chunk_bytes: usize,
     /// What is recorded in addition to the events.
     pub side_band: SideBand,
+    /// Whether stacks are sampled, too.
+    pub has_stacks: bool,
     /// Times in threads and in the manifest count from here.
     pub started: Instant,
 }
@@ -39,14 +41,15 @@ pub struct Config {
 impl Config {
     /// Returns the sizes of chunks and events.
     pub(super) fn shape(&self) -> Shape {
-        let max_fill = self.chunk_bytes;
+        let Self { chunk_bytes: max_fill, has_stacks, .. } = *self;
         match self.side_band {
             SideBand::ExactTimes => Shape {
                 max_fill: max_fill.saturating_mul(TIMED_GROWTH).min(MAX_TIMED_BYTES),
                 exit_bytes: raw::TIME_BYTES + 1,
+                has_stacks,
             },
             SideBand::None | SideBand::Marks | SideBand::SampledTimes => {
-                Shape { max_fill, exit_bytes: 1 }
+                Shape { max_fill, exit_bytes: 1, has_stacks }
             }
         }
     }

@@ -1,18 +1,19 @@
 //! HOT: the end of a slot, which holds marks and samples.
 //!
 //! The marks are those of earlier chunks that no file has yet. The samples are of this chunk: how far the
-//! thread had come at some instants. [`flow_codec::format::journal`] specifies the bytes. They are stored
-//! under the lock that readers hold (`ThreadRecorder::out`), so only a reader after a kill sees them half
-//! done.
+//! thread had come at some instants. [`flow_codec::format::journal`] specifies the bytes. Those of positions alone are
+//! stored under the lock that readers hold (`ThreadRecorder::out`), so only a reader after a kill sees them half
+//! done. If stacks are sampled, the last places are for those: signal handlers store them (`sys/control.rs`), their place
+//! last, so that a reader sees whole ones.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::sync::atomic::Ordering;
 
 use flow_codec::format::journal::{
-    MARKS_HEADER_BYTES, SAMPLE_WORDS, WORD_BYTES, placed, sample_place,
+    MARKS_HEADER_BYTES, Placed, SAMPLE_WORDS, WORD_BYTES, placed, sample_place,
 };
-use flow_codec::write::Sample;
+use flow_codec::write::{Sample, SampleKind};
 
 use super::journal::Slot;
 use crate::certain::Certain as _;
@@ -22,6 +23,8 @@ const SHARE: usize = 8;
 /// The smallest slot has room for three samples: the thread's start, where it then waits, and one more.
 const MIN_BYTES: usize = MARKS_HEADER_BYTES + 3 * SAMPLE_WORDS * WORD_BYTES;
 const MAX_BYTES: usize = 8 * 1024;
+/// The share of the places that is for stacks.
+const STACKS_SHARE: usize = 4;
 
 /// How many bytes of a slot are for marks.
 pub(super) fn area_bytes(slot_bytes: usize) -> usize {
@@ -40,17 +43,34 @@ pub(super) struct Samples {
     first: usize,
     count: usize,
     room: usize,
+    /// How many places follow for stacks, if stacks are sampled.
+    stacks: Option<usize>,
 }
 
 impl Samples {
     /// Begins the samples of a slot that was prepared with `pending` bytes of pending marks, or without
     /// marks.
-    pub(super) fn begin(slot: &Slot, pending: Option<usize>) -> Self {
+    pub(super) fn begin(slot: &Slot, pending: Option<usize>, has_stacks: bool) -> Self {
         let words = slot.words().len();
-        let Some(pending) = pending else { return Self { first: words, count: 0, room: 0 } };
+        let none = Self { first: words, count: 0, room: 0, stacks: None };
+        let Some(pending) = pending else { return none };
         let area = area_bytes(slot.bytes()) - MARKS_HEADER_BYTES;
         let left = area.saturating_sub(pending.next_multiple_of(WORD_BYTES)) / WORD_BYTES;
-        Self { first: words - left, count: 0, room: left / SAMPLE_WORDS }
+        let room = left / SAMPLE_WORDS;
+        let stacks = has_stacks.then_some(room / STACKS_SHARE);
+        let room = room - stacks.unwrap_or_default();
+        Self { first: words - left, room, stacks, ..none }
+    }
+
+    /// The first word of the places for stacks, and how many there are.
+    pub(super) fn stacks(&self) -> (usize, usize) {
+        (self.first + self.room * SAMPLE_WORDS, self.stacks.unwrap_or_default())
+    }
+
+    /// Returns whether there is no room for another position with a stack.
+    pub(super) fn is_full_of_stacks(&self, slot: &Slot) -> bool {
+        let last = self.stacks.map(|stacks| stacks.checked_sub(1));
+        last.is_some_and(|last| last.is_none_or(|last| self.load(slot, self.room + last, 0) != 0))
     }
 
     /// Adds a sample. If there is no room, it replaces the last one: that of a thread which was called to
@@ -61,14 +81,21 @@ impl Samples {
         }
         if self.count == self.room {
             self.count -= 1;
-            let (_, replaced_us) = placed(self.load(slot, self.count, 0)).unwrap_or_default();
-            sample.ran_us = sample.ran_us.map(|us| us.saturating_add(replaced_us.unwrap_or(0)));
+            let replaced = placed(self.load(slot, self.count, 0));
+            if let SampleKind::Time { ran_us: Some(us) } = &mut sample.kind {
+                let replaced_us = replaced.and_then(|replaced| replaced.ran_us);
+                *us = us.saturating_add(replaced_us.unwrap_or(0));
+            }
             // A mixture of two samples would be wrong.
             self.store(slot, self.count, 0, 0);
         }
         self.store(slot, self.count, 2, sample.from_ns);
         self.store(slot, self.count, 1, sample.by_ns);
-        self.store(slot, self.count, 0, sample_place(sample.bytes, sample.ran_us));
+        let ran_us = match sample.kind {
+            SampleKind::Time { ran_us } => ran_us,
+            SampleKind::Stacks => None,
+        };
+        self.store(slot, self.count, 0, sample_place(sample.bytes, ran_us));
         self.count += 1;
     }
 
@@ -86,14 +113,28 @@ impl Samples {
         self.count + 1 >= self.room
     }
 
-    /// Copies all samples, in order.
+    /// Copies all samples of positions alone, in order.
     pub(super) fn copy_to(&self, slot: &Slot, samples: &mut Vec<Sample>) {
         samples.clear();
-        samples.extend((0..self.count).map(|number| {
-            let (bytes, ran_us) = placed(self.load(slot, number, 0)).certain();
-            let (by_ns, from_ns) = (self.load(slot, number, 1), self.load(slot, number, 2));
-            Sample { bytes, by_ns, from_ns, ran_us }
-        }));
+        samples.extend((0..self.count).filter_map(|number| self.sample(slot, number)));
+    }
+
+    /// Adds the positions of stacks, in order.
+    pub(super) fn add_stacks_to(&self, slot: &Slot, samples: &mut Vec<Sample>) {
+        let Some(stacks) = self.stacks else { return };
+        let numbers = self.room..self.room + stacks;
+        samples.extend(numbers.map_while(|number| self.sample(slot, number)));
+        samples.sort_by_key(|sample| (sample.bytes, sample.by_ns));
+    }
+
+    fn sample(&self, slot: &Slot, number: usize) -> Option<Sample> {
+        // Pairs with the store of the place, which comes last.
+        let place = slot.words().get(self.first + number * SAMPLE_WORDS)?;
+        let place = u64::from_le(place.load(Ordering::Acquire));
+        let Placed { bytes, is_stacks, ran_us } = placed(place)?;
+        let (by_ns, from_ns) = (self.load(slot, number, 1), self.load(slot, number, 2));
+        let kind = if is_stacks { SampleKind::Stacks } else { SampleKind::Time { ran_us } };
+        Some(Sample { bytes, by_ns, from_ns, kind })
     }
 
     fn store(&self, slot: &Slot, number: usize, word: usize, value: u64) {
@@ -115,9 +156,11 @@ impl Samples {
 mod tests {
     use super::super::journal::Journal;
     use super::*;
+    use crate::sys::Control;
 
     fn sample(bytes: usize, at_ns: u64) -> Sample {
-        Sample { bytes, by_ns: at_ns, from_ns: at_ns, ran_us: Some(3) }
+        let kind = SampleKind::Time { ran_us: Some(3) };
+        Sample { bytes, by_ns: at_ns, from_ns: at_ns, kind }
     }
 
     fn all(samples: &Samples, slot: &Slot) -> Vec<Sample> {
@@ -130,14 +173,18 @@ mod tests {
     fn without_room_a_sample_replaces_the_last_one() {
         let journal = Journal::private().unwrap();
         let slot = journal.claim(256).unwrap();
-        let mut samples = Samples::begin(&slot, Some(0));
+        let mut samples = Samples::begin(&slot, Some(0), false);
         for number in 0..5 {
             assert_eq!(samples.is_full(), number >= 2);
             samples.push(&slot, sample(number, 10 + number as u64));
         }
         assert_eq!(
             all(&samples, &slot),
-            [sample(0, 10), sample(1, 11), Sample { ran_us: Some(9), ..sample(4, 14) }]
+            [
+                sample(0, 10),
+                sample(1, 11),
+                Sample { kind: SampleKind::Time { ran_us: Some(9) }, ..sample(4, 14) }
+            ]
         );
         let last = slot.words().last().unwrap().load(Ordering::Relaxed);
         assert_eq!(last, 14, "up to the end of the slot");
@@ -147,7 +194,7 @@ mod tests {
     fn a_thread_that_stays_prolongs_its_last_sample() {
         let journal = Journal::private().unwrap();
         let slot = journal.claim(256).unwrap();
-        let mut samples = Samples::begin(&slot, Some(0));
+        let mut samples = Samples::begin(&slot, Some(0), false);
         samples.prolong(&slot, 5);
         samples.push(&slot, sample(1, 10));
         samples.prolong(&slot, 30);
@@ -160,13 +207,38 @@ mod tests {
         let journal = Journal::private().unwrap();
         for bytes in [256, 1024, 65536, 1 << 20] {
             let slot = journal.claim(bytes).unwrap();
-            let samples = Samples::begin(&slot, Some(pending_room(bytes)));
-            assert!(
-                samples.room >= 3 && samples.first * 8 + samples.room * 24 <= bytes,
-                "{samples:?}"
-            );
+            for has_stacks in [false, true] {
+                let samples = Samples::begin(&slot, Some(pending_room(bytes)), has_stacks);
+                let (first, stacks) = samples.stacks();
+                assert!(samples.room >= 3 && first * 8 + stacks * 24 <= bytes, "{samples:?}");
+                assert_eq!(samples.is_full_of_stacks(&slot), has_stacks && stacks == 0);
+            }
         }
-        let none = Samples::begin(&journal.claim(256).unwrap(), None);
-        assert_eq!((none.room, none.is_full()), (0, true));
+        let none = Samples::begin(&journal.claim(256).unwrap(), None, true);
+        assert_eq!((none.room, none.is_full(), none.stacks().1), (0, true, 0));
+    }
+
+    #[test]
+    fn positions_of_stacks_are_between_the_others() {
+        let (journal, control) = (Journal::private().unwrap(), Control::default());
+        let slot = journal.claim(4096).unwrap();
+        let mut samples = Samples::begin(&slot, Some(0), true);
+        let (first, room) = samples.stacks();
+        assert!(room >= 3, "{room}");
+        control.begin_stacks(0, slot.address() + (first * WORD_BYTES) as u64, room);
+        let stacks =
+            |bytes: usize, at_ns| Sample { kind: SampleKind::Stacks, ..sample(bytes, at_ns) };
+        samples.push(&slot, sample(2, 10));
+        samples.push(&slot, sample(9, 30));
+        control.put_stacks(9, 20, 25);
+        control.put_stacks(4, 12, 12);
+        let mut copied = all(&samples, &slot);
+        assert_eq!(copied, [sample(2, 10), sample(9, 30)]);
+        samples.add_stacks_to(&slot, &mut copied);
+        let long = Sample { from_ns: 25, ..stacks(9, 20) };
+        assert_eq!(copied, [sample(2, 10), stacks(4, 12), long, sample(9, 30)]);
+        assert!(!samples.is_full_of_stacks(&slot));
+        (0..room as u64).for_each(|number| control.put_stacks(number + 20, 50, 50));
+        assert!(samples.is_full_of_stacks(&slot));
     }
 }

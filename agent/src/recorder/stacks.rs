@@ -172,6 +172,12 @@ impl Stacks {
         self.sampling
     }
 
+    /// The time at which the recording began, by the clock of samples.
+    #[must_use]
+    pub const fn zero_ns(&self) -> u64 {
+        self.zero_ns
+    }
+
     /// The most frames of a stack.
     #[must_use]
     pub const fn max_frames(&self) -> usize {

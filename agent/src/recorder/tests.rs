@@ -93,7 +93,12 @@ pub(super) fn recorder_in(dir: &std::path::Path) -> Recorder {
     let file = |name: &str| LineFile::create(&dir.join(name)).unwrap();
     let ids =
         IdTable::new(StartIds::default(), file("ids.properties"), file("methods.jsonl")).unwrap();
-    let config = Config { chunk_bytes: 64, side_band: SideBand::None, started: Instant::now() };
+    let config = Config {
+        chunk_bytes: 64,
+        side_band: SideBand::None,
+        has_stacks: false,
+        started: Instant::now(),
+    };
     Recorder::new(
         MethodTable::new(FilterSpec::default(), ids),
         file("threads.jsonl"),
@@ -128,7 +133,12 @@ fn recorder_with(
         file("threads"),
         journal,
         sink,
-        Config { chunk_bytes, side_band: SideBand::None, started: Instant::now() },
+        Config {
+            chunk_bytes,
+            side_band: SideBand::None,
+            has_stacks: false,
+            started: Instant::now(),
+        },
     );
     let thread = start(&recorder, 1);
     (recorder, thread, method)

@@ -9,7 +9,9 @@ use std::time::Instant;
 use flow_codec::format::flow::{Record, records};
 use flow_codec::format::journal::{SAMPLE_WORDS, WORD_BYTES, chunk_start};
 use flow_codec::format::marks::{Mark, Position};
-use flow_codec::write::{Base, Canonicalizer, Condensed, EncodedMarks, EventCounts, Sample};
+use flow_codec::write::{
+    Base, Canonicalizer, Condensed, EncodedMarks, EventCounts, Sample, SampleKind,
+};
 use flow_codec::{Offset, ThreadId};
 use parking_lot::{Mutex, MutexGuard};
 
@@ -318,7 +320,8 @@ impl ThreadRecorder {
         let prepared = Prepared { resume_bytes: 0, pending_bytes, open_frames, event_bytes: 0 };
         let mut chunk = Chunk::begin(slot, prepared, shape, &control);
         if let Some(now_ns) = now_ns {
-            let sample = Sample { bytes: 0, by_ns: now_ns, from_ns: now_ns, ran_us: Some(0) };
+            let kind = SampleKind::Time { ran_us: Some(0) };
+            let sample = Sample { bytes: 0, by_ns: now_ns, from_ns: now_ns, kind };
             chunk.sample(control.position(Ordering::Relaxed), sample);
         }
         let at_ns = AtomicU64::new(now_ns.unwrap_or_default());
@@ -364,8 +367,8 @@ impl ThreadRecorder {
         out.chunk.prolong_sample(at_ns.load(Ordering::Relaxed));
         let (position, by_ns) = (self.position(), now_ns());
         let since_ns = by_ns.saturating_sub(at_ns.load(Ordering::Relaxed));
-        let ran_us = Some(self.cpu.ran_us(since_ns, look));
-        let sample = Sample { bytes: 0, by_ns, from_ns: began_ns, ran_us };
+        let kind = SampleKind::Time { ran_us: Some(self.cpu.ran_us(since_ns, look)) };
+        let sample = Sample { bytes: 0, by_ns, from_ns: began_ns, kind };
         let room = out.chunk.sample(position, sample);
         seen.store(position, Ordering::Relaxed);
         at_ns.store(began_ns, Ordering::Relaxed);
@@ -400,8 +403,12 @@ impl ThreadRecorder {
                 .is_some_and(|last| last.from_ns > last.by_ns || last.bytes == recorded);
             let since_ns = now_ns.saturating_sub(self.seen.at_ns.swap(now_ns, Ordering::Relaxed));
             let ran_us = Some(self.cpu.ran_us_until_handed_over(since_ns, has_stayed));
-            samples.push(Sample { bytes: recorded, by_ns: now_ns, from_ns: now_ns, ran_us });
+            let (by_ns, from_ns, kind) = (now_ns, now_ns, SampleKind::Time { ran_us });
+            samples.push(Sample { bytes: recorded, by_ns, from_ns, kind });
         }
+        out.chunk.add_stacks_to(samples);
+        // Another thread may read this while the handler stores.
+        samples.retain(|sample| sample.bytes <= recorded);
     }
 
     /// The thread.
@@ -414,6 +421,11 @@ impl ThreadRecorder {
     #[inline]
     pub(super) fn append(&self, event: &[u8], journal: &Journal) -> bool {
         chunk::append(journal.words(), &self.control, event)
+    }
+
+    /// Stores where the thread is while its stack is sampled. For a signal handler that interrupts it.
+    pub(crate) fn place_stack(&self, at_ns: u64) {
+        self.control.place_stack(at_ns);
     }
 
     /// Makes the thread call the recorder at its next event.
@@ -497,6 +509,7 @@ impl ThreadRecorder {
         }
         self.copy_recorded(out, recorded, &mut raw);
         out.chunk.copy_samples(&mut samples);
+        out.chunk.add_stacks_to(&mut samples);
         // Each event may be an entry.
         out.first.frames = recorded as u64;
         out.first.raw = raw;
@@ -511,9 +524,16 @@ impl ThreadRecorder {
         let position = self.rewind(out);
         self.continue_in(next, out, position, journal, shape);
         let first = self.position() - recorded as u64;
-        samples.iter().for_each(|sample| {
-            out.chunk.sample(first + sample.bytes as u64, *sample);
-        });
+        for sample in samples {
+            match sample.kind {
+                SampleKind::Time { .. } => {
+                    out.chunk.sample(first + sample.bytes as u64, sample);
+                }
+                SampleKind::Stacks => {
+                    self.control.put_stacks(sample.bytes as u64, sample.by_ns, sample.from_ns);
+                }
+            }
+        }
         // Any other position, if it has moved since.
         let seen = if was_seen { self.position() } else { u64::from(seen != 0) };
         self.seen.position.store(seen, Ordering::Relaxed);

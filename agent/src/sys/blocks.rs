@@ -233,6 +233,13 @@ pub(crate) fn park(thread: ThreadId) {
     }
 }
 
+/// Stores where the current thread is while its stack is sampled. For a signal handler: it takes no lock.
+pub(crate) fn place_stack(thread: ThreadId, at_ns: u64) {
+    if let Some(block) = unshared_block(thread).filter(|_| !may_share_blocks()) {
+        block.place_stack(at_ns);
+    }
+}
+
 /// Returns whether more than one thread may have the same block.
 pub(crate) fn may_share_blocks() -> bool {
     TABLE.get().is_some_and(|table| !table.gives_back.load(Ordering::Relaxed))

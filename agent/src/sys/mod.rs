@@ -4,13 +4,14 @@
 //! |---|---|
 //! | `allocator` | the allocator of the library, with a reserve |
 //! | `blocks` | the table of control blocks, in which probes find the block of their thread by its id |
-//! | `control` | the words of a control block (safe) |
+//! | `control` | the words of a control block |
 //! | `region` | memory for chunks |
 //! | `fence` | makes stores of probes visible to other threads |
 //! | `helper` | a thread of the agent |
 //! | `shared` | a value that is freed when the last thread releases it |
 //! | `sampling` | signals that interrupt threads to sample their stacks |
 //! | `stack_ring` | the memory for these stacks |
+//! | `stubs` | code without frames, and who called it |
 //! | `clock` | clocks of the system (safe) |
 
 pub(crate) mod allocator;
@@ -23,6 +24,7 @@ mod region;
 pub(crate) mod sampling;
 mod shared;
 pub(crate) mod stack_ring;
+pub(crate) mod stubs;
 
 pub(crate) use blocks::abandon as abandon_blocks;
 pub use blocks::{HeldBlock, control_block, shared_block};

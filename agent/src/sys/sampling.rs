@@ -73,6 +73,8 @@ pub(crate) struct Interrupted<'a> {
     pub(crate) env: usize,
     /// The Java thread of the operating system's thread.
     pub(crate) thread: u64,
+    /// When the handler began.
+    pub(crate) at_ns: u64,
     handler: std::marker::PhantomData<&'a ()>,
 }
 
@@ -561,7 +563,7 @@ fn handle(info: &SignalInfo, context: *mut c_void) {
     let has_room = ring().is_some_and(|ring| {
         ring.fill(|frames| {
             let handler = std::marker::PhantomData;
-            let interrupted = Interrupted { context, env, thread: carrier, handler };
+            let interrupted = Interrupted { context, env, thread: carrier, at_ns, handler };
             let Walked { frames, thread } = (walker.walk)(&interrupted, frames);
             Shot { thread, carrier, at_ns, intervals, ran_us, frames }
         })

@@ -74,11 +74,13 @@
 //! | 0 | written | a word: bytes of the thread's [`marks`](super::marks) file that hold all marks before these |
 //! | 8 | pending | a word: bytes of marks that follow |
 //! | 16 | | these bytes, encoded to follow what is written; zeros up to a multiple of eight |
-//! | | samples | three words each: a place, *by*, and *from*; a place of 0 ends them |
+//! | | samples | up to the end of the slot, three words each: a place, *by*, and *from*; with a place of 0 there is none |
 //!
-//! A sample is a time mark after some bytes of the raw chunk. Bits 0–31 of its place are 1 + the number of
-//! these bytes; bits 32–63 are 1 + *ran*, or 0 if that is unknown. The thread that takes the samples stores it,
-//! last word first, and *from* may grow.
+//! A sample is a mark after some bytes of the raw chunk. Bits 0–30 of its place are 1 + the number of these bytes. If
+//! bit 31 is not set, it is a time mark, and bits 32–63 are 1 + *ran*, or 0 if that is unknown. If it is set, it is a mark
+//! of sampled stacks, the first of which was taken at *by* and the last one at *from*. The samples of each kind are in the
+//! order of their places. They are stored last word first, and *from* may grow: time marks by the thread that looks at
+//! positions, the other ones by signal handlers of the slot's thread, in the last places of the slot.
 //!
 //! Words are stored whole. Those from 16 on change only while the slot is not open, and the state word last
 //! of all. A thread that hands over a chunk writes it to its file, opens another slot, and only then closes
@@ -272,12 +274,32 @@ pub fn sample_place(bytes: usize, ran_us: Option<u32>) -> u64 {
     (ran << u32::BITS) | (bytes as u64 + 1)
 }
 
-/// The number of bytes and *ran* of such a place; `None` if there is no sample.
+/// The place of sampled stacks: after this many bytes of the chunk.
 #[must_use]
-pub fn placed(place: u64) -> Option<(usize, Option<u32>)> {
-    let bytes = (place & u64::from(u32::MAX)).checked_sub(1)?;
+pub const fn stacks_place(bytes: u64) -> u64 {
+    STACKS | (bytes + 1)
+}
+
+/// In a place: it is that of sampled stacks.
+const STACKS: u64 = 1 << 31;
+
+/// What the place of a sample says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Placed {
+    /// Bytes of the chunk before it.
+    pub bytes: usize,
+    /// Whether stacks were sampled there. If not, it is a time.
+    pub is_stacks: bool,
+    /// For how many microseconds the thread ran since the previous time, if that is known.
+    pub ran_us: Option<u32>,
+}
+
+/// Decodes a place; `None` if there is no sample.
+#[must_use]
+pub fn placed(place: u64) -> Option<Placed> {
+    let bytes = (place & (STACKS - 1)).checked_sub(1)?;
     let ran_us = u32::try_from(place >> u32::BITS).ok().and_then(|ran| ran.checked_sub(1));
-    Some((usize::try_from(bytes).ok()?, ran_us))
+    Some(Placed { bytes: usize::try_from(bytes).ok()?, is_stacks: place & STACKS != 0, ran_us })
 }
 
 /// The value of a slot's word for lengths.

@@ -29,6 +29,7 @@
 //! | `06` | note | a text from the program, in UTF-8 |
 //! | `07` | instants | one number for each of several events, beginning with the one after the mark: see *Instants* |
 //! | `08` | test | a test begins or ends: see [`test_marks`](super::test_marks) |
+//! | `09` | stacks | see *Stacks*: first, by how many nanoseconds the first of them was sampled later than the last *by*, as `2n`, or earlier, as `2n − 1`; second, how much later the last of them was |
 //!
 //! **Time.** Times are nanoseconds since the `start_unix_ns` of the [`manifest`](super::manifest), by a clock
 //! that never goes backwards. A mark has two times: all events before the mark had happened at *by*, and no
@@ -52,6 +53,10 @@
 //! | `s` from 1 to 7 | the event is in a record that begins `s` bytes after that of the previous event |
 //!
 //! The last time of the mark replaces *by*. An event further away from the previous one begins another mark.
+//!
+//! **Stacks.** The thread was at this position when its stack was sampled, at these two times and at all times of
+//! [`samples`](super::samples) between them. A sample without such a mark was taken while the thread moved to another
+//! chunk, or there was no room for its position: only its time shows where the thread was.
 //!
 //! **Paused.** A thread pauses at the first event that is not recorded: an entry, or an exit by exception.
 //! All frames that are open there are left in `.flow`, directly after the mark, so that calls nest whatever
@@ -92,6 +97,18 @@
 //! | `66 6C 6F 77 2D 6D 72 6B` | magic |
 //! | `01` | version 1 |
 //! | `01 01 00 06 88 27 C0 3E AC 02` | time, offset 1, by 5000, from 4000 later, ran 300 |
+//!
+//! # Example of stacks
+//!
+//! The first time mark, and the stack of the thread was sampled twice at that position, at 6000 and 8500.
+//! `codec/tests/golden/stacks.hex` has these bytes.
+//!
+//! | bytes | |
+//! |---|---|
+//! | `66 6C 6F 77 2D 6D 72 6B` | magic |
+//! | `01` | version 1 |
+//! | `01 01 00 04 88 27 C0 3E` | time, offset 1, by 5000, from 4000 later |
+//! | `09 00 00 04 D0 0F C4 13` | stacks, same offset, 1000 later than 5000, and 2500 later |
 //!
 //! # Example of instants
 //!
@@ -145,6 +162,7 @@ const RESUMED: u8 = 0x05;
 const NOTE: u8 = 0x06;
 const INSTANTS: u8 = 0x07;
 const TEST: u8 = 0x08;
+const STACKS: u8 = 0x09;
 /// How many bytes of instants flow puts into a mark at most, and one number more.
 const INSTANTS_BYTES: usize = 4096;
 /// The number of values that select an event: a step is below this.
@@ -201,6 +219,13 @@ pub enum Mark {
     Note(String),
     /// A test begins or ends.
     Test(TestMark),
+    /// The stack of the thread was sampled at the position.
+    Stacks {
+        /// The first time.
+        first_ns: u64,
+        /// The last time.
+        last_ns: u64,
+    },
     /// When the event after the mark happened.
     Instant {
         /// The time.
@@ -308,11 +333,9 @@ impl MarkEncoder {
             Mark::Time { by_ns, from_ns, ran_us } => {
                 let by_ns = (*by_ns).max(self.before.by_ns);
                 put(&mut payload, by_ns - self.before.by_ns);
-                let farthest = if *from_ns < by_ns { i64::MIN } else { i64::MAX };
-                let later = from_ns.checked_signed_diff(by_ns).unwrap_or(farthest);
-                put(&mut payload, zigzag(later));
-                ran_us.iter().for_each(|ran_us| put(&mut payload, *ran_us));
                 self.before.by_ns = by_ns;
+                put(&mut payload, zigzag(self.before.until(*from_ns)));
+                ran_us.iter().for_each(|ran_us| put(&mut payload, *ran_us));
                 TIME
             }
             Mark::Unwound { exits, thrown } => {
@@ -333,6 +356,11 @@ impl MarkEncoder {
             Mark::Test(test) => {
                 test.encode(MAX_PAYLOAD_BYTES, &mut payload);
                 TEST
+            }
+            Mark::Stacks { first_ns, last_ns } => {
+                put(&mut payload, zigzag(self.before.until(*first_ns)));
+                put(&mut payload, last_ns.saturating_sub(*first_ns));
+                STACKS
             }
             Mark::Instant { .. } | Mark::Unknown(_) => return,
         };
@@ -528,6 +556,12 @@ fn event_after(last: Position, step: u64) -> Option<Position> {
 }
 
 impl BeforeMarks {
+    /// How much later than *by* this time is; as much as can be encoded, if it is too far away.
+    fn until(&self, at_ns: u64) -> i64 {
+        let farthest = if at_ns < self.by_ns { i64::MIN } else { i64::MAX };
+        at_ns.checked_signed_diff(self.by_ns).unwrap_or(farthest)
+    }
+
     fn mark(&mut self, kind: u8, mut payload: &[u8]) -> Option<Mark> {
         Some(match kind {
             TIME => {
@@ -548,6 +582,11 @@ impl BeforeMarks {
             RESUMED => Mark::Resumed,
             NOTE => Mark::Note(text(payload)),
             TEST => TestMark::decode(payload).ok()?.map_or(Mark::Unknown(kind), Mark::Test),
+            STACKS => {
+                let first_ns = self.by_ns.checked_add_signed(from_zigzag(take(&mut payload)?))?;
+                let last_ns = first_ns.checked_add(take(&mut payload)?)?;
+                Mark::Stacks { first_ns, last_ns }
+            }
             unknown => Mark::Unknown(unknown),
         })
     }
@@ -585,6 +624,8 @@ mod tests {
             (position(1 << 40, 1), Mark::Gap { events: Some(three) }),
             (position(1 << 40, u64::MAX), Mark::Note("step 2".into())),
             (position(1 << 40, u64::MAX), Mark::Test(test)),
+            (position(1 << 40, u64::MAX), Mark::Stacks { first_ns: 7, last_ns: 2_000_000 }),
+            (position(1 << 40, u64::MAX), Mark::Stacks { first_ns: 1 << 50, last_ns: 1 << 50 }),
             (
                 position(u64::MAX, 0),
                 Mark::Time { by_ns: u64::MAX, from_ns: u64::MAX, ran_us: None },

@@ -5,7 +5,7 @@ use super::event::EventCounts;
 use crate::Offset;
 use crate::format::marks::{Mark, MarkEncoder, Position};
 
-/// A sample: the position of a thread in its chunk at an instant.
+/// A sample: the position of a thread in its chunk at an instant, or at two and all between them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sample {
     /// Bytes of the chunk before that position, where an event ends.
@@ -14,8 +14,20 @@ pub struct Sample {
     pub by_ns: u64,
     /// No event after it had happened before then.
     pub from_ns: u64,
-    /// For how many microseconds the thread ran since the previous sample, if that is known.
-    pub ran_us: Option<u32>,
+    /// What was sampled.
+    pub kind: SampleKind,
+}
+
+/// What was sampled.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum SampleKind {
+    /// The position alone, which becomes a time mark.
+    Time {
+        /// For how many microseconds the thread ran since the previous one, if that is known.
+        ran_us: Option<u32>,
+    },
+    /// The stack, too, first at `by_ns` and last at `from_ns`.
+    Stacks,
 }
 
 /// The position to which the marks of a chunk belong.
@@ -100,8 +112,13 @@ impl Canonicalizer {
             let Some(part) = raw.get(done..sample.bytes) else { continue };
             counts.add(self.push_part(part, base, out, marks));
             done = sample.bytes;
-            let Sample { by_ns, from_ns, ran_us, .. } = *sample;
-            let mark = Mark::Time { by_ns, from_ns, ran_us: ran_us.map(u64::from) };
+            let Sample { by_ns, from_ns, kind, .. } = *sample;
+            let mark = match kind {
+                SampleKind::Time { ran_us } => {
+                    Mark::Time { by_ns, from_ns, ran_us: ran_us.map(u64::from) }
+                }
+                SampleKind::Stacks => Mark::Stacks { first_ns: by_ns, last_ns: from_ns },
+            };
             marks.add(base.position(out.len(), self.held()), &mark);
         }
         counts.add(self.push_part(raw.get(done..).unwrap_or_default(), base, out, marks));
@@ -133,9 +150,11 @@ mod tests {
     use super::*;
     use crate::format::marks::decode_all;
 
+    const SAMPLED: SampleKind = SampleKind::Time { ran_us: Some(7) };
+
     fn marks(raw: &[u8], samples: &[usize]) -> (Vec<u8>, Vec<(u64, u64, Mark)>) {
         let sample =
-            |&bytes: &usize| Sample { bytes, by_ns: bytes as u64, from_ns: 0, ran_us: Some(7) };
+            |&bytes: &usize| Sample { bytes, by_ns: bytes as u64, from_ns: 0, kind: SAMPLED };
         let samples: Vec<_> = samples.iter().map(sample).collect();
         let (mut canonicalizer, mut out) = (Canonicalizer::default(), vec![0xEE]);
         let mut marks = EncodedMarks::default();

@@ -21,6 +21,6 @@ pub use condense::Condensed;
 pub use container::{Compression, ContainerWriter, MAX_GROUPED_BYTES, PIECE_BYTES, Packer};
 pub(crate) use event::first_invalid;
 pub use event::{EventCounts, count_events};
-pub use marked::{Base, EncodedMarks, Sample};
+pub use marked::{Base, EncodedMarks, Sample, SampleKind};
 pub use net_effect::NetEffect;
 pub use parts::{PartStart, PartTracker};

@@ -24,7 +24,7 @@ pub struct OpenChunk {
     pub ticks: Vec<Tick>,
 }
 
-/// A time mark that is not encoded yet.
+/// A mark of times or of stacks that is not encoded yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tick {
     /// How many events of the chunk are before it.
@@ -35,6 +35,8 @@ pub struct Tick {
     pub from_ns: u64,
     /// For how many microseconds the thread had run since the previous one.
     pub ran_us: Option<u64>,
+    /// Whether these are the first and the last time at which the stack was sampled there.
+    pub is_stacks: bool,
 }
 
 /// Reads a journal. Returns the open chunks of each thread, by their offsets: all but the last one wait to be
@@ -117,12 +119,14 @@ fn open_chunk(slot: &[u8], zero_ns: u64) -> OpenChunk {
 
 fn ticks(words: &[u8], state: &[u8], raw: &[u8]) -> Vec<Tick> {
     let mut ticks = Vec::new();
-    for tick in words.chunks_exact(24).take_while(|tick| word(tick, 0) > 0) {
+    for tick in words.chunks_exact(24).filter(|tick| word(tick, 0) > 0) {
         // The last ones may be of events that were not stored any more.
-        if let Some(before) = raw.get(..len(word(tick, 0) % (1 << 32)) - 1) {
+        if let Some(before) = raw.get(..len(word(tick, 0) % (1 << 31)) - 1) {
             let events = canonicalize(state, before).len();
             let ran_us = (word(tick, 0) >> 32).checked_sub(1);
-            ticks.push(Tick { events, by_ns: word(tick, 1), from_ns: word(tick, 2), ran_us });
+            let is_stacks = word(tick, 0) >> 31 & 1 == 1;
+            let (by_ns, from_ns) = (word(tick, 1), word(tick, 2));
+            ticks.push(Tick { events, by_ns, from_ns, ran_us, is_stacks });
         }
     }
     ticks

@@ -34,6 +34,8 @@ pub enum Mark {
     Resumed,
     /// A text from the program.
     Note(String),
+    /// The stack was sampled at these two times, and maybe between them.
+    Stacks(u64, u64),
     /// A test begins or ends: the state, the name, the detail.
     Test(u8, String, String),
 }
@@ -97,6 +99,13 @@ pub fn decode_marks(file: &[u8], events: &[Event], flow: &[u8]) -> Vec<(usize, M
                 let (mut name, detail) = texts.split_at(name_bytes);
                 payload = detail;
                 Mark::Test(*state, take_text(&mut name), take_text(&mut payload))
+            }
+            9 => {
+                let difference = leb128::take(&mut payload);
+                let half = difference / 2;
+                let is_later = difference.is_multiple_of(2);
+                let first = if is_later { last_by + half } else { last_by - half - 1 };
+                Mark::Stacks(first, first + leb128::take(&mut payload))
             }
             7 => {
                 let (mut event, mut starts) = (place, starts.range(offset..));
@@ -170,6 +179,12 @@ mod tests {
         file.extend([0xC0, 0xB8, 0x02, 0xF1, 0x01, 0xC1, 0x02, 0xC1, 0x02, 0xC1, 0x02, 0x50]);
         let times = [5000, 5030, 5070, 5110, 5150, 5160];
         let expected: Vec<_> = times.map(Mark::Instant).into_iter().enumerate().collect();
+        assert_eq!(decode_marks(&file, &events, &flow), expected);
+
+        let mut file = b"flow-mrk\x01\x01\x01\x00\x04\x88\x27\xC0\x3E".to_vec();
+        file.extend([0x09, 0x00, 0x00, 0x04, 0xD0, 0x0F, 0xC4, 0x13]);
+        let time = Mark::Time { by_ns: 5000, from_ns: 9000, ran_us: None };
+        let expected = [(1, time), (1, Mark::Stacks(6000, 8500))];
         assert_eq!(decode_marks(&file, &events, &flow), expected);
 
         let mut file = b"flow-mrk\x01\x08\x02\x00\x18\x00\x11com.app.ATest.oneone()".to_vec();

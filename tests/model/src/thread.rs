@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::flow::{Event, decode_canonical, encode};
-use crate::journal::OpenChunk;
+use crate::journal::{OpenChunk, Tick};
 use crate::marks::{Mark, decode_marks};
 
 /// Reads the `.flow` file and the marks file of a thread, and its open chunks if it has any. Returns the events, and the
@@ -42,7 +42,11 @@ pub fn read_thread(
     let marks = [&marks[..chunk.marks_offset], &chunk.pending_marks].concat();
     let mut marks = decode_marks(&marks, &events, file);
     for tick in &chunk.ticks {
-        let mark = Mark::Time { by_ns: tick.by_ns, from_ns: tick.from_ns, ran_us: tick.ran_us };
+        let Tick { by_ns, from_ns, ran_us, .. } = *tick;
+        let mark = match tick.is_stacks {
+            true => Mark::Stacks(by_ns, from_ns),
+            false => Mark::Time { by_ns, from_ns, ran_us },
+        };
         marks.push((first + tick.events, mark));
     }
     for (event, known) in (first..).zip(&chunk.events) {

@@ -33,13 +33,13 @@ use super::threads;
 use crate::format::container::StreamKind;
 use crate::format::journal::{
     GAP_BYTES, HEADER_BYTES, LINES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES, MAX_MARKS_BYTES,
-    MAX_RESUME_BYTES, SAMPLE_WORDS, SLOT_HEADER_BYTES, SlotHeader, SlotWord, VERSION, WORD_BYTES,
-    chunk_start, is_open, placed,
+    MAX_RESUME_BYTES, Placed, SAMPLE_WORDS, SLOT_HEADER_BYTES, SlotHeader, SlotWord, VERSION,
+    WORD_BYTES, chunk_start, is_open, placed,
 };
 use crate::format::manifest::{Manifest, boot_id};
 use crate::format::marks::decode_all;
 use crate::format::names;
-use crate::write::{Base, Canonicalizer, EncodedMarks, Sample, first_invalid};
+use crate::write::{Base, Canonicalizer, EncodedMarks, Sample, SampleKind, first_invalid};
 use crate::{Error, Offset, ThreadId};
 
 /// Headers are read in pieces of this size, several at once if slots are small.
@@ -597,16 +597,18 @@ impl MarksArea {
         let mut area = Self { offset, pending: pending.to_vec(), samples: Vec::new() };
         let samples = pending.len().next_multiple_of(WORD_BYTES);
         let samples = rest.get(samples..).unwrap_or_default();
-        let mut last = 0;
+        let mut last_time = 0;
         for sample in words(samples).chunks_exact(SAMPLE_WORDS) {
             let &[place, by_ns, from_ns] = sample else { break };
-            let Some((bytes, ran_us)) = placed(place) else { break };
-            // A sample that is being overwritten at this moment may be out of order.
-            if bytes >= last {
-                area.samples.push(Sample { bytes, by_ns, from_ns, ran_us });
-                last = bytes;
+            let Some(Placed { bytes, is_stacks, ran_us }) = placed(place) else { continue };
+            let kind = if is_stacks { SampleKind::Stacks } else { SampleKind::Time { ran_us } };
+            // A time that is being overwritten at this moment may be out of order.
+            if is_stacks || bytes >= last_time {
+                area.samples.push(Sample { bytes, by_ns, from_ns, kind });
+                last_time = if is_stacks { last_time } else { bytes };
             }
         }
+        area.samples.sort_by_key(|sample| (sample.bytes, sample.by_ns));
         Ok(area)
     }
 }
