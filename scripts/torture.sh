@@ -41,6 +41,9 @@ export TORTURE_FORKS=${TORTURE_FORKS:-10}
 export TORTURE_CYCLES=${TORTURE_CYCLES:-1000}
 # Overflows of the stack, on each JDK.
 export TORTURE_OVERFLOWS=${TORTURE_OVERFLOWS:-10000}
+# Samples every millisecond in programs that make it hard, all of a JDK at once; and attaching with samples.
+export TORTURE_SAMPLING_SECONDS=${TORTURE_SAMPLING_SECONDS:-1800}
+export TORTURE_SAMPLING_ATTACHES=${TORTURE_SAMPLING_ATTACHES:-500}
 export TORTURE_SPEED_SECONDS=${TORTURE_SPEED_SECONDS:-60}
 
 # The release build, and one test at a time, so that measurements are comparable.

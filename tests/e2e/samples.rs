@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use flow_e2e::{Finished, Jdk, Program, check, decode_trace, flow, jdks};
-use flow_model::{Sample, decode_samples};
+use flow_e2e::{Event, Finished, Jdk, Program, check, decode_trace, flow, jdks};
+use flow_model::{Mark, Sample, decode_samples};
 
 use crate::attach::{Session, assert_clean};
 use crate::{on_every_engine, on_every_jdk};
@@ -46,11 +46,12 @@ impl Sampled {
     /// The methods of a sample as `Class.method`, outermost first; none if it was missed.
     fn stack(&self, sample: &Sample) -> Vec<String> {
         let frames = sample.found.as_deref().unwrap_or_default();
-        let name = |method: Option<u64>| {
-            let key = method.map_or("?", |id| &self.keys[&id]);
-            key.split('(').next().unwrap().replace('#', ".")
-        };
-        frames.iter().map(|frame| name(frame.method)).collect()
+        frames.iter().map(|frame| frame.method.map_or("?".into(), |id| self.name(id))).collect()
+    }
+
+    /// A method as `Class.method`.
+    fn name(&self, id: u64) -> String {
+        self.keys[&id].split('(').next().unwrap().replace('#', ".")
     }
 
     /// How many intervals have a stack in which one of these methods is, by method.
@@ -109,7 +110,7 @@ fn samples_are_where_the_time_is() {
     on_every_jdk(|jdk| {
         let (run, sampled) = sampled_shares(jdk, "3", "engine=none,sample=1ms");
         let expected = shares(&run);
-        let names = ["counted", "inlined", "deep", "packed", "allocated", "rare"];
+        let names = ["counted", "inlined", "deep", "packed", "allocated", "copied", "rare"];
         let methods = names.map(|name| format!("harness.Shares.{name}"));
         let found = sampled.intervals(&methods.each_ref().map(String::as_str));
         let all: u64 = found.values().sum();
@@ -155,6 +156,69 @@ fn calls_and_samples_of_one_run_agree() {
         assert!(main.events.len() > 100);
         let found = sampled.intervals(&["harness.Shares.main", "harness.Shares.counted"]);
         assert!(found.values().all(|intervals| *intervals > 20), "{found:?}");
+    });
+}
+
+/// The method that a sample is in and that the calls at its position are in. One of both may have begun or ended an instant
+/// before the other: the probe of an entry or exit is not the first or last instruction of a method.
+#[test]
+fn a_sample_is_in_the_call_in_which_the_thread_was() {
+    on_every_engine(|jdk, engine| {
+        for clock in ["tick", "exact"] {
+            let kinds = ["main", "turns", "counted", "inlined", "deep", "packed", "allocated"];
+            let recorded = kinds.map(|kind| format!("harness.Shares.{kind}"));
+            let include = recorded.each_ref().map(|name| name.replace("Shares.", "Shares#"));
+            let options = format!(
+                "sample=1ms,clock={clock},include={},engine={}",
+                include.join(";"),
+                engine.name()
+            );
+            let (run, sampled) = sampled_shares(jdk, "1", &options);
+            let trace = run.trace();
+            let main = trace.thread("main");
+            let marks = main.marks.iter();
+            let places: Vec<(usize, u64, u64)> = marks
+                .filter_map(|(place, mark)| match mark {
+                    Mark::Stacks(first, last) => Some((*place, *first, *last)),
+                    _ => None,
+                })
+                .collect();
+            let mut open: Vec<u64> = Vec::new();
+            let mut events = main.events.iter().enumerate().peekable();
+            let of_main = |sample: &&Sample| sample.thread == main.id && sample.found.is_ok();
+            let mut samples: Vec<_> = sampled.samples.iter().filter(of_main).collect();
+            samples.sort_by_key(|sample| sample.at_ns);
+            let (mut right, mut wrong, mut placed) = (0, 0, 0);
+            for (place, first, last) in places {
+                let mut left = None;
+                while let Some((_, event)) = events.next_if(|(number, _)| *number < place) {
+                    left = None;
+                    match event {
+                        Event::Enter(method) => open.push(*method),
+                        Event::Exit => left = open.pop(),
+                    }
+                }
+                let entered = match events.peek() {
+                    Some((_, Event::Enter(method))) => Some(*method),
+                    _ => None,
+                };
+                let from = samples.partition_point(|sample| sample.at_ns < first);
+                let to = samples.partition_point(|sample| sample.at_ns <= last);
+                for sample in &samples[from..to] {
+                    placed += 1;
+                    let stack = sampled.stack(sample);
+                    let innermost = stack.iter().rev().find(|frame| recorded.contains(frame));
+                    let of = |method: Option<u64>| method.map(|id| sampled.name(id));
+                    let near = [open.last().copied(), left, entered];
+                    match near.into_iter().any(|method| of(method).as_ref() == innermost) {
+                        true => right += 1,
+                        false => wrong += 1,
+                    }
+                }
+            }
+            assert!(placed * 10 > samples.len() * 9, "{placed} of {}", samples.len());
+            assert!(right > 100 && wrong * 50 < right, "{options}: {right} right, {wrong} wrong");
+        }
     });
 }
 

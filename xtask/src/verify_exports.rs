@@ -25,12 +25,13 @@ exports load, 1 one does not, or something is missing.
 ";
 
 /// Targets of `flow export` that are checked, and the names of their files.
-const EXPORTS: [(&str, &str); 5] = [
+const EXPORTS: [(&str, &str); 6] = [
     ("perfetto", "export.pftrace"),
     ("chrome", "export.trace.json"),
     ("speedscope", "export.speedscope.json"),
     ("pprof", "export.pb"),
     ("collapsed", "export.collapsed.txt"),
+    ("hpl", "export.hpl"),
 ];
 
 pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
@@ -59,6 +60,15 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
     let files = |name: &str| exports.iter().map(|dir| dir.join(name)).collect::<Vec<_>>();
 
     let mut missing = Vec::new();
+    report::print("\n== hpl: the records of Honest Profiler\n");
+    if on_path("python3").is_some() {
+        for file in files("export.hpl") {
+            run_command(clean("python3").arg("scripts/exports/read_hpl.py").arg(file))?;
+        }
+    } else {
+        missing.push("python3");
+    }
+
     report::print("\n== pprof: go tool pprof\n");
     if on_path("go").is_some() {
         for file in files("export.pb") {

@@ -486,7 +486,7 @@ const fn sample(
     ran_us: Option<u64>,
     found: Found<'_>,
 ) -> Sample<'_> {
-    Sample { thread, at_ns, intervals, ran_us, position: None, found }
+    Sample { thread, at_ns, intervals, ran_us, found }
 }
 
 /// A batch with more bytes is written at once.

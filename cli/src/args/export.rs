@@ -19,7 +19,7 @@ pub(crate) struct ExportArgs {
     /// Where to write it [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
-    /// Write the samples of a trace, even if it has calls: as collapsed, svg or pprof
+    /// Write the samples of a trace, even if it has calls: as collapsed, svg, pprof or hpl
     #[arg(long)]
     pub(crate) samples: bool,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use flow_codec::profile::{FrameGrouping, GapRule, ThreadGrouping};
 
 use super::analyse::percentage;
 use crate::input::conditions::Condition;
-use crate::input::flags::{DEFAULT_DIR, ThreadArgs};
+use crate::input::flags::{DEFAULT_DIR, PartArgs};
 use crate::input::values::{count, positive};
 use crate::output::Format;
 
@@ -23,7 +23,7 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: Format,
     #[command(flatten)]
-    pub(crate) threads: ThreadArgs,
+    pub(crate) part: PartArgs,
     /// Count the calls of a trace, even if it has samples
     #[arg(long)]
     pub(crate) calls: bool,

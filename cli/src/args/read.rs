@@ -89,6 +89,12 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
     #[arg(conflicts_with = "collapse")]
     pub(crate) min_duration: Option<u64>,
+    /// Show in which lines samples found each call, of a trace with samples; implies --time
+    ///
+    /// Samples that follow each other in the same line of a call are one row, with their time, how much of it the thread
+    /// waited, and the method that the call had called by then, if that is not recorded.
+    #[arg(long, conflicts_with_all = ["collapse", "follow"])]
+    pub(crate) samples: bool,
     /// Show the calls of all threads in one order of time, instead of thread by thread
     ///
     /// A heading shows each change of thread. Times are known within bounds only: ~ in a heading means that what
@@ -166,6 +172,6 @@ impl ReplayArgs {
 
     /// Returns whether times are shown.
     pub(crate) fn is_timed(&self) -> bool {
-        self.time || self.min_duration.is_some()
+        self.time || self.min_duration.is_some() || self.samples
     }
 }

@@ -32,6 +32,7 @@ use flow_codec::read::Trace;
 use crate::output::{Format, Unit};
 
 pub(crate) use emit::{Emit, Exporter, Size};
+pub(crate) use hpl::HplSamples;
 pub(crate) use labels::short_program;
 pub(crate) use names::MethodNumbers;
 pub(crate) use path_format::PathFormat;

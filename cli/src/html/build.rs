@@ -4,7 +4,8 @@ use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
 use flow_codec::read::{
-    Stamp, ThreadFile, TimeLimits, TimelineEvent, Trace, Unwound, VisitTimeline,
+    EventKind, StackSamples, Stamp, ThreadFile, TimeLimits, TimelineEvent, Trace, Unwound,
+    VisitTimeline,
 };
 
 use super::data::{Data, flat_boxes, flat_edges};
@@ -24,7 +25,7 @@ use crate::input::flags::By;
 use crate::input::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
 use crate::input::shapes::read_shapes;
 use crate::input::times::timing;
-use crate::output::{Progress, Unit};
+use crate::output::{Format, Labels, Progress, Unit};
 
 /// The most boxes of the flame graph of all threads.
 const FLAME_BOXES: usize = 15_000;
@@ -50,6 +51,10 @@ pub(crate) fn page(
     let knows_own = kinds.knows_own();
     let mut gather = Gather::new(kinds);
     let mut marks = Marks::default();
+    let is_shown = |thread| trace.files.iter().any(|file| file.id == thread);
+    let samples = StackSamples::read(trace, is_shown)?;
+    let labels = Labels::new(&trace.methods, Format::Text, false);
+    let sampled = samples.as_ref().map(|samples| (samples, &labels));
     let mut threads = Threads::new(trace, scale == Unit::Nanos);
     let rough = std::thread::scope(|scope| {
         let rough = scope.spawn(|| match scale {
@@ -69,7 +74,9 @@ pub(crate) fn page(
                 (scale, has_cpu),
                 &mut progress,
                 (&mut gather, &mut marks, &mut instants),
+                sampled,
             );
+            marks.end_samples(&labels);
             let of_thread = marks.end_thread(sums.end);
             threads.add(file, sums, instants.finish(), of_thread, &reading);
             status = status.and(reading.report(file, &progress));
@@ -97,6 +104,9 @@ pub(crate) fn page(
     }
     if marks.more() > 0 {
         facts.many_marks(marks.more());
+    }
+    if marks.more_samples() > 0 {
+        facts.many_samples(marks.more_samples());
     }
     let data = Data {
         unit: scale.word(),
@@ -140,14 +150,18 @@ fn read(
     (scale, has_cpu): (Unit, bool),
     progress: &mut Progress,
     (gather, marks, instants): (&mut Gather, &mut Marks, &mut Instants),
+    sampled: Option<(&StackSamples, &Labels<'_>)>,
 ) -> (Reading, ThreadSums) {
     let start_ns = start_ns(trace, file);
     let opened = chosen.timeline(file, scale, start_ns);
     let mut timeline = match opened {
-        Ok(timeline) => timeline,
+        Ok(timeline) => match sampled {
+            Some((samples, _)) => timeline.with_samples(samples, file.id),
+            None => timeline,
+        },
         Err(error) => return (Reading::failed(error), gather.end_thread(0, 0)),
     };
-    let mut scaled = Scaled { gather, marks, instants, scale, start_ns, has_cpu };
+    let mut scaled = Scaled { gather, marks, instants, sampled, scale, start_ns, has_cpu };
     let mut reading = read_timeline(file, &mut timeline, progress, &mut scaled);
     let (mut end, weight) = scaled.at(timeline.now());
     reading.marks = timeline.marks_damage();
@@ -172,6 +186,7 @@ struct Scaled<'a> {
     gather: &'a mut Gather,
     marks: &'a mut Marks,
     instants: &'a mut Instants,
+    sampled: Option<(&'a StackSamples, &'a Labels<'a>)>,
     scale: Unit,
     start_ns: u64,
     /// Whether weights are CPU time, not the time of the timeline.
@@ -187,9 +202,19 @@ impl Scaled<'_> {
     }
 }
 
+impl Scaled<'_> {
+    #[inline]
+    fn end_samples(&mut self) {
+        if let Some((_, labels)) = self.sampled {
+            self.marks.end_samples(labels);
+        }
+    }
+}
+
 impl VisitTimeline for Scaled<'_> {
     #[inline]
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
+        self.end_samples();
         self.instants.pass(1, at.time);
         let (at, weight) = self.at(at);
         self.gather.enter(method, at, weight);
@@ -198,6 +223,7 @@ impl VisitTimeline for Scaled<'_> {
 
     #[inline]
     fn exit(&mut self, count: NonZeroU64, at: Stamp, _: Option<&Unwound>) -> bool {
+        self.end_samples();
         // Frames that were entered before recording began are not among the shapes.
         self.instants.pass(count.get().min(self.gather.open_frames() as u64), at.time);
         let (at, weight) = self.at(at);
@@ -207,7 +233,12 @@ impl VisitTimeline for Scaled<'_> {
 
     fn other(&mut self, event: TimelineEvent) -> bool {
         let at = self.scale.at(event.time, event.calls, self.start_ns);
-        self.marks.add(&event.kind, at);
+        match (&event.kind, self.sampled) {
+            (EventKind::Sample(sample), Some((samples, labels))) => {
+                self.marks.sample((sample, samples), self.gather.innermost(), at, labels);
+            }
+            (kind, _) => self.marks.add(kind, at),
+        }
         true
     }
 }

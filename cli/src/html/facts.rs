@@ -147,6 +147,15 @@ impl Head {
         self.notes.push(Note::info(&text));
     }
 
+    /// The same for samples.
+    pub(super) fn many_samples(&mut self, samples: u64) {
+        let samples = plural(samples, "more sample");
+        let text = format!(
+            "there are very many samples: {samples} are not in the timelines; flow replay --samples shows all"
+        );
+        self.notes.push(Note::info(&text));
+    }
+
     /// Adds a note that there were too many paths to keep all of them.
     pub(super) fn many_paths(&mut self, calls: u64) {
         let calls = plural(calls, "call");

@@ -193,6 +193,12 @@ impl Gather {
         (methods.zip(self.sums).collect(), self.flame)
     }
 
+    /// The method of the innermost open frame.
+    pub(super) fn innermost(&self) -> Option<MethodId> {
+        let number = usize::try_from(self.open.last()?.method).ok()?;
+        self.numbers.methods().get(number).copied()
+    }
+
     /// The number of open frames.
     pub(super) fn open_frames(&self) -> usize {
         self.open.len()

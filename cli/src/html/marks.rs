@@ -1,14 +1,17 @@
-//! Marks of the program in the timelines of the page: notes, tests, gaps and pauses.
+//! Marks in the timelines of the page: notes, tests, gaps and pauses, and the samples of calls.
 
+use flow_codec::MethodId;
 use flow_codec::format::test_marks::TestMark;
-use flow_codec::read::EventKind;
+use flow_codec::read::{EventKind, StackSample, StackSamples};
 use serde::Serialize;
 
 use super::names::cut;
-use crate::output::plural;
+use crate::output::{Labels, LineSamples, plural};
 
 /// The most marks of the page.
 const MARKS: usize = 2000;
+/// The most rows of samples.
+const SAMPLES: usize = 2000;
 /// The most characters of a text.
 const TEXT_CHARS: usize = 200;
 /// The kind of a test that has not ended.
@@ -18,7 +21,7 @@ const PAUSE: &str = "pause";
 /// A mark, which lasts from one time to another.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub(super) struct PageMark {
-    /// `note`, `gap`, `pause`, or for a test its result.
+    /// `note`, `gap`, `pause`, `samples`, or for a test its result.
     kind: &'static str,
     at: u64,
     end: u64,
@@ -34,9 +37,50 @@ pub(super) struct Marks {
     /// The marks of the threads that have ended, and those that were too many.
     kept: usize,
     more: u64,
+    /// Samples of the innermost call that are to be added, and when the first and the last one were taken.
+    samples: Option<(LineSamples, u64, u64)>,
+    samples_kept: usize,
+    more_samples: u64,
 }
 
 impl Marks {
+    /// Adds a sample that was taken at this time in a call.
+    pub(super) fn sample(
+        &mut self,
+        (sample, samples): (&StackSample, &StackSamples),
+        call: Option<MethodId>,
+        at: u64,
+        labels: &Labels<'_>,
+    ) {
+        let next = LineSamples::new(sample, samples, call);
+        if let Some((before, _, last)) = &mut self.samples
+            && before.add(&next)
+        {
+            *last = at;
+            return;
+        }
+        self.end_samples(labels);
+        self.samples = Some((next, at, at));
+    }
+
+    /// The innermost call changes.
+    #[inline]
+    pub(super) fn end_samples(&mut self, labels: &Labels<'_>) {
+        let Some((samples, at, end)) = self.samples.take() else { return };
+        if self.samples_kept == SAMPLES {
+            self.more_samples += samples.count();
+            return;
+        }
+        self.samples_kept += 1;
+        let text = cut(&samples.text(labels), TEXT_CHARS);
+        self.of_thread.push(PageMark { kind: "samples", at, end, text });
+    }
+
+    /// The number of samples that are not on the page.
+    pub(super) fn more_samples(&self) -> u64 {
+        self.more_samples
+    }
+
     /// Adds what happened in the thread, if it is a mark.
     pub(super) fn add(&mut self, kind: &EventKind, at: u64) {
         match kind {
@@ -66,7 +110,7 @@ impl Marks {
     }
 
     fn push(&mut self, kind: &'static str, at: u64, text: String) {
-        if self.kept + self.of_thread.len() < MARKS {
+        if self.kept + self.of_thread.len() - self.samples_kept < MARKS {
             self.of_thread.push(PageMark { kind, at, end: at, text });
         } else {
             self.more += 1;

@@ -75,7 +75,7 @@ pub(crate) struct TestArgs {
 }
 
 /// Which calls.
-#[derive(ClapArgs, Clone, Debug)]
+#[derive(ClapArgs, Clone, Debug, Default)]
 pub(crate) struct FilterArgs {
     /// Show only calls of methods that match this pattern; repeatable
     ///

@@ -1,16 +1,18 @@
 //! Reads profiles: from logs of samples, and from traces, whose calls are counted exactly.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use flow_codec::analysis::Run;
 use flow_codec::format::samples::SampleClock;
 use flow_codec::profile::{Collector, GapRule, LeanProfile, Profile, TraceProfile};
-use flow_codec::read::{HplReader, Selection, Tail, Trace};
-use flow_codec::{Offset, ThreadId};
+use flow_codec::read::{EventKind, HplReader, Selection, StackSamples, Tail, TimelineEvent, Trace};
+use flow_codec::{Glob, Offset, ThreadId};
 
 use super::context_tree::ContextTree;
-use super::flags::{SourceArgs, ThreadArgs};
+use super::flags::{PartArgs, SourceArgs, TestArgs};
 use super::logs::is_log;
+use super::own;
 use super::reading::Chosen;
 use super::source::{Source, is_like, matches};
 use super::times::weight_of;
@@ -41,7 +43,7 @@ pub(crate) struct Added {
 /// What to add to a profile.
 pub(crate) struct Input<'a> {
     pub(crate) path: &'a Path,
-    pub(crate) threads: &'a ThreadArgs,
+    pub(crate) part: &'a PartArgs,
     pub(crate) gaps: GapRule,
     /// Whether calls are counted in traces that have samples, too.
     pub(crate) only_calls: bool,
@@ -64,18 +66,27 @@ impl Input<'_> {
                     || is_like(name, pattern)
                     || is_like(&escaped(name), pattern)
             };
-            let (threads, failed) = self.add_samples(profile, run, &samples, is_thread)?;
+            if self.part.filter.own || !self.part.tests.patterns.is_empty() {
+                return Err(Failure::Usage(
+                    "--own and --test are for traces: a log has neither the application's packages nor tests"
+                        .to_owned(),
+                ));
+            }
+            let include: Vec<_> =
+                self.part.filter.include.iter().map(|pattern| Glob::new(pattern)).collect();
+            let (threads, failed) =
+                self.add_samples(profile, run, &samples, &include, is_thread)?;
             let origin = Origin::Samples { failed, unit: Unit::Nanos };
             return Ok(Added { origin, threads, status });
         }
         let source = SourceArgs { dir: self.path.to_path_buf(), format: Format::Text };
         let mut source = Source::open(&source)?;
         if !self.only_calls
-            && let Some(added) = self.add_sampled(profile, run, &source)?
+            && let Some(added) = self.add_sampled(profile, run, &mut source)?
         {
             return Ok(added);
         }
-        source.choose(self.threads)?;
+        source.choose_part(self.part)?;
         source.report_losses();
         let mut progress = Progress::new(source.bytes(), out);
         // Several traces of a run were recorded alike.
@@ -84,7 +95,8 @@ impl Input<'_> {
         for trace in &source.traces {
             let unit = if self.only_counts { Unit::Calls } else { weight_of(None, trace)? };
             added.origin = Origin::Calls(unit);
-            add_calls(profile, run, trace, unit, &mut added, &mut progress);
+            let chosen = Chosen::of(self.part.filter.selection(trace));
+            add_calls(profile, run, trace, &chosen, unit, &mut added, &mut progress);
         }
         Ok(added)
     }
@@ -94,11 +106,17 @@ impl Input<'_> {
         &self,
         profile: &mut Profile,
         run: Run,
-        source: &Source,
+        source: &mut Source,
     ) -> Result<Option<Added>, Failure> {
         let mut added: Option<Added> = None;
+        let mut is_sampled = |trace: &Trace| trace.samples().is_ok_and(|samples| samples.is_some());
+        if !source.traces.iter().any(&mut is_sampled) {
+            return Ok(None);
+        }
+        own::check(&self.part.filter, &source.traces)?;
+        source.choose_tests(&self.part.tests)?;
         for trace in &source.traces {
-            let Some(read) = TraceProfile::read(trace)? else { continue };
+            let Some(read) = read_samples(trace, &self.part.tests)? else { continue };
             let mut status = source.status;
             for error in &read.damage {
                 status = Status::Damaged;
@@ -108,7 +126,9 @@ impl Input<'_> {
                 let id = u64::try_from(id).ok().map(ThreadId::new);
                 id.is_some_and(|id| matches(trace, id, pattern))
             };
-            let (threads, failed) = self.add_samples(profile, run, &read.profile, is_thread)?;
+            let include = self.part.filter.included(trace);
+            let (threads, failed) =
+                self.add_samples(profile, run, &read.profile, &include, is_thread)?;
             let unit = match read.clock {
                 SampleClock::Cpu => Unit::Cpu,
                 SampleClock::Wall => Unit::Nanos,
@@ -131,9 +151,10 @@ impl Input<'_> {
         profile: &mut Profile,
         run: Run,
         samples: &LeanProfile,
+        include: &[Glob],
         is_thread: impl Fn(i64, &str, &str) -> bool,
     ) -> Result<(u64, u64), Failure> {
-        let patterns = &self.threads.patterns;
+        let patterns = &self.part.threads.patterns;
         for pattern in patterns {
             let mut threads = samples.threads().iter();
             if !threads.any(|(id, name)| is_thread(*id, name, pattern)) {
@@ -144,7 +165,7 @@ impl Input<'_> {
             }
         }
         let (mut threads, mut failed) = (0, 0);
-        profile.add_samples(run, samples, |id, name| {
+        let chosen = |id: i64, name: &str| {
             let is_chosen =
                 patterns.is_empty() || patterns.iter().any(|pattern| is_thread(id, name, pattern));
             if is_chosen {
@@ -152,9 +173,35 @@ impl Input<'_> {
                 failed += samples.failed_in(id);
             }
             is_chosen
-        });
+        };
+        let filter = &self.part.filter;
+        profile
+            .add_samples(run, samples, chosen, |method| filter.shows(include, method.full_name()));
         Ok((threads, failed))
     }
+}
+
+/// The samples of a trace, or those that were taken while its selected tests ran, if tests are selected.
+pub(crate) fn read_samples(
+    trace: &Trace,
+    tests: &TestArgs,
+) -> Result<Option<TraceProfile>, Failure> {
+    if tests.patterns.is_empty() {
+        return Ok(TraceProfile::read(trace)?);
+    }
+    let is_read = |thread| trace.files.iter().any(|file| file.id == thread);
+    let Some(samples) = StackSamples::read(trace, is_read)? else { return Ok(None) };
+    let mut inside = HashSet::new();
+    for file in &trace.files {
+        for event in file.timeline()?.with_samples(&samples, file.id) {
+            if let Ok(TimelineEvent { kind: EventKind::Sample(sample), .. }) = event {
+                inside.insert((file.id, sample.at_ns));
+            }
+        }
+    }
+    let read =
+        TraceProfile::read_chosen(trace, |sample| inside.contains(&(sample.thread, sample.at_ns)));
+    Ok(read?)
 }
 
 /// Reads a log to its end.
@@ -207,13 +254,14 @@ fn add_calls(
     profile: &mut Profile,
     run: Run,
     trace: &Trace,
+    chosen: &Chosen,
     unit: Unit,
     added: &mut Added,
     progress: &mut Progress,
 ) {
-    let (chosen, all) = (Chosen::of(Selection::all()), Selection::all());
+    let all = Selection::all();
     for file in &trace.files {
-        let read = ContextTree::read(std::slice::from_ref(file), &chosen, &all, unit, progress);
+        let read = ContextTree::read(std::slice::from_ref(file), chosen, &all, unit, progress);
         added.status = added.status.and(read.status);
         let name = trace.threads.get(file.id).map_or("", |thread| thread.name.as_str());
         if !read.tree.is_empty() {

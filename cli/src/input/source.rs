@@ -515,7 +515,13 @@ impl FilterArgs {
         open
     }
 
-    fn included(&self, trace: &Trace) -> Vec<Glob> {
+    /// Returns whether a method is shown that only samples have.
+    pub(crate) fn shows(&self, included: &[Glob], name: Name<'_>) -> bool {
+        self.is_all() || Selection::is_selected(included, &self.exclude, name)
+    }
+
+    /// The patterns of `--include` and `--own`.
+    pub(crate) fn included(&self, trace: &Trace) -> Vec<Glob> {
         let own = if self.own { own::patterns(trace) } else { &[] };
         self.include.iter().chain(own).map(|pattern| Glob::new(pattern)).collect()
     }

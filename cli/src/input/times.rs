@@ -61,6 +61,11 @@ pub(crate) fn no_clock(trace: &Trace) -> Failure {
     ))
 }
 
+/// The failure of a trace without samples.
+pub(crate) fn no_samples(trace: &Trace) -> Failure {
+    Failure::Failed(format!("{}: no samples; record them with sample=10ms", trace.dir.display()))
+}
+
 /// Describes the precision of times that were added up.
 pub(crate) fn precision_note(trace: &Trace, unit: Unit) -> String {
     if unit == Unit::Cpu {

@@ -116,6 +116,11 @@ impl<'a> Labels<'a> {
         self.memo.names.get(id, form)
     }
 
+    /// The source file of a method, if it is known.
+    pub(crate) fn source(&self, id: MethodId) -> Option<&'a str> {
+        self.memo.names.methods().get(id)?.info.source.as_deref()
+    }
+
     /// The names of frames of which only the full name is known, in the form of [`name`](Self::name).
     pub(crate) fn frames(&self, frames: &[String]) -> Vec<String> {
         MethodNames::frames(frames, self.form())

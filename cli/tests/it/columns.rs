@@ -90,6 +90,7 @@ fn every_column_is_on_the_page() {
         ("flow info", vec!["info"]),
         ("flow replay", [&["replay"][..], &one].concat()),
         ("flow replay --time", [&["replay", "--time"][..], &one].concat()),
+        ("flow replay --samples", [&["replay", "--samples"][..], &one].concat()),
         ("flow replay --merged", [&["replay", "--merged"][..], &one].concat()),
         ("flow report", vec!["report"]),
         ("flow report --callers", vec!["report", "--callers", "**#work"]),

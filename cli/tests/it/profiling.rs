@@ -4,10 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use flow_codec::format::hpl::{HplFrame, HplMethod, HplRecord, HplSignature, HplTime, encode};
+use flow_codec::format::marks::{Mark, MarkEncoder, Position};
 use flow_codec::format::samples::{
     BatchEncoder, Cause, Found, Frame, Sample, SampleClock, Sampling,
 };
-use flow_codec::{MethodId, ThreadId};
+use flow_codec::{MethodId, Offset, ThreadId};
+use tempfile::TempDir;
 
 use crate::common::{Run, flow, trace};
 
@@ -65,7 +67,7 @@ fn example() -> Vec<u8> {
     ])
 }
 
-fn written(bytes: &[u8]) -> tempfile::TempDir {
+fn written(bytes: &[u8]) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("app.hpl"), bytes).unwrap();
     dir
@@ -399,7 +401,7 @@ pub(crate) fn add_samples(dir: &Path) {
     ] {
         let thread = ThreadId::new(thread);
         let intervals = if at_ns == interval_ns { 1 } else { 2 };
-        batch.add(&Sample { thread, at_ns, intervals, ran_us: None, position: None, found });
+        batch.add(&Sample { thread, at_ns, intervals, ran_us: None, found });
     }
     fs::write(dir.join("samples"), batch.finish().unwrap()).unwrap();
 }
@@ -469,7 +471,6 @@ fn the_wall_clock_time_of_samples_shows_waiting() {
             at_ns: 10_000_000,
             intervals,
             ran_us: Some(ran_us),
-            position: None,
             found: Found::Stack { frames, is_cut: false },
         });
     }
@@ -485,4 +486,84 @@ fn the_wall_clock_time_of_samples_shows_waiting() {
             "      1   20.0%     1  20.0%  10.0 ms     0 ns  com.app.Main.work(int)",
         ]
     );
+}
+
+/// A trace of calls and samples: thread 1 is in `work` of `main`, first itself, then in a method that is not recorded; then in
+/// the second `work`, in which it waits, and after it once more in `main`.
+fn calls_and_samples() -> TempDir {
+    let trace = trace();
+    let (mut encoder, mut marks) = (MarkEncoder::with_header(), Vec::new());
+    let ms = |ms: u64| ms * 1_000_000;
+    let time = |at_ms| Mark::Time { by_ns: ms(at_ms), from_ns: ms(at_ms), ran_us: None };
+    let stacks = |first, last| Mark::Stacks { first_ns: ms(first), last_ns: ms(last) };
+    for (offset, exits, mark) in [
+        (0, 0, time(1)),
+        (2, 0, stacks(10, 30)),
+        (5, 0, time(40)),
+        (7, 0, stacks(50, 50)),
+        (7, 1, stacks(90, 90)),
+        (8, 0, time(100)),
+    ] {
+        let position = Position { offset: Offset::new(offset), exits };
+        encoder.encode(position, &mark, &mut marks);
+    }
+    encoder.finish(&mut marks);
+    fs::write(trace.path().join("thread-1.marks"), marks).unwrap();
+    let sampling = Sampling { clock: SampleClock::Wall, interval_ns: ms(10) };
+    let mut batch = BatchEncoder::new(sampling);
+    let frame =
+        |method, line| Frame { method: MethodId::new(method), bci: Some(0), line: Some(line) };
+    let main = frame(0, 5);
+    let stack = |inner: &[Frame]| [&[main], inner].concat();
+    for (at_ms, intervals, ran_us, frames) in [
+        (10, 1, 10_000, stack(&[frame(1, 20)])),
+        (20, 1, 10_000, stack(&[frame(1, 20)])),
+        (30, 1, 10_000, stack(&[frame(1, 21), frame(2, 9)])),
+        (50, 2, 15_000, stack(&[frame(1, 22)])),
+        (80, 3, 0, stack(&[frame(1, 22)])),
+        (90, 1, 10_000, vec![]),
+    ] {
+        let found = match frames.is_empty() {
+            true => Found::Missed(Cause(5)),
+            false => Found::Stack { frames: &frames, is_cut: false },
+        };
+        let thread = ThreadId::new(1);
+        batch.add(&Sample { thread, at_ns: ms(at_ms), intervals, ran_us: Some(ran_us), found });
+    }
+    fs::write(trace.path().join("samples"), batch.finish().unwrap()).unwrap();
+    trace
+}
+
+#[test]
+fn samples_are_shown_in_their_calls() {
+    let trace = calls_and_samples();
+    let one = ["replay", "--samples", "--thread", "main"];
+    let run = flow(&one, trace.path());
+    let rows = |run: &Run| -> Vec<String> {
+        run.out.lines().map(|line| line.get(34..).unwrap_or(line).to_owned()).collect()
+    };
+    assert_eq!(rows(&run), ["?"]);
+}
+
+#[test]
+fn samples_are_exported_as_a_log_with_the_same_counts() {
+    let trace = calls_and_samples();
+    let log = trace.path().join("samples.hpl");
+    let args = ["export", "--to", "hpl", "--samples", "-o", log.to_str().unwrap()];
+    let run = flow(&args, trace.path());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let counts = |source: &Path| -> Vec<String> {
+        let run = flow(&["profile", "--frames", "line", "--format", "json"], source);
+        let rows = run.out.lines().map(|line| {
+            let row: serde_json::Value = serde_json::from_str(line).unwrap();
+            let fields = ["readable", "line", "total_count", "self_count"];
+            fields.map(|field| row[field].to_string()).join(" ")
+        });
+        let mut rows: Vec<_> = rows.collect();
+        rows.sort();
+        rows
+    };
+    let found = counts(&log);
+    assert!(found.len() > 4, "{found:?}");
+    assert_eq!(found, counts(trace.path()));
 }

@@ -29,7 +29,6 @@
 //! | time | difference | to the time of the sample before, or to *begin* |
 //! | intervals | number | only with *several*: how many intervals the sample represents, less 2 |
 //! | ran | number | only with *ran*: for how many microseconds the thread ran on a processor since its previous sample |
-//! | position | 2 numbers | only with *placed*: offset and exits of the [`Position`] in the thread's events |
 //! | cause | 1 byte | only with *missed*: why there is no stack |
 //! | popped | number | only without *missed*: how many of the innermost frames of the thread's previous stack in the batch are not in this one |
 //! | pushed | number | only without *missed*: how many frames follow, outermost first |
@@ -40,9 +39,11 @@
 //! | `01` | missed | a sample was due, but there is no stack |
 //! | `02` | same | the thread is that of the sample before |
 //! | `04` | cut | the thread had further, outer frames |
-//! | `08` | placed | it has a position |
 //! | `10` | several | the sample represents more than one interval |
 //! | `20` | ran | it is known how long the thread ran |
+//!
+//! Where calls are recorded, too, the mark *stacks* of [`marks`](super::marks) has the position of a sample in the events
+//! of its thread. A sample with a *ran* of 0 is at the position of the previous one.
 //!
 //! The first stack of a thread in a batch pops nothing. A sample represents the intervals that ended with it. With the
 //! clock of processor time, several have passed where the system checks its timers less often. With the other clock,
@@ -112,8 +113,7 @@
 use std::collections::BTreeMap;
 
 use super::leb128::{from_zigzag, put, take, zigzag};
-use super::marks::Position;
-use crate::{MethodId, Offset, ThreadId};
+use crate::{MethodId, ThreadId};
 
 /// The first bytes of a batch.
 pub const MAGIC: [u8; 8] = *b"flow-smp";
@@ -129,10 +129,9 @@ pub const MAX_FRAMES: usize = 8192;
 const MISSED: u8 = 0x01;
 const SAME: u8 = 0x02;
 const CUT: u8 = 0x04;
-const PLACED: u8 = 0x08;
 const SEVERAL: u8 = 0x10;
 const RAN: u8 = 0x20;
-const ALL_FLAGS: u8 = MISSED | SAME | CUT | PLACED | SEVERAL | RAN;
+const ALL_FLAGS: u8 = MISSED | SAME | CUT | SEVERAL | RAN;
 
 /// The clock by which threads are sampled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -234,10 +233,24 @@ pub struct Sample<'a> {
     pub intervals: u64,
     /// For how many microseconds the thread ran on a processor since its previous sample, if that is known.
     pub ran_us: Option<u64>,
-    /// Where the thread was in its events, if calls are recorded.
-    pub position: Option<Position>,
     /// The stack, or why there is none.
     pub found: Found<'a>,
+}
+
+impl Sample<'_> {
+    /// The time of the intervals that it represents.
+    #[must_use]
+    pub const fn ns(&self, sampling: Sampling) -> u64 {
+        self.intervals.saturating_mul(sampling.interval_ns)
+    }
+
+    /// For how much of that time the thread waited, as far as it is known. With the clock of processor time, a thread runs
+    /// all the time.
+    #[must_use]
+    pub fn waiting_ns(&self, sampling: Sampling) -> u64 {
+        let ran_us = self.ran_us.filter(|_| sampling.clock == SampleClock::Wall);
+        ran_us.map_or(0, |us| self.ns(sampling).saturating_sub(us.saturating_mul(1000)))
+    }
 }
 
 /// What a sample found.
@@ -308,7 +321,7 @@ impl BatchEncoder {
             *state = State { at_ns: sample.at_ns, ..State::default() };
         }
         self.samples += 1;
-        let Sample { thread, at_ns, intervals, ran_us, position, found } = *sample;
+        let Sample { thread, at_ns, intervals, ran_us, found } = *sample;
         let thread = thread.get();
         let (frames, mut is_cut) = match found {
             Found::Stack { frames, is_cut } => (frames, is_cut),
@@ -322,7 +335,6 @@ impl BatchEncoder {
             flag(matches!(found, Found::Missed(_)), MISSED)
                 | flag(thread == state.thread, SAME)
                 | flag(is_cut, CUT)
-                | flag(position.is_some(), PLACED)
                 | flag(intervals > 1, SEVERAL)
                 | flag(ran_us.is_some(), RAN),
         );
@@ -335,10 +347,6 @@ impl BatchEncoder {
             put(bytes, intervals - 2);
         }
         ran_us.iter().for_each(|ran_us| put(bytes, *ran_us));
-        if let Some(Position { offset, exits }) = position {
-            put(bytes, offset.get());
-            put(bytes, exits);
-        }
         if let Found::Missed(cause) = found {
             bytes.push(cause.0);
             return;
@@ -468,7 +476,7 @@ impl BatchDecoder {
     #[must_use]
     pub fn current(&self) -> Sample<'_> {
         let State { thread, at_ns, stacks } = &self.state;
-        let Head { flags, intervals, ran_us, position, missed } = self.head;
+        let Head { flags, intervals, ran_us, missed } = self.head;
         let found = match missed {
             Some(cause) => Found::Missed(cause),
             None => {
@@ -477,7 +485,7 @@ impl BatchDecoder {
             }
         };
         let (thread, at_ns) = (ThreadId::new(*thread), *at_ns);
-        Sample { thread, at_ns, intervals, ran_us, position, found }
+        Sample { thread, at_ns, intervals, ran_us, found }
     }
 
     fn take_head(&mut self, rest: &mut &[u8]) -> Option<Head> {
@@ -493,13 +501,8 @@ impl BatchDecoder {
         state.at_ns = state.at_ns.wrapping_add_signed(from_zigzag(take(rest)?));
         let intervals = if has(SEVERAL) { take(rest)?.checked_add(2)? } else { 1 };
         let ran_us = if has(RAN) { Some(take(rest)?) } else { None };
-        let position = if has(PLACED) {
-            Some(Position { offset: Offset::new(take(rest)?), exits: take(rest)? })
-        } else {
-            None
-        };
         let missed = if has(MISSED) { Some(Cause(*rest.split_off_first()?)) } else { None };
-        Some(Head { flags, intervals, ran_us, position, missed })
+        Some(Head { flags, intervals, ran_us, missed })
     }
 }
 
@@ -509,7 +512,6 @@ struct Head {
     flags: u8,
     intervals: u64,
     ran_us: Option<u64>,
-    position: Option<Position>,
     missed: Option<Cause>,
 }
 
@@ -547,7 +549,7 @@ mod tests {
 
     fn sample(thread: u64, at_ns: u64, found: Found<'_>) -> Sample<'_> {
         let thread = ThreadId::new(thread);
-        Sample { thread, at_ns, intervals: 1, ran_us: None, position: None, found }
+        Sample { thread, at_ns, intervals: 1, ran_us: None, found }
     }
 
     fn stack(frames: &[Frame]) -> Found<'_> {
@@ -612,7 +614,6 @@ mod tests {
             samples in proptest::collection::vec((
                 (0_u64..4, proptest::num::u64::ANY, 0_u64..5),
                 proptest::option::of(proptest::num::u64::ANY),
-                proptest::option::of((proptest::num::u64::ANY, 0_u64..9)),
                 proptest::option::of(0_u8..70),
                 proptest::collection::vec((0_u64..3, 0_u32..3, 0_u32..3), 0..6),
             ), 1..30),
@@ -627,20 +628,16 @@ mod tests {
                 }).collect()
             }).collect();
             let samples: Vec<_> = samples.iter().zip(&stacks).map(|(sample, frames)| {
-                let ((thread, at_ns, intervals), ran_us, position, cause, _) = sample;
+                let ((thread, at_ns, intervals), ran_us, cause, _) = sample;
                 let found = match cause {
                     Some(cause) => Found::Missed(Cause(*cause)),
                     None => Found::Stack { frames, is_cut: *intervals == 1 },
                 };
-                let position = position.map(|(offset, exits)| {
-                    Position { offset: Offset::new(offset), exits }
-                });
                 Sample {
                     thread: ThreadId::new(*thread),
                     at_ns: *at_ns,
                     intervals: intervals + 1,
                     ran_us: *ran_us,
-                    position,
                     found,
                 }
             }).collect();

@@ -115,17 +115,20 @@ impl Profile {
     }
 
     /// Adds the samples of threads that are chosen by their numbers and names to a run. Those of several profiles are added
-    /// up.
+    /// up. Of a frame that is not shown, its callees move up to its caller, which also gets its samples; the thread has all.
     pub fn add_samples(
         &mut self,
         run: Run,
         profile: &LeanProfile,
         mut is_chosen: impl FnMut(i64, &str) -> bool,
+        is_shown: impl Fn(&LeanMethod) -> bool,
     ) {
-        // By node of the other profile; `None` in threads that are left out.
-        let mut places: Vec<Option<u32>> = Vec::new();
+        let unknown = LeanMethod::default();
+        // By node of the other profile: whether it is a thread, and where it is; `None` in threads that are left out.
+        let mut places: Vec<Option<(bool, u32)>> = Vec::new();
         for node in profile.nodes() {
             let parent = node.parent.and_then(|parent| places.get(parent).copied().flatten());
+            let (is_outermost, parent) = parent.unzip();
             let (here, numbers) = match (node.place, parent) {
                 (LeanPlace::Thread(thread), _) => {
                     let name = profile.threads().get(&thread).map_or("", String::as_str);
@@ -141,6 +144,14 @@ impl Profile {
                     };
                     (self.thread(thread, name), samples)
                 }
+                (LeanPlace::Frame(frame), Some(parent))
+                    if !is_shown(profile.methods().get(&frame.method).unwrap_or(&unknown)) =>
+                {
+                    let Numbers { self_count, self_ns, .. } = node.numbers;
+                    let is_thread = self.is_thread(parent);
+                    let of_self = Numbers { self_count, self_ns, ..Numbers::default() };
+                    (parent, if is_thread { Numbers::default() } else { of_self })
+                }
                 (LeanPlace::Frame(frame), Some(parent)) => {
                     let frame = self.frame(frame, profile.methods().get(&frame.method));
                     let number = self.frames.number(&frame);
@@ -153,11 +164,11 @@ impl Profile {
             };
             self.count(run, here, numbers, node.parent.is_none());
             // Each sample has one outermost frame, which waits as long as the thread.
-            if let Some(thread) = parent.filter(|parent| self.is_thread(*parent)) {
-                let waiting = Numbers { waiting_ns: numbers.waiting_ns, ..Numbers::default() };
-                self.count(run, thread, waiting, true);
+            if let Some(thread) = parent.filter(|_| is_outermost == Some(true)) {
+                let waiting_ns = node.numbers.waiting_ns;
+                self.count(run, thread, Numbers { waiting_ns, ..Numbers::default() }, true);
             }
-            places.push(Some(here));
+            places.push(Some((node.parent.is_none(), here)));
         }
     }
 

@@ -359,7 +359,6 @@ mod tests {
                 at_ns: at_ms * 1_000_000,
                 intervals,
                 ran_us: None,
-                position: None,
                 found: Found::Stack { frames: &stack, is_cut: false },
             });
         }

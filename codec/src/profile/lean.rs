@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::numbered::Numbered;
+use crate::Name;
 use crate::analysis::{Paths, ROOT};
 
 /// The figures of a thread or of a frame.
@@ -65,6 +66,14 @@ pub struct LeanMethod {
     pub name: String,
     /// Its descriptor; empty if it is not known.
     pub descriptor: String,
+}
+
+impl LeanMethod {
+    /// Its class, name and descriptor.
+    #[must_use]
+    pub fn full_name(&self) -> Name<'_> {
+        Name { class: &self.class, name: &self.name, descriptor: &self.descriptor }
+    }
 }
 
 /// Where a node is.

@@ -3,7 +3,7 @@
 use super::collect::failed;
 use super::lean::{LeanFrame, LeanMethod, LeanProfile, SampleWeight};
 use crate::format::hpl::NO_LINE;
-use crate::format::samples::{Cause, Found, Frame, SampleClock};
+use crate::format::samples::{Cause, Found, Frame, Sample, SampleClock};
 use crate::read::{Samples, Trace};
 use crate::{Error, MethodId, Result, ThreadId};
 
@@ -32,9 +32,20 @@ impl TraceProfile {
     /// # Errors
     /// They cannot be read.
     pub fn read(trace: &Trace) -> Result<Option<Self>> {
+        Self::read_chosen(trace, |_| true)
+    }
+
+    /// The same for the samples that are chosen.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn read_chosen(
+        trace: &Trace,
+        is_chosen: impl FnMut(&Sample<'_>) -> bool,
+    ) -> Result<Option<Self>> {
         let Some(mut samples) = trace.samples()? else { return Ok(None) };
         let mut profile = LeanProfile::default();
-        let clock = add_all(&mut profile, trace, &mut samples)?;
+        let clock = add_all(&mut profile, trace, &mut samples, is_chosen)?;
         let unfinished = samples.unfinished();
         let damage = samples.take_damage();
         let is_empty = clock.is_none() && damage.is_empty() && unfinished == 0;
@@ -48,18 +59,16 @@ fn add_all(
     profile: &mut LeanProfile,
     trace: &Trace,
     samples: &mut Samples,
+    mut is_chosen: impl FnMut(&Sample<'_>) -> bool,
 ) -> Result<Option<SampleClock>> {
     let mut clock = None;
     while let Some((sampling, sample)) = samples.next_sample()? {
         clock = Some(sampling.clock);
-        let ns = sample.intervals.saturating_mul(sampling.interval_ns);
-        let ns = i64::try_from(ns).unwrap_or(i64::MAX);
-        // With the clock of processor time, a thread runs all the time.
-        let ran_ns = sample
-            .ran_us
-            .filter(|_| sampling.clock == SampleClock::Wall)
-            .map(|us| i64::try_from(us.saturating_mul(1000)).unwrap_or(i64::MAX));
-        let waiting_ns = ran_ns.map_or(0, |ran_ns| ns.saturating_sub(ran_ns).max(0));
+        if !is_chosen(&sample) {
+            continue;
+        }
+        let [ns, waiting_ns] = [sample.ns(sampling), sample.waiting_ns(sampling)]
+            .map(|ns| i64::try_from(ns).unwrap_or(i64::MAX));
         let weight = SampleWeight { count: sample.intervals, ns, waiting_ns };
         let thread = number_of(sample.thread);
         name_thread(profile, trace, sample.thread);

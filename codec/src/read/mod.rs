@@ -5,7 +5,7 @@
 //! | `trace` | the content of a directory: [`Trace`], its methods, threads and journal, and each [`ThreadFile`] |
 //! | `records` | from bytes to records: [`Content`], [`FlowReader`], and [`Events`] of a thread or of ranges of it |
 //! | `marks` | what else is known about positions, above all times: [`Marks`], [`Bounds`] |
-//! | `samples` | where threads were when they were sampled: [`Samples`] |
+//! | `samples`, `stacks` | where threads were when they were sampled: [`Samples`] one by one, [`StackSamples`] in memory |
 //! | `timeline` | events and marks in one order: [`Timeline`], its [`Calls`], and the tests that were run |
 //! | `hpl` | the samples in a log of another tool: [`HplReader`] |
 //! | `pass` | records with times for [`analysis`](crate::analysis), as fast as without: [`Pass`] |
@@ -18,6 +18,7 @@ mod marks;
 mod pass;
 mod records;
 mod samples;
+mod stacks;
 mod timeline;
 mod trace;
 
@@ -26,5 +27,6 @@ pub use self::marks::*;
 pub use self::pass::*;
 pub use self::records::*;
 pub use self::samples::*;
+pub use self::stacks::*;
 pub use self::timeline::*;
 pub use self::trace::*;

@@ -338,8 +338,8 @@ mod tests {
             for number in 0..2 {
                 let found = Found::Missed(Cause::NO_ROOM);
                 let (thread, at_ns) = (ThreadId::new(number), 10 * batch + number);
-                let (intervals, ran_us, position) = (1, None, None);
-                encoder.add(&Sample { thread, at_ns, intervals, ran_us, position, found });
+                let (intervals, ran_us) = (1, None);
+                encoder.add(&Sample { thread, at_ns, intervals, ran_us, found });
             }
             bytes.extend_from_slice(encoder.finish().unwrap());
         }

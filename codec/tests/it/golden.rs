@@ -703,6 +703,20 @@ fn the_example_with_cpu_time_is_that_of_the_specification() {
 }
 
 #[test]
+fn the_example_of_stacks_is_that_of_the_specification() {
+    use flow_codec::Offset;
+    use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position, decode_all};
+    let bytes = example_of(include_str!("../../src/format/marks.rs"), " of stacks", "stacks.hex");
+    let position = Position::before(Offset::new(1));
+    let time = Mark::Time { by_ns: 5000, from_ns: 9000, ran_us: None };
+    let marks = [(position, time), (position, Mark::Stacks { first_ns: 6000, last_ns: 8500 })];
+    assert_eq!(decode_all(&bytes[HEADER.len()..]).unwrap(), marks);
+    let (mut encoder, mut written) = (MarkEncoder::with_header(), Vec::new());
+    marks.iter().for_each(|(position, mark)| encoder.encode(*position, mark, &mut written));
+    assert_eq!(written, bytes);
+}
+
+#[test]
 fn the_example_of_instants_is_that_of_the_specification() {
     use flow_codec::Offset;
     use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position, decode_all};

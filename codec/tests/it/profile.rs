@@ -195,7 +195,7 @@ fn lines(profile: &Profile, run: usize) -> Vec<String> {
 
 fn by_name(frames: FrameGrouping, threads: ThreadGrouping) -> Profile {
     let mut profile = Profile::new(frames, threads);
-    profile.add_samples(Run::Before, &added(&log(), GapRule::Thread).0, |_, _| true);
+    profile.add_samples(Run::Before, &added(&log(), GapRule::Thread).0, |_, _| true, |_| true);
     profile
 }
 
@@ -293,9 +293,9 @@ fn rows_that_are_kept_are_below_their_callers_with_the_same_shares() {
 fn profiles_of_one_run_are_added_up_and_those_of_two_are_compared() {
     let profile = added(&log(), GapRule::Thread).0;
     let mut both = Profile::new(FrameGrouping::Method, ThreadGrouping::Merged);
-    both.add_samples(Run::Before, &profile, |_, _| true);
-    both.add_samples(Run::Before, &profile, |_, _| true);
-    both.add_samples(Run::After, &profile, |_, _| true);
+    both.add_samples(Run::Before, &profile, |_, _| true, |_| true);
+    both.add_samples(Run::Before, &profile, |_, _| true, |_| true);
+    both.add_samples(Run::After, &profile, |_, _| true, |_| true);
     let flat = both.flat();
     assert_eq!(lines(&flat, 0)[1], " A.run 8 2 270 90");
     assert_eq!(lines(&flat, 1)[1], " A.run 4 1 135 45");
@@ -306,7 +306,7 @@ fn profiles_of_one_run_are_added_up_and_those_of_two_are_compared() {
 fn only_the_threads_that_are_chosen_count() {
     let profile = added(&log(), GapRule::Thread).0;
     let mut one = Profile::new(FrameGrouping::Method, ThreadGrouping::Id);
-    one.add_samples(Run::Before, &profile, |_, name| name == "worker");
+    one.add_samples(Run::Before, &profile, |_, name| name == "worker", |_| true);
     assert_eq!(lines(&one, 0)[0], "worker 3 0 120 0");
     assert_eq!((one.threads(), one.whole()[0].total_count), (1, 3));
 }

@@ -11,6 +11,7 @@ mod kills;
 mod meddling;
 mod memory;
 mod overflows;
+mod sampling;
 mod sharing;
 mod speed;
 

@@ -20,8 +20,6 @@ pub struct Sample {
     pub intervals: u64,
     /// For how many microseconds the thread had run since its previous sample.
     pub ran_us: Option<u64>,
-    /// Offset and exits of its position in the thread's events.
-    pub position: Option<(u64, u64)>,
     /// Whether outer frames are missing.
     pub is_cut: bool,
     /// The stack, outermost first; or why there is none.
@@ -66,14 +64,13 @@ fn decode_batch(content: &[u8], samples: &mut Vec<Sample>) {
     while let Some((&flags, after)) = rest.split_first() {
         rest = after;
         let has = |bit: u8| flags & (1 << bit) != 0;
-        assert!(flags < 64, "known flags");
+        assert!(flags & !0x37 == 0, "known flags");
         if !has(1) {
             thread = add(thread, take(&mut rest));
         }
         at_ns = add(at_ns, take(&mut rest));
         let intervals = if has(4) { take(&mut rest) + 2 } else { 1 };
         let ran_us = has(5).then(|| take(&mut rest));
-        let position = has(3).then(|| (take(&mut rest), take(&mut rest)));
         let found = if has(0) {
             let cause = rest[0];
             rest = &rest[1..];
@@ -97,7 +94,6 @@ fn decode_batch(content: &[u8], samples: &mut Vec<Sample>) {
             at_ns,
             intervals,
             ran_us,
-            position,
             is_cut,
             found,
         });

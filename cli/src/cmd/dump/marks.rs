@@ -51,6 +51,9 @@ impl<'a> Parts<'a> {
             Mark::Test(test) => {
                 Parts { kind: "test", text: Some(test.to_string().into()), ..parts }
             }
+            Mark::Stacks { first_ns, last_ns } => {
+                Parts { kind: "stacks", by_ns: Some(*first_ns), from_ns: Some(*last_ns), ..parts }
+            }
             Mark::Unknown(kind) => Parts { kind: "unknown", count: Some((*kind).into()), ..parts },
             _ => Parts { kind: "other", ..parts },
         }

@@ -9,14 +9,15 @@ use flow_codec::profile::{FrameGrouping, GapRule, Profile, ThreadGrouping};
 use flow_codec::read::{Selection, TimeLimits};
 
 use crate::args::{By, ExportArgs, Format, SourceArgs};
-use crate::export::{Target, Writer, is_binary, writer};
+use crate::export::{HplSamples, Target, Writer, is_binary, writer};
 use crate::failure::{Failure, Status};
 use crate::input::logs::is_log;
 use crate::input::profile::{Input, Origin};
 use crate::input::reading::Chosen;
 use crate::input::source::Source;
-use crate::input::times::{time_line, weight_of};
-use crate::output::{Out, Unit};
+use crate::input::times::{no_samples, time_line, weight_of};
+use crate::output::{Out, Unit, message};
+use destination::Destination;
 use write::Export;
 
 pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -24,6 +25,9 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         return Err(Failure::Usage("this format is binary: use --out FILE or a pipe".to_owned()));
     }
     let mut source = Source::open(&SourceArgs { dir: args.dir.clone(), format: Format::Text })?;
+    if let Some(status) = log_of_samples(args, &source, out)? {
+        return Ok(status);
+    }
     if let Some(tree) = samples(args, &mut source, out)? {
         let trace = source.only("export")?;
         let (chosen, scale) = (Chosen::of(Selection::all()), Unit::new(tree.axis()));
@@ -54,6 +58,50 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     Ok(source.status.and(status))
 }
 
+/// Writes the samples of a trace as a log. `None` if calls are written.
+fn log_of_samples(
+    args: &ExportArgs,
+    source: &Source,
+    out: &mut Out,
+) -> Result<Option<Status>, Failure> {
+    if args.to != Target::Hpl || args.estimate || is_log(&args.dir) || !is_whole(args) {
+        return Ok(None);
+    }
+    let trace = source.only("export")?;
+    let has_calls = trace.files.iter().any(|file| file.bytes > 0);
+    if has_calls && !args.samples {
+        return Ok(None);
+    }
+    let Some(mut samples) = trace.samples()? else {
+        return match args.samples {
+            true => Err(no_samples(trace)),
+            false => Ok(None),
+        };
+    };
+    let threads = &args.part.threads;
+    let mut log = HplSamples::new(trace);
+    let (mut to, _) = Destination::new(args.out.as_deref(), 0, out)?;
+    while let Some((sampling, sample)) = samples.next_sample()? {
+        if threads.include(trace, sample.thread) {
+            to.put(log.records(sampling, &sample))?;
+        }
+    }
+    to.finish()?;
+    let mut status = source.status;
+    for error in samples.damage() {
+        status = status.and(Status::Damaged);
+        message(&error.to_string());
+    }
+    Ok(Some(status))
+}
+
+/// Returns whether no calls are left out.
+fn is_whole(args: &ExportArgs) -> bool {
+    args.part.filter.is_all()
+        && args.part.tests.patterns.is_empty()
+        && args.when.limits() == TimeLimits::NONE
+}
+
 /// The samples to write, by path; the source then has the methods of these paths. `None` if calls are written: in
 /// timelines, of which samples are only parts, if some calls are selected, and where calls were recorded, unless samples
 /// are requested.
@@ -62,13 +110,10 @@ fn samples(
     source: &mut Source,
     out: &mut Out,
 ) -> Result<Option<PathTree>, Failure> {
-    let is_whole = args.part.filter.is_all()
-        && args.part.tests.patterns.is_empty()
-        && args.when.limits() == TimeLimits::NONE;
-    if args.to.is_timeline() || !is_whole {
+    if args.to.is_timeline() || !is_whole(args) {
         return match args.samples {
             true => Err(Failure::Usage(
-                "--samples is for all samples as collapsed, svg or pprof".to_owned(),
+                "--samples is for all samples as collapsed, svg, pprof or hpl".to_owned(),
             )),
             false => Ok(None),
         };
@@ -85,7 +130,7 @@ fn samples(
     let mut profile = Profile::new(frames, ThreadGrouping::Merged);
     let input = Input {
         path: &args.dir,
-        threads: &args.part.threads,
+        part: &args.part,
         gaps: GapRule::Thread,
         only_calls: false,
         only_counts: true,

@@ -1,5 +1,6 @@
 //! `flow info`: what was run, how it was recorded, how it ended, and its threads.
 
+mod log;
 mod marks;
 mod print;
 mod threads;
@@ -9,6 +10,7 @@ use std::io::Write;
 use crate::args::{Format, InfoArgs, ThreadKey};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
+use crate::input::logs::is_log;
 use crate::input::source::Source;
 use crate::input::state::State;
 use crate::output::{Out, Progress, csv_fields, left_out, plural};
@@ -19,6 +21,9 @@ use threads::{Rows, print_threads, read_threads};
 const DEFAULT_ROWS: u64 = 40;
 
 pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
+    if is_log(&args.source.dir) && args.source.format == Format::Text {
+        return log::run(args, out);
+    }
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;
     let format = args.source.format;

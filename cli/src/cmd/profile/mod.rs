@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut Out) -> Result<Status, Failure> 
         let Some(path) = path else { continue };
         let input = Input {
             path,
-            threads: &args.threads,
+            part: &args.part,
             gaps: args.gap_rule(),
             only_calls: args.calls,
             only_counts: args.by == Some(ProfileBy::Count),

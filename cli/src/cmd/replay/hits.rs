@@ -8,8 +8,8 @@ use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 
 use flow_codec::read::{
-    Bounds, CallTimes, Selection, Stamp, ThreadFile, TimelineEvent, Trace, Unwound, VisitTimeline,
-    When,
+    Bounds, CallTimes, Selection, StackSamples, Stamp, ThreadFile, TimelineEvent, Trace, Unwound,
+    VisitTimeline, When,
 };
 use flow_codec::{Depth, MethodId, Offset};
 
@@ -194,6 +194,7 @@ pub(super) fn print(
     args: &ReplayArgs,
     trace: &Trace,
     (selection, wanted): (&Selection, &Selection),
+    samples: Option<&StackSamples>,
     printed: &mut Printed,
     out: &mut Out,
 ) -> Result<ControlFlow<()>, Failure> {
@@ -204,6 +205,7 @@ pub(super) fn print(
         table(&shown, args, trace, &mut left_out, printed, out)?
     } else {
         let mut lines = Lines::new(args, trace, (selection, Some(wanted)), printed, out);
+        lines.samples = samples;
         trees(&shown, args, trace, &mut left_out, &mut lines)?
     };
     let mut notes = Vec::new();
@@ -298,7 +300,8 @@ fn trees(
         for caller in called_by(hit.depth, &hit.callers, args.verbose, &lines.labels) {
             lines.text(1, &caller)?;
         }
-        if let Some(line) = hit.only_line(args.is_timed()) {
+        let alone = hit.only_line(args.is_timed()).filter(|_| lines.samples.is_none());
+        if let Some(line) = alone {
             lines.printed.calls += 1;
             lines.call(&[], 1, &line)?;
             continue;
@@ -348,7 +351,8 @@ fn tree(
             let flow = replay.record(Offset::new(range.start), record, lines)?;
             Ok(if replay.is_over() { ControlFlow::Break(()) } else { flow })
         })?;
-    } else if let Ok(mut timeline) = file.timeline_from(from) {
+    } else if let Ok(timeline) = file.timeline_from(from) {
+        let mut timeline = lines.with_samples(timeline, file.id);
         replay.keep_time(file, from);
         let mut timed = TimedReplay { replay, lines, stopped: Ok(()) };
         read_timeline(file, &mut timeline, &mut progress, &mut timed);

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use flow_codec::Depth;
-use flow_codec::read::{Selection, Trace};
+use flow_codec::read::{CallTimes, Selection, StackSamples, Timeline, Trace};
+use flow_codec::{Depth, ThreadId};
 
 use super::pending::Line;
 use super::remarks::{left_out_deeper, left_out_shorter};
+use super::sampled;
 use super::timed::{self, MarkRow};
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
@@ -47,6 +48,8 @@ pub(super) struct Lines<'a> {
     pub(super) printed: &'a mut Printed,
     pub(super) out: &'a mut Out,
     format: Format,
+    /// The samples of the trace, if they are shown.
+    pub(super) samples: Option<&'a StackSamples>,
     /// The names of methods.
     pub(super) labels: Labels<'a>,
     with_origin: bool,
@@ -77,8 +80,16 @@ impl<'a> Lines<'a> {
         let format = args.source.format;
         let (line, with_origin) = (Vec::new(), args.verbose);
         let labels = Labels::new(&trace.methods, format, args.verbose).with_origin(with_origin);
-        let order = None;
-        Self { selection, wanted, printed, out, format, labels, with_origin, order, line }
+        let (order, samples) = (None, None);
+        Self { selection, wanted, printed, out, format, samples, labels, with_origin, order, line }
+    }
+
+    /// Adds the samples, if they are shown.
+    pub(super) fn with_samples(&self, timeline: Timeline<'a>, thread: ThreadId) -> Timeline<'a> {
+        match self.samples {
+            Some(samples) => timeline.with_samples(samples, thread),
+            None => timeline,
+        }
     }
 
     /// With `--merged`: an event of a thread follows, and everything of other threads certainly happened before, or not.
@@ -96,12 +107,13 @@ impl<'a> Lines<'a> {
     pub(super) fn titles(args: &ReplayArgs) -> String {
         let origin = if args.verbose { ",source,line,loaders" } else { "" };
         let times = if args.is_timed() { timed::CSV_TITLES } else { "" };
+        let samples = if args.samples { sampled::CSV_TITLES } else { "" };
         let order = if args.merged { ",certain" } else { "" };
-        format!("trace,thread,depth,{}{origin},offset{times}{order}\n", Labels::COLUMNS)
+        format!("trace,thread,depth,{}{origin},offset{times}{samples}{order}\n", Labels::COLUMNS)
     }
 
     /// The start of all lines of a thread.
-    pub(super) fn prefix(args: &ReplayArgs, trace: &str, thread: flow_codec::ThreadId) -> Vec<u8> {
+    pub(super) fn prefix(args: &ReplayArgs, trace: &str, thread: ThreadId) -> Vec<u8> {
         match args.source.format {
             Format::Text => String::new(),
             Format::Json => {
@@ -184,6 +196,9 @@ impl<'a> Lines<'a> {
                 if let Some(times) = &call.times {
                     timed::push_csv(line, times);
                 }
+                if self.samples.is_some() {
+                    line.extend_from_slice(b",,,");
+                }
                 push_order(line, ",", self.order);
                 line.push(b'\n');
             }
@@ -212,7 +227,7 @@ impl<'a> Lines<'a> {
             let nothing: &[u8] = if self.with_origin { b",,,,,,,,," } else { b",,,,,," };
             line.extend_from_slice(nothing);
             push_number(line, mark.offset.get());
-            mark.push_csv(line);
+            mark.push_csv(line, self.samples.is_some());
             push_order(line, ",", self.order);
         }
         line.push(b'\n');
@@ -221,8 +236,18 @@ impl<'a> Lines<'a> {
 
     /// Prints a line of text that is not a call, after empty columns of times.
     pub(super) fn timed_text(&mut self, indent: usize, text: &str) -> Result<(), Failure> {
+        self.timed_row(indent, text, None)
+    }
+
+    /// Prints a line of text that is not a call, after these times.
+    pub(super) fn timed_row(
+        &mut self,
+        indent: usize,
+        text: &str,
+        times: Option<&CallTimes>,
+    ) -> Result<(), Failure> {
         self.line.clear();
-        timed::push_columns(&mut self.line, None);
+        timed::push_columns(&mut self.line, times);
         push_indent(indent, &mut self.line);
         self.line.extend_from_slice(escaped(text).as_bytes());
         self.line.push(b'\n');

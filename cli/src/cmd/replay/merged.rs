@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use flow_codec::read::{
-    EventKind, MergedItem, OpenFrames, Selection, ThreadFile, TimelineEvent, Trace,
+    EventKind, MergedItem, OpenFrames, Selection, StackSamples, ThreadFile, TimelineEvent, Trace,
 };
 use flow_codec::{Error, Offset};
 
@@ -49,10 +49,12 @@ pub(super) fn run(
     trace: &Trace,
     name: &str,
     (selection, wanted): (&Selection, Option<&Selection>),
+    samples: Option<&StackSamples>,
     out: &mut Out,
 ) -> Result<Replayed, Failure> {
     let Shared { args, printed, progress, threads } = shared;
     let mut lines = Lines::new(args, trace, (selection, wanted), printed, out);
+    lines.samples = samples;
     let new = |thread: usize, file: &ThreadFile, from: Offset| {
         let title = format!("thread {}", file_title(trace, file));
         let prefix = Lines::prefix(args, name, file.id);
@@ -86,7 +88,12 @@ pub(super) fn run(
         }
     }
     let mut last = None;
-    for item in trace.merged_from(starts) {
+    let merged = trace.merged_from(starts);
+    let merged = match samples {
+        Some(samples) => merged.with_samples(samples),
+        None => merged,
+    };
+    for item in merged {
         let (MergedItem::Event { thread, .. }
         | MergedItem::Damage { thread, .. }
         | MergedItem::End { thread, .. }) = item

@@ -13,6 +13,7 @@ mod merged;
 mod pending;
 mod read;
 mod remarks;
+mod sampled;
 mod start;
 mod thread;
 mod timed;
@@ -21,7 +22,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use flow_codec::read::Trace;
+use flow_codec::read::{StackSamples, Trace};
 
 use self::lines::{Lines, Printed};
 use self::read::{from_position, selections, whole_thread};
@@ -32,9 +33,9 @@ use crate::input::pattern::{check, globs};
 use crate::input::place::From;
 use crate::input::reading::{Ending, Reading};
 use crate::input::source::{Source, file_title};
-use crate::input::times::{has_clock, no_clock};
+use crate::input::times::{has_clock, no_clock, no_samples};
 use crate::input::values::window;
-use crate::output::{Out, Progress, plural};
+use crate::output::{Out, Progress, message, plural};
 
 /// Other verbs take `--time FROM..TO`, where `replay` takes a flag, and would read the times as a directory.
 fn refuse_time_as_directory(args: &ReplayArgs) -> Result<(), Failure> {
@@ -51,6 +52,26 @@ fn refuse_time_as_directory(args: &ReplayArgs) -> Result<(), Failure> {
 fn is_in_order_of_time(args: &ReplayArgs, trace: &Trace) -> bool {
     let is_text = args.source.format == Format::Text;
     is_text && args.from.is_none() && !args.merged && has_clock(trace)
+}
+
+/// The samples of a trace, if they are shown.
+fn samples(
+    args: &ReplayArgs,
+    trace: &Trace,
+    status: &mut Status,
+) -> Result<Option<StackSamples>, Failure> {
+    if !args.samples {
+        return Ok(None);
+    }
+    let is_shown = |thread| trace.files.iter().any(|file| file.id == thread);
+    let Some(samples) = StackSamples::read(trace, is_shown)? else {
+        return Err(no_samples(trace));
+    };
+    for error in samples.damage() {
+        *status = status.and(Status::Damaged);
+        message(&error.to_string());
+    }
+    Ok(Some(samples))
 }
 
 pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -107,6 +128,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         }
         source.begin(trace, args.source.format, out)?;
         printed.thread = None;
+        let samples = samples(args, trace, &mut status)?;
         let (selection, wanted) = selections(args, trace);
         if let Some(wanted) = wanted.as_ref().filter(|_| is_in_order_of_time(args, trace)) {
             let found = hits::find(args, trace, (&selection, wanted), &mut progress);
@@ -114,7 +136,8 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             status = status.and(of_threads);
             if let Some(hits) = hits {
                 let shown = (&selection, wanted);
-                match hits::print(&hits, args, trace, shown, &mut printed, out)? {
+                let samples = samples.as_ref();
+                match hits::print(&hits, args, trace, shown, samples, &mut printed, out)? {
                     ControlFlow::Continue(()) => continue,
                     ControlFlow::Break(()) => return Ok(status),
                 }
@@ -125,7 +148,8 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         if args.merged {
             let (printed, progress) = (&mut printed, &mut progress);
             let shared = merged::Shared { args, printed, progress, threads };
-            let done = merged::run(shared, trace, &source.name(&trace.dir), selections, out)?;
+            let (name, samples) = (source.name(&trace.dir), samples.as_ref());
+            let done = merged::run(shared, trace, &name, selections, samples, out)?;
             threads += trace.files.len() as u64;
             found |= done.is_found;
             status = status.and(done.status);
@@ -135,6 +159,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             continue;
         }
         let mut lines = Lines::new(args, trace, selections, &mut printed, out);
+        lines.samples = samples.as_ref();
         for file in &trace.files {
             let title = format!("thread {}", file_title(trace, file));
             let prefix = Lines::prefix(args, &source.name(&trace.dir), file.id);

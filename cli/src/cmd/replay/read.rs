@@ -86,7 +86,7 @@ fn events(
         });
     }
     let mut timeline = match file.timeline_from(from) {
-        Ok(timeline) => timeline,
+        Ok(timeline) => lines.with_samples(timeline, file.id),
         Err(error) => return Ok(Reading::failed(error)),
     };
     replay.keep_time(file, from);

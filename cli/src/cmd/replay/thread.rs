@@ -7,7 +7,8 @@ use std::ops::{ControlFlow, Range};
 use flow_codec::dag::{Dag, Repeat, Repeats};
 use flow_codec::format::flow::Record;
 use flow_codec::read::{
-    Lookahead, OpenFrames, ShownFrames, Stamp, ThreadFile, TimelineEvent, Unwound, VisitTimeline,
+    EventKind, Lookahead, OpenFrames, ShownFrames, StackSample, Stamp, ThreadFile, TimelineEvent,
+    Unwound, VisitTimeline,
 };
 use flow_codec::{Depth, Error, MethodId, Offset};
 
@@ -16,12 +17,13 @@ use super::pending::{Line, Pending};
 use super::remarks::{
     NEAREST, called_by, entered_before, left_out_deeper, left_out_shorter, left_unseen, still_open,
 };
+use super::sampled::Sampled;
 use super::start::Start;
 use super::timed::{self, MarkRow};
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
 use crate::input::reading::Ending;
-use crate::output::{grouped, plural};
+use crate::output::{LineSamples, grouped, plural};
 
 /// If more frames are open than this, only the outermost and the innermost are named.
 const NAMED_FRAMES: usize = 64;
@@ -65,6 +67,8 @@ pub(super) struct ThreadReplay {
     repeats: Option<Repeats>,
     /// The calls that are not shown because an earlier one did the same, by their numbers: those that begin later first.
     hidden: Vec<Range<u64>>,
+    /// Samples that are still to be shown.
+    sampled: Option<Sampled>,
     /// Whether it is the replay of one call, whose heading has been printed.
     is_hit: bool,
     /// Whether a call was not shown because enough were.
@@ -101,8 +105,13 @@ impl VisitTimeline for TimedReplay<'_, '_> {
     }
 
     fn other(&mut self, event: TimelineEvent) -> bool {
-        let Some(mark) = MarkRow::of(event) else { return true };
-        let outcome = self.replay.mark(&mark, self.lines);
+        let outcome = match event.kind {
+            EventKind::Sample(sample) => self.replay.sample(event, &sample, self.lines),
+            _ => match MarkRow::of(event) {
+                Some(mark) => self.replay.mark(&mark, self.lines),
+                None => return true,
+            },
+        };
         self.continues(outcome.map(|()| ControlFlow::Continue(())))
     }
 }
@@ -135,6 +144,7 @@ impl ThreadReplay {
             shorter: 0,
             repeats: None,
             hidden: Vec::new(),
+            sampled: None,
             is_hit: false,
             is_full: false,
         }
@@ -157,6 +167,7 @@ impl ThreadReplay {
 
     /// Ends the replay of a call. Returns the numbers of calls that were too deep, and too short.
     pub(super) fn end_hit(&mut self, lines: &mut Lines<'_>) -> Result<(u64, u64), Failure> {
+        self.take_samples(lines)?;
         self.take_pending(lines)?;
         Ok((self.deeper, self.shorter))
     }
@@ -347,6 +358,7 @@ impl ThreadReplay {
                 return Ok(ControlFlow::Break(()));
             }
             lines.printed.calls += 1;
+            self.take_samples(lines)?;
             self.take_pending(lines)?;
             self.head(lines)?;
             if is_root && self.is_text && !self.is_hit {
@@ -375,6 +387,9 @@ impl ThreadReplay {
         let count = count.map_or(0, NonZeroU64::get);
         let open = self.stack.len();
         let left = open - usize::try_from(count).unwrap_or(usize::MAX).min(open);
+        if self.sampled.as_ref().is_some_and(|sampled| left < sampled.depth) {
+            self.take_samples(lines)?;
+        }
         if let Some(held) = self.pending.depth() {
             // Only its own exit and the next can affect the line.
             let matter = left..open.min(held.as_usize().saturating_add(1));
@@ -432,6 +447,7 @@ impl ThreadReplay {
 
     /// Prints the pending lines, because no events follow for now.
     pub(super) fn pause(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        self.take_samples(lines)?;
         let pending = self.pending.show();
         self.print(pending, lines)
     }
@@ -459,8 +475,44 @@ impl ThreadReplay {
         lines.call(&self.prefix, indent(line.depth.as_usize(), root, lines), line)
     }
 
+    /// Keeps a sample until it is known whether the next one is of the same line.
+    fn sample(
+        &mut self,
+        event: TimelineEvent,
+        sample: &StackSample,
+        lines: &mut Lines<'_>,
+    ) -> Result<(), Failure> {
+        let (Some(root), Some(samples)) = (self.root, lines.samples) else { return Ok(()) };
+        let shown = self.stack.len().min(root.saturating_add(self.max_depth));
+        let call = shown.checked_sub(1).and_then(|last| self.stack.get(last)).copied();
+        let next = Sampled::new(shown, LineSamples::new(sample, samples, call), event, sample);
+        if self.sampled.as_mut().is_none_or(|before| !before.add(&next)) {
+            self.take_samples(lines)?;
+            self.sampled = Some(next);
+        }
+        Ok(())
+    }
+
+    /// Prints the samples that were kept.
+    #[inline]
+    fn take_samples(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        let Some(sampled) = self.sampled.take() else { return Ok(()) };
+        let shown = sampled.depth;
+        let row = MarkRow::of_samples(&sampled, &lines.labels);
+        if !self.is_text {
+            return lines.mark_row(&self.prefix, Depth::new(shown as u64), &row);
+        }
+        let pending = self.pending.show();
+        self.print(pending, lines)?;
+        self.head(lines)?;
+        let indent = indent(shown, self.root.unwrap_or(shown), lines);
+        let times = sampled.times();
+        lines.timed_row(indent, &row.text(), Some(&times))
+    }
+
     /// Prints a mark between calls.
     fn mark(&mut self, mark: &MarkRow, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        self.take_samples(lines)?;
         let Some(root) = self.root else { return Ok(()) };
         let open = self.stack.len();
         if !self.is_text {
@@ -479,6 +531,7 @@ impl ThreadReplay {
         before: &OpenFrames,
         lines: &mut Lines<'_>,
     ) -> Result<(), Failure> {
+        self.take_samples(lines)?;
         self.take_pending(lines)?;
         let mut notes = Vec::new();
         if !self.is_text && before.count() > 0 {

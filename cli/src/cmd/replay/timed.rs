@@ -5,9 +5,10 @@ use std::num::NonZeroU64;
 use flow_codec::Offset;
 use flow_codec::read::{Bounds, CallTimes, EventKind, TimelineEvent, Unwound, When};
 
+use super::sampled::Sampled;
 use crate::output::{
-    bounded_duration, csv_fields, escaped, instant, plural, push_csv_times, push_json_times,
-    time_numbers,
+    Labels, bounded_duration, csv_fields, escaped, instant, plural, push_csv_times,
+    push_json_times, time_numbers,
 };
 
 /// The widths of the columns of text, start and duration.
@@ -17,6 +18,9 @@ const DURATION_WIDTH: usize = 18;
 pub(super) const CSV_TITLES: &str = ",start_ns,start_from_ns,start_by_ns,duration_ns,\
     duration_from_ns,duration_by_ns,thrown,mark,text";
 
+/// How many of the numbers of times are of the start, which is all that most marks have.
+const STARTS: usize = 3;
+
 /// The times of a call of which nothing is known.
 pub(super) const UNKNOWN: CallTimes =
     CallTimes { start: When::UNKNOWN, duration: Bounds::UNKNOWN, duration_ns: 0, unwound: None };
@@ -24,7 +28,7 @@ pub(super) const UNKNOWN: CallTimes =
 /// A mark between calls.
 #[derive(Debug)]
 pub(super) struct MarkRow {
-    /// `note`, `test`, `gap`, `paused` or `resumed`.
+    /// `note`, `test`, `gap`, `paused`, `resumed` or `samples`.
     kind: &'static str,
     /// The offset of the record before which, or in which, it is.
     pub(super) offset: Offset,
@@ -32,7 +36,9 @@ pub(super) struct MarkRow {
     text: Option<String>,
     /// How many events are missing, if that is known.
     events: Option<u64>,
-    start: When,
+    times: CallTimes,
+    /// Of samples: how the row is shown as text, and its numbers.
+    sampled: Option<(String, [u64; 3])>,
 }
 
 impl MarkRow {
@@ -46,12 +52,30 @@ impl MarkRow {
             EventKind::Resume => ("resumed", None, None),
             _ => return None,
         };
-        let (offset, start) = (event.position.offset, event.time);
-        Some(Self { kind, offset, text, events, start })
+        let (offset, times) = (event.position.offset, CallTimes { start: event.time, ..UNKNOWN });
+        Some(Self { kind, offset, text, events, times, sampled: None })
+    }
+
+    /// The row of samples.
+    pub(super) fn of_samples(sampled: &Sampled, labels: &Labels<'_>) -> Self {
+        Self {
+            kind: "samples",
+            offset: sampled.first.position.offset,
+            text: Some(sampled.samples.place(labels)),
+            events: None,
+            times: sampled.times(),
+            sampled: Some((
+                format!("· {}", sampled.samples.text(labels)),
+                sampled.samples.numbers(),
+            )),
+        }
     }
 
     /// The mark as text.
     pub(super) fn text(&self) -> String {
+        if let Some((text, _)) = &self.sampled {
+            return text.clone();
+        }
         match (self.kind, &self.text, self.events) {
             (_, Some(text), _) => format!("# {text}"),
             ("gap", _, Some(events)) => format!("… {} missing here", plural(events, "event")),
@@ -61,29 +85,41 @@ impl MarkRow {
     }
 
     /// The columns after the offset.
-    pub(super) fn push_csv(&self, line: &mut Vec<u8>) {
-        let [start_ns, start_from_ns, start_by_ns, ..] = time_numbers(&only_start(self.start));
-        push_csv_times([start_ns, start_from_ns, start_by_ns, None, None, None], line);
+    pub(super) fn push_csv(&self, line: &mut Vec<u8>, with_samples: bool) {
+        let mut times = time_numbers(&self.times);
+        if self.sampled.is_none() {
+            times.iter_mut().skip(STARTS).for_each(|time| *time = None);
+        }
+        push_csv_times(times, line);
         let events = self.events.map(|events| events.to_string());
         let text = self.text.as_deref().map(escaped).or(events.map(Into::into));
         let text = csv_fields([&*text.unwrap_or_default()]);
         line.extend_from_slice(format!(",,{},{text}", self.kind).as_bytes());
+        if with_samples {
+            let numbers = self
+                .sampled
+                .as_ref()
+                .map(|(_, [samples, ns, waiting_ns])| format!(",{samples},{ns},{waiting_ns}"));
+            line.extend_from_slice(numbers.unwrap_or(",,,".to_owned()).as_bytes());
+        }
     }
 
     /// The fields after the offset.
     pub(super) fn push_json(&self, line: &mut Vec<u8>) {
-        push_json_times(time_numbers(&only_start(self.start)).get(..3).unwrap_or_default(), line);
+        let times = time_numbers(&self.times);
+        let known = if self.sampled.is_some() { times.len() } else { STARTS };
+        push_json_times(times.get(..known).unwrap_or_default(), line);
         let text = serde_json::Value::from(self.text.as_deref().map(escaped));
         let events = serde_json::Value::from(self.events);
         let kind = self.kind;
         let fields = format!(",\"mark\":\"{kind}\",\"text\":{text},\"events\":{events}");
         line.extend_from_slice(fields.as_bytes());
+        if let Some((_, [samples, ns, waiting_ns])) = &self.sampled {
+            let numbers =
+                format!(",\"samples\":{samples},\"sampled_ns\":{ns},\"waiting_ns\":{waiting_ns}");
+            line.extend_from_slice(numbers.as_bytes());
+        }
     }
-}
-
-/// The times of a mark: only its start is known.
-fn only_start(start: When) -> CallTimes {
-    CallTimes { start, ..UNKNOWN }
 }
 
 /// The columns before a call, or blanks.

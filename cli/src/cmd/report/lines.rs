@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use flow_codec::analysis::{ReportRow, Run};
-use flow_codec::profile::{FrameGrouping, Profile, ProfileRow, ThreadGrouping, TraceProfile};
+use flow_codec::profile::{FrameGrouping, Profile, ProfileRow, ThreadGrouping};
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, Name, ThreadId};
 
@@ -14,9 +14,10 @@ use super::table::sums;
 use crate::args::{Format, ReportArgs, SortKey};
 use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
+use crate::input::profile::read_samples;
 use crate::input::reading::Chosen;
 use crate::input::source::Source;
-use crate::input::times::weight_of;
+use crate::input::times::{no_samples, weight_of};
 use crate::output::{
     Align, Labels, Out, Progress, Table, Unit, csv_fields, grouped, left_out, message, percent,
     plural,
@@ -42,21 +43,23 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
     for trace in &source.traces {
         let unit = weight_of(args.weight.by(), trace)?;
         let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
-        let Some(read) = TraceProfile::read(trace)? else {
-            return Err(Failure::Failed(format!(
-                "{}: no samples; record them with sample=10ms",
-                trace.dir.display()
-            )));
+        let Some(read) = read_samples(trace, &args.part.tests)? else {
+            return Err(no_samples(trace));
         };
         for error in &read.damage {
             status = Status::Damaged;
             message(&error.to_string());
         }
         let mut profile = Profile::new(FrameGrouping::Line, ThreadGrouping::Merged);
-        profile.add_samples(Run::Before, &read.profile, |id, _| {
-            let id = u64::try_from(id).ok().map(ThreadId::new);
-            id.is_some_and(|id| args.part.threads.include(trace, id))
-        });
+        profile.add_samples(
+            Run::Before,
+            &read.profile,
+            |id, _| {
+                let id = u64::try_from(id).ok().map(ThreadId::new);
+                id.is_some_and(|id| args.part.threads.include(trace, id))
+            },
+            |_| true,
+        );
         let profile = profile.flat();
         let sums = sums(trace, &chosen, unit, &mut progress);
         status = status.and(sums.status);

@@ -361,6 +361,7 @@ class Chart {
     context.fillStyle = colours.panel;
     context.fillRect(0, AXIS, this.width, BAND);
     let barEnd = 0;
+    // Samples are many and short: they are described where the pointer is.
     marks.forEach(({ kind, at, end, text }, place) => {
       const [left, right] = [Math.max(this.toX(at), -9), Math.min(this.toX(end), this.width + 9)];
       const isBar = end > at;
@@ -371,6 +372,7 @@ class Chart {
       if (isBar) context.fillRect(left, AXIS + 2, Math.max(right - left - 1, 1), BAND - 4);
       else {
         context.fillRect(left, AXIS + 2, 2, BAND - 4);
+        if (kind === "samples") return;
         context.globalAlpha = 0.35;
         context.fillRect(left, this.top, 1, this.height);
         context.globalAlpha = 1;

@@ -28,6 +28,7 @@ function markColour(kind) {
     passed: dark ? "#2f7d4f" : "#3d9a63",
     failed: dark ? "#b23a3a" : "#cf3b3b",
     note: colours.link,
+    samples: dark ? "#c98a2b" : "#b06f12",
     gap: dark ? "#b23a3a" : "#cf3b3b",
   };
   return of[kind] ?? (dark ? "#6b7280" : "#7d8794");

@@ -40,8 +40,9 @@ function fact(boxes, box) {
 }
 
 // The label of a mark; a test without its package.
+const OTHER_MARKS = ["note", "gap", "pause", "samples"];
 const markLabel = (kind, text) => {
-  if (["note", "gap", "pause"].includes(kind)) return text;
+  if (OTHER_MARKS.includes(kind)) return text;
   const [name] = text.split(/[([]/);
   const rest = text.slice(name.length);
   return name.split(".").slice(-2).join(".") + rest;
@@ -49,7 +50,7 @@ const markLabel = (kind, text) => {
 
 // What is known about a mark, as lines.
 function describeMark({ kind, at, end, text }) {
-  const isTest = !["note", "gap", "pause"].includes(kind);
+  const isTest = !OTHER_MARKS.includes(kind);
   const when = isTime ? `at ${nanos(at, 1e3)}` : `after ${plural(at, "call")}`;
   const facts = [isTest ? `test, ${kind}` : kind, when, end > at ? amount(end - at) : ""];
   const lines = [element("b", {}, text), facts.filter(Boolean).join(", ")];

@@ -316,6 +316,7 @@ class ThreadList {
       context.fillRect(from, bottom - 1, Math.max(this.toX(thread.end) - from, 1), 1);
     }
     for (const { kind, at, end } of thread?.marks ?? []) {
+      if (kind === "samples") continue;
       context.fillStyle = markColour(kind);
       context.fillRect(this.toX(at), y, Math.max((end - at) / pixel, 1), 3);
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Unwound, When};
 use crate::format::marks::{Mark, Position};
 use crate::read::ThreadFile;
-use crate::read::{MarksInput, Pace, Parts, Times};
+use crate::read::{Bounds, MarksInput, Pace, Parts, Times};
 use crate::{Error, Offset};
 
 /// What is known about a thread.
@@ -49,6 +49,12 @@ impl Known {
         };
         let pace = if times.is_some() { Pace::NONE } else { Pace::UNKNOWN };
         Self { times, parts: file.parts.clone(), from, pace, damage, ..Self::nothing() }
+    }
+
+    /// Returns whether all of the thread is read, from its start.
+    pub(super) fn is_from_start(&self) -> bool {
+        let has_all = self.parts.as_ref().is_none_or(|parts| *parts.ranges == [Parts::ALL]);
+        has_all && self.from == Offset::default()
     }
 
     /// The last estimate, if there is one.
@@ -157,6 +163,25 @@ impl Known {
         let (bounds, estimate_ns) = times.when_marked(position);
         // Marks have no callees that could be added up.
         When { bounds, estimate_ns, cpu_ns: None }
+    }
+
+    /// The earliest time at which the event at a position can have happened.
+    pub(super) fn from_ns(&mut self, position: Position) -> u64 {
+        let Some(times) = &mut self.times else { return 0 };
+        let bounds = times.at(position).or_else(|error| {
+            self.damage = Some(error);
+            times.at(position)
+        });
+        bounds.map_or(0, |bounds| bounds.from_ns)
+    }
+
+    /// The time of a sample. No later estimate is earlier.
+    pub(super) fn when_sampled(&mut self, at_ns: u64) -> When {
+        self.last = None;
+        let latest_ns = at_ns.max(self.latest_ns());
+        self.begin_at(latest_ns);
+        let bounds = Bounds { from_ns: at_ns, by_ns: at_ns };
+        When { bounds, estimate_ns: Some(latest_ns), cpu_ns: None }
     }
 
     /// Returns when everything before a position had happened.

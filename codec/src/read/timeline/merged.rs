@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use super::{Timeline, TimelineEvent};
-use crate::read::{Tail, Trace};
+use crate::read::{StackSamples, Tail, Trace};
 use crate::{Error, Offset};
 
 /// The start of a thread is noted when its first event has been recorded, so that event may be this much earlier.
@@ -60,12 +60,13 @@ pub enum MergedItem {
 #[derive(Debug)]
 pub struct Merged<'a> {
     trace: &'a Trace,
+    samples: Option<&'a StackSamples>,
     /// The threads that are not open yet, with the earliest time of their events: the next one last.
     waiting: Vec<Waiting>,
     /// The next events of the other threads.
-    heads: BinaryHeap<Head>,
+    heads: BinaryHeap<Head<'a>>,
     /// The thread that is followed.
-    current: Option<Head>,
+    current: Option<Head<'a>>,
     latest: Latest,
     /// What comes before further events.
     ready: Vec<MergedItem>,
@@ -80,13 +81,13 @@ struct Waiting {
 
 /// The next event of a thread. The greatest is the one that must come first.
 #[derive(Debug)]
-struct Head {
+struct Head<'a> {
     thread: usize,
     event: TimelineEvent,
-    timeline: Box<Timeline<'static>>,
+    timeline: Box<Timeline<'a>>,
 }
 
-impl Head {
+impl Head<'_> {
     /// The latest instant at which the event may have happened, then the estimate.
     fn key(&self) -> (u64, u64, usize) {
         let by_ns = self.event.time.bounds.by_ns;
@@ -94,21 +95,21 @@ impl Head {
     }
 }
 
-impl PartialEq for Head {
+impl PartialEq for Head<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Head {}
+impl Eq for Head<'_> {}
 
-impl PartialOrd for Head {
+impl PartialOrd for Head<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Head {
+impl Ord for Head<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         other.key().cmp(&self.key())
     }
@@ -166,6 +167,7 @@ impl Trace {
         waiting.sort_by_key(|next| std::cmp::Reverse((next.start_ns, next.thread)));
         Merged {
             trace: self,
+            samples: None,
             waiting,
             heads: BinaryHeap::new(),
             current: None,
@@ -175,11 +177,21 @@ impl Trace {
     }
 }
 
-impl Merged<'_> {
+impl<'a> Merged<'a> {
+    /// Adds samples. To be called before the first event is read.
+    #[must_use]
+    pub fn with_samples(self, samples: &'a StackSamples) -> Self {
+        Self { samples: Some(samples), ..self }
+    }
+
     /// Opens a thread, and reads its first event.
-    fn begin(&mut self, Waiting { thread, from, .. }: Waiting) -> Option<Head> {
+    fn begin(&mut self, Waiting { thread, from, .. }: Waiting) -> Option<Head<'a>> {
         let file = self.trace.files.get(thread)?;
-        match file.timeline_from(from) {
+        let with_samples = |timeline: Timeline<'a>| match self.samples {
+            Some(samples) => timeline.with_samples(samples, file.id),
+            None => timeline,
+        };
+        match file.timeline_from(from).map(with_samples) {
             Ok(timeline) => self.next_of(thread, Box::new(timeline)),
             Err(error) => {
                 self.ready.push(MergedItem::Damage { thread, error });
@@ -192,7 +204,7 @@ impl Merged<'_> {
 
     /// The next event of a thread, or else what is said of its end.
     #[inline]
-    fn next_of(&mut self, thread: usize, mut timeline: Box<Timeline<'static>>) -> Option<Head> {
+    fn next_of(&mut self, thread: usize, mut timeline: Box<Timeline<'a>>) -> Option<Head<'a>> {
         loop {
             match timeline.next() {
                 Some(Ok(event)) => return Some(Head { thread, event, timeline }),
@@ -219,7 +231,7 @@ impl Merged<'_> {
     }
 
     /// The event that comes next, with its thread.
-    fn choose(&mut self) -> Option<Head> {
+    fn choose(&mut self) -> Option<Head<'a>> {
         if self.current.is_none() && self.heads.is_empty() {
             let first = self.waiting.last()?.start_ns;
             self.begin_until(first);

@@ -22,6 +22,7 @@ mod known;
 mod limit;
 mod merged;
 mod moments;
+mod placing;
 mod select;
 mod stages;
 mod test_runs;
@@ -37,6 +38,7 @@ use self::known::Known;
 use self::limit::Limit;
 pub use self::merged::{Merged, MergedItem};
 pub use self::moments::Moments;
+use self::placing::Placing;
 use self::select::Select;
 use self::stages::Stages;
 pub use self::test_runs::TestRun;
@@ -44,8 +46,10 @@ pub use self::visit::{Stamp, VisitTimeline, Visited};
 use crate::format::flow::Record;
 use crate::format::marks::{Mark, Position};
 use crate::format::test_marks::TestMark;
-use crate::read::{Bounds, Events, ReadRecords, Selection, Tail, ThreadFile, TimeLimits};
-use crate::{Error, MethodId, Offset, Result};
+use crate::read::{
+    Bounds, Events, ReadRecords, Selection, StackSample, StackSamples, Tail, ThreadFile, TimeLimits,
+};
+use crate::{Error, MethodId, Offset, Result, ThreadId};
 
 /// When something happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,6 +112,8 @@ pub enum EventKind {
         /// How many, if known.
         events: Option<NonZeroU64>,
     },
+    /// The stack of the thread was sampled, if the timeline is one [with samples](Timeline::with_samples).
+    Sample(StackSample),
     /// Recording was suspended.
     Pause,
     /// Recording continues.
@@ -169,6 +175,8 @@ pub struct Timeline<'a> {
     is_unwinding: bool,
     now: When,
     progress: Progress,
+    /// The samples that are still to be placed, if there are samples.
+    placing: Option<Placing<'a>>,
     stages: Stages<'a>,
     /// Events to be returned.
     ready: VecDeque<TimelineEvent>,
@@ -204,9 +212,18 @@ impl<'a> Timeline<'a> {
             is_unwinding: false,
             now: When::UNKNOWN,
             progress: Progress::Reading,
+            placing: None,
             stages: Stages::default(),
             ready: VecDeque::new(),
         }
+    }
+
+    /// Adds the samples of the thread.
+    #[must_use]
+    pub fn with_samples(mut self, samples: &'a StackSamples, thread: ThreadId) -> Self {
+        let by_time = self.known.is_from_start();
+        self.placing = Some(Placing::new(samples, thread, by_time));
+        self
     }
 
     /// Leaves out calls of methods that are not selected; their callees move up to the nearest caller that
@@ -287,13 +304,16 @@ impl<'a> Timeline<'a> {
     /// The next event, of a record that may have marks.
     #[inline(never)]
     fn next_by_marks(&mut self, limit: Option<&Limit>) -> Option<Result<TimelineEvent>> {
+        if let Some(event) = self.next_sample() {
+            return Some(Ok(event));
+        }
         let pending = match self.record.take() {
             Some(pending) => pending,
             None if self.progress == Progress::Reading => match self.events.next_record() {
                 Ok(Some((offset, record))) => {
                     Pending { offset, record, part_end: self.events.part_end(), done: 0 }
                 }
-                Ok(None) => return self.next_mark(|_| true).map(Ok),
+                Ok(None) => return self.next_at_end().map(Ok),
                 Err(error) => {
                     if matches!(error, Error::Io { .. }) {
                         self.progress = Progress::Failed;
@@ -301,7 +321,7 @@ impl<'a> Timeline<'a> {
                     return Some(Err(error));
                 }
             },
-            None if self.progress == Progress::Failed => return self.next_mark(|_| true).map(Ok),
+            None if self.progress == Progress::Failed => return self.next_at_end().map(Ok),
             None => return None,
         };
         let Pending { offset, record, part_end, done } = pending;
@@ -309,6 +329,10 @@ impl<'a> Timeline<'a> {
         // A mark at the end of a range may belong to the adjacent range.
         let is_before = |at: Position| at < position || (at == position && part_end.is_none());
         if let Some(event) = self.next_mark(is_before) {
+            self.record = Some(pending);
+            return Some(Ok(event));
+        }
+        if let Some(event) = self.sample_before(position) {
             self.record = Some(pending);
             return Some(Ok(event));
         }
@@ -378,12 +402,52 @@ impl<'a> Timeline<'a> {
                 Mark::Gap { events } => EventKind::Gap { events },
                 Mark::Paused => EventKind::Pause,
                 Mark::Resumed => EventKind::Resume,
+                Mark::Stacks { first_ns, last_ns } => {
+                    let Some(placing) = &mut self.placing else { continue };
+                    placing.place_marked(position, first_ns, last_ns);
+                    match self.next_sample() {
+                        Some(event) => return Some(event),
+                        None => continue,
+                    }
+                }
                 _ => continue,
             };
             self.now = self.known.when_marked(position);
             return Some(self.event(position, kind));
         }
         None
+    }
+
+    /// The next sample that has been placed.
+    #[inline]
+    fn next_sample(&mut self) -> Option<TimelineEvent> {
+        let (position, sample) = self.placing.as_mut()?.next()?;
+        self.now = self.known.when_sampled(sample.at_ns);
+        Some(self.event(position, EventKind::Sample(sample)))
+    }
+
+    /// The next sample without a mark, if it was taken before the event at a position.
+    #[inline]
+    fn sample_before(&mut self, position: Position) -> Option<TimelineEvent> {
+        let placing = self.placing.as_mut()?;
+        // The whole thread is read, so the position is not the end of a part.
+        let from_ns = self.known.from_ns(position);
+        if placing.is_before(from_ns) {
+            placing.place_before(position, from_ns);
+        }
+        self.next_sample()
+    }
+
+    /// The next mark or sample after all events.
+    fn next_at_end(&mut self) -> Option<TimelineEvent> {
+        self.next_mark(|_| true).or_else(|| {
+            let position = Position::before(self.events.position());
+            let placing = self.placing.as_mut()?;
+            if placing.is_before(u64::MAX) {
+                placing.place_before(position, u64::MAX);
+            }
+            self.next_sample()
+        })
     }
 
     #[inline]
@@ -545,6 +609,77 @@ mod tests {
         let part = file.only("", &[at(1, 0)..at(3, 0)]);
         let expected = ["enter 1", "note inside", "enter 2", "end 2"];
         assert_eq!(show(part.timeline().unwrap()), expected);
+    }
+
+    /// Samples of thread 1 at these times; those with `false` found that the thread had not run.
+    fn samples(dir: &std::path::Path, at: &[(u64, bool)]) -> StackSamples {
+        use crate::format::samples::{BatchEncoder, Cause, Found, Sample, SampleClock, Sampling};
+        let sampling = Sampling { clock: SampleClock::Wall, interval_ns: 1000 };
+        let mut batch = BatchEncoder::new(sampling);
+        for (at_ns, ran) in at {
+            batch.add(&Sample {
+                thread: ThreadId::new(1),
+                at_ns: *at_ns,
+                intervals: 1,
+                ran_us: Some(u64::from(*ran)),
+                found: Found::Missed(Cause::NO_ROOM),
+            });
+        }
+        fs::write(dir.join("samples"), batch.finish().unwrap()).unwrap();
+        StackSamples::read(&Trace::open(dir).unwrap(), |_| true).unwrap().unwrap()
+    }
+
+    #[test]
+    fn samples_are_at_their_marks_or_else_where_their_time_is() {
+        let time = |ns| Mark::Time { by_ns: ns, from_ns: ns, ran_us: None };
+        let stacks = |first_ns, last_ns| Mark::Stacks { first_ns, last_ns };
+        let marks = [
+            (at(0, 0), time(100)),
+            (at(2, 0), stacks(110, 150)),
+            (at(2, 1), stacks(500, 500)),
+            (at(2, 2), time(1000)),
+        ];
+        // 0 > 1, then both are left, and another call follows.
+        let (dir, file) = thread(&[0x80, 0x81, 0x01, 0x82, 0x00], &marks);
+        let taken = [
+            (50, true),
+            (110, true),
+            (150, true),
+            (400, false),
+            (500, true),
+            (700, true),
+            (2000, true),
+        ];
+        let samples = samples(dir.path(), &taken);
+        let placed = |timeline: Timeline<'_>| -> Vec<String> {
+            timeline
+                .map(|event| match event.unwrap() {
+                    TimelineEvent { kind: EventKind::Sample(sample), time, .. } => {
+                        assert_eq!(time.bounds.from_ns, time.bounds.by_ns);
+                        sample.at_ns.to_string()
+                    }
+                    TimelineEvent { kind: EventKind::Enter(method), .. } => {
+                        format!("enter {method}")
+                    }
+                    _ => "exit".to_owned(),
+                })
+                .collect()
+        };
+        let all = [
+            // Certainly before the first event.
+            "50", "enter 0", "enter 1", "110", "150", "400", "exit", "500", "exit", "700",
+            "enter 2", "exit", "2000",
+        ];
+        let id = ThreadId::new(1);
+        assert_eq!(placed(file.timeline().unwrap().with_samples(&samples, id)), all);
+        let selection = Selection::all();
+        let staged = file.timeline().unwrap().select_outermost(&selection, 9);
+        assert_eq!(placed(staged.with_samples(&samples, id)), all);
+        // Of a part, only the marks are known.
+        let part = file.timeline_from(Offset::new(1)).unwrap().with_samples(&samples, id);
+        let expected = ["enter 1", "110", "150", "400", "exit", "500", "exit", "enter 2", "exit"];
+        assert_eq!(placed(part), expected);
+        assert_eq!(placed(file.timeline().unwrap()).len(), 6);
     }
 
     #[test]

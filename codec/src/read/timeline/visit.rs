@@ -146,6 +146,10 @@ impl Timeline<'_> {
             return true;
         }
         let pace = self.known.pace();
+        // A sample comes first.
+        if self.placing.is_some_and(|placing| placing.is_due_before(pace.bounds.from_ns)) {
+            return true;
+        }
         if !visitor.skips_within(pace.rise_ns()) {
             return self.visit_at_hand(pace, visitor);
         }

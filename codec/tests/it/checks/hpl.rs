@@ -126,7 +126,7 @@ fn sums_agree(lean: &LeanProfile) {
         (FrameGrouping::Bci, ThreadGrouping::Id),
     ] {
         let mut profile = Profile::new(frames, threads);
-        profile.add_samples(Run::Before, lean, |_, _| true);
+        profile.add_samples(Run::Before, lean, |_, _| true, |_| true);
         assert_eq!(profile.whole()[0].total_count, lean.samples());
         assert_eq!(count(&profile), lean.samples());
         assert_eq!(count(&profile.clone().flat()), lean.samples());

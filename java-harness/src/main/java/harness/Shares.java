@@ -13,7 +13,8 @@ import java.util.zip.Deflater;
  * measures the time of each turn outside it. In the end it prints, for each kind, {@code share NAME NANOSECONDS}. Each
  * kind is a static method of this name: {@code counted} is a loop without a point at which the JVM can stop it, {@code
  * inlined} calls small methods, {@code deep} calls itself 500 times and works there, {@code packed} is in native code,
- * {@code allocated} makes garbage, {@code rare} takes one percent. In between, {@code waited} sleeps, which takes no
+ * {@code allocated} makes garbage, {@code copied} is in code that the JVM generates to copy arrays, {@code rare} takes one
+ * percent. Further arguments are other shares, in this order, in percent. In between, {@code waited} sleeps, which takes no
  * processor time: its line has the time that passed.
  */
 public final class Shares {
@@ -21,6 +22,7 @@ public final class Shares {
     private static final int FRAMES = 500;
     private static final byte[] INPUT = new byte[4096];
     private static final byte[] OUTPUT = new byte[8192];
+    private static final byte[] COPY = new byte[16_384];
     private static final Deflater DEFLATER = new Deflater(6);
 
     /** Results go here, so that no work is optimised away. */
@@ -29,14 +31,15 @@ public final class Shares {
     private Shares() {}
 
     private enum Kind {
-        COUNTED(28),
-        INLINED(20),
-        DEEP(15),
-        PACKED(25),
-        ALLOCATED(11),
+        COUNTED(24),
+        INLINED(18),
+        DEEP(14),
+        PACKED(22),
+        ALLOCATED(10),
+        COPIED(11),
         RARE(1);
 
-        private final int share;
+        private int share;
         /** How often the work is done in a nanosecond, about. */
         private double rate = 0.001;
 
@@ -64,6 +67,9 @@ public final class Shares {
                 case ALLOCATED:
                     result += allocated(times);
                     break;
+                case COPIED:
+                    result += copied(times);
+                    break;
                 default:
                     result += rare(times);
             }
@@ -72,6 +78,9 @@ public final class Shares {
 
     public static void main(String[] args) throws InterruptedException {
         double seconds = args.length > 0 ? Double.parseDouble(args[0]) : 2;
+        for (int i = 1; i < args.length; i++) {
+            Kind.values()[i - 1].share = Integer.parseInt(args[i]);
+        }
         for (int i = 0; i < INPUT.length; i++) {
             INPUT[i] = (byte) (i * i >> 3);
         }
@@ -175,6 +184,13 @@ public final class Shares {
             sum += garbage.length + garbage.hashCode();
         }
         return sum;
+    }
+
+    private static long copied(long times) {
+        for (long i = 0; i < Math.max(1, times / 256); i++) {
+            System.arraycopy(COPY, 0, COPY, 8 + (int) (i & 7), COPY.length - 16);
+        }
+        return COPY[COPY.length / 2];
     }
 
     private static long rare(long times) {
