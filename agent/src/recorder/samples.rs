@@ -124,7 +124,7 @@ impl Samples {
         let Some(stacks) = self.stacks else { return };
         let numbers = self.room..self.room + stacks;
         samples.extend(numbers.map_while(|number| self.sample(slot, number)));
-        samples.sort_by_key(|sample| (sample.bytes, sample.by_ns));
+        samples.sort_unstable_by_key(|sample| (sample.bytes, sample.by_ns, sample.kind));
     }
 
     fn sample(&self, slot: &Slot, number: usize) -> Option<Sample> {

@@ -542,7 +542,30 @@ fn samples_are_shown_in_their_calls() {
     let rows = |run: &Run| -> Vec<String> {
         run.out.lines().map(|line| line.get(34..).unwrap_or(line).to_owned()).collect()
     };
-    assert_eq!(rows(&run), ["?"]);
+    let expected = [
+        "thread 1 main",
+        "ms  com.app.Main.main(String[])",
+        "ms    com.app.Main.work(int)",
+        "      · 2 samples, 20.0 ms  line:20",
+        "      · 1 sample, 10.0 ms  line:21 in com.app.Main$Job.<init>()",
+        "ms      com.app.Main$Job.<init>()",
+        "ms      com.app.Main$Job.<init>()",
+        "ms    com.app.Main.work(int)",
+        "      · 5 samples, 50.0 ms, 35.0 ms waiting  line:22",
+        "    · 1 sample, 10.0 ms  no stack: unknown Java",
+    ];
+    assert_eq!(rows(&run), expected);
+    let run = flow(&[&one[..], &["--merged"]].concat(), trace.path());
+    assert_eq!(rows(&run), expected);
+    // Calls that are not shown have no rows of their own.
+    let run = flow(&[&one[..], &["--depth", "1", "--format", "json"]].concat(), trace.path());
+    let rows = run.out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let sampled: Vec<_> = rows.filter(|row| row["mark"] == "samples").collect();
+    let samples: u64 = sampled.iter().map(|row| row["samples"].as_u64().unwrap()).sum();
+    let waiting: u64 = sampled.iter().map(|row| row["waiting_ns"].as_u64().unwrap()).sum();
+    assert_eq!((samples, waiting), (9, 35_000_000));
+    let run = flow(&["replay", "--samples", "--thread", "pool-1"], crate::common::trace().path());
+    assert!(run.err.contains("no samples") || run.err.contains("no times"), "{}", run.err);
 }
 
 #[test]

@@ -79,7 +79,7 @@
 //! A sample is a mark after some bytes of the raw chunk. Bits 0–30 of its place are 1 + the number of these bytes. If
 //! bit 31 is not set, it is a time mark, and bits 32–63 are 1 + *ran*, or 0 if that is unknown. If it is set, it is a mark
 //! of sampled stacks, the first of which was taken at *by* and the last one at *from*. The samples of each kind are in the
-//! order of their places. They are stored last word first, and *from* may grow: time marks by the thread that looks at
+//! order of their places. They are stored last word first, and *from* may grow: time marks by the thread that samples
 //! positions, the other ones by signal handlers of the slot's thread, in the last places of the slot.
 //!
 //! Words are stored whole. Those from 16 on change only while the slot is not open, and the state word last
