@@ -165,8 +165,25 @@ fn tokens(pattern: &str) -> Vec<Token> {
     tokens
 }
 
-/// Matches by the set of pattern positions reached: linear in the text, whatever the wildcards.
+/// Returns whether the pattern matches all of the text.
 fn matches_all(pattern: &[Token], text: &str) -> bool {
+    // Most names differ from most patterns before the first wildcard.
+    let (mut pattern, mut rest) = (pattern, text.chars());
+    while let Some((Token::Literal(literal), others)) = pattern.split_first() {
+        if rest.next() != Some(*literal) {
+            return false;
+        }
+        pattern = others;
+    }
+    match pattern {
+        [] => rest.as_str().is_empty(),
+        [Token::Any] => true,
+        _ => matches_from_wildcard(pattern, rest.as_str()),
+    }
+}
+
+/// Matches by the set of pattern positions reached: linear in the text, whatever the wildcards.
+fn matches_from_wildcard(pattern: &[Token], text: &str) -> bool {
     let mut reached = vec![false; pattern.len() + 1];
     reached[0] = true;
     skip_wildcards(pattern, &mut reached);
@@ -183,7 +200,6 @@ fn matches_all(pattern: &[Token], text: &str) -> bool {
         }
         skip_wildcards(pattern, &mut next);
         std::mem::swap(&mut reached, &mut next);
-        // Most names differ from most patterns early.
         if !reached.contains(&true) {
             return false;
         }
