@@ -10,10 +10,12 @@
 //! distinguishes them: the type of the result, `get(): String`, or the packages of the types,
 //! `total(a.Customer)`.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::hash::Hash;
+
+use twox_hash::XxHash3_128;
 
 use crate::MethodId;
 use crate::format::methods::MethodInfo;
@@ -79,6 +81,13 @@ impl<'a> Name<'a> {
         let (name, descriptor) = full.split_at(full.rfind('(').unwrap_or(full.len()));
         let (class, name) = name.rsplit_once('.').unwrap_or(("", name));
         Self { class, name, descriptor }
+    }
+
+    /// A hash of class and name, without the descriptor.
+    fn hash(self) -> u64 {
+        let hash = |text: &str| XxHash3_128::oneshot(text.as_bytes());
+        let both = hash(self.class).rotate_left(1) ^ hash(self.name);
+        u64::try_from(both & u128::from(u64::MAX)).unwrap_or_default()
     }
 
     /// The short form: `Orders.total`.
@@ -180,30 +189,19 @@ fn primitive(letter: char) -> Option<&'static str> {
 /// The details that the readable names of overloads need to differ.
 #[derive(Clone, Debug)]
 pub(crate) struct Overloads<K> {
-    hasher: RandomState,
-    /// Methods whose class and name have the same hash: of most methods, only those with the same class and name.
-    groups: HashMap<u64, Group<K>>,
-}
-
-/// Methods that may be overloads of each other.
-#[derive(Clone, Debug)]
-struct Group<K> {
-    methods: Vec<K>,
-    /// Of those that need any, once one of them is shown.
-    details: OnceCell<HashMap<K, Detail>>,
+    /// Sorted by the hash of class and name. Those with the same hash may be overloads of each other: of most methods,
+    /// only those with the same class and name.
+    methods: Vec<(u64, K)>,
+    /// By hash, once one of its methods is shown: what those need that need any.
+    details: RefCell<HashMap<u64, HashMap<K, Detail>>>,
 }
 
 impl<K: Copy + Eq + Hash> Overloads<K> {
-    /// Groups these methods. Memory: some bytes a method.
+    /// Groups these methods. Memory: 16 bytes a method.
     pub(crate) fn new<'a>(methods: impl Iterator<Item = (K, Name<'a>)>) -> Self {
-        let hasher = RandomState::new();
-        let mut groups: HashMap<u64, Group<K>> = HashMap::new();
-        for (key, name) in methods {
-            let empty = || Group { methods: Vec::new(), details: OnceCell::new() };
-            let group = groups.entry(hasher.hash_one((name.class, name.name)));
-            group.or_insert_with(empty).methods.push(key);
-        }
-        Self { hasher, groups }
+        let mut methods: Vec<_> = methods.map(|(key, name)| (name.hash(), key)).collect();
+        methods.sort_unstable_by_key(|(hash, _)| *hash);
+        Self { methods, details: RefCell::default() }
     }
 
     /// The readable form of one of the methods. `name_of` returns the names of the others.
@@ -213,22 +211,26 @@ impl<K: Copy + Eq + Hash> Overloads<K> {
         name: Name<'a>,
         name_of: impl Fn(K) -> Option<Name<'a>>,
     ) -> String {
-        let group = self.groups.get(&self.hasher.hash_one((name.class, name.name)));
-        let group = group.filter(|group| group.methods.len() > 1);
-        let detail = group.and_then(|group| {
-            group.details.get_or_init(|| details(&group.methods, name_of)).get(&key).copied()
-        });
-        name.readable(detail.unwrap_or_default())
+        let of_name = name.hash();
+        let start = self.methods.partition_point(|(hash, _)| *hash < of_name);
+        let group = self.methods.get(start..).unwrap_or_default();
+        let group = group.iter().take_while(|(hash, _)| *hash == of_name).map(|(_, key)| *key);
+        if group.clone().nth(1).is_none() {
+            return name.readable(Detail::default());
+        }
+        let mut details = self.details.borrow_mut();
+        let details = details.entry(of_name).or_insert_with(|| details_of(group, name_of));
+        name.readable(details.get(&key).copied().unwrap_or_default())
     }
 }
 
 /// Compares methods. Returns the details of those that need any.
-fn details<'a, K: Copy + Eq + Hash>(
-    methods: &[K],
+fn details_of<'a, K: Copy + Eq + Hash>(
+    methods: impl Iterator<Item = K>,
     name_of: impl Fn(K) -> Option<Name<'a>>,
 ) -> HashMap<K, Detail> {
     let mut alike: HashMap<String, Vec<(K, Name<'a>)>> = HashMap::new();
-    for (key, name) in methods.iter().filter_map(|key| Some((*key, name_of(*key)?))) {
+    for (key, name) in methods.filter_map(|key| Some((key, name_of(key)?))) {
         alike.entry(name.readable(Detail::Nothing)).or_default().push((key, name));
     }
     let mut details = HashMap::new();
