@@ -74,6 +74,72 @@ struct FlatLine {
     flags: Vec<String>,
 }
 
+impl MethodLine {
+    /// Reads a line. `None` if it violates the format.
+    #[must_use]
+    pub fn decode(line: &str) -> Option<Self> {
+        Self::decode_plain(line).or_else(|| serde_json::from_str(line).ok())
+    }
+
+    /// Reads a line in the form in which flow writes it, if no text in it is escaped: in a fifth of the time that a
+    /// reader of any JSON needs, which is most of what it takes to open a trace.
+    fn decode_plain(line: &str) -> Option<Self> {
+        // No such byte may be in a text of JSON as it is, and escapes begin with a backslash.
+        let is_special = |byte: u8| byte < b' ' || byte == b'\\';
+        if line.bytes().fold(false, |found, byte| found | is_special(byte)) {
+            return None;
+        }
+        let mut rest = Plain(line);
+        let id = MethodId::new(rest.after("{\"id\":")?.number()?)?;
+        let class = rest.after(",\"class\":\"")?.text()?.to_owned();
+        let name = rest.after(",\"name\":\"")?.text()?.to_owned();
+        let descriptor = rest.after(",\"descriptor\":\"")?.text()?.to_owned();
+        let source = match rest.after(",\"source\":\"") {
+            Some(rest) => Some(rest.text()?.to_owned()),
+            None => None,
+        };
+        let line = match rest.after(",\"line\":") {
+            Some(rest) => Some(u32::try_from(rest.number()?).ok()?),
+            None => None,
+        };
+        let loader = rest.after(",\"loader\":\"")?.text()?.to_owned();
+        let mut flags = Vec::new();
+        let mut next = rest.after(",\"flags\":[")?.after("\"").is_some();
+        while next {
+            flags.push(rest.text()?.to_owned());
+            next = rest.after(",\"").is_some();
+        }
+        let method = MethodInfo { class, name, descriptor, source, line, loader, flags };
+        (rest.0 == "]}").then_some(Self { id, method })
+    }
+}
+
+/// What is left of a line without escapes.
+struct Plain<'a>(&'a str);
+
+impl<'a> Plain<'a> {
+    /// Skips what comes first; `None`, and nothing is skipped, if something else does.
+    fn after(&mut self, first: &str) -> Option<&mut Self> {
+        self.0 = self.0.strip_prefix(first)?;
+        Some(self)
+    }
+
+    /// The text up to a quotation mark, which is skipped too.
+    fn text(&mut self) -> Option<&'a str> {
+        let (text, rest) = self.0.split_once('"')?;
+        self.0 = rest;
+        Some(text)
+    }
+
+    /// A number, which has no zero before other digits.
+    fn number(&mut self) -> Option<u64> {
+        let end = self.0.find(|c: char| !c.is_ascii_digit())?;
+        let (number, rest) = self.0.split_at(end);
+        self.0 = rest;
+        number.parse().ok().filter(|_| end == 1 || !number.starts_with('0'))
+    }
+}
+
 impl From<FlatLine> for MethodLine {
     fn from(flat: FlatLine) -> Self {
         let FlatLine { id, class, name, descriptor, source, line, loader, flags } = flat;
@@ -105,6 +171,8 @@ pub fn flag_names(access: u32) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -128,5 +196,40 @@ mod tests {
              \"source\":\"A.java\",\"line\":12,\"loader\":\"app\",\"flags\":[\"public\",\"static\"]}"
         );
         assert_eq!(serde_json::from_str::<MethodLine>(&text).unwrap(), line);
+        assert_eq!(MethodLine::decode_plain(&text), Some(line));
+    }
+
+    /// Text of some length, also with what is escaped.
+    fn text() -> impl Strategy<Value = String> {
+        prop_oneof!["[a-z.$/;ü]{0,9}", "[a\"\\\\\n,{}:]{0,4}"]
+    }
+
+    proptest! {
+        #[test]
+        #[cfg_attr(miri, ignore = "slow there")]
+        fn lines_are_read_as_any_json_is(
+            id in prop_oneof![0_u64..30, any::<u64>()],
+            texts in [text(), text(), text(), text()],
+            source in prop::option::of(text()),
+            line in prop::option::of(any::<u32>()),
+            flags in prop::collection::vec(text(), 0..3),
+            changes in prop::collection::vec((any::<prop::sample::Index>(), "[0-9\",:{} a\\[\\]]{0,2}"), 0..3),
+        ) {
+            let [class, name, descriptor, loader] = texts;
+            let method = MethodInfo { class, name, descriptor, source, line, loader, flags };
+            let id = MethodId::new(id).unwrap_or(MethodId::new(7).unwrap());
+            let line = MethodLine { id, method };
+            let mut text = serde_json::to_string(&line).unwrap();
+            prop_assert_eq!(MethodLine::decode(&text), Some(line));
+            // Some characters are replaced by others.
+            for (place, other) in changes {
+                let (at, old) = text.char_indices().nth(place.index(text.chars().count())).unwrap();
+                text.replace_range(at..at + old.len_utf8(), &other);
+            }
+            let read = MethodLine::decode_plain(&text);
+            if read.is_some() {
+                prop_assert_eq!(read, serde_json::from_str(&text).ok(), "{}", text);
+            }
+        }
     }
 }

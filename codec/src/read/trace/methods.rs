@@ -44,7 +44,7 @@ impl Methods {
     pub(crate) fn read(place: &Place, damage: &mut Vec<Error>) -> Self {
         let mut methods = Self::default();
         for_each_line(place.text(StreamKind::Methods), damage, |line| {
-            let Ok(MethodLine { id, method }) = serde_json::from_str(line) else {
+            let Some(MethodLine { id, method }) = MethodLine::decode(line) else {
                 return Err("a JSON object with id, class, name and descriptor");
             };
             methods
