@@ -5,18 +5,45 @@
 
 use std::collections::BTreeMap;
 
-use super::nodes::Nodes;
+use super::nodes::{NO_METHOD, Nodes};
 use super::paths::{PathNode, ROOT, at};
 
 /// Calls of a node on one path.
 #[derive(Clone, Copy, Debug)]
 struct Calls {
-    /// The number of the node's method.
-    method: u32,
-    node: usize,
+    /// The number of the node's method, and the node: in one word, because most of the work is to sort by them.
+    key: u64,
     count: u64,
     /// How many calls of the thread come before the first one.
     first: u64,
+}
+
+const NODE_BITS: u32 = 32;
+
+impl Calls {
+    /// Nodes have numbers of 32 bits: there are fewer shapes, and an open frame has one in a stack of [`u32`].
+    #[inline(always)]
+    fn new(method: u32, node: usize, count: u64, first: u64) -> Self {
+        Self { key: u64::from(method) << NODE_BITS | node as u64, count, first }
+    }
+
+    /// Adds other calls of the same node.
+    #[inline(always)]
+    fn add(&mut self, more: Self) {
+        self.count = self.count.saturating_add(more.count);
+        self.first = self.first.min(more.first);
+    }
+
+    #[inline(always)]
+    fn method(&self) -> u32 {
+        u32::try_from(self.key >> NODE_BITS).unwrap_or(NO_METHOD)
+    }
+
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
+    fn node(&self) -> usize {
+        self.key as u32 as usize
+    }
 }
 
 /// Returns the paths of a thread in the order in which they were first entered, after the root: methods by their
@@ -28,25 +55,95 @@ pub(super) fn paths_of(
 ) -> Option<Vec<PathNode<u64>>> {
     let mut made = Made::default();
     let mut calls = Vec::new();
+    let callees = Callees::of(nodes);
     match roots {
-        None => callees(
-            nodes,
-            &[Calls { method: 0, node: nodes.thread(), count: 1, first: 0 }],
-            &mut calls,
-        ),
+        None => callees.called_by(&[Calls::new(NO_METHOD, nodes.thread(), 1, 0)], &mut calls),
         Some(is_root) => outermost(nodes, is_root, &mut calls),
     }
+    calls.sort_unstable_by_key(|calls| calls.key);
     let mut steps = nodes.max_steps();
     made.add(nodes, ROOT, &mut calls)?;
     let mut of_path = Vec::new();
     while let Some((path, start)) = made.to_do.pop() {
         of_path.clear();
         of_path.extend(made.pending.drain(start..));
-        callees(nodes, &of_path, &mut calls);
+        callees.called_by(&of_path, &mut calls);
         steps = steps.checked_sub(calls.len() as u64)?;
         made.add(nodes, path, &mut calls)?;
     }
     Some(made.sorted())
+}
+
+/// The calls that each node makes once, sorted: those of a node that is on many paths need not be sorted for each of
+/// them.
+struct Callees {
+    /// For one call of the node, which is the first of the thread. Of methods that are not selected first, as if they
+    /// had none.
+    calls: Vec<Calls>,
+    ends: Vec<usize>,
+}
+
+impl Callees {
+    fn of(nodes: &Nodes<'_>) -> Self {
+        let mut calls: Vec<Calls> = Vec::with_capacity(nodes.runs());
+        let mut ends = Vec::with_capacity(nodes.len());
+        for caller in 0..nodes.len() {
+            let start = calls.len();
+            each_callee(nodes, Calls::new(NO_METHOD, caller, 1, 0), |node, count, first| {
+                let method = nodes.method(node);
+                let shown = if nodes.is_shown_method(method) { method } else { NO_METHOD };
+                calls.push(Calls::new(shown, node, count, first));
+            });
+            let of_caller = calls.get_mut(start..).unwrap_or_default();
+            of_caller.sort_unstable_by_key(|calls| calls.key);
+            // Calls of one node become one.
+            let mut end = start;
+            for at in start..calls.len() {
+                let Some(next) = calls.get(at).copied() else { break };
+                match calls.get_mut(start..end).and_then(<[Calls]>::last_mut) {
+                    Some(last) if last.key == next.key => last.add(next),
+                    _ => {
+                        calls.get_mut(end).into_iter().for_each(|place| *place = next);
+                        end += 1;
+                    }
+                }
+            }
+            calls.truncate(end);
+            ends.push(end);
+        }
+        Self { calls, ends }
+    }
+
+    /// The calls that a node makes.
+    fn of_node(&self, node: usize) -> &[Calls] {
+        let end = self.ends.get(node).copied().unwrap_or_default();
+        let start = node.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
+        self.calls.get(start.unwrap_or_default()..end).unwrap_or_default()
+    }
+
+    /// The selected calls that others make, sorted. What is called by one that is not selected counts as called by its
+    /// caller.
+    fn called_by(&self, of: &[Calls], calls: &mut Vec<Calls>) {
+        let mut hidden = BTreeMap::new();
+        let mut take = |hidden: &mut BTreeMap<_, _>, caller: Calls| {
+            for callee in self.of_node(caller.node()) {
+                let count = caller.count.saturating_mul(callee.count);
+                let first = caller.first.saturating_add(callee.first);
+                match callee.method() {
+                    NO_METHOD => add(hidden, callee.node(), count, first),
+                    _ => calls.push(Calls { key: callee.key, count, first }),
+                }
+            }
+        };
+        of.iter().for_each(|caller| take(&mut hidden, *caller));
+        let is_sorted = of.len() == 1 && hidden.is_empty();
+        while let Some((node, (count, first))) = hidden.pop_last() {
+            take(&mut hidden, Calls::new(NO_METHOD, node, count, first));
+        }
+        if !is_sorted {
+            calls.sort_unstable_by_key(|calls| calls.key);
+        }
+    }
 }
 
 /// The calls of selected methods that are in no other one.
@@ -55,31 +152,12 @@ fn outermost(nodes: &Nodes<'_>, is_root: &dyn Fn(u32) -> bool, calls: &mut Vec<C
     while let Some((node, (count, first))) = found.pop_last() {
         let method = nodes.method(node);
         if nodes.is_shown_method(method) && is_root(method) {
-            calls.push(Calls { method, node, count, first });
+            calls.push(Calls::new(method, node, count, first));
         } else {
-            each_callee(nodes, Calls { method, node, count, first }, |node, count, first| {
+            each_callee(nodes, Calls::new(method, node, count, first), |node, count, first| {
                 add(&mut found, node, count, first);
             });
         }
-    }
-}
-
-/// The calls that others make.
-fn callees(nodes: &Nodes<'_>, of: &[Calls], calls: &mut Vec<Calls>) {
-    // Those that are not selected, whose callees count as those of their callers.
-    let mut hidden = BTreeMap::new();
-    let mut take = |hidden: &mut BTreeMap<_, _>, caller: Calls| {
-        each_callee(nodes, caller, |node, count, first| {
-            let method = nodes.method(node);
-            match nodes.is_shown_method(method) {
-                true => calls.push(Calls { method, node, count, first }),
-                false => add(hidden, node, count, first),
-            }
-        });
-    };
-    of.iter().for_each(|caller| take(&mut hidden, *caller));
-    while let Some((node, (count, first))) = hidden.pop_last() {
-        take(&mut hidden, Calls { method: 0, node, count, first });
     }
 }
 
@@ -91,8 +169,8 @@ fn add(found: &mut BTreeMap<usize, (u64, u64)>, node: usize, count: u64, first: 
 
 /// Passes the nodes that are called, how often, and the number of calls before the first one.
 fn each_callee(nodes: &Nodes<'_>, caller: Calls, mut each: impl FnMut(usize, u64, u64)) {
-    let mut first = caller.first.saturating_add(nodes.is_call(caller.node).into());
-    nodes.each_run(caller.node, |callee, count| {
+    let mut first = caller.first.saturating_add(nodes.is_call(caller.node()).into());
+    nodes.each_run(caller.node(), |callee, count| {
         each(callee, caller.count.saturating_mul(count), first);
         first = first.saturating_add(nodes.all_calls_in(callee).saturating_mul(count));
     });
@@ -109,25 +187,23 @@ struct Made {
 }
 
 impl Made {
-    /// Adds paths with one more method. `None` if there are too many.
+    /// Adds paths with one more method, of calls that are sorted. `None` if there are too many.
     fn add(&mut self, nodes: &Nodes<'_>, parent: u32, calls: &mut Vec<Calls>) -> Option<()> {
-        calls.sort_unstable_by_key(|calls| (calls.method, calls.node));
         let mut rest = calls.drain(..).peekable();
         while let Some(mut of_node) = rest.next() {
-            let method = of_node.method;
+            let method = of_node.method();
             let path = u32::try_from(self.paths.len() + 1).ok()?;
             let (mut count, mut first, start) = (0_u64, u64::MAX, self.pending.len());
             loop {
-                while let Some(more) = rest.next_if(|next| next.node == of_node.node) {
-                    of_node.count = of_node.count.saturating_add(more.count);
-                    of_node.first = of_node.first.min(more.first);
+                while let Some(more) = rest.next_if(|next| next.key == of_node.key) {
+                    of_node.add(more);
                 }
                 count = count.saturating_add(of_node.count);
                 first = first.min(of_node.first);
-                if nodes.has_runs(of_node.node) {
+                if nodes.has_runs(of_node.node()) {
                     self.pending.push(of_node);
                 }
-                match rest.next_if(|next| next.method == method) {
+                match rest.next_if(|next| next.method() == method) {
                     Some(next) => of_node = next,
                     None => break,
                 }

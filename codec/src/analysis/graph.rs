@@ -194,7 +194,7 @@ impl Graph {
         let Some(paths) = paths_of(nodes, roots) else { return false };
         let Self { numbering, paths: known, calls, beyond, .. } = self;
         let number = |method| Some(numbering.number(nodes.numbering.method(method)?));
-        known.merge(&paths, number, |sum, count| {
+        known.merge_distinct(&paths, number, |sum, count| {
             *calls = calls.saturating_add(*count);
             let sum = match sum {
                 Some(sum) => sum,

@@ -44,11 +44,45 @@ pub(super) fn label_sums(
             }
         });
     }
+    add_nested(nodes, &circles, side, label, &mut sums)?;
+    Some(sums)
+}
+
+/// The same if each selected call has the number of its own method as its label: then a node counts once for all its
+/// callers.
+pub(super) fn method_sums(nodes: &Nodes<'_>) -> Option<Vec<LabelSum>> {
+    let circles = Circles::find(nodes);
+    let mut sums = vec![LabelSum::default(); nodes.numbers()];
+    for node in 0..nodes.len() {
+        let method = nodes.method(node);
+        if !nodes.is_shown_method(method) {
+            continue;
+        }
+        let Some(sum) = sums.get_mut(at(method)) else { continue };
+        let times = nodes.occurrences(node);
+        sum.calls = sum.calls.saturating_add(times);
+        if circles.of(method) == NO_CIRCLE {
+            add(&mut sum.total, nodes.calls(node), times);
+        }
+    }
+    let label = |_, callee| if nodes.is_shown_method(callee) { callee } else { NO_LABEL };
+    add_nested(nodes, &circles, Side::Callees, label, &mut sums)?;
+    Some(sums)
+}
+
+/// Adds the totals of labels that may be in circles.
+fn add_nested(
+    nodes: &Nodes<'_>,
+    circles: &Circles,
+    side: Side,
+    label: impl Fn(u32, u32) -> u32,
+    sums: &mut [LabelSum],
+) -> Option<()> {
     if circles.any() {
-        let nested = Nested::new(nodes, &circles, side, label).totals()?;
+        let nested = Nested::new(nodes, circles, side, label).totals()?;
         sums.iter_mut().zip(nested).for_each(|(sum, total)| add(&mut sum.total, total, 1));
     }
-    Some(sums)
+    Some(())
 }
 
 /// Which methods call each other in a circle.
@@ -207,7 +241,7 @@ impl<'a> Nested<'a> {
     ) -> Self {
         let mut nested = Self {
             nodes,
-            edges: Vec::new(),
+            edges: Vec::with_capacity(nodes.runs()),
             ends: Vec::with_capacity(nodes.len()),
             stack: Vec::new(),
             is_on_stack: vec![false; nodes.numbers()],

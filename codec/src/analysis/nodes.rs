@@ -167,6 +167,11 @@ impl<'a> Nodes<'a> {
         self.shapes.len() + self.ends.len()
     }
 
+    /// The number of runs of all nodes.
+    pub(super) fn runs(&self) -> usize {
+        self.shapes.edges() + self.runs.len()
+    }
+
     /// The node of the thread.
     pub(super) fn thread(&self) -> usize {
         self.len() - 1

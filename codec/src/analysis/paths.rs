@@ -38,6 +38,8 @@ pub struct Paths<C> {
     nodes: Vec<PathNode<C>>,
     /// All but the root, by parent and method.
     known: HashTable<u32>,
+    /// Whether there are paths that are not in that table yet.
+    has_unknown: bool,
     /// A random seed, so that no crafted trace can make all hashes equal.
     seed: u64,
     limit: u32,
@@ -53,7 +55,8 @@ impl<C: Default> Paths<C> {
     /// Creates room for fewer paths than this, the root included.
     pub(super) fn with_limit(limit: u32) -> Self {
         let seed = RandomState::new().hash_one(0);
-        Self { nodes: vec![PathNode::default()], known: HashTable::new(), seed, limit }
+        let (nodes, known) = (vec![PathNode::default()], HashTable::new());
+        Self { nodes, known, has_unknown: false, seed, limit }
     }
 
     /// Returns the path with one more method, and remembers it as the one entered last. `u32::MAX` if there
@@ -84,7 +87,10 @@ impl<C: Default> Paths<C> {
     /// The same when both guesses were wrong; `last` learns its successor.
     #[inline(never)]
     fn find(&mut self, parent: u32, last: u32, method: NonZeroU32) -> u32 {
-        let Self { nodes, known, seed, limit } = self;
+        if self.has_unknown {
+            self.learn();
+        }
+        let Self { nodes, known, seed, limit, .. } = self;
         let found = known.find(hash(*seed, parent, method.get()), |&path| {
             nodes
                 .get(at(path))
@@ -132,6 +138,42 @@ impl<C: Default> Paths<C> {
         }
     }
 
+    /// The same if the others are all different, the root first, and have methods of different numbers: where there are no
+    /// paths yet, no other path need be searched.
+    pub(super) fn merge_distinct<D>(
+        &mut self,
+        others: &[PathNode<D>],
+        mut number: impl FnMut(u32) -> Option<NonZeroU32>,
+        mut add: impl FnMut(Option<&mut C>, &D),
+    ) {
+        let fits = u32::try_from(others.len()).is_ok_and(|len| len <= self.limit);
+        if self.nodes.len() > 1 || !fits {
+            return self.merge(others, number, add);
+        }
+        self.nodes.reserve_exact(others.len());
+        for node in others.iter().skip(1) {
+            let method = number(node.method).map_or(0, NonZeroU32::get);
+            debug_assert!(method > 0 && at(node.parent) < self.nodes.len(), "parents come first");
+            let mut counts = C::default();
+            add(Some(&mut counts), &node.counts);
+            let parent = node.parent;
+            self.nodes.push(PathNode { counts, parent, method, ..PathNode::default() });
+        }
+        self.has_unknown = true;
+    }
+
+    /// Makes all paths known.
+    #[cold]
+    fn learn(&mut self) {
+        let Self { nodes, known, seed, .. } = self;
+        known.clear();
+        known.reserve(nodes.len(), |&path| hash_of(nodes, *seed, path));
+        (1..nodes.len()).for_each(|path| {
+            insert(known, nodes, *seed, u32::try_from(path).unwrap_or(BEYOND));
+        });
+        self.has_unknown = false;
+    }
+
     /// Keeps the root and the paths marked in `stays`. `join` adds the counts of every other path to its
     /// parent. Returns the new index of each path.
     pub fn retain(&mut self, stays: &[bool], mut join: impl FnMut(&mut C, &C)) -> Vec<u32> {
@@ -145,6 +187,7 @@ impl<C: Default> Paths<C> {
             }
         }
         self.known.clear();
+        self.has_unknown = false;
         let mut places: Vec<u32> = Vec::with_capacity(self.nodes.len());
         for (path, node) in std::mem::take(&mut self.nodes).into_iter().enumerate() {
             if !stays(path) {
@@ -191,10 +234,12 @@ impl<C> Paths<C> {
 }
 
 fn insert<C>(known: &mut HashTable<u32>, nodes: &[PathNode<C>], seed: u64, path: u32) {
-    let hash =
-        |&path: &u32| nodes.get(at(path)).map_or(0, |node| hash(seed, node.parent, node.method));
     debug_assert!(at(path) < nodes.len(), "a path of these");
-    known.insert_unique(hash(&path), path, hash);
+    known.insert_unique(hash_of(nodes, seed, path), path, |&path| hash_of(nodes, seed, path));
+}
+
+fn hash_of<C>(nodes: &[PathNode<C>], seed: u64, path: u32) -> u64 {
+    nodes.get(at(path)).map_or(0, |node| hash(seed, node.parent, node.method))
 }
 
 /// A path as an index.
@@ -230,6 +275,44 @@ mod tests {
         assert_eq!(order, [1, 2, 1, 1, 3, 2, 1, 3, 3]);
         assert_eq!(paths.child(1, number(1)), 4);
         assert_eq!(paths.nodes().len(), 5);
+    }
+
+    #[test]
+    fn distinct_paths_are_found_by_those_that_follow() {
+        let mut others = Paths::<u64>::default();
+        for (parent, method) in [(ROOT, 1), (1, 2), (1, 3), (ROOT, 3), (4, 1)] {
+            let path = others.child(parent, number(method));
+            *others.counts_mut(path).unwrap() += 10;
+        }
+        let rows = |paths: &Paths<u64>| {
+            let row = |node: &PathNode<u64>| (node.parent, node.method, node.counts);
+            paths.nodes().iter().map(row).collect::<Vec<_>>()
+        };
+        let add = |sum: Option<&mut u64>, more: &u64| *sum.unwrap() += more;
+        // Numbered in another order.
+        let of = |method| NonZeroU32::new(4 - method);
+        for times in 1..3 {
+            let (mut quick, mut plain) = (Paths::<u64>::default(), Paths::<u64>::default());
+            for _ in 0..times {
+                quick.merge_distinct(others.nodes(), |method| of(method.min(3)), add);
+                plain.merge(others.nodes(), |method| of(method.min(3)), add);
+            }
+            assert_eq!(rows(&quick), rows(&plain));
+            assert_eq!(quick.child(2, number(3)), plain.child(2, number(3)));
+            assert_eq!(quick.child(1, number(1)), plain.child(1, number(1)));
+            assert_eq!(quick.child(ROOT, number(1)), 4);
+        }
+        let mut full = Paths::<u64>::with_limit(3);
+        let mut beyond = 0;
+        full.merge_distinct(
+            others.nodes(),
+            |method| of(method.min(3)),
+            |sum, more| match sum {
+                Some(sum) => *sum += more,
+                None => beyond += more,
+            },
+        );
+        assert_eq!((full.nodes().len(), beyond), (3, 30));
     }
 
     #[test]

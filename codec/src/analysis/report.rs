@@ -6,8 +6,7 @@
 
 use std::num::NonZeroU64;
 
-use super::edges::Side;
-use super::labels::{NO_LABEL, label_sums};
+use super::labels::method_sums;
 use super::nodes::{AddShapes, Nodes};
 use super::numbering::{Numbering, index};
 use crate::MethodId;
@@ -181,8 +180,7 @@ impl Visit for Report {
 impl AddShapes for Report {
     fn add_shapes(&mut self, dag: &Dag, selection: &Selection) -> bool {
         let nodes = Nodes::new(dag, selection);
-        let label = |_, callee| if nodes.is_shown_method(callee) { callee } else { NO_LABEL };
-        let Some(sums) = label_sums(&nodes, Side::Callees, label) else { return false };
+        let Some(sums) = method_sums(&nodes) else { return false };
         for (method, sum) in nodes.numbering.methods().iter().zip(sums.iter().skip(1)) {
             self.add_calls(*method, sum.calls, sum.total);
         }

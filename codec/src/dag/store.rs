@@ -186,6 +186,8 @@ fn encode(dag: &Dag) -> DagBody {
 fn decode(body: &DagBody) -> Option<Dag> {
     let mut reader = body.reader();
     let mut shapes = Words::default();
+    // A word takes a byte or more. What is not needed is never touched, so it takes no memory.
+    shapes.reserve(body.bytes.len().min(MAX_SIZE));
     let mut words = Vec::new();
     for number in 0..body.shapes {
         let (head, runs) = reader.shape()?;

@@ -87,6 +87,11 @@ impl Words {
         })
     }
 
+    /// Makes room for this many words.
+    pub(super) fn reserve(&mut self, words: usize) {
+        self.words.reserve_exact(words);
+    }
+
     /// Adds a shape. `None` if there are too many.
     pub(super) fn push(&mut self, words: &[u64]) -> Option<u32> {
         let shape = u32::try_from(self.ends.len()).ok().filter(|_| self.len() < MAX_SHAPES)?;

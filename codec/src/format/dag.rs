@@ -94,6 +94,8 @@ pub const MAX_BODY_BYTES: u64 = 256 << 20;
 const WORD_BYTES: usize = 8;
 const HEADER_BYTES: usize = 11 * WORD_BYTES;
 const CHECK: Range<usize> = 10 * WORD_BYTES..HEADER_BYTES;
+/// The most memory that is reserved before a body is decompressed.
+const FIRST_BODY_BYTES: usize = 16 << 20;
 const GIVEN_UP: u64 = u64::MAX;
 const LEVEL: i32 = 6;
 
@@ -221,7 +223,7 @@ impl DagFile {
         if len > MAX_BODY_BYTES {
             return Err("it is too large");
         }
-        let mut body = Vec::new();
+        let mut body = Vec::with_capacity(FIRST_BODY_BYTES.min(usize::try_from(len).unwrap_or(0)));
         let frame = zstd::stream::read::Decoder::new(compressed);
         let read = frame.and_then(|frame| frame.take(len + 1).read_to_end(&mut body));
         if read.map_err(|_| "it cannot be decompressed")? as u64 != len {
