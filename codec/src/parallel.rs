@@ -18,7 +18,7 @@ pub fn on_cores<T: Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> R + Sync) 
 }
 
 /// The same from this number of items on: to start a thread takes longer than some items.
-pub(crate) fn on_cores_from<T: Sync, R: Send>(
+pub fn on_cores_from<T: Sync, R: Send>(
     many: usize,
     items: &[T],
     work: impl Fn(&[T]) -> R + Sync,

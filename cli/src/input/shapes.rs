@@ -1,19 +1,21 @@
 //! The shapes of threads: equal calls are one. Of several threads and traces they are joined, methods by their names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use flow_codec::analysis::MethodName;
 use flow_codec::dag::{Dag, Gather, Join, Joined, Kind, ShapeId};
 use flow_codec::format::baseline::UnitKind;
 use flow_codec::format::shape_name::MethodKey;
+use flow_codec::parallel::on_cores_from;
 use flow_codec::read::{Selection, ThreadFile, Trace};
-use flow_codec::{MethodId, MethodNames, NameForm, ThreadId};
+use flow_codec::{Glob, MethodId, MethodMap, MethodNames, NameForm, ThreadId};
 
+use super::flags::FilterArgs;
 use super::parallel::open_dag;
 use super::reading::{
     Chosen, Ending, REPEATS_OF_RANGE, Reading, bytes_read, read_timeline, stored_shapes,
 };
-use super::source::file_title;
+use super::source::{Source, file_title};
 use super::test_runs::test_of;
 use crate::failure::Status;
 use crate::output::{Progress, Unit};
@@ -114,33 +116,91 @@ impl JoinedThread {
     }
 }
 
+/// Which calls are joined.
+#[derive(Clone, Copy)]
+pub(crate) struct Joins<'a> {
+    pub(crate) filter: &'a FilterArgs,
+    /// Calls of these methods are left out, with all that they call.
+    pub(crate) ignored: &'a [Glob],
+    pub(crate) rename: &'a dyn Fn(MethodName) -> MethodName,
+}
+
+impl<'a> Joins<'a> {
+    /// The calls of a filter, under the names of their methods.
+    pub(crate) fn of(filter: &'a FilterArgs) -> Self {
+        Self { filter, ignored: &[], rename: &|name| name }
+    }
+}
+
 /// Reads threads and joins their shapes.
 #[derive(Debug, Default)]
 pub(crate) struct Joiner {
     join: Join,
     pub(crate) methods: JoinedMethods,
     traces: usize,
+    /// The stored shapes of the whole threads that are added next; `None` for one that has none.
+    stored: VecDeque<Option<Dag>>,
 }
 
 impl Joiner {
-    /// Adds the selected threads of a trace. Calls of ignored methods are left out, with all that they called.
-    /// Returns them, and the worst that was reported.
+    /// Adds the selected threads of some sources. Returns those of each source, and the worst that was reported.
+    pub(crate) fn add_all<const N: usize>(
+        &mut self,
+        sources: [&Source; N],
+        joins: Joins<'_>,
+        progress: &mut Progress,
+    ) -> ([Vec<JoinedThread>; N], Status) {
+        // Stored shapes of several threads are decoded at the same time.
+        let traces = sources.iter().flat_map(|source| &source.traces);
+        let whole = traces.flat_map(|trace| {
+            let chosen = Chosen::of(joins.filter.selection(trace));
+            files(trace).filter(move |file| is_whole(file, &chosen))
+        });
+        let whole: Vec<_> = whole.collect();
+        let stored = on_cores_from(2, &whole, |files| {
+            files.iter().map(|file| Dag::open_stored(file)).collect::<Vec<_>>()
+        });
+        self.stored = stored.into_iter().flatten().collect();
+        let mut status = Status::Done;
+        let threads = sources.map(|source| {
+            let mut threads = Vec::new();
+            for trace in &source.traces {
+                let (found, worst) = self.add(trace, joins, progress);
+                status = status.and(worst);
+                threads.extend(found);
+            }
+            threads
+        });
+        (threads, status)
+    }
+
+    /// Adds the selected threads of a trace. Returns them, and the worst that was reported.
     pub(crate) fn add(
         &mut self,
         trace: &Trace,
-        selection: &Selection,
-        ignored: &Selection,
-        rename: &dyn Fn(MethodName) -> MethodName,
+        joins: Joins<'_>,
         progress: &mut Progress,
     ) -> (Vec<JoinedThread>, Status) {
         let number = self.traces;
         self.traces += 1;
-        let mut known: HashMap<MethodId, Option<MethodId>> = HashMap::new();
+        let ignored = match joins.ignored {
+            [] => Selection::all(),
+            globs => Selection::new(&trace.methods, globs, &[]),
+        };
+        let mut known: MethodMap<Option<Option<MethodId>>> = MethodMap::default();
+        let chosen = Chosen::of(joins.filter.selection(trace));
         let (mut threads, mut status) = (Vec::new(), Status::Done);
-        for file in trace.files.iter().filter(|file| file.bytes > 0) {
+        for file in files(trace) {
             let title = file_title(trace, file);
-            let chosen = Chosen::of(selection.clone());
-            let (dag, reading) = read_shapes(file, &chosen, 0, progress);
+            let is_whole = is_whole(file, &chosen);
+            let stored = if is_whole { self.stored.pop_front().flatten() } else { None };
+            let (dag, reading) = match stored {
+                Some(dag) => {
+                    progress.file_done(file.bytes);
+                    (Some(dag), Reading::default())
+                }
+                None => read_shapes(file, &chosen, 0, progress),
+            };
             status = status.and(reading.report(file, progress));
             let Some(dag) = dag else {
                 status = status.and(report_missing(&title, &reading, progress));
@@ -148,9 +208,9 @@ impl Joiner {
             };
             let methods = &mut self.methods;
             let joined = self.join.add(&dag, |id| {
-                *known.entry(id).or_insert_with(|| {
+                *known.or_default(id).get_or_insert_with(|| {
                     let is_ignored = !ignored.is_all() && ignored.contains(id);
-                    let name = || rename(MethodName::new(id, &trace.methods));
+                    let name = || (joins.rename)(MethodName::new(id, &trace.methods));
                     if is_ignored { None } else { methods.number(number, id, name()) }
                 })
             });
@@ -161,7 +221,7 @@ impl Joiner {
             };
             let name =
                 trace.threads.get(file.id).map_or(String::new(), |thread| thread.name.clone());
-            let is_whole = is_whole(file, &chosen) && dag.bytes() == file.bytes;
+            let is_whole = is_whole && dag.bytes() == file.bytes;
             let test = file.parts.as_ref().map(|parts| test_of(&parts.title).to_owned());
             threads.push(JoinedThread { id: file.id, title, name, test, is_whole, dag, joined });
         }
@@ -215,6 +275,11 @@ pub(crate) fn read_whole(
             (built.dag.map(whole), reading)
         }
     }
+}
+
+/// The threads of a trace that recorded anything.
+fn files(trace: &Trace) -> impl Iterator<Item = &ThreadFile> {
+    trace.files.iter().filter(|file| file.bytes > 0)
 }
 
 /// Returns whether all of a thread is read.

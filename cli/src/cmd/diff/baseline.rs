@@ -9,14 +9,13 @@ use flow_codec::NameForm;
 use flow_codec::dag::{Kind, ShapeId, Shapes};
 use flow_codec::format::baseline::{Baseline, MAGIC, Unit, UnitKind};
 use flow_codec::format::shape_name::ShapeName;
-use flow_codec::read::Selection;
 
 use crate::args::{DiffArgs, Format};
 use crate::cmd::shapes::digits;
 use crate::failure::{Failure, Status};
 use crate::input::flags::{SourceArgs, TestArgs};
 use crate::input::pattern::globs;
-use crate::input::shapes::{JoinedNames, Joiner};
+use crate::input::shapes::{JoinedNames, Joiner, Joins};
 use crate::input::source::Source;
 use crate::output::{Out, Progress, chain, escaped, grouped, plural};
 
@@ -54,17 +53,10 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     source.report_losses();
     let ignored = globs(&args.ignore, source.traces.iter())?;
     let mut progress = Progress::new(source.bytes(), out);
-    let (mut joiner, mut status, mut threads) = (Joiner::default(), source.status, Vec::new());
-    for trace in &source.traces {
-        let selection = args.part.filter.selection(trace);
-        let ignored = match ignored.is_empty() {
-            true => Selection::all(),
-            false => Selection::new(&trace.methods, &ignored, &[]),
-        };
-        let (found, worst) = joiner.add(trace, &selection, &ignored, &|name| name, &mut progress);
-        status = status.and(worst);
-        threads.extend(found);
-    }
+    let mut joiner = Joiner::default();
+    let joins = Joins { ignored: &ignored, ..Joins::of(&args.part.filter) };
+    let ([threads], worst) = joiner.add_all([&source], joins, &mut progress);
+    let status = source.status.and(worst);
     drop(progress);
     let (shapes, methods) = joiner.finish();
     let names = JoinedNames::new(&methods, source.traces.iter());

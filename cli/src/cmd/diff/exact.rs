@@ -5,7 +5,7 @@ use std::io::Write;
 use flow_codec::NameForm;
 use flow_codec::analysis::Run;
 use flow_codec::dag::{Comparison, Difference, Kind, Outcome, ShapeId, Shapes, Shift};
-use flow_codec::read::{Selection, Trace};
+use flow_codec::read::Trace;
 
 use super::test_runs::ComparedTests;
 use crate::args::{DiffArgs, Format};
@@ -14,7 +14,7 @@ use crate::cmd::page_file::PageFile;
 use crate::failure::{Failure, Status};
 use crate::html::{Compared, ComparedThread, diff_page};
 use crate::input::pattern::globs;
-use crate::input::shapes::{JoinedNames, JoinedThread, Joiner};
+use crate::input::shapes::{JoinedNames, JoinedThread, Joiner, Joins};
 use crate::input::source::Source;
 use crate::output::{Out, Progress, chain, csv_fields, escaped, grouped, left_out, plural};
 
@@ -38,21 +38,10 @@ pub(super) fn run(
     let all_traces = || sources.iter().flat_map(|(_, source)| &source.traces);
     let ignored = globs(&args.ignore, all_traces())?;
     let mut joiner = Joiner::default();
-    let mut status = Status::Done;
-    let mut runs = [Vec::new(), Vec::new()];
-    for ((_, source), threads) in sources.iter().zip(&mut runs) {
-        for trace in &source.traces {
-            let selection = args.part.filter.selection(trace);
-            let ignored = match ignored.is_empty() {
-                true => Selection::all(),
-                false => Selection::new(&trace.methods, &ignored, &[]),
-            };
-            let rename = |name| tests.rename(name);
-            let (found, worst) = joiner.add(trace, &selection, &ignored, &rename, progress);
-            threads.extend(found);
-            status = status.and(worst);
-        }
-    }
+    let rename = |name| tests.rename(name);
+    let joins = Joins { filter: &args.part.filter, ignored: &ignored, rename: &rename };
+    let (runs, status) =
+        joiner.add_all(sources.each_ref().map(|(_, source)| source), joins, progress);
     let nothing = joiner.nothing();
     let (shapes, methods) = joiner.finish();
     let traces: Vec<&Trace> = all_traces().collect();

@@ -7,12 +7,11 @@ use flow_codec::NameForm;
 use flow_codec::dag::{Kind, ShapeId, Shapes};
 use flow_codec::format::baseline::{Baseline, OutlinedCall, Unit};
 use flow_codec::format::shape_name::ShapeName;
-use flow_codec::read::Selection;
 
 use crate::args::ShapesArgs;
 use crate::failure::{Failure, Status};
 use crate::input::flags::{DEFAULT_DIR, SourceArgs};
-use crate::input::shapes::{JoinedNames, Joiner};
+use crate::input::shapes::{JoinedNames, Joiner, Joins};
 use crate::input::source::{Source, refuse_trace};
 use crate::output::{Out, Progress, bytes, message, plural, shell_quoted};
 
@@ -35,13 +34,9 @@ pub(super) fn write(file: &Path, args: &ShapesArgs, out: &mut Out) -> Result<Sta
     source.choose_part(&args.part)?;
     source.report_losses();
     let mut progress = Progress::new(source.bytes(), out);
-    let (mut joiner, mut status, mut threads) = (Joiner::default(), source.status, Vec::new());
-    for trace in &source.traces {
-        let (selection, all) = (args.part.filter.selection(trace), Selection::all());
-        let (found, worst) = joiner.add(trace, &selection, &all, &|name| name, &mut progress);
-        status = status.and(worst);
-        threads.extend(found);
-    }
+    let mut joiner = Joiner::default();
+    let ([threads], worst) = joiner.add_all([&source], Joins::of(&args.part.filter), &mut progress);
+    let status = source.status.and(worst);
     drop(progress);
     let (shapes, methods) = joiner.finish();
     let names = JoinedNames::new(&methods, source.traces.iter());

@@ -17,7 +17,7 @@ use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::call_clock::{CallClock, DurationSum};
 use crate::input::pattern::globs;
-use crate::input::shapes::{JoinedNames, JoinedThread, Joiner};
+use crate::input::shapes::{JoinedNames, JoinedThread, Joiner, Joins};
 use crate::input::source::Source;
 use crate::output::{Out, Progress, message};
 use print::Print;
@@ -43,9 +43,7 @@ pub(crate) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut is_found = false;
     for trace in &source.traces {
         let mut joiner = Joiner::default();
-        let selection = args.part.filter.selection(trace);
-        let (all, same) = (Selection::all(), |name| name);
-        let (threads, worst) = joiner.add(trace, &selection, &all, &same, &mut progress);
+        let (threads, worst) = joiner.add(trace, Joins::of(&args.part.filter), &mut progress);
         status = status.and(worst);
         let (shapes, methods) = joiner.finish();
         let wanted = Selection::new(&trace.methods, &wanted, &[]);
