@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use flow_codec::Offset;
+use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use tempfile::TempDir;
 
 use crate::columns;
@@ -306,8 +308,14 @@ fn sums_from_stored_shapes_are_those_from_events() {
         &["export", "--to", "collapsed"],
     ];
     let all = || verbs.map(|args| (args, flow(args, dir.path())));
-    let from_events = all();
+    let info = || flow(&["info"], dir.path()).out;
+    let (from_events, plain) = (all(), info());
     assert_eq!(flow(&["index"], dir.path()).code, Some(0));
+    let with_shapes = info();
+    let (shapes, rest): (Vec<_>, Vec<_>) =
+        with_shapes.lines().partition(|line| line.starts_with("shapes "));
+    assert_eq!(rest, plain.lines().collect::<Vec<_>>());
+    assert!(shapes.len() == 1 && shapes[0].contains(" in 1 thread, "), "{shapes:?}");
     for ((args, expected), (_, run)) in from_events.iter().zip(all()) {
         assert_eq!(run.code, Some(0), "{args:?}: {}", run.err);
         assert_eq!((&run.out, &run.err), (&expected.out, &expected.err), "{args:?}");
@@ -356,6 +364,101 @@ fn stored_shapes_change_no_answer() {
     assert_eq!(fs::read(&place).unwrap(), bytes);
     assert_eq!(flow(&["index", "--remove"], dir.path()).code, Some(0));
     assert!(!place.exists());
+}
+
+/// A thread with times and notes whose calls vary, and in one of these 1,500,000 times the same.
+fn varied() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let ids: String =
+        ('a'..='f').zip(0..).map(|(name, id)| format!("x.X#{name}()V={id}\n")).collect();
+    fs::write(dir.path().join("ids.properties"), ids).unwrap();
+    let mut state = 11_u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 40) % below
+    };
+    let (mut encoder, mut marks) = (MarkEncoder::default(), HEADER.to_vec());
+    // An exit without an entry, and at the end frames that are not left.
+    let (mut events, mut open, mut exits, mut now) = (vec![0x00_u8], 0_u64, 0_u64, 1000);
+    for call in 0..1200_u64 {
+        let method = if open > 6 { 3 } else { random(4) };
+        if exits > 0 {
+            events.push(u8::try_from(exits - 1).unwrap());
+        }
+        let at = Position::before(Offset::new(events.len() as u64));
+        match random(30) {
+            0..9 => {
+                now += 100 + random(1000);
+                let mark = Mark::Time { by_ns: now, from_ns: now, ran_us: None };
+                encoder.encode(at, &mark, &mut marks);
+            }
+            9 => encoder.encode(at, &Mark::Note(format!("note {call}")), &mut marks),
+            _ => {}
+        }
+        events.push(0x80 | u8::try_from(method).unwrap());
+        open += 1;
+        exits = random(3).min(open);
+        open -= exits;
+        if call == 700 {
+            events.push(0x85);
+            events.extend([0x84, 0x83, 0x01].repeat(1_499_999));
+            // These are left together with the others, so that there is one record.
+            events.extend([0x84, 0x83]);
+            exits += 3;
+        }
+    }
+    fs::write(dir.path().join("thread-1.flow"), events).unwrap();
+    fs::write(dir.path().join("thread-1.marks"), marks).unwrap();
+    dir
+}
+
+#[test]
+fn replay_skips_calls_of_which_nothing_is_shown() {
+    let dir = varied();
+    let replays: [&[&str]; 23] = [
+        &["--depth", "1"],
+        &["--depth", "4"],
+        &["--depth", "3", "--max", "50"],
+        &["--depth", "3", "--exclude", "**#b", "--format", "csv"],
+        &["--exclude", "**#d", "--exclude", "**#e"],
+        &["--include", "**#b", "--include", "**#c", "--depth", "2", "--format", "json"],
+        &["--include", "**#f"],
+        &["--method", "**#c", "--format", "json", "--max", "900"],
+        &["--method", "**#c", "--format", "csv", "--depth", "2", "--exclude", "**#d"],
+        &["--method", "**#f", "--format", "json", "--depth", "1"],
+        &["--method", "**#c", "--max", "900"],
+        &["--method", "**#c", "--depth", "1"],
+        &["--method", "**#b", "--depth", "2", "--verbose"],
+        &["--method", "**#d", "--max", "20"],
+        &["--method", "**#b", "--exclude", "**#a", "--depth", "2"],
+        &["--method", "**#b", "--min-duration", "2us", "--depth", "1"],
+        &["--from", "900", "--depth", "5", "--max", "30"],
+        &["--from", "1000000", "--max", "30"],
+        &["--from", "offset:1000000", "--max", "30"],
+        &["--from", "event:20", "--depth", "3"],
+        &["--from", "3us", "--depth", "3"],
+        &["--from", "**#c > **#a > **#c", "--max", "20"],
+        &["--from", "**#f > **#d", "--max", "20"],
+    ];
+    let all = || replays.map(|args| flow(&[&["replay"], args].concat(), dir.path()));
+    let from_events = all();
+    assert_eq!(flow(&["index"], dir.path()).code, Some(0));
+    assert!(dir.path().join("thread-1.dag").exists());
+    for has_index in [true, false] {
+        if !has_index {
+            fs::remove_file(dir.path().join("thread-1.idx")).unwrap();
+        }
+        for (args, (expected, run)) in replays.iter().zip(from_events.iter().zip(all())) {
+            assert!(!run.out.is_empty(), "{args:?}");
+            assert_eq!(
+                (&run.out, &run.err, run.code),
+                (&expected.out, &expected.err, expected.code),
+                "{args:?}"
+            );
+        }
+    }
+    let collapsed = flow(&["replay", "--collapse", "--exclude", "**#d"], dir.path()).out;
+    assert!(collapsed.contains("x.X.e()  ×1,500,000 the same\n"), "{collapsed}");
 }
 
 #[test]

@@ -390,10 +390,11 @@ mod tests {
 
     use super::*;
     use crate::dag::table::Folded;
-    use crate::dag::{Kind, Root};
+    use crate::dag::{Kind, Root, Target};
     use crate::format::flow::Encoded;
     use crate::format::marks::{HEADER, MarkEncoder};
     use crate::read::{EventKind, Timeline, Trace};
+    use crate::tree::LazyTree;
     use crate::{MethodId, ThreadId};
 
     /// The events of a timeline, and the shapes of the same thread, as lines.
@@ -539,6 +540,25 @@ mod tests {
             let dag = Dag::build(file, &content, &progress).unwrap().dag.unwrap();
             prop_assert_eq!(from_dag(&dag), &expected[..]);
             prop_assert_eq!(dag.bytes(), bytes.len() as u64);
+            crate::dag::walk::tests::check(&dag, &bytes);
+            let (mut open, mut most) = (0_u64, 0);
+            for (_, exits) in &calls {
+                most = most.max(open + 1);
+                open = (open + 1).saturating_sub(*exits);
+            }
+            prop_assert_eq!(dag.levels(), most);
+            // Places are those of the events.
+            let mut tree = LazyTree::open(file, &AtomicU64::new(0)).unwrap();
+            for number in 0..=calls.len() as u64 {
+                let expected = tree.call(number).unwrap().map(|node| node.place);
+                let expected = expected.map(|place| (place, tree.open_methods(place).unwrap()));
+                prop_assert_eq!(dag.place(Target::Call(number)), expected, "call {}", number);
+            }
+            for offset in (0..=bytes.len() as u64).map(Offset::new) {
+                let expected = tree.offset(offset).unwrap();
+                let expected = expected.map(|place| (place, tree.open_methods(place).unwrap()));
+                prop_assert_eq!(dag.place(Target::Offset(offset)), expected, "offset {}", offset);
+            }
             prop_assert_eq!(progress.into_inner(), bytes.len() as u64);
 
             // Each method's first call is that of one of its shapes.

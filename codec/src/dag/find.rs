@@ -40,6 +40,8 @@ pub struct Find<'a> {
     levels: Vec<Level>,
     /// How many of the levels are below the last call that was found.
     below: usize,
+    /// Whether calls in those that were found are searched, too.
+    is_nested: bool,
 }
 
 /// A call whose callees are searched.
@@ -78,11 +80,19 @@ impl Dag {
             open: Vec::new(),
             levels: Vec::new(),
             below: 0,
+            is_nested: true,
         }
     }
 }
 
 impl Find<'_> {
+    /// Leaves out calls that are in another one that is found.
+    #[must_use]
+    pub fn outermost(mut self) -> Self {
+        self.is_nested = false;
+        self
+    }
+
     /// The methods of the callers of the last call that was found, the outermost first.
     pub fn callers(&self) -> impl Iterator<Item = MethodId> {
         let shapes = self.dag.shapes();
@@ -112,6 +122,7 @@ impl Find<'_> {
             Occurrence { shape, number, entry, exit: place.exit_of(shapes.sums(shape)), depth }
         });
         if self.is_inside(shape)
+            && (self.is_nested || found.is_none())
             && let Kind::Call(method, _) = shapes.kind(shape)
         {
             let mut place = place;

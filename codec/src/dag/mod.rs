@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! records, marks ─▶ Builder (equal shapes are one) ─▶ Dag ─▶ sums, occurrences, positions
-//!                   one for each part of a thread      ├▶ names, Find (where calls of a shape are)
+//!                   one for each part of a thread      ├▶ names, Find (where calls of a shape are), Walk (records)
 //!                                                      └▶ Join (several threads and traces) ─▶ Comparison
 //! ```
 //!
@@ -30,12 +30,13 @@ mod gather;
 mod join;
 mod names;
 mod outline;
+mod places;
 mod ranges;
-mod repeats;
 mod shapes;
 mod store;
 mod sums;
 mod table;
+mod walk;
 mod word;
 
 pub use self::build::{Built, Growing};
@@ -44,13 +45,14 @@ pub use self::find::{Find, Occurrence};
 pub use self::gather::Gather;
 pub use self::join::{Join, Joined};
 pub use self::outline::Departure;
+pub use self::places::Target;
 pub use self::ranges::Ranges;
-pub use self::repeats::{Repeat, Repeats};
 pub use self::shapes::Shapes;
 pub use self::store::DagOrigin;
 pub use self::sums::Occurrences;
 use self::sums::Place;
 use self::table::Words;
+pub use self::walk::{Entry, Repeat, Step, Walk};
 use self::word::Word;
 use crate::MethodId;
 
@@ -173,6 +175,25 @@ impl Dag {
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.calls
+    }
+
+    /// The most frames that are open at once, without those that were entered before recording began.
+    #[must_use]
+    pub fn levels(&self) -> u64 {
+        let (mut open, mut most) = (0_u64, 0);
+        for root in self.roots() {
+            match root {
+                Root::Calls(shape, _) => {
+                    most = most.max(open.saturating_add(self.shapes.levels(shape)))
+                }
+                Root::Open(_) => {
+                    open += 1;
+                    most = most.max(open);
+                }
+                Root::UnseenExits(_) => {}
+            }
+        }
+        most
     }
 
     /// The number of calls of a root, without those of the roots that follow.

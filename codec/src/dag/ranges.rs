@@ -18,20 +18,20 @@ pub struct Ranges {
     /// All events before this position are passed.
     passed: Position,
     /// How many roots were begun, and calls or exits of the last one that are left.
-    roots: usize,
-    of_root: Option<Root>,
-    place: Place,
+    pub(super) roots: usize,
+    pub(super) of_root: Option<Root>,
+    pub(super) place: Place,
     /// The calls in which the position is.
-    levels: Vec<Level>,
+    pub(super) levels: Vec<Level>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Level {
-    shape: ShapeId,
+pub(super) struct Level {
+    pub(super) shape: ShapeId,
     /// How many of its runs were begun, and calls of the last of these that are left.
-    runs: usize,
-    of_run: Option<(ShapeId, u64)>,
-    place: Place,
+    pub(super) runs: usize,
+    pub(super) of_run: Option<(ShapeId, u64)>,
+    pub(super) place: Place,
 }
 
 impl Ranges {
@@ -49,7 +49,7 @@ impl Ranges {
     }
 
     /// Passes all events before a position.
-    fn pass(&mut self, dag: &Dag, until: Position, each: &mut impl FnMut(Root)) {
+    pub(super) fn pass(&mut self, dag: &Dag, until: Position, each: &mut impl FnMut(Root)) {
         self.passed = self.passed.max(until);
         loop {
             let more = match self.levels.pop() {

@@ -1,15 +1,17 @@
 //! `flow replay --method` of a trace with times: the calls that match, in order of time across threads. With
 //! `--depth 1` they are rows of a table.
 //!
-//! One pass finds them; each is then read again from its entry on. So memory depends on the number of matching
-//! calls alone.
+//! One pass over the events finds them, or the stored shapes; each is then read again from its entry on. So memory
+//! depends on the number of matching calls alone.
 
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 
+use flow_codec::dag::{Kind, Outcome, Root};
+use flow_codec::format::marks::{Mark, Position};
 use flow_codec::read::{
-    Bounds, CallTimes, Selection, StackSamples, Stamp, ThreadFile, TimelineEvent, Trace, Unwound,
-    VisitTimeline, When,
+    Bounds, CallTimes, Marks, MarksInput, Selection, StackSamples, Stamp, ThreadFile,
+    TimelineEvent, Trace, Unwound, VisitTimeline, When,
 };
 use flow_codec::{Depth, MethodId, Offset};
 
@@ -20,7 +22,8 @@ use super::thread::{ThreadReplay, TimedReplay};
 use super::timed::MarkRow;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
-use crate::input::reading::{Reading, read_records, read_timeline};
+use crate::input::call_clock::{CallClock, UNKNOWN_TIMES};
+use crate::input::reading::{REPEATS, Reading, read_records, read_timeline, stored_shapes};
 use crate::input::source::file_title;
 use crate::output::{
     Align, Labels, Out, Progress, Table, bounded_duration, escaped, grouped, instant, plural,
@@ -39,7 +42,9 @@ pub(super) struct Hit {
     number: u64,
     method: MethodId,
     start: When,
-    end: When,
+    /// How long it lasted, until the end of the thread if it is open, and the estimate of that.
+    duration: Bounds,
+    duration_ns: u64,
     /// The calls it made, itself included.
     calls: u64,
     is_open: bool,
@@ -54,13 +59,7 @@ pub(super) struct Hit {
 
 impl Hit {
     fn duration(&self) -> Bounds {
-        let duration = self.start.bounds.until(self.end.bounds);
-        if self.is_open { Bounds { by_ns: u64::MAX, ..duration } } else { duration }
-    }
-
-    fn duration_ns(&self) -> u64 {
-        let ends = self.end.estimate_ns.zip(self.start.estimate_ns);
-        ends.map_or(0, |(end, start)| end.saturating_sub(start))
+        if self.is_open { Bounds { by_ns: u64::MAX, ..self.duration } } else { self.duration }
     }
 
     /// `  ! x.Error`, or `  !` if the class is unknown; empty if no exception ended it.
@@ -80,7 +79,7 @@ impl Hit {
         let times = is_timed.then(|| CallTimes {
             start: self.start,
             duration: self.duration(),
-            duration_ns: self.duration_ns(),
+            duration_ns: self.duration_ns,
             unwound: self.unwound.clone(),
         });
         Some(Line { times, ..Line::new(Depth::default(), self.method, self.offset) })
@@ -105,6 +104,13 @@ pub(super) fn find(
     let mut status = Status::Done;
     for (number, file) in trace.files.iter().enumerate() {
         finder.file = number;
+        if selection.is_all() && finder.find_in_shapes(file).is_some() {
+            progress.file_done(file.bytes);
+            if finder.hits.len() > MOST {
+                return (None, status);
+            }
+            continue;
+        }
         let reading = match file.timeline().map(|timeline| timeline.select(selection)) {
             Err(error) => Reading::failed(error),
             Ok(mut timeline) => {
@@ -146,8 +152,102 @@ impl Finder<'_> {
             return;
         };
         self.open = None;
-        (hit.end, hit.calls, hit.is_open) = (at.time, at.calls - hit.number, is_open);
+        (hit.calls, hit.is_open) = (at.calls - hit.number, is_open);
+        hit.duration = hit.start.bounds.until(at.time.bounds);
+        let ends = at.time.estimate_ns.zip(hit.start.estimate_ns);
+        hit.duration_ns = ends.map_or(0, |(end, start)| end.saturating_sub(start));
         hit.unwound = unwound.cloned();
+    }
+
+    /// Finds the calls of a thread in its stored shapes. `None` if there are none, or if events are needed: because calls
+    /// that match were not left, or by an exception, or because events are missing.
+    fn find_in_shapes(&mut self, file: &ThreadFile) -> Option<()> {
+        if file.parts.is_some() {
+            return None;
+        }
+        let dag = stored_shapes(file, file.bytes, REPEATS)?;
+        let (shapes, wanted) = (dag.shapes(), self.wanted);
+        let needs_events = |shape| match shapes.kind(shape) {
+            Kind::Call(method, outcome) => outcome != Outcome::Returned && wanted.contains(method),
+            Kind::Break(_) | Kind::Thread => true,
+        };
+        let is_open = |root| matches!(root, Root::Open(method) if wanted.contains(method));
+        if shapes.iter().any(needs_events) || dag.roots().any(is_open) {
+            return None;
+        }
+        let is_wanted =
+            |shape| matches!(shapes.kind(shape), Kind::Call(method, _) if wanted.contains(method));
+        let mut notes = Notes::open(file)?;
+        let mut clock = CallClock::new(file);
+        let mut calls = dag.find(is_wanted).outermost();
+        let before = self.hits.len();
+        while let Some(call) = calls.next().filter(|_| self.hits.len() <= MOST) {
+            let Kind::Call(method, _) = shapes.kind(call.shape) else { continue };
+            let depth = usize::try_from(call.depth).unwrap_or(usize::MAX);
+            let times = clock.times(&[call]).pop().unwrap_or(UNKNOWN_TIMES);
+            self.hits.push(Hit {
+                file: self.file,
+                offset: call.entry.offset,
+                number: call.number,
+                method,
+                start: times.start,
+                duration: times.duration,
+                duration_ns: times.duration_ns,
+                calls: shapes.calls(call.shape),
+                is_open: false,
+                unwound: None,
+                has_marks: notes.is_between(call.entry, call.exit),
+                depth,
+                callers: calls.callers().skip(depth.saturating_sub(self.kept)).collect(),
+            });
+        }
+        if notes.is_damaged {
+            // The events are read with them, and the damage is reported.
+            self.hits.truncate(before);
+            return None;
+        }
+        Some(())
+    }
+}
+
+/// The positions of marks that are shown among the calls, one ahead.
+struct Notes {
+    marks: Option<Marks<MarksInput>>,
+    next: Option<Position>,
+    is_damaged: bool,
+}
+
+impl Notes {
+    fn open(file: &ThreadFile) -> Option<Self> {
+        let mut notes = Self { marks: file.marks().ok()?, next: None, is_damaged: false };
+        notes.advance();
+        Some(notes)
+    }
+
+    fn advance(&mut self) {
+        self.next = None;
+        while let Some(marks) = &mut self.marks {
+            match marks.next_mark() {
+                Ok(Some((_, Mark::Time { .. } | Mark::Instant { .. } | Mark::Unwound { .. }))) => {}
+                Ok(Some((position, _))) => {
+                    self.next = Some(position);
+                    return;
+                }
+                Ok(None) => return,
+                Err(_) => {
+                    self.is_damaged = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Returns whether there is one at or between two positions, which come after those before.
+    fn is_between(&mut self, start: Position, end: Position) -> bool {
+        while self.next.is_some_and(|next| next < start) {
+            self.advance();
+        }
+        self.next.is_some_and(|next| next <= end)
     }
 }
 
@@ -162,7 +262,8 @@ impl VisitTimeline for Finder<'_> {
                 number: at.calls,
                 method,
                 start: at.time,
-                end: at.time,
+                duration: Bounds::UNKNOWN,
+                duration_ns: 0,
                 calls: 0,
                 is_open: false,
                 unwound: None,
@@ -199,7 +300,7 @@ pub(super) fn print(
     out: &mut Out,
 ) -> Result<ControlFlow<()>, Failure> {
     let min_ns = args.min_duration.unwrap_or(0);
-    let shown: Vec<_> = hits.iter().filter(|hit| hit.duration_ns() >= min_ns).collect();
+    let shown: Vec<_> = hits.iter().filter(|hit| hit.duration_ns >= min_ns).collect();
     let mut left_out = LeftOut { shorter: (hits.len() - shown.len()) as u64, ..LeftOut::default() };
     let flow = if args.depth == Some(1) {
         table(&shown, args, trace, &mut left_out, printed, out)?

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! events of a thread ─▶ ThreadReplay (selects) ─▶ Pending (pending lines) ─▶ Lines (prints)
+//! stored shapes ─▶ shapes (skips calls) ─▶ the same
 //! --method, by time ─▶ hits (finds and sorts) ─▶ the same, from each call on
 //! --merged ─▶ merged (all threads in one order) ─▶ a ThreadReplay for each thread
 //! ```
@@ -14,6 +15,7 @@ mod pending;
 mod read;
 mod remarks;
 mod sampled;
+mod shapes;
 mod start;
 mod thread;
 mod timed;

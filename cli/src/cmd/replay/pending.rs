@@ -63,13 +63,13 @@ impl Pending {
         self.below_last = 0;
     }
 
-    /// A call is entered that is too deep to be shown. It counts for the pending line, if that is the line of
-    /// one of its callers.
+    /// Calls are entered that are too deep to be shown. They count for the pending line, if that is the line of one of
+    /// their callers.
     #[inline]
-    pub(super) fn below(&mut self) {
+    pub(super) fn below(&mut self, calls: u64) {
         if let Some(line) = self.held.as_mut().filter(|_| self.open) {
-            line.below += 1;
-            self.below_last += 1;
+            line.below = line.below.saturating_add(calls);
+            self.below_last = self.below_last.saturating_add(calls);
         }
     }
 
@@ -147,7 +147,7 @@ mod tests {
                 }
                 '-' => {
                     depth += 1;
-                    fold.below();
+                    fold.below(1);
                     continue;
                 }
                 '!' => {

@@ -1,16 +1,16 @@
 //! Passes the events of a thread to its replay.
 
-use flow_codec::dag::{Dag, DagOrigin};
+use flow_codec::dag::Dag;
 use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace};
 use flow_codec::{Glob, Offset};
 
 use super::lines::Lines;
+use super::shapes;
 use super::start::Start;
 use super::thread::{ThreadReplay, TimedReplay};
 use crate::args::ReplayArgs;
 use crate::failure::Failure;
-use crate::input::parallel::open_dag;
-use crate::input::reading::{Reading, read_records, read_timeline};
+use crate::input::reading::{REPEATS, Reading, read_records, read_timeline, stored_shapes};
 use crate::output::Progress;
 
 /// The calls that are not left out, and those that are shown with all their callees.
@@ -31,7 +31,6 @@ pub(super) fn whole_thread(
 ) -> Result<Reading, Failure> {
     let before = args.part.filter.open_frames(trace, file.id);
     replay.entered_before(&before, lines)?;
-    collapse_repeats(args, file, replay, progress);
     let reading = events(args, file, Offset::default(), replay, lines, progress)?;
     replay.end(reading.ending, &before, lines)?;
     Ok(reading)
@@ -47,27 +46,20 @@ pub(super) fn from_position(
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
     replay.start_at(start, args.is_timed(), lines)?;
-    collapse_repeats(args, file, replay, progress);
     let reading = events(args, file, start.place.offset, replay, lines, progress)?;
     replay.end(reading.ending, &OpenFrames::default(), lines)?;
     Ok(reading)
 }
 
-/// Shows calls that did the same as one, if shapes are stored. To build them would take longer than a short replay.
-fn collapse_repeats(
-    args: &ReplayArgs,
-    file: &ThreadFile,
-    replay: &mut ThreadReplay,
-    progress: &mut Progress,
-) {
-    if !args.collapse || file.parts.is_some() || Dag::stored_bytes(file) == 0 {
-        return;
-    }
-    // If the thread cannot be read, the replay reports it.
-    if let Ok((built, DagOrigin::Stored, _)) = open_dag(file, progress)
-        && let Some(dag) = built.dag
-    {
-        replay.collapse_repeats(dag);
+/// The stored shapes of a thread, if a replay without times needs them: because calls that did the same are shown as one,
+/// or because some calls need not be looked into. To build them would take longer than a short replay.
+fn shapes_for(args: &ReplayArgs, file: &ThreadFile, lines: &Lines<'_>) -> Option<Dag> {
+    let skips = args.depth.is_some() || lines.wanted.is_some() || !lines.selection.is_all();
+    match () {
+        () if file.parts.is_some() => None,
+        () if args.collapse => Dag::open_stored(file),
+        () if skips => stored_shapes(file, file.bytes, REPEATS),
+        () => None,
     }
 }
 
@@ -81,6 +73,11 @@ fn events(
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
     if !args.is_timed() {
+        if let Some(dag) = shapes_for(args, file, lines) {
+            let reading = shapes::replay(&dag, from, replay, lines);
+            progress.file_done(file.bytes);
+            return reading;
+        }
         return read_records(file, from, progress, |range, record| {
             replay.record(Offset::new(range.start), record, lines)
         });

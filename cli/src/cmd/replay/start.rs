@@ -2,13 +2,14 @@
 
 use std::num::NonZeroU64;
 
-use flow_codec::index::Place;
+use flow_codec::dag::{Dag, Kind, ShapeId, Step, Target, Walk};
+use flow_codec::index::{Index, Place};
 use flow_codec::read::{ReadRecords, Selection, ThreadFile, Trace, Visit};
 use flow_codec::{Error, Glob, MethodId, Offset};
 
 use crate::input::parallel::open_tree;
 use crate::input::place::From;
-use crate::input::reading::Reading;
+use crate::input::reading::{REPEATS, Reading, stored_shapes};
 use crate::output::Progress;
 
 /// The position at which a replay begins, and the open frames, the outermost first.
@@ -27,11 +28,23 @@ impl From {
         progress: &mut Progress,
     ) -> Result<(Option<Start>, Reading), Error> {
         let mut before = Reading::default();
+        // Of damaged events there are none.
+        let stored = || match file.parts {
+            None => stored_shapes(file, file.bytes, REPEATS),
+            Some(_) => None,
+        };
         let number = match self {
-            Self::Path(path) => match first_like(trace, file, path, progress, &mut before)? {
-                Some(number) => Self::Call(number),
-                None => return Ok((None, before)),
-            },
+            Self::Path(path) => {
+                let path = selections(trace, path);
+                let found = match stored() {
+                    Some(dag) => first_in_shapes(&dag, path),
+                    None => first_like(file, path, progress, &mut before)?,
+                };
+                match found {
+                    Some(number) => Self::Call(number),
+                    None => return Ok((None, before)),
+                }
+            }
             // By the marks first: most threads of a trace may have ended by then, and need not be read.
             Self::Time(at_ns) => match file.offset_at(*at_ns)? {
                 Some(offset) => Self::Offset(offset.get()),
@@ -39,6 +52,19 @@ impl From {
             },
             number => number.clone(),
         };
+        let target = match number {
+            Self::Call(number) => Some(Target::Call(number)),
+            Self::Offset(offset) => Some(Target::Offset(Offset::new(offset))),
+            Self::Event(_) | Self::Time(_) | Self::Path(_) => None,
+        };
+        // An index is quicker to open, if there is one.
+        if let Some(target) = target
+            && Index::stored_bytes(file) == 0
+            && let Some(dag) = stored()
+        {
+            let found = dag.place(target);
+            return Ok((found.map(|(place, frames)| Start { place, frames }), before));
+        }
         let mut tree = open_tree(file, progress)?;
         let place = match number {
             Self::Call(number) => tree.call(number)?.map(|node| node.place),
@@ -65,22 +91,20 @@ impl From {
     }
 }
 
+/// The methods that match each part of a path.
+fn selections(trace: &Trace, path: &[Glob]) -> Vec<Selection> {
+    let pattern = |glob: &Glob| Selection::new(&trace.methods, std::slice::from_ref(glob), &[]);
+    path.iter().map(pattern).collect()
+}
+
 /// The number of the first call at the end of a path.
 fn first_like(
-    trace: &Trace,
     file: &ThreadFile,
-    path: &[Glob],
+    path: Vec<Selection>,
     progress: &mut Progress,
     reading: &mut Reading,
 ) -> Result<Option<u64>, Error> {
-    let pattern = |glob: &Glob| Selection::new(&trace.methods, std::slice::from_ref(glob), &[]);
-    let mut search = PathSearch {
-        path: path.iter().map(pattern).collect(),
-        depths: Vec::new(),
-        frames: 0,
-        calls: 0,
-        found: None,
-    };
+    let mut search = PathSearch::new(path);
     let mut events = file.events()?;
     while search.found.is_none() {
         progress.at(events.position());
@@ -98,6 +122,42 @@ fn first_like(
     Ok(search.found)
 }
 
+/// The same from shapes: calls in which there is no method of the next part of the path are skipped.
+fn first_in_shapes(dag: &Dag, path: Vec<Selection>) -> Option<u64> {
+    let shapes = dag.shapes();
+    // By part of the path: whether a call of the shape matches it, or one inside.
+    let has = path.iter().map(|part| {
+        let mut has: Vec<bool> = Vec::with_capacity(shapes.len());
+        for shape in shapes.iter() {
+            let is_it =
+                matches!(shapes.kind(shape), Kind::Call(method, _) if part.contains(method));
+            let is_in = |(callee, _): (ShapeId, u64)| has.get(callee.index()) == Some(&true);
+            has.push(is_it || shapes.runs(shape).any(is_in));
+        }
+        has
+    });
+    let has: Vec<Vec<bool>> = has.collect();
+    let (mut search, mut walk) = (PathSearch::new(path), Walk::new(dag, Offset::default()));
+    while search.found.is_none() {
+        match walk.next()? {
+            Step::Exit(count) => search.exit(count),
+            Step::Enter(entry) => {
+                let before = search.depths.len();
+                search.enter(entry.method);
+                let part = has.get(search.depths.len()).zip(entry.shape);
+                let is_none =
+                    |(has, shape): (&Vec<bool>, ShapeId)| has.get(shape.index()) == Some(&false);
+                if part.is_some_and(is_none) {
+                    let is_part = search.depths.len() > before;
+                    let skipped = if is_part { walk.skip_call() } else { walk.skip_equal() };
+                    search.calls = search.calls.saturating_add(skipped);
+                }
+            }
+        }
+    }
+    search.found
+}
+
 struct PathSearch {
     path: Vec<Selection>,
     /// The depths of the open frames that match the first parts of the path.
@@ -105,6 +165,12 @@ struct PathSearch {
     frames: u64,
     calls: u64,
     found: Option<u64>,
+}
+
+impl PathSearch {
+    fn new(path: Vec<Selection>) -> Self {
+        Self { path, depths: Vec::new(), frames: 0, calls: 0, found: None }
+    }
 }
 
 impl Visit for PathSearch {

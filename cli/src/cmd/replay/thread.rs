@@ -4,7 +4,7 @@
 use std::num::NonZeroU64;
 use std::ops::{ControlFlow, Range};
 
-use flow_codec::dag::{Dag, Repeat, Repeats};
+use flow_codec::dag::{Repeat, Walk};
 use flow_codec::format::flow::Record;
 use flow_codec::read::{
     EventKind, Lookahead, OpenFrames, ShownFrames, StackSample, Stamp, ThreadFile, TimelineEvent,
@@ -63,8 +63,8 @@ pub(super) struct ThreadReplay {
     min_ns: u64,
     /// The number of hidden shorter calls.
     shorter: u64,
-    /// Finds calls that did the same, if shapes are stored and calls are collapsed.
-    repeats: Option<Repeats>,
+    /// How often the next call is repeated, if that is known and calls are collapsed.
+    repeat: Option<Repeat>,
     /// The calls that are not shown because an earlier one did the same, by their numbers: those that begin later first.
     hidden: Vec<Range<u64>>,
     /// Samples that are still to be shown.
@@ -73,6 +73,19 @@ pub(super) struct ThreadReplay {
     is_hit: bool,
     /// Whether a call was not shown because enough were.
     is_full: bool,
+}
+
+/// What is known about a call whose shape is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Inside {
+    /// Whether it is not left out.
+    pub(super) is_shown: bool,
+    /// How many calls it made that are not left out.
+    pub(super) shown: u64,
+    /// Whether it is a call of `--method`, or has one in it.
+    pub(super) has_wanted: bool,
+    /// The most frames that are open at once in it, including its own.
+    pub(super) levels: u64,
 }
 
 /// A replay that receives a timeline.
@@ -142,7 +155,7 @@ impl ThreadReplay {
             times: None,
             min_ns: args.min_duration.unwrap_or(0),
             shorter: 0,
-            repeats: None,
+            repeat: None,
             hidden: Vec::new(),
             sampled: None,
             is_hit: false,
@@ -177,9 +190,45 @@ impl ThreadReplay {
         self.times = Some(Lookahead::new(file, from));
     }
 
-    /// Shows consecutive calls that did the same as one, from the shapes of the thread.
-    pub(super) fn collapse_repeats(&mut self, dag: Dag) {
-        self.repeats = Some(Repeats::new(dag));
+    /// Sets how often the next call is repeated, if it is. If calls are collapsed, it is shown as one with those that
+    /// follow.
+    pub(super) fn expect_repeat(&mut self, repeat: Option<Repeat>) {
+        if self.collapses {
+            self.repeat = repeat;
+        }
+    }
+
+    /// Skips what the call does that was entered last, as far as nothing of it is shown. What is printed is the same as
+    /// if all of it were replayed.
+    pub(super) fn skip(&mut self, inside: Inside, walk: &mut Walk<'_>) {
+        let number = self.calls.saturating_sub(1);
+        let is_hidden = self.hidden.last().is_some_and(|hidden| hidden.contains(&number));
+        let skipped = match self.root {
+            // Calls that do the same after it change nothing more.
+            None if !inside.has_wanted => walk.skip_equal(),
+            None => 0,
+            Some(root) => {
+                let frames = self.stack.len().saturating_sub(root);
+                let above = frames as u64 - u64::from(inside.is_shown).min(frames as u64);
+                let fits = above.saturating_add(inside.levels) <= self.max_depth as u64;
+                let is_left_out = inside.shown == 0 && !inside.is_shown;
+                // Calls that are too deep are counted, also hidden ones.
+                if is_left_out || is_hidden && fits {
+                    walk.skip_equal()
+                } else if inside.shown == 0 {
+                    walk.skip_call()
+                } else if frames >= self.max_depth {
+                    self.deeper = self.deeper.saturating_add(inside.shown);
+                    if !is_hidden {
+                        self.pending.below(inside.shown);
+                    }
+                    walk.skip_call()
+                } else {
+                    0
+                }
+            }
+        };
+        self.calls = self.calls.saturating_add(skipped);
     }
 
     /// Returns whether an earlier call did the same as the call with this number, or as one that it is in.
@@ -305,7 +354,7 @@ impl ThreadReplay {
     }
 
     #[inline]
-    fn enter(
+    pub(super) fn enter(
         &mut self,
         offset: Offset,
         method: MethodId,
@@ -313,15 +362,11 @@ impl ThreadReplay {
     ) -> Result<ControlFlow<()>, Failure> {
         let number = self.calls;
         self.calls += 1;
-        let mut repeat = None;
-        if self.repeats.is_some() {
-            if self.hidden.is_empty() || !self.is_hidden(number) {
-                repeat = self.repeats.as_mut().and_then(|repeats| repeats.at(number));
-            } else {
-                self.pass(method, lines);
-                return Ok(ControlFlow::Continue(()));
-            }
+        if !self.hidden.is_empty() && self.is_hidden(number) {
+            self.pass(method, lines);
+            return Ok(ControlFlow::Continue(()));
         }
+        let repeat = self.repeat.take();
         let times = match &mut self.times {
             Some(times) => Some(times.next_call()?.unwrap_or(timed::UNKNOWN)),
             None => None,
@@ -348,10 +393,10 @@ impl ThreadReplay {
         let is_short = times.as_ref().is_some_and(|times| times.duration_ns < self.min_ns);
         if is_short && top - root < self.max_depth {
             self.shorter += 1;
-            self.pending.below();
+            self.pending.below(1);
         } else if top - root >= self.max_depth {
             self.deeper += 1;
-            self.pending.below();
+            self.pending.below(1);
         } else if repeat.is_some() || !(self.collapses && self.pending.joins(depth, method)) {
             if lines.printed.calls == self.max {
                 self.is_full = true;
@@ -382,7 +427,7 @@ impl ThreadReplay {
     }
 
     #[inline]
-    fn exit(&mut self, count: NonZeroU64, lines: &mut Lines<'_>) -> Result<(), Failure> {
+    pub(super) fn exit(&mut self, count: NonZeroU64, lines: &mut Lines<'_>) -> Result<(), Failure> {
         let count = if lines.selection.is_all() { Some(count) } else { self.shown.exit(count) };
         let count = count.map_or(0, NonZeroU64::get);
         let open = self.stack.len();
