@@ -321,11 +321,21 @@ const COUNTED_AT_ONCE: usize = 128 * 1024;
 pub(crate) struct Counted {
     pub(crate) calls: u64,
     pub(crate) most_frames: u64,
+    /// How many shapes these have, if they are stored.
+    pub(crate) shapes: Option<u64>,
 }
 
 impl Counted {
     fn of(total: &Summary) -> Self {
-        Self { calls: total.enters, most_frames: total.most_frames(0) }
+        Self { calls: total.enters, most_frames: total.most_frames(0), shapes: None }
+    }
+
+    /// The same from stored shapes. `None` if there are none.
+    fn of_shapes(file: &ThreadFile) -> Option<Self> {
+        let whole = Some(file).filter(|file| file.parts.is_none());
+        let dag = stored_shapes(whole?, file.bytes, REPEATS)?;
+        let shapes = Some(dag.shapes().len() as u64);
+        Some(Self { calls: dag.calls(), most_frames: dag.levels(), shapes })
     }
 }
 
@@ -336,7 +346,7 @@ pub(crate) fn count_thread(file: &ThreadFile, progress: &mut Progress) -> (Summa
     counted(file, outcome)
 }
 
-/// The same for each thread, small ones on all cores. Passes the results to `each`, in order.
+/// The same for each thread, small ones on all cores, and those with stored shapes from these. Passes the results to `each`, in order.
 pub(crate) fn count_threads(
     files: &[ThreadFile],
     progress: &mut Progress,
@@ -354,11 +364,12 @@ pub(crate) fn count_threads(
         let small =
             on_cores(files, |files| files.iter().map(count_small).collect::<Vec<_>>()).into_iter();
         for (file, small) in files.iter().zip(small.flatten()) {
-            let (counted, reading) = small.unwrap_or_else(|| {
+            let of_shapes = || Some((Counted::of_shapes(file)?, None));
+            let (counted, reading) = small.or_else(of_shapes).unwrap_or_else(|| {
                 let (total, reading) = count_thread(file, progress);
                 (Counted::of(&total), Some(Box::new(reading)))
             });
-            if file.bytes < SMALL_BYTES {
+            if file.bytes < SMALL_BYTES || counted.shapes.is_some() {
                 progress.file_done(bytes_read(file, file.bytes));
             }
             each(file, counted, reading.as_deref().unwrap_or(&sound), progress);

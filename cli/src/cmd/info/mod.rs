@@ -53,12 +53,15 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
                 print_threads(&threads, out)?;
             }
             Format::Json => {
+                let shapes = Some(sums.shapes).filter(|shapes| shapes.threads > 0);
                 let line = TraceLine {
                     trace: &name,
                     state: State::of(trace).word(),
                     methods: trace.methods.met(),
                     calls: sums.calls,
                     bytes: sums.bytes,
+                    shapes: shapes.map(|shapes| shapes.count),
+                    shapes_bytes: shapes.map(|shapes| shapes.bytes),
                     marks: &sums.marks,
                     manifest: trace.manifest.as_ref(),
                     threads: &threads,

@@ -9,7 +9,7 @@ use flow_codec::read::{SampleCounts, Trace};
 use serde::Serialize;
 
 use super::marks::MarkCounts;
-use super::threads::{Rows, ThreadRow};
+use super::threads::{Rows, StoredShapes, ThreadRow};
 use crate::args::InfoArgs;
 use crate::failure::Failure;
 use crate::input::state::State;
@@ -23,6 +23,9 @@ pub(super) struct TraceLine<'a> {
     pub(super) methods: usize,
     pub(super) calls: u64,
     pub(super) bytes: u64,
+    /// How many shapes are stored, and their bytes; `null` if there are none.
+    pub(super) shapes: Option<u64>,
+    pub(super) shapes_bytes: Option<u64>,
     pub(super) marks: &'a MarkCounts,
     pub(super) manifest: Option<&'a Manifest>,
     pub(super) threads: &'a [ThreadRow<'a>],
@@ -33,6 +36,7 @@ pub(super) struct TraceSums {
     pub(super) calls: u64,
     pub(super) bytes: u64,
     threads: u64,
+    pub(super) shapes: StoredShapes,
     pub(super) marks: MarkCounts,
     /// The number of frames entered before recording.
     open_frames: u64,
@@ -55,6 +59,7 @@ impl TraceSums {
             calls: rows.calls,
             bytes: trace.files.iter().fold(0, |sum, file| sum + file.stored_bytes()),
             threads: rows.with_calls,
+            shapes: rows.shapes,
             marks: MarkCounts::read(trace),
             open_frames: open.iter().fold(0, |sum, count| count.saturating_add(sum)),
             open_threads: open.len() as u64,
@@ -108,6 +113,11 @@ pub(super) fn print(
             bytes(sums.bytes)
         ),
     )?;
+    let StoredShapes { count, bytes: size, threads } = sums.shapes;
+    if threads > 0 {
+        let (count, threads) = (grouped(count), plural(threads, "thread"));
+        fact("shapes", &format!("{count} of these calls, in {threads}, {}", bytes(size)))?;
+    }
     if let Some(clock) = sums.marks.text(trace) {
         fact("clock", &clock)?;
     }

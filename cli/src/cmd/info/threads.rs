@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use flow_codec::ThreadId;
+use flow_codec::dag::Dag;
 use flow_codec::read::{OpenFrames, Thread, Trace};
 use serde::{Serialize, Serializer};
 
@@ -104,6 +105,9 @@ pub(super) fn read_threads<'a>(
         }
         let mut row =
             row(file.id, known.next_if(|(id, _)| *id == file.id).map(|(_, thread)| thread));
+        if let Some(shapes) = counted.shapes {
+            rows.shapes.add(shapes, Dag::stored_bytes(file));
+        }
         row.calls = counted.calls;
         row.max_frames = counted.most_frames;
         row.bytes = file.stored_bytes();
@@ -129,6 +133,24 @@ struct Alike {
     places: [usize; MANY_THREADS - 1],
 }
 
+/// The stored shapes of a trace.
+#[derive(Clone, Copy, Default)]
+pub(super) struct StoredShapes {
+    /// How many there are, their bytes, and of how many threads they are.
+    pub(super) count: u64,
+    pub(super) bytes: u64,
+    pub(super) threads: u64,
+}
+
+impl StoredShapes {
+    /// Adds those of a thread.
+    fn add(&mut self, count: u64, bytes: u64) {
+        self.count = self.count.saturating_add(count);
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.threads += 1;
+    }
+}
+
 /// The rows of a trace.
 #[derive(Default)]
 pub(super) struct Rows<'a> {
@@ -142,6 +164,7 @@ pub(super) struct Rows<'a> {
     /// The calls of all threads, and how many of these have any.
     pub(super) calls: u64,
     pub(super) with_calls: u64,
+    pub(super) shapes: StoredShapes,
 }
 
 impl<'a> Rows<'a> {
