@@ -6,10 +6,13 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
+/// The head of each page.
+const HEAD: &str = include_str!("page/head.html");
 const STYLE: &str = include_str!("page/style.css");
 
 /// What pages of one kind consist of.
 pub(super) struct Template {
+    title: &'static str,
     markup: &'static str,
     /// In order: each may use what the scripts before it define.
     scripts: &'static [&'static str],
@@ -17,10 +20,10 @@ pub(super) struct Template {
 
 /// The page of a trace.
 pub(super) const REPORT: Template =
-    Template { markup: include_str!("page/page.html"), scripts: &REPORT_SCRIPTS };
+    Template { title: "flow", markup: include_str!("page/page.html"), scripts: &REPORT_SCRIPTS };
 /// The page of two runs that are compared.
 pub(super) const DIFF: Template =
-    Template { markup: include_str!("page/diff.html"), scripts: &DIFF_SCRIPTS };
+    Template { title: "flow diff", markup: include_str!("page/diff.html"), scripts: &DIFF_SCRIPTS };
 
 const REPORT_SCRIPTS: [&str; 17] = [
     include_str!("page/format.js"),
@@ -62,11 +65,13 @@ pub(super) fn assemble(
     let json = serde_json::to_string(data)?;
     let nonce = nonce();
     let mut page = String::with_capacity(json.len() + json.len() / 8 + shapes.len() + (160 << 10));
-    let mut rest = template.markup;
+    let markup = template.markup.replacen("{{head}}", HEAD, 1);
+    let mut rest = &*markup;
     while let Some((before, behind)) = rest.split_once("{{") {
         page.push_str(before);
         let Some((name, behind)) = behind.split_once("}}") else { break };
         match name {
+            "title" => page.push_str(template.title),
             "nonce" => page.push_str(&nonce),
             "style" => page.push_str(STYLE),
             "script" => page.extend(template.scripts.iter().copied()),
@@ -103,10 +108,11 @@ mod tests {
     fn our_code_is_small_and_loads_nothing() {
         for template in [REPORT, DIFF] {
             let code = template.scripts.iter().map(|text| text.len()).sum::<usize>();
+            // A quarter of it unfolds calls from shapes.
             assert!(code < 128 << 10, "{code}");
         }
         let texts = REPORT_SCRIPTS.iter().chain(&DIFF_SCRIPTS);
-        for text in texts.chain([&REPORT.markup, &DIFF.markup, &STYLE]) {
+        for text in texts.chain([&HEAD, &REPORT.markup, &DIFF.markup, &STYLE]) {
             for loads in ["http:", "https:", "//cdn", "import(", "fetch(", "url(", "innerHTML"] {
                 assert!(!text.contains(loads), "{loads}");
             }

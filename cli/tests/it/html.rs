@@ -323,6 +323,7 @@ fn a_page_has_a_limited_size_for_any_trace() {
     }
     let (page, run) = page(&[], dir.path());
     assert_eq!(run.code, Some(0), "{}", run.err);
+    // Half of it for the charts, and half for shapes: 3 MiB, which are 4 in Base64.
     assert!(page.len() < 8 << 20, "{}", page.len());
     let data = page_data(&page);
     let threads = array(&data["threads"]);

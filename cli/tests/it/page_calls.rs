@@ -249,7 +249,8 @@ fn calls_that_repeat_too_little_are_left_out_with_the_reason() {
     fs::write(dir.path().join("thread-2.flow"), [0x80, 0x00]).unwrap();
     let (page, run) = page(&[], dir.path());
     assert_eq!(run.code, Some(0), "{}", run.err);
-    assert!(page.len() < 8 << 20, "{}", page.len());
+    // The limit of any page; this one has no shapes of the large thread.
+    assert!(page.len() < 1 << 20, "{}", page.len());
     let calls = Calls::of(&page);
     assert_eq!(calls.thread(1)["no_shape"], "its calls repeat too little");
     assert!(calls.thread(1)["shape"].is_null());

@@ -190,8 +190,11 @@ class Table {
   }
 }
 
-// The name of a method as a button. The package is less prominent.
+// The name of a method as a button. The package is less prominent. A name that does not fit is broken before the method
+// or its parameters.
 function nameButton(method, onclick) {
+  const label = method.label || method.forms[0];
+  const parameters = label.indexOf("(") + 1;
   const name = element("span", { class: "class" }, method.className ? `${method.className}.` : "");
   return element(
     "button",
@@ -205,6 +208,9 @@ function nameButton(method, onclick) {
         : () => {},
     },
     name,
-    method.label || method.forms[0],
+    element("wbr"),
+    label.slice(0, parameters),
+    element("wbr"),
+    label.slice(parameters),
   );
 }
