@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+use flow_codec::format::test_marks::{Outcome, TestMark};
 
 /// The duration of entering a method.
 pub(crate) const ENTER_NS: u64 = 20;
@@ -48,6 +49,14 @@ impl<W: Write> Clock<W> {
             self.encoder.encode(Position::before(Offset::new(offset)), &note, &mut self.block);
         }
         Ok(())
+    }
+
+    /// A test begins before this offset, or ends with this outcome.
+    pub(crate) fn test(&mut self, offset: u64, name: &str, outcome: Option<Outcome>) {
+        self.time(offset);
+        let test = TestMark { outcome, name: name.to_owned(), detail: String::new() };
+        let position = Position::before(Offset::new(offset));
+        self.encoder.encode(position, &Mark::Test(test), &mut self.block);
     }
 
     /// The record at this offset leaves this many frames.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p flow-codec --example generate -- \
-//!     [--calls N] [--shape real|fib|deep|wide] [--threads T] [--seed S] [--methods M] \
+//!     [--calls N] [--shape real|fib|deep|wide|tests] [--threads T] [--seed S] [--methods M] \
 //!     [--clock NANOSECONDS] DIR
 //! ```
 //!

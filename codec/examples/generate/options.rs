@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::shapes::Shape;
 
 /// Shown when the command line is wrong.
-pub(crate) const USAGE: &str = "usage: generate [--calls N] [--shape real|fib|deep|wide] \
+pub(crate) const USAGE: &str = "usage: generate [--calls N] [--shape real|fib|deep|wide|tests] \
                                 [--threads T] [--seed S] [--methods M] [--clock NANOSECONDS] DIR";
 
 /// What to write, and where.

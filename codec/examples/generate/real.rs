@@ -149,20 +149,26 @@ impl Tape {
     /// Runs the program from its beginning, again and again, below `main` and its first callees.
     pub(crate) fn play(&self, stream: &mut Stream<impl Write>, seed: u64) -> io::Result<()> {
         let mut random = Random::new(seed);
-        let mut open: Vec<Open> = Vec::new();
-        let mut at = 0;
         let mut more = true;
         for node in self.nodes.iter().take(10) {
             more = more && stream.enter(node.call)?;
         }
         while more {
-            let node = match self.nodes.get(at) {
-                Some(node) => *node,
-                None => {
-                    at = 0;
-                    continue;
-                }
-            };
+            more = self.play_once(stream, &mut random)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the program to its end. Returns whether there may be more calls.
+    pub(crate) fn play_once(
+        &self,
+        stream: &mut Stream<impl Write>,
+        random: &mut Random,
+    ) -> io::Result<bool> {
+        let mut open: Vec<Open> = Vec::new();
+        let mut at = 0;
+        let mut more = true;
+        while let Some(node) = self.nodes.get(at).copied().filter(|_| more) {
             let rounds = match node.kind {
                 Kind::Plain => 1,
                 Kind::Branch => u64::from(random.below(SELDOM) != 0),
@@ -189,7 +195,7 @@ impl Tape {
                 }
             }
         }
-        Ok(())
+        Ok(more)
     }
 }
 

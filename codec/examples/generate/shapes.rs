@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use flow_codec::format::test_marks::Outcome;
+
 use super::real::{Callees, Tape};
 use super::stream::{Call, Stream};
 
@@ -17,6 +19,9 @@ pub(crate) enum Shape {
     Deep,
     /// One method that calls all others in turn: a node with as many children as there are calls.
     Wide,
+    /// Tests that repeat themselves, as those of libraries do: each runs some of a few ways through a small program,
+    /// again and again. With a clock, there are their marks, too.
+    Tests,
 }
 
 impl Shape {
@@ -26,6 +31,7 @@ impl Shape {
             "fib" => Some(Self::Fib),
             "deep" => Some(Self::Deep),
             "wide" => Some(Self::Wide),
+            "tests" => Some(Self::Tests),
             _ => None,
         }
     }
@@ -38,7 +44,13 @@ pub(crate) enum Program {
     Fib,
     Deep { frames: u64 },
     Wide { methods: u32 },
+    Tests(Tape),
 }
+
+/// The number of tests, the calls for which the program that they run is made, and the ways through it.
+const TESTS: u64 = 500;
+const TESTED_CALLS: u64 = 40_000;
+const WAYS: u64 = 64;
 
 const FIB_OF: u8 = 40;
 const DEEPEST: u64 = 10_000_000;
@@ -51,13 +63,16 @@ impl Program {
             Shape::Fib => Self::Fib,
             Shape::Deep => Self::Deep { frames: (calls / 4).clamp(1, DEEPEST) },
             Shape::Wide => Self::Wide { methods },
+            Shape::Tests => {
+                Self::Tests(Tape::new(&Callees::new(methods, seed), TESTED_CALLS, seed))
+            }
         }
     }
 
     /// How many ids it has. Some of them are never called.
     pub(crate) fn id_count(&self) -> u32 {
         match self {
-            Self::Real(tape) => tape.id_count(),
+            Self::Real(tape) | Self::Tests(tape) => tape.id_count(),
             Self::Fib => 1,
             Self::Deep { .. } => 3,
             Self::Wide { methods } => methods + 1,
@@ -71,6 +86,7 @@ impl Program {
             Self::Fib => fib(stream),
             Self::Deep { frames } => deep(stream, *frames, &mut Random::new(seed)),
             Self::Wide { methods } => wide(stream, *methods),
+            Self::Tests(tape) => tests(stream, tape, &mut Random::new(seed)),
         }
     }
 }
@@ -121,6 +137,28 @@ fn wide(stream: &mut Stream<impl Write>, methods: u32) -> io::Result<()> {
         }
         more = stream.enter(call)?;
         stream.exit(1);
+    }
+    Ok(())
+}
+
+fn tests(stream: &mut Stream<impl Write>, tape: &Tape, random: &mut Random) -> io::Result<()> {
+    let calls = stream.left() / TESTS;
+    for test in 1..=TESTS {
+        let name = format!("com.app.Test{}.test{test}", test / 20);
+        let until = if test == TESTS { 0 } else { stream.left().saturating_sub(calls) };
+        stream.test(&name, None);
+        let mut more = stream.enter(Call::new(0))?;
+        while more && stream.left() > until {
+            let way = random.below(WAYS);
+            for _ in 0..random.below(200) {
+                more = more && tape.play_once(stream, &mut Random::new(way))?;
+            }
+        }
+        stream.exit(stream.depth());
+        stream.test(&name, Some(Outcome::Passed));
+        if !more {
+            break;
+        }
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
 use flow_codec::format::flow::Encoded;
+use flow_codec::format::test_marks::Outcome;
 
 use super::clock::Clock;
 
@@ -85,6 +86,19 @@ impl<W: Write> Stream<W> {
     pub(crate) fn exit(&mut self, count: u64) {
         self.exits += count;
         self.open -= count;
+    }
+
+    /// A test begins here, or ends with this outcome.
+    pub(crate) fn test(&mut self, name: &str, outcome: Option<Outcome>) {
+        self.encode_exits();
+        if let Some(clock) = &mut self.clock {
+            clock.test(self.bytes + self.len as u64, name, outcome);
+        }
+    }
+
+    /// How many calls are left to be made.
+    pub(crate) fn left(&self) -> u64 {
+        self.left
     }
 
     /// The number of open frames.
