@@ -116,6 +116,7 @@ impl Directory {
             session: None,
             earlier: None,
             journal: None,
+            spill: None,
             durability: None,
             start_unix_ns: 1_700_000_000_000_000_000,
             snapshot: None,

@@ -36,6 +36,7 @@
 //! | `own` | if the application's classes are known | patterns for them, as in [`Glob`](crate::Glob). They say nothing about what was recorded |
 //! | `earlier` | if the directory held a trace that is kept | where that trace is since then |
 //! | `journal` | with the option of this name | the path of the [journal](super::journal#place) |
+//! | `spill` | with `stream` and without `out` | the path of the file from which the JVM sends; it is removed when the collector has everything |
 //! | `durability` | with `durability=system` | the time between two [checkpoints](super::journal#checkpoint), and the id of the system's start (`/proc/sys/kernel/random/boot_id`) |
 //! | `lost.stopped_at_ns` | if a fault ended the recording before the program | when; what came after that is missing and not counted |
 //! | `asked_loaders` | if the agent asked any loader | see below |
@@ -127,6 +128,10 @@ pub struct Manifest {
     /// Where the journal is, as an absolute path; absent where it is in the trace directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<PathBuf>,
+    /// Where the file is that is sent to a collector and does not stay, as an absolute path; absent where the trace is
+    /// not sent, or stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spill: Option<PathBuf>,
     /// The kind of failure that the trace survives; absent if it survives the death of the process only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durability: Option<Durability>,

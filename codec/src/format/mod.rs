@@ -28,6 +28,8 @@
 //! of `app.flowtrace` is `app.flowtrace.journal`, its checkpoint `app.flowtrace.checkpoint`. Indexes and shapes that readers
 //! make later are in `app.flowtrace.idx`, another container.
 //!
+//! With `stream=` a container is sent over a socket while it grows: [`stream`].
+//!
 //! [`hpl`] is the format of another tool, a log of samples in one file.
 //!
 //! A [`baseline`] is no part of a trace: it has the names of what a run did, for comparisons.
@@ -70,5 +72,6 @@ pub mod names;
 pub mod raw;
 pub mod samples;
 pub mod shape_name;
+pub mod stream;
 pub mod test_marks;
 pub mod threads;

@@ -57,6 +57,9 @@ pub const JVM_PREFIX: &str = "jvm-";
 /// The end of the name of a trace in one file; see [`container`](super::container).
 pub const CONTAINER_EXTENSION: &str = "flowtrace";
 
+/// The start of the name of a directory with a trace that does not stay, because it is sent to a collector.
+pub const SPILL_PREFIX: &str = "flow-stream-";
+
 /// The file of this name that belongs to a container, for example `app.flowtrace.journal` for [`JOURNAL`].
 #[must_use]
 pub fn beside(container: &Path, name: &str) -> PathBuf {

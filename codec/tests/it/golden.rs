@@ -501,6 +501,7 @@ fn manifest(end: Option<End>) -> Manifest {
         session: Some("4700-1700000000000000000".into()),
         earlier: Some("/tmp/trace.old".into()),
         journal: None,
+        spill: None,
         durability: None,
         start_unix_ns: 1_700_000_000_000_000_000,
         end,

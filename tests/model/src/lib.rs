@@ -13,6 +13,7 @@ mod leb128;
 mod marks;
 mod raw;
 mod samples;
+mod stream;
 mod thread;
 
 pub use container::decode_container;
@@ -22,4 +23,5 @@ pub use journal::{OpenChunk, Tick, open_chunks, open_lines};
 pub use marks::{Mark, decode_marks};
 pub use raw::{CanonicalEvent, Canonicalizer, RawEvent, canonicalize, canonicalize_marked, parse};
 pub use samples::{Sample, SampleFrame, decode_samples};
+pub use stream::{StreamMessage, decode_messages};
 pub use thread::read_thread;

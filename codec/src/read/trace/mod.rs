@@ -21,6 +21,7 @@ mod stream;
 mod text;
 mod thread_file;
 mod threads;
+mod walk;
 mod window;
 
 pub(crate) use self::container::Container;
@@ -35,3 +36,4 @@ pub use self::splice::Splice;
 pub(crate) use self::stored::{Stored, StoredReader};
 pub use self::thread_file::{Parts, ThreadFile};
 pub use self::threads::{OpenFrames, Thread, Threads};
+pub use self::walk::{BlockWalk, NoBlock};

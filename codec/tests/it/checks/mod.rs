@@ -20,6 +20,7 @@ mod methods;
 mod samples;
 mod scan;
 mod scratch;
+mod stream;
 mod threads;
 mod times;
 mod trace_dir;
@@ -29,7 +30,7 @@ mod trace_file;
 pub(crate) type Check = fn(&[u8]);
 
 /// All checks, by the names of their fuzz targets.
-pub(crate) const CHECKS: [(&str, Check); 18] = [
+pub(crate) const CHECKS: [(&str, Check); 19] = [
     ("analyses", analyses::check),
     ("flow_reader", flow_reader::check),
     ("fold", fold::check),
@@ -44,6 +45,7 @@ pub(crate) const CHECKS: [(&str, Check); 18] = [
     ("methods", methods::check),
     ("samples", samples::check),
     ("scan", scan::check),
+    ("stream", stream::check),
     ("threads", threads::check),
     ("times", times::check),
     ("trace_dir", trace_dir::check),
