@@ -1,6 +1,8 @@
 //! The kinds that options choose from.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use flow_codec::Glob;
@@ -163,4 +165,87 @@ pub enum IdSource {
     File(PathBuf),
     /// Assigned by the call counts of an earlier trace, the most frequent method first.
     Optimize(PathBuf),
+}
+
+/// Where a collector listens.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum StreamAddress {
+    /// A socket in the file system.
+    Unix(PathBuf),
+    /// A port of a machine.
+    Tcp {
+        /// The machine.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+}
+
+impl StreamAddress {
+    /// The form of addresses.
+    pub const FORM: &'static str = "unix:PATH, tcp:PORT, or tcp:HOST:PORT";
+}
+
+impl FromStr for StreamAddress {
+    type Err = ();
+
+    /// Without a host, a port is one of this machine that other machines cannot reach.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        if let Some(path) = text.strip_prefix("unix:") {
+            return if path.is_empty() { Err(()) } else { Ok(Self::Unix(path.into())) };
+        }
+        let place = text.strip_prefix("tcp:").ok_or(())?;
+        let (host, port) = place.rsplit_once(':').unwrap_or((LOOPBACK, place));
+        // As in URLs, those of IPv6 are in brackets.
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let host = bare.unwrap_or(host);
+        let is_host = !host.is_empty() && (bare.is_some() || !host.contains(':'));
+        let port = port.parse().ok().filter(|_| is_host).ok_or(())?;
+        Ok(Self::Tcp { host: host.to_owned(), port })
+    }
+}
+
+const LOOPBACK: &str = "127.0.0.1";
+
+impl fmt::Display for StreamAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+            Self::Tcp { host, port } if host.contains(':') => write!(f, "tcp:[{host}]:{port}"),
+            Self::Tcp { host, port } => write!(f, "tcp:{host}:{port}"),
+        }
+    }
+}
+
+/// Where the token of a stream is, unless an option names another file: in the configuration of the user.
+/// `environment` looks up a variable.
+#[must_use]
+pub fn default_token_file(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let set = |name| environment(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
+    Some(config.join("flow/stream-token"))
+}
+
+/// What happens if a collector takes events more slowly than the program records them, or is not there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Overflow {
+    /// The program waits.
+    Wait,
+    /// Chunks are dropped; their events are counted, and marks show the gaps.
+    Drop,
+    /// What cannot be sent yet stays in a file.
+    Spill,
+}
+
+/// A trace that is sent to a collector.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Streaming {
+    /// Where the collector listens.
+    pub address: StreamAddress,
+    /// The file with the token; `None` for the [default](default_token_file), if it exists.
+    pub token: Option<PathBuf>,
+    /// What happens if the collector is too slow.
+    pub overflow: Overflow,
+    /// Whether the file from which the trace is sent does not stay.
+    pub is_only: bool,
 }

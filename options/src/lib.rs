@@ -19,8 +19,8 @@ mod tests;
 mod values;
 
 pub use kinds::{
-    CommandLine, Durability, EngineKind, IdSource, Keep, MinFree, OnError, Overload, Parts,
-    Sampling, SnapshotOn,
+    CommandLine, Durability, EngineKind, IdSource, Keep, MinFree, OnError, Overflow, Overload,
+    Parts, Sampling, SnapshotOn, StreamAddress, Streaming, default_token_file,
 };
 pub use notice::{NOTICES, Notice};
 pub use parse::{MAX_EARLIER, OptionError, Options};

@@ -15,12 +15,12 @@ use crate::mains::MainFilter;
 use crate::sources::{Setting, bad_value, from_environment, gather, split};
 use crate::values::{
     DEFAULT_PERIOD, globs, list, non_empty, parse_bool, parse_clock, parse_compression,
-    parse_durability, parse_keep, parse_min_free, parse_rotate, parse_sampling, parse_size,
-    parse_snapshot_on,
+    parse_durability, parse_keep, parse_min_free, parse_overflow, parse_rotate, parse_sampling,
+    parse_size, parse_snapshot_on,
 };
 use crate::{
-    CommandLine, Durability, EngineKind, IdSource, Keep, MinFree, OnError, Overload, Parts,
-    Sampling, SnapshotOn,
+    CommandLine, Durability, EngineKind, IdSource, Keep, MinFree, OnError, Overflow, Overload,
+    Parts, Sampling, SnapshotOn, Streaming,
 };
 
 const DEFAULT_OUT: &str = "flow-trace";
@@ -36,6 +36,11 @@ const MAX_MEMORY_BYTES: u64 = 256 << 20;
 /// Where a trace is in memory, unless `journal` names another place.
 const MEMORY: &str = "/dev/shm";
 
+/// Where a trace is that is only sent, if the environment names no other place.
+const TEMPORARY: &str = "/tmp";
+/// The directory for such a trace, which nobody else can read, and its file.
+const SPILL: &str = "flow-stream-%p-%t/app.flowtrace";
+
 /// All options, with defaults for those that are not set.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -47,6 +52,8 @@ pub struct Options {
     pub in_memory: bool,
     /// In which files the trace is, and how much of it is kept.
     pub parts: Parts,
+    /// Where the trace is sent while it is recorded.
+    pub streaming: Option<Streaming>,
     /// When a snapshot is taken.
     pub snapshot_on: SnapshotOn,
     /// Which methods are recorded.
@@ -161,7 +168,19 @@ impl Options {
             (None, EventFormat::Binary) => Timing::Sampled { period: DEFAULT_PERIOD },
             (None, EventFormat::Jsonl) => Timing::Off,
         };
-        let out = value("out").map_or(Ok(DEFAULT_OUT), non_empty)?.to_owned();
+        let streaming = streaming(&settings)?;
+        let out = match (value("out"), &streaming) {
+            (None, Some(_)) => {
+                // Where the journal is too.
+                let place = value("journal").map(non_empty).transpose()?.map(str::to_owned);
+                let place = place.or_else(|| environment("TMPDIR").filter(|dir| !dir.is_empty()));
+                format!("{}/{SPILL}", place.as_deref().unwrap_or(TEMPORARY).replace('%', "%%"))
+            }
+            (out, _) => out.map_or(Ok(DEFAULT_OUT), non_empty)?.to_owned(),
+        };
+        if let Some(stream) = value("stream") {
+            needs_one_file(stream, &out)?;
+        }
         if format == EventFormat::Jsonl && container_stem(&out).is_some() {
             return Err(OptionError(format!(
                 "out={out}: format=jsonl needs a directory; use format=binary, or a name without .{}",
@@ -170,6 +189,7 @@ impl Options {
         }
         let (keep, parts) = kept(value("rotate"), value("keep"), &out, value("durability"))?;
         let in_memory = keep == Keep::Memory;
+        let is_only = streaming.as_ref().is_some_and(|streaming| streaming.is_only);
         let memory = || in_memory.then(|| PathBuf::from(MEMORY));
         Ok(Self {
             earlier: value("earlier").map_or(Ok(DEFAULT_EARLIER), |earlier| {
@@ -213,6 +233,9 @@ impl Options {
                 None => MainFilter::default(),
             },
             overload: match value("overload").map(|overload| (overload, overload.value.as_str())) {
+                _ if streaming.as_ref().is_some_and(|s| s.overflow == Overflow::Drop) => {
+                    Overload::Drop
+                }
                 None | Some((_, "wait")) => Overload::Wait,
                 Some((overload, "drop")) if format == EventFormat::Jsonl => {
                     return Err(OptionError(format!(
@@ -224,6 +247,7 @@ impl Options {
                 Some((_, "drop")) => Overload::Drop,
                 Some((overload, _)) => return Err(bad_value(overload)),
             },
+            streaming,
             command: match value("command").map(|command| (command, command.value.as_str())) {
                 Some((_, "full")) => CommandLine::Full,
                 None | Some((_, "masked")) => CommandLine::Masked,
@@ -233,6 +257,7 @@ impl Options {
             api: value("api").map(non_empty).transpose()?.map(PathBuf::from),
             durability: value("durability").map_or(Ok(Durability::Process), parse_durability)?,
             journal: value("journal")
+                .filter(|_| !is_only)
                 .map(non_empty)
                 .transpose()?
                 .map(PathBuf::from)
@@ -266,6 +291,42 @@ fn needs_one_file(setting: &Setting, out: &str) -> Result<(), OptionError> {
             "{key}={value} ({place}): needs a trace in one file; use a name such as out={out}.{CONTAINER_EXTENSION}"
         ))),
     }
+}
+
+/// Where the trace is sent.
+fn streaming(settings: &BTreeMap<String, Setting>) -> Result<Option<Streaming>, OptionError> {
+    let value = |key: &str| settings.get(key);
+    let refuse = |Setting { key, value, place }: &Setting, why: &str| {
+        Err(OptionError(format!("{key}={value} ({place}): {why}")))
+    };
+    let Some(stream) = value("stream") else {
+        return match value("overflow").or_else(|| value("stream-token")) {
+            Some(setting) => refuse(setting, "has a meaning with stream only; add stream=ADDRESS"),
+            None => Ok(None),
+        };
+    };
+    for key in ["keep", "rotate"] {
+        if let Some(setting) = value(key).filter(|setting| setting.value != "all") {
+            return refuse(
+                setting,
+                "a trace that is sent is in one file and whole; leave out this, or stream",
+            );
+        }
+    }
+    if let Some(setting) = value("durability").filter(|setting| setting.value != "process")
+        && value("out").is_none()
+    {
+        return refuse(
+            setting,
+            "a trace that is only sent does not stay here; add out=app.flowtrace",
+        );
+    }
+    Ok(Some(Streaming {
+        address: stream.value.parse().map_err(|()| bad_value(stream))?,
+        token: value("stream-token").map(non_empty).transpose()?.map(PathBuf::from),
+        overflow: value("overflow").map_or(Ok(Overflow::Spill), parse_overflow)?,
+        is_only: value("out").is_none(),
+    }))
 }
 
 /// What `rotate` and `keep` say together.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::OptionError;
+use super::{OptionError, StreamAddress};
 
 /// A key of an option.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key
 }
 
 /// All keys.
-pub const KEYS: [Key; 34] = [
+pub const KEYS: [Key; 37] = [
     key("out", "a directory, or a file whose name ends in .flowtrace", "where the trace goes"),
     key("earlier", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
     key(
@@ -40,6 +40,9 @@ pub const KEYS: [Key; 34] = [
         "method:GLOB, exception:GLOB, uncaught, oom or exit, separated by ';'",
         "when a snapshot is taken",
     ),
+    key("stream", StreamAddress::FORM, "the collector to which the trace is sent"),
+    key("stream-token", "a file", "the secret that the collector expects"),
+    key("overflow", "wait, drop or spill", "what happens if the collector is too slow"),
     key("target", "class name prefixes, separated by '+'", "the classes to record"),
     key(
         "include",

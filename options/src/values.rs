@@ -9,7 +9,7 @@ use flow_codec::format::samples::SampleClock;
 use flow_codec::write::Compression;
 
 use super::sources::{Setting, bad_value};
-use super::{Durability, Keep, MinFree, OptionError, Parts, Sampling, SnapshotOn};
+use super::{Durability, Keep, MinFree, OptionError, Overflow, Parts, Sampling, SnapshotOn};
 
 pub(super) const DEFAULT_PERIOD: Duration = Duration::from_micros(100);
 /// The smallest size of a part, and the shortest time for one.
@@ -159,6 +159,16 @@ pub(super) fn parse_durability(setting: &Setting) -> Result<Durability, OptionEr
     };
     let period = period.filter(|period| SYNC_PERIODS.contains(period));
     period.map(|period| Durability::System { period }).ok_or_else(|| bad_value(setting))
+}
+
+/// What happens if the collector is too slow.
+pub(super) fn parse_overflow(setting: &Setting) -> Result<Overflow, OptionError> {
+    match setting.value.as_str() {
+        "wait" => Ok(Overflow::Wait),
+        "drop" => Ok(Overflow::Drop),
+        "spill" => Ok(Overflow::Spill),
+        _ => Err(bad_value(setting)),
+    }
 }
 
 /// The items of a list. An empty list is a mistake, such as a variable that is not set: as a filter it would
