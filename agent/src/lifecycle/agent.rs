@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use flow_codec::format::manifest::{End, Manifest};
 use flow_codec::format::names;
+use flow_codec::format::stream::Command;
 use parking_lot::Mutex;
 
 use super::manifest::{manifest_text, shorten};
@@ -14,7 +15,9 @@ use super::notice::{Notice, notify};
 use super::snapshot::Snapshots;
 use crate::options::EngineKind;
 use crate::recorder::{Recorder, Stacks, Timeout};
-use crate::sink::{BlockFile, JournalPlace, ManifestPlace, Syncer, TraceDirectory};
+use crate::sink::{
+    BlockFile, JournalPlace, ManifestPlace, Streamed, Streamer, Syncer, TraceDirectory,
+};
 
 /// How long a second caller waits for the first one to complete the manifest.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(2);
@@ -27,6 +30,8 @@ pub struct Agent {
     pub(super) directory: TraceDirectory,
     pub(super) journal_place: Mutex<Option<JournalPlace>>,
     pub(super) syncer: Option<Arc<Syncer>>,
+    /// What sends the trace, if it is sent.
+    pub(super) streamer: Option<Arc<Streamer>>,
     /// The trace, if it is in one file.
     pub(super) blocks: Option<Arc<BlockFile>>,
     pub(super) snapshots: Snapshots,
@@ -58,6 +63,39 @@ impl Agent {
     ) -> std::io::Result<()> {
         let agent = Arc::clone(self);
         crate::sys::spawn(name, move || body(&agent))
+    }
+
+    /// The same, with a stack of this size.
+    pub(super) fn spawn_with_stack(
+        self: &Arc<Self>,
+        name: &str,
+        stack_bytes: usize,
+        body: impl FnOnce(&Self) + Send + 'static,
+    ) -> std::io::Result<()> {
+        let agent = Arc::clone(self);
+        crate::sys::helper::spawn_with_stack(name, stack_bytes, move || body(&agent))
+    }
+
+    /// Sends the trace to a collector, until it has ended.
+    pub(super) fn run_streamer(&self) {
+        if let Some(streamer) = &self.streamer {
+            streamer.run(self);
+        }
+    }
+
+    /// Waits until the collector has the trace, if there is one.
+    fn end_stream(&self) {
+        let Some(streamer) = &self.streamer else { return };
+        match streamer.end() {
+            Ok(()) if !self.recorder.journal().is_needed() => streamer.remove_file(),
+            Ok(()) => {}
+            Err(why) => {
+                let (address, path) = (streamer.address(), self.directory.path().display());
+                log::warn!(
+                    "stream={address}: {why}; the collector has not got everything, the rest is in {path}"
+                );
+            }
+        }
     }
 
     /// Forces the trace to disk again and again, until the recording has ended.
@@ -133,6 +171,9 @@ impl Agent {
         if self.recorder.is_on() {
             self.take_last_snapshots();
         }
+        if let Some(streamer) = &self.streamer {
+            streamer.begin_end();
+        }
         // Held to the end: the JVM must not end before the manifest is complete.
         let Some(mut held) = self.manifest.try_lock_for(FINISH_TIMEOUT) else { return };
         let Some((mut manifest, place)) = held.take() else { return };
@@ -176,6 +217,7 @@ impl Agent {
             // There is none if it could not be mapped.
             let _ = self.journal_place.lock().as_ref().map(JournalPlace::remove);
         }
+        self.end_stream();
         if let Some(syncer) = &self.syncer
             && !syncer.end()
         {
@@ -188,6 +230,21 @@ impl Agent {
                 let text = self.directory.path().display().to_string();
                 notify(Notice::NoCalls, &text);
             }
+        }
+    }
+}
+
+impl Streamed for Agent {
+    fn flush(&self) {
+        self.recorder.flush();
+    }
+
+    fn control(&self, control: Command) {
+        match control {
+            Command::Suspend => self.recorder.set_paused(true),
+            Command::Resume => self.recorder.set_paused(false),
+            Command::Flush => self.recorder.flush(),
+            Command::Stop => self.recorder.stop_by_user("the collector has ended the recording"),
         }
     }
 }

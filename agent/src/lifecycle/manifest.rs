@@ -47,6 +47,7 @@ pub(super) fn manifest(options: &Options, jvm: Jvm, session: Option<String>) -> 
         session,
         earlier: None,
         journal: None,
+        spill: None,
         durability: match options.durability {
             Durability::Process => None,
             Durability::System { period } => {

@@ -1,7 +1,10 @@
 //! Starts a recording.
 
 use std::fmt;
-use std::path::Path;
+use std::fs::DirBuilder;
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -25,7 +28,7 @@ use crate::recorder::{
 };
 use crate::sink::{
     BlockFile, Budget, ContainerSink, FileSink, JournalFile, JournalPlace, LineFile, ManifestPlace,
-    Syncer, TraceDirectory, expand,
+    Streamer, Syncer, TraceDirectory, expand,
 };
 use crate::sys::allocator::{self, OutOfMemory};
 
@@ -43,6 +46,9 @@ pub enum Start {
 
 /// At least these bytes of a thread are joined.
 const MIN_JOINED_BYTES: usize = 64 << 10;
+
+/// Names of machines are looked up with this stack.
+const STREAM_STACK_BYTES: usize = 1 << 20;
 
 /// The size of a chunk if a kill loses it.
 const UNSAFE_CHUNK_BYTES: usize = 4096;
@@ -131,6 +137,12 @@ pub fn start(
     {
         agent.recorder.stop(&format!("cannot start the thread for durability=system: {error}"));
     }
+    if agent.streamer.is_some()
+        && let Err(error) =
+            agent.spawn_with_stack("flow-stream", STREAM_STACK_BYTES, Agent::run_streamer)
+    {
+        agent.recorder.stop(&format!("cannot start the thread that sends the trace: {error}"));
+    }
     if options.snapshot_on.is_wanted()
         && let Err(error) = agent.spawn("flow-snapshot", Agent::run_snapshots)
     {
@@ -154,11 +166,21 @@ impl Agent {
         let start_ids = StartIds::read(&options.ids).map_err(|e| StartError(e.to_string()))?;
         let session = environment(SESSION);
         let out = expand(&options.out);
-        let directory =
-            TraceDirectory::open_keeping(Path::new(&out), session.as_deref(), options.earlier)
-                .map_err(|e| StartError(e.to_string()))?;
+        let is_sent_only = options.streaming.as_ref().is_some_and(|streaming| streaming.is_only);
+        let out = match is_sent_only {
+            true => for_one_trace(Path::new(&out))
+                .map_err(|error| StartError(format!("the place of the trace, {out}: {error}")))?,
+            false => out.into(),
+        };
+        let directory = TraceDirectory::open_keeping(&out, session.as_deref(), options.earlier)
+            .map_err(|e| StartError(e.to_string()))?;
         let begun = Self::in_directory(&directory, options, start_ids, session, when, jvm);
-        begun.inspect_err(|_| directory.give_up())
+        begun.inspect_err(|_| {
+            directory.give_up();
+            if let Some(parent) = out.parent().filter(|_| is_sent_only) {
+                let _ = std::fs::remove_dir(parent);
+            }
+        })
     }
 
     fn in_directory(
@@ -214,7 +236,15 @@ impl Agent {
             }
             None => blocks,
         };
-        let blocks = Arc::new(blocks.synced_by(syncer.clone()));
+        let mut manifest = manifest(options, jvm, session);
+        manifest.journal = journal_place.path();
+        manifest.earlier = directory.earlier();
+        let streamer = options.streaming.clone().map(|streaming| {
+            let path = || directory.path().to_path_buf();
+            manifest.spill = streaming.is_only.then(path);
+            Arc::new(Streamer::new(directory.clone(), streaming, &manifest))
+        });
+        let blocks = Arc::new(blocks.synced_by(syncer.clone()).sent_by(streamer.clone()));
         let lines = |kind: StreamKind| -> Result<LineFile, StartError> {
             if directory.is_container() {
                 return Ok(LineFile::in_blocks(Arc::clone(&blocks), kind));
@@ -233,9 +263,6 @@ impl Agent {
                 Some(Stacks::new(sampling, max_frames, zero_ns, file))
             }
         };
-        let mut manifest = manifest(options, jvm, session);
-        manifest.journal = journal_place.path();
-        manifest.earlier = directory.earlier();
         let in_manifest = |error| (names::MANIFEST, error);
         let text = manifest_text(&manifest).map_err(in_manifest)?;
         let end = ManifestPlace::begin(directory, &blocks, &text, END_MANIFEST_BYTES)
@@ -295,6 +322,7 @@ impl Agent {
             directory: directory.clone(),
             journal_place: Mutex::new(Some(journal_place.used())),
             syncer,
+            streamer,
             blocks: one_file,
             snapshots: Snapshots::new(options.snapshot_on.clone()),
             stacks,
@@ -305,6 +333,22 @@ impl Agent {
             api: options.api.clone(),
         })
     }
+}
+
+/// Creates a directory that is only for this trace and that nobody else can read. Returns the path of the file in it.
+fn for_one_trace(out: &Path) -> std::io::Result<PathBuf> {
+    let (directory, file) = (out.parent().unwrap_or(out), out.file_name().unwrap_or_default());
+    for number in 1_u32.. {
+        let directory = match number {
+            1 => directory.to_path_buf(),
+            _ => format!("{}-{number}", directory.display()).into(),
+        };
+        match DirBuilder::new().mode(0o700).create(&directory) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            created => return created.map(|()| directory.join(file)),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
 }
 
 fn no_journal(options: &Options, path: &Path, error: impl fmt::Display) -> StartError {

@@ -118,6 +118,12 @@ impl Recorder {
         self.losses.note_stop(&error.to_string(), level);
     }
 
+    /// The same because somebody wants it, which is no fault.
+    pub fn stop_by_user(&self, why: &str) {
+        self.end_early();
+        self.losses.note_stop(why, Level::Warn);
+    }
+
     fn end_early(&self) {
         // Otherwise the switch may belong to the next recording.
         if self.is_on() {

@@ -18,7 +18,7 @@ use crate::sys::allocator::OutOfMemory;
 
 /// Why events are lost with `overload=drop`.
 pub(super) const DROPPED: &str =
-    "the disk was slower than the program: chunks were dropped (overload=drop)";
+    "the disk or the collector was slower than the program: chunks were dropped (overload=drop)";
 
 /// Whether a hand-over is a thread's last, and whether its chunk may be dropped.
 #[derive(Clone, Copy, PartialEq, Eq)]

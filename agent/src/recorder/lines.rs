@@ -69,6 +69,19 @@ impl SharedLines {
         Ok(())
     }
 
+    /// Writes the lines that wait, although they do not fill their slot.
+    pub(super) fn flush(&self, journal: &Journal, sink: &dyn Sink) -> Result<(), SinkError> {
+        let mut state = self.state.lock();
+        if state.has_ended || state.bytes.is_empty() {
+            return Ok(());
+        }
+        state.write(journal, sink)?;
+        // As when they fill it.
+        state
+            .next_slot(journal, SLOT_HEADER_BYTES + GAP_BYTES)
+            .inspect_err(|_| state.has_ended = true)
+    }
+
     /// Writes the last lines, at the end of the recording.
     pub(super) fn finish(&self, journal: &Journal, sink: &dyn Sink) -> Result<(), SinkError> {
         let mut state = self.state.lock();
@@ -166,8 +179,12 @@ mod tests {
                 assert!(check(id) > 0);
             }
         }
+        assert!(check(2500) > 0);
+        lines.flush(&journal, &sink).unwrap();
+        assert_eq!(check(2500), 0, "all are in the file");
+        lines.flush(&journal, &sink).unwrap();
         let written = lines.state.lock().written;
-        assert!((SLOT_BYTES as u64..5 * SLOT_BYTES as u64).contains(&written), "{written}");
+        assert!((SLOT_BYTES as u64..6 * SLOT_BYTES as u64).contains(&written), "{written}");
         lines.finish(&journal, &sink).unwrap();
         assert_eq!(check(2500), 0);
         lines.append(&line(2501), &journal, &sink).unwrap();

@@ -39,6 +39,17 @@ impl Recorder {
         }
     }
 
+    /// Lets what threads have recorded be written soon: what they have handed over now, and the rest when each of them
+    /// calls a method the next time.
+    pub fn flush(&self) {
+        if let Some(queue) = &self.queue {
+            queue.flush_all();
+        }
+        if self.is_recording() {
+            self.threads.each().for_each(|thread| thread.call_for_attention());
+        }
+    }
+
     /// Returns whether recording is paused.
     #[must_use]
     pub fn is_paused(&self) -> bool {

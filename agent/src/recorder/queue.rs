@@ -75,6 +75,8 @@ pub(super) enum Next {
     Write(QueuedChunk),
     /// Keep nothing back: threads wait for room.
     MakeRoom,
+    /// Keep nothing back, also not what does not pass the queue.
+    Flush,
     /// Keep nothing back, and end.
     End,
 }
@@ -103,6 +105,7 @@ struct State {
     waiting: usize,
     /// Nothing may be kept back.
     wants_room: bool,
+    wants_flush: bool,
     /// Events of chunks that the thread that writes has taken and not written yet.
     taken: EventCounts,
     /// The end has counted what was not written.
@@ -165,6 +168,12 @@ impl Queue {
     /// Lets the thread that writes keep nothing back for now.
     pub(super) fn flush(&self) {
         self.state.lock().wants_room = true;
+        self.work.notify_one();
+    }
+
+    /// The same, also for what does not pass the queue.
+    pub(super) fn flush_all(&self) {
+        self.state.lock().wants_flush = true;
         self.work.notify_one();
     }
 
@@ -256,6 +265,9 @@ impl Queue {
             }
             if std::mem::take(&mut state.wants_room) {
                 return Next::MakeRoom;
+            }
+            if std::mem::take(&mut state.wants_flush) {
+                return Next::Flush;
             }
             // A thread that has ended may be about to send its last chunk.
             if state.is_ending && (state.promised == 0 || !self.takes_chunks()) {

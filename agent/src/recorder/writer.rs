@@ -92,6 +92,12 @@ impl Recorder {
             match queue.next() {
                 Next::Write(queued) => self.write_or_gather(queue, queued, &mut gathered),
                 Next::MakeRoom => self.write_gathered(&mut gathered),
+                Next::Flush => {
+                    self.write_gathered(&mut gathered);
+                    self.write_ended();
+                    let (journal, sink) = self.lines_to();
+                    self.note_unless_ended(self.threads.shared_lines().flush(journal, sink));
+                }
                 Next::End => {
                     self.write_gathered(&mut gathered);
                     return queue.wrote_all();

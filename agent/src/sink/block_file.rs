@@ -22,7 +22,7 @@ use super::files::{scope_of_open, write_whole};
 use super::packing::{Packing, encode, encode_last};
 use super::parts::Parts;
 use super::snapshot::copy_blocks;
-use super::{Budget, LastChunk, MemoryFile, Scope, SinkError, Syncer};
+use super::{Budget, LastChunk, MemoryFile, Scope, SinkError, Streamer, Syncer};
 
 /// How long the end of the recording waits for a thread that writes.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
@@ -44,6 +44,7 @@ pub struct BlockFile {
     /// For what is copied to the disk.
     copies: Budget,
     syncer: Option<Arc<Syncer>>,
+    streamer: Option<Arc<Streamer>>,
     packing: Mutex<Packing>,
     /// Nothing follows.
     has_ended: AtomicBool,
@@ -95,8 +96,19 @@ impl BlockFile {
     ) -> io::Result<Self> {
         let packing = Mutex::new(Packing::new(compression)?);
         let (has_ended, limit, state) = (AtomicBool::new(false), OnceCell::new(), Mutex::default());
-        let (copies, syncer, parts) = (budget.without_max(), None, None);
-        Ok(Self { directory, budget, copies, syncer, packing, has_ended, limit, state, parts })
+        let (copies, syncer, streamer, parts) = (budget.without_max(), None, None, None);
+        Ok(Self {
+            directory,
+            budget,
+            copies,
+            syncer,
+            streamer,
+            packing,
+            has_ended,
+            limit,
+            state,
+            parts,
+        })
     }
 
     /// Keeps everything but the manifest in memory until the end. `budget` is for that.
@@ -150,6 +162,20 @@ impl BlockFile {
     pub fn synced_by(mut self, syncer: Option<Arc<Syncer>>) -> Self {
         self.syncer = syncer;
         self
+    }
+
+    /// Lets this one send the file.
+    #[must_use]
+    pub fn sent_by(mut self, streamer: Option<Arc<Streamer>>) -> Self {
+        self.streamer = streamer;
+        self
+    }
+
+    /// Waits while a collector that gets the file is too far behind.
+    pub fn wait_for_room(&self) {
+        if let Some(streamer) = &self.streamer {
+            streamer.wait_for_room();
+        }
     }
 
     /// Waits until no other thread writes. Returns `false` if that takes longer.
@@ -451,6 +477,9 @@ impl BlockFile {
         };
         write_whole(file, bytes, *len)?;
         *len += bytes.len() as u64;
+        if let Some(streamer) = &self.streamer {
+            streamer.wrote(*len);
+        }
         Ok(())
     }
 }

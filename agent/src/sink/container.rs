@@ -27,6 +27,7 @@ impl Sink for ContainerSink {
     fn write_chunk(&self, chunk: &CanonicalChunk<'_>) -> Result<u64, SinkError> {
         let CanonicalChunk { thread, offset, bytes, pack, is_last, .. } = *chunk;
         if !bytes.is_empty() {
+            self.file.wait_for_room();
             self.file.append((Some(thread), StreamKind::Events), offset.get(), bytes, pack)?;
         }
         if is_last {
@@ -46,6 +47,7 @@ impl Sink for ContainerSink {
     }
 
     fn write_last(&self, threads: &[LastChunk<'_>]) -> Result<u64, SinkError> {
+        self.file.wait_for_room();
         self.file.append_last(threads)
     }
 

@@ -14,6 +14,8 @@ mod packing;
 mod parts;
 mod permits;
 mod snapshot;
+mod socket;
+mod streamer;
 mod syncer;
 
 use std::fmt;
@@ -33,6 +35,7 @@ pub use files::FileSink;
 pub use journal_file::{JournalFile, JournalPlace, MemoryFile};
 pub use lines::LineFile;
 pub use manifest_place::ManifestPlace;
+pub use streamer::{Streamed, Streamer};
 pub use syncer::Syncer;
 
 /// Where a sink keeps what a thread records, from its first chunk to its last.

@@ -1,0 +1,466 @@
+//! Sends a trace in one file to a collector, as the file grows.
+//!
+//! The file is the buffer between the program and the socket: what the collector has not acknowledged yet is there. So
+//! threads record as they do without a collector, and a lost connection loses nothing: the next one continues where the
+//! collector says. Only a thread of the agent knows the socket.
+//!
+//! ```text
+//! threads ─▶ writer ─▶ file ─▶ streamer ─▶ collector
+//!              ▲                   │
+//!              └── wait_for_room ──┘  what is acknowledged
+//! ```
+//!
+//! With `overflow=wait` or `drop` the thread that writes events waits while there is a lot in the file that is not
+//! acknowledged; then its queue becomes full, and the threads of the program [wait or drop chunks](crate::recorder). Names,
+//! marks and samples are written in any case.
+//!
+//! Without `out`, the file does not stay: parts that are acknowledged are taken out of it, and it is removed at the end.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use flow_codec::format::manifest::Manifest;
+use flow_codec::format::names::{JOURNAL, SHARED};
+use flow_codec::format::stream::{
+    Command, Hello, MAX_BODY_BYTES, MAX_DATA_BYTES, Message, data_header, encode_hello,
+};
+use flow_options::{Overflow, StreamAddress, Streaming, default_token_file};
+use parking_lot::{Condvar, Mutex};
+use rustix::fs::FallocateFlags;
+
+use super::directory::TraceDirectory;
+use super::socket::Socket;
+
+/// What the file may have that is not acknowledged, if not everything.
+const WINDOW_BYTES: u64 = 16 << 20;
+/// How often the thread checks whether the file has grown.
+const POLL_PERIOD: Duration = Duration::from_millis(10);
+/// How often a thread that waits for room checks whether the recording ends.
+const CHECK_PERIOD: Duration = Duration::from_millis(50);
+/// Between two attempts to connect: at first, and at most.
+const RETRY: Duration = Duration::from_millis(50);
+const MAX_RETRY: Duration = Duration::from_secs(1);
+/// How long a collector may take to answer a hello.
+const WELCOME_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often what threads have recorded is made visible to the collector.
+const FLUSH_PERIOD: Duration = Duration::from_millis(500);
+/// Acknowledged bytes are taken out of the file in pieces of at least this size.
+const REMOVED_BYTES: u64 = 1 << 20;
+/// How long the end waits for a collector that acknowledges nothing; and for one that there never was.
+const END_PATIENCE: Duration = Duration::from_secs(5);
+const ABSENT_PATIENCE: Duration = Duration::from_secs(1);
+/// The most of a token file that is read.
+const MAX_TOKEN_BYTES: u64 = 4096;
+const MAX_PROGRAM_CHARS: usize = 500;
+
+/// Sends a trace to a collector.
+#[derive(Debug)]
+pub struct Streamer {
+    directory: TraceDirectory,
+    streaming: Streaming,
+    hello: Hello,
+    limit: Option<u64>,
+    /// The length of the file, up to its last whole block. Stored after the bytes were written; the thread that sends
+    /// them loads it.
+    len: AtomicU64,
+    state: Mutex<State>,
+    /// Notified when more is acknowledged, and when the state changes otherwise.
+    progress: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    acknowledged: u64,
+    /// Whether a collector has ever said welcome.
+    was_welcome: bool,
+    /// Nobody waits for room any more.
+    is_ending: bool,
+    /// The length of the whole file, once nothing follows.
+    end: Option<u64>,
+    /// The end no longer waits.
+    is_given_up: bool,
+    /// Why the last connection failed.
+    failure: Option<String>,
+}
+
+/// What a thread that sends may ask of the recorder.
+pub trait Streamed {
+    /// Writes soon what threads have recorded.
+    fn flush(&self);
+    /// Does what the collector wants.
+    fn control(&self, command: Command);
+}
+
+/// Why a connection ended.
+enum Closed {
+    /// The collector has everything.
+    Done,
+    /// The recording has ended, and its end waits no longer.
+    GivenUp,
+    /// The connection failed.
+    Failed(String),
+}
+
+impl From<io::Error> for Closed {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl Streamer {
+    /// Sends the file of this trace.
+    #[must_use]
+    pub fn new(directory: TraceDirectory, streaming: Streaming, manifest: &Manifest) -> Self {
+        let program = program_of(&manifest.command).chars().take(MAX_PROGRAM_CHARS).collect();
+        let hello = Hello {
+            token: None,
+            pid: manifest.pid,
+            host: manifest.host.clone(),
+            start_unix_ns: manifest.start_unix_ns,
+            program,
+            jvm: manifest.jvm.clone(),
+            file: directory.path().to_path_buf(),
+        };
+        let limit = (streaming.overflow != Overflow::Spill).then_some(WINDOW_BYTES);
+        let (len, state, progress) = (AtomicU64::new(0), Mutex::default(), Condvar::new());
+        Self { directory, streaming, hello, limit, len, state, progress }
+    }
+
+    /// Where the collector listens.
+    #[must_use]
+    pub const fn address(&self) -> &StreamAddress {
+        &self.streaming.address
+    }
+
+    /// Records how long the file is now.
+    pub(super) fn wrote(&self, len: u64) {
+        self.len.store(len, Ordering::Release);
+    }
+
+    /// Waits while the collector is too far behind.
+    pub(super) fn wait_for_room(&self) {
+        let Some(limit) = self.limit else { return };
+        let mut state = self.state.lock();
+        while !state.is_ending
+            && self.len.load(Ordering::Acquire).saturating_sub(state.acknowledged) >= limit
+        {
+            self.progress.wait_for(&mut state, CHECK_PERIOD);
+        }
+    }
+
+    /// Lets nobody wait for room from now on: the recording ends.
+    pub fn begin_end(&self) {
+        self.state.lock().is_ending = true;
+        self.progress.notify_all();
+    }
+
+    /// Waits until the collector has the whole file, as long as that makes progress.
+    ///
+    /// # Errors
+    /// Returns why it has not.
+    pub fn end(&self) -> Result<(), String> {
+        let len = self.len.load(Ordering::Acquire);
+        let mut state = self.state.lock();
+        state.end = Some(len);
+        self.progress.notify_all();
+        let mut last = (state.acknowledged, Instant::now());
+        while state.acknowledged < len {
+            let patience = if state.was_welcome { END_PATIENCE } else { ABSENT_PATIENCE };
+            if last.1.elapsed() >= patience {
+                state.is_given_up = true;
+                self.progress.notify_all();
+                let why = state.failure.clone().unwrap_or_else(|| "it does not answer".to_owned());
+                return Err(why);
+            }
+            self.progress.wait_for(&mut state, CHECK_PERIOD);
+            if state.acknowledged != last.0 {
+                last = (state.acknowledged, Instant::now());
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the file, if it does not stay, with the directory that was made for it.
+    pub fn remove_file(&self) {
+        if self.streaming.is_only {
+            let _ = self.directory.remove(JOURNAL);
+            let _ = self.directory.remove(SHARED);
+            if let Some(parent) = self.directory.path().parent() {
+                let _ = std::fs::remove_dir(parent);
+            }
+        }
+    }
+
+    /// Sends the file until its end, and connects again where a connection is lost. For the thread that sends.
+    pub fn run(&self, source: &dyn Streamed) {
+        let mut retry = RETRY;
+        let mut is_reported = false;
+        loop {
+            let begun = Instant::now();
+            let closed = match Socket::connect(&self.streaming.address) {
+                Ok(socket) => self.converse(socket, source),
+                Err(error) => Closed::Failed(error.to_string()),
+            };
+            let Closed::Failed(why) = closed else { return };
+            if begun.elapsed() > MAX_RETRY {
+                retry = RETRY;
+            }
+            let mut state = self.state.lock();
+            state.failure = Some(why.clone());
+            if !state.is_given_up {
+                self.progress.wait_for(&mut state, retry);
+            }
+            // A collector that has everything closes the connection, maybe before this was known to be the end.
+            if state.is_given_up || state.end.is_some_and(|end| state.acknowledged >= end) {
+                return;
+            }
+            drop(state);
+            if !is_reported {
+                let address = &self.streaming.address;
+                log::warn!("stream={address}: {why}; trying again, the program continues");
+                is_reported = true;
+            }
+            retry = (2 * retry).min(MAX_RETRY);
+        }
+    }
+
+    /// Sends until the connection ends.
+    fn converse(&self, mut socket: Socket, source: &dyn Streamed) -> Closed {
+        match self.send_all(&mut socket, source) {
+            Ok(closed) | Err(closed) => closed,
+        }
+    }
+
+    fn send_all(&self, socket: &mut Socket, source: &dyn Streamed) -> Result<Closed, Closed> {
+        // To take parts out of it, too.
+        let (file, _) = self.directory.append(SHARED)?;
+        let reader = self.directory.open_to_read(SHARED)?;
+        let mut out = Outgoing::default();
+        let hello = Hello { token: self.token()?, ..self.hello.clone() };
+        out.put(&Message::Hello(&encode_hello(&hello)));
+        let mut input = Incoming::default();
+        let begun = Instant::now();
+        let mut flushed = begun;
+        // Up to where the file was put into messages, once the collector has said where to begin.
+        let mut sent = None;
+        loop {
+            if let (true, Some(sent)) = (out.is_empty(), &mut sent) {
+                out.fill(&reader, sent, self.len.load(Ordering::Acquire))?;
+            }
+            let ready = socket.wait(!out.is_empty(), POLL_PERIOD)?;
+            if ready.to_read && !input.read(socket)? {
+                return Err(Closed::Failed("the collector has closed the connection".to_owned()));
+            }
+            while let Some(message) = input.next()? {
+                match message {
+                    Received::Welcome(offset) if sent.is_none() => {
+                        self.welcome(offset)?;
+                        sent = Some(offset);
+                    }
+                    Received::Acknowledged(offset) if sent.is_some_and(|sent| offset <= sent) => {
+                        self.acknowledge(offset, &file);
+                    }
+                    Received::Control(control) => source.control(control),
+                    Received::Refusal(why) => {
+                        return Err(Closed::Failed(format!("the collector refuses: {why}")));
+                    }
+                    Received::Welcome(_) | Received::Acknowledged(_) => {
+                        return Err(Closed::Failed("the collector is confused".to_owned()));
+                    }
+                    Received::Nothing => {}
+                }
+            }
+            if ready.to_write {
+                out.write(socket)?;
+            }
+            if sent.is_none() && begun.elapsed() > WELCOME_TIMEOUT {
+                return Err(Closed::Failed("the collector does not answer".to_owned()));
+            }
+            if flushed.elapsed() >= FLUSH_PERIOD {
+                source.flush();
+                flushed = Instant::now();
+            }
+            let state = self.state.lock();
+            if state.end.is_some_and(|end| state.acknowledged >= end) {
+                return Ok(Closed::Done);
+            }
+            if state.is_given_up {
+                return Ok(Closed::GivenUp);
+            }
+        }
+    }
+
+    fn welcome(&self, offset: u64) -> Result<(), Closed> {
+        let mut state = self.state.lock();
+        state.was_welcome = true;
+        if offset > self.len.load(Ordering::Acquire) {
+            return Err(Closed::Failed("the collector has more than there is".to_owned()));
+        }
+        if self.streaming.is_only && offset < state.acknowledged {
+            return Err(Closed::Failed(format!(
+                "the collector no longer has what it acknowledged: it has {offset} bytes of {}",
+                state.acknowledged
+            )));
+        }
+        state.acknowledged = offset;
+        self.progress.notify_all();
+        Ok(())
+    }
+
+    fn acknowledge(&self, offset: u64, file: &File) {
+        let before = {
+            let mut state = self.state.lock();
+            let before = state.acknowledged;
+            state.acknowledged = offset.max(before);
+            before
+        };
+        self.progress.notify_all();
+        if self.streaming.is_only && before / REMOVED_BYTES != offset / REMOVED_BYTES {
+            let end = offset / REMOVED_BYTES * REMOVED_BYTES;
+            let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            // Not all file systems can; then the file takes more space, until the end.
+            let _ = rustix::fs::fallocate(file, punch, 0, end);
+        }
+    }
+
+    /// The token, which may have changed since the last connection.
+    fn token(&self) -> io::Result<Option<String>> {
+        let named = self.streaming.token.clone();
+        let read = |path: &PathBuf| {
+            let mut text = String::new();
+            File::open(path)?.take(MAX_TOKEN_BYTES).read_to_string(&mut text)?;
+            Ok(text.trim().to_owned())
+        };
+        match &named {
+            Some(path) => read(path).map(Some).map_err(|error: io::Error| {
+                io::Error::other(format!("stream-token={}: {error}", path.display()))
+            }),
+            // One that was made for other programs is not shown to everything that listens at a path.
+            None if matches!(self.streaming.address, StreamAddress::Unix(_)) => Ok(None),
+            None => {
+                let path = default_token_file(|name| std::env::var(name).ok());
+                Ok(path.and_then(|path| read(&path).ok()))
+            }
+        }
+    }
+}
+
+/// What a command line of `java` runs: what follows its options.
+fn program_of(command: &[String]) -> String {
+    const WITH_VALUE: [&str; 5] = ["-cp", "-classpath", "--class-path", "-p", "--module-path"];
+    let mut rest = command.iter().map(String::as_str).skip(1);
+    while let Some(argument) = rest.next() {
+        if WITH_VALUE.contains(&argument) {
+            rest.next();
+        } else if matches!(argument, "-jar" | "-m" | "--module") || !argument.starts_with('-') {
+            return [argument].into_iter().chain(rest).collect::<Vec<_>>().join(" ");
+        }
+    }
+    command.join(" ")
+}
+
+/// Messages that are being sent.
+#[derive(Default)]
+struct Outgoing {
+    bytes: Vec<u8>,
+    sent: usize,
+}
+
+impl Outgoing {
+    fn is_empty(&self) -> bool {
+        self.sent == self.bytes.len()
+    }
+
+    fn put(&mut self, message: &Message<'_>) {
+        message.encode(&mut self.bytes);
+    }
+
+    /// Puts the next bytes of the file into a message, if there are any.
+    fn fill(&mut self, file: &File, from: &mut u64, to: u64) -> io::Result<()> {
+        let left = usize::try_from(to.saturating_sub(*from)).unwrap_or(usize::MAX);
+        let len = left.min(MAX_DATA_BYTES);
+        self.bytes.clear();
+        self.sent = 0;
+        if len > 0 {
+            self.bytes.extend_from_slice(&data_header(*from, len));
+            let start = self.bytes.len();
+            self.bytes.resize(start + len, 0);
+            if let Some(room) = self.bytes.get_mut(start..) {
+                file.read_exact_at(room, *from)?;
+            }
+            *from += len as u64;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, socket: &mut Socket) -> io::Result<()> {
+        let left = self.bytes.get(self.sent..).unwrap_or_default();
+        self.sent += socket.write(left)?;
+        Ok(())
+    }
+}
+
+/// Messages that are being received.
+#[derive(Default)]
+struct Incoming {
+    bytes: Vec<u8>,
+}
+
+enum Received {
+    Welcome(u64),
+    Acknowledged(u64),
+    Control(Command),
+    Refusal(String),
+    Nothing,
+}
+
+impl Incoming {
+    /// Reads what has arrived. Returns `false` at the end.
+    fn read(&mut self, socket: &mut Socket) -> io::Result<bool> {
+        let mut bytes = [0; 4096];
+        let read = socket.read(&mut bytes)?;
+        self.bytes.extend_from_slice(bytes.get(..read.unwrap_or(0)).unwrap_or_default());
+        Ok(read != Some(0))
+    }
+
+    /// Takes a message, if there is a whole one.
+    fn next(&mut self) -> Result<Option<Received>, Closed> {
+        debug_assert!(self.bytes.len() <= 2 * MAX_BODY_BYTES, "a message has a limit");
+        let invalid = |error| Closed::Failed(format!("the collector sends {error}"));
+        let Some((message, len)) = Message::decode(&self.bytes).map_err(invalid)? else {
+            return Ok(None);
+        };
+        let received = match message {
+            Message::Welcome(offset) => Received::Welcome(offset),
+            Message::Acknowledged(offset) => Received::Acknowledged(offset),
+            Message::Control(Some(control)) => Received::Control(control),
+            Message::Refusal(why) => Received::Refusal(crate::logging::one_line(why)),
+            _ => Received::Nothing,
+        };
+        self.bytes.drain(..len);
+        Ok(Some(received))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_what_follows_the_options() {
+        for (command, expected) in [
+            ("java -Xmx1g -cp a:b com.app.Main -x y", "com.app.Main -x y"),
+            ("/usr/bin/java --add-opens=a/b=c -jar app.jar -p 8080", "-jar app.jar -p 8080"),
+            ("java -p mods -m com.app/com.app.Main", "-m com.app/com.app.Main"),
+            ("java -version", "java -version"),
+            ("", ""),
+        ] {
+            let command: Vec<_> = command.split(' ').map(str::to_owned).collect();
+            assert_eq!(program_of(&command), expected);
+        }
+    }
+}
