@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! args ─▶ cmd::<verb> ─▶ input (a trace directory, through flow-codec) ─▶ output ─▶ stdout
-//!                   └─▶ export, html, repair, jvm, own
+//!                   └─▶ export, html, repair, live, jvm, own
 //! ```
 //!
 //! Imports point one way: `cmd` alone knows `args`, and nothing knows `cmd`.
@@ -19,6 +19,7 @@ mod failure;
 mod html;
 mod input;
 mod jvm;
+mod live;
 mod output;
 mod own;
 mod repair;
@@ -66,6 +67,7 @@ fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
         Verb::Attach(args) => cmd::attach::run(args),
         Verb::Detach(args) => cmd::detach::run(args),
         Verb::Snapshot(args) => cmd::snapshot::run(args),
+        Verb::Listen(args) => cmd::listen::run(args, out),
         Verb::Info(args) => cmd::info::run(args, out),
         Verb::Replay(args) => cmd::replay::run(args, out),
         Verb::Report(args) => cmd::report::run(args, out),

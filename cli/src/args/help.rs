@@ -238,6 +238,22 @@ Examples:
   flow top flow-trace --own
   flow top app.flowtrace --once --json";
 
+pub(super) const LISTEN_HELP: &str = "\
+JVMs send what they record with the option stream=ADDR. Each trace is stored in a file that every verb reads, also while \
+it grows. A JVM that loses the connection keeps the rest in a file, and sends it when flow listen is back. Over tcp a JVM \
+must show a token; nothing is encrypted. Ctrl-C ends flow listen, not the recordings.
+
+Lines on standard input are commands to all JVMs, or to one if a process id follows: suspend, resume, flush (send what is \
+in buffers), stop (end the recording).
+
+Examples:
+  flow listen unix:/tmp/flow.sock
+  flow listen tcp:4770 -o runs/app.flowtrace
+  flow listen tcp:0.0.0.0:4770               other machines can connect
+  flow record --stream tcp:4770 -- java -jar app.jar
+  flow attach 4711 --stream unix:/tmp/flow.sock
+  flow replay --follow live.flowtrace        what a JVM does now";
+
 pub(super) const REPLAY_HELP: &str = "\
 Threads follow each other, and calls are in the order in which they happened. Calls of --method are in order of \
 time across all threads, each with its start, duration and nearest callers; with --depth 1 they are a table.

@@ -4,6 +4,7 @@
 mod analyse;
 mod export;
 mod help;
+mod live;
 mod profile;
 mod read;
 mod record;
@@ -20,9 +21,10 @@ pub(crate) use self::analyse::{
 pub(crate) use self::export::ExportArgs;
 use self::help::{
     ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, CONVERT_HELP, DETACH_HELP, DIFF_HELP, DUMP_HELP,
-    EXAMPLES, EXPORT_HELP, FIND_HELP, GRAPH_HELP, INDEX_HELP, INFO_HELP, MAN_HELP, PROFILE_HELP,
-    REPLAY_HELP, REPORT_HELP, SHAPES_HELP, SNAPSHOT_HELP, TESTS_HELP, TOP_HELP,
+    EXAMPLES, EXPORT_HELP, FIND_HELP, GRAPH_HELP, INDEX_HELP, INFO_HELP, LISTEN_HELP, MAN_HELP,
+    PROFILE_HELP, REPLAY_HELP, REPORT_HELP, SHAPES_HELP, SNAPSHOT_HELP, TESTS_HELP, TOP_HELP,
 };
+pub(crate) use self::live::ListenArgs;
 pub(crate) use self::profile::{PercentOf, ProfileArgs, ProfileBy, ProfileKey};
 pub(crate) use self::read::{
     CheckArgs, ConvertArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs, ThreadKey,
@@ -85,6 +87,9 @@ pub(crate) enum Verb {
     /// Write what a running JVM has recorded until now to a file of its own
     #[command(after_long_help = SNAPSHOT_HELP)]
     Snapshot(SnapshotArgs),
+    /// Receive the traces that JVMs send while they are recorded
+    #[command(after_long_help = LISTEN_HELP)]
+    Listen(ListenArgs),
     /// Show calls in order, indented by depth
     #[command(after_long_help = REPLAY_HELP)]
     Replay(ReplayArgs),
@@ -161,6 +166,18 @@ impl Verb {
     }
 }
 
+impl ReplayArgs {
+    /// What follows a source and prints every call as JSON.
+    pub(crate) fn following(source: SourceArgs) -> Self {
+        let words = ["flow", "replay", "--follow", "--format", "json"];
+        match Args::try_parse_from(words).map(|args| args.verb) {
+            Ok(Verb::Replay(args)) => Self { source, ..args },
+            // A test parses it.
+            _ => unreachable!("a line that is always right"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,6 +185,12 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn what_follows_a_source_has_no_limit() {
+        let args = ReplayArgs::following(SourceArgs { dir: "x".into(), format: Format::Json });
+        assert!(args.follow && args.max.is_none() && args.source.dir.ends_with("x"));
     }
 
     /// The words of an example, without its description and what a shell does with it.

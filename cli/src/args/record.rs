@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueHint};
-use flow_options::MAX_EARLIER;
+use flow_options::{MAX_EARLIER, StreamAddress};
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct RecordArgs {
@@ -55,6 +55,10 @@ pub(crate) struct AgentArgs {
     /// Where the trace goes: a directory, or one file if the name ends in .flowtrace [default: flow-trace]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Send the trace to flow listen at this address, for example unix:/tmp/flow.sock or tcp:4770; with --out, store it
+    /// in a file too
+    #[arg(long, value_name = "ADDR", value_parser = super::live::address)]
+    pub(crate) stream: Option<StreamAddress>,
     /// How many earlier traces to keep, in DIR.old, DIR.old.2 and so on [default: 1]
     #[arg(long, value_name = "N", value_parser = earlier)]
     pub(crate) earlier: Option<usize>,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use flow_codec::format::names;
 use flow_codec::read::{Trace, TraceSet};
-use flow_options::{OnError, OptionError, Options};
+use flow_options::{OnError, OptionError, Options, StreamAddress};
 
 use crate::args::{AgentArgs, DEFAULT_DIR};
 use crate::failure::Failure;
@@ -184,6 +184,12 @@ impl Selection {
     }
 }
 
+/// Whether the trace is sent to a collector, and stored nowhere else.
+pub(crate) fn is_only_sent(args: &AgentArgs) -> bool {
+    let out = std::env::var_os("FLOW_OUT").filter(|out| !out.is_empty());
+    args.stream.is_some() && args.out.is_none() && out.is_none()
+}
+
 /// The directory of the trace, or its file.
 #[derive(Debug)]
 pub(crate) struct TraceDir {
@@ -323,7 +329,17 @@ impl AgentOptions {
     /// The options that the flags set.
     pub(crate) fn of(args: &AgentArgs, dir: &TraceDir) -> Result<Self, Failure> {
         let mut options = Self::default();
-        options.add("out", &dir.pattern)?;
+        if !is_only_sent(args) {
+            options.add("out", &dir.pattern)?;
+        }
+        if let Some(address) = &args.stream {
+            // The JVM may run in another directory.
+            let address = match address {
+                StreamAddress::Unix(path) => StreamAddress::Unix(absolute(path)?),
+                StreamAddress::Tcp { .. } => address.clone(),
+            };
+            options.add("stream", &address.to_string())?;
+        }
         for (key, values, separator) in [
             ("target", &args.target, "+"),
             ("include", &args.include, ";"),

@@ -23,7 +23,9 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     let mut options = AgentOptions::of(&args.agent, &dir)?;
     let root = process.root();
     let place = root.join(dir.pattern.trim_start_matches('/'));
-    agent::refuse_foreign(&place, &dir.out)?;
+    if !agent::is_only_sent(&args.agent) {
+        agent::refuse_foreign(&place, &dir.out)?;
+    }
     let selection = choose_packages(&process, &args.agent)?;
     if !selection.own.is_empty() {
         options.add_default("own", &selection.patterns());
@@ -39,6 +41,12 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
         message(&remark);
     }
     let pid = process.pid();
+    if let Some(address) = args.agent.stream.as_ref().filter(|_| agent::is_only_sent(&args.agent)) {
+        message(&format!(
+            "process {pid} sends what it records to {address}; stop with: flow detach {pid}"
+        ));
+        return Ok(Status::Done);
+    }
     let trace = recording(&process, &dir.pattern);
     let out = match &trace {
         Some((place, _)) => shown(place),

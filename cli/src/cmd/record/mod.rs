@@ -39,13 +39,21 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     let dir = TraceDir::of(&args.agent)?;
     let options = AgentOptions::of(&args.agent, &dir)?.encode()?;
     agent::check_options(&options, |name| std::env::var(name).ok())?;
-    dir.check()?;
+    let is_only_sent = agent::is_only_sent(&args.agent);
+    if !is_only_sent {
+        dir.check()?;
+    }
     let agent = argument::argument(&library, &options)?;
     let mut defaults = Defaults::of(&args.command, &args.agent)?;
     defaults.limit_size(&args.agent, &dir.pattern);
     let notices = NoticesFile::create(&mut defaults)?;
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let launch = Launch::new(args, &agent, &defaults, started)?;
+    if let Some(address) = args.agent.stream.as_ref().filter(|_| is_only_sent) {
+        message(&format!("what is recorded is sent to {address}"));
+        let Ended { status, .. } = child::run(&launch)?;
+        return Ok(Status::Command(status));
+    }
     let brake = Brake::start(&dir.pattern, started, defaults.remark.take());
     let shapes = Shapes::start(&dir.pattern, started);
     let Ended { pid, status } = child::run(&launch)?;

@@ -33,12 +33,40 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The wait after a pass is at least this many times as long as the pass.
 const SHARE: u32 = 5;
 
-/// Follows all traces of a directory.
+/// Follows all traces of a directory, until their recordings are over.
 pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
-    let mut follower = Follower { args, stop: stop_flag()?, ..Follower::new(args) };
     // Checked before the first pass, so that the pass reads everything if the recording is over.
     let directories = directories(&args.source.dir)?;
-    let mut is_over = directories.iter().all(|dir| lock::is_recording(dir) == Some(false));
+    let is_over = directories.iter().all(|dir| lock::is_recording(dir) == Some(false));
+    follow(args, stop_flag()?, Some(is_over), out)
+}
+
+/// Follows all traces of a file and those beside it, also those that are not there yet, until `stop` is set or the reader
+/// of the output is gone.
+pub(crate) fn follow_until(
+    args: &ReplayArgs,
+    stop: Arc<AtomicBool>,
+    out: &mut Out,
+) -> Result<Status, Failure> {
+    while !stop.load(Ordering::Relaxed) && directories(&args.source.dir).is_err() {
+        if !out.wait(PAUSE)? {
+            return Ok(Status::Done);
+        }
+    }
+    match stop.load(Ordering::Relaxed) {
+        true => Ok(Status::Done),
+        false => follow(args, stop, None, out),
+    }
+}
+
+/// `is_over` is whether the recordings are over, if that ends it.
+fn follow(
+    args: &ReplayArgs,
+    stop: Arc<AtomicBool>,
+    mut is_over: Option<bool>,
+    out: &mut Out,
+) -> Result<Status, Failure> {
+    let mut follower = Follower { args, stop, ..Follower::new(args) };
     loop {
         let begun = Instant::now();
         let (source, unreadable) = Source::open_silently(&args.source.dir)?;
@@ -52,13 +80,15 @@ pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         }
         let pass = follower.pass(&source, out)?;
         out.finish()?;
-        if is_over || pass == Pass::Enough || follower.is_stopped() {
+        if is_over == Some(true) || pass == Pass::Enough || follower.is_stopped() {
             return follower.end(&source, &unreadable, out);
         }
-        if pass == Pass::Nothing {
+        if pass == Pass::Nothing
+            && let Some(is_over) = &mut is_over
+        {
             // The recording is over if no JVM records any more. One more pass reads the last events.
-            is_over = !source.traces.iter().any(lock::is_open);
-            if is_over {
+            *is_over = !source.traces.iter().any(lock::is_open);
+            if *is_over {
                 continue;
             }
         }

@@ -26,6 +26,7 @@ use std::time::Duration;
 
 use flow_codec::read::{StackSamples, Trace};
 
+pub(crate) use self::follow::follow_until;
 use self::lines::{Lines, Printed};
 use self::read::{from_position, selections, whole_thread};
 use self::thread::ThreadReplay;
