@@ -37,6 +37,8 @@ export TORTURE_PASSING_THREADS=${TORTURE_PASSING_THREADS:-1000000}
 export TORTURE_ENDS=${TORTURE_ENDS:-50}
 export TORTURE_END_COSTS=${TORTURE_END_COSTS:-5}
 export TORTURE_FORKS=${TORTURE_FORKS:-10}
+# Programs whose collector is stopped, killed and started again.
+export TORTURE_COLLECTORS=${TORTURE_COLLECTORS:-100}
 # Recordings that begin and end in one program, on each JDK.
 export TORTURE_CYCLES=${TORTURE_CYCLES:-1000}
 # Overflows of the stack, on each JDK.

@@ -24,6 +24,7 @@ mod overload;
 mod recording;
 mod reserved;
 mod samples;
+mod stream;
 mod threads;
 mod tidy;
 mod torture;

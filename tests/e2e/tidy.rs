@@ -107,6 +107,7 @@ const FLOORS: [(&str, &[&str]); 4] = [
             "method_map",
             "read",
             "method_names",
+            "process",
             "scan",
             "index",
             "tree",
@@ -118,7 +119,10 @@ const FLOORS: [(&str, &[&str]); 4] = [
     ),
     (
         "cli",
-        &["failure", "output", "input", "jvm", "own", "repair", "export", "html", "args", "cmd"],
+        &[
+            "failure", "output", "input", "jvm", "own", "repair", "export", "html", "live", "args",
+            "cmd",
+        ],
     ),
 ];
 

@@ -91,6 +91,7 @@ pub struct Program {
     environment: Vec<(String, OsString)>,
     shell: Option<String>,
     out: Option<PathBuf>,
+    is_only_sent: bool,
     stdin: Vec<u8>,
     workspace: TempDir,
 }
@@ -118,6 +119,7 @@ impl Program {
             environment: Vec::new(),
             shell: None,
             out: None,
+            is_only_sent: false,
             stdin: Vec::new(),
             workspace: tempfile::tempdir().expect("a temporary directory can be made"),
         }
@@ -179,6 +181,14 @@ impl Program {
         self
     }
 
+    /// Sends the trace to a collector, and stores it in no place of its own. Temporary files are in the workspace.
+    #[must_use]
+    pub fn only_send_to(mut self, address: &str) -> Self {
+        self.is_only_sent = true;
+        let workspace = self.workspace.path().to_path_buf();
+        self.env("TMPDIR", workspace).options(&format!("stream={address}"))
+    }
+
     /// The directory of the trace; or its file, if `FLOW_E2E_OUT` is `file`.
     #[must_use]
     pub fn out(&self) -> PathBuf {
@@ -197,7 +207,8 @@ impl Program {
     pub fn command(&self) -> Command {
         let mut agent = OsString::from("-agentpath:");
         agent.push(library());
-        agent.push(format!("=out={}{}", self.out().display(), self.options));
+        let out = format!("out={}", self.out().display());
+        agent.push(format!("={}{}", if self.is_only_sent { "" } else { &out }, self.options));
         self.command_with(Some(agent))
     }
 

@@ -2,6 +2,7 @@
 //! threads. Programs and faults follow from a seed. Environment variables set the number of attempts of each
 //! test, which is small unless `scripts/torture.sh` sets it.
 
+mod collectors;
 mod crowds;
 mod cycles;
 mod disk;

@@ -1,0 +1,561 @@
+//! Traces that are sent to a collector while they are recorded.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use flow_e2e::{
+    Decoded, Jdk, Program, Reach, Rounds, Running, Way, assert_verbs_agree, check, decode_trace,
+    flow, golden, jdks,
+};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::attach::Session;
+use crate::{on_every_engine, on_every_jdk};
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A running `flow listen`.
+pub(crate) struct Collector {
+    child: Child,
+    dir: TempDir,
+    pub(crate) address: String,
+}
+
+impl Collector {
+    pub(crate) fn start() -> Self {
+        Self::start_at(|dir| format!("unix:{}/socket", dir.display()), &[])
+    }
+
+    fn start_at(address: impl FnOnce(&Path) -> String, args: &[&str]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let address = address(dir.path());
+        let child = launch(dir.path(), &address, args);
+        let mut collector = Self { child, dir, address };
+        collector.wait_until_it_listens();
+        collector
+    }
+
+    /// Kills it.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Starts it again, after it was killed.
+    pub(crate) fn restart(&mut self) {
+        self.child = launch(self.dir.path(), &self.address, &[]);
+        self.wait_until_it_listens();
+    }
+
+    fn wait_until_it_listens(&mut self) {
+        wait_for(|| self.messages().contains("listening"));
+        if let Some(address) = self.messages().split("stream=").nth(1) {
+            let end = address.find([',', '\n']).unwrap();
+            self.address = address[..end].to_owned();
+        }
+    }
+
+    pub(crate) fn signal(&self, signal: &str) {
+        let kill = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
+        assert!(kill.unwrap().success());
+    }
+
+    fn say(&mut self, command: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{command}").unwrap();
+    }
+
+    fn messages(&self) -> String {
+        fs::read_to_string(self.dir.path().join("messages")).unwrap_or_default()
+    }
+
+    /// The trace of the first JVM.
+    pub(crate) fn trace(&self) -> PathBuf {
+        self.dir.path().join("app.flowtrace")
+    }
+
+    /// Waits until this is among its messages.
+    fn wait_for(&self, text: &str) {
+        self.wait_until(|messages| messages.contains(text));
+    }
+
+    /// Waits until its messages are as expected.
+    pub(crate) fn wait_until(&self, expected: impl Fn(&str) -> bool) {
+        wait_for(|| expected(&self.messages()));
+    }
+
+    /// Ends it with Ctrl-C.
+    fn end(mut self) -> (TempDir, String) {
+        self.signal("-INT");
+        let status = self.child.wait().unwrap();
+        let messages = self.messages();
+        assert_eq!(status.code(), Some(0), "{messages}");
+        (std::mem::replace(&mut self.dir, tempfile::tempdir().unwrap()), messages)
+    }
+}
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn launch(dir: &Path, address: &str, args: &[&str]) -> Child {
+    let messages = fs::File::create(dir.join("messages")).unwrap();
+    let mut command = Command::new(flow());
+    command.args(["listen", address, "-o"]).arg(dir.join("app.flowtrace")).args(args);
+    let calls = fs::File::create(dir.join("calls")).unwrap();
+    command.stdin(Stdio::piped()).stdout(calls).stderr(messages).spawn().unwrap()
+}
+
+fn wait_for(condition: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < PATIENCE, "still waiting for it");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn events(trace: &Decoded) -> Vec<(String, Vec<u8>)> {
+    let threads = trace.threads.values().filter(|thread| !thread.events.is_empty());
+    threads.map(|thread| (thread.name.clone(), thread.bytes.clone())).collect()
+}
+
+pub(crate) fn assert_sound(trace: &Path) {
+    let (code, found) = check(trace);
+    assert_eq!(code, Some(0), "{found}");
+    assert_eq!(found["verdict"], "sound", "{found}");
+}
+
+/// Directories that a trace which is only sent leaves in the workspace.
+pub(crate) fn leftovers(program: &Program) -> Vec<String> {
+    let entries = fs::read_dir(program.workspace()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with("flow-stream-")).collect()
+}
+
+#[test]
+fn a_collector_stores_what_a_directory_has() {
+    on_every_engine(|jdk, engine| {
+        let expected = events(&Program::harness(jdk, "Recursion").engine(engine).run().trace());
+        for options in ["", "overflow=wait", "overflow=drop", "chunk=64"] {
+            let collector = Collector::start();
+            let program = Program::harness(jdk, "Recursion").engine(engine).options(options);
+            let run = program.only_send_to(&collector.address).run();
+            assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+            collector.wait_for("has ended: ");
+            let trace = decode_trace(&collector.trace());
+            assert_eq!(events(&trace), expected, "{options}");
+            assert_verbs_agree(&collector.trace(), &trace);
+            assert_sound(&collector.trace());
+            assert_eq!(leftovers(&run.program), Vec::<String>::new());
+            let (dir, messages) = collector.end();
+            assert!(messages.contains("106 calls in "), "{messages}");
+            assert!(!dir.path().join("socket").exists());
+        }
+    });
+}
+
+#[test]
+fn a_trace_is_sent_beside_its_file_byte_for_byte() {
+    on_every_jdk(|jdk| {
+        let collector = Collector::start();
+        let rounds = Rounds::joined(5, 4000, Way::Return);
+        let program = rounds.program(jdk);
+        let out = program.workspace().join("own.flowtrace");
+        let program = program.record_into(out).options(&format!("stream={}", collector.address));
+        let run = program.run();
+        assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+        collector.wait_for("has ended: ");
+        assert_eq!(fs::read(run.out()).unwrap(), fs::read(collector.trace()).unwrap());
+        rounds.assert_followed(&decode_trace(&collector.trace()), |_| Reach::Whole(4000));
+    });
+}
+
+#[test]
+fn calls_are_printed_as_they_come() {
+    on_every_jdk(|jdk| {
+        let socket = |dir: &Path| format!("unix:{}/socket", dir.display());
+        let collector = Collector::start_at(socket, &["--jsonl"]);
+        let run = || {
+            let program = Program::harness(jdk, "Recursion");
+            assert_eq!(program.only_send_to(&collector.address).run().code(), Some(0));
+        };
+        let lines = || {
+            let text = fs::read_to_string(collector.dir.path().join("calls")).unwrap();
+            let lines = text.lines().map(|line| serde_json::from_str(line).unwrap_or_default());
+            lines.collect::<Vec<Value>>()
+        };
+        for times in [1, 2] {
+            run();
+            wait_for(|| lines().len() == times * 106);
+        }
+        assert!(lines().iter().all(|line| line["depth"].is_u64() && line["readable"].is_string()));
+        assert!(lines().iter().any(|line| line["name"] == "main"));
+        collector.end();
+    });
+}
+
+#[test]
+fn several_jvms_and_virtual_threads_are_received_at_once() {
+    let jdk = jdks().last().unwrap();
+    let collector = Collector::start();
+    let run = |name: &str, args: &[&str]| {
+        let program = Program::harness(jdk, name).args(args).only_send_to(&collector.address);
+        let running = program.launch();
+        (program, running)
+    };
+    let virtual_threads = (jdk.version >= 21).then(|| run("VirtualThreads", &["5000"]));
+    let others: Vec<_> = (0..5).map(|_| run("Recursion", &[])).collect();
+    let count = others.len() + usize::from(virtual_threads.is_some());
+    for (_program, running) in others.into_iter().chain(virtual_threads) {
+        assert!(running.end().success());
+    }
+    wait_for(|| collector.messages().matches("has ended: ").count() == count);
+    let (dir, _) = collector.end();
+    let traces = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path());
+    let traces: Vec<_> =
+        traces.filter(|path| path.extension().is_some_and(|of| of == "flowtrace")).collect();
+    assert_eq!(traces.len(), count, "{traces:?}");
+    let golden = golden("VirtualThreads");
+    for path in &traces {
+        assert_sound(path);
+        let trace = decode_trace(path);
+        let mut threads = trace.threads.values().filter(|thread| thread.is_virtual).peekable();
+        if threads.peek().is_none() {
+            assert_eq!(trace.manifest["end"]["totals"]["enters"], 106);
+            continue;
+        }
+        assert_eq!(threads.clone().count(), 5000);
+        assert!(threads.all(|thread| {
+            trace.tree(thread).of_harness().lines() == golden.threads["virtual-0"]
+        }));
+    }
+}
+
+/// Ends a program from outside: its hooks run, and its threads may still call methods after the recording has ended.
+pub(crate) fn terminate(running: Running) {
+    assert!(Command::new("kill").arg(running.id().to_string()).status().unwrap().success());
+    assert_eq!(running.end().code(), Some(143));
+}
+
+/// Kills and restarts a collector again and again while a program runs, and stops it in between.
+fn meddle(collector: &mut Collector, running: &mut Running, rounds: usize) {
+    for round in 0..rounds {
+        let len = fs::metadata(collector.trace()).map_or(0, |found| found.len());
+        // It has received something new.
+        let is_longer = || fs::metadata(collector.trace()).is_ok_and(|found| found.len() > len);
+        assert!(running.wait_for(is_longer), "it has ended by itself");
+        if round % 3 == 0 {
+            collector.signal("-STOP");
+        }
+        collector.kill();
+        collector.restart();
+    }
+}
+
+#[test]
+fn a_collector_that_is_killed_and_restarted_loses_nothing() {
+    on_every_jdk(|jdk| {
+        for options in ["chunk=4k", "chunk=4k,overflow=wait,compress=off"] {
+            let mut collector = Collector::start();
+            let rounds = Rounds::endless(47);
+            let program = rounds.program(jdk).only_send_to(&collector.address).options(options);
+            let mut running = program.launch();
+            meddle(&mut collector, &mut running, 12);
+            let acknowledged = rounds.acknowledged(&program);
+            terminate(running);
+            collector.wait_for("has ended: ");
+            let trace = decode_trace(&collector.trace());
+            rounds.assert_followed(&trace, |player| Reach::AtLeast(acknowledged[player]));
+            assert_sound(&collector.trace());
+            assert_eq!(leftovers(&program), Vec::<String>::new(), "{options}");
+        }
+    });
+}
+
+#[test]
+fn a_killed_jvm_leaves_the_rest_to_a_collector_on_its_machine() {
+    on_every_engine(|jdk, engine| {
+        for is_there in [true, false] {
+            let mut collector = Collector::start();
+            let rounds = Rounds::endless(53);
+            let program = rounds.program(jdk).only_send_to(&collector.address);
+            let program = program.engine(engine).options("chunk=4k");
+            let mut running = program.launch();
+            let is_received =
+                || fs::metadata(collector.trace()).is_ok_and(|found| found.len() > 20_000);
+            assert!(running.wait_for(is_received), "it has ended by itself");
+            if !is_there {
+                collector.kill();
+            }
+            let more = rounds.acknowledged(&program).iter().sum::<u64>() + 1000;
+            let is_further = || rounds.acknowledged(&program).iter().sum::<u64>() > more;
+            assert!(running.wait_for(is_further), "it has ended by itself");
+            assert!(running.kill().is_some(), "it has ended by itself");
+            if !is_there {
+                collector.restart();
+            }
+            collector.wait_for("left on this machine");
+            let acknowledged = rounds.acknowledged(&program);
+            let trace = decode_trace(&collector.trace());
+            rounds.assert_followed(&trace, |player| Reach::Killed(acknowledged[player]));
+            assert_verbs_agree(&collector.trace(), &trace);
+            wait_for(|| leftovers(&program).is_empty());
+        }
+    });
+}
+
+#[test]
+fn a_program_without_a_collector_ends_and_keeps_its_trace() {
+    on_every_jdk(|jdk| {
+        let rounds = Rounds::joined(59, 500, Way::Return);
+        let program = rounds.program(jdk);
+        let address = format!("unix:{}/nobody", program.workspace().display());
+        let program = program.only_send_to(&address);
+        let running = program.launch();
+        assert!(running.end().success());
+        let errors = fs::read_to_string(program.workspace().join("stderr")).unwrap();
+        let [left] = &*leftovers(&program) else { panic!("{errors}") };
+        assert_eq!(errors.lines().count(), 2, "{errors}");
+        assert!(errors.contains("trying again") && errors.contains(left), "{errors}");
+        let left = program.workspace().join(left).join("app.flowtrace");
+        rounds.assert_followed(&decode_trace(&left), |_| Reach::Whole(500));
+        assert_sound(&left);
+    });
+}
+
+/// The calls of `harness.Busy` with these arguments, which is more than the buffers have room for.
+pub(crate) fn busy(jdk: &Jdk, args: [&str; 3]) -> Program {
+    Program::harness(jdk, "Busy").args(args).options("compress=off,chunk=16k,clock=off")
+}
+
+/// The calls that it made: those it printed, that of `main`, and the constructors.
+fn made(program: &Program) -> u64 {
+    let printed = fs::read_to_string(program.workspace().join("stdout")).unwrap();
+    let calls = printed.lines().find_map(|line| line.strip_prefix("calls ")?.parse::<u64>().ok());
+    calls.unwrap() + 3
+}
+
+/// Asserts that each event of the program is in its trace, or was counted as lost. Returns how many were.
+pub(crate) fn assert_all_counted(program: &Program, trace: &Path) -> u64 {
+    let (_, found) = check(trace);
+    let info = Command::new(flow()).args(["info", "--format", "json"]).arg(trace).output().unwrap();
+    let info: Value = serde_json::from_slice(&info.stdout).unwrap();
+    let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("{found} {info}"));
+    let recorded = number(&found["totals"]["enters"]) + number(&found["totals"]["exits"]);
+    let lost = number(&info["manifest"]["end"]["lost"]["events"]);
+    assert_eq!(recorded + lost, 2 * made(program), "{found} {info}");
+    assert_eq!(found["totals"]["enters"], found["totals"]["exits"], "all frames were left");
+    lost
+}
+
+#[test]
+fn a_collector_that_stands_still_costs_counted_events_with_drop() {
+    on_every_jdk(|jdk| {
+        let collector = Collector::start();
+        let program = busy(jdk, ["2", "10000000", "3"]).options("overflow=drop");
+        let program = program.only_send_to(&collector.address);
+        let mut running = program.launch();
+        let is_received =
+            || fs::metadata(collector.trace()).is_ok_and(|found| found.len() > 20_000);
+        assert!(running.wait_for(is_received), "it has ended by itself");
+        collector.signal("-STOP");
+        let printed = || fs::read_to_string(program.workspace().join("stdout")).unwrap();
+        // The program does not wait.
+        assert!(running.wait_for(|| printed().contains("ms ")));
+        collector.signal("-CONT");
+        assert!(running.end().success());
+        collector.wait_for("has ended: ");
+        assert!(assert_all_counted(&program, &collector.trace()) > 0, "the program was too slow");
+    });
+}
+
+#[test]
+fn a_collector_that_stands_still_holds_up_the_program_with_wait() {
+    on_every_jdk(|jdk| {
+        let collector = Collector::start();
+        let program = busy(jdk, ["2", "10000000", "3"]).options("overflow=wait");
+        let program = program.only_send_to(&collector.address);
+        let mut running = program.launch();
+        let is_received =
+            || fs::metadata(collector.trace()).is_ok_and(|found| found.len() > 20_000);
+        assert!(running.wait_for(is_received), "it has ended by itself");
+        collector.signal("-STOP");
+        let [left] = &*leftovers(&program) else { panic!("one directory") };
+        let spill = program.workspace().join(left).join("app.flowtrace");
+        // The file is as long as it may become.
+        let received = fs::metadata(collector.trace()).unwrap().len();
+        let is_full =
+            || fs::metadata(&spill).is_ok_and(|found| found.len() > received + (14 << 20));
+        assert!(running.wait_for(is_full), "it has ended by itself");
+        std::thread::sleep(Duration::from_millis(500));
+        let len = fs::metadata(&spill).unwrap().len();
+        assert!(len < received + (24 << 20), "{len}");
+        collector.signal("-CONT");
+        assert!(running.end().success());
+        collector.wait_for("has ended: ");
+        assert_sound(&collector.trace());
+        assert_eq!(check(&collector.trace()).1["totals"]["enters"], made(&program));
+    });
+}
+
+#[test]
+fn strangers_are_refused_and_harm_nobody() {
+    let jdk = jdks().last().unwrap();
+    let secrets = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = secrets.path().join(name);
+        fs::write(&path, text).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        fs::set_permissions(&path, mode).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (right, wrong) = (file("right", "open sesame\n"), file("wrong", "open barley\n"));
+    let collector = Collector::start_at(|_| "tcp:0".to_owned(), &["--token", &right]);
+    assert!(collector.address.starts_with("tcp:127.0.0.1:"), "{}", collector.address);
+    let rounds = Rounds::endless(61);
+    let program = rounds.program(jdk).only_send_to(&collector.address);
+    let program = program.options(&format!("chunk=4k,stream-token={right}"));
+    let mut running = program.launch();
+    collector.wait_for("is recorded into");
+    let connect = || TcpStream::connect(&collector.address["tcp:".len()..]).unwrap();
+    let closed = |mut stream: TcpStream| {
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let _ = stream.read_to_end(&mut Vec::new());
+    };
+    for garbage in [
+        &b"GET / HTTP/1.1\r\n\r\n"[..],
+        &[0; 100],
+        &[0xFF; 100],
+        // A hello, and data, of 4 GiB.
+        &[1, 0xFF, 0xFF, 0xFF, 0xFF, 1, 2, 3],
+        &[4, 0xFF, 0xFF, 0xFF, 0xFF],
+        b"\x01\0\0\0\x0Bflowstrm\x01{}",
+        b"\x01\0\0\0\x0Bflowstrm\x7F{}",
+        b"\x01\0\0\0\x02{}",
+    ] {
+        let mut stream = connect();
+        stream.write_all(garbage).unwrap();
+        closed(stream);
+    }
+    // More than may be strangers at a time: all are closed at last, by the other side.
+    let many: Vec<_> = (0..1000).map(|_| connect()).collect();
+    let other = Program::harness(jdk, "Hello").only_send_to(&collector.address);
+    let other = other.options(&format!("stream-token={wrong}"));
+    many.into_iter().for_each(closed);
+    let memory = fs::read_to_string(format!("/proc/{}/status", collector.child.id())).unwrap();
+    let peak = memory.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(peak < 100_000, "{peak} kB");
+    let refused = other.run();
+    assert_eq!(refused.code(), Some(0));
+    assert!(refused.errors().contains("its token is not the one in"), "{}", refused.errors());
+    // Like an agent, and then not.
+    let hello = br#"flowstrm_{"token":"open sesame","pid":1,"host":"x"}"#;
+    let mut hello = hello.to_vec();
+    hello[8] = 1;
+    let mut stream = connect();
+    stream.write_all(&[1, 0, 0, 0, u8::try_from(hello.len()).unwrap()]).unwrap();
+    stream.write_all(&hello).unwrap();
+    stream.write_all(b"\x04\0\0\0\x0F\0\0\0\0\0\0\0\0garbage").unwrap();
+    closed(stream);
+    collector.wait_for("are not those of a trace");
+    let reached = rounds.acknowledged(&program).iter().sum::<u64>() + 500;
+    assert!(running.wait_for(|| rounds.acknowledged(&program).iter().sum::<u64>() > reached));
+    let acknowledged = rounds.acknowledged(&program);
+    terminate(running);
+    collector.wait_for("has ended: ");
+    let trace = decode_trace(&collector.trace());
+    rounds.assert_followed(&trace, |player| Reach::AtLeast(acknowledged[player]));
+    assert_sound(&collector.trace());
+}
+
+#[test]
+fn another_user_cannot_open_the_socket_and_a_second_collector_is_refused() {
+    let mut collector = Collector::start();
+    let path = collector.address["unix:".len()..].to_owned();
+    let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&path).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let second = Command::new(flow()).args(["listen", &collector.address]).output().unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    let text = String::from_utf8(second.stderr).unwrap();
+    assert!(text.contains("another flow listens there"), "{text}");
+    assert!(UnixStream::connect(&path).is_ok());
+    collector.kill();
+    collector.restart();
+    assert!(UnixStream::connect(&path).is_ok(), "the socket of the first one is replaced");
+}
+
+#[test]
+fn a_collector_suspends_resumes_flushes_and_stops_recordings() {
+    on_every_jdk(|jdk| {
+        let mut collector = Collector::start();
+        let program = Program::harness(jdk, "Attached").only_send_to(&collector.address);
+        let mut session = Session::recorded(program.options("target=harness."));
+        collector.wait_for("is recorded into");
+        // Calls of `work`, and of `step`, which each of them calls three times.
+        let calls = |collector: &Collector| {
+            let keys = decode_trace(&collector.trace()).enters_by_key();
+            let count = |name: &str| {
+                let found = keys.iter().filter(|(key, _)| key.contains(name));
+                found.map(|(_, count)| *count).sum::<u64>()
+            };
+            (count("#work("), count("#step("))
+        };
+        session.command("work 3");
+        collector.say("flush");
+        collector.wait_for("flush: sent to 1 JVM");
+        // Threads hand over at their next call.
+        wait_for_with(|| {
+            session.command("work 3");
+            calls(&collector).0 > 0
+        });
+        collector.say(&format!("suspend {}", session.child.id()));
+        collector.wait_for("suspend: sent to 1 JVM");
+        wait_for_with(|| {
+            session.command("work 3");
+            marks(&collector.trace(), "pauses") > 0
+        });
+        // Nothing of this is recorded.
+        session.command("work 7");
+        let before = calls(&collector);
+        collector.say("resume");
+        collector.wait_for("resume: sent to 1 JVM");
+        wait_for_with(|| {
+            session.command("work 3");
+            calls(&collector).0 > before.0
+        });
+        collector.say("stop");
+        wait_for_with(|| {
+            session.command("work 3");
+            collector.messages().contains("has ended: ")
+        });
+        let (_, found) = check(&collector.trace());
+        assert_eq!(found["state"], "stopped", "{found}");
+        let (works, steps) = calls(&collector);
+        assert_eq!(steps, 3 * works, "nothing was recorded while it was suspended");
+        collector.say("jump");
+        collector.wait_for("jump: expected suspend, resume, flush or stop");
+    });
+}
+
+/// How many marks of a kind a trace has.
+fn marks(trace: &Path, kind: &str) -> u64 {
+    let info = Command::new(flow()).args(["info", "--format", "json"]).arg(trace).output().unwrap();
+    let info: Value = serde_json::from_slice(&info.stdout).unwrap_or_default();
+    info["marks"][kind].as_u64().unwrap_or(0)
+}
+
+fn wait_for_with(mut condition: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < PATIENCE, "still waiting for it");
+    }
+}
