@@ -5,6 +5,7 @@
 //!             format::{ids, methods, threads, manifest} ─▶ read::Trace
 //!                                         read::Content ─▶ scan ─▶ index ─▶ tree::LazyTree
 //!                                                       └▶ dag::Dag
+//! Trace::merged ─▶ process::Router ─▶ processors
 //! samples ─▶ profile::{LeanProfile, Profile}
 //! ```
 //!
@@ -43,6 +44,7 @@ pub mod index;
 mod method_map;
 mod method_names;
 pub mod parallel;
+pub mod process;
 pub mod profile;
 pub mod read;
 pub mod scan;
