@@ -15,7 +15,6 @@ use flow_e2e::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::attach::Session;
 use crate::{on_every_engine, on_every_jdk};
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -491,71 +490,4 @@ fn another_user_cannot_open_the_socket_and_a_second_collector_is_refused() {
     collector.kill();
     collector.restart();
     assert!(UnixStream::connect(&path).is_ok(), "the socket of the first one is replaced");
-}
-
-#[test]
-fn a_collector_suspends_resumes_flushes_and_stops_recordings() {
-    on_every_jdk(|jdk| {
-        let mut collector = Collector::start();
-        let program = Program::harness(jdk, "Attached").only_send_to(&collector.address);
-        let mut session = Session::recorded(program.options("target=harness."));
-        collector.wait_for("is recorded into");
-        // Calls of `work`, and of `step`, which each of them calls three times.
-        let calls = |collector: &Collector| {
-            let keys = decode_trace(&collector.trace()).enters_by_key();
-            let count = |name: &str| {
-                let found = keys.iter().filter(|(key, _)| key.contains(name));
-                found.map(|(_, count)| *count).sum::<u64>()
-            };
-            (count("#work("), count("#step("))
-        };
-        session.command("work 3");
-        collector.say("flush");
-        collector.wait_for("flush: sent to 1 JVM");
-        // Threads hand over at their next call.
-        wait_for_with(|| {
-            session.command("work 3");
-            calls(&collector).0 > 0
-        });
-        collector.say(&format!("suspend {}", session.child.id()));
-        collector.wait_for("suspend: sent to 1 JVM");
-        wait_for_with(|| {
-            session.command("work 3");
-            marks(&collector.trace(), "pauses") > 0
-        });
-        // Nothing of this is recorded.
-        session.command("work 7");
-        let before = calls(&collector);
-        collector.say("resume");
-        collector.wait_for("resume: sent to 1 JVM");
-        wait_for_with(|| {
-            session.command("work 3");
-            calls(&collector).0 > before.0
-        });
-        collector.say("stop");
-        wait_for_with(|| {
-            session.command("work 3");
-            collector.messages().contains("has ended: ")
-        });
-        let (_, found) = check(&collector.trace());
-        assert_eq!(found["state"], "stopped", "{found}");
-        let (works, steps) = calls(&collector);
-        assert_eq!(steps, 3 * works, "nothing was recorded while it was suspended");
-        collector.say("jump");
-        collector.wait_for("jump: expected suspend, resume, flush or stop");
-    });
-}
-
-/// How many marks of a kind a trace has.
-fn marks(trace: &Path, kind: &str) -> u64 {
-    let info = Command::new(flow()).args(["info", "--format", "json"]).arg(trace).output().unwrap();
-    let info: Value = serde_json::from_slice(&info.stdout).unwrap_or_default();
-    info["marks"][kind].as_u64().unwrap_or(0)
-}
-
-fn wait_for_with(mut condition: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !condition() {
-        assert!(begun.elapsed() < PATIENCE, "still waiting for it");
-    }
 }
