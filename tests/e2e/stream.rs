@@ -65,10 +65,6 @@ impl Collector {
         assert!(kill.unwrap().success());
     }
 
-    fn say(&mut self, command: &str) {
-        writeln!(self.child.stdin.as_mut().unwrap(), "{command}").unwrap();
-    }
-
     fn messages(&self) -> String {
         fs::read_to_string(self.dir.path().join("messages")).unwrap_or_default()
     }
