@@ -166,7 +166,7 @@ impl Known {
     }
 
     /// The earliest time at which the event at a position can have happened.
-    pub(super) fn from_ns(&mut self, position: Position) -> u64 {
+    pub(super) fn earliest_ns(&mut self, position: Position) -> u64 {
         let Some(times) = &mut self.times else { return 0 };
         let bounds = times.at(position).or_else(|error| {
             self.damage = Some(error);

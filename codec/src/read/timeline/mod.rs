@@ -431,7 +431,7 @@ impl<'a> Timeline<'a> {
     fn sample_before(&mut self, position: Position) -> Option<TimelineEvent> {
         let placing = self.placing.as_mut()?;
         // The whole thread is read, so the position is not the end of a part.
-        let from_ns = self.known.from_ns(position);
+        let from_ns = self.known.earliest_ns(position);
         if placing.is_before(from_ns) {
             placing.place_before(position, from_ns);
         }
