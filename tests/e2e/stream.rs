@@ -263,7 +263,7 @@ fn a_collector_that_is_killed_and_restarted_loses_nothing() {
             let rounds = Rounds::endless(47);
             let program = rounds.program(jdk).only_send_to(&collector.address).options(options);
             let mut running = program.launch();
-            meddle(&mut collector, &mut running, 12);
+            meddle(&mut collector, &mut running, 3);
             let acknowledged = rounds.acknowledged(&program);
             terminate(running);
             collector.wait_for("has ended: ");

@@ -141,11 +141,10 @@ impl Stored {
     /// Opens a file in which nothing is.
     fn take_unused(path: &Path) -> Option<Self> {
         let found = path.symlink_metadata().ok().filter(|found| found.is_file())?;
-        let is_ours = found.len() == 0 || Trace::is_container(path);
-        if !is_ours
-            || found.len() >= MAX_UNUSED_BYTES
-            || !matches!(Trace::manifest_of(path), Ok(None))
-        {
+        let has_no_manifest = || matches!(Trace::manifest_of(path), Ok(None));
+        let is_unused = found.len() == 0
+            || (found.len() < MAX_UNUSED_BYTES && Trace::is_container(path) && has_no_manifest());
+        if !is_unused {
             return None;
         }
         let file = Self::open(path).ok()?;
