@@ -17,7 +17,7 @@ use crate::on_every_jdk;
 
 /// Programs of the harness whose runs differ, that need arguments, that do not end by themselves, or whose
 /// class loaders are asked for the probe class.
-const DIFFERENT_EACH_TIME: [&str; 23] = [
+const DIFFERENT_EACH_TIME: [&str; 24] = [
     "Attached",
     "Busy",
     "Children",
@@ -38,6 +38,7 @@ const DIFFERENT_EACH_TIME: [&str; 23] = [
     "Rounds",
     "Shares",
     "Spinning",
+    "Storms",
     "Stranger",
     "Turns",
     "Unloading",
