@@ -351,17 +351,22 @@ pub(crate) fn assert_all_counted(program: &Program, trace: &Path) -> u64 {
     lost
 }
 
+/// A program that sends at full speed, and its collector, which was stopped after it had received something.
+fn with_stopped_collector(jdk: &Jdk, options: &str) -> (Collector, Program, Running) {
+    let collector = Collector::start();
+    let program = busy(jdk, ["2", "10000000", "3"]).options(options);
+    let program = program.only_send_to(&collector.address);
+    let mut running = program.launch();
+    let is_received = || fs::metadata(collector.trace()).is_ok_and(|found| found.len() > 20_000);
+    assert!(running.wait_for(is_received), "it has ended by itself");
+    collector.signal("-STOP");
+    (collector, program, running)
+}
+
 #[test]
 fn a_collector_that_stands_still_costs_counted_events_with_drop() {
     on_every_jdk(|jdk| {
-        let collector = Collector::start();
-        let program = busy(jdk, ["2", "10000000", "3"]).options("overflow=drop");
-        let program = program.only_send_to(&collector.address);
-        let mut running = program.launch();
-        let is_received =
-            || fs::metadata(collector.trace()).is_ok_and(|found| found.len() > 20_000);
-        assert!(running.wait_for(is_received), "it has ended by itself");
-        collector.signal("-STOP");
+        let (collector, program, mut running) = with_stopped_collector(jdk, "overflow=drop");
         let printed = || fs::read_to_string(program.workspace().join("stdout")).unwrap();
         // The program does not wait.
         assert!(running.wait_for(|| printed().contains("ms ")));
@@ -375,14 +380,7 @@ fn a_collector_that_stands_still_costs_counted_events_with_drop() {
 #[test]
 fn a_collector_that_stands_still_holds_up_the_program_with_wait() {
     on_every_jdk(|jdk| {
-        let collector = Collector::start();
-        let program = busy(jdk, ["2", "10000000", "3"]).options("overflow=wait");
-        let program = program.only_send_to(&collector.address);
-        let mut running = program.launch();
-        let is_received =
-            || fs::metadata(collector.trace()).is_ok_and(|found| found.len() > 20_000);
-        assert!(running.wait_for(is_received), "it has ended by itself");
-        collector.signal("-STOP");
+        let (collector, program, mut running) = with_stopped_collector(jdk, "overflow=wait");
         let [left] = &*leftovers(&program) else { panic!("one directory") };
         let spill = program.workspace().join(left).join("app.flowtrace");
         // The file is as long as it may become.
