@@ -3,6 +3,12 @@
 use std::num::NonZeroU64;
 
 use flow_codec::Offset;
+use flow_codec::read::{OpenChunk, ThreadFile};
+
+/// The size of the file of a thread and the events of its open chunk: the same as long as the thread has not grown.
+pub(crate) fn size_of(file: &ThreadFile) -> (u64, u64) {
+    (file.bytes, file.open.as_deref().map_or(0, OpenChunk::event_count))
+}
 
 /// Where to continue. The last run of exits may have become longer by then.
 #[derive(Clone, Copy, Default, Debug)]

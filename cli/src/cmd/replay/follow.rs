@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use flow_codec::format::flow::Record;
-use flow_codec::read::{OpenChunk, ReadRecords, Selection, ThreadFile, Trace};
+use flow_codec::read::{ReadRecords, Selection, ThreadFile, Trace};
 use flow_codec::{Error, ThreadId};
 use signal_hook::consts::SIGINT;
 
@@ -21,7 +21,7 @@ use super::read::selections;
 use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
-use crate::input::reached::Reached;
+use crate::input::reached::{Reached, size_of};
 use crate::input::reading::{Ending, Reading};
 use crate::input::source::{Source, directories, thread_title};
 use crate::input::times::{has_clock, no_clock};
@@ -243,7 +243,7 @@ struct Followed {
     /// The start of its title, if there are several traces.
     place: String,
     reached: Reached,
-    /// The size of the file and the events of the open chunk at the last pass.
+    /// Its size at the last pass.
     size: Option<(u64, u64)>,
 }
 
@@ -274,7 +274,7 @@ impl Followed {
         lines: &mut Lines<'_>,
         stop: &AtomicBool,
     ) -> Result<Pass, Failure> {
-        let size = (file.bytes, file.open.as_deref().map_or(0, OpenChunk::event_count));
+        let size = size_of(file);
         if self.size == Some(size) || self.reading.ending == Ending::Failed {
             return Ok(Pass::Nothing);
         }

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use flow_codec::read::{Content, EventKind, OpenChunk, Selection, ThreadFile};
+use flow_codec::read::{Content, EventKind, Selection, ThreadFile};
 use flow_codec::tree::LazyTree;
 use flow_codec::{Error, MethodId};
 
-use crate::input::reached::Reached;
+use crate::input::reached::{Reached, size_of};
 
 /// How much of a thread is read at most; of more, only the end.
 const MOST_BYTES: u64 = 1 << 20;
@@ -45,7 +45,7 @@ pub(super) struct Followed {
     /// Up to when time was added to methods, and when the last event was.
     credited_ns: Option<u64>,
     pub(super) last_ns: Option<u64>,
-    /// The size of the file and the events of the open chunk at the last look.
+    /// Its size at the last look.
     size: Option<(u64, u64)>,
     /// Calls since the last look.
     pub(super) calls: u64,
@@ -80,7 +80,7 @@ impl Followed {
         sums: &mut Sums,
     ) -> Result<(), Error> {
         self.calls = 0;
-        let size = (file.bytes, file.open.as_deref().map_or(0, OpenChunk::event_count));
+        let size = size_of(file);
         if self.size.replace(size) == Some(size) {
             return Ok(());
         }
