@@ -182,8 +182,7 @@ fn index_of(file: &ThreadFile, content: &Content) -> Result<Option<Vec<u8>>> {
         return Ok(None);
     }
     let (index, _) = Index::open(file, content, &AtomicU64::new(0))?;
-    // In the copy, the events of a journal are like all others.
-    index.encoded(file, content, content.len()).map(Some)
+    index.for_copy(file, content).map(Some)
 }
 
 /// Creates a file that is as private as a trace.

@@ -8,7 +8,10 @@ use std::process::Stdio;
 use crate::common::journal::{Slot, write_journal};
 use crate::common::{MAIN, Run, command, flow, manifest, text, write_killed_file};
 use crate::repair::write_killed;
-use flow_codec::format::container::{BlockStart, HEADER_BYTES, START_BYTES};
+use flow_codec::ThreadId;
+use flow_codec::format::container::{
+    BlockEncoder, BlockStart, Coding, HEADER_BYTES, START_BYTES, StreamKind,
+};
 use flow_codec::format::names;
 use tempfile::TempDir;
 
@@ -396,9 +399,13 @@ fn indexes_are_in_a_file_beside_it() {
     assert!(fs::metadata(&beside).unwrap().len() > 1000);
     assert_eq!(replay().out, expected.out);
     // One thread has grown, the other has other events.
-    fs::write(dir.join("thread-1.flow"), events(2_400_000)).unwrap();
     fs::write(dir.join("thread-12.flow"), [0x80, 0x00].repeat(2_300_000)).unwrap();
     write_killed_file(&dir, &file);
+    let mut block = BlockEncoder::default();
+    block.begin(Some(ThreadId::new(1)));
+    block.add(StreamKind::Events, 4_400_000, 400_000, Coding::Raw, &events(200_000));
+    block.finish();
+    File::options().append(true).open(&file).unwrap().write_all(block.bytes()).unwrap();
     assert_eq!(replay().out, expected.out);
     let told = index(["updated", "created again"]);
     assert!(told.contains("app.flowtrace.idx: it belongs to other events"), "{told}");

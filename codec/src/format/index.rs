@@ -36,6 +36,10 @@
 //! k / 63`, rounded down. If fewer bytes are covered than all pieces have, it is all of them. It
 //! distinguishes a file that has changed or been replaced from one that has grown.
 //!
+//! Of events in a [container](super::container), piece `k` is instead the first bytes, as stored, of the object that
+//! has the byte where the piece would begin: as many as the piece would have, or all of the object. So nothing is
+//! unpacked. An index in the container of its events was written with them: its sample is not checked.
+//!
 //! # What a reader does
 //!
 //! | index | result |

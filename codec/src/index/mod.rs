@@ -12,7 +12,6 @@ pub(crate) mod beside;
 mod store;
 
 pub use store::Origin;
-pub(crate) use store::sample_of;
 
 use crate::Offset;
 use std::io;

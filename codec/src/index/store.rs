@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicU64;
 
 use super::{Index, Place, beside};
 use crate::format::container::StreamKind;
-use crate::format::index::{IndexFile, IntervalSums, sample};
+use crate::format::index::{IndexFile, IntervalSums};
 use crate::read::{Content, ThreadFile};
 use crate::scan::Summary;
-use crate::{Error, Offset, Result};
+use crate::{Error, Offset, Result, ThreadId};
 
 /// A stored index that is larger than a quarter of its thread file is not read. flow writes 0.1 %.
 const LARGEST_PART: u64 = 4;
@@ -99,8 +99,10 @@ impl Index {
         let stored = IndexFile::decode(&bytes).map_err(Some)?;
         let covered = stored.covered().filter(|covered| *covered <= content.len_in_file());
         let Some(covered) = covered else { return Err(Some("the thread file is shorter")) };
+        let is_of = |found: io::Result<u32>| found.is_ok_and(|found| found == stored.sample);
+        // What is in the file of its events was written with them.
         if stored.thread != content.thread()
-            || sample_of(content, covered).map_err(|_| None)? != stored.sample
+            || !Self::is_inside(file) && !is_of(content.stored_sample(covered))
         {
             return Err(Some("it belongs to other events"));
         }
@@ -117,22 +119,22 @@ impl Index {
     /// # Errors
     /// The file cannot be written, or the events not be read.
     pub fn store(&self, file: &ThreadFile, content: &Content) -> Result<u64> {
-        let encoded = self.encoded(file, content, content.len_in_file())?;
-        beside::store(file, StreamKind::Index, &encoded)
+        let mut stored = self.file_of(content.thread(), content.len_in_file());
+        let sample = content.stored_sample(stored.covered().unwrap_or(0));
+        stored.sample = sample.map_err(|source| Error::Io { path: file.path(), source })?;
+        beside::store(file, StreamKind::Index, &stored.encode())
     }
 
-    /// The bytes of the index as it is stored, of the content before `until`.
-    pub(crate) fn encoded(
-        &self,
-        file: &ThreadFile,
-        content: &Content,
-        until: u64,
-    ) -> Result<Vec<u8>> {
-        let io_error = |source| Error::Io { path: file.path(), source };
-        Ok(self.stored(content, until).map_err(io_error)?.encode())
+    /// The bytes of the index for a copy of the content, in which the events of a journal are like all others.
+    pub(crate) fn for_copy(&self, file: &ThreadFile, content: &Content) -> Result<Vec<u8>> {
+        let mut stored = self.file_of(content.thread(), content.len());
+        let sample = content.sample(stored.covered().unwrap_or(0));
+        stored.sample = sample.map_err(|source| Error::Io { path: file.path(), source })?;
+        Ok(stored.encode())
     }
 
-    fn stored(&self, content: &Content, until: u64) -> io::Result<IndexFile> {
+    /// The file of the index of the bytes before `until`, without its sample.
+    fn file_of(&self, thread: ThreadId, until: u64) -> IndexFile {
         let ends = (0..self.intervals.len()).map(|interval| self.end_of(interval));
         let intervals: Vec<_> = self
             .intervals
@@ -141,9 +143,7 @@ impl Index {
             .take_while(|(_, end)| end.offset.get() <= until && end.exits < COUNTED_EXITS)
             .map(|(interval, end)| entry(interval, end))
             .collect();
-        let covered = intervals.iter().map(|interval| interval.bytes).sum();
-        let sample = sample_of(content, covered)?;
-        Ok(IndexFile { thread: content.thread(), sample, intervals })
+        IndexFile { thread, sample: 0, intervals }
     }
 }
 
@@ -167,15 +167,4 @@ fn summary(&IntervalSums { bytes, enters, exits, fall }: &IntervalSums) -> Optio
     let lowest = 0_i64.checked_sub_unsigned(fall)?;
     let summary = Summary { bytes, enters, exits, end, lowest, ..Summary::default() };
     (lowest <= end && exits < COUNTED_EXITS).then_some(summary)
-}
-
-pub(crate) fn sample_of(content: &Content, covered: u64) -> io::Result<u32> {
-    let mut crc = crc32fast::Hasher::new();
-    for piece in sample(covered) {
-        let len = usize::try_from(piece.end - piece.start).unwrap_or(usize::MAX);
-        let mut bytes = vec![0; len];
-        let read = content.fill_at(Offset::new(piece.start), &mut bytes)?;
-        crc.update(bytes.get(..read).unwrap_or_default());
-    }
-    Ok(crc.finalize())
 }

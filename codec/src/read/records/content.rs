@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::format::flow::{is_boundary, records};
+use crate::format::index::sample;
 use crate::read::{FlowReader, Stored, ThreadFile};
 use crate::{Error, Offset, Result, ThreadId};
 
@@ -136,6 +137,26 @@ impl Content {
         Ok(filled)
     }
 
+    /// CRC-32 of the [`sample`] of the first `covered` bytes.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub(crate) fn sample(&self, covered: u64) -> io::Result<u32> {
+        sum_of_sample(covered, |offset, buffer| self.fill_at(Offset::new(offset), buffer))
+    }
+
+    /// The same, but of bytes in blocks without unpacking them: of each piece, the first bytes as stored of the object that
+    /// has the piece's first byte.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub(crate) fn stored_sample(&self, covered: u64) -> io::Result<u32> {
+        sum_of_sample(covered, |offset, buffer| match &self.0.file {
+            Some(file) if offset < self.0.in_file => file.packed_at(offset, buffer),
+            _ => self.fill_at(Offset::new(offset), buffer),
+        })
+    }
+
     /// Reads records from `offset` on, where a record must begin.
     #[must_use]
     pub(crate) fn records_at(&self, offset: Offset) -> FlowReader<ContentReader> {
@@ -201,4 +222,18 @@ impl Read for ContentReader {
         self.offset = self.offset.plus(read);
         Ok(read)
     }
+}
+
+fn sum_of_sample(
+    covered: u64,
+    mut read: impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
+) -> io::Result<u32> {
+    let mut crc = crc32fast::Hasher::new();
+    for piece in sample(covered) {
+        let len = usize::try_from(piece.end - piece.start).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; len];
+        let read = read(piece.start, &mut bytes)?;
+        crc.update(bytes.get(..read).unwrap_or_default());
+    }
+    Ok(crc.finalize())
 }

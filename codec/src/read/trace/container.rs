@@ -422,6 +422,16 @@ impl Container {
         Ok(bytes)
     }
 
+    /// Reads the first bytes, as stored, of the object with this number.
+    pub(super) fn packed(&self, number: u32, buffer: &mut [u8]) -> io::Result<usize> {
+        let object = self.objects.get(number as usize).ok_or(io::ErrorKind::NotFound)?;
+        let len = buffer.len().min(object.stored as usize);
+        let buffer = buffer.get_mut(..len).unwrap_or_default();
+        let at = object.block.saturating_add(object.at.into());
+        self.file(object.file)?.read_exact_at(buffer, at)?;
+        Ok(len)
+    }
+
     /// The bytes of the object with this number, or as many [`DAMAGED`] ones.
     pub(super) fn load(&self, number: u32) -> io::Result<Arc<Vec<u8>>> {
         let object = self.objects.get(number as usize).ok_or(io::ErrorKind::NotFound)?;

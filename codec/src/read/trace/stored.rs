@@ -75,6 +75,25 @@ impl Stored {
         }
     }
 
+    /// Reads bytes that tell what is stored at `offset` from something else, without unpacking it: of bytes in blocks, the
+    /// first ones of their object as stored; otherwise those at the offset.
+    pub(crate) fn packed_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Stream(stream) => stream.packed_at(offset, buffer),
+            Self::Joined(parts) => {
+                let next = parts.partition_point(|part| part.end() <= offset);
+                let Some(part) = parts.get(next) else { return Ok(0) };
+                part.stored.packed_at(part.range.start + (offset - part.start), buffer)
+            }
+            Self::File(..) | Self::Bytes(_) | Self::Part(..) => {
+                let len = self.len()?.saturating_sub(offset).min(buffer.len() as u64);
+                let len = usize::try_from(len).unwrap_or(usize::MAX);
+                self.read_exact_at(offset, buffer.get_mut(..len).unwrap_or_default())?;
+                Ok(len)
+            }
+        }
+    }
+
     /// Fills the buffer.
     pub(crate) fn read_exact_at(&self, mut offset: u64, mut buffer: &mut [u8]) -> io::Result<()> {
         while !buffer.is_empty() {

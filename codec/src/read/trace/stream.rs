@@ -57,20 +57,31 @@ impl Stream {
 
     /// Reads some bytes from `offset` on. Returns 0 at the end.
     pub(crate) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let pieces = self.pieces();
-        let next = pieces.partition_point(|piece| piece.offset <= offset);
-        let holder = next.checked_sub(1).and_then(|number| pieces.get(number));
-        if let Some(piece) = holder.filter(|piece| offset < piece.end()) {
+        if let Some(piece) = self.piece_at(offset) {
             let object = self.load(piece)?;
             let bytes = object.get(piece.range()).unwrap_or_default();
             let at = usize::try_from(offset - piece.offset).unwrap_or(usize::MAX);
             return bytes.get(at..).unwrap_or_default().read(buffer);
         }
         // Bytes that no block has.
+        let pieces = self.pieces();
+        let next = pieces.partition_point(|piece| piece.offset <= offset);
         let Some(next) = pieces.get(next) else { return Ok(0) };
         let gap = usize::try_from(next.offset - offset).unwrap_or(usize::MAX).min(buffer.len());
         buffer.iter_mut().take(gap).for_each(|byte| *byte = DAMAGED);
         Ok(gap)
+    }
+
+    /// The piece with the byte at `offset`.
+    fn piece_at(&self, offset: u64) -> Option<&Piece> {
+        let pieces = self.pieces();
+        let next = pieces.partition_point(|piece| piece.offset <= offset);
+        pieces.get(next.checked_sub(1)?).filter(|piece| offset < piece.end())
+    }
+
+    /// Reads the first bytes, as stored, of the object with the byte at `offset`. Returns 0 if no block has it.
+    pub(super) fn packed_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.piece_at(offset).map_or(Ok(0), |piece| self.container.packed(piece.object, buffer))
     }
 
     /// The object with a piece.
