@@ -6,6 +6,7 @@ mod print;
 mod threads;
 
 use std::io::Write;
+use std::thread;
 
 use crate::args::{Format, InfoArgs, ThreadKey};
 use crate::cmd::line_limit;
@@ -14,6 +15,7 @@ use crate::input::logs::is_log;
 use crate::input::source::Source;
 use crate::input::state::State;
 use crate::output::{Out, Progress, csv_fields, left_out, plural};
+use marks::MarkCounts;
 use print::{TraceLine, TraceSums, print};
 use threads::{Rows, print_threads, read_threads};
 
@@ -39,8 +41,13 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
         let most = if args.sort == ThreadKey::Thread { max } else { usize::MAX };
         let mut rows =
             Rows::new(format == Format::Text && !args.all_threads && !args.verbose, most);
-        status = status.and(read_threads(args, trace, &mut rows, &mut progress));
-        let sums = TraceSums::new(args, trace, &rows);
+        // Beside each other, because one thread makes all rows.
+        let marks = thread::scope(|scope| {
+            let marks = scope.spawn(|| MarkCounts::read(trace));
+            status = status.and(read_threads(args, trace, &mut rows, &mut progress));
+            marks.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        let sums = TraceSums::new(args, trace, &rows, marks);
         let (threads, left) = rows.sorted(args.sort, max);
         let name = source.name(&trace.dir);
         match format {

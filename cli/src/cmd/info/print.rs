@@ -47,7 +47,7 @@ pub(super) struct TraceSums {
 }
 
 impl TraceSums {
-    pub(super) fn new(args: &InfoArgs, trace: &Trace, rows: &Rows<'_>) -> Self {
+    pub(super) fn new(args: &InfoArgs, trace: &Trace, rows: &Rows<'_>, marks: MarkCounts) -> Self {
         let open: Vec<u64> = trace
             .threads
             .iter()
@@ -60,7 +60,7 @@ impl TraceSums {
             bytes: trace.files.iter().fold(0, |sum, file| sum + file.stored_bytes()),
             threads: rows.with_calls,
             shapes: rows.shapes,
-            marks: MarkCounts::read(trace),
+            marks,
             open_frames: open.iter().fold(0, |sum, count| count.saturating_add(sum)),
             open_threads: open.len() as u64,
             // What cannot be read is reported by `flow check`.
