@@ -1,6 +1,6 @@
 //! What a program does while it is recorded: `flow top`.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use flow_e2e::{Rounds, flow, jdks};
 use serde_json::Value;
@@ -41,5 +41,35 @@ fn a_running_program_is_shown_by_its_process_and_by_its_trace() {
         assert!(running.kill().is_some(), "it has ended by itself");
         let lines = top(&program.out().display().to_string());
         assert_eq!((&lines[0]["recording"], &lines[0]["calls"]), (&Value::Bool(false), &0.into()));
+    }
+}
+
+#[test]
+fn a_program_that_sends_its_trace_here_is_shown() {
+    for jdk in jdks() {
+        let dir = tempfile::tempdir().unwrap();
+        let address = format!("unix:{}", dir.path().join("socket").display());
+        let top = Command::new(flow())
+            .args(["top", &address, "--once", "--json"])
+            .env("TMPDIR", dir.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let rounds = Rounds::endless(32);
+        let program = rounds.program(jdk).only_send_to(&address);
+        // An agent that finds no collector tries again.
+        let running = program.launch();
+        let output = top.wait_with_output().unwrap();
+        assert!(running.kill().is_some(), "it has ended by itself");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && errors.contains("listening"), "{errors}");
+        let whole: Value =
+            serde_json::from_slice(output.stdout.split(|byte| *byte == b'\n').next().unwrap())
+                .unwrap();
+        assert_eq!(whole["recording"], true, "{whole}");
+        // Nothing is left of what was received.
+        let left = std::fs::read_dir(dir.path()).unwrap().count();
+        assert_eq!(left, 0);
     }
 }

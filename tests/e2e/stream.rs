@@ -1,5 +1,6 @@
 //! Traces that are sent to a collector while they are recorded.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,11 +11,12 @@ use std::time::{Duration, Instant};
 
 use flow_e2e::{
     Decoded, Jdk, Program, Reach, Rounds, Running, Way, assert_verbs_agree, check, decode_trace,
-    flow, golden, jdks,
+    flow, golden, jdks, library,
 };
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::attach::Session;
 use crate::{on_every_engine, on_every_jdk};
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -194,6 +196,90 @@ fn calls_are_printed_as_they_come() {
         assert!(lines().iter().all(|line| line["depth"].is_u64() && line["readable"].is_string()));
         assert!(lines().iter().any(|line| line["name"] == "main"));
         collector.end();
+    });
+}
+
+/// The lines that `flow listen` prints in a report on a program until it has ended, and the trace.
+fn reported(jdk: &Jdk, name: &str, report: &[&str]) -> (Vec<Value>, TempDir) {
+    let socket = |dir: &Path| format!("unix:{}/socket", dir.display());
+    let collector = Collector::start_at(socket, &[&["--json", "--report"], report].concat());
+    let run = Program::harness(jdk, name).only_send_to(&collector.address).run();
+    assert!(run.code().is_some());
+    collector.wait_for("has ended: ");
+    let (dir, _) = collector.end();
+    let text = fs::read_to_string(dir.path().join("calls")).unwrap();
+    (text.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), dir)
+}
+
+#[test]
+fn reports_add_up_to_what_the_trace_has() {
+    on_every_jdk(|jdk| {
+        // Calls of each method, by its readable name.
+        let mut sums = BTreeMap::<String, u64>::new();
+        let (lines, dir) = reported(jdk, "Recursion", &["methods", "--every", "50ms"]);
+        for line in lines {
+            *sums.entry(line["readable"].to_string()).or_default() +=
+                line["calls"].as_u64().unwrap();
+            assert!(line["from_ns"].as_u64() < line["to_ns"].as_u64(), "{line}");
+        }
+        let report = Command::new(flow())
+            .args(["report", "--format", "json", "--by", "calls"])
+            .arg(dir.path().join("app.flowtrace"))
+            .output()
+            .unwrap();
+        let report = String::from_utf8(report.stdout).unwrap();
+        let expected: BTreeMap<_, _> = report
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .map(|line| (line["readable"].to_string(), line["calls"].as_u64().unwrap()))
+            .collect();
+        assert_eq!(sums, expected);
+        assert_eq!(sums.values().sum::<u64>(), 106);
+
+        let (lines, _) = reported(jdk, "Recursion", &["graph"]);
+        let calls = |line: &Value| line["calls"].as_u64().unwrap();
+        assert_eq!(lines.iter().map(calls).sum::<u64>(), 106);
+        let outermost = |line: &&Value| line["caller"]["name"].is_null();
+        assert!(lines.iter().filter(outermost).any(|line| line["callee"]["name"] == "main"));
+
+        let (lines, dir) = reported(jdk, "Exceptions", &["exceptions"]);
+        let unwound: u64 = lines.iter().map(|line| line["unwound"].as_u64().unwrap()).sum();
+        let info = Command::new(flow())
+            .args(["info", "--format", "json"])
+            .arg(dir.path().join("app.flowtrace"))
+            .output()
+            .unwrap();
+        let info: Value = serde_json::from_slice(&info.stdout).unwrap();
+        assert!(unwound > 0);
+        assert_eq!(info["marks"]["unwound"].as_u64(), Some(unwound), "{lines:?}");
+    });
+}
+
+#[test]
+fn what_is_attached_to_is_sent_too() {
+    on_every_jdk(|jdk| {
+        let collector = Collector::start();
+        let mut session = Session::start(jdk);
+        session.command("work 10");
+        let library = library();
+        let stream =
+            ["--stream", &collector.address, "--agent", library.to_str().unwrap(), "--all"];
+        let output = session.flow("attach", &stream);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        session.command("work 7");
+        session.detach();
+        collector.wait_for("has ended: ");
+        let trace = decode_trace(&collector.trace());
+        assert_sound(&collector.trace());
+        let steps = |name: &str| {
+            let count = |thread: &_| {
+                let calls = trace.tree(thread).of_harness().lines();
+                calls.iter().filter(|line| line.contains(name)).count()
+            };
+            trace.threads.values().map(count).sum::<usize>()
+        };
+        assert_eq!(steps("step"), 7, "{:?}", trace.methods);
+        session.exit();
     });
 }
 

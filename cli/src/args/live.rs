@@ -2,8 +2,20 @@
 
 use std::path::PathBuf;
 
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, ValueEnum};
 use flow_options::StreamAddress;
+
+use crate::input::flags::FilterArgs;
+use crate::input::values::nanoseconds;
+
+/// What `flow listen` prints.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ReportKind {
+    Methods,
+    Exceptions,
+    Graph,
+    Notes,
+}
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ListenArgs {
@@ -16,6 +28,20 @@ pub(crate) struct ListenArgs {
     /// Print every call to standard output as it is received, a JSON object a line, as flow replay --format json does
     #[arg(long)]
     pub(crate) jsonl: bool,
+    /// Print what methods do, while it is received
+    ///
+    /// methods and exceptions: calls, time and calls that ended by an exception, of each interval. graph: who called whom how
+    /// often, when a recording ends. notes: what the program notes, and its tests.
+    #[arg(long, value_name = "WHAT", conflicts_with = "jsonl")]
+    pub(crate) report: Option<ReportKind>,
+    /// The length of an interval of --report
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = nanoseconds, requires = "report")]
+    pub(crate) every: u64,
+    /// Print --report as JSON, one object per line
+    #[arg(long, requires = "report")]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
     /// The file with the secret that JVMs must show [default: with tcp, ~/.config/flow/stream-token, which is made]
     #[arg(long, value_name = "FILE")]
     pub(crate) token: Option<PathBuf>,

@@ -24,7 +24,7 @@ use self::help::{
     EXAMPLES, EXPORT_HELP, FIND_HELP, GRAPH_HELP, INDEX_HELP, INFO_HELP, LISTEN_HELP, MAN_HELP,
     PROFILE_HELP, REPLAY_HELP, REPORT_HELP, SHAPES_HELP, SNAPSHOT_HELP, TESTS_HELP, TOP_HELP,
 };
-pub(crate) use self::live::ListenArgs;
+pub(crate) use self::live::{ListenArgs, ReportKind};
 pub(crate) use self::profile::{PercentOf, ProfileArgs, ProfileBy, ProfileKey};
 pub(crate) use self::read::{
     CheckArgs, ConvertArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs, ThreadKey,

@@ -18,7 +18,8 @@ pub(crate) enum TopKey {
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct TopArgs {
-    /// What is recorded: a trace directory, a .flowtrace file, or the process id of a JVM
+    /// What is recorded: a trace directory, a .flowtrace file, the process id of a JVM, or where JVMs that stream connect:
+    /// unix:PATH, tcp:PORT, tcp:HOST:PORT
     #[arg(value_name = "SOURCE", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
     pub(crate) source: String,
     #[command(flatten)]

@@ -12,7 +12,6 @@ pub(crate) mod pattern;
 pub(crate) mod place;
 pub(crate) mod precision;
 pub(crate) mod profile;
-pub(crate) mod reached;
 pub(crate) mod reading;
 pub(crate) mod shapes;
 pub(crate) mod source;

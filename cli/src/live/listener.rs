@@ -17,11 +17,9 @@ use rustix::fs::Mode;
 use rustix::process::{Resource, getrlimit, setrlimit, umask};
 
 use super::session::{self, Collector};
-use super::sessions::{Sessions, Socket};
-use super::store::Store;
+use super::sessions::Socket;
 use super::token::Token;
 use crate::failure::Failure;
-use crate::output::message;
 
 /// How often it is checked whether the collector ends.
 const PERIOD: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
@@ -56,15 +54,18 @@ impl Listener {
         Ok(Self { kind, address })
     }
 
-    /// Where it listens.
-    pub(crate) const fn address(&self) -> &StreamAddress {
-        &self.address
+    /// The option of the agent with which a JVM connects.
+    pub(crate) fn agent_option(&self, token: Option<&Token>) -> String {
+        let with_token = token
+            .map_or_else(String::new, |token| format!(",stream-token={}", token.path().display()));
+        format!("-agentpath:libflowagent.so=stream={}{with_token}", self.address)
     }
 
     /// Serves connections until the collector ends.
-    pub(crate) fn serve(&self, store: Store, token: Option<Token>, sessions: &Arc<Sessions>) {
+    pub(crate) fn serve(&self, collector: Collector) {
         raise_descriptor_limit();
-        let collector = Arc::new(Collector { store, token, sessions: Arc::clone(sessions) });
+        let collector = Arc::new(collector);
+        let sessions = &collector.sessions;
         while !sessions.is_stopped() {
             let mut sockets = [PollFd::new(self, PollFlags::IN)];
             if !matches!(poll(&mut sockets, Some(&PERIOD)), Ok(ready) if ready > 0) {
@@ -75,7 +76,7 @@ impl Listener {
                 Ok(None) => {}
                 // No descriptors, for example: the connection waits.
                 Err(error) => {
-                    message(&format!("a connection has to wait: {error}"));
+                    (collector.tell)(&format!("a connection has to wait: {error}"));
                     thread::sleep(Duration::from_millis(100));
                 }
             }
@@ -126,10 +127,10 @@ impl AsFd for Listener {
 /// Starts a session; a connection that is too much is closed.
 fn start(collector: &Arc<Collector>, socket: Socket) {
     let Some(place) = collector.sessions.place() else { return };
-    let collector = Arc::clone(collector);
+    let collector_of_session = Arc::clone(collector);
     let thread = thread::Builder::new().name("flow-session".to_owned()).stack_size(STACK_BYTES);
-    if let Err(error) = thread.spawn(move || session::run(&collector, socket, place)) {
-        message(&format!("a connection is closed: {error}"));
+    if let Err(error) = thread.spawn(move || session::run(&collector_of_session, socket, place)) {
+        (collector.tell)(&format!("a connection is closed: {error}"));
     }
 }
 

@@ -17,6 +17,7 @@ mod token;
 
 pub(crate) use self::listener::Listener;
 pub(crate) use self::rest::take_what_jvms_left;
+pub(crate) use self::session::Collector;
 pub(crate) use self::sessions::Sessions;
 pub(crate) use self::store::Store;
 pub(crate) use self::token::Token;

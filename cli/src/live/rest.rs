@@ -13,7 +13,10 @@ use flow_codec::format::names;
 use flow_codec::read::Trace;
 
 use super::store::{Store, Stored};
-use crate::output::{bytes, message, shell_quoted};
+use crate::output::{bytes, shell_quoted};
+
+/// Who learns what happens.
+type Tell = dyn Fn(&str) + Send + Sync;
 
 /// How often it is checked whether the JVM is gone.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -23,18 +26,18 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const COPIED_BYTES: usize = 128 << 10;
 
 /// Completes all traces whose JVMs are gone.
-pub(crate) fn take_what_jvms_left(store: &Store) {
+pub(crate) fn take_what_jvms_left(store: &Store, tell: &Tell) {
     for path in store.traces() {
         if let Some(spill) = spill_of(&path)
             && is_gone(&spill)
         {
-            complete(&path, &spill);
+            complete(&path, &spill, tell);
         }
     }
 }
 
 /// Completes a trace whose connection was lost, when its JVM is gone, unless it `is_back` before.
-pub(super) fn take(path: &Path, is_back: &dyn Fn() -> bool) {
+pub(super) fn take(path: &Path, is_back: &dyn Fn() -> bool, tell: &Tell) {
     let Some(spill) = spill_of(path) else { return };
     let begun = Instant::now();
     while begun.elapsed() < TIMEOUT {
@@ -42,7 +45,7 @@ pub(super) fn take(path: &Path, is_back: &dyn Fn() -> bool) {
             return;
         }
         if is_gone(&spill) {
-            return complete(path, &spill);
+            return complete(path, &spill, tell);
         }
         std::thread::sleep(PERIOD);
     }
@@ -72,11 +75,11 @@ fn is_gone(spill: &Path) -> bool {
     File::open(spill).is_ok_and(|file| file.try_lock_shared().is_ok())
 }
 
-fn complete(path: &Path, spill: &Path) {
+fn complete(path: &Path, spill: &Path, tell: &Tell) {
     let shown = shell_quoted(&path.to_string_lossy());
     match copy_rest(path, spill) {
         Ok(copied) => {
-            message(&format!(
+            tell(&format!(
                 "{shown}: {} that its JVM left on this machine are in it",
                 bytes(copied)
             ));
@@ -84,7 +87,7 @@ fn complete(path: &Path, spill: &Path) {
         }
         Err(error) => {
             let spill = shell_quoted(&spill.to_string_lossy());
-            message(&format!("{shown}: the rest is still in {spill}: {error}"));
+            tell(&format!("{shown}: the rest is still in {spill}: {error}"));
         }
     }
 }

@@ -11,7 +11,7 @@ use super::rest;
 use super::sessions::{Line, Place, Sessions, Socket};
 use super::store::{Identity, Store, Stored};
 use super::token::Token;
-use crate::output::{bytes, message, plural, shell_quoted};
+use crate::output::{bytes, plural, shell_quoted};
 
 /// How long a JVM may take to show who it is.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
@@ -23,11 +23,13 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 const TAKE_OVER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a session needs.
-#[derive(Debug)]
-pub(super) struct Collector {
-    pub(super) store: Store,
-    pub(super) token: Option<Token>,
-    pub(super) sessions: Arc<Sessions>,
+pub(crate) struct Collector {
+    pub(crate) store: Store,
+    /// The token that JVMs must show, if any.
+    pub(crate) token: Option<Token>,
+    pub(crate) sessions: Arc<Sessions>,
+    /// Who learns what happens, in words.
+    pub(crate) tell: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 /// Receives what a JVM sends, until the connection ends.
@@ -41,7 +43,7 @@ pub(super) fn run(collector: &Collector, mut socket: Socket, mut place: Place) {
         Err(why) => {
             if let Some(why) = why {
                 refuse(&mut socket, &why);
-                message(&format!("a connection was refused: {why}"));
+                (collector.tell)(&format!("a connection was refused: {why}"));
             }
             return;
         }
@@ -56,10 +58,10 @@ pub(super) fn run(collector: &Collector, mut socket: Socket, mut place: Place) {
     let received = receive(collector, &hello, &line, &mut socket, &mut input);
     collector.sessions.remove(&identity, &line);
     match received {
-        Ok(stored) if stored.is_ended() => report_end(&hello, &stored),
+        Ok(stored) if stored.is_ended() => (collector.tell)(&end(&hello, &stored)),
         Ok(stored) if collector.sessions.is_stopped() => {
             let (who, len) = (who(&hello), bytes(stored.len()));
-            message(&format!("{who}: {len} received, and its recording continues"));
+            (collector.tell)(&format!("{who}: {len} received, and its recording continues"));
             stored.remove_if_empty();
         }
         Ok(stored) => {
@@ -68,11 +70,11 @@ pub(super) fn run(collector: &Collector, mut socket: Socket, mut place: Place) {
             // Others may lock the file from here on.
             drop(stored);
             let is_back = || collector.sessions.has(&identity) || collector.sessions.is_stopped();
-            rest::take(&path, &is_back);
+            rest::take(&path, &is_back, &collector.tell);
         }
         Err(why) => {
             refuse(&mut socket, &why);
-            message(&format!("{}: {why}; its connection is closed", who(&hello)));
+            (collector.tell)(&format!("{}: {why}; its connection is closed", who(&hello)));
         }
     }
     // Copies of the socket may live longer.
@@ -137,7 +139,7 @@ fn receive(
     let text = |error: io::Error| error.to_string();
     let mut stored = open(collector, hello).map_err(text)?;
     let place = shell_quoted(&stored.path.to_string_lossy());
-    message(&match stored.len() {
+    (collector.tell)(&match stored.len() {
         0 => format!("{} is recorded into {place}", who(hello)),
         len => format!("{} is back, and continues {place} after {}", who(hello), bytes(len)),
     });
@@ -191,7 +193,8 @@ fn open(collector: &Collector, hello: &Hello) -> io::Result<Stored> {
     }
 }
 
-fn report_end(hello: &Hello, stored: &Stored) {
+/// How a recording ended.
+fn end(hello: &Hello, stored: &Stored) -> String {
     let manifest = Trace::manifest_of(&stored.path).ok().flatten();
     let end = manifest.and_then(|manifest| manifest.end);
     let what = end.map_or_else(String::new, |end| {
@@ -199,7 +202,7 @@ fn report_end(hello: &Hello, stored: &Stored) {
         format!("{} in {}, ", plural(calls, "call"), plural(threads, "thread"))
     });
     let place = shell_quoted(&stored.path.to_string_lossy());
-    message(&format!("{} has ended: {what}{} in {place}", who(hello), bytes(stored.len())));
+    format!("{} has ended: {what}{} in {place}", who(hello), bytes(stored.len()))
 }
 
 fn refuse(socket: &mut Socket, why: &str) {

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use flow_options::default_token_file;
+use flow_options::{StreamAddress, default_token_file};
 
 use crate::failure::Failure;
 
@@ -21,8 +21,21 @@ pub(crate) struct Token {
 }
 
 impl Token {
+    /// The token that JVMs must show at an address: that in a file, or the one of this user; none where others cannot
+    /// connect.
+    pub(crate) fn at(
+        address: &StreamAddress,
+        named: Option<&Path>,
+    ) -> Result<Option<Self>, Failure> {
+        match (named, address) {
+            (Some(path), _) => Self::read(path).map(Some),
+            (None, StreamAddress::Unix(_)) => Ok(None),
+            (None, StreamAddress::Tcp { .. }) => Self::of_user().map(Some),
+        }
+    }
+
     /// Reads the token from a file that the user names.
-    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+    fn read(path: &Path) -> Result<Self, Failure> {
         let fail = |why: String| Failure::Failed(format!("--token {}: {why}", path.display()));
         let file = File::open(path).map_err(|error| fail(error.to_string()))?;
         let mode = file.metadata().map_err(|error| fail(error.to_string()))?.mode();
@@ -42,7 +55,7 @@ impl Token {
     }
 
     /// The token of this user, which is made if there is none: JVMs of the same user find it by themselves.
-    pub(crate) fn of_user() -> Result<Self, Failure> {
+    fn of_user() -> Result<Self, Failure> {
         let path = default_token_file(|name| std::env::var(name).ok()).ok_or_else(|| {
             Failure::Failed("HOME is not set; name a file with --token FILE".to_owned())
         })?;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Trace::merged ─┐                                    ┌▶ Processor
-//!                ├▶ Router (each message to each) ────┼▶ Processor
+//! Follower ──────┼▶ Router (each message to each) ────┼▶ Processor
 //! OrderQueue ────┘                                    └▶ Processor
 //! ```
 //!
@@ -15,7 +15,8 @@
 //! | [breaks](Processor::data_break): places where events are missing | exactly between the events that they separate |
 //!
 //! The [`Router`] passes each message to all processors. One that panics is removed and reported, and the others continue.
-//! The [`OrderQueue`] puts numbered messages of several threads into one order. Both do no I/O.
+//! The [`OrderQueue`] puts numbered messages of several threads into one order. Both do no I/O. A [`Follower`] reads what is
+//! new in a trace that grows.
 //!
 //! # Example: the deepest stack of each thread
 //!
@@ -59,8 +60,12 @@
 //! assert_eq!(frames[&ThreadId::new(1)].1, 2);
 //! ```
 
+mod follow;
 mod queue;
+mod reached;
 mod router;
 
+pub use self::follow::Follower;
 pub use self::queue::{Missing, OrderQueue, QueueError, Released};
+pub use self::reached::Reached;
 pub use self::router::{Cause, DataBreak, Failed, Handle, Metadata, Ordered, Processor, Router};

@@ -2,17 +2,11 @@
 
 use std::num::NonZeroU64;
 
-use flow_codec::Offset;
-use flow_codec::read::{OpenChunk, ThreadFile};
-
-/// The size of the file of a thread and the events of its open chunk: the same as long as the thread has not grown.
-pub(crate) fn size_of(file: &ThreadFile) -> (u64, u64) {
-    (file.bytes, file.open.as_deref().map_or(0, OpenChunk::event_count))
-}
+use crate::Offset;
 
 /// Where to continue. The last run of exits may have become longer by then.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Reached {
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Reached {
     /// Of the first record that was not read, or of the last run of exits.
     next: Offset,
     /// How many exits of that run were read.
@@ -21,17 +15,18 @@ pub(crate) struct Reached {
 
 impl Reached {
     /// The record with which to continue.
-    pub(crate) fn next(self) -> Offset {
+    #[must_use]
+    pub fn next(self) -> Offset {
         self.next
     }
 
     /// Continues with the record at an offset.
-    pub(crate) fn continue_at(&mut self, next: Offset) {
+    pub fn continue_at(&mut self, next: Offset) {
         (self.next, self.exits) = (next, 0);
     }
 
     /// Passes `count` exits of the run at an offset, after the first `before` of it. Returns how many are new.
-    pub(crate) fn pass_exits(
+    pub fn pass_exits(
         &mut self,
         run: Offset,
         before: u64,

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
+use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::format::methods::MethodInfo;
@@ -89,10 +90,15 @@ pub trait Processor {
 /// A processor, in the form that the router needs to return it later.
 trait Stored: Processor {
     fn as_any(&self) -> &dyn Any;
+    fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
 impl<P: Processor + 'static> Stored for P {
     fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
 }
@@ -142,6 +148,13 @@ impl Router {
     pub fn get<P: Processor + 'static>(&self, handle: &Handle<P>) -> Option<&P> {
         let (_, processor) = self.processors.get(handle.index)?.as_ref()?;
         processor.as_any().downcast_ref()
+    }
+
+    /// A processor, to take from it what it has found, unless it was removed.
+    pub fn get_mut<P: Processor + 'static>(&mut self, handle: &Handle<P>) -> Option<&mut P> {
+        let (_, processor) = self.processors.get_mut(handle.index)?.as_mut()?;
+        // Of the processor, not of its box.
+        (**processor).as_any_mut().downcast_mut()
     }
 
     /// The processors that were removed because they panicked.
@@ -209,6 +222,18 @@ impl Router {
         }
     }
 
+    /// Passes an event of a timeline, or the break that it is.
+    pub(super) fn pass(&mut self, ordered: Ordered) {
+        let cause = match &ordered.event.kind {
+            EventKind::Gap { events } => Cause::Lost { events: events.map(NonZeroU64::get) },
+            EventKind::Pause => Cause::Suspended,
+            // The pause was the break.
+            EventKind::Resume => return,
+            _ => return self.event(&ordered),
+        };
+        self.data_break(&DataBreak { thread: Some(ordered.thread), cause });
+    }
+
     /// Passes events of a trace that are in one order, and the breaks between them.
     pub fn pass_events(&mut self, trace: &Trace, merged: Merged<'_>) {
         let id = |thread: usize| trace.files.get(thread).map(|file| file.id);
@@ -216,19 +241,7 @@ impl Router {
             match item {
                 MergedItem::Event { thread, event, is_certain } => {
                     let Some(thread) = id(thread) else { continue };
-                    let cause = match &event.kind {
-                        EventKind::Gap { events } => {
-                            Cause::Lost { events: events.map(|events| events.get()) }
-                        }
-                        EventKind::Pause => Cause::Suspended,
-                        // The pause was the break.
-                        EventKind::Resume => continue,
-                        _ => {
-                            self.event(&Ordered { thread, event, is_certain });
-                            continue;
-                        }
-                    };
-                    self.data_break(&DataBreak { thread: Some(thread), cause });
+                    self.pass(Ordered { thread, event, is_certain });
                 }
                 MergedItem::Damage { thread, .. } => {
                     self.data_break(&DataBreak { thread: id(thread), cause: Cause::Damaged });

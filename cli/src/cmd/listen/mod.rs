@@ -1,4 +1,9 @@
 //! `flow listen`: receives traces from JVMs.
+//!
+//! `report` prints what they do meanwhile, which the processors in `sums` find out.
+
+mod report;
+mod sums;
 
 use std::io::BufRead as _;
 use std::sync::Arc;
@@ -6,14 +11,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use flow_codec::format::stream::Command;
-use flow_options::StreamAddress;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::args::{Format, ListenArgs, ReplayArgs, SourceArgs};
 use crate::cmd::replay::follow_until;
 use crate::failure::{Failure, Status};
 use crate::input::source::is_container_name;
-use crate::live::{Listener, Sessions, Store, Token, take_what_jvms_left};
+use crate::live::{Collector, Listener, Sessions, Store, Token, take_what_jvms_left};
 use crate::output::{Out, message, plural, shell_quoted};
 
 pub(crate) fn run(args: &ListenArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -23,12 +27,7 @@ pub(crate) fn run(args: &ListenArgs, out: &mut Out) -> Result<Status, Failure> {
             args.out.display()
         )));
     }
-    let token = match (&args.token, &args.address) {
-        (Some(path), _) => Some(Token::read(path)?),
-        // Others cannot open the socket.
-        (None, StreamAddress::Unix(_)) => None,
-        (None, StreamAddress::Tcp { .. }) => Some(Token::of_user()?),
-    };
+    let token = Token::at(&args.address, args.token.as_deref())?;
     let fail = |error| Failure::Failed(format!("--out {}: {error}", args.out.display()));
     let store = Store::new(&args.out).map_err(fail)?;
     let stop = Arc::new(AtomicBool::new(false));
@@ -39,31 +38,30 @@ pub(crate) fn run(args: &ListenArgs, out: &mut Out) -> Result<Status, Failure> {
             .map_err(|error| Failure::Failed(format!("signals cannot be handled: {error}")))?;
     }
     let listener = Listener::bind(&args.address)?;
-    let with_token = token
-        .as_ref()
-        .map_or_else(String::new, |token| format!(",stream-token={}", token.path().display()));
-    let address = listener.address();
-    message(&format!(
-        "listening; record a JVM with: -agentpath:libflowagent.so=stream={address}{with_token}"
-    ));
-    take_what_jvms_left(&store);
+    let option = listener.agent_option(token.as_ref());
+    message(&format!("listening; record a JVM with: {option}"));
+    take_what_jvms_left(&store, &message);
     let sessions = Sessions::new(Arc::clone(&stop));
     let commanded = Arc::clone(&sessions);
     // Ends with the process: a read cannot be interrupted.
     let commands = thread::Builder::new().name("flow-commands".to_owned());
     let _ = commands.spawn(move || obey(&commanded));
-    if !args.jsonl {
-        listener.serve(store, token, &sessions);
+    let collector = Collector { store, token, sessions, tell: Box::new(message) };
+    if !args.jsonl && args.report.is_none() {
+        listener.serve(collector);
         return Ok(Status::Done);
     }
-    let source = SourceArgs { dir: args.out.clone(), format: Format::Json };
-    let replay = ReplayArgs::following(source);
     thread::scope(|scope| {
         let server = thread::Builder::new().name("flow-listener".to_owned());
-        let serve = || listener.serve(store, token, &sessions);
-        server.spawn_scoped(scope, serve).map_err(Failure::Output)?;
+        server.spawn_scoped(scope, || listener.serve(collector)).map_err(Failure::Output)?;
         // A slow reader of the output delays only this.
-        let printed = follow_until(&replay, Arc::clone(&stop), out);
+        let printed = match args.report {
+            Some(kind) => report::run(args, kind, &stop, out),
+            None => {
+                let source = SourceArgs { dir: args.out.clone(), format: Format::Json };
+                follow_until(&ReplayArgs::following(source), Arc::clone(&stop), out)
+            }
+        };
         stop.store(true, Ordering::Relaxed);
         printed
     })

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use flow_codec::format::flow::Record;
+use flow_codec::process::Reached;
 use flow_codec::read::{ReadRecords, Selection, ThreadFile, Trace};
 use flow_codec::{Error, ThreadId};
 use signal_hook::consts::SIGINT;
@@ -21,7 +22,6 @@ use super::read::selections;
 use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
-use crate::input::reached::{Reached, size_of};
 use crate::input::reading::{Ending, Reading};
 use crate::input::source::{Source, directories, thread_title};
 use crate::input::times::{has_clock, no_clock};
@@ -244,7 +244,7 @@ struct Followed {
     place: String,
     reached: Reached,
     /// Its size at the last pass.
-    size: Option<(u64, u64)>,
+    size: Option<(u64, u64, u64)>,
 }
 
 impl Followed {
@@ -274,7 +274,7 @@ impl Followed {
         lines: &mut Lines<'_>,
         stop: &AtomicBool,
     ) -> Result<Pass, Failure> {
-        let size = size_of(file);
+        let size = file.size();
         if self.size == Some(size) || self.reading.ending == Ending::Failed {
             return Ok(Pass::Nothing);
         }

@@ -53,7 +53,7 @@ fn last_line(look: &Look, view: &View) -> String {
     if !view.wanted.is_empty() {
         line += &format!(" only {} (Esc shows all)", safe(&view.wanted));
     }
-    if let Some(damage) = look.damage.first() {
+    if let Some(damage) = look.damage.first().or(look.said.as_ref()) {
         line += &format!(" {}", safe(damage));
     }
     if line.is_empty() { KEYS.to_owned() } else { line }

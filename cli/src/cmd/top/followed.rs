@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
+use flow_codec::process::Reached;
 use flow_codec::read::{Content, EventKind, Selection, ThreadFile};
 use flow_codec::tree::LazyTree;
 use flow_codec::{Error, MethodId};
-
-use crate::input::reached::{Reached, size_of};
 
 /// How much of a thread is read at most; of more, only the end.
 const MOST_BYTES: u64 = 1 << 20;
@@ -46,7 +45,7 @@ pub(super) struct Followed {
     credited_ns: Option<u64>,
     pub(super) last_ns: Option<u64>,
     /// Its size at the last look.
-    size: Option<(u64, u64)>,
+    size: Option<(u64, u64, u64)>,
     /// Calls since the last look.
     pub(super) calls: u64,
 }
@@ -80,7 +79,7 @@ impl Followed {
         sums: &mut Sums,
     ) -> Result<(), Error> {
         self.calls = 0;
-        let size = size_of(file);
+        let size = file.size();
         if self.size.replace(size) == Some(size) {
             return Ok(());
         }

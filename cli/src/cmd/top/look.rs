@@ -23,6 +23,8 @@ pub(crate) struct Look {
     pub(super) pauses: u64,
     /// What could not be read.
     pub(super) damage: Vec<String>,
+    /// What the collector said last, if the trace is received here.
+    pub(super) said: Option<String>,
     /// Methods that were called, or in which time passed.
     pub(super) methods: Vec<MethodRow>,
     pub(super) edges: Vec<Edge>,

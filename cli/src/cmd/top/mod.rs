@@ -1,12 +1,13 @@
 //! `flow top`: what a program does now.
 //!
-//! `watch` reads the trace again and again, `followed` reads what is new in a thread, `look` is what was found.
+//! `received` is the trace of a JVM that streams it here. `watch` reads the trace again and again, `followed` reads what is new in a thread, `look` is what was found.
 //! `once` prints a look; `terminal` shows one after the other, `view` is what a person chose there, and `draw` draws it.
 
 mod draw;
 mod followed;
 mod look;
 mod once;
+mod received;
 mod source;
 mod terminal;
 mod view;
@@ -16,6 +17,7 @@ use std::io::IsTerminal;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use self::received::Received;
 use self::watch::Watch;
 use crate::args::TopArgs;
 use crate::failure::{Failure, Status};
@@ -25,17 +27,28 @@ use crate::output::Out;
 const SHARE: u32 = 19;
 
 pub(crate) fn run(args: &TopArgs, out: &mut Out) -> Result<Status, Failure> {
-    let dir = source::trace_of(&args.source)?;
-    let mut watch = Watch::new(dir, args);
+    let is_on_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+    if !args.once && !is_on_terminal {
+        return Err(Failure::Usage(
+            "flow top needs a terminal; with --once it prints one interval".to_owned(),
+        ));
+    }
+    let received = match args.source.parse() {
+        Ok(address) => match Received::at(&address)? {
+            None => return Ok(Status::Done),
+            received => received,
+        },
+        Err(()) => None,
+    };
+    let dir = match &received {
+        Some(received) => received.path(),
+        None => source::trace_of(&args.source)?,
+    };
+    let mut watch = Watch::new(dir, received, args);
     if args.once {
         watch.look()?;
         thread::sleep(args.interval());
         return once::print(&watch.look()?, args, out);
-    }
-    if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
-        return Err(Failure::Usage(
-            "flow top needs a terminal; with --once it prints one interval".to_owned(),
-        ));
     }
     terminal::run(&mut watch, args)
 }

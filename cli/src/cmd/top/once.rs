@@ -15,7 +15,7 @@ use crate::output::{self, Align, Format, Out, Table, duration, grouped, message,
 const DEFAULT_ROWS: u64 = 20;
 
 pub(super) fn print(look: &Look, args: &TopArgs, out: &mut Out) -> Result<Status, Failure> {
-    look.damage.iter().for_each(|damage| message(damage));
+    look.damage.iter().chain(&look.said).for_each(|text| message(text));
     let format = if args.json { Format::Json } else { Format::Text };
     let max = line_limit(args.max, format, DEFAULT_ROWS);
     let mut methods: Vec<usize> = (0..look.methods.len()).collect();

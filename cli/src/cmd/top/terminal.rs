@@ -34,6 +34,9 @@ fn show(
     let mut look = Look::default();
     let mut next = Instant::now() + FIRST_PAUSE.min(args.interval());
     loop {
+        if watch.is_interrupted() {
+            return Ok(Status::Done);
+        }
         if Instant::now() >= next {
             let begun = Instant::now();
             let found = watch.look()?;

@@ -9,6 +9,7 @@ use flow_codec::{MethodId, ThreadId};
 
 use super::followed::{Followed, Sums};
 use super::look::{Edge, Look, MethodRow, ThreadRow};
+use super::received::Received;
 use crate::args::TopArgs;
 use crate::failure::Failure;
 use crate::input::source::Source;
@@ -19,6 +20,8 @@ use crate::output::{Format, Labels};
 #[derive(Debug)]
 pub(super) struct Watch<'a> {
     dir: PathBuf,
+    /// What receives it, if that is here.
+    received: Option<Received>,
     args: &'a TopArgs,
     threads: BTreeMap<(PathBuf, ThreadId), Followed>,
     /// The selected methods of each trace, with the number of methods it had then.
@@ -28,9 +31,14 @@ pub(super) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(dir: PathBuf, args: &'a TopArgs) -> Self {
+    pub(super) fn new(dir: PathBuf, received: Option<Received>, args: &'a TopArgs) -> Self {
         let (threads, selections) = Default::default();
-        Self { dir, args, threads, selections, last: None }
+        Self { dir, received, args, threads, selections, last: None }
+    }
+
+    /// Whether a signal ends it.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.received.as_ref().is_some_and(Received::is_interrupted)
     }
 
     /// What happened since the last look. The first look begins at the end of what was recorded.
@@ -44,6 +52,7 @@ impl<'a> Watch<'a> {
         let now = Instant::now();
         let interval = self.last.replace(now).map_or_else(Default::default, |last| now - last);
         let mut look = Look { title: title(&source), interval, ..Look::default() };
+        look.said = self.received.as_ref().and_then(Received::said);
         look.damage.extend(unreadable.iter().map(|(_, error)| error.to_string()));
         for trace in &source.traces {
             let methods = trace.methods.len();
@@ -182,7 +191,7 @@ mod tests {
         }
 
         fn watch(&self) -> Watch<'_> {
-            Watch::new(Path::new(self.dir.path()).to_path_buf(), &self.args)
+            Watch::new(Path::new(self.dir.path()).to_path_buf(), None, &self.args)
         }
     }
 

@@ -1,10 +1,10 @@
 //! A thread of a trace: its file, and its events in the journal.
 
-use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::Arc;
+use std::{fs, io};
 
 use super::container::Container;
 use super::jsonl::Converted;
@@ -311,6 +311,21 @@ impl ThreadFile {
         let path = self.marks_path();
         let file = regular::open(&path).map_err(|source| Error::Io { path, source })?;
         Ok(file.map(Stored::file))
+    }
+
+    /// What changes when the thread grows: the bytes of its file, the events of its open chunk, and the bytes of its
+    /// marks.
+    #[must_use]
+    pub fn size(&self) -> (u64, u64, u64) {
+        let events = self.open.as_deref().map_or(0, OpenChunk::event_count);
+        let marks = match &self.container {
+            Some(container) => {
+                let [_, marks] = &self.pieces;
+                container.stored_of(marks.clone()).and_then(|marks| marks.len().ok())
+            }
+            None => fs::metadata(self.marks_path()).ok().map(|marks| marks.len()),
+        };
+        (self.bytes, events, marks.unwrap_or(0))
     }
 
     fn io_error(&self, source: io::Error) -> Error {
