@@ -119,14 +119,14 @@ fn steps(trace: &Decoded, thread: &DecodedThread) -> Vec<usize> {
 }
 
 /// [`steps`] of each worker, by name.
-fn steps_of_workers(trace: &Decoded) -> BTreeMap<&str, Vec<usize>> {
+pub(crate) fn steps_of_workers(trace: &Decoded) -> BTreeMap<&str, Vec<usize>> {
     let workers = trace.threads.values().filter(|thread| {
         ["worker-", "virtual-"].iter().any(|prefix| thread.name.starts_with(prefix))
     });
     workers.map(|thread| (thread.name.as_str(), steps(trace, thread))).collect()
 }
 
-fn workers(jdk: &Jdk) -> usize {
+pub(crate) fn workers(jdk: &Jdk) -> usize {
     if jdk.version >= 21 { 6 } else { 3 }
 }
 

@@ -16,7 +16,7 @@ use flow_e2e::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::attach::Session;
+use crate::attach::{Session, steps_of_workers, workers};
 use crate::{on_every_engine, on_every_jdk};
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -271,14 +271,9 @@ fn what_is_attached_to_is_sent_too() {
         collector.wait_for("has ended: ");
         let trace = decode_trace(&collector.trace());
         assert_sound(&collector.trace());
-        let steps = |name: &str| {
-            let count = |thread: &_| {
-                let calls = trace.tree(thread).of_harness().lines();
-                calls.iter().filter(|line| line.contains(name)).count()
-            };
-            trace.threads.values().map(count).sum::<usize>()
-        };
-        assert_eq!(steps("step"), 7, "{:?}", trace.methods);
+        let steps = steps_of_workers(&trace);
+        assert_eq!(steps.len(), workers(jdk));
+        assert!(steps.values().all(|steps| *steps == [7]), "{steps:?}");
         session.exit();
     });
 }
