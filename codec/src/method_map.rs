@@ -75,6 +75,14 @@ impl<T> MethodMap<T> {
         }
     }
 
+    /// All methods with a value, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (MethodId, &T)> {
+        let number = |slot| u64::try_from(slot).ok().and_then(MethodId::new);
+        let dense = self.dense.iter().enumerate();
+        let dense = dense.filter_map(move |(slot, value)| Some((number(slot)?, value.as_ref()?)));
+        dense.chain(self.sparse.iter().map(|(id, value)| (*id, value)))
+    }
+
     /// Sets the value of a method, and returns the previous one.
     pub(crate) fn insert(&mut self, id: MethodId, value: T) -> Option<T> {
         if slot(id) >= self.dense.len() {

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use flow_codec::MethodId;
 use flow_codec::process::{Follower, Handle, Router};
 use flow_codec::read::{Trace, TraceSet};
+use flow_codec::{MethodId, MethodMap};
 use serde::Serialize;
 
-use super::sums::{Note, Notes, Sum, Sums};
+use super::sums::{Note, Notes, Sum, Sums, Wanted};
 use crate::args::{ListenArgs, ReportKind};
 use crate::failure::{Failure, Status};
 use crate::input::{lock, own};
@@ -51,7 +51,7 @@ pub(super) fn run(
             if !jvms.contains_key(&path) {
                 own::check(&args.filter, std::slice::from_ref(&trace))?;
             }
-            let jvm = jvms.entry(path).or_insert_with(|| Jvm::new(args, &trace));
+            let jvm = jvms.entry(path).or_insert_with(|| Jvm::new(args, kind, &trace));
             jvm.pass(args, kind, &trace, is_last, out)?;
         }
         out.finish()?;
@@ -72,10 +72,17 @@ struct Jvm {
 }
 
 impl Jvm {
-    fn new(args: &ListenArgs, trace: &Trace) -> Self {
+    fn new(args: &ListenArgs, kind: ReportKind, trace: &Trace) -> Self {
+        let wanted = Wanted {
+            every_ns: args.every,
+            // The first times may not be there yet.
+            has_clock: trace.manifest.as_ref().is_some_and(|manifest| !manifest.timing.is_off()),
+            by_caller: kind == ReportKind::Graph,
+            include: args.filter.included(trace),
+            exclude: args.filter.exclude.clone(),
+        };
         let mut router = Router::default();
-        let (include, exclude) = (args.filter.included(trace), args.filter.exclude.clone());
-        let sums = router.add("sums", Sums::new(args.every, include, exclude));
+        let sums = router.add("sums", Sums::new(wanted));
         let notes = router.add("notes", Notes::default());
         Self { follower: Follower::default(), router, sums, notes, is_over: false }
     }
@@ -99,7 +106,7 @@ impl Jvm {
                 let before = if is_end { None } else { Some(now_ns(trace)) };
                 let Some(sums) = self.router.get_mut(&self.sums) else { return Ok(()) };
                 for (interval, methods) in sums.take_before(before) {
-                    printer.methods(kind, interval, methods, out)?;
+                    printer.methods(kind, interval, &methods, out)?;
                 }
             }
             ReportKind::Notes => {
@@ -162,12 +169,12 @@ impl Printer<'_> {
         &self,
         kind: ReportKind,
         interval: Option<u64>,
-        methods: HashMap<MethodId, Sum>,
+        methods: &MethodMap<Sum>,
         out: &mut Out,
     ) -> Result<(), Failure> {
         let is_exceptions = kind == ReportKind::Exceptions;
         let mut rows: Vec<_> =
-            methods.into_iter().filter(|(_, sum)| !is_exceptions || sum.unwound > 0).collect();
+            methods.iter().filter(|(_, sum)| !is_exceptions || sum.unwound > 0).collect();
         if rows.is_empty() {
             return Ok(());
         }

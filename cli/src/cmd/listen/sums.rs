@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use flow_codec::process::{Cause, DataBreak, Metadata, Ordered, Processor};
 use flow_codec::read::{EventKind, Selection};
-use flow_codec::{Glob, MethodId, Name, ThreadId};
+use flow_codec::{Glob, MethodId, MethodMap, Name, ThreadId};
 
 /// What a method did in an interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -19,16 +19,33 @@ pub(super) struct Sum {
 /// Adds up calls, by interval and by caller.
 #[derive(Debug)]
 pub(super) struct Sums {
-    every_ns: u64,
-    include: Vec<Glob>,
-    exclude: Vec<Glob>,
+    of: Wanted,
     /// Methods that are left out. Their callees move up to their callers.
     hidden: HashSet<MethodId>,
-    threads: HashMap<ThreadId, Stack>,
-    /// By the number of the interval since the start; `None` for events without a time.
-    intervals: BTreeMap<Option<u64>, HashMap<MethodId, Sum>>,
+    threads: HashMap<ThreadId, usize>,
+    stacks: Vec<Stack>,
+    /// The thread of the last event, and its place among the stacks: most events are of the same thread.
+    last: Option<(ThreadId, usize)>,
+    intervals: Intervals,
     edges: HashMap<(Option<MethodId>, MethodId), u64>,
 }
+
+/// What is added up.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    /// The length of intervals.
+    pub(super) every_ns: u64,
+    /// Whether events have times.
+    pub(super) has_clock: bool,
+    /// Whether by caller.
+    pub(super) by_caller: bool,
+    /// The methods.
+    pub(super) include: Vec<Glob>,
+    pub(super) exclude: Vec<Glob>,
+}
+
+/// By the number of the interval since the start; `None` without a clock.
+pub(super) type Intervals = BTreeMap<Option<u64>, MethodMap<Sum>>;
 
 #[derive(Debug, Default)]
 struct Stack {
@@ -40,20 +57,18 @@ struct Stack {
 }
 
 impl Sums {
-    /// Sums of intervals of this length, of methods that match these patterns.
-    pub(super) fn new(every_ns: u64, include: Vec<Glob>, exclude: Vec<Glob>) -> Self {
-        let (hidden, threads, intervals, edges) = Default::default();
-        Self { every_ns: every_ns.max(1), include, exclude, hidden, threads, intervals, edges }
+    pub(super) fn new(of: Wanted) -> Self {
+        let (hidden, threads, stacks, intervals, edges) = Default::default();
+        Self { of, hidden, threads, stacks, last: None, intervals, edges }
     }
 
-    /// Takes the sums of intervals that ended before a time, and of events without a time. What comes later for one of
-    /// them, of a thread whose events were delayed, makes sums of their own.
-    pub(super) fn take_before(
-        &mut self,
-        now_ns: Option<u64>,
-    ) -> BTreeMap<Option<u64>, HashMap<MethodId, Sum>> {
-        let Some(now_ns) = now_ns else { return std::mem::take(&mut self.intervals) };
-        let rest = self.intervals.split_off(&Some(now_ns / self.every_ns));
+    /// Takes the sums of intervals that ended before a time; all without one. What comes later for one of them, of a thread
+    /// whose events were delayed, makes sums of their own.
+    pub(super) fn take_before(&mut self, now_ns: Option<u64>) -> Intervals {
+        let Some(now_ns) = now_ns.filter(|_| self.of.has_clock) else {
+            return std::mem::take(&mut self.intervals);
+        };
+        let rest = self.intervals.split_off(&Some(now_ns / self.of.every_ns.max(1)));
         std::mem::replace(&mut self.intervals, rest)
     }
 
@@ -62,42 +77,56 @@ impl Sums {
         &self.edges
     }
 
-    fn of(&mut self, at_ns: Option<u64>, method: MethodId) -> &mut Sum {
-        let interval = at_ns.map(|at| at / self.every_ns);
-        self.intervals.entry(interval).or_default().entry(method).or_default()
+    /// The place of a thread's stack.
+    fn place(&mut self, thread: ThreadId) -> usize {
+        if let Some((_, place)) = self.last.filter(|(last, _)| *last == thread) {
+            return place;
+        }
+        let next = self.stacks.len();
+        let place = *self.threads.entry(thread).or_insert(next);
+        if place == next {
+            self.stacks.push(Stack::default());
+        }
+        self.last = Some((thread, place));
+        place
     }
 }
 
 impl Processor for Sums {
     fn event(&mut self, ordered: &Ordered) {
-        let at = ordered.event.time.estimate_ns;
-        let stack = self.threads.entry(ordered.thread).or_default();
+        let place = self.place(ordered.thread);
+        let Some(stack) = self.stacks.get_mut(place) else { return };
+        // Nothing is known about the first and the newest events of a thread until a time follows.
+        let at = ordered.event.time.estimate_ns.or(stack.credited_ns);
+        let at = at.or(self.of.has_clock.then_some(0));
         let passed = stack.credited_ns.zip(at).map(|(before, at)| at.saturating_sub(before));
         stack.credited_ns = stack.credited_ns.max(at);
         let top = stack.shown.last().copied();
+        let interval = at.map(|at| at / self.of.every_ns.max(1));
+        let sums = self.intervals.entry(interval).or_default();
         if let (Some(passed), Some(top)) = (passed, top) {
-            let sum = self.of(at, top);
+            let sum = sums.or_default(top);
             sum.self_ns = Some(sum.self_ns.unwrap_or(0).saturating_add(passed));
         }
         match &ordered.event.kind {
             EventKind::Enter(method) => {
                 let is_shown = !self.hidden.contains(method);
-                let stack = self.threads.entry(ordered.thread).or_default();
                 stack.frames.push((*method, is_shown));
                 if is_shown {
                     stack.shown.push(*method);
-                    *self.edges.entry((top, *method)).or_default() += 1;
-                    self.of(at, *method).calls += 1;
+                    sums.or_default(*method).calls += 1;
+                    if self.of.by_caller {
+                        *self.edges.entry((top, *method)).or_default() += 1;
+                    }
                 }
             }
             EventKind::Exit { count, unwound } => {
                 for _ in 0..count.get() {
-                    let stack = self.threads.entry(ordered.thread).or_default();
                     let Some((method, is_shown)) = stack.frames.pop() else { break };
                     if is_shown {
                         stack.shown.pop();
                         if unwound.is_some() {
-                            self.of(at, method).unwound += 1;
+                            sums.or_default(method).unwound += 1;
                         }
                     }
                 }
@@ -108,7 +137,7 @@ impl Processor for Sums {
 
     fn metadata(&mut self, metadata: &Metadata<'_>) {
         if let Metadata::Method { id, info } = metadata
-            && !Selection::is_selected(&self.include, &self.exclude, Name::from(*info))
+            && !Selection::is_selected(&self.of.include, &self.of.exclude, Name::from(*info))
         {
             self.hidden.insert(*id);
         }
@@ -119,9 +148,12 @@ impl Processor for Sums {
         if matches!(at.cause, Cause::Lost { .. }) {
             return;
         }
-        let stacks = self.threads.iter_mut();
-        for (_, stack) in stacks.filter(|(id, _)| at.thread.is_none_or(|thread| thread == **id)) {
-            *stack = Stack::default();
+        match at.thread {
+            Some(thread) => {
+                let place = self.place(thread);
+                self.stacks.get_mut(place).into_iter().for_each(|stack| *stack = Stack::default());
+            }
+            None => self.stacks.iter_mut().for_each(|stack| *stack = Stack::default()),
         }
     }
 }
