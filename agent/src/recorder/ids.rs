@@ -64,6 +64,7 @@ impl StartIds {
                 format!("line {number}: expected pkg.Class#method(descriptor)=id, found {line:?}")
             })?;
             let Some((key, id)) = entry else { continue };
+            let key = key.into_owned();
             if id == MethodId::MAX {
                 return Err(format!("line {number}: id {id} leaves no ids for new methods"));
             }

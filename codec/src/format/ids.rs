@@ -26,6 +26,8 @@
 //! number after it, is an error with its line number. A last line without LF was cut off by a kill and is
 //! skipped. If two lines have the same id, the first one counts.
 
+use std::borrow::Cow;
+
 use crate::MethodId;
 
 /// Appends the line for one method to `out`, LF included.
@@ -53,7 +55,7 @@ pub fn encode_line(key: &str, id: MethodId, out: &mut String) {
 ///
 /// # Errors
 /// The line has no `=`, or no number within the limits after the last one.
-pub fn decode_line(line: &str) -> Result<Option<(String, MethodId)>, NotAnId> {
+pub fn decode_line(line: &str) -> Result<Option<(Cow<'_, str>, MethodId)>, NotAnId> {
     if line.is_empty() || line.starts_with('#') {
         return Ok(None);
     }
@@ -66,10 +68,10 @@ pub fn decode_line(line: &str) -> Result<Option<(String, MethodId)>, NotAnId> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NotAnId;
 
-fn unescape(key: &str) -> String {
+fn unescape(key: &str) -> Cow<'_, str> {
     // The case of nearly all names.
-    if !key.contains('\\') {
-        return key.to_owned();
+    if memchr::memchr(b'\\', key.as_bytes()).is_none() {
+        return key.into();
     }
     let mut out = String::with_capacity(key.len());
     let mut chars = key.chars();
@@ -90,7 +92,7 @@ fn unescape(key: &str) -> String {
             None => out.push('\\'),
         }
     }
-    out
+    out.into()
 }
 
 /// The key of a method: its identity within a trace.
@@ -168,7 +170,7 @@ mod tests {
             encode_line(key, id(9), &mut out);
             assert_eq!(out.matches('\n').count(), 1, "{out}");
             let line = out.strip_suffix('\n').unwrap();
-            assert_eq!(decode_line(line), Ok(Some((key.to_owned(), id(9)))));
+            assert_eq!(decode_line(line), Ok(Some((key.into(), id(9)))));
         }
     }
 

@@ -20,6 +20,8 @@
 //! of a method have a line. Lone halves of surrogate pairs, which JVM names may contain and UTF-8 cannot, are
 //! written as the text `\uD800`.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::MethodId;
@@ -53,7 +55,7 @@ pub struct MethodInfo {
     /// The class loader that defined the class.
     pub loader: String,
     /// Access flags by name.
-    pub flags: Vec<String>,
+    pub flags: Vec<Cow<'static, str>>,
 }
 
 /// A line while it is read. Serde buffers flattened fields before it knows what they are, which takes twice
@@ -71,7 +73,7 @@ struct FlatLine {
     #[serde(default)]
     loader: String,
     #[serde(default)]
-    flags: Vec<String>,
+    flags: Vec<Cow<'static, str>>,
 }
 
 impl MethodLine {
@@ -106,7 +108,7 @@ impl MethodLine {
         let mut flags = Vec::new();
         let mut next = rest.after(",\"flags\":[")?.after("\"").is_some();
         while next {
-            flags.push(rest.text()?.to_owned());
+            flags.push(flag(rest.text()?));
             next = rest.after(",\"").is_some();
         }
         let method = MethodInfo { class, name, descriptor, source, line, loader, flags };
@@ -126,8 +128,9 @@ impl<'a> Plain<'a> {
 
     /// The text up to a quotation mark, which is skipped too.
     fn text(&mut self) -> Option<&'a str> {
-        let (text, rest) = self.0.split_once('"')?;
-        self.0 = rest;
+        let end = memchr::memchr(b'"', self.0.as_bytes())?;
+        let (text, rest) = self.0.split_at(end);
+        self.0 = rest.get(1..)?;
         Some(text)
     }
 
@@ -165,8 +168,16 @@ const FLAGS: [(u32, &str); 12] = [
 
 /// The access flags of a method (JVMS §4.6) by name.
 #[must_use]
-pub fn flag_names(access: u32) -> Vec<String> {
-    FLAGS.iter().filter(|(bit, _)| access & bit != 0).map(|(_, name)| (*name).to_owned()).collect()
+pub fn flag_names(access: u32) -> Vec<Cow<'static, str>> {
+    FLAGS.iter().filter(|(bit, _)| access & bit != 0).map(|(_, name)| (*name).into()).collect()
+}
+
+/// A flag. The names of Java need no memory of their own.
+fn flag(name: &str) -> Cow<'static, str> {
+    match FLAGS.iter().find(|(_, known)| *known == name) {
+        Some((_, known)) => Cow::Borrowed(known),
+        None => Cow::Owned(name.to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -216,6 +227,7 @@ mod tests {
             changes in prop::collection::vec((any::<prop::sample::Index>(), "[0-9\",:{} a\\[\\]]{0,2}"), 0..3),
         ) {
             let [class, name, descriptor, loader] = texts;
+            let flags = flags.into_iter().map(Cow::from).collect();
             let method = MethodInfo { class, name, descriptor, source, line, loader, flags };
             let id = MethodId::new(id).unwrap_or(MethodId::new(7).unwrap());
             let line = MethodLine { id, method };

@@ -392,7 +392,7 @@ fn ids_properties_is_as_it_was() {
     }
     let text = golden("trace/ids.properties", &written);
     for ((number, key), line) in (0..).zip(keys()).zip(text.lines()) {
-        assert_eq!(ids::decode_line(line), Ok(Some((key.to_owned(), id(number)))));
+        assert_eq!(ids::decode_line(line), Ok(Some((key.into(), id(number)))));
     }
 }
 

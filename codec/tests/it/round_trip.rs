@@ -245,7 +245,7 @@ proptest! {
         let lines: Vec<_> = text.split_terminator('\n').collect();
         prop_assert_eq!(lines.len(), keys.len());
         for (i, (key, line)) in keys.iter().zip(lines).enumerate() {
-            prop_assert_eq!(ids::decode_line(line), Ok(Some((key.clone(), number(i)))));
+            prop_assert_eq!(ids::decode_line(line), Ok(Some((key.into(), number(i)))));
         }
     }
 

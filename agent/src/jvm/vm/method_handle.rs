@@ -35,7 +35,7 @@ impl DescribeMethod for MethodHandle<'_, '_> {
         let class_name = class_name?;
         let mut flags = flag_names(access);
         if class_name.hidden {
-            flags.push("hidden".to_owned());
+            flags.push("hidden".into());
         }
         Some(MethodFacts {
             info: MethodInfo {

@@ -1,6 +1,5 @@
 //! The methods of a trace.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use super::place::Place;
@@ -35,7 +34,8 @@ impl fmt::Display for Method {
 /// The methods of a trace by id.
 #[derive(Clone, Debug, Default)]
 pub struct Methods {
-    by_id: BTreeMap<MethodId, Method>,
+    /// Sorted. Ids are assigned in the order of the lines that are read, so hardly one is not added at the end.
+    by_id: Vec<(MethodId, Method)>,
 }
 
 impl Methods {
@@ -49,48 +49,85 @@ impl Methods {
             };
             methods
                 .by_id
-                .entry(id)
-                .and_modify(|known| known.other_loaders.push(method.loader.clone()))
-                .or_insert(Method { info: method, is_described: true, ..Method::default() });
+                .push((id, Method { info: method, is_described: true, ..Method::default() }));
             Ok(())
         });
+        methods.sort();
+        // Methods without a description, which are added at the end.
+        let (mut others, mut next) = (Self::default(), 0);
         for_each_line(place.text(StreamKind::Ids), damage, |line| {
             let Ok(entry) = ids::decode_line(line) else {
                 return Err("pkg.Class#method(descriptor)=id");
             };
-            if let Some((key, id)) = entry {
-                let method = methods.by_id.entry(id).or_insert_with(|| {
-                    let (class, name, descriptor) = ids::split_key(&key);
-                    let info = MethodInfo {
-                        class: class.to_owned(),
-                        name: name.to_owned(),
-                        descriptor: descriptor.to_owned(),
-                        ..MethodInfo::default()
-                    };
-                    Method { info, ..Method::default() }
-                });
-                method.has_key = true;
-                let info = &method.info;
-                if method.is_described
-                    && !ids::is_key(&key, &info.class, &info.name, &info.descriptor)
-                {
-                    return Err("the method that methods.jsonl has for this id");
-                }
+            let Some((key, id)) = entry else { return Ok(()) };
+            // Mostly the one after that of the last line.
+            let is_next = methods.by_id.get(next).is_some_and(|(known, _)| *known == id);
+            let found = if is_next { Some(next) } else { methods.place(id).ok() };
+            let Some((place, (_, method))) =
+                found.and_then(|place| Some((place, methods.by_id.get_mut(place)?)))
+            else {
+                let (class, name, descriptor) = ids::split_key(&key);
+                let info = MethodInfo {
+                    class: class.to_owned(),
+                    name: name.to_owned(),
+                    descriptor: descriptor.to_owned(),
+                    ..MethodInfo::default()
+                };
+                others.by_id.push((id, Method { info, has_key: true, ..Method::default() }));
+                return Ok(());
+            };
+            next = place + 1;
+            method.has_key = true;
+            let info = &method.info;
+            match ids::is_key(&key, &info.class, &info.name, &info.descriptor) {
+                true => Ok(()),
+                false => Err("the method that methods.jsonl has for this id"),
             }
-            Ok(())
         });
+        if !others.is_empty() {
+            methods.by_id.append(&mut others.by_id);
+            methods.sort();
+        }
         methods
+    }
+
+    /// Sorts the methods. Of several with one id the first one counts, and the loaders of the others.
+    fn sort(&mut self) {
+        if self.by_id.is_sorted_by(|(one, _), (other, _)| one < other) {
+            return;
+        }
+        self.by_id.sort_by_key(|(id, _)| *id);
+        self.by_id.dedup_by(|(other, another), (id, method)| {
+            let is_same = other == id;
+            if is_same && another.is_described {
+                method.other_loaders.push(std::mem::take(&mut another.info.loader));
+            }
+            is_same
+        });
+    }
+
+    /// Where a method is, or would be.
+    fn place(&self, id: MethodId) -> Result<usize, usize> {
+        self.by_id.binary_search_by_key(&id, |(id, _)| *id)
     }
 
     /// Adds a method, or replaces the one with this id.
     pub fn insert(&mut self, id: MethodId, info: MethodInfo) {
-        self.by_id.insert(id, Method { info, is_described: true, ..Method::default() });
+        let method = Method { info, is_described: true, ..Method::default() };
+        if self.by_id.last().is_none_or(|(last, _)| *last < id) {
+            return self.by_id.push((id, method));
+        }
+        match self.place(id).map(|place| self.by_id.get_mut(place)) {
+            Ok(Some((_, old))) => *old = method,
+            Ok(None) => {}
+            Err(place) => self.by_id.insert(place, (id, method)),
+        }
     }
 
     /// The method with this id.
     #[must_use]
     pub fn get(&self, id: MethodId) -> Option<&Method> {
-        self.by_id.get(&id)
+        self.by_id.get(self.place(id).ok()?).map(|(_, method)| method)
     }
 
     /// The full form of the method's name; ids without a name show as `?#7`.
@@ -110,7 +147,7 @@ impl Methods {
     /// the files do not distinguish them.
     #[must_use]
     pub fn met(&self) -> usize {
-        match self.by_id.values().filter(|method| method.is_described).count() {
+        match self.by_id.iter().filter(|(_, method)| method.is_described).count() {
             0 => self.len(),
             met => met,
         }

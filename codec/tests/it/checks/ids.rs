@@ -10,7 +10,8 @@ use super::scratch;
 pub(super) fn check(bytes: &[u8]) {
     let mut expected = BTreeMap::new();
     let mut bad = Vec::new();
-    for (line, number) in whole_lines(bytes).iter().zip(1..) {
+    let lines = whole_lines(bytes);
+    for (line, number) in lines.iter().zip(1..) {
         match ids::decode_line(line) {
             Err(ids::NotAnId) => bad.push(number),
             Ok(None) => assert!(line.is_empty() || line.starts_with('#')),
@@ -34,7 +35,7 @@ pub(super) fn check(bytes: &[u8]) {
         assert!(method.has_key && !method.is_described);
         let info = &method.info;
         let again = ids::key(&info.class, &info.name, &info.descriptor);
-        assert_eq!(again, if key.contains('#') { key.clone() } else { format!("#{key}") });
+        assert_eq!(again, if key.contains('#') { key.to_string() } else { format!("#{key}") });
         assert_eq!(trace.methods.display(id), method.to_string());
     }
 }

@@ -48,7 +48,7 @@ fn check_trace(trace: &Trace) {
         let mut line = String::new();
         ids::encode_line(&key, id, &mut line);
         assert_eq!(line.pop(), Some('\n'));
-        assert_eq!(ids::decode_line(&line), Ok(Some((key, id))));
+        assert_eq!(ids::decode_line(&line), Ok(Some((key.into(), id))));
     }
     for file in &trace.files {
         check_events(file);
