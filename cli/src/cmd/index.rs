@@ -190,9 +190,10 @@ fn print(rows: &[IndexRow], trace: &Trace, format: Format, out: &mut Out) -> Res
                         bytes(row.bytes),
                         bytes(row.index_bytes),
                         row.state.clone(),
-                        match row.shapes_bytes {
-                            0 => "none".to_owned(),
-                            stored => bytes(stored),
+                        match (row.shapes, row.shapes_bytes) {
+                            (None, _) => "too many".to_owned(),
+                            (_, 0) => "none".to_owned(),
+                            (_, stored) => bytes(stored),
                         },
                         thread_title(trace, row.thread),
                     ]);

@@ -3,12 +3,12 @@
 use std::collections::{HashMap, VecDeque};
 
 use flow_codec::analysis::MethodName;
-use flow_codec::dag::{Dag, Gather, Join, Joined, Kind, ShapeId};
+use flow_codec::dag::{Dag, Gather, Join, Joined, Kind, MAX_SIZE, ShapeId};
 use flow_codec::format::baseline::UnitKind;
 use flow_codec::format::shape_name::MethodKey;
 use flow_codec::parallel::on_cores_from;
 use flow_codec::read::{Selection, ThreadFile, Trace};
-use flow_codec::{Glob, MethodId, MethodMap, MethodNames, NameForm, ThreadId};
+use flow_codec::{Glob, MethodId, MethodMap, MethodNames, Name, NameForm, ThreadId};
 
 use super::flags::FilterArgs;
 use super::parallel::open_dag;
@@ -18,7 +18,7 @@ use super::reading::{
 use super::source::{Source, file_title};
 use super::test_runs::test_of;
 use crate::failure::Status;
-use crate::output::{Progress, Unit};
+use crate::output::{Progress, Unit, bytes};
 
 /// Methods of several traces, numbered by their names.
 #[derive(Debug, Default)]
@@ -143,14 +143,8 @@ pub(crate) struct Joiner {
 }
 
 impl Joiner {
-    /// Adds the selected threads of some sources. Returns those of each source, and the worst that was reported.
-    pub(crate) fn add_all<const N: usize>(
-        &mut self,
-        sources: [&Source; N],
-        joins: Joins<'_>,
-        progress: &mut Progress,
-    ) -> ([Vec<JoinedThread>; N], Status) {
-        // Stored shapes of several threads are decoded at the same time.
+    /// Decodes the stored shapes of the threads that are added next, several at the same time.
+    pub(crate) fn read_stored<const N: usize>(&mut self, sources: [&Source; N], joins: Joins<'_>) {
         let traces = sources.iter().flat_map(|source| &source.traces);
         let whole = traces.flat_map(|trace| {
             let chosen = Chosen::of(joins.filter.selection(trace));
@@ -161,6 +155,52 @@ impl Joiner {
             files.iter().map(|file| Dag::open_stored(file)).collect::<Vec<_>>()
         });
         self.stored = stored.into_iter().flatten().collect();
+    }
+
+    /// If the threads of two sources, whose stored shapes were read, did the same in the same order, each as the one of
+    /// the same name: how many threads that are, and the calls of each source. Nothing is joined for that.
+    pub(crate) fn same(&self, sources: [&Source; 2], joins: Joins<'_>) -> Option<(usize, u64)> {
+        let threads = sources.map(|source| {
+            source.traces.iter().flat_map(|trace| files(trace).map(move |file| (trace, file)))
+        });
+        let [before, after] = threads.map(Iterator::collect::<Vec<_>>);
+        let is_whole = |(trace, file): &(&Trace, &ThreadFile)| {
+            is_whole(file, &Chosen::of(joins.filter.selection(trace)))
+        };
+        if before.len() != after.len() || !before.iter().chain(&after).all(is_whole) {
+            return None;
+        }
+        let mut calls = 0_u64;
+        for (number, ((trace, file), (other, other_file))) in before.iter().zip(&after).enumerate()
+        {
+            let name = |trace: &Trace, file: &ThreadFile| {
+                trace.threads.get(file.id).map_or(String::new(), |thread| thread.name.clone())
+            };
+            let dag = self.stored.get(number)?.as_ref()?;
+            let other_dag = self.stored.get(before.len() + number)?.as_ref()?;
+            let is_same = |id, other_id| {
+                let method = trace.methods.get(id).map(|method| Name::from(&method.info));
+                let others = other.methods.get(other_id).map(|method| Name::from(&method.info));
+                method == others && (method.is_some() || id == other_id)
+            };
+            if name(trace, file) != name(other, other_file) || !dag.is_same(other_dag, is_same) {
+                return None;
+            }
+            calls = calls.saturating_add(dag.calls());
+        }
+        Some((before.len(), calls))
+    }
+
+    /// Adds the selected threads of some sources. Returns those of each source, and the worst that was reported.
+    pub(crate) fn add_all<const N: usize>(
+        &mut self,
+        sources: [&Source; N],
+        joins: Joins<'_>,
+        progress: &mut Progress,
+    ) -> ([Vec<JoinedThread>; N], Status) {
+        if self.stored.is_empty() {
+            self.read_stored(sources, joins);
+        }
         let mut status = Status::Done;
         let threads = sources.map(|source| {
             let mut threads = Vec::new();
@@ -215,7 +255,10 @@ impl Joiner {
                 })
             });
             let Some(joined) = joined else {
-                progress.message(&format!("thread {title}: too many shapes; it is left out"));
+                let most = most_memory();
+                progress.message(&format!(
+                    "thread {title}: with the threads before it, shapes need more than {most}; it is left out"
+                ));
                 status = status.and(Status::Partial);
                 continue;
             };
@@ -239,13 +282,20 @@ impl Joiner {
     }
 }
 
+/// The most memory for shapes, as text.
+fn most_memory() -> String {
+    bytes((MAX_SIZE * size_of::<u64>()) as u64)
+}
+
 /// Reports that a thread has no shapes, though it could be read.
 pub(crate) fn report_missing(title: &str, reading: &Reading, progress: &Progress) -> Status {
     if reading.ending == Ending::Failed {
         return Status::Done;
     }
-    let text = "its calls repeat too little to be compared; it is left out";
-    progress.message(&format!("thread {title}: {text}"));
+    let most = most_memory();
+    progress.message(&format!(
+        "thread {title}: its calls repeat too little: their shapes need more than {most}; it is left out"
+    ));
     Status::Partial
 }
 

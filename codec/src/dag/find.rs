@@ -150,7 +150,7 @@ impl Find<'_> {
             let matters = self.is_wanted(shape) || self.is_inside(shape);
             let count = if matters { 1 } else { left };
             let (place, number) = (level.place, level.number);
-            level.place.pass_calls(sums, count);
+            level.place.pass_calls(&sums, count);
             level.number = number.saturating_add(sums.calls.saturating_mul(count));
             if matters {
                 level.of_run = (left > 1).then(|| (shape, left - 1));

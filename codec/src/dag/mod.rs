@@ -54,7 +54,7 @@ use self::sums::Place;
 use self::table::Words;
 pub use self::walk::{Entry, Repeat, Step, Walk};
 use self::word::Word;
-use crate::MethodId;
+use crate::{MethodId, MethodMap};
 
 /// The most memory for the shapes of a thread, in words of eight bytes: one for each shape and each run, and one more
 /// for each shape. What open frames have called may take as much.
@@ -210,6 +210,39 @@ impl Dag {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.end.end()
+    }
+
+    /// Returns whether two threads did the same, where `is_same` returns whether two methods are. If it returns `false`,
+    /// they may still have done the same: with methods of which several are the same.
+    #[must_use]
+    pub fn is_same(
+        &self,
+        other: &Self,
+        mut is_same: impl FnMut(MethodId, MethodId) -> bool,
+    ) -> bool {
+        // Calls that did the same are first left in the same order, so their shapes have the same numbers.
+        let mut known: MethodMap<Option<MethodId>> = MethodMap::default();
+        let mut is_same_word = |(one, other): (&u64, &u64)| {
+            one == other && !matches!(Word::of(*one), Word::Method(..)) || {
+                let (Word::Method(one, how), Word::Method(other, as_other)) =
+                    (Word::of(*one), Word::of(*other))
+                else {
+                    return false;
+                };
+                let known = known.or_default(one);
+                how == as_other
+                    && (*known == Some(other)
+                        || is_same(one, other) && {
+                            *known = Some(other);
+                            true
+                        })
+            }
+        };
+        let (one, two) = (&self.shapes.words, &other.shapes.words);
+        one.has_lengths_of(two)
+            && self.roots.len() == other.roots.len()
+            && one.all().iter().zip(two.all()).all(&mut is_same_word)
+            && self.roots.iter().zip(&other.roots).all(is_same_word)
     }
 
     /// How often each shape occurs, and where first.

@@ -104,7 +104,7 @@ impl Passed<'_> {
                 self.extent.calls_before(sums, count, Position::before(offset))
             }
         };
-        self.extent.pass_calls(sums, before);
+        self.extent.pass_calls(&sums, before);
         self.calls = self.calls.saturating_add(sums.calls.saturating_mul(before));
         match before < count {
             false => Next::Further,

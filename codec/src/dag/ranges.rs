@@ -175,7 +175,7 @@ fn pass_run(
         return (if place.next_exit() < until { left } else { 0 }, None);
     }
     let count = place.calls_before(sums, left, until);
-    place.pass_calls(sums, count);
+    place.pass_calls(&sums, count);
     (count, (count < left && place.next_entry() < until).then_some(*place))
 }
 

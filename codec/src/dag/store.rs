@@ -190,25 +190,28 @@ fn decode(body: &DagBody) -> Option<Dag> {
     let mut shapes = Words::default();
     // A word takes a byte or more. What is not needed is never touched, so it takes no memory.
     shapes.reserve(body.bytes.len().min(MAX_SIZE));
-    let mut words = Vec::new();
     for number in 0..body.shapes {
         let (head, runs) = reader.shape()?;
         let header = |method: MethodId, outcome| {
             (method.get() <= MAX_NUMBER).then(|| word::left(word::header(method.get()), outcome))
         };
-        words.clear();
-        words.push(match head {
+        let header = match head {
             Head::Returned(method) => header(method, Outcome::Returned)?,
             Head::Unwound(method) => header(method, Outcome::Unwound)?,
             Head::Cut(method) => header(method, Outcome::Cut)?,
             Head::Gap => word::break_header(Break::Gap),
             Head::Pause => word::break_header(Break::Pause),
-        });
-        for _ in 0..runs {
-            let (back, count) = reader.run()?;
-            push_run(&mut words, number.checked_sub(back)?, count)?;
-        }
-        shapes.push(&words)?;
+        };
+        // Each takes a byte or more.
+        (runs <= MAX_SIZE as u64).then_some(())?;
+        shapes.push_with(|words| {
+            words.push(header);
+            for _ in 0..runs {
+                let (back, count) = reader.run()?;
+                push_run(words, number.checked_sub(back)?, count)?;
+            }
+            Some(())
+        })?;
         if shapes.size() > MAX_SIZE {
             return None;
         }

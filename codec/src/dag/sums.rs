@@ -31,6 +31,7 @@ pub(super) struct Place {
 
 impl Place {
     /// Where an entry after it begins; the end of its record.
+    #[inline]
     pub(super) fn end(self) -> u64 {
         let run = NonZeroU64::new(self.exits).map_or(0, encoded_exits_len);
         self.offset.saturating_add(run as u64)
@@ -46,12 +47,14 @@ impl Place {
     }
 
     /// Passes consecutive calls.
-    pub(super) fn pass_calls(&mut self, sums: Sums, count: u64) {
+    #[inline]
+    pub(super) fn pass_calls(&mut self, sums: &Sums, count: u64) {
         // A break takes no bytes.
         if sums.calls == 0 || count == 0 {
             return;
         }
-        let before = sums.end.end().saturating_mul(count - 1);
+        // Most are alone.
+        let before = if count == 1 { 0 } else { sums.end.end().saturating_mul(count - 1) };
         let offset = self.end().saturating_add(before).saturating_add(sums.end.offset);
         *self = Self { offset, exits: sums.end.exits };
     }
@@ -102,7 +105,7 @@ impl Place {
     /// Passes a root.
     pub(super) fn pass_root(&mut self, root: Root, shapes: &Shapes) {
         match root {
-            Root::Calls(shape, count) => self.pass_calls(shapes.sums(shape), count),
+            Root::Calls(shape, count) => self.pass_calls(&shapes.sums(shape), count),
             Root::UnseenExits(count) => self.exit(count),
             Root::Open(method) => self.enter(method),
         }
@@ -122,7 +125,7 @@ pub(super) fn sums_of(shapes: &Words) -> Vec<Sums> {
         method.iter().for_each(|method| sum.end.enter(*method));
         for &run in runs {
             let (shape, count) = (word::shape_of(run), u64::from(word::count_of(run)));
-            let callee = sums.get(shape as usize).copied().unwrap_or_default();
+            let Some(callee) = sums.get(shape as usize) else { continue };
             sum.calls = sum.calls.saturating_add(callee.calls.saturating_mul(count));
             sum.levels = sum.levels.max(callee.levels);
             sum.end.pass_calls(callee, count);
@@ -176,7 +179,7 @@ impl Occurrences {
                     callee,
                     Found { count: caller.count.saturating_mul(count), offset, number },
                 );
-                place.pass_calls(shapes.sums(callee), count);
+                place.pass_calls(&shapes.sums(callee), count);
                 number = number.saturating_add(shapes.calls(callee).saturating_mul(count));
             }
         }

@@ -14,7 +14,8 @@ pub(super) trait Mix {
     fn hash(words: &[u64]) -> u64;
 }
 
-/// A multiplication a word, whose 128 bits are folded.
+/// A multiplication a word, whose 128 bits are folded. Words at different places are changed differently before, so that
+/// no product waits for the one before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Folded;
 
@@ -24,9 +25,10 @@ const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 impl Mix for Folded {
     #[inline(always)]
     fn hash(words: &[u64]) -> u64 {
-        let mut hash = SEED;
+        let (mut hash, mut place) = (0_u64, SEED);
         for word in words {
-            hash = fold(hash ^ word);
+            hash = hash.wrapping_add(fold(place ^ word));
+            place = place.wrapping_add(FACTOR);
         }
         hash
     }
@@ -57,6 +59,16 @@ impl Words {
     /// The number of words of all shapes.
     pub(super) fn words(&self) -> usize {
         self.words.len()
+    }
+
+    /// The words of all shapes, one after the other.
+    pub(super) fn all(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Returns whether others are as many, each with as many words.
+    pub(super) fn has_lengths_of(&self, other: &Self) -> bool {
+        self.ends == other.ends
     }
 
     /// About the memory that they need, in words.
@@ -94,10 +106,21 @@ impl Words {
 
     /// Adds a shape. `None` if there are too many.
     pub(super) fn push(&mut self, words: &[u64]) -> Option<u32> {
+        self.push_with(|all| {
+            all.extend_from_slice(words);
+            Some(())
+        })
+    }
+
+    /// The same of a shape whose words `add` adds, or refuses.
+    #[inline]
+    pub(super) fn push_with(
+        &mut self,
+        add: impl FnOnce(&mut Vec<u64>) -> Option<()>,
+    ) -> Option<u32> {
         let shape = u32::try_from(self.ends.len()).ok().filter(|_| self.len() < MAX_SHAPES)?;
-        let end = u32::try_from(self.words.len() + words.len()).ok()?;
-        self.words.extend_from_slice(words);
-        self.ends.push(end);
+        add(&mut self.words)?;
+        self.ends.push(u32::try_from(self.words.len()).ok()?);
         Some(shape)
     }
 }

@@ -122,7 +122,7 @@ impl<'a> Walk<'a> {
             Some(caller) => &mut caller.place,
             None => &mut self.at.place,
         };
-        place.pass_calls(sums, count);
+        place.pass_calls(&sums, count);
         self.exits = 1;
         sums.calls.saturating_mul(count)
     }

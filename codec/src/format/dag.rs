@@ -223,13 +223,25 @@ impl DagFile {
         if len > MAX_BODY_BYTES {
             return Err("it is too large");
         }
-        let mut body = Vec::with_capacity(FIRST_BODY_BYTES.min(usize::try_from(len).unwrap_or(0)));
-        let frame = zstd::stream::read::Decoder::new(compressed);
-        let read = frame.and_then(|frame| frame.take(len + 1).read_to_end(&mut body));
-        if read.map_err(|_| "it cannot be decompressed")? as u64 != len {
+        let body = decompress(compressed, len).map_err(|_| "it cannot be decompressed")?;
+        if body.len() as u64 != len {
             return Err("its body has another length");
         }
         Ok(Self { thread, events, marks, body: Some(DagBody { shapes, roots, bytes: body }) })
+    }
+}
+
+/// Decompresses a body that should have this length; more than one byte more is not read.
+fn decompress(compressed: &[u8], len: u64) -> std::io::Result<Vec<u8>> {
+    // One of the usual size at once, without a window.
+    match usize::try_from(len) {
+        Ok(len) if len <= FIRST_BODY_BYTES => zstd::bulk::decompress(compressed, len),
+        _ => {
+            let mut body = Vec::with_capacity(FIRST_BODY_BYTES);
+            let frame = zstd::stream::read::Decoder::new(compressed)?;
+            frame.take(len + 1).read_to_end(&mut body)?;
+            Ok(body)
+        }
     }
 }
 
@@ -307,6 +319,7 @@ impl BodyReader<'_> {
     }
 
     /// The next run: how many shapes before, and the number of calls. `None` if there is none.
+    #[inline]
     pub fn run(&mut self) -> Option<(u64, u64)> {
         let number = take(&mut self.0)?;
         let count = if number & 1 == 0 { 1 } else { take(&mut self.0)?.checked_add(2)? };

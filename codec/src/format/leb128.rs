@@ -37,7 +37,27 @@ fn put_long(room: &mut [u8], number: u64) -> usize {
 }
 
 /// Decodes the number at the start of `bytes`; `None` if they end inside it, or if it has more than 64 bits.
+#[inline]
 pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
+    match **bytes {
+        [byte @ 0..0x80, ref rest @ ..] => {
+            *bytes = rest;
+            Some(byte.into())
+        }
+        [first, second @ 0..0x80, ref rest @ ..] => {
+            *bytes = rest;
+            Some(u64::from(first & 0x7F) | u64::from(second) << 7)
+        }
+        [first, second, third @ 0..0x80, ref rest @ ..] => {
+            *bytes = rest;
+            let groups = [first & 0x7F, second & 0x7F, third].map(u64::from);
+            Some(groups[0] | groups[1] << 7 | groups[2] << 14)
+        }
+        _ => take_long(bytes),
+    }
+}
+
+fn take_long(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     for shift in (0..u64::BITS).step_by(7) {
         let (&byte, rest) = bytes.split_first()?;

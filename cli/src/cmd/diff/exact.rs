@@ -40,8 +40,14 @@ pub(super) fn run(
     let mut joiner = Joiner::default();
     let rename = |name| tests.rename(name);
     let joins = Joins { filter: &args.part.filter, ignored: &ignored, rename: &rename };
-    let (runs, status) =
-        joiner.add_all(sources.each_ref().map(|(_, source)| source), joins, progress);
+    let both = sources.each_ref().map(|(_, source)| source);
+    joiner.read_stored(both, joins);
+    // A page has the calls of both.
+    let same = joiner.same(both, joins).filter(|_| args.html.is_none());
+    let (runs, status) = match same {
+        Some(_) => (Default::default(), Status::Done),
+        None => joiner.add_all(both, joins, progress),
+    };
     let nothing = joiner.nothing();
     let (shapes, methods) = joiner.finish();
     let traces: Vec<&Trace> = all_traces().collect();
@@ -65,14 +71,17 @@ pub(super) fn run(
     }
     let print = Print { shapes: &shapes, names: &names, args, most, skipped };
     let counted = |threads: &[JoinedThread]| threads.iter().map(|thread| thread.dag.calls()).sum();
-    let calls = runs.each_ref().map(|run| counted(run));
+    let (threads, calls) = match same {
+        Some((threads, calls)) => (threads, [calls; 2]),
+        None => (pairs.len(), runs.each_ref().map(|run| counted(run))),
+    };
     if let Some(path) = &args.html {
         let page = diff_page(&print.compared(&found, &pairs, calls, nothing))?;
         PageFile::find(path)?.write(&page, out)?;
         return Ok((status, !found.is_empty()));
     }
     match args.format {
-        Format::Text => print.text(&found, &pairs, calls, out)?,
+        Format::Text => print.text(&found, threads, calls, out)?,
         Format::Json => print.rows(&found, out, Print::json)?,
         Format::Csv => {
             writeln!(
@@ -205,7 +214,7 @@ impl<'p> Print<'p> {
     fn text(
         &self,
         found: &[Found<'_>],
-        pairs: &[Pair<'_>],
+        threads: usize,
         calls: [u64; 2],
         out: &mut Out,
     ) -> Result<(), Failure> {
@@ -215,7 +224,7 @@ impl<'p> Print<'p> {
             let count = counts.get(index).map_or("", String::as_str);
             writeln!(out, "{what:<6}  {count:>width$}  {}", escaped(&dir))?;
         }
-        let threads = plural(pairs.len() as u64, "thread");
+        let threads = plural(threads as u64, "thread");
         if found.is_empty() {
             writeln!(out, "\nno difference: the same calls in the same order, in {threads}")?;
             return Ok(());
