@@ -98,6 +98,7 @@ impl Circles {
         self.circles.iter().any(|circle| *circle != NO_CIRCLE)
     }
 
+    #[inline]
     fn of(&self, method: u32) -> u32 {
         self.circles.get(at(method)).copied().unwrap_or(NO_CIRCLE)
     }
@@ -200,12 +201,14 @@ fn callees(nodes: &Nodes<'_>) -> (Vec<u32>, Vec<usize>) {
 }
 
 /// A call by a method of a circle.
+#[derive(Clone, Copy)]
 struct Edge {
     callee: u32,
     /// Its label, if that is a method of the circle.
     label: u32,
-    count: u64,
-    /// Whether the callee is in the circle.
+    /// How many: a run has no more.
+    count: u32,
+    /// Whether the callee is in the circle, and makes calls that matter.
     stays: bool,
 }
 
@@ -217,7 +220,7 @@ struct Nested<'a> {
     nodes: &'a Nodes<'a>,
     /// By node: its calls that matter, and where they end.
     edges: Vec<Edge>,
-    ends: Vec<usize>,
+    ends: Vec<u32>,
     /// The labels on the stack.
     stack: Vec<u32>,
     is_on_stack: Vec<bool>,
@@ -252,9 +255,11 @@ impl<'a> Nested<'a> {
             totals: vec![0; nodes.numbers()],
         };
         for caller in 0..nodes.len() {
-            let (times, circle) = (nodes.occurrences(caller), circles.of(nodes.method(caller)));
+            let (times, method) = (nodes.occurrences(caller), nodes.method(caller));
+            let circle = circles.of(method);
             nodes.each_run(caller, |callee, count| {
-                let other = circles.of(nodes.method(callee));
+                let callee_method = nodes.method(callee);
+                let other = circles.of(callee_method);
                 if times == 0 || (circle, other) == (NO_CIRCLE, NO_CIRCLE) {
                     return;
                 }
@@ -262,17 +267,22 @@ impl<'a> Nested<'a> {
                     Side::Callers => circle,
                     Side::Callees => other,
                 };
-                let label = label(nodes.method(caller), nodes.method(callee));
+                let label = label(method, callee_method);
                 let label_in = |circle| if home == circle { label } else { NO_LABEL };
-                let (stays, callee) = (other == circle, number(callee));
-                if other != NO_CIRCLE && !stays {
-                    nested.meet(label_in(other), callee, times.saturating_mul(count), true);
+                let callee = number(callee);
+                // Nothing more happens in calls that make none.
+                let is_inner = !nested.edges_of(callee).is_empty();
+                if other != NO_CIRCLE && other != circle {
+                    nested.meet(label_in(other), callee, times.saturating_mul(count), is_inner);
                 }
+                let stays = is_inner && other == circle;
                 if circle != NO_CIRCLE && (stays || label_in(circle) != NO_LABEL) {
-                    nested.edges.push(Edge { callee, label: label_in(circle), count, stays });
+                    let (label, count) =
+                        (label_in(circle), u32::try_from(count).unwrap_or(u32::MAX));
+                    nested.edges.push(Edge { callee, label, count, stays });
                 }
             });
-            nested.ends.push(nested.edges.len());
+            nested.ends.push(number(nested.edges.len()));
         }
         nested
     }
@@ -290,7 +300,7 @@ impl<'a> Nested<'a> {
                 steps = steps.checked_sub(1 + edges.len() as u64)?;
                 for edge in edges {
                     let Edge { callee, label, count, stays } = self.edges[edge];
-                    self.meet(label, callee, times.saturating_mul(count), stays);
+                    self.meet(label, callee, times.saturating_mul(count.into()), stays);
                 }
             }
             self.keep_found();
@@ -304,14 +314,13 @@ impl<'a> Nested<'a> {
         }
     }
 
-    /// Meets calls of a node, with the labels that are on the stack.
+    /// Meets calls of a node, with the labels that are on the stack. If the node stays in the circle, it is looked into.
     fn meet(&mut self, label: u32, callee: u32, times: u64, stays: bool) {
         let is_first = self.is_on_stack.get(at(label)).is_some_and(|is| !is);
         if is_first {
             add(&mut self.totals[at(label)], self.nodes.calls(at(callee)), times);
         }
-        // Nothing more happens in calls that make none.
-        if !stays || self.edges_of(callee).is_empty() {
+        if !stays {
             return;
         }
         match is_first {
@@ -338,10 +347,11 @@ impl<'a> Nested<'a> {
         }
     }
 
+    #[inline]
     fn edges_of(&self, node: u32) -> Range<usize> {
         let node = at(node);
         let start = node.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
-        start.unwrap_or_default()..self.ends.get(node).copied().unwrap_or_default()
+        at(start.unwrap_or_default())..at(self.ends.get(node).copied().unwrap_or_default())
     }
 }
 

@@ -59,7 +59,7 @@ impl<'a> Nodes<'a> {
         };
         let open = nodes.add_roots(dag);
         nodes.number(&open, selection);
-        nodes.count();
+        nodes.count(selection.is_all());
         nodes
     }
 
@@ -129,10 +129,14 @@ impl<'a> Nodes<'a> {
         }
     }
 
-    /// Adds up calls and occurrences.
-    fn count(&mut self) {
+    /// Adds up calls and occurrences. If `is_all`, the calls of shapes are known.
+    fn count(&mut self, is_all: bool) {
+        let shapes = self.shapes;
         self.calls = Vec::with_capacity(self.len());
-        for node in 0..self.len() {
+        if is_all {
+            self.calls.extend(shapes.iter().map(|shape| shapes.calls(shape)));
+        }
+        for node in self.calls.len()..self.len() {
             let mut calls = u64::from(self.is_shown(node));
             self.each_run(node, |callee, count| {
                 let of_callee = self.calls(callee).saturating_mul(count);
@@ -178,6 +182,7 @@ impl<'a> Nodes<'a> {
     }
 
     /// The calls that a node makes, in order: each node with the number of consecutive calls.
+    #[inline]
     pub(super) fn each_run(&self, node: usize, mut each: impl FnMut(usize, u64)) {
         match node.checked_sub(self.shapes.len()) {
             None => {
@@ -194,16 +199,19 @@ impl<'a> Nodes<'a> {
     }
 
     /// The number of the node's method.
+    #[inline]
     pub(super) fn method(&self, node: usize) -> u32 {
         self.methods.get(node).copied().unwrap_or(NO_METHOD)
     }
 
     /// How often the node occurs in the thread.
+    #[inline]
     pub(super) fn occurrences(&self, node: usize) -> u64 {
         self.counts.get(node).copied().unwrap_or_default()
     }
 
     /// The selected calls of the node, including itself.
+    #[inline]
     pub(super) fn calls(&self, node: usize) -> u64 {
         self.calls.get(node).copied().unwrap_or_default()
     }
@@ -241,6 +249,7 @@ impl<'a> Nodes<'a> {
     }
 
     /// The same by the number of its method.
+    #[inline]
     pub(super) fn is_shown_method(&self, method: u32) -> bool {
         usize::try_from(method).is_ok_and(|at| self.shown.get(at).copied().unwrap_or_default())
     }
