@@ -1,10 +1,10 @@
 //! Adds up the calls of a trace by path, weighted by their number or time.
 
 use flow_codec::MethodId;
-use flow_codec::analysis::{Graph, PathTree, Rooted, TimeWeight, Weight};
+use flow_codec::analysis::{Graph, LargestPaths, PathLimits, PathTree, Rooted, TimeWeight, Weight};
 use flow_codec::read::{Clock, Selection, ThreadFile, TimeAxis};
 
-use super::reading::{Chosen, Reading, visit_thread, visit_timed};
+use super::reading::{Chosen, Reading, all_shapes, bytes_read, visit_thread, visit_timed};
 use crate::failure::Status;
 use crate::output::{Progress, Unit};
 
@@ -35,6 +35,23 @@ impl ContextTree {
             Some(TimeAxis::Wall) => timed::<false>(files, chosen, roots, progress),
             Some(TimeAxis::Cpu) => timed::<true>(files, chosen, roots, progress),
         }
+    }
+
+    /// The same of calls, but only the paths within the limits and those that are one method longer, from shapes. `None`
+    /// if some of these are not stored.
+    pub(crate) fn largest(
+        files: &[ThreadFile],
+        chosen: &Chosen,
+        roots: &Selection,
+        limits: impl FnOnce(u64) -> PathLimits,
+        progress: &mut Progress,
+    ) -> Option<Self> {
+        let dags = all_shapes(files, chosen)?;
+        let LargestPaths { tree, threads, .. } =
+            LargestPaths::of(&dags, &chosen.selection, roots, limits)?;
+        files.iter().for_each(|file| progress.file_done(bytes_read(file, file.bytes)));
+        // Neither are there shapes of damaged events.
+        Some(Self { tree, threads, status: Status::Done })
     }
 }
 

@@ -228,19 +228,46 @@ pub(crate) fn add_stored(
     progress: &mut Progress,
     sums: &mut impl AddShapes,
 ) -> Option<Reading> {
+    let dag = selected_shapes(file, chosen)?;
+    sums.add_shapes(&dag, &chosen.selection).then(|| {
+        progress.file_done(bytes_read(file, file.bytes));
+        // Shapes of damaged events are not stored.
+        Reading::default()
+    })
+}
+
+/// The stored shapes of a thread, or of the selected ranges of it. `None` if there are none, or if times are selected.
+fn selected_shapes(file: &ThreadFile, chosen: &Chosen) -> Option<Dag> {
     if chosen.limits != TimeLimits::NONE {
         return None;
     }
     let bytes = bytes_read(file, file.bytes);
-    let dag = match &file.parts {
-        None => stored_shapes(file, bytes, REPEATS)?,
-        Some(parts) => stored_shapes(file, bytes, REPEATS_OF_RANGE)?.only(&parts.ranges)?,
-    };
-    sums.add_shapes(&dag, &chosen.selection).then(|| {
-        progress.file_done(bytes);
-        // Shapes of damaged events are not stored.
-        Reading::default()
-    })
+    match &file.parts {
+        None => stored_shapes(file, bytes, REPEATS),
+        Some(parts) => stored_shapes(file, bytes, REPEATS_OF_RANGE)?.only(&parts.ranges),
+    }
+}
+
+/// The same of several threads. Those of which none are stored because they are small are built, if they are small
+/// together. `None` if they are not, if nothing is stored, or if anything is damaged.
+pub(crate) fn all_shapes(files: &[ThreadFile], chosen: &Chosen) -> Option<Vec<Dag>> {
+    let (mut left, mut is_any_stored) = (SMALLEST_INDEXED_BYTES, false);
+    let mut dags = Vec::new();
+    for file in files {
+        let stored = selected_shapes(file, chosen);
+        is_any_stored |= stored.is_some();
+        dags.push(match stored {
+            Some(dag) => dag,
+            None => {
+                left = left.checked_sub(file.bytes).filter(|_| file.parts.is_none())?;
+                let content = Content::open(file).ok()?;
+                let built = Dag::build(file, &content, &AtomicU64::new(0)).ok()?;
+                let is_sound = built.not_stored(file, &content).is_none();
+                built.dag.filter(|_| is_sound)?
+            }
+        });
+    }
+    is_any_stored.then_some(dags)
 }
 
 /// Passes the selected calls of a thread to a visitor.

@@ -73,7 +73,7 @@ fn graph_adds_up_calls_with_the_same_callers() {
     assert_eq!(
         run.out,
         "\
-7 calls on 4 paths in 3 threads
+7 calls in 3 threads
 
 calls  total       %  self  method
     1      5   71.4%     1  com.app.Main.main(String[])
@@ -89,12 +89,12 @@ calls  total       %  self  method
 fn graph_shows_how_much_it_leaves_out_and_why() {
     let trace = trace();
     for (args, end) in [
-        (&["--depth", "1"][..], "… 2 more paths with 4 calls (57.1%) left out (--depth 1)\n"),
-        (&["--min", "50%"], "… 2 more paths with 4 calls (57.1%) left out (--min 50; 0 for all)\n"),
-        (&["--max", "2"], "… 2 more paths with 4 calls (57.1%) left out (--max 2; 0 for all)\n"),
+        (&["--depth", "1"][..], "… 4 calls (57.1%) on other paths left out (--depth 1)\n"),
+        (&["--min", "50%"], "… 4 calls (57.1%) on other paths left out (--min 50; 0 for all)\n"),
+        (&["--max", "2"], "… 4 calls (57.1%) on other paths left out (--max 2; 0 for all)\n"),
         (
             &["--depth", "2", "--max", "1"],
-            "… 3 more paths with 6 calls (85.7%) left out (--depth 2, --max 1; 0 for all)\n",
+            "… 6 calls (85.7%) on other paths left out (--max 1; 0 for all)\n",
         ),
     ] {
         let run = flow(&[&["graph"], args].concat(), trace.path());
@@ -128,13 +128,13 @@ fn graph_shows_threads_apart_and_only_those_asked_for() {
         run.out,
         "\
 thread 12 pool-1
-1 call on 1 path
+1 call
 
 calls  total       %  self  method
     1      1  100.0%     1  com.app.Main.work(int)
 
 thread 13
-1 call on 1 path
+1 call
 
 calls  total       %  self  method
     1      1  100.0%     1  com.app.Main.work(int)
@@ -149,7 +149,7 @@ fn graph_of_a_method_begins_with_it() {
     assert_eq!(
         run.out,
         "\
-6 calls on 2 paths in 3 threads
+6 calls in 3 threads
 
 calls  total       %  self  method
     4      6  100.0%     4  com.app.Main.work(int)
@@ -580,17 +580,13 @@ fn limits_are_reported_in_every_format() {
         (
             &["graph", "--max", "2"],
             &one,
-            "2 more paths with 4 calls (57.1%) left out (--max 2; 0 for all)",
+            "4 calls (57.1%) on other paths left out (--max 2; 0 for all)",
         ),
-        (
-            &["graph", "--depth", "1"],
-            &one,
-            "2 more paths with 4 calls (57.1%) left out (--depth 1)",
-        ),
+        (&["graph", "--depth", "1"], &one, "4 calls (57.1%) on other paths left out (--depth 1)"),
         (
             &["graph", "--min", "60"],
             &one,
-            "3 more paths with 6 calls (85.7%) left out (--min 60; 0 for all)",
+            "6 calls (85.7%) on other paths left out (--min 60; 0 for all)",
         ),
         (&["info", "--max", "1"], &one, "2 more threads left out (--max 1; 0 for all)"),
         (&["replay", "--max", "1"], &one, "stopped after 1 call (--max 1)"),

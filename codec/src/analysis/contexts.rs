@@ -10,12 +10,12 @@ use super::paths::{PathNode, ROOT, at};
 
 /// Calls of a node on one path.
 #[derive(Clone, Copy, Debug)]
-struct Calls {
+pub(super) struct Calls {
     /// The number of the node's method, and the node: in one word, because most of the work is to sort by them.
     key: u64,
-    count: u64,
+    pub(super) count: u64,
     /// How many calls of the thread come before the first one.
-    first: u64,
+    pub(super) first: u64,
 }
 
 const NODE_BITS: u32 = 32;
@@ -35,13 +35,13 @@ impl Calls {
     }
 
     #[inline(always)]
-    fn method(&self) -> u32 {
+    pub(super) fn method(&self) -> u32 {
         u32::try_from(self.key >> NODE_BITS).unwrap_or(NO_METHOD)
     }
 
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
-    fn node(&self) -> usize {
+    pub(super) fn node(&self) -> usize {
         self.key as u32 as usize
     }
 }
@@ -54,13 +54,8 @@ pub(super) fn paths_of(
     roots: Option<&dyn Fn(u32) -> bool>,
 ) -> Option<Vec<PathNode<u64>>> {
     let mut made = Made::default();
-    let mut calls = Vec::new();
+    let mut calls = first_calls(nodes, roots);
     let callees = Callees::of(nodes);
-    match roots {
-        None => callees.called_by(&[Calls::new(NO_METHOD, nodes.thread(), 1, 0)], &mut calls),
-        Some(is_root) => outermost(nodes, is_root, &mut calls),
-    }
-    calls.sort_unstable_by_key(|calls| calls.key);
     let mut steps = nodes.max_steps();
     made.add(nodes, ROOT, &mut calls)?;
     let mut of_path = Vec::new();
@@ -94,22 +89,9 @@ impl Callees {
                 let shown = if nodes.is_shown_method(method) { method } else { NO_METHOD };
                 calls.push(Calls::new(shown, node, count, first));
             });
-            let of_caller = calls.get_mut(start..).unwrap_or_default();
-            of_caller.sort_unstable_by_key(|calls| calls.key);
-            // Calls of one node become one.
-            let mut end = start;
-            for at in start..calls.len() {
-                let Some(next) = calls.get(at).copied() else { break };
-                match calls.get_mut(start..end).and_then(<[Calls]>::last_mut) {
-                    Some(last) if last.key == next.key => last.add(next),
-                    _ => {
-                        calls.get_mut(end).into_iter().for_each(|place| *place = next);
-                        end += 1;
-                    }
-                }
-            }
-            calls.truncate(end);
-            ends.push(end);
+            let joined = join(calls.get_mut(start..).unwrap_or_default());
+            calls.truncate(start + joined);
+            ends.push(calls.len());
         }
         Self { calls, ends }
     }
@@ -146,8 +128,52 @@ impl Callees {
     }
 }
 
-/// The calls of selected methods that are in no other one.
-fn outermost(nodes: &Nodes<'_>, is_root: &dyn Fn(u32) -> bool, calls: &mut Vec<Calls>) {
+/// Sorts calls, so that those of a method are together. Those of one node become one. Returns how many are left, at the
+/// beginning.
+fn join(calls: &mut [Calls]) -> usize {
+    calls.sort_unstable_by_key(|calls| calls.key);
+    let mut end = 0;
+    for at in 0..calls.len() {
+        let Some(next) = calls.get(at).copied() else { break };
+        match calls.get_mut(..end).and_then(<[Calls]>::last_mut) {
+            Some(last) if last.key == next.key => last.add(next),
+            _ => {
+                calls.get_mut(end).into_iter().for_each(|place| *place = next);
+                end += 1;
+            }
+        }
+    }
+    end
+}
+
+/// The selected calls that others make, by method. What is called by one that is not selected counts as called by its
+/// caller.
+pub(super) fn called_by(nodes: &Nodes<'_>, of: &[Calls]) -> Vec<Calls> {
+    let (mut calls, mut hidden) = (Vec::new(), BTreeMap::new());
+    let mut take = |hidden: &mut BTreeMap<_, _>, caller: Calls| {
+        each_callee(nodes, caller, |node, count, first| {
+            let method = nodes.method(node);
+            match nodes.is_shown_method(method) {
+                true => calls.push(Calls::new(method, node, count, first)),
+                false => add(hidden, node, count, first),
+            }
+        });
+    };
+    of.iter().for_each(|caller| take(&mut hidden, *caller));
+    while let Some((node, (count, first))) = hidden.pop_last() {
+        take(&mut hidden, Calls::new(NO_METHOD, node, count, first));
+    }
+    let joined = join(&mut calls);
+    calls.truncate(joined);
+    calls
+}
+
+/// The outermost calls, by method: of selected methods that are in no other one if there is a selection.
+pub(super) fn first_calls(nodes: &Nodes<'_>, roots: Option<&dyn Fn(u32) -> bool>) -> Vec<Calls> {
+    let Some(is_root) = roots else {
+        return called_by(nodes, &[Calls::new(NO_METHOD, nodes.thread(), 1, 0)]);
+    };
+    let mut calls = Vec::new();
     let mut found = BTreeMap::from([(nodes.thread(), (1_u64, 0_u64))]);
     while let Some((node, (count, first))) = found.pop_last() {
         let method = nodes.method(node);
@@ -159,6 +185,9 @@ fn outermost(nodes: &Nodes<'_>, is_root: &dyn Fn(u32) -> bool, calls: &mut Vec<C
             });
         }
     }
+    // No node was found twice.
+    calls.sort_unstable_by_key(|calls: &Calls| calls.key);
+    calls
 }
 
 fn add(found: &mut BTreeMap<usize, (u64, u64)>, node: usize, count: u64, first: u64) {

@@ -3,7 +3,7 @@
 //! | question | type |
 //! |---|---|
 //! | How often was each method called, and how much happened in it? | [`Report`] |
-//! | Where did the calls go? The calling-context tree: calls with the same methods on the stack are one path. | [`Graph`], then [`PathTree`] |
+//! | Where did the calls go? The calling-context tree: calls with the same methods on the stack are one path. | [`Graph`], then [`PathTree`]; from shapes the largest paths alone: [`LargestPaths`] |
 //! | How long did each method run? Where did the time go? | [`TimedReport`], [`Graph`] weighed by [`TimeWeight`] |
 //! | Which calls lasted longest? | [`Slowest`] |
 //! | The same, for the calls made in chosen methods only | [`Rooted`] around a [`Graph`] |
@@ -26,6 +26,7 @@ mod edges;
 mod graph;
 mod innermost;
 mod labels;
+mod largest;
 mod nodes;
 mod numbering;
 mod path_tree;
@@ -40,6 +41,7 @@ pub use deepest::Deepest;
 pub use diff::{Change, ChangeKind, Counts, Diff, MethodName, Run};
 pub use edges::{EdgeRow, Edges, Side, Sums};
 pub use graph::{CallWeight, Graph, TimeWeight, Weight};
+pub use largest::{LargestPaths, PathLimits};
 pub use nodes::AddShapes;
 pub use path_tree::{PathId, PathRow, PathTree};
 pub use paths::{PathNode, Paths, ROOT};

@@ -94,10 +94,7 @@ impl PathTree {
         let by_calls = || nodes.iter().map(|node| node.counts).collect();
         let mut totals: Vec<u64> = self_weight.clone().unwrap_or_else(by_calls);
         let mut wall_totals = wall;
-        for node in &mut nodes {
-            (node.last, node.after) = (ROOT, ROOT);
-        }
-        // Children come after their parents. Backwards, so that the first sibling is linked last.
+        // Children come after their parents.
         for path in (1..nodes.len()).rev() {
             let (Some(node), Some(&total)) = (nodes.get(path), totals.get(path)) else { continue };
             let parent = at(node.parent);
@@ -120,12 +117,20 @@ impl PathTree {
                     .take(1)
                     .for_each(|of| of.total.0 = of.total.0.saturating_add(sure));
             }
-            let Some(parent) = nodes.get_mut(parent) else { continue };
-            let first = std::mem::replace(&mut parent.last, u32::try_from(path).unwrap_or(ROOT));
-            if let Some(node) = nodes.get_mut(path) {
-                node.after = first;
-            }
         }
+        link(&mut nodes);
+        Self { numbering, nodes, self_weight, totals, wall_totals, bounds, calls, beyond }
+    }
+
+    /// Creates a tree of some paths, of which the totals are known. The first one is the root.
+    pub(super) fn of_some(
+        numbering: Numbering,
+        mut nodes: Vec<PathNode<u64>>,
+        totals: Vec<u64>,
+    ) -> Self {
+        link(&mut nodes);
+        let calls = totals.first().copied().unwrap_or_default();
+        let (self_weight, wall_totals, bounds, beyond) = (None, None, None, 0);
         Self { numbering, nodes, self_weight, totals, wall_totals, bounds, calls, beyond }
     }
 
@@ -281,5 +286,21 @@ impl PathTree {
 
     fn node(&self, path: PathId) -> Option<&PathNode<u64>> {
         self.nodes.get(at(path.0))
+    }
+}
+
+/// Links each path, which comes after its parent, with its first child and its next sibling.
+fn link(nodes: &mut [PathNode<u64>]) {
+    for node in nodes.iter_mut() {
+        (node.last, node.after) = (ROOT, ROOT);
+    }
+    // Backwards, so that the first sibling is linked last.
+    for path in (1..nodes.len()).rev() {
+        let Some(parent) = nodes.get(path).map(|node| at(node.parent)) else { continue };
+        let Some(parent) = nodes.get_mut(parent) else { continue };
+        let first = std::mem::replace(&mut parent.last, u32::try_from(path).unwrap_or(ROOT));
+        if let Some(node) = nodes.get_mut(path) {
+            node.after = first;
+        }
     }
 }

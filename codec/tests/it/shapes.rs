@@ -6,7 +6,8 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
 use flow_codec::analysis::{
-    AddShapes, Called, CalledShapes, Deepest, Edges, Graph, Report, Rooted, Side,
+    AddShapes, Called, CalledShapes, Deepest, Edges, Graph, LargestPaths, PathId, PathLimits,
+    PathTree, Report, Rooted, Side,
 };
 use flow_codec::dag::{Dag, Gather, Join, Kind};
 use flow_codec::format::flow::{Encoded, Record};
@@ -257,6 +258,93 @@ proptest! {
                 prop_assert_eq!(calls(&of_range), calls(&gather.finish().unwrap()));
             }
         }
+    }
+}
+
+/// The paths of a tree within limits: their methods, calls and total, and the same of the paths that are one method longer.
+fn largest(tree: &PathTree, limits: PathLimits) -> impl PartialEq + std::fmt::Debug {
+    let facts = |path: PathId| (tree.stack(path), tree.row(path).map(|row| (row.calls, row.total)));
+    let mut rows: Vec<_> =
+        tree.rows().map(|(path, row)| (std::cmp::Reverse(row.total), path)).collect();
+    rows.retain(|(total, path)| {
+        total.0 >= limits.min_total && tree.stack(*path).len() <= limits.depth
+    });
+    rows.sort_unstable();
+    rows.truncate(limits.max);
+    let shown = rows.iter().map(|(_, path)| *path);
+    std::iter::once(tree.root())
+        .chain(shown)
+        .map(|path| (facts(path), tree.children(path).map(facts).collect::<Vec<_>>()))
+        .collect::<Vec<_>>()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_largest_paths_are_those_of_the_whole_tree(
+        threads in prop::collection::vec((0_u64..3, thread()), 1..4),
+        is_filtered: bool,
+        is_rooted: bool,
+        (depth, min_total, max) in (0_usize..6, 0_u64..9, 0_usize..9),
+    ) {
+        let dir = written(&threads);
+        let files = &Trace::open(dir.path()).unwrap().files[..];
+        let of = |globs: &[Glob], is_used: bool, include: bool| {
+            let globs = if is_used { globs } else { &[] };
+            let (include, exclude) = if include { (globs, &[][..]) } else { (&[][..], globs) };
+            Selection::new(&Methods::default(), include, exclude)
+        };
+        let selection = of(&[Glob::new("?#2"), Glob::new("?#70000")], is_filtered, false);
+        let roots = of(&[Glob::new("?#1"), Glob::new("?#3")], is_rooted, true);
+        let (mut all, mut count) = (Graph::default(), 0);
+        for one in files.chunks(1) {
+            let before = all.calls();
+            let mut rooted = Rooted::new(|method| roots.contains(method), &mut all);
+            from_events(one, &selection, &mut rooted, |_| {});
+            all.end_thread();
+            count += u64::from(all.calls() > before);
+        }
+        let tree = all.into_tree();
+        let dags: Vec<_> = files.iter().map(|file| {
+            let content = Content::open(file).unwrap();
+            Dag::build(file, &content, &AtomicU64::new(0)).unwrap().dag.unwrap()
+        }).collect();
+        let limits = PathLimits { depth, min_total, max };
+        let mut weight = None;
+        let found = LargestPaths::of(&dags, &selection, &roots, |of_all| {
+            weight = Some(of_all);
+            limits
+        }).unwrap();
+        prop_assert_eq!((weight, found.tree.calls()), (Some(tree.weight()), tree.calls()));
+        prop_assert_eq!((found.tree.weight(), found.threads), (tree.weight(), count));
+        prop_assert_eq!(largest(&found.tree, limits), largest(&tree, limits));
+    }
+
+    #[test]
+    fn threads_that_did_the_same_are_the_same_whatever_the_numbers_of_methods(
+        before in (0_u64..3, thread()),
+        change in (any::<prop::sample::Index>(), 0_u64..5),
+    ) {
+        let dag = |thread: (u64, Vec<Call>)| {
+            let dir = written(&[thread]);
+            let file = Trace::open(dir.path()).unwrap().files.pop()?;
+            Dag::build(&file, &Content::open(&file).unwrap(), &AtomicU64::new(0)).unwrap().dag
+        };
+        let other = |id: u64| if id < 5 { 4 - id } else { id };
+        let renamed = before.1.iter().map(|(id, exits, known)| (other(*id), *exits, *known));
+        let after = dag((before.0, renamed.collect()));
+        let is_same = |one: MethodId, two: MethodId| other(one.get()) == two.get();
+        let mut changed = before.clone();
+        let place = (!changed.1.is_empty()).then(|| change.0.index(changed.1.len()));
+        if let Some((id, ..)) = place.and_then(|place| changed.1.get_mut(place)) {
+            *id = change.1;
+        }
+        let [before, changed] = [before, changed].map(dag);
+        let (Some(before), Some(after), Some(changed)) = (before, after, changed) else { return Ok(()) };
+        prop_assert!(before.is_same(&after, is_same));
+        prop_assert_eq!(before.is_same(&changed, |one, two| one == two), before == changed);
+        prop_assert_eq!(changed.is_same(&after, is_same), before == changed);
     }
 }
 

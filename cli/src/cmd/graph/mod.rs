@@ -14,7 +14,7 @@ use crate::input::pattern::globs;
 use crate::input::reading::Chosen;
 use crate::input::source::{Source, file_title};
 use crate::input::times::weight_of;
-use crate::output::{Labels, Out, Progress, Weight};
+use crate::output::{Labels, Out, Progress, Unit, Weight};
 use print::GraphPrinter;
 
 pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -39,7 +39,15 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
             false => vec![&trace.files[..]],
         };
         for files in groups {
-            let read = ContextTree::read(files, &chosen, &roots, unit, &mut progress);
+            // Programs read all paths, or their numbers.
+            let is_part = args.source.format == Format::Text && unit == Unit::Calls;
+            let limits = |weight| print.limits(weight);
+            let largest = match is_part {
+                true => ContextTree::largest(files, &chosen, &roots, limits, &mut progress),
+                false => None,
+            };
+            let read = largest
+                .unwrap_or_else(|| ContextTree::read(files, &chosen, &roots, unit, &mut progress));
             status = status.and(read.status);
             let title = match files {
                 [file] if args.per_thread => Some((file.id, file_title(trace, file))),

@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use flow_codec::ThreadId;
-use flow_codec::analysis::PathTree;
+use flow_codec::analysis::{PathLimits, PathTree};
 use flow_codec::read::{TimeAxis, Trace};
 
-use super::select::{Limits, Selected, select};
+use super::select::{Selected, select};
 use crate::args::{Format, GraphArgs};
 use crate::cmd::{line_limit, trace_field};
 use crate::failure::Failure;
@@ -49,7 +49,7 @@ impl<'a> GraphPrinter<'a> {
         out: &mut Out,
     ) -> Result<(), Failure> {
         let args = self.args;
-        let limits = self.limits(tree);
+        let limits = self.limits(tree.weight());
         let selected = select(tree, &self.trace.methods, args.sort, limits);
         let format = args.source.format;
         let (id, title) = thread.unzip();
@@ -58,14 +58,13 @@ impl<'a> GraphPrinter<'a> {
                 if std::mem::replace(&mut self.begun, true) {
                     out.write_all(b"\n")?;
                 }
-                let (calls, paths) =
-                    (plural(tree.calls(), "call"), plural(tree.len() as u64, "path"));
+                let calls = plural(tree.calls(), "call");
                 match &title {
                     Some(title) => {
                         out.heading(&format!("thread {title}"))?;
-                        writeln!(out, "{calls} on {paths}")?;
+                        writeln!(out, "{calls}")?;
                     }
-                    None => writeln!(out, "{calls} on {paths} in {}", plural(threads, "thread"))?,
+                    None => writeln!(out, "{calls} in {}", plural(threads, "thread"))?,
                 }
                 self.text(tree, &selected, out)?;
             }
@@ -88,11 +87,12 @@ impl<'a> GraphPrinter<'a> {
         Ok(())
     }
 
-    fn limits(&self, tree: &PathTree) -> Limits {
+    /// What is shown of a tree with this weight.
+    pub(super) fn limits(&self, weight: u64) -> PathLimits {
         let depth = self.args.depth.and_then(|depth| usize::try_from(depth).ok());
-        Limits {
+        PathLimits {
             depth: depth.unwrap_or(usize::MAX),
-            min_total: part_of(tree.weight(), self.min_percent()),
+            min_total: part_of(weight, self.min_percent()),
             max: line_limit(self.args.max, self.args.source.format, DEFAULT_MAX),
         }
     }
@@ -123,14 +123,14 @@ impl<'a> GraphPrinter<'a> {
     }
 
     /// Describes what is left out, and by which options.
-    fn left_out(&self, tree: &PathTree, selected: &Selected, limits: Limits) -> Vec<String> {
+    fn left_out(&self, tree: &PathTree, selected: &Selected, limits: PathLimits) -> Vec<String> {
         let mut remarks = Vec::new();
         let shown = selected.paths.iter().filter_map(|(path, _)| tree.row(*path));
         let (calls, weight) = shown.fold((tree.calls(), tree.weight()), |(calls, weight), row| {
             (calls - row.calls, weight.saturating_sub(row.self_weight))
         });
-        if selected.paths.len() < tree.len() {
-            let paths = plural((tree.len() - selected.paths.len()) as u64, "more path");
+        // Each path has a call or more.
+        if calls > 0 {
             let of_all = percent(weight, tree.weight());
             let calls = plural(calls, "call");
             let calls = match tree.axis() {
@@ -155,7 +155,7 @@ impl<'a> GraphPrinter<'a> {
                 true => "; 0 for all",
                 false => "",
             };
-            remarks.push(format!("… {paths} with {calls} left out ({why}{hint})"));
+            remarks.push(format!("… {calls} on other paths left out ({why}{hint})"));
         }
         if tree.beyond() > 0 {
             let calls = plural(tree.beyond(), "call");

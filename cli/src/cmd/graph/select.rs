@@ -2,31 +2,20 @@
 
 use std::cmp::Reverse;
 
-use flow_codec::analysis::{PathId, PathTree};
+use flow_codec::analysis::{PathId, PathLimits, PathTree};
 use flow_codec::read::Methods;
 
 use crate::args::SortKey;
 use crate::output::Weight;
-
-/// The limits of what is shown of a tree.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    /// Paths have at most this many methods.
-    pub(super) depth: usize,
-    /// Paths have at least this total, in calls or nanoseconds.
-    pub(super) min_total: u64,
-    /// At most this many paths, those with the largest totals.
-    pub(super) max: usize,
-}
 
 /// The paths to show, each after its parent.
 #[derive(Debug)]
 pub(super) struct Selected {
     /// Each path and its depth.
     pub(super) paths: Vec<(PathId, usize)>,
-    /// Whether deeper paths are left out.
+    /// Whether paths that are longer than one of these are left out because they are too long.
     pub(super) is_cut_at_depth: bool,
-    /// Whether paths with smaller totals are left out.
+    /// The same because their totals are too small.
     pub(super) is_cut_at_min: bool,
     /// Whether paths are left out because there are too many.
     pub(super) is_cut_at_max: bool,
@@ -38,44 +27,42 @@ pub(super) fn select(
     tree: &PathTree,
     methods: &Methods,
     sort: SortKey,
-    limits: Limits,
+    limits: PathLimits,
 ) -> Selected {
-    let mut selected = Selected {
-        paths: Vec::new(),
-        is_cut_at_depth: false,
-        is_cut_at_min: false,
-        is_cut_at_max: false,
-    };
     let total = |path: PathId| tree.row(path).map_or(0, |row| row.total);
     // The paths still to visit, the next one last.
     let mut to_do: Vec<(PathId, usize)> = Vec::new();
     let mut children: Vec<PathId> = Vec::new();
+    let mut paths = Vec::new();
     let mut next = Some((tree.root(), 0));
     while let Some((path, depth)) = next {
         if path != tree.root() {
-            selected.paths.push((path, depth - 1));
+            paths.push((path, depth - 1));
         }
         children.clear();
-        children.extend(tree.children(path));
-        if depth >= limits.depth && !children.is_empty() {
-            selected.is_cut_at_depth = true;
-            children.clear();
+        if depth < limits.depth {
+            children.extend(tree.children(path));
+            children.retain(|child| total(*child) >= limits.min_total);
         }
-        let before = children.len();
-        children.retain(|child| total(*child) >= limits.min_total);
-        selected.is_cut_at_min |= children.len() < before;
         order(&mut children, tree, methods, sort);
         to_do.extend(children.iter().rev().map(|child| (*child, depth + 1)));
         next = to_do.pop();
     }
-    if selected.paths.len() > limits.max {
-        selected.is_cut_at_max = true;
+    let is_cut_at_max = paths.len() > limits.max;
+    if is_cut_at_max {
         let key = |path: PathId| (Reverse(total(path)), path);
-        let mut keys: Vec<_> = selected.paths.iter().map(|(path, _)| key(*path)).collect();
+        let mut keys: Vec<_> = paths.iter().map(|(path, _)| key(*path)).collect();
         let (_, &mut first_left, _) = keys.select_nth_unstable(limits.max);
-        selected.paths.retain(|(path, _)| key(*path) < first_left);
+        paths.retain(|(path, _)| key(*path) < first_left);
     }
-    selected
+    let shown = || paths.iter().map(|(path, depth)| (*path, depth + 1));
+    let all = || std::iter::once((tree.root(), 0)).chain(shown());
+    let is_cut_at_depth =
+        all().any(|(path, depth)| depth >= limits.depth && tree.children(path).next().is_some());
+    let is_cut_at_min = all()
+        .filter(|(_, depth)| *depth < limits.depth)
+        .any(|(path, _)| tree.children(path).any(|child| total(child) < limits.min_total));
+    Selected { paths, is_cut_at_depth, is_cut_at_min, is_cut_at_max }
 }
 
 fn order(children: &mut [PathId], tree: &PathTree, methods: &Methods, sort: SortKey) {
