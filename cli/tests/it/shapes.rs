@@ -290,7 +290,7 @@ fn large() -> TempDir {
 #[test]
 fn sums_from_stored_shapes_are_those_from_events() {
     let dir = large();
-    let verbs: [&[&str]; 15] = [
+    let verbs: [&[&str]; 20] = [
         &["report"],
         &["report", "--by", "calls", "--sort", "name", "--format", "csv"],
         &["report", "--exclude", "**.Main$Job", "--format", "json"],
@@ -303,6 +303,11 @@ fn sums_from_stored_shapes_are_those_from_events() {
         &["report", "--paths", "frequent", "--format", "csv"],
         &["graph", "--format", "csv"],
         &["graph", "--per-thread", "--depth", "2"],
+        &["graph"],
+        &["graph", "--min", "30"],
+        &["graph", "--max", "2", "--sort", "self"],
+        &["graph", "--depth", "1", "--method", "**#main"],
+        &["graph", "--by", "calls", "--exclude", "**#work"],
         &["graph", "--method", "**#work", "--min", "0"],
         &["graph", "--exclude", "**#work", "--format", "json"],
         &["export", "--to", "collapsed"],
@@ -459,6 +464,42 @@ fn replay_skips_calls_of_which_nothing_is_shown() {
     }
     let collapsed = flow(&["replay", "--collapse", "--exclude", "**#d"], dir.path()).out;
     assert!(collapsed.contains("x.X.e()  ×1,500,000 the same\n"), "{collapsed}");
+}
+
+#[test]
+fn rows_of_calls_of_a_method_need_no_events() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("ids.properties"), "x.X#a()V=0\nx.X#b()V=1\n").unwrap();
+    let (mut encoder, mut marks, mut events) =
+        (MarkEncoder::default(), HEADER.to_vec(), vec![0x80_u8]);
+    for call in 1..4 {
+        let at = Position::before(Offset::new(events.len() as u64));
+        encoder.encode(at, &Mark::Instant { at_ns: call * 1000 }, &mut marks);
+        events.push(0x81);
+        events.extend([0x80, 0x80, 0x01].repeat(500_000));
+        events.extend([0x80, 0x01]);
+    }
+    fs::write(dir.path().join("thread-1.flow"), &events).unwrap();
+    fs::write(dir.path().join("thread-1.marks"), marks).unwrap();
+    let replays: [&[&str]; 4] = [
+        &["--format", "json"],
+        &["--format", "csv", "--max", "2"],
+        &["--format", "json", "--min-duration", "1us"],
+        &["--format", "csv", "--verbose"],
+    ];
+    let all = || {
+        let args = ["replay", "--method", "**#b", "--depth", "1"];
+        replays.map(|more| flow(&[&args[..], more].concat(), dir.path()))
+    };
+    let from_events = all();
+    assert!(from_events[0].out.lines().count() == 3, "{:?}", from_events[0]);
+    assert_eq!(flow(&["index"], dir.path()).code, Some(0));
+    // A method that is not among the samples of the events.
+    events[1000] ^= 3;
+    fs::write(dir.path().join("thread-1.flow"), &events).unwrap();
+    for (run, expected) in all().iter().zip(&from_events) {
+        assert_eq!((&run.out, &run.err, run.code), (&expected.out, &expected.err, expected.code));
+    }
 }
 
 #[test]

@@ -23,7 +23,7 @@ use super::timed::MarkRow;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
 use crate::input::call_clock::{CallClock, UNKNOWN_TIMES};
-use crate::input::reading::{REPEATS, Reading, read_records, read_timeline, stored_shapes};
+use crate::input::reading::{Ending, REPEATS, Reading, read_records, read_timeline, stored_shapes};
 use crate::input::source::file_title;
 use crate::output::{
     Align, Labels, Out, Progress, Table, bounded_duration, escaped, grouped, instant, plural,
@@ -76,13 +76,17 @@ impl Hit {
         if self.calls != 1 || self.has_marks || self.is_open {
             return None;
         }
-        let times = is_timed.then(|| CallTimes {
+        let times = is_timed.then(|| self.times());
+        Some(Line { times, ..Line::new(Depth::default(), self.method, self.offset) })
+    }
+
+    fn times(&self) -> CallTimes {
+        CallTimes {
             start: self.start,
             duration: self.duration(),
             duration_ns: self.duration_ns,
             unwound: self.unwound.clone(),
-        });
-        Some(Line { times, ..Line::new(Depth::default(), self.method, self.offset) })
+        }
     }
 
     fn start(&self) -> String {
@@ -104,7 +108,7 @@ pub(super) fn find(
     let mut status = Status::Done;
     for (number, file) in trace.files.iter().enumerate() {
         finder.file = number;
-        if selection.is_all() && finder.find_in_shapes(file).is_some() {
+        if selection.is_all() && finder.find_in_shapes(file, false).is_some() {
             progress.file_done(file.bytes);
             if finder.hits.len() > MOST {
                 return (None, status);
@@ -129,6 +133,35 @@ pub(super) fn find(
     let mut hits = finder.hits;
     hits.sort_by_key(|hit| (hit.start.estimate_ns, hit.file, hit.offset));
     (Some(hits), status)
+}
+
+/// Passes the calls of a thread that match, without those that they make, to a replay with times in JSON or CSV: from
+/// stored shapes. `None` if there are none, or if events are needed; then nothing was passed.
+pub(super) fn pass_rows(
+    file: &ThreadFile,
+    replay: &mut ThreadReplay,
+    lines: &mut Lines<'_>,
+) -> Option<Result<Reading, Failure>> {
+    let wanted = lines.wanted.filter(|_| lines.selection.is_all() && lines.samples.is_none())?;
+    let (hits, stack) = (Vec::new(), Vec::new());
+    let mut finder = Finder { wanted, kept: 0, hits, stack, open: None, file: 0 };
+    finder.find_in_shapes(file, true)?;
+    if finder.hits.len() > MOST {
+        return None;
+    }
+    for hit in &finder.hits {
+        let times = Some(hit.times());
+        let depth = Depth::new(hit.depth as u64);
+        let line = Line { times, ..Line::new(depth, hit.method, hit.offset) };
+        match replay.row(&line, hit.calls, lines) {
+            Ok(ControlFlow::Continue(())) => {}
+            Ok(ControlFlow::Break(())) => {
+                return Some(Ok(Reading { ending: Ending::Stopped, ..Reading::default() }));
+            }
+            Err(failure) => return Some(Err(failure)),
+        }
+    }
+    Some(Ok(Reading::default()))
 }
 
 struct Finder<'a> {
@@ -160,8 +193,9 @@ impl Finder<'_> {
     }
 
     /// Finds the calls of a thread in its stored shapes. `None` if there are none, or if events are needed: because calls
-    /// that match were not left, or by an exception, or because events are missing.
-    fn find_in_shapes(&mut self, file: &ThreadFile) -> Option<()> {
+    /// that match were not left, or by an exception, or because events are missing; if `alone`, also because something
+    /// else is shown: exits without entries, or notes in these calls.
+    fn find_in_shapes(&mut self, file: &ThreadFile, alone: bool) -> Option<()> {
         if file.parts.is_some() {
             return None;
         }
@@ -172,7 +206,10 @@ impl Finder<'_> {
             Kind::Break(_) | Kind::Thread => true,
         };
         let is_open = |root| matches!(root, Root::Open(method) if wanted.contains(method));
-        if shapes.iter().any(needs_events) || dag.roots().any(is_open) {
+        let is_unseen = |root| alone && matches!(root, Root::UnseenExits(_));
+        if shapes.iter().any(needs_events)
+            || dag.roots().any(|root| is_open(root) || is_unseen(root))
+        {
             return None;
         }
         let is_wanted =
@@ -201,8 +238,9 @@ impl Finder<'_> {
                 callers: calls.callers().skip(depth.saturating_sub(self.kept)).collect(),
             });
         }
-        if notes.is_damaged {
-            // The events are read with them, and the damage is reported.
+        let has_notes = || self.hits.iter().skip(before).any(|hit| hit.has_marks);
+        if notes.is_damaged || alone && has_notes() {
+            // The events are read with them, and damage is reported.
             self.hits.truncate(before);
             return None;
         }

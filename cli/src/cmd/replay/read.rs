@@ -5,9 +5,9 @@ use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace};
 use flow_codec::{Glob, Offset};
 
 use super::lines::Lines;
-use super::shapes;
 use super::start::Start;
 use super::thread::{ThreadReplay, TimedReplay};
+use super::{hits, shapes};
 use crate::args::ReplayArgs;
 use crate::failure::Failure;
 use crate::input::reading::{REPEATS, Reading, read_records, read_timeline, stored_shapes};
@@ -81,6 +81,11 @@ fn events(
         return read_records(file, from, progress, |range, record| {
             replay.record(Offset::new(range.start), record, lines)
         });
+    }
+    let is_table = args.is_table() && !lines.is_text() && from == Offset::default();
+    if is_table && let Some(reading) = hits::pass_rows(file, replay, lines) {
+        progress.file_done(file.bytes);
+        return reading;
     }
     let mut timeline = match file.timeline_from(from) {
         Ok(timeline) => lines.with_samples(timeline, file.id),

@@ -231,6 +231,26 @@ impl ThreadReplay {
         self.calls = self.calls.saturating_add(skipped);
     }
 
+    /// Passes a call of `--method` with its times, without the calls that it made, for JSON or CSV.
+    pub(super) fn row(
+        &mut self,
+        line: &Line,
+        calls: u64,
+        lines: &mut Lines<'_>,
+    ) -> Result<ControlFlow<()>, Failure> {
+        if line.times.as_ref().is_some_and(|times| times.duration_ns < self.min_ns) {
+            self.shorter += 1;
+        } else if lines.printed.calls == self.max {
+            self.is_full = true;
+            return Ok(ControlFlow::Break(()));
+        } else {
+            lines.printed.calls += 1;
+            lines.call(&self.prefix, 0, line)?;
+        }
+        self.deeper = self.deeper.saturating_add(calls.saturating_sub(1));
+        Ok(ControlFlow::Continue(()))
+    }
+
     /// Returns whether an earlier call did the same as the call with this number, or as one that it is in.
     fn is_hidden(&mut self, number: u64) -> bool {
         while let Some(hidden) = self.hidden.last() {
