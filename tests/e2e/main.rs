@@ -19,6 +19,7 @@ mod live;
 mod marks;
 mod one_file;
 mod options;
+mod order;
 mod output;
 mod overload;
 mod recording;
