@@ -7,6 +7,7 @@ mod behaviour;
 mod builds;
 mod clock;
 mod coexistence;
+mod commands;
 mod counts;
 mod durability;
 mod ends;

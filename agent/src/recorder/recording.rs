@@ -15,6 +15,7 @@ use super::buffers::Buffers;
 use super::cpu_time::Look;
 use super::ended::Ended;
 use super::losses::Losses;
+use super::pause::Hold;
 use super::queue::{Queue, WhenFull};
 use super::threads::ThreadTable;
 use super::{Config, Journal, MethodTable, Recorded, SideBand, ThreadRecorder};
@@ -38,6 +39,7 @@ pub struct Recorder {
     pub(super) on: AtomicBool,
     /// Sequentially consistent, like `on`, where threads follow it.
     pub(super) paused: AtomicBool,
+    pub(super) hold: Hold,
     /// Whether threads may have frames whose entries were not recorded.
     pub(super) was_paused: AtomicBool,
     pub(super) is_attached: bool,
@@ -90,6 +92,7 @@ impl Recorder {
         Self {
             on: AtomicBool::new(true),
             paused: AtomicBool::new(false),
+            hold: Hold::default(),
             was_paused: AtomicBool::new(false),
             is_attached: false,
             takes_classes: AtomicBool::new(true),
