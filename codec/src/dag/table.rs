@@ -14,8 +14,7 @@ pub(super) trait Mix {
     fn hash(words: &[u64]) -> u64;
 }
 
-/// A multiplication a word, whose 128 bits are folded. Words at different places are changed differently before, so that
-/// no product waits for the one before.
+/// A multiplication a word, whose 128 bits are folded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Folded;
 
@@ -25,10 +24,9 @@ const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 impl Mix for Folded {
     #[inline(always)]
     fn hash(words: &[u64]) -> u64 {
-        let (mut hash, mut place) = (0_u64, SEED);
+        let mut hash = SEED;
         for word in words {
-            hash = hash.wrapping_add(fold(place ^ word));
-            place = place.wrapping_add(FACTOR);
+            hash = fold(hash ^ word);
         }
         hash
     }
