@@ -98,6 +98,13 @@ fn threads_that_are_not_shown_are_counted() {
 }
 
 #[test]
+fn nothing_is_the_same_if_nothing_was_compared() {
+    let dirs = [bare(&[]), bare(&[])];
+    let run = diff(&[], dirs[0].path(), dirs[1].path());
+    assert!(run.out.ends_with("\n\nno threads were compared\n"), "{run:?}");
+}
+
+#[test]
 fn two_tests_are_compared_call_by_call() {
     let dir = columns::trace();
     let run = flow(&["diff", "--exact", "--test", "a.T.t", "--test", "a.T.t"], dir.path());

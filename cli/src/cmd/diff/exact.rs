@@ -224,6 +224,10 @@ impl<'p> Print<'p> {
             let count = counts.get(index).map_or("", String::as_str);
             writeln!(out, "{what:<6}  {count:>width$}  {}", escaped(&dir))?;
         }
+        if threads == 0 {
+            writeln!(out, "\nno threads were compared")?;
+            return Ok(());
+        }
         let threads = plural(threads as u64, "thread");
         if found.is_empty() {
             writeln!(out, "\nno difference: the same calls in the same order, in {threads}")?;
