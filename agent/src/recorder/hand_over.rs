@@ -51,7 +51,7 @@ impl Recorder {
             if was_paused && pauses {
                 return false;
             }
-            let is_usual = !was_paused && !pauses && mark.is_none() && !self.hold.is_on();
+            let is_usual = !was_paused && !pauses && mark.is_none();
             if !is_usual || !thread.grow(&mut out, &self.journal, self.config.shape()) {
                 self.write_and_continue(thread, &mut out, mark, pauses);
             }
@@ -68,12 +68,7 @@ impl Recorder {
             thread.park();
             return false;
         }
-        let records = !out.is_paused;
-        drop(out);
-        if self.hold.is_on() {
-            self.hold.wait_while(|| self.is_on());
-        }
-        records
+        !out.is_paused
     }
 
     /// Writes what the thread has recorded, and continues in another chunk.
