@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use flow_codec::format::manifest::Timing;
+use flow_codec::format::manifest::{Order, Timing};
 use flow_codec::format::names::{CONTAINER_EXTENSION, EventFormat, container_stem};
 use flow_codec::write::Compression;
 use log::LevelFilter;
@@ -15,8 +15,8 @@ use crate::mains::MainFilter;
 use crate::sources::{Setting, bad_value, from_environment, gather, split};
 use crate::values::{
     DEFAULT_PERIOD, globs, list, non_empty, parse_bool, parse_clock, parse_compression,
-    parse_durability, parse_keep, parse_min_free, parse_overflow, parse_rotate, parse_sampling,
-    parse_size, parse_snapshot_on,
+    parse_durability, parse_keep, parse_min_free, parse_order, parse_overflow, parse_rotate,
+    parse_sampling, parse_size, parse_snapshot_on,
 };
 use crate::{
     CommandLine, Durability, EngineKind, IdSource, Keep, MinFree, OnError, Overflow, Overload,
@@ -70,6 +70,8 @@ pub struct Options {
     pub compression: Option<Compression>,
     /// How times of events are recorded.
     pub clock: Timing,
+    /// What is known about the order of events of different threads.
+    pub order: Order,
     /// Where ids come from.
     pub ids: IdSource,
     /// The most that a thread records before it writes to its file.
@@ -215,6 +217,7 @@ impl Options {
             format,
             compression: value("compress").map_or(Ok(None), parse_compression)?,
             clock,
+            order: parse_order(value("order"), clock, format)?,
             ids,
             chunk_bytes: match size("chunk", CHUNK_BYTES)? {
                 Some(bytes) => usize::try_from(bytes).unwrap_or(DEFAULT_CHUNK_BYTES),

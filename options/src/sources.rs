@@ -22,7 +22,7 @@ const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key
 }
 
 /// All keys.
-pub const KEYS: [Key; 37] = [
+pub const KEYS: [Key; 38] = [
     key("out", "a directory, or a file whose name ends in .flowtrace", "where the trace goes"),
     key("earlier", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
     key(
@@ -80,6 +80,7 @@ pub const KEYS: [Key; 37] = [
         "off, exact, tick, or tick:PERIOD with a period from 20us to 1s, such as tick:1ms",
         "how times are recorded",
     ),
+    key("order", "time or total", "what is known about the order of events of different threads"),
     key("ids", "an ids.properties file", "ids of methods to keep"),
     key(
         "optimize",

@@ -4,7 +4,8 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use flow_codec::Glob;
-use flow_codec::format::manifest::Timing;
+use flow_codec::format::manifest::{Order, Timing};
+use flow_codec::format::names::EventFormat;
 use flow_codec::format::samples::SampleClock;
 use flow_codec::write::Compression;
 
@@ -125,6 +126,27 @@ pub(super) fn parse_clock(setting: &Setting) -> Result<Timing, OptionError> {
     };
     let period = period.filter(|period| PERIODS.contains(period));
     period.map(|period| Timing::Sampled { period }).ok_or_else(|| bad_value(setting))
+}
+
+/// `time` or `total`. `clock` and `format` are those that the events have.
+pub(super) fn parse_order(
+    setting: Option<&Setting>,
+    clock: Timing,
+    format: EventFormat,
+) -> Result<Order, OptionError> {
+    let refused = match setting.map(|setting| (setting, setting.value.as_str())) {
+        None | Some((_, "time")) => return Ok(Order::Time),
+        Some((setting, "total")) if clock == Timing::Exact => {
+            (setting, "clock=exact gives each event a time instead of a number; use clock=tick")
+        }
+        Some((setting, "total")) if format == EventFormat::Jsonl => {
+            (setting, "format=jsonl has no numbers; use format=binary")
+        }
+        Some((_, "total")) => return Ok(Order::Total),
+        Some((setting, _)) => return Err(bad_value(setting)),
+    };
+    let (Setting { key, value, place }, why) = refused;
+    Err(OptionError(format!("{key}={value} ({place}): {why}, or leave out order")))
 }
 
 /// How stacks are sampled; `None` without `sample`.

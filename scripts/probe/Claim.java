@@ -14,6 +14,9 @@ public final class Claim {
     /** More than the operand stack of any other probe, with what its method has on the stack. */
     private static final int LOCALS = 16;
 
+    /** How much more an interpreted probe with a sequence number takes: two Java calls and a native one. */
+    private static final int NUMBERED = 128;
+
     private Claim() {}
 
     public static void main(String[] args) throws Exception {
@@ -32,18 +35,24 @@ public final class Claim {
         @Override
         public MethodVisitor visitMethod(int access, String name, String descriptor, String signature, String[] thrown) {
             MethodVisitor method = super.visitMethod(access, name, descriptor, signature, thrown);
-            return name.matches("append[1-4]|timed[1-4]|appendSlowly") ? new Larger(method) : method;
+            if (name.matches("numbered[1-4]")) {
+                return new Larger(method, NUMBERED);
+            }
+            return name.matches("append[1-4]|timed[1-4]|appendSlowly") ? new Larger(method, 0) : method;
         }
     }
 
     private static final class Larger extends MethodVisitor {
-        Larger(MethodVisitor next) {
+        private final int more;
+
+        Larger(MethodVisitor next, int more) {
             super(Opcodes.ASM8, next);
+            this.more = more;
         }
 
         @Override
         public void visitMaxs(int stack, int locals) {
-            super.visitMaxs(stack + STACK, locals + LOCALS);
+            super.visitMaxs(stack + STACK + more, locals + LOCALS + more);
         }
     }
 }

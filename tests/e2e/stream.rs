@@ -67,6 +67,21 @@ impl Collector {
         assert!(kill.unwrap().success());
     }
 
+    /// Sends a command.
+    pub(crate) fn command(&mut self, line: &str) {
+        let stdin = self.child.stdin.as_mut().expect("a pipe");
+        writeln!(stdin, "{line}").unwrap();
+    }
+
+    /// Waits as long as something is so.
+    pub(crate) fn wait_while(&self, mut condition: impl FnMut() -> bool) {
+        let begun = Instant::now();
+        while condition() {
+            assert!(begun.elapsed() < PATIENCE, "still so: {}", self.messages());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     fn messages(&self) -> String {
         fs::read_to_string(self.dir.path().join("messages")).unwrap_or_default()
     }

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use flow_model::{Event, Mark, decode_container, open_chunks, open_lines, read_thread};
+use flow_model::{
+    Event, Mark, decode_container, open_chunks, open_lines, read_thread, sequence_numbers,
+};
 use serde_json::Value;
 
 use crate::ThreadTree;
@@ -40,6 +42,12 @@ impl DecodedThread {
             _ => None,
         });
         unwound.flatten().collect()
+    }
+
+    /// The sequence number of each event.
+    #[must_use]
+    pub fn numbers(&self) -> Vec<Option<u64>> {
+        sequence_numbers(self.events.len(), &self.marks)
     }
 
     /// The earliest and the latest time at which each event can have happened, in nanoseconds since the trace

@@ -12,6 +12,7 @@
 use std::sync::{Arc, Once};
 
 use flow_codec::format::ids::key;
+use flow_codec::format::manifest::Order;
 use flow_codec::format::methods::{MethodInfo, flag_names};
 use flow_codec::{MethodId, Name, ThreadId};
 
@@ -62,9 +63,10 @@ pub fn on_class_file(
         methods.leave_out("out-of-memory", key(&name, "*", ""));
         return None;
     }
-    let probes = match recorder.side_band() {
-        SideBand::ExactTimes => Probes::Timed,
-        SideBand::None | SideBand::Marks | SideBand::SampledTimes => Probes::Plain,
+    let probes = match (recorder.side_band(), recorder.order()) {
+        (SideBand::ExactTimes, _) => Probes::Timed,
+        (_, Order::Total) => Probes::Numbered,
+        (_, Order::Time) => Probes::Plain,
     };
     let rewriting = Rewriting { methods, loader, class: &class, name: &name, probes };
     rewriting.run().unwrap_or_else(|error| {

@@ -25,6 +25,7 @@ use crate::certain::Certain as _;
 use crate::recorder::Recorder;
 use crate::rewrite;
 use crate::sys::blocks::table;
+use crate::sys::counter::counter_address;
 
 /// The names in the order in which they are tried. The first one is that in [`BYTES`].
 const NAMES: [&CStr; 5] = [
@@ -145,6 +146,7 @@ pub(super) fn on_class_load(vm: &Vm<'_>, class: jclass) {
         native(c"append", c"(Ljava/lang/Thread;JII)V", append as *const c_void),
         native(c"blocks", c"()J", blocks as *const c_void),
         native(c"ids", c"()J", ids as *const c_void),
+        native(c"counter", c"()J", counter as *const c_void),
     ];
     // SAFETY: the functions have the signatures their descriptors say.
     if !unsafe { vm.register_natives(class, &natives) } {
@@ -173,6 +175,11 @@ unsafe extern "system" fn blocks(_jni: *mut JNIEnv, _class: jclass) -> jlong {
 /// `FlowProbe.ids`: the bits of a thread id that select a block.
 unsafe extern "system" fn ids(_jni: *mut JNIEnv, _class: jclass) -> jlong {
     table().map_or(0, |table| table.mask().cast_signed())
+}
+
+/// `FlowProbe.counter`: the address of the next sequence number.
+unsafe extern "system" fn counter(_jni: *mut JNIEnv, _class: jclass) -> jlong {
+    jlong::try_from(counter_address()).certain()
 }
 
 #[cfg(test)]

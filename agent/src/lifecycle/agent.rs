@@ -239,10 +239,19 @@ impl Streamed for Agent {
         self.recorder.flush();
     }
 
+    fn disconnected(&self) {
+        // Nobody could let them continue.
+        self.recorder.set_held(false);
+    }
+
     fn control(&self, control: Command) {
         match control {
             Command::Suspend => self.recorder.set_paused(true),
-            Command::Resume => self.recorder.set_paused(false),
+            Command::Pause => self.recorder.set_held(true),
+            Command::Resume => {
+                self.recorder.set_held(false);
+                self.recorder.set_paused(false);
+            }
             Command::Flush => self.recorder.flush(),
             Command::Stop => self.recorder.stop_by_user("the collector has ended the recording"),
         }

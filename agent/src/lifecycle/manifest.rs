@@ -34,6 +34,7 @@ pub(super) fn manifest(options: &Options, jvm: Jvm, session: Option<String>) -> 
         engine: options.engine.name().to_owned(),
         event_format: options.format.name().to_owned(),
         timing: options.clock,
+        order: options.order,
         own: options.own.clone(),
         options: options.set.clone().into_iter().collect::<BTreeMap<_, _>>(),
         pid: std::process::id(),

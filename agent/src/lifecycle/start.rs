@@ -294,7 +294,13 @@ impl Agent {
                         .synced_by(syncer.clone()),
                 ),
             },
-            Config { chunk_bytes, side_band, has_stacks: stacks.is_some(), started },
+            Config {
+                chunk_bytes,
+                side_band,
+                order: options.order,
+                has_stacks: stacks.is_some(),
+                started,
+            },
         );
         let recorder = match when {
             Start::WithJvm => recorder,

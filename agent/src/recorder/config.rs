@@ -2,15 +2,18 @@
 
 use std::time::Instant;
 
+use flow_codec::format::manifest::Order;
 use flow_codec::format::raw;
 
 use super::chunk::Shape;
 
-/// Chunks with times are larger by this factor: their events have eight more bytes, and a hand-over writes
+/// Chunks with times or numbers are larger by this factor: their events have eight more bytes, and a hand-over writes
 /// two files.
 const TIMED_GROWTH: usize = 4;
-/// No chunk with times is larger than this.
+/// No such chunk is larger than this.
 const MAX_TIMED_BYTES: usize = 16 << 20;
+
+const _: () = assert!(raw::TIME_BYTES == raw::NUMBER_BYTES, "exits with either have one size");
 
 /// What is recorded in addition to the events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +35,8 @@ pub struct Config {
     pub chunk_bytes: usize,
     /// What is recorded in addition to the events.
     pub side_band: SideBand,
+    /// Whether events have sequence numbers. Then they have no times of their own, but may have marks.
+    pub order: Order,
     /// Whether stacks are sampled, too.
     pub has_stacks: bool,
     /// Times in threads and in the manifest count from here.
@@ -42,15 +47,13 @@ impl Config {
     /// Returns the sizes of chunks and events.
     pub(super) fn shape(&self) -> Shape {
         let Self { chunk_bytes: max_fill, has_stacks, .. } = *self;
-        match self.side_band {
-            SideBand::ExactTimes => Shape {
+        if self.side_band == SideBand::ExactTimes || self.order == Order::Total {
+            return Shape {
                 max_fill: max_fill.saturating_mul(TIMED_GROWTH).min(MAX_TIMED_BYTES),
                 exit_bytes: raw::TIME_BYTES + 1,
                 has_stacks,
-            },
-            SideBand::None | SideBand::Marks | SideBand::SampledTimes => {
-                Shape { max_fill, exit_bytes: 1, has_stacks }
-            }
+            };
         }
+        Shape { max_fill, exit_bytes: 1, has_stacks }
     }
 }

@@ -51,7 +51,7 @@ impl Recorder {
             if was_paused && pauses {
                 return false;
             }
-            let is_usual = !was_paused && !pauses && mark.is_none();
+            let is_usual = !was_paused && !pauses && mark.is_none() && !self.hold.is_on();
             if !is_usual || !thread.grow(&mut out, &self.journal, self.config.shape()) {
                 self.write_and_continue(thread, &mut out, mark, pauses);
             }
@@ -68,7 +68,12 @@ impl Recorder {
             thread.park();
             return false;
         }
-        !out.is_paused
+        let records = !out.is_paused;
+        drop(out);
+        if self.hold.is_on() {
+            self.hold.wait_while(|| self.is_on());
+        }
+        records
     }
 
     /// Writes what the thread has recorded, and continues in another chunk.

@@ -1,14 +1,46 @@
-//! What a program requests while it runs: to add a note or a test mark, to pause recording, to resume it.
+//! What a program or a collector requests while it runs: to add a note or a test mark, to pause recording, to resume it;
+//! to let threads wait.
 //!
 //! Each thread follows by itself when it hands over: there it leaves all frames and parks, or resumes with
 //! the frames it has.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use flow_codec::format::marks::Mark;
 
+use parking_lot::{Condvar, Mutex};
+
 use super::{Recorder, ThreadRecorder};
 use crate::sys::sampling;
+
+/// How often a thread that waits checks whether the recording has ended.
+const CHECK_PERIOD: Duration = Duration::from_millis(50);
+
+/// Whether threads wait at their next entry.
+#[derive(Debug, Default)]
+pub(super) struct Hold {
+    /// Sequentially consistent, like `Recorder::paused`.
+    is_on: AtomicBool,
+    lock: Mutex<()>,
+    released: Condvar,
+}
+
+impl Hold {
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.is_on.load(Ordering::SeqCst)
+    }
+
+    /// Waits until threads may continue, for the current thread.
+    #[cold]
+    pub(super) fn wait_while(&self, is_recording: impl Fn() -> bool) {
+        let mut lock = self.lock.lock();
+        while self.is_on() && is_recording() {
+            self.released.wait_for(&mut lock, CHECK_PERIOD);
+        }
+    }
+}
 
 impl Recorder {
     /// Adds a mark that the program requests, a note or a test mark, to the trace of the current thread. The
@@ -36,6 +68,21 @@ impl Recorder {
         // It may have ended meanwhile, for good.
         if !self.is_on() {
             self.switch_off();
+        }
+    }
+
+    /// Lets each thread wait at its next entry, or lets all continue. A thread that waits is in native code, where it holds
+    /// up neither safepoints nor the end of the JVM, but it keeps its locks.
+    pub fn set_held(&self, held: bool) {
+        if self.hold.is_on.swap(held, Ordering::SeqCst) == held {
+            return;
+        }
+        if held {
+            self.threads.each().for_each(|thread| thread.call_for_attention());
+        } else {
+            // A thread that has checked waits now.
+            drop(self.hold.lock.lock());
+            self.hold.released.notify_all();
         }
     }
 

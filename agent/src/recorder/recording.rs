@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use flow_codec::ThreadId;
 use flow_codec::format::flow::MAX_RECORD_BYTES;
-use flow_codec::format::manifest::Totals;
+use flow_codec::format::manifest::{Order, Totals};
 use flow_codec::format::raw;
 use parking_lot::Mutex;
 
@@ -15,11 +15,13 @@ use super::buffers::Buffers;
 use super::cpu_time::Look;
 use super::ended::Ended;
 use super::losses::Losses;
+use super::pause::Hold;
 use super::queue::{Queue, WhenFull};
 use super::threads::ThreadTable;
 use super::{Config, Journal, MethodTable, Recorded, SideBand, ThreadRecorder};
 use crate::sink::{LineFile, Sink};
 use crate::sys::clock;
+use crate::sys::counter::next_number;
 
 /// How a method was left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +39,7 @@ pub struct Recorder {
     pub(super) on: AtomicBool,
     /// Sequentially consistent, like `on`, where threads follow it.
     pub(super) paused: AtomicBool,
+    pub(super) hold: Hold,
     /// Whether threads may have frames whose entries were not recorded.
     pub(super) was_paused: AtomicBool,
     pub(super) is_attached: bool,
@@ -89,6 +92,7 @@ impl Recorder {
         Self {
             on: AtomicBool::new(true),
             paused: AtomicBool::new(false),
+            hold: Hold::default(),
             was_paused: AtomicBool::new(false),
             is_attached: false,
             takes_classes: AtomicBool::new(true),
@@ -195,6 +199,12 @@ impl Recorder {
         self.config.side_band
     }
 
+    /// Whether events have sequence numbers.
+    #[must_use]
+    pub fn order(&self) -> Order {
+        self.config.order
+    }
+
     /// Records that `thread` entered `method`.
     pub fn enter(&self, thread: &ThreadRecorder, method: Recorded) {
         self.append(thread, method.as_bytes());
@@ -213,18 +223,25 @@ impl Recorder {
     #[inline]
     pub fn append(&self, thread: &ThreadRecorder, event: &[u8]) {
         if self.config.side_band == SideBand::ExactTimes {
-            return self.append_timed(thread, event);
+            return self.append_after(
+                clock::nano_time() << u8::BITS | u64::from(raw::TIME),
+                thread,
+                event,
+            );
+        }
+        if self.config.order == Order::Total && is_numbered(event) {
+            let number = next_number() << u8::BITS | u64::from(raw::NUMBER);
+            return self.append_after(number, thread, event);
         }
         self.append_as_it_is(thread, event);
     }
 
-    /// Like [`append`](Self::append), with the time before the event.
-    fn append_timed(&self, thread: &ThreadRecorder, event: &[u8]) {
-        let now = clock::nano_time() << u8::BITS | u64::from(raw::TIME);
+    /// Like [`append`](Self::append), with these bytes before the event, the lowest one first.
+    fn append_after(&self, first: u64, thread: &ThreadRecorder, event: &[u8]) {
         let mut bytes = [0; raw::TIME_BYTES + MAX_RECORD_BYTES];
         let len = raw::TIME_BYTES + event.len();
         debug_assert!(len <= bytes.len(), "an event of {} bytes", event.len());
-        let all = now.to_le_bytes().into_iter().chain(event.iter().copied());
+        let all = first.to_le_bytes().into_iter().chain(event.iter().copied());
         bytes.iter_mut().zip(all).for_each(|(to, from)| *to = from);
         self.append_as_it_is(thread, bytes.get(..len).unwrap_or(&bytes));
     }
@@ -282,4 +299,9 @@ impl Recorder {
     pub fn has_losses(&self) -> bool {
         !self.losses.reasons().is_empty()
     }
+}
+
+/// Returns whether a raw event is an entry or an exit of its own, which has a sequence number.
+fn is_numbered(event: &[u8]) -> bool {
+    matches!(event.first(), Some(&(raw::EXIT | raw::UNWOUND_EXIT | 0x80..)))
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use flow_codec::ThreadId;
 use flow_codec::format::flow::{Record, records};
 use flow_codec::format::journal::SlotHeader;
+use flow_codec::format::manifest::Order;
 use flow_codec::format::methods::MethodInfo;
 
 use super::hand_over::DROPPED;
@@ -96,6 +97,7 @@ pub(super) fn recorder_in(dir: &std::path::Path) -> Recorder {
     let config = Config {
         chunk_bytes: 64,
         side_band: SideBand::None,
+        order: Order::Time,
         has_stacks: false,
         started: Instant::now(),
     };
@@ -136,6 +138,7 @@ fn recorder_with(
         Config {
             chunk_bytes,
             side_band: SideBand::None,
+            order: Order::Time,
             has_stacks: false,
             started: Instant::now(),
         },

@@ -231,6 +231,10 @@ impl Out {
     /// Leaves all frames: on resume, it is not known which of them still exist.
     pub(super) fn pause(&mut self) {
         self.mark(&Mark::Paused);
+        if self.canonicalizer.is_numbered() {
+            // Of the exits that follow.
+            self.mark(&Mark::Order { number: None });
+        }
         let depth = self.depth.saturating_sub_unsigned(self.canonicalizer.held());
         let lowest = match self.old_frames {
             OldFrames::None => 0,

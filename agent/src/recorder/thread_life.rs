@@ -62,7 +62,7 @@ impl Recorder {
             return None;
         }
         // The thread that ended or paused the recording meanwhile may not have seen this one.
-        if !self.on.load(Ordering::SeqCst) || self.is_paused() {
+        if !self.on.load(Ordering::SeqCst) || self.is_paused() || self.hold.is_on() {
             recorder.call_for_attention();
         }
         log::debug!("thread {} starts recording: {:?}", facts.id, facts.name);

@@ -77,8 +77,9 @@ pub(super) struct Snippets {
 
 impl Snippets {
     fn new(plan: &Plan<'_>, ids: &Ids, additions: &mut Additions) -> Result<Self, Skip> {
+        let is_one = plan.leaf && additions.may_join();
+        let leaf = if is_one { Event::enter_and_exit(ids.method) } else { None };
         let mut append = |event| Snippet::append(event, additions);
-        let leaf = if plan.leaf { Event::enter_and_exit(ids.method) } else { None };
         let enter = append(leaf.map_or_else(|| Event::enter(ids.method), Ok)?)?;
         let callees = ids.callees.iter().copied().chain(std::iter::repeat(None));
         let begins = plan

@@ -193,8 +193,9 @@ pub(super) struct Additions {
 struct Added {
     added: usize,
     len: usize,
-    appends: [u16; 4],
-    note: u16,
+    /// By [`Role`].
+    appends: [[u16; 4]; 2],
+    notes: [u16; 2],
     exit: u16,
     probes: Probes,
     probe_class: u16,
@@ -209,6 +210,17 @@ pub enum Probes {
     Plain,
     /// Each with its time.
     Timed,
+    /// Entries and exits with a sequence number.
+    Numbered,
+}
+
+/// What an event is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    /// It is an entry or an exit.
+    Event = 0,
+    /// It shows which constructors an exception ended.
+    Hint = 1,
 }
 
 /// A state of [`Additions`] to return to.
@@ -223,8 +235,8 @@ impl Additions {
         let state = Added {
             added: 0,
             len: 0,
-            appends: [NOT_YET; 4],
-            note: NOT_YET,
+            appends: [[NOT_YET; 4]; 2],
+            notes: [NOT_YET; 2],
             exit: NOT_YET,
             probes,
             probe_class: NOT_YET,
@@ -254,38 +266,56 @@ impl Additions {
         &self.bytes
     }
 
+    /// Returns whether the entry and the exit of a method can be one event.
+    pub(super) fn may_join(&self) -> bool {
+        // What the method reads in between may come from another thread.
+        self.state.probes != Probes::Numbered
+    }
+
     /// The method of the probe class that appends this many bytes, 1 to 4.
-    pub(super) fn append(&mut self, bytes: usize) -> Result<u16, Skip> {
+    pub(super) fn append(&mut self, bytes: usize, role: Role) -> Result<u16, Skip> {
         const PLAIN: [&[u8]; 4] = [b"append1", b"append2", b"append3", b"append4"];
         const TIMED: [&[u8]; 4] = [b"timed1", b"timed2", b"timed3", b"timed4"];
+        const NUMBERED: [&[u8]; 4] = [b"numbered1", b"numbered2", b"numbered3", b"numbered4"];
         let slot = bytes.wrapping_sub(1);
-        let names = match self.state.probes {
-            Probes::Plain => PLAIN,
-            Probes::Timed => TIMED,
+        let names = match (self.state.probes, role) {
+            (Probes::Plain, _) | (Probes::Numbered, Role::Hint) => PLAIN,
+            (Probes::Timed, _) => TIMED,
+            (Probes::Numbered, Role::Event) => NUMBERED,
         };
-        let (Some(&known), Some(name)) = (self.state.appends.get(slot), names.get(slot)) else {
+        let [events, hints] = &self.state.appends;
+        let known = if role == Role::Event { events } else { hints };
+        let (Some(&known), Some(name)) = (known.get(slot), names.get(slot)) else {
             return Err(Skip::IdTooLarge);
         };
         if known != NOT_YET {
             return Ok(known);
         }
         let added = self.probe(name, b"(I)V")?;
-        if let Some(append) = self.state.appends.get_mut(slot) {
+        let [events, hints] = &mut self.state.appends;
+        let known = if role == Role::Event { events } else { hints };
+        if let Some(append) = known.get_mut(slot) {
             *append = added;
         }
         Ok(added)
     }
 
     /// The method of the probe class that appends a byte in an exception handler.
-    pub(super) fn note(&mut self) -> Result<u16, Skip> {
-        if self.state.note == NOT_YET {
-            let name: &[u8] = match self.state.probes {
-                Probes::Plain => b"note",
-                Probes::Timed => b"timedNote",
-            };
-            self.state.note = self.probe(name, b"(I)V")?;
+    pub(super) fn note(&mut self, role: Role) -> Result<u16, Skip> {
+        let [event, hint] = self.state.notes;
+        let known = if role == Role::Event { event } else { hint };
+        if known != NOT_YET {
+            return Ok(known);
         }
-        Ok(self.state.note)
+        let name: &[u8] = match (self.state.probes, role) {
+            (Probes::Plain, _) | (Probes::Numbered, Role::Hint) => b"note",
+            (Probes::Timed, _) => b"timedNote",
+            (Probes::Numbered, Role::Event) => b"numberedNote",
+        };
+        let added = self.probe(name, b"(I)V")?;
+        let [event, hint] = &mut self.state.notes;
+        *(if role == Role::Event { event } else { hint }) = added;
+        Ok(added)
     }
 
     /// The method of the probe class that appends an exit.
@@ -294,6 +324,7 @@ impl Additions {
             let name: &[u8] = match self.state.probes {
                 Probes::Plain => b"exit",
                 Probes::Timed => b"timedExit",
+                Probes::Numbered => b"numberedExit",
             };
             self.state.exit = self.probe(name, b"()V")?;
         }

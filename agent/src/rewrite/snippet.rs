@@ -8,7 +8,7 @@ use flow_codec::format::raw;
 
 use super::Skip;
 use super::opcode::{BIPUSH, INVOKESTATIC, LDC, LDC_W, SIPUSH};
-use super::pool::Additions;
+use super::pool::{Additions, Role};
 
 /// Bytes that one call appends: one to four.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,6 +57,14 @@ impl Event {
             .unwrap_or(Self::BEGIN_UNKNOWN)
     }
 
+    /// What it is for.
+    fn role(self) -> Role {
+        match self.bytes {
+            [raw::BEGIN | raw::BEGIN_UNKNOWN | raw::END | raw::CATCH, ..] => Role::Hint,
+            _ => Role::Event,
+        }
+    }
+
     /// The number whose lower bytes are stored, the lowest one first.
     fn value(self) -> i32 {
         let [a, b, ..] = self.bytes;
@@ -81,12 +89,12 @@ impl Snippet {
 
     /// Appends an event: pushes its number and calls the probe.
     pub(super) fn append(event: Event, additions: &mut Additions) -> Result<Self, Skip> {
-        Self::call_with(event, additions, |additions| additions.append(event.len))
+        Self::call_with(event, additions, |additions| additions.append(event.len, event.role()))
     }
 
     /// Appends an event of one byte with the probe for exception handlers.
     pub(super) fn note(event: Event, additions: &mut Additions) -> Result<Self, Skip> {
-        Self::call_with(event, additions, Additions::note)
+        Self::call_with(event, additions, |additions| additions.note(event.role()))
     }
 
     fn call_with(

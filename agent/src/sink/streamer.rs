@@ -93,6 +93,8 @@ pub trait Streamed {
     fn flush(&self);
     /// Does what the collector wants.
     fn control(&self, command: Command);
+    /// There is no collector, until the next connection.
+    fn disconnected(&self);
 }
 
 /// Why a connection ended.
@@ -205,6 +207,7 @@ impl Streamer {
                 Ok(socket) => self.converse(socket, source),
                 Err(error) => Closed::Failed(error.to_string()),
             };
+            source.disconnected();
             let Closed::Failed(why) = closed else { return };
             if begun.elapsed() > MAX_RETRY {
                 retry = RETRY;

@@ -267,6 +267,8 @@ mod tests {
             ("EXIT", raw::EXIT.into()),
             ("TIME", raw::TIME.into()),
             ("TIME_BYTES", raw::TIME_BYTES),
+            ("NUMBER", raw::NUMBER.into()),
+            ("NUMBER_BYTES", raw::NUMBER_BYTES),
         ] {
             assert_eq!(constant(name), expected, "{name}");
         }
@@ -275,7 +277,15 @@ mod tests {
 
     #[test]
     fn the_probes_refer_to_the_layout_by_its_constants() {
-        for before in ["block + ", "BLOCKS + ", "& IDS) << ", "nanoTime() << 8 | ", "(byte) ~"] {
+        let before = [
+            "block + ",
+            "BLOCKS + ",
+            "& IDS) << ",
+            "nanoTime() << 8 | ",
+            ", 1) << 8 | ",
+            "(byte) ~",
+        ];
+        for before in before {
             let uses: Vec<_> = PROBES.split(before).skip(1).collect();
             assert!(!uses.is_empty(), "{before}");
             let named =

@@ -13,11 +13,13 @@
 //! | `stack_ring` | the memory for these stacks |
 //! | `stubs` | code without frames, and who called it |
 //! | `clock` | clocks of the system (safe) |
+//! | `counter` | the counter of sequence numbers (safe) |
 
 pub(crate) mod allocator;
 pub(crate) mod blocks;
 pub(crate) mod clock;
 mod control;
+pub(crate) mod counter;
 mod fence;
 pub(crate) mod helper;
 mod region;

@@ -106,6 +106,9 @@ pub(crate) struct AgentArgs {
     /// How times are recorded: tick (default), tick:PERIOD, exact or off
     #[arg(long, value_name = "KIND")]
     pub(crate) clock: Option<String>,
+    /// How events of different threads are ordered: time (default), or total: each event has a sequence number
+    #[arg(long, value_name = "ORDER", value_parser = ["time", "total"])]
+    pub(crate) order: Option<String>,
     /// Stop recording a JVM when its trace has this size, for example 2g; or none. Default of flow record: 20g, or half
     /// of the free disk space if that is less
     #[arg(long, value_name = "SIZE")]

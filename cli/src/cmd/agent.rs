@@ -373,6 +373,7 @@ impl AgentOptions {
             ("sample-clock", &args.sample_clock),
             ("max-frames", &args.max_frames),
             ("clock", &args.clock),
+            ("order", &args.order),
             // Not an option of the agent, which has no limit unless it gets one.
             ("max-size", &args.max_size.clone().filter(|size| size != "none")),
             ("min-free", &args.min_free),

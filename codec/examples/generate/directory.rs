@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use flow_codec::format::ids;
-use flow_codec::format::manifest::{End, Jvm, Manifest, Timing, Totals, VERSION};
+use flow_codec::format::manifest::{End, Jvm, Manifest, Order, Timing, Totals, VERSION};
 use flow_codec::format::methods::{MethodInfo, MethodLine, flag_names};
 use flow_codec::format::names::{self, EventFormat};
 use flow_codec::format::threads::ThreadLine;
@@ -107,6 +107,7 @@ impl Directory {
             engine: "instrument".to_owned(),
             event_format: EventFormat::Binary.name().to_owned(),
             timing: self.timing,
+            order: Order::Time,
             own: Vec::new(),
             options: [("seed".to_owned(), self.seed.to_string())].into(),
             pid: 1,

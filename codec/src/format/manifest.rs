@@ -32,6 +32,7 @@
 //!
 //! | field | present | value |
 //! |---|---|---|
+//! | `order` | with `order=total` | `total`: events have [sequence numbers](super::marks) |
 //! | `session` | if one `flow record` started several JVMs | the same for all of them |
 //! | `own` | if the application's classes are known | patterns for them, as in [`Glob`](crate::Glob). They say nothing about what was recorded |
 //! | `earlier` | if the directory held a trace that is kept | where that trace is since then |
@@ -106,6 +107,9 @@ pub struct Manifest {
     /// How times of events were recorded; absent where none were.
     #[serde(rename = "clock", default, skip_serializing_if = "Timing::is_off")]
     pub timing: Timing,
+    /// What is known about the order of events of different threads.
+    #[serde(default, skip_serializing_if = "Order::is_by_time")]
+    pub order: Order,
     /// Patterns for the classes of the application itself, as opposed to libraries; empty where they are not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<String>,
@@ -193,6 +197,26 @@ pub enum Timing {
     },
     /// Each event has its own time.
     Exact,
+}
+
+/// What is known about the order of events of different threads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Each event has a sequence number.
+    Total,
+    /// What follows from their times; also a kind that this build does not know.
+    #[default]
+    #[serde(other)]
+    Time,
+}
+
+impl Order {
+    /// Returns whether events have no sequence numbers.
+    #[must_use]
+    pub fn is_by_time(&self) -> bool {
+        *self == Self::Time
+    }
 }
 
 impl Timing {

@@ -30,6 +30,7 @@
 //! | `07` | instants | one number for each of several events, beginning with the one after the mark: see *Instants* |
 //! | `08` | test | a test begins or ends: see [`test_marks`](super::test_marks) |
 //! | `09` | stacks | see *Stacks*: first, by how many nanoseconds the first of them was sampled later than the last *by*, as `2n`, or earlier, as `2n − 1`; second, how much later the last of them was |
+//! | `0A` | order | the sequence number of the event after the mark; nothing if it is not known: see *Order* |
 //!
 //! **Time.** Times are nanoseconds since the `start_unix_ns` of the [`manifest`](super::manifest), by a clock
 //! that never goes backwards. A mark has two times: all events before the mark had happened at *by*, and no
@@ -57,6 +58,12 @@
 //! **Stacks.** The thread was at this position when its stack was sampled, at these two times and at all times of
 //! [`samples`](super::samples) between them. A sample without such a mark was taken while the thread moved to another
 //! chunk, or there was no room for its position: only its time shows where the thread was.
+//!
+//! **Order.** With `order=total` each event has a number from one counter of all threads: of two events that one had to
+//! happen before the other, the first has the smaller number. An event without a mark has the number after that of the
+//! event before it in the thread, and none if that has none. So a mark is needed only where another thread recorded
+//! something in between; the first event of a chunk has one too, so that a reader can begin anywhere. No two events
+//! have the same number. Numbers may be missing: an event that was counted and not recorded leaves a hole.
 //!
 //! **Paused.** A thread pauses at the first event that is not recorded: an entry, or an exit by exception.
 //! All frames that are open there are left in `.flow`, directly after the mark, so that calls nest whatever
@@ -109,6 +116,19 @@
 //! | `01` | version 1 |
 //! | `01 01 00 04 88 27 C0 3E` | time, offset 1, by 5000, from 4000 later |
 //! | `09 00 00 04 D0 0F C4 13` | stacks, same offset, 1000 later than 5000, and 2500 later |
+//!
+//! # Example of order
+//!
+//! The same events: the first three have the numbers 10, 11 and 12, the next one and the first exit after it 300 and
+//! 301, and the last exit has none. `codec/tests/golden/order.hex` has these bytes.
+//!
+//! | bytes | |
+//! |---|---|
+//! | `66 6C 6F 77 2D 6D 72 6B` | magic |
+//! | `01` | version 1 |
+//! | `0A 00 00 01 0A` | order, offset 0, number 10 |
+//! | `0A 03 00 02 AC 02` | order, offset 3, number 300 |
+//! | `0A 01 01 00` | order, offset 4, after one exit of the run, no number |
 //!
 //! # Example of instants
 //!
@@ -163,6 +183,7 @@ const NOTE: u8 = 0x06;
 const INSTANTS: u8 = 0x07;
 const TEST: u8 = 0x08;
 const STACKS: u8 = 0x09;
+const ORDER: u8 = 0x0A;
 /// How many bytes of instants flow puts into a mark at most, and one number more.
 const INSTANTS_BYTES: usize = 4096;
 /// The number of values that select an event: a step is below this.
@@ -225,6 +246,11 @@ pub enum Mark {
         first_ns: u64,
         /// The last time.
         last_ns: u64,
+    },
+    /// Which place the event after the mark has among those of all threads. Those after it have the next numbers.
+    Order {
+        /// Its sequence number, if it is known.
+        number: Option<u64>,
     },
     /// When the event after the mark happened.
     Instant {
@@ -361,6 +387,10 @@ impl MarkEncoder {
                 put(&mut payload, zigzag(self.before.until(*first_ns)));
                 put(&mut payload, last_ns.saturating_sub(*first_ns));
                 STACKS
+            }
+            Mark::Order { number } => {
+                number.iter().for_each(|number| put(&mut payload, *number));
+                ORDER
             }
             Mark::Instant { .. } | Mark::Unknown(_) => return,
         };
@@ -587,6 +617,8 @@ impl BeforeMarks {
                 let last_ns = first_ns.checked_add(take(&mut payload)?)?;
                 Mark::Stacks { first_ns, last_ns }
             }
+            ORDER if payload.is_empty() => Mark::Order { number: None },
+            ORDER => Mark::Order { number: Some(take(&mut payload)?) },
             unknown => Mark::Unknown(unknown),
         })
     }
@@ -626,6 +658,8 @@ mod tests {
             (position(1 << 40, u64::MAX), Mark::Test(test)),
             (position(1 << 40, u64::MAX), Mark::Stacks { first_ns: 7, last_ns: 2_000_000 }),
             (position(1 << 40, u64::MAX), Mark::Stacks { first_ns: 1 << 50, last_ns: 1 << 50 }),
+            (position(1 << 40, u64::MAX), Mark::Order { number: Some(1 << 56) }),
+            (position(1 << 40, u64::MAX), Mark::Order { number: None }),
             (
                 position(u64::MAX, 0),
                 Mark::Time { by_ns: u64::MAX, from_ns: u64::MAX, ran_us: None },

@@ -13,6 +13,7 @@
 //! | END    | `7D` | right after that call | nothing |
 //! | CATCH  | `7E` | by every exception handler of the program, before it throws, calls or returns | nothing |
 //! | UNWOUND EXIT | `7F` | by our own handler, when a method is left by an exception | one exit |
+//! | NUMBER | `79`, then seven bytes, the lowest first | before an ENTER, EXIT or UNWOUND EXIT, with `order=total` | the sequence number of that event; seven `FF` if it is not known |
 //! | TIME   | `7A`, then seven bytes, the lowest first | before an event, with `clock=exact` | the time of the events up to the next one; an EXIT directly after an ENTER, without a TIME in between, has no time: that is a method that can only return |
 //!
 //! A time has the low 56 bits of a number of nanoseconds, counted from an instant that the
@@ -20,7 +21,13 @@
 //! since the start of the trace; a difference of 2<sup>55</sup> (417 days) or more is a time before the
 //! start, and counts as 0.
 //!
-//! An ENTER never contains `00`; of the bytes `7A` to `7F`, only its last byte can be one. No other first
+//! A sequence number comes from a counter of all threads of the process. The probe takes it between the instant at which
+//! the event begins (an entry: before the first instruction of the method) and the instant at which the program continues.
+//! So an event that happened before another one, in another thread, has the smaller number. Numbers have 56 bits and do
+//! not wrap around: at 100 million events a second, they last for 22 years. With numbers, an entry and an exit are never
+//! appended together, and events that the canonicalizer works out have no number.
+//!
+//! An ENTER never contains `00`; of the bytes `79` to `7F`, only its last byte can be one. No other first
 //! byte is valid. The canonicalizer skips such bytes, an ENTER that the chunk cuts off, and one that is not
 //! valid in `.flow`.
 //!
@@ -84,6 +91,12 @@
 
 /// A method is left by a return.
 pub const EXIT: u8 = 0x00;
+/// The sequence number of the event that follows, in seven bytes.
+pub const NUMBER: u8 = 0x79;
+/// Bytes of a NUMBER.
+pub const NUMBER_BYTES: usize = 8;
+/// The number of an event whose number is not known.
+pub const NO_NUMBER: u64 = (1 << 56) - 1;
 /// The time of the events that follow, in seven bytes.
 pub const TIME: u8 = 0x7A;
 /// Bytes of a TIME.

@@ -119,19 +119,22 @@ pub struct Hello {
 pub enum Command {
     /// Record nothing until it should resume. The program continues.
     Suspend,
-    /// Record again.
+    /// Record again, and let threads continue.
     Resume,
     /// Send what is in buffers.
     Flush,
     /// End the recording. The program continues.
     Stop,
+    /// Let threads wait where they call the next recorded method, until the JVM should resume or the connection ends.
+    Pause,
 }
 
-const CONTROLS: [(Command, u8); 4] = [
+const CONTROLS: [(Command, u8); 5] = [
     (Command::Suspend, 0x01),
     (Command::Resume, 0x02),
     (Command::Flush, 0x03),
     (Command::Stop, 0x04),
+    (Command::Pause, 0x05),
 ];
 
 /// A message.

@@ -1,6 +1,7 @@
 //! Passes events, metadata and breaks to processors.
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
 use std::num::NonZeroU64;
@@ -59,7 +60,7 @@ pub enum Cause {
         /// How many, if known.
         events: Option<u64>,
     },
-    /// Recording was suspended. All frames were left before.
+    /// Recording was suspended. All frames were left before. It comes when recording continues, or when nothing follows.
     Suspended,
     /// They cannot be read.
     Damaged,
@@ -127,6 +128,8 @@ pub struct Router {
     processors: Vec<Option<(String, Box<dyn Stored>)>>,
     failed: Vec<Failed>,
     events: u64,
+    /// Threads whose recording is suspended.
+    suspended: BTreeSet<ThreadId>,
 }
 
 impl fmt::Debug for Router {
@@ -187,6 +190,9 @@ impl Router {
 
     /// Nothing follows.
     pub fn finish(&mut self) {
+        for thread in std::mem::take(&mut self.suspended) {
+            self.data_break(&DataBreak { thread: Some(thread), cause: Cause::Suspended });
+        }
         self.each(|processor| processor.finish());
     }
 
@@ -226,8 +232,12 @@ impl Router {
     pub(super) fn pass(&mut self, ordered: Ordered) {
         let cause = match &ordered.event.kind {
             EventKind::Gap { events } => Cause::Lost { events: events.map(NonZeroU64::get) },
-            EventKind::Pause => Cause::Suspended,
-            // The pause was the break.
+            // Its frames are left first.
+            EventKind::Pause => {
+                self.suspended.insert(ordered.thread);
+                return;
+            }
+            EventKind::Resume if self.suspended.remove(&ordered.thread) => Cause::Suspended,
             EventKind::Resume => return,
             _ => return self.event(&ordered),
         };

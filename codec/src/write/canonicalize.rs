@@ -14,7 +14,7 @@
 use std::num::NonZeroU64;
 
 use super::block::{self, Before, Block, Window};
-use super::event::{Event, EventCounts};
+use super::event::{self, Event, EventCounts};
 use super::marked::{Base, EncodedMarks};
 use super::output::Output;
 use super::pending::PendingConstructors;
@@ -36,15 +36,23 @@ pub(super) struct UnwoundExits {
     pub(super) exits: NonZeroU64,
 }
 
-/// When an event happened.
+/// What is known about an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Instant {
+pub(super) struct Noted {
     /// Where its record begins: the number of bytes before it in the output.
     pub(super) at: usize,
     /// How many exits of a run come before it.
     pub(super) before: u64,
+    pub(super) what: What,
+}
+
+/// See [`Noted`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum What {
     /// The time in its TIME.
-    pub(super) time: u64,
+    Time(u64),
+    /// Its sequence number, if it is known: it does not follow from that of the event before.
+    Number(Option<u64>),
 }
 
 /// Canonicalizes the raw chunks of one thread, in order.
@@ -64,7 +72,12 @@ pub struct Canonicalizer {
     time: Option<u64>,
     /// Whether it is the time of the entry of a method that can only return: its exit, which comes next, has none.
     is_of_entry: bool,
-    instants: Vec<Instant>,
+    noted: Vec<Noted>,
+    /// Whether events have sequence numbers; that of the next event, if it has one.
+    is_numbered: bool,
+    number: Option<u64>,
+    /// The number that the next event has without a mark, known or not; `None` if it needs a mark.
+    expected: Option<Option<u64>>,
 }
 
 impl Canonicalizer {
@@ -134,6 +147,7 @@ impl Canonicalizer {
         self.held = held;
         // The time of the last event; entries that are pushed again happened before it.
         self.time = None;
+        self.number = None;
         self.pending.forget_above(self.depth(), entries > 0)
     }
 
@@ -150,8 +164,20 @@ impl Canonicalizer {
     /// Takes the marks that were held back, in order.
     pub(super) fn take_kept(
         &mut self,
-    ) -> (impl Iterator<Item = UnwoundExits>, impl Iterator<Item = Instant>) {
-        (self.unwound.drain(..), self.instants.drain(..))
+    ) -> (impl Iterator<Item = UnwoundExits>, impl Iterator<Item = Noted>) {
+        (self.unwound.drain(..), self.noted.drain(..))
+    }
+
+    /// Begins a chunk: its first event has a mark with its number, so that numbers can be found from any chunk on.
+    pub(super) fn begin_numbers(&mut self, raw: &[u8]) {
+        self.is_numbered |= event::is_numbered(raw);
+        self.expected = None;
+    }
+
+    /// Returns whether events have sequence numbers.
+    #[must_use]
+    pub fn is_numbered(&self) -> bool {
+        self.is_numbered
     }
 
     /// Records that this many events were written by other code, the last one at `time`.
@@ -166,7 +192,7 @@ impl Canonicalizer {
     /// Returns whether a block is worth processing as a whole.
     #[inline]
     fn may_skim(&self) -> bool {
-        self.time.is_none() && self.pending.frames_above(self.depth()) >= NEAR
+        self.time.is_none() && !self.is_numbered && self.pending.frames_above(self.depth()) >= NEAR
     }
 
     /// Writes ENTERs, EXITs and resolved calls; returns the rest, where something else may follow. Merged
@@ -245,6 +271,7 @@ impl Canonicalizer {
                 self.hold_unwound(unwound, out);
                 self.write_exits(out);
                 self.note_time(out.len(), 0);
+                self.take_number(out.len());
                 self.is_of_entry = true;
                 out.push(bytes);
                 self.seen.enters += 1;
@@ -255,11 +282,14 @@ impl Canonicalizer {
                 if !self.is_of_entry {
                     self.note_time(out.len(), self.held);
                 }
+                self.take_number(out.len());
                 self.hold_exits(1);
             }
             Event::UnwoundExit => {
                 let unwound = self.pending.below(depth);
-                self.hold_unwound(unwound + 1, out);
+                self.hold_unwound(unwound, out);
+                self.take_number(out.len());
+                self.hold_own_unwound(1, out);
                 let unwound = self.pending.unwound(self.depth());
                 self.hold_unwound(unwound, out);
             }
@@ -274,6 +304,7 @@ impl Canonicalizer {
             }
             Event::End => self.pending.end(),
             Event::Time(time) => (self.time, self.is_of_entry) = (Some(time), false),
+            Event::Number(number) => (self.number, self.is_numbered) = (number, true),
             Event::Invalid => {}
         }
         rest
@@ -286,9 +317,18 @@ impl Canonicalizer {
         self.is_of_entry &= count == 0;
     }
 
-    /// The same for exits by exception.
+    /// The same for exits by exception that no event shows.
     #[inline]
     fn hold_unwound(&mut self, count: u64, out: &Output<'_>) {
+        if count > 0 {
+            self.note_number(out.len(), None);
+            self.hold_own_unwound(count, out);
+        }
+    }
+
+    /// The same for exits by exception.
+    #[inline]
+    fn hold_own_unwound(&mut self, count: u64, out: &Output<'_>) {
         if count > 0 {
             (0..count).for_each(|number| self.note_time(out.len(), self.held + number));
             self.note_unwound(out.len(), self.held, count);
@@ -300,8 +340,28 @@ impl Canonicalizer {
     #[inline]
     fn note_time(&mut self, at: usize, before: u64) {
         if let Some(time) = self.time {
-            self.instants.push(Instant { at, before, time });
+            self.noted.push(Noted { at, before, what: What::Time(time) });
         }
+    }
+
+    /// Gives an event its sequence number, if events have numbers.
+    #[inline]
+    fn take_number(&mut self, at: usize) {
+        let number = self.number.take();
+        self.note_number(at, number);
+    }
+
+    /// Keeps the number of the next event, if it does not follow from those before. Events that come later have no number
+    /// if this one has none.
+    #[inline]
+    fn note_number(&mut self, at: usize, number: Option<u64>) {
+        if !self.is_numbered {
+            return;
+        }
+        if self.expected != Some(number) {
+            self.noted.push(Noted { at, before: self.held, what: What::Number(number) });
+        }
+        self.expected = Some(number.map(|number| number + 1));
     }
 
     #[cold]

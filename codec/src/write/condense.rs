@@ -7,7 +7,7 @@
 use super::canonicalize::Canonicalizer;
 use super::net_effect::NetEffect;
 use crate::format::flow::Encoded;
-use crate::format::raw::BEGIN_UNKNOWN;
+use crate::format::raw::{BEGIN_UNKNOWN, NO_NUMBER, NUMBER};
 
 /// The net effect of a dropped chunk.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -33,6 +33,9 @@ impl Canonicalizer {
         let pending = self.take_back(frames, left);
         let base = self.depth();
         let mut raw = Vec::new();
+        if self.is_numbered() && !entered.is_empty() {
+            raw.extend((NO_NUMBER << u8::BITS | u64::from(NUMBER)).to_le_bytes());
+        }
         let mut pending = pending.into_iter().peekable();
         for (method, depth) in entered.into_iter().zip(base + 1..) {
             raw.extend_from_slice(Encoded::enter(method).as_bytes());

@@ -6,7 +6,10 @@
 
 use crate::MethodId;
 use crate::format::flow::{self, DecodedRecord, Record};
-use crate::format::raw::{BEGIN, BEGIN_UNKNOWN, CATCH, END, EXIT, TIME, TIME_BYTES, UNWOUND_EXIT};
+use crate::format::raw::{
+    BEGIN, BEGIN_UNKNOWN, CATCH, END, EXIT, NO_NUMBER, NUMBER, NUMBER_BYTES, TIME, TIME_BYTES,
+    UNWOUND_EXIT,
+};
 
 /// The first byte of an ENTER is at least this; so is every byte of one except the last.
 const ENTER: u8 = 0x80;
@@ -23,6 +26,8 @@ pub(super) enum Event {
     UnwoundExit,
     /// The time of the events that follow.
     Time(u64),
+    /// The sequence number of the event that follows, if it is known.
+    Number(Option<u64>),
     /// Bytes that no probe appends. The canonicalizer skips them.
     Invalid,
 }
@@ -50,6 +55,13 @@ impl Event {
             UNWOUND_EXIT => (Self::UnwoundExit, 1),
             TIME => match bytes.first_chunk() {
                 Some(bytes) => (Self::Time(u64::from_le_bytes(*bytes) >> u8::BITS), TIME_BYTES),
+                None => (Self::Invalid, bytes.len()),
+            },
+            NUMBER => match bytes.first_chunk() {
+                Some(bytes) => {
+                    let number = u64::from_le_bytes(*bytes) >> u8::BITS;
+                    (Self::Number((number != NO_NUMBER).then_some(number)), NUMBER_BYTES)
+                }
                 None => (Self::Invalid, bytes.len()),
             },
             _ => (Self::Invalid, 1),
@@ -108,12 +120,32 @@ pub fn count_events(raw: &[u8]) -> EventCounts {
         match event {
             Event::Enter(_) => counts.enters += 1,
             Event::Exit | Event::UnwoundExit => counts.exits += 1,
-            Event::Begin(_) | Event::End | Event::Catch | Event::Time(_) | Event::Invalid => {}
+            Event::Begin(_)
+            | Event::End
+            | Event::Catch
+            | Event::Time(_)
+            | Event::Number(_)
+            | Event::Invalid => {}
         }
         debug_assert!(0 < len && len <= rest.len(), "an event is some of the bytes");
         rest = rest.get(len..).unwrap_or(&[]);
     }
     counts
+}
+
+/// Returns whether the events of a raw chunk have sequence numbers.
+pub(super) fn is_numbered(raw: &[u8]) -> bool {
+    let mut rest = raw;
+    loop {
+        let (event, len) = Event::first(rest);
+        match event {
+            Event::Number(_) => return true,
+            // These have none.
+            Event::Begin(_) | Event::End | Event::Catch => {}
+            _ => return false,
+        }
+        rest = rest.get(len..).unwrap_or_default();
+    }
 }
 
 /// The offset of the first bytes that are not an event. A truncated ENTER at the end does not count.
@@ -124,8 +156,8 @@ pub(crate) fn first_invalid(raw: &[u8]) -> Option<usize> {
         let (event, len) = Event::first(rest);
         debug_assert!(0 < len && len <= rest.len(), "an event is some of the bytes");
         let next = rest.get(len..).unwrap_or(&[]);
-        let may_be_cut_off =
-            rest.first() == Some(&TIME) || flow::decode(rest) == DecodedRecord::Incomplete;
+        let may_be_cut_off = matches!(rest.first(), Some(&(TIME | NUMBER)))
+            || flow::decode(rest) == DecodedRecord::Incomplete;
         let is_cut_off = next.is_empty() && may_be_cut_off;
         if event == Event::Invalid && !is_cut_off {
             return Some(raw.len() - rest.len());

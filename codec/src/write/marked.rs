@@ -1,6 +1,6 @@
 //! The marks of a raw chunk: times that were sampled while it was recorded, and exits by exception.
 
-use super::canonicalize::{Canonicalizer, Instant, UnwoundExits};
+use super::canonicalize::{Canonicalizer, Noted, UnwoundExits, What};
 use super::event::EventCounts;
 use crate::Offset;
 use crate::format::marks::{Mark, MarkEncoder, Position};
@@ -108,6 +108,7 @@ impl Canonicalizer {
     ) -> EventCounts {
         let mut counts = EventCounts::default();
         let mut done = 0;
+        self.begin_numbers(raw);
         for sample in samples {
             let Some(part) = raw.get(done..sample.bytes) else { continue };
             counts.add(self.push_part(part, base, out, marks));
@@ -128,7 +129,7 @@ impl Canonicalizer {
 
     /// Adds the marks that were held back.
     pub(super) fn mark_events(&mut self, base: Base, marks: &mut EncodedMarks) {
-        let (unwound, instants) = self.take_kept();
+        let (unwound, noted) = self.take_kept();
         let mut unwound = unwound.peekable();
         let mut unwound_before = |at: usize, before: u64, marks: &mut EncodedMarks| {
             while let Some(next) = unwound.next_if(|next| (next.at, next.before) < (at, before)) {
@@ -136,10 +137,13 @@ impl Canonicalizer {
                 marks.add(base.position(at, before), &Mark::Unwound { exits, thrown: None });
             }
         };
-        for Instant { at, before, time } in instants {
+        for Noted { at, before, what } in noted {
             unwound_before(at, before, marks);
-            let at_ns = base.instant_ns(time);
-            marks.add(base.position(at, before), &Mark::Instant { at_ns });
+            let mark = match what {
+                What::Time(time) => Mark::Instant { at_ns: base.instant_ns(time) },
+                What::Number(number) => Mark::Order { number },
+            };
+            marks.add(base.position(at, before), &mark);
         }
         unwound_before(usize::MAX, u64::MAX, marks);
     }

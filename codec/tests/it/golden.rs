@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use flow_codec::format::flow::{Encoded, Record};
 use flow_codec::format::manifest::{
-    AskedLoader, End, Jvm, Lost, Manifest, NotRecorded, Timing, Totals, VERSION,
+    AskedLoader, End, Jvm, Lost, Manifest, NotRecorded, Order, Timing, Totals, VERSION,
 };
 use flow_codec::format::methods::{MethodInfo, MethodLine, flag_names};
 use flow_codec::format::names::{self, EventFormat};
@@ -485,6 +485,7 @@ fn manifest(end: Option<End>) -> Manifest {
         engine: "events".into(),
         event_format: "jsonl".into(),
         timing: Timing::Sampled { period: Duration::from_micros(100) },
+        order: Order::Time,
         own: vec!["com.app.**".into()],
         options: options
             .map(|(key, value)| (key.into(), value.into()))
@@ -715,6 +716,39 @@ fn the_example_of_stacks_is_that_of_the_specification() {
     let (mut encoder, mut written) = (MarkEncoder::with_header(), Vec::new());
     marks.iter().for_each(|(position, mark)| encoder.encode(*position, mark, &mut written));
     assert_eq!(written, bytes);
+}
+
+#[test]
+fn the_example_of_order_is_that_of_the_specification() {
+    use flow_codec::Offset;
+    use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position, decode_all};
+    use flow_codec::write::{Base, Canonicalizer, EncodedMarks};
+    let bytes = example_of(include_str!("../../src/format/marks.rs"), " of order", "order.hex");
+    let at = |offset, exits| Position { offset: Offset::new(offset), exits };
+    let marks = [(at(0, 0), Some(10)), (at(3, 0), Some(300)), (at(4, 1), None)]
+        .map(|(position, number)| (position, Mark::Order { number }));
+    assert_eq!(decode_all(&bytes[HEADER.len()..]).unwrap(), marks);
+    let (mut encoder, mut written) = (MarkEncoder::with_header(), Vec::new());
+    marks.iter().for_each(|(position, mark)| encoder.encode(*position, mark, &mut written));
+    assert_eq!(written, bytes);
+
+    // The same from a raw chunk.
+    let number =
+        |number: u64, event: u8| [&(number << 8 | 0x79).to_le_bytes()[..], &[event]].concat();
+    let raw = [
+        number(10, 0x81),
+        number(11, 0x82),
+        number(12, 0),
+        number(300, 0x83),
+        number(301, 0),
+        number((1 << 56) - 1, 0),
+    ];
+    let (mut out, mut marks) = (Vec::new(), EncodedMarks::of_file());
+    let mut canonicalizer = Canonicalizer::default();
+    canonicalizer.push_marked(&raw.concat(), &[], Base::default(), &mut out, &mut marks);
+    canonicalizer.finish(&mut out);
+    assert_eq!(out, [0x81, 0x82, 0x00, 0x83, 0x01]);
+    assert_eq!(marks.bytes(), bytes);
 }
 
 #[test]

@@ -185,7 +185,7 @@ fn a_run_includes_a_constructor_that_is_unwound_in_its_middle() {
 
 #[test]
 fn bytes_that_are_no_event_are_skipped() {
-    folds(&[&[0x81, 0x01, 0x79, 0x00]], &[0x81, 0x00]);
+    folds(&[&[0x81, 0x01, 0x78, 0x00]], &[0x81, 0x00]);
     let cut_off: [&[u8]; 3] = [&[0x81, 0xC0], &[0x82, 0xC0, 0x80, 0x80], &[0x00]];
     assert_eq!(fold(cut_off).0, [0x81, 0x82, 0x00]);
     folds(
@@ -316,6 +316,29 @@ fn timed_events() -> impl Strategy<Value = Vec<RawEvent>> {
     })
 }
 
+/// The same with a sequence number before entries and exits: the next one, a later one, or one that is not known.
+fn numbered_events() -> impl Strategy<Value = Vec<RawEvent>> {
+    let skipped =
+        prop_oneof![20 => Just(Some(1)), 5 => (1..1_u64 << 33).prop_map(Some), 1 => Just(None)];
+    let first = prop_oneof![Just(0), (1_u64 << 32) - 9..1 << 32, 0..1_u64 << 54];
+    (raw_events(), prop::collection::vec(skipped, 1..50), first).prop_map(
+        |(events, skipped, first)| {
+            let mut last = first;
+            let mut skipped = skipped.into_iter().cycle();
+            let mut numbered = Vec::new();
+            for event in events {
+                if matches!(event, RawEvent::Enter(_) | RawEvent::Exit | RawEvent::UnwoundExit) {
+                    let known = skipped.next().flatten();
+                    last += known.unwrap_or(0);
+                    numbered.push(RawEvent::Number(known.map_or((1 << 56) - 1, |_| last)));
+                }
+                numbered.push(event);
+            }
+            numbered
+        },
+    )
+}
+
 /// Sizes for cutting; never all 0.
 fn sizes() -> impl Strategy<Value = Vec<usize>> {
     (prop::collection::vec(0..40_usize, 0..4), 1..300_usize).prop_map(|(mut sizes, one)| {
@@ -327,7 +350,7 @@ fn sizes() -> impl Strategy<Value = Vec<usize>> {
 /// Bytes that are events more often than random ones.
 fn garbage() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
-        4 => prop::sample::select(vec![0x00, 0x01, 0x7B, 0x7C, 0x7D, 0x7E, 0x7F, 0x80, 0xC0, 0xFF]),
+        4 => prop::sample::select(vec![0x00, 0x01, 0x79, 0x7B, 0x7C, 0x7D, 0x7E, 0x7F, 0x80, 0xC0, 0xFF]),
         1 => any::<u8>(),
     ];
     prop::collection::vec(byte, 0..120)
@@ -368,6 +391,11 @@ proptest! {
         events in timed_events(), sizes in sizes(), zero_ns in prop_oneof![0..2000_u64, any::<u64>()],
     ) {
         assert_marked(slices(&chunks(&events, &sizes)), zero_ns);
+    }
+
+    #[test]
+    fn numbers_of_each_event_are_marked(events in numbered_events(), sizes in sizes()) {
+        assert_marked(slices(&chunks(&events, &sizes)), 0);
     }
 
     #[test]

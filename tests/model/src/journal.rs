@@ -14,6 +14,8 @@ pub struct OpenChunk {
     pub offset: usize,
     /// The events that follow.
     pub events: Vec<CanonicalEvent>,
+    /// How many of these are exits that the chunk before held back.
+    pub held: usize,
     /// Subtracted from the times of events.
     pub zero_ns: u64,
     /// Bytes of the thread's marks file that come before.
@@ -113,8 +115,8 @@ fn open_chunk(slot: &[u8], zero_ns: u64) -> OpenChunk {
         let ticks = ticks(&marks[16 + pending.next_multiple_of(8)..], state, &raw);
         (len(word(marks, 0)), marks[16..16 + pending].to_vec(), ticks)
     };
-    let events = canonicalize(state, &raw);
-    OpenChunk { offset, events, zero_ns, marks_offset, pending_marks, ticks }
+    let (events, held) = (canonicalize(state, &raw), canonicalize(state, &[]).len());
+    OpenChunk { offset, events, held, zero_ns, marks_offset, pending_marks, ticks }
 }
 
 fn ticks(words: &[u8], state: &[u8], raw: &[u8]) -> Vec<Tick> {

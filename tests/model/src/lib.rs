@@ -20,7 +20,7 @@ pub use container::decode_container;
 pub use flow::{End, Event, Record, Stream, decode, decode_canonical, encode};
 pub use hpl::{HplEnd, HplRecord, decode_hpl};
 pub use journal::{OpenChunk, Tick, open_chunks, open_lines};
-pub use marks::{Mark, decode_marks};
+pub use marks::{Mark, decode_marks, sequence_numbers};
 pub use raw::{CanonicalEvent, Canonicalizer, RawEvent, canonicalize, canonicalize_marked, parse};
 pub use samples::{Sample, SampleFrame, decode_samples};
 pub use stream::{StreamMessage, decode_messages};

@@ -36,6 +36,8 @@ pub enum Mark {
     Note(String),
     /// The stack was sampled at these two times, and maybe between them.
     Stacks(u64, u64),
+    /// The sequence number of the next event, if it has one.
+    Order(Option<u64>),
     /// A test begins or ends: the state, the name, the detail.
     Test(u8, String, String),
 }
@@ -107,6 +109,7 @@ pub fn decode_marks(file: &[u8], events: &[Event], flow: &[u8]) -> Vec<(usize, M
                 let first = if is_later { last_by + half } else { last_by - half - 1 };
                 Mark::Stacks(first, first + leb128::take(&mut payload))
             }
+            10 => Mark::Order((!payload.is_empty()).then(|| leb128::take(&mut payload))),
             7 => {
                 let (mut event, mut starts) = (place, starts.range(offset..));
                 let mut record = *starts.next().expect("a record").0;
@@ -136,6 +139,30 @@ pub fn decode_marks(file: &[u8], events: &[Event], flow: &[u8]) -> Vec<(usize, M
         marks.push((place, mark));
     }
     marks
+}
+
+/// The sequence numbers of events, from all marks of their thread.
+///
+/// # Panics
+/// The marks are not in order.
+#[must_use]
+pub fn sequence_numbers(events: usize, marks: &[(usize, Mark)]) -> Vec<Option<u64>> {
+    let mut marks = marks.iter().filter_map(|(place, mark)| match mark {
+        Mark::Order(number) => Some((*place, *number)),
+        _ => None,
+    });
+    let mut marked = marks.next();
+    let mut next = None;
+    let numbers = (0..events).map(|event| {
+        while let Some((place, number)) = marked.filter(|(place, _)| *place <= event) {
+            assert_eq!(place, event, "marks in order");
+            (next, marked) = (number, marks.next());
+        }
+        let number = next;
+        next = next.map(|number| number + 1);
+        number
+    });
+    numbers.collect()
 }
 
 /// Takes what is left of a payload.
@@ -186,6 +213,14 @@ mod tests {
         let time = Mark::Time { by_ns: 5000, from_ns: 9000, ran_us: None };
         let expected = [(1, time), (1, Mark::Stacks(6000, 8500))];
         assert_eq!(decode_marks(&file, &events, &flow), expected);
+
+        let mut file = b"flow-mrk\x01\x0A\x00\x00\x01\x0A\x0A\x03\x00\x02\xAC\x02".to_vec();
+        file.extend([0x0A, 0x01, 0x01, 0x00]);
+        let order = [(0, Some(10)), (3, Some(300)), (5, None)];
+        let expected = order.map(|(place, number)| (place, Mark::Order(number)));
+        assert_eq!(decode_marks(&file, &events, &flow), expected);
+        let numbers = [Some(10), Some(11), Some(12), Some(300), Some(301), None];
+        assert_eq!(sequence_numbers(6, &expected), numbers);
 
         let mut file = b"flow-mrk\x01\x08\x02\x00\x18\x00\x11com.app.ATest.oneone()".to_vec();
         file.extend(b"\x08\x00\x00\x16\x02\x11com.app.ATest.onewhy");

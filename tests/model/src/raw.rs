@@ -25,6 +25,8 @@ pub enum RawEvent {
     UnwoundExit,
     /// The low 56 bits of the time of the events that follow.
     Time(u64),
+    /// The sequence number of the event that follows, or all ones.
+    Number(u64),
 }
 
 impl fmt::Display for RawEvent {
@@ -38,6 +40,7 @@ impl fmt::Display for RawEvent {
             Self::Catch => f.write_str("CATCH"),
             Self::UnwoundExit => f.write_str("UNWOUND EXIT"),
             Self::Time(time) => write!(f, "TIME {time}"),
+            Self::Number(number) => write!(f, "NUMBER {number}"),
         }
     }
 }
@@ -61,6 +64,10 @@ impl RawEvent {
             Self::Time(time) => {
                 bytes.push(0x7A);
                 bytes.extend(&time.to_le_bytes()[..7]);
+            }
+            Self::Number(number) => {
+                bytes.push(0x79);
+                bytes.extend(&number.to_le_bytes()[..7]);
             }
         }
         bytes
@@ -90,6 +97,10 @@ pub fn parse(chunk: &[u8]) -> Vec<Option<RawEvent>> {
             0x7F => (1, Some(RawEvent::UnwoundExit)),
             0x7A => match rest.first_chunk() {
                 Some(bytes) => (8, Some(RawEvent::Time(u64::from_le_bytes(*bytes) >> 8))),
+                None => (rest.len(), None),
+            },
+            0x79 => match rest.first_chunk() {
+                Some(bytes) => (8, Some(RawEvent::Number(u64::from_le_bytes(*bytes) >> 8))),
                 None => (rest.len(), None),
             },
             _ => (1, None),
@@ -122,6 +133,8 @@ pub struct CanonicalEvent {
     pub event: Event,
     /// The last TIME before it, unless it ends a method that can only return.
     pub time: Option<u64>,
+    /// Its sequence number, if it has one.
+    pub number: Option<u64>,
     /// Whether it is an exit by exception.
     pub is_unwound: bool,
 }
@@ -150,6 +163,8 @@ pub struct Canonicalizer {
     depth: i64,
     notes: Vec<Note>,
     time: Option<u64>,
+    /// The NUMBER before the event.
+    number: Option<u64>,
     /// Whether an entry had that time: an exit directly after it has none.
     is_of_entry: bool,
     events: Vec<CanonicalEvent>,
@@ -186,7 +201,9 @@ impl Canonicalizer {
     pub fn push(&mut self, event: RawEvent) {
         match event {
             RawEvent::Enter(method) => {
+                let number = self.number.take();
                 self.unwind_while(|note| note.callee == Callee::Seen);
+                self.number = number;
                 if let Some(note) = self.note_of_topmost_frame() {
                     let is_expected = note.callee == Callee::Expected(method);
                     note.callee = if is_expected { Callee::Seen } else { Callee::Unknown };
@@ -195,11 +212,15 @@ impl Canonicalizer {
                 self.depth += 1;
             }
             RawEvent::Exit => {
+                let number = self.number.take();
                 self.unwind_while(|_| true);
+                self.number = number;
                 self.exit(false);
             }
             RawEvent::UnwoundExit => {
+                let number = self.number.take();
                 self.unwind_while(|_| true);
+                self.number = number;
                 self.exit(true);
                 self.unwind_while(|note| note.callee == Callee::Seen);
             }
@@ -216,6 +237,7 @@ impl Canonicalizer {
                 self.notes.pop();
             }
             RawEvent::Time(time) => (self.time, self.is_of_entry) = (Some(time), false),
+            RawEvent::Number(number) => self.number = (number != (1 << 56) - 1).then_some(number),
         }
     }
 
@@ -246,7 +268,8 @@ impl Canonicalizer {
         let is_of_leaf = self.is_of_entry && event == Event::Exit && !is_unwound;
         let time = self.time.filter(|_| !is_of_leaf);
         self.is_of_entry = event != Event::Exit;
-        self.events.push(CanonicalEvent { event, time, is_unwound });
+        let number = self.number.take();
+        self.events.push(CanonicalEvent { event, time, number, is_unwound });
     }
 }
 

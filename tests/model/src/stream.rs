@@ -49,7 +49,7 @@ pub fn decode_messages(mut bytes: &[u8]) -> (Vec<StreamMessage>, bool) {
             (4, 8..) => StreamMessage::Data(number(&body[..8]), body[8..].to_vec()),
             (5, 8) => StreamMessage::Acknowledged(number(body)),
             (6, 1) => {
-                let names = ["Suspend", "Resume", "Flush", "Stop"];
+                let names = ["Suspend", "Resume", "Flush", "Stop", "Pause"];
                 let known = usize::from(body[0]).checked_sub(1).and_then(|n| names.get(n));
                 StreamMessage::Control(known.map(|name| (*name).to_owned()))
             }

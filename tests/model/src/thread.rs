@@ -49,7 +49,12 @@ pub fn read_thread(
         };
         marks.push((first + tick.events, mark));
     }
+    let is_numbered = chunk.events.iter().any(|event| event.number.is_some());
     for (event, known) in (first..).zip(&chunk.events) {
+        // Exits that the chunk before held back have a mark there.
+        if is_numbered && event >= first + chunk.held {
+            marks.push((event, Mark::Order(known.number)));
+        }
         if let Some(time) = known.time {
             marks.push((event, Mark::Instant(time - chunk.zero_ns)));
         }

@@ -15,8 +15,12 @@ import jdk.internal.misc.Unsafe;
  * 325 of C2, as intended: C2 inlines them, C1 calls them. No annotation may change that ({@code @ForceInline} makes
  * programs 1.5 times slower).
  *
- * <p>Nothing here allocates, throws, or calls Java code, so nothing here is ever recorded. A store may be wider than the
+ * <p>Nothing here allocates, throws, or calls Java code other than {@code Unsafe}, so nothing here is ever recorded. A store may be wider than the
  * event: the next event overwrites the bytes after it.
+ *
+ * <p>A sequence number is taken from a counter that all threads share, by an atomic instruction, which is also a barrier:
+ * what the thread does before the probe is visible to a thread that takes a later number. Interpreted, that is two Java
+ * calls and a native one, so {@code scripts/probe} lets the probes of entries with a number claim more stack.
  *
  * <p>The stack may overflow in a probe. Each probe moves the position last, so a probe that overflows has appended
  * nothing. That is correct for an entry, whose method then does not run, and for the BEGIN of a constructor's call, which
@@ -53,11 +57,17 @@ public final class FlowProbe {
     private static final int TIME = 0x7A;
     /** The bytes of a time. */
     private static final int TIME_BYTES = 8;
+    /** The first byte of a sequence number; seven bytes follow. */
+    private static final int NUMBER = 0x79;
+    /** The bytes of a sequence number. */
+    private static final int NUMBER_BYTES = 8;
 
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final long ID = U.objectFieldOffset(Thread.class, "tid");
     private static final long BLOCKS = blocks();
     private static final long IDS = ids();
+    /** The address of the next sequence number. */
+    private static final long COUNTER = counter();
 
     private FlowProbe() {}
 
@@ -222,6 +232,86 @@ public final class FlowProbe {
         }
     }
 
+    /** Like {@link #append1}, with a sequence number before it. */
+    public static void numbered1(int event) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        if (position < U.getLong(null, block + LIMIT)) {
+            U.putLong(null, position, ~(U.getAndAddLong(null, COUNTER, 1) << 8 | NUMBER));
+            U.putByte(null, position + NUMBER_BYTES, (byte) event);
+            U.putLong(null, block + POSITION, position + (NUMBER_BYTES + 1));
+        } else {
+            appendSlowly(event, 1);
+        }
+    }
+
+    /** Like {@link #append2}, with a sequence number before it. */
+    public static void numbered2(int event) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        if (position < U.getLong(null, block + LIMIT)) {
+            U.putLong(null, position, ~(U.getAndAddLong(null, COUNTER, 1) << 8 | NUMBER));
+            U.putShort(null, position + NUMBER_BYTES, (short) event);
+            U.putLong(null, block + POSITION, position + (NUMBER_BYTES + 2));
+        } else {
+            appendSlowly(event, 2);
+        }
+    }
+
+    /** Like {@link #append3}, with a sequence number before it. */
+    public static void numbered3(int event) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        if (position < U.getLong(null, block + LIMIT)) {
+            U.putLong(null, position, ~(U.getAndAddLong(null, COUNTER, 1) << 8 | NUMBER));
+            U.putInt(null, position + NUMBER_BYTES, event);
+            U.putLong(null, block + POSITION, position + (NUMBER_BYTES + 3));
+        } else {
+            appendSlowly(event, 3);
+        }
+    }
+
+    /** Like {@link #append4}, with a sequence number before it. */
+    public static void numbered4(int event) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        if (position < U.getLong(null, block + LIMIT)) {
+            U.putLong(null, position, ~(U.getAndAddLong(null, COUNTER, 1) << 8 | NUMBER));
+            U.putInt(null, position + NUMBER_BYTES, event);
+            U.putLong(null, block + POSITION, position + (NUMBER_BYTES + 4));
+        } else {
+            appendSlowly(event, 4);
+        }
+    }
+
+    /** Like {@link #exit}, with a sequence number before it: both are stored, or nothing counts. */
+    public static void numberedExit() {
+        long block = BLOCKS + ((U.getLong(Thread.currentThread(), ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        U.putLong(null, position, ~(U.getAndAddLong(null, COUNTER, 1) << 8 | NUMBER));
+        U.putByte(null, position + NUMBER_BYTES, (byte) ~EXIT);
+        U.putLong(null, block + POSITION, position + (NUMBER_BYTES + 1) * ((position - U.getLong(null, block + LAST)) >>> 63));
+    }
+
+    /** Like {@link #note}, with a sequence number before it. */
+    public static void numberedNote(int event) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        if (position < U.getLong(null, block + LIMIT)) {
+            U.putLong(null, position, ~(U.getAndAddLong(null, COUNTER, 1) << 8 | NUMBER));
+            U.putByte(null, position + NUMBER_BYTES, (byte) event);
+            U.putLong(null, block + POSITION, position + (NUMBER_BYTES + 1));
+        } else if (position == 0 || position != U.getLong(null, block + LAST)
+                || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
+            append(thread, U.getLong(thread, ID), event, 1);
+        }
+    }
+
     /**
      * Calls the agent, which makes room or parks the thread, because there is no room or no chunk, or because the thread
      * is to call it. A thread that is parked, at the last byte of its block, has nothing to do while recording is off.
@@ -246,4 +336,7 @@ public final class FlowProbe {
 
     /** Returns the mask of the bits of a thread id that select a block. */
     private static native long ids();
+
+    /** Returns the address of the next sequence number. */
+    private static native long counter();
 }

@@ -54,6 +54,7 @@ impl<'a> Parts<'a> {
             Mark::Stacks { first_ns, last_ns } => {
                 Parts { kind: "stacks", by_ns: Some(*first_ns), from_ns: Some(*last_ns), ..parts }
             }
+            Mark::Order { number } => Parts { kind: "order", count: *number, ..parts },
             Mark::Unknown(kind) => Parts { kind: "unknown", count: Some((*kind).into()), ..parts },
             _ => Parts { kind: "other", ..parts },
         }

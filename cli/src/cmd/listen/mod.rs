@@ -78,12 +78,13 @@ fn obey(sessions: &Sessions) {
             "resume" => Some(Command::Resume),
             "flush" => Some(Command::Flush),
             "stop" => Some(Command::Stop),
+            "pause" => Some(Command::Pause),
             _ => None,
         };
         let pid = words.next().map(str::parse);
         let (Some(control), None, Ok(pid)) = (control, words.next(), pid.transpose()) else {
             message(&format!(
-                "{}: expected suspend, resume, flush or stop, and a process id unless it is for all",
+                "{}: expected suspend, pause, resume, flush or stop, and a process id unless it is for all",
                 shell_quoted(&line)
             ));
             continue;

@@ -266,7 +266,13 @@ impl Notes {
         self.next = None;
         while let Some(marks) = &mut self.marks {
             match marks.next_mark() {
-                Ok(Some((_, Mark::Time { .. } | Mark::Instant { .. } | Mark::Unwound { .. }))) => {}
+                Ok(Some((
+                    _,
+                    Mark::Time { .. }
+                    | Mark::Instant { .. }
+                    | Mark::Order { .. }
+                    | Mark::Unwound { .. },
+                ))) => {}
                 Ok(Some((position, _))) => {
                     self.next = Some(position);
                     return;

@@ -1,11 +1,13 @@
 //! What the marks of a thread show about its positions, requested in order. Each mark is decoded once.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use super::{Unwound, When};
+use crate::format::flow::Record;
 use crate::format::marks::{Mark, Position};
-use crate::read::ThreadFile;
-use crate::read::{Bounds, MarksInput, Pace, Parts, Times};
+use crate::read::{Bounds, Events, MarksInput, Pace, Parts, Times};
+use crate::read::{ReadRecords, ThreadFile};
 use crate::{Error, Offset};
 
 /// What is known about a thread.
@@ -23,8 +25,109 @@ pub(super) struct Known {
     last: Option<(Offset, Option<Position>, When)>,
     /// How time passes after the last record.
     pace: Pace,
+    numbers: Numbers,
     /// The error of the marks.
     pub(super) damage: Option<Error>,
+}
+
+/// The sequence numbers of events.
+#[derive(Debug, Default)]
+struct Numbers {
+    /// That of the next event.
+    next: Option<u64>,
+    /// The last mark, and the number that it has.
+    marked: (Position, Option<u64>),
+    skipped: Option<Box<Skipped>>,
+}
+
+/// Counts events of a thread of which not all is read.
+#[derive(Debug)]
+struct Skipped {
+    whole: ThreadFile,
+    reader: Option<Reader>,
+    /// The position of the last mark, and how many events were read before it.
+    marked: Option<(Position, u64)>,
+}
+
+/// Reads a thread from a mark on.
+#[derive(Debug)]
+struct Reader {
+    events: Events,
+    next: Option<(Offset, Record)>,
+    /// How many events come before `next`.
+    count: u64,
+}
+
+/// A mark that is further away is opened instead of being reached.
+const FAR_BYTES: u64 = 64 << 10;
+
+impl Skipped {
+    fn new(file: &ThreadFile) -> Self {
+        let mut whole = file.clone();
+        whole.parts = None;
+        Self { whole, reader: None, marked: None }
+    }
+
+    /// The number of events between a mark and a later position; `None` if they cannot be read.
+    fn between(&mut self, mark: Position, position: Position) -> Option<u64> {
+        let before = match self.marked {
+            Some((at, before)) if at == mark => before,
+            _ => {
+                let is_near = |reader: &Reader| {
+                    reader.next.is_some_and(|(next, _)| {
+                        (next.get()..next.get() + FAR_BYTES).contains(&mark.offset.get())
+                    })
+                };
+                if !self.reader.as_ref().is_some_and(is_near) {
+                    self.reader = Some(Reader::open(&self.whole, mark.offset)?);
+                }
+                let before = self.reader.as_mut()?.count(mark)?;
+                self.marked = Some((mark, before));
+                before
+            }
+        };
+        self.reader.as_mut()?.count(position)?.checked_sub(before)
+    }
+}
+
+impl Reader {
+    fn open(file: &ThreadFile, from: Offset) -> Option<Self> {
+        let mut events = file.events_from(from).ok()?;
+        let next = events.next_record().ok()?;
+        Some(Self { events, next, count: 0 })
+    }
+
+    /// The number of events from the first mark up to a position.
+    fn count(&mut self, position: Position) -> Option<u64> {
+        while let Some((_, record)) = self.next.filter(|(next, _)| *next < position.offset) {
+            self.count += match record {
+                Record::Enter(_) => 1,
+                Record::Exit(exits) => exits.get(),
+            };
+            self.next = self.events.next_record().ok()?;
+        }
+        self.count.checked_add(position.exits)
+    }
+}
+
+impl Numbers {
+    /// Begins after a mark.
+    fn begin(&mut self, position: Position, number: Option<u64>) {
+        (self.next, self.marked) = (number, (position, number));
+    }
+
+    /// Takes those of some events at a position, which follow each other. Returns the first one.
+    #[inline]
+    fn take(&mut self, position: Position, events: NonZeroU64) -> Option<u64> {
+        let first = match (&mut self.skipped, self.marked) {
+            (None, _) => self.next?,
+            (Some(skipped), (mark, number)) => {
+                number?.checked_add(skipped.between(mark, position)?)?
+            }
+        };
+        self.next = first.checked_add(events.get());
+        Some(first)
+    }
 }
 
 impl Known {
@@ -37,6 +140,7 @@ impl Known {
             unwound: None,
             last: None,
             pace: Pace::UNKNOWN,
+            numbers: Numbers::default(),
             damage: None,
         }
     }
@@ -48,7 +152,24 @@ impl Known {
             Err(error) => (None, Some(error)),
         };
         let pace = if times.is_some() { Pace::NONE } else { Pace::UNKNOWN };
-        Self { times, parts: file.parts.clone(), from, pace, damage, ..Self::nothing() }
+        let mut known = Self { times, parts: file.parts.clone(), from, pace, ..Self::nothing() };
+        known.damage = damage;
+        if !known.is_from_start() && known.times.is_some() {
+            known.numbers.skipped = Some(Box::new(Skipped::new(file)));
+        }
+        known
+    }
+
+    /// The sequence number of the first of some events at a position, which follow each other. To be called for all events
+    /// in order.
+    #[inline]
+    pub(super) fn number(&mut self, position: Position, events: NonZeroU64) -> Option<u64> {
+        self.numbers.take(position, events)
+    }
+
+    /// No numbers are known up to the next mark.
+    pub(super) fn forget_number(&mut self) {
+        (self.numbers.next, self.numbers.marked.1) = (None, None);
     }
 
     /// Returns whether all of the thread is read, from its start.
@@ -93,6 +214,9 @@ impl Known {
             });
             let (position, mark) = next.ok().flatten()?;
             match mark {
+                Mark::Order { number } => {
+                    self.numbers.begin(position, number);
+                }
                 _ if position.offset < self.from => {}
                 Mark::Unwound { exits, thrown } => {
                     let last = self.unwound.as_ref().and_then(|(.., last)| last.class.as_ref());

@@ -1,5 +1,8 @@
 //! The events of all threads in one order.
 //!
+//! With sequence numbers (`order=total`) the order is exact. What has no number, such as a note or an event after a gap,
+//! comes directly after the event before it in its thread. Without numbers, it follows from times:
+//!
 //! Within a thread, the order of events is exact. Two events of different threads have a known order only if their
 //! bounds do not overlap. The merged order contradicts no known order; where none is known, it keeps the events of a
 //! thread together, and [says so](MergedItem::Event::is_certain). It follows a thread until the next event is certainly
@@ -15,10 +18,12 @@
 //! Memory: that of the timelines of the threads that are alive at an instant.
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use super::{Timeline, TimelineEvent};
-use crate::read::{StackSamples, Tail, Trace};
+use crate::format::manifest::Order;
+use crate::format::marks::Mark;
+use crate::read::{Bounds, StackSamples, Tail, ThreadFile, Trace};
 use crate::{Error, Offset};
 
 /// The start of a thread is noted when its first event has been recorded, so that event may be this much earlier.
@@ -68,13 +73,16 @@ pub struct Merged<'a> {
     /// The thread that is followed.
     current: Option<Head<'a>>,
     latest: Latest,
+    /// If events have numbers: by when the last event of a thread had happened, where that has none.
+    unnumbered: Option<BTreeMap<usize, u64>>,
     /// What comes before further events.
     ready: Vec<MergedItem>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
-    start_ns: u64,
+    /// The earliest time, or number, of its events.
+    start: u64,
     thread: usize,
     from: Offset,
 }
@@ -84,12 +92,17 @@ struct Waiting {
 struct Head<'a> {
     thread: usize,
     event: TimelineEvent,
+    /// If events have numbers: that of the event, or else of the one before it.
+    number: Option<u64>,
     timeline: Box<Timeline<'a>>,
 }
 
 impl Head<'_> {
-    /// The latest instant at which the event may have happened, then the estimate.
+    /// The number; or the latest instant at which the event may have happened, then the estimate.
     fn key(&self) -> (u64, u64, usize) {
+        if let Some(number) = self.number {
+            return (number, 0, self.thread);
+        }
         let by_ns = self.event.time.bounds.by_ns;
         (by_ns, self.event.time.estimate_ns.unwrap_or(by_ns), self.thread)
     }
@@ -98,6 +111,22 @@ impl Head<'_> {
 impl PartialEq for Head<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
+    }
+}
+
+impl Head<'_> {
+    /// Up to which time, or number, others may have to come first.
+    fn by(&self) -> u64 {
+        self.key().0
+    }
+
+    /// Returns whether a thread is followed further, though another one has this event.
+    fn comes_before(&self, other: &Self) -> bool {
+        match self.number {
+            Some(_) => self.key() <= other.key(),
+            // It is not certainly later than the event that must come first.
+            None => self.event.time.bounds.from_ns <= other.by(),
+        }
     }
 }
 
@@ -144,7 +173,13 @@ impl Latest {
 }
 
 impl Trace {
-    /// Reads all threads in one order, as far as their times show it.
+    /// Returns whether the events of all threads have sequence numbers.
+    #[must_use]
+    pub fn has_numbers(&self) -> bool {
+        self.manifest.as_ref().is_some_and(|manifest| manifest.order == Order::Total)
+    }
+
+    /// Reads all threads in one order: that of their sequence numbers, or else as far as their times show it.
     #[must_use]
     pub fn merged(&self) -> Merged<'_> {
         self.merged_from((0..self.files.len()).map(|thread| (thread, Offset::default())))
@@ -153,18 +188,19 @@ impl Trace {
     /// The same for some threads, each given as an index of [`files`](Self::files), from a record on.
     #[must_use]
     pub fn merged_from(&self, threads: impl IntoIterator<Item = (usize, Offset)>) -> Merged<'_> {
-        let start_ns = |thread: usize| {
+        let is_numbered = self.has_numbers();
+        let start = |thread: usize| {
             let file = self.files.get(thread)?;
-            self.threads.get(file.id)?.start_ns
+            if is_numbered {
+                return first_number(file);
+            }
+            self.threads.get(file.id)?.start_ns.map(|ns| ns.saturating_sub(START_DELAY_NS))
         };
         let mut waiting: Vec<_> = threads
             .into_iter()
-            .map(|(thread, from)| {
-                let start_ns = start_ns(thread).unwrap_or(0).saturating_sub(START_DELAY_NS);
-                Waiting { start_ns, thread, from }
-            })
+            .map(|(thread, from)| Waiting { start: start(thread).unwrap_or(0), thread, from })
             .collect();
-        waiting.sort_by_key(|next| std::cmp::Reverse((next.start_ns, next.thread)));
+        waiting.sort_by_key(|next| std::cmp::Reverse((next.start, next.thread)));
         Merged {
             trace: self,
             samples: None,
@@ -172,9 +208,21 @@ impl Trace {
             heads: BinaryHeap::new(),
             current: None,
             latest: Latest::default(),
+            unnumbered: is_numbered.then(BTreeMap::new),
             ready: Vec::new(),
         }
     }
+}
+
+/// The number of the first event of a thread, if it has one.
+fn first_number(file: &ThreadFile) -> Option<u64> {
+    let mut marks = file.marks().ok()??;
+    while let Some((_, mark)) = marks.next_mark().ok()? {
+        if let Mark::Order { number } = mark {
+            return number;
+        }
+    }
+    None
 }
 
 impl<'a> Merged<'a> {
@@ -192,7 +240,10 @@ impl<'a> Merged<'a> {
             None => timeline,
         };
         match file.timeline_from(from).map(with_samples) {
-            Ok(timeline) => self.next_of(thread, Box::new(timeline)),
+            Ok(timeline) => {
+                let number = self.unnumbered.is_some().then_some(0);
+                self.next_of(thread, number, Box::new(timeline))
+            }
             Err(error) => {
                 self.ready.push(MergedItem::Damage { thread, error });
                 let tail = Tail::Complete;
@@ -204,10 +255,19 @@ impl<'a> Merged<'a> {
 
     /// The next event of a thread, or else what is said of its end.
     #[inline]
-    fn next_of(&mut self, thread: usize, mut timeline: Box<Timeline<'a>>) -> Option<Head<'a>> {
+    fn next_of(
+        &mut self,
+        thread: usize,
+        last: Option<u64>,
+        mut timeline: Box<Timeline<'a>>,
+    ) -> Option<Head<'a>> {
         loop {
             match timeline.next() {
-                Some(Ok(event)) => return Some(Head { thread, event, timeline }),
+                Some(Ok(event)) => {
+                    // Whatever the marks contain, numbers never go back.
+                    let number = last.map(|last| event.number.map_or(last, |own| own.max(last)));
+                    return Some(Head { thread, event, number, timeline });
+                }
                 Some(Err(error)) => self.ready.push(MergedItem::Damage { thread, error }),
                 None => {
                     let tail = timeline.tail();
@@ -219,10 +279,10 @@ impl<'a> Merged<'a> {
         }
     }
 
-    /// Opens the threads that may have begun by this instant. Returns whether there were any.
-    fn begin_until(&mut self, by_ns: u64) -> bool {
+    /// Opens the threads that may have begun by this time, or number. Returns whether there were any.
+    fn begin_until(&mut self, by: u64) -> bool {
         let mut found = false;
-        while let Some(next) = self.waiting.pop_if(|next| next.start_ns <= by_ns) {
+        while let Some(next) = self.waiting.pop_if(|next| next.start <= by) {
             found = true;
             let head = self.begin(next);
             self.heads.extend(head);
@@ -233,17 +293,12 @@ impl<'a> Merged<'a> {
     /// The event that comes next, with its thread.
     fn choose(&mut self) -> Option<Head<'a>> {
         if self.current.is_none() && self.heads.is_empty() {
-            let first = self.waiting.last()?.start_ns;
+            let first = self.waiting.last()?.start;
             self.begin_until(first);
         }
         loop {
             let next = match (self.current.take(), self.heads.peek()) {
-                // It is not certainly later than the event that must come first.
-                (Some(current), Some(first))
-                    if current.event.time.bounds.from_ns <= first.event.time.bounds.by_ns =>
-                {
-                    current
-                }
+                (Some(current), Some(first)) if current.comes_before(first) => current,
                 (Some(current), Some(_)) => {
                     self.heads.push(current);
                     self.heads.pop()?
@@ -251,11 +306,31 @@ impl<'a> Merged<'a> {
                 (Some(current), None) => current,
                 (None, _) => self.heads.pop()?,
             };
-            if !self.begin_until(next.event.time.bounds.by_ns) {
+            if !self.begin_until(next.by()) {
                 return Some(next);
             }
             self.current = Some(next);
         }
+    }
+}
+
+impl Merged<'_> {
+    /// Records that this event is the next one. Returns whether all events of other threads before it certainly happened
+    /// before it.
+    fn place(&mut self, thread: usize, event: &TimelineEvent) -> bool {
+        let Bounds { from_ns, by_ns } = event.time.bounds;
+        let Some(unnumbered) = &mut self.unnumbered else {
+            let is_certain = self.latest.is_before(thread, from_ns);
+            self.latest.add(thread, by_ns);
+            return is_certain;
+        };
+        unnumbered.retain(|other, by_ns| *other == thread || *by_ns >= from_ns);
+        let others = unnumbered.len() - usize::from(unnumbered.contains_key(&thread));
+        match event.number {
+            Some(_) => unnumbered.remove(&thread),
+            None => unnumbered.insert(thread, by_ns),
+        };
+        others == 0
     }
 }
 
@@ -267,16 +342,14 @@ impl Iterator for Merged<'_> {
             if !self.ready.is_empty() {
                 return Some(self.ready.remove(0));
             }
-            let Some(Head { thread, event, timeline }) = self.choose() else {
+            let Some(Head { thread, event, number, timeline }) = self.choose() else {
                 if self.ready.is_empty() && self.waiting.is_empty() {
                     return None;
                 }
                 continue;
             };
-            let bounds = event.time.bounds;
-            let is_certain = self.latest.is_before(thread, bounds.from_ns);
-            self.latest.add(thread, bounds.by_ns);
-            let next = self.next_of(thread, timeline);
+            let is_certain = self.place(thread, &event);
+            let next = self.next_of(thread, number, timeline);
             self.current = next;
             let item = MergedItem::Event { thread, event, is_certain };
             if self.ready.is_empty() {
@@ -293,8 +366,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::format::marks::{Mark, MarkEncoder, Position};
-    use crate::read::Bounds;
+    use crate::format::marks::{MarkEncoder, Position};
 
     fn random(state: &mut u64, below: u64) -> u64 {
         *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -366,6 +438,161 @@ mod tests {
                 assert_eq!(alone, events);
             }
         }
+    }
+
+    /// Records some threads, each event of one of them. Returns the trace.
+    fn record_numbered(dir: &std::path::Path, state: &mut u64, first: u64, events: u64) -> Trace {
+        use crate::format::raw::NUMBER;
+        use crate::write::{Base, Canonicalizer, EncodedMarks};
+        let mut threads: Vec<_> = (0..1 + random(state, 4))
+            .map(|_| (Vec::new(), Canonicalizer::default(), Vec::new(), EncodedMarks::of_file()))
+            .collect();
+        let mut number = first;
+        let mut thread = 0;
+        for _ in 0..events {
+            // Mostly the same thread; some numbers are missing.
+            if random(state, 4) == 0 {
+                thread = usize::try_from(random(state, threads.len() as u64)).unwrap();
+            }
+            let (raw, canonicalizer, out, marks) = &mut threads[thread];
+            raw.extend((number << u8::BITS | u64::from(NUMBER)).to_le_bytes());
+            raw.push(if random(state, 2) == 0 { 0x81 } else { 0x00 });
+            number += 1 + u64::from(random(state, 9) == 0);
+            if random(state, 20) == 0 {
+                canonicalizer.push_marked(raw, &[], Base::default(), out, marks);
+                raw.clear();
+            }
+        }
+        for (id, (raw, mut canonicalizer, mut out, mut marks)) in (1..).zip(threads) {
+            canonicalizer.push_marked(&raw, &[], Base::default(), &mut out, &mut marks);
+            canonicalizer.finish(&mut out);
+            fs::write(dir.join(format!("thread-{id}.flow")), out).unwrap();
+            fs::write(dir.join(format!("thread-{id}.marks")), marks.bytes()).unwrap();
+        }
+        let manifest = r#"{"format_version":1,"tool":"t","engine":"events","event_format":"binary",
+            "order":"total","options":{},"pid":1,"host":"h","command":[],
+            "jvm":{"name":"","version":"","home":""},"start_unix_ns":0,"end":null}"#;
+        fs::write(dir.join("trace.json"), manifest).unwrap();
+        Trace::open(dir).unwrap()
+    }
+
+    /// The numbers of all events, each with its thread and the position of its record.
+    fn numbers(merged: Merged<'_>) -> Vec<(u64, usize, Offset)> {
+        let mut all = Vec::new();
+        for item in merged {
+            if let MergedItem::Event { thread, event, is_certain } = item {
+                assert!(is_certain);
+                let first = event.number.unwrap();
+                let place = (thread, event.position.offset);
+                let last = first + event.count().get();
+                all.extend((first..last).map(|number| (number, place.0, place.1)));
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn with_numbers_the_order_is_exact_from_any_place_on() {
+        let mut state = 9;
+        for round in 0..200 {
+            let dir = tempfile::tempdir().unwrap();
+            let first = if round % 2 == 0 { 0 } else { (1 << 32) - 100 };
+            let trace = record_numbered(dir.path(), &mut state, first, 1 + 3 * round);
+            let all = numbers(trace.merged());
+            assert_eq!(all.len() as u64, 1 + 3 * round);
+            assert!(all.is_sorted_by_key(|(number, ..)| *number));
+            // Each thread from one of its records on.
+            let starts: Vec<_> = (0..trace.files.len())
+                .filter_map(|thread| {
+                    let of_thread: Vec<_> = all.iter().filter(|(_, of, _)| *of == thread).collect();
+                    let place = random(&mut state, of_thread.len().max(1) as u64);
+                    let (.., offset) = of_thread.get(usize::try_from(place).unwrap())?;
+                    Some((thread, *offset))
+                })
+                .collect();
+            let rest = numbers(trace.merged_from(starts.iter().copied()));
+            let is_in_rest = |(_, thread, offset): &&(u64, usize, Offset)| {
+                starts.iter().any(|(of, from)| of == thread && offset >= from)
+            };
+            assert_eq!(rest, all.iter().filter(is_in_rest).copied().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn numbers_are_right_in_ranges_of_a_thread() {
+        let mut state = 11;
+        let dir = tempfile::tempdir().unwrap();
+        let trace = record_numbered(dir.path(), &mut state, 7, 400);
+        let all = numbers(trace.merged());
+        for (thread, file) in trace.files.iter().enumerate() {
+            let records: std::collections::BTreeSet<_> =
+                all.iter().filter(|(_, of, _)| *of == thread).map(|(.., offset)| *offset).collect();
+            let at: Vec<_> = records.iter().step_by(3).copied().map(Position::before).collect();
+            let ranges: Vec<_> = at.chunks_exact(2).map(|pair| pair[0]..pair[1]).collect();
+            let part = file.only("", &ranges);
+            let found: Vec<_> = part
+                .timeline()
+                .unwrap()
+                .map(|event| event.unwrap())
+                .filter(|event| !matches!(event.kind, crate::read::EventKind::RangeEnd { .. }))
+                .map(|event| (event.number.unwrap(), event.position.offset))
+                .collect();
+            let firsts = |(number, of, offset): &(u64, usize, Offset)| {
+                (*of == thread).then_some((*number, *offset))
+            };
+            let mut expected: Vec<_> = all.iter().filter_map(firsts).collect();
+            expected.retain(|(_, at)| {
+                let at = Position::before(*at);
+                ranges.iter().any(|range| range.contains(&at))
+            });
+            assert!(found.iter().all(|event| expected.contains(event)), "{found:?} {expected:?}");
+            // Exits of frames from before a range are not read.
+            assert!(found.len() > expected.len() / 2, "{found:?} {expected:?}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_number_makes_only_what_may_overlap_uncertain() {
+        let dir = tempfile::tempdir().unwrap();
+        record_numbered(dir.path(), &mut 0, 0, 0);
+        let write = |id: u64, marks: &[(u64, Mark)]| {
+            let mut bytes = Vec::new();
+            let mut encoder = MarkEncoder::with_header();
+            for (offset, mark) in marks {
+                encoder.encode(Position::before(Offset::new(*offset)), mark, &mut bytes);
+            }
+            fs::write(dir.path().join(format!("thread-{id}.flow")), [0x81, 0x82, 0x83]).unwrap();
+            fs::write(dir.path().join(format!("thread-{id}.marks")), bytes).unwrap();
+        };
+        let order = |number| Mark::Order { number };
+        let time = |ns| Mark::Time { by_ns: ns, from_ns: ns, ran_us: None };
+        // Of thread 1, the second event has no number.
+        write(1, &[(0, order(Some(1))), (1, order(None)), (2, order(Some(6)))]);
+        write(2, &[(0, order(Some(0))), (1, order(Some(5))), (2, order(Some(7)))]);
+        // This is so late that everything else has happened.
+        write(3, &[(0, order(Some(8))), (1, time(10)), (2, time(20))]);
+        let trace = Trace::open(dir.path()).unwrap();
+        let found: Vec<_> = trace
+            .merged()
+            .filter_map(|item| match item {
+                MergedItem::Event { thread, event, is_certain } => {
+                    Some((thread + 1, event.number, is_certain))
+                }
+                _ => None,
+            })
+            .collect();
+        let expected = [
+            (2, Some(0), true),
+            (1, Some(1), true),
+            (1, None, true),
+            (2, Some(5), false),
+            (1, Some(6), true),
+            (2, Some(7), true),
+            (3, Some(8), true),
+            (3, Some(9), true),
+            (3, Some(10), true),
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

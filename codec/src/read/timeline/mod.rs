@@ -79,6 +79,9 @@ pub struct TimelineEvent {
     pub time: When,
     /// Calls made in the thread before this event, including those that are left out.
     pub calls: u64,
+    /// Its sequence number among the events of all threads, or that of the first of several exits, which have consecutive
+    /// ones; `None` if it has none, or if the timeline leaves out events.
+    pub number: Option<u64>,
     /// What happened.
     pub kind: EventKind,
 }
@@ -126,6 +129,16 @@ pub enum EventKind {
 pub struct Unwound {
     /// The class of the exception, if known.
     pub class: Option<Arc<str>>,
+}
+
+impl TimelineEvent {
+    /// How many entries or exits it is, if it is any.
+    fn count(&self) -> NonZeroU64 {
+        match self.kind {
+            EventKind::Exit { count, .. } => count,
+            _ => NonZeroU64::MIN,
+        }
+    }
 }
 
 impl ThreadFile {
@@ -293,7 +306,10 @@ impl<'a> Timeline<'a> {
     #[inline]
     fn next_of_all(&mut self) -> Option<Result<TimelineEvent>> {
         match self.next_quiet() {
-            Some(event) => Some(Ok(event)),
+            Some(mut event) => {
+                event.number = self.known.number(event.position, event.count());
+                Some(Ok(event))
+            }
             None => self.next_by_marks(None).or_else(|| {
                 self.end();
                 None
@@ -345,7 +361,8 @@ impl<'a> Timeline<'a> {
                 }
                 self.is_unwinding = false;
                 self.open = self.open.saturating_add(1);
-                let event = self.event(position, EventKind::Enter(method));
+                let mut event = self.event(position, EventKind::Enter(method));
+                event.number = self.known.number(position, NonZeroU64::MIN);
                 self.calls = self.calls.saturating_add(1);
                 self.known.record_done(offset);
                 return Some(Ok(event));
@@ -377,7 +394,11 @@ impl<'a> Timeline<'a> {
         if self.record.is_none() {
             self.known.record_done(offset);
         }
-        Some(Ok(self.event(position, kind)))
+        let mut event = self.event(position, kind);
+        if part_end.is_none() {
+            event.number = self.known.number(position, event.count());
+        }
+        Some(Ok(event))
     }
 
     /// Ends the thread. Calls that are open last as long as the thread is known to have run.
@@ -452,7 +473,7 @@ impl<'a> Timeline<'a> {
 
     #[inline]
     fn event(&self, position: Position, kind: EventKind) -> TimelineEvent {
-        TimelineEvent { position, time: self.now, calls: self.calls, kind }
+        TimelineEvent { position, time: self.now, calls: self.calls, number: None, kind }
     }
 }
 

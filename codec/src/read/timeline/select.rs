@@ -45,13 +45,13 @@ impl<'a> Select<'a> {
                 let throw = self.throw.take().filter(|_| unwound.is_some());
                 match (self.exit(count), event) {
                     (None, _) => self.throw = throw,
-                    (Some(count), TimelineEvent { position, time, calls, kind }) => {
+                    (Some(count), TimelineEvent { position, time, calls, number, kind }) => {
                         throw
                             .into_iter()
                             .for_each(|throw| to(TimelineEvent { position, time, ..throw }));
                         let EventKind::Exit { unwound, .. } = kind else { return };
                         let kind = EventKind::Exit { count, unwound };
-                        to(TimelineEvent { position, time, calls, kind });
+                        to(TimelineEvent { position, time, calls, number, kind });
                     }
                 }
             }

@@ -98,14 +98,15 @@ impl<S: Sink> Staged<'_, '_, S> {
 impl<S: Sink> VisitTimeline for Staged<'_, '_, S> {
     #[inline(always)]
     fn enter(&mut self, method: MethodId, Stamp { position, time, calls }: Stamp) -> bool {
-        self.put(TimelineEvent { position, time, calls, kind: EventKind::Enter(method) })
+        let kind = EventKind::Enter(method);
+        self.put(TimelineEvent { position, time, calls, number: None, kind })
     }
 
     #[inline(always)]
     fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
         let Stamp { position, time, calls } = at;
         let kind = EventKind::Exit { count, unwound: unwound.cloned() };
-        self.put(TimelineEvent { position, time, calls, kind })
+        self.put(TimelineEvent { position, time, calls, number: None, kind })
     }
 
     #[inline(always)]

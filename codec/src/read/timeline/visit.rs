@@ -60,13 +60,13 @@ impl TimelineEvent {
     /// Passes it to a visitor. Returns what the visitor does: whether to continue.
     #[inline(always)]
     pub fn visit(self, visitor: &mut impl VisitTimeline) -> bool {
-        let Self { position, time, calls, kind } = self;
+        let Self { position, time, calls, number, kind } = self;
         let at = Stamp { position, time, calls };
         match kind {
             EventKind::Enter(method) => visitor.enter(method, at),
             EventKind::Exit { count, unwound } => visitor.exit(count, at, unwound.as_ref()),
             EventKind::RangeEnd { frames } => visitor.exit(frames, at, None),
-            kind => visitor.other(Self { position, time, calls, kind }),
+            kind => visitor.other(Self { position, time, calls, number, kind }),
         }
     }
 }
@@ -93,6 +93,7 @@ impl Timeline<'_> {
     /// # Errors
     /// The events are damaged. The events before were passed, and more may follow.
     pub fn visit_some(&mut self, visitor: &mut impl VisitTimeline) -> Result<Visited> {
+        self.known.forget_number();
         if self.stages.is_empty() && self.ready.is_empty() && !self.visit_quiet(visitor) {
             return Ok(Visited::Stopped);
         }
@@ -107,6 +108,7 @@ impl Timeline<'_> {
 
     /// Passes some more events through the stages.
     pub(super) fn visit_staged(&mut self, sink: &mut impl Sink) -> Result<Visited> {
+        self.known.forget_number();
         let mut staged = Staged { stages: std::mem::take(&mut self.stages), sink };
         let visited = self.visit_stages(&mut staged);
         self.stages = staged.stages;
@@ -122,7 +124,8 @@ impl Timeline<'_> {
                 self.end();
                 if let Some(mut limit) = staged.stages.limit.take() {
                     let Stamp { position, time, calls } = self.now();
-                    let last = TimelineEvent { position, time, calls, kind: EventKind::Pause };
+                    let kind = EventKind::Pause;
+                    let last = TimelineEvent { position, time, calls, number: None, kind };
                     let is_past_end = self.progress == Progress::PastEnd;
                     limit.finish(last, is_past_end, |event| staged.sink.put(event));
                     self.now = limit.cut(time);
@@ -256,7 +259,8 @@ struct Next(Option<TimelineEvent>);
 impl VisitTimeline for Next {
     #[inline]
     fn enter(&mut self, method: MethodId, Stamp { position, time, calls }: Stamp) -> bool {
-        self.0 = Some(TimelineEvent { position, time, calls, kind: EventKind::Enter(method) });
+        let kind = EventKind::Enter(method);
+        self.0 = Some(TimelineEvent { position, time, calls, number: None, kind });
         false
     }
 
@@ -264,7 +268,7 @@ impl VisitTimeline for Next {
     fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
         let Stamp { position, time, calls } = at;
         let kind = EventKind::Exit { count, unwound: unwound.cloned() };
-        self.0 = Some(TimelineEvent { position, time, calls, kind });
+        self.0 = Some(TimelineEvent { position, time, calls, number: None, kind });
         false
     }
 }

@@ -1,8 +1,9 @@
-//! Compares the marks of raw chunks with the model: the time of each event, and whether it is an exit by exception.
+//! Compares the marks of raw chunks with the model: the time and the number of each event, and whether it is an exit by
+//! exception.
 
 use flow_codec::Offset;
 use flow_codec::write::{Base, Canonicalizer, EncodedMarks};
-use flow_model::{Event, Mark, canonicalize_marked, decode_marks, encode};
+use flow_model::{Event, Mark, canonicalize_marked, decode_marks, encode, sequence_numbers};
 
 /// Canonicalizes chunks whose times are relative to `zero_ns`, and compares.
 pub(crate) fn assert_marked<'a>(chunks: impl Iterator<Item = &'a [u8]> + Clone, zero_ns: u64) {
@@ -20,12 +21,16 @@ pub(crate) fn assert_marked<'a>(chunks: impl Iterator<Item = &'a [u8]> + Clone, 
     assert_eq!(folded, encode(&events));
 
     let (mut instants, mut unwound) = (Vec::new(), Vec::new());
-    for (place, mark) in decode_marks(&file, &events, &folded) {
+    let found = decode_marks(&file, &events, &folded);
+    let numbers: Vec<_> = expected.iter().map(|event| event.number).collect();
+    assert_eq!(sequence_numbers(expected.len(), &found), numbers);
+    for (place, mark) in found {
         match mark {
             Mark::Instant(time) => instants.push((place, time)),
             Mark::Unwound { exits, class } if class.is_empty() => {
                 unwound.extend(place..place + exits)
             }
+            Mark::Order(_) => {}
             other => panic!("no chunk leads to {other:?}"),
         }
     }
