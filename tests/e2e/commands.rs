@@ -184,7 +184,7 @@ pub(crate) fn suspend_often(program: Program, times: usize, mut pause: impl FnMu
     assert!(breaks > times / 4, "{breaks} breaks in {times} suspensions");
     let mut router = Router::default();
     let stacks = router.add("stacks", Stacks::default());
-    router.run(&Trace::open(&collector.trace()).unwrap());
+    router.run(&Trace::open(collector.trace()).unwrap());
     assert_eq!(router.failed(), []);
     let found = router.get(&stacks).unwrap().breaks;
     assert!(found >= breaks, "{found} of {breaks}");

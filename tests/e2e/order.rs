@@ -172,7 +172,7 @@ fn numbers_need_no_clock_and_go_into_one_file() {
 pub(crate) fn assert_claims(on: (&Jdk, Engine), way: &str, threads: usize, hand_overs: usize) {
     for clock in ["clock=tick:20us", "clock=exact"] {
         let Some((finished, trace)) = run(on, way, (threads, hand_overs), clock) else { return };
-        let merged = Trace::open(&finished.out()).unwrap();
+        let merged = Trace::open(finished.out()).unwrap();
         let mut places = std::collections::HashMap::new();
         for number in 0..threads {
             let id = trace.thread(&format!("ring-{number}")).id;
