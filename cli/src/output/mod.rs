@@ -35,6 +35,6 @@ pub(crate) use shell::shell_quoted;
 pub(crate) use table::{Align, Table};
 pub(crate) use units::{
     bounded_duration, bytes, duration, grouped, instant, percent, plural, push_digits, push_number,
-    seconds,
+    seconds, signed_duration,
 };
 pub(crate) use weight::{ROUGH_NOTE, Shares, Unit, Weight, is_rough, rough_duration};

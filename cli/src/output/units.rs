@@ -131,6 +131,12 @@ pub(crate) fn duration(ns: u64) -> String {
     format!("{} {unit}", in_unit(ns, unit_ns, decimals))
 }
 
+/// `1.50 ms`, `-5 ns`: a duration that is negative if a clock was set back.
+pub(crate) fn signed_duration(ns: i64) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    format!("{sign}{}", duration(ns.unsigned_abs()))
+}
+
 /// A duration as precisely as it is known: `12.3 ms ± 0.1`; `≤ 90 µs` if it may be zero; `≥ 2.00 s` if the end is
 /// unknown, and `…` if nothing is known.
 pub(crate) fn bounded_duration(bounds: Bounds) -> String {

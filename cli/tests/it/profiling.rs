@@ -486,6 +486,19 @@ fn the_wall_clock_time_of_samples_shows_waiting() {
             "      1   20.0%     1  20.0%  10.0 ms     0 ns  com.app.Main.work(int)",
         ]
     );
+    let run = flow(&["report", "--lines"], trace.path());
+    assert_eq!(
+        lines(&run),
+        [
+            "5 samples and 7 calls; threads waited for 39.0 ms of 50.0 ms",
+            "",
+            "samples       %  self      %  waiting  calls  method and line",
+            "      5  100.0%     4  80.0%  39.0 ms      1  com.app.Main.main(String[])",
+            "      1   20.0%     1  20.0%     0 ns      4  com.app.Main.work(int)",
+        ]
+    );
+    let run = flow(&["report", "--lines", "--format", "json"], trace.path());
+    assert!(run.out.contains("\"self_samples\":4,\"waiting_ns\":39000000,"), "{}", run.out);
 }
 
 /// A trace of calls and samples: thread 1 is in `work` of `main`, first itself, then in a method that is not recorded; then in

@@ -10,7 +10,7 @@ use crate::cmd::line_limit;
 use crate::failure::Failure;
 use crate::input::profile::{Added, Origin};
 use crate::output::{
-    Align, Labels, Out, Table, Unit, csv_fields, duration, grouped, indent, left_out, plural,
+    Align, Labels, Out, Table, Unit, csv_fields, grouped, indent, left_out, plural, signed_duration,
 };
 
 /// The limits of text by default: of a list, and of a tree.
@@ -393,12 +393,6 @@ fn show(amount: i64, by: ProfileBy) -> String {
         ProfileBy::Count => grouped(amount.unsigned_abs()),
         ProfileBy::Time => signed_duration(amount),
     }
-}
-
-/// `1.50 ms`, `-5 ns`.
-fn signed_duration(ns: i64) -> String {
-    let sign = if ns < 0 { "-" } else { "" };
-    format!("{sign}{}", duration(ns.unsigned_abs()))
 }
 
 /// `+1.2`, `-0.5`, `0.0`: a difference in percentage points.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use flow_codec::analysis::{ReportRow, Run};
-use flow_codec::profile::{FrameGrouping, Profile, ProfileRow, ThreadGrouping};
+use flow_codec::profile::{FrameGrouping, Numbers, Profile, ProfileRow, ThreadGrouping};
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, Name, ThreadId};
 
@@ -20,7 +20,7 @@ use crate::input::source::Source;
 use crate::input::times::{no_samples, weight_of};
 use crate::output::{
     Align, Labels, Out, Progress, Table, Unit, csv_fields, grouped, left_out, message, percent,
-    plural,
+    plural, signed_duration,
 };
 
 /// A line of a method, and the calls of the method.
@@ -36,7 +36,10 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
     let format = args.source.format;
     if format == Format::Csv {
         let method = Labels::COLUMNS;
-        writeln!(out, "trace,{method},source,line,samples,self_samples,calls,total,self,unit")?;
+        writeln!(
+            out,
+            "trace,{method},source,line,samples,self_samples,waiting_ns,calls,total,self,unit"
+        )?;
     }
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
@@ -81,10 +84,13 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
         let (count, max) = (lines.len() as u64, max_lines(args));
         lines.truncate(max);
         source.begin(trace, format, out)?;
-        let samples = profile.whole()[0].total_count;
+        let whole = profile.whole()[0];
         match format {
-            Format::Text => text(&lines, samples, sums.calls, unit, trace, args, out)?,
-            _ => rows_of(&lines, unit, &trace_field(source, trace, format), trace, args, out)?,
+            Format::Text => text(&lines, whole, sums.calls, unit, trace, args, out)?,
+            _ => {
+                let trace_name = trace_field(source, trace, format);
+                rows_of(&lines, knows_waiting(whole), unit, &trace_name, trace, args, out)?;
+            }
         }
         let more = count - lines.len() as u64;
         if more > 0 {
@@ -99,20 +105,32 @@ fn name_of(trace: &Trace, method: MethodId) -> Option<Name<'_>> {
     trace.methods.get(method).map(|method| Name::from(&method.info))
 }
 
+/// Whether it is known for how long threads did not run.
+fn knows_waiting(whole: Numbers) -> bool {
+    whole.waiting_ns != 0
+}
+
 fn text(
     lines: &[LineRow<'_>],
-    samples: u64,
+    whole: Numbers,
     calls: u64,
     unit: Unit,
     trace: &Trace,
     args: &ReportArgs,
     out: &mut Out,
 ) -> Result<(), Failure> {
-    writeln!(out, "{} and {}\n", plural(samples, "sample"), plural(calls, "call"))?;
+    let samples = whole.total_count;
+    write!(out, "{} and {}", plural(samples, "sample"), plural(calls, "call"))?;
+    if knows_waiting(whole) {
+        let waiting = signed_duration(whole.waiting_ns);
+        write!(out, "; threads waited for {waiting} of {}", signed_duration(whole.total_ns))?;
+    }
+    writeln!(out, "\n")?;
     let mut labels = Labels::new(&trace.methods, Format::Text, args.verbose);
     let total = if unit == Unit::Cpu { "cpu" } else { "total" };
-    let numbers = ["samples", "%", "self", "%", "calls"];
-    let numbers = numbers.into_iter().chain(unit.is_time().then_some(total));
+    let waiting = knows_waiting(whole).then_some("waiting");
+    let numbers = ["samples", "%", "self", "%"].into_iter().chain(waiting).chain(["calls"]);
+    let numbers = numbers.chain(unit.is_time().then_some(total));
     let columns =
         numbers.map(|title| (title, Align::Right)).chain([("method and line", Align::Left)]);
     let mut table = Table::new(&columns.collect::<Vec<_>>());
@@ -127,16 +145,18 @@ fn text(
             percent(numbers.total_count, samples),
             grouped(numbers.self_count),
             percent(numbers.self_count, samples),
-            grouped(of_method.calls),
         ];
+        let waiting = waiting.map(|_| signed_duration(numbers.waiting_ns));
         let total = unit.is_time().then(|| unit.show(of_method.total));
-        table.row(cells.into_iter().chain(total).chain([name]));
+        let calls = [grouped(of_method.calls)];
+        table.row(cells.into_iter().chain(waiting).chain(calls).chain(total).chain([name]));
     }
     Ok(table.print(out)?)
 }
 
 fn rows_of(
     lines: &[LineRow<'_>],
+    knows_waiting: bool,
     unit: Unit,
     trace_name: &str,
     trace: &Trace,
@@ -151,21 +171,25 @@ fn rows_of(
         let (samples, of_self) = (numbers.total_count, numbers.self_count);
         let ReportRow { calls, total, self_weight, .. } = *of_method;
         let unit = unit.word();
+        let waiting = knows_waiting.then(|| numbers.waiting_ns.to_string());
         if format == Format::Json {
+            let waiting = waiting.unwrap_or_else(|| "null".to_owned());
             let source = serde_json::Value::from(*source);
             let line = line.map_or("null".to_owned(), |line| line.to_string());
             writeln!(
                 out,
                 "{{\"trace\":{trace_name},{label},\"source\":{source},\"line\":{line},\
-                 \"samples\":{samples},\"self_samples\":{of_self},\"calls\":{calls},\"total\":{total},\
-                 \"self\":{self_weight},\"unit\":\"{unit}\"}}"
+                 \"samples\":{samples},\"self_samples\":{of_self},\"waiting_ns\":{waiting},\"calls\":{calls},\
+                 \"total\":{total},\"self\":{self_weight},\"unit\":\"{unit}\"}}"
             )?;
         } else {
             let source = source.map_or(String::new(), |source| csv_fields([source]));
             let line = line.map_or(String::new(), |line| line.to_string());
+            let waiting = waiting.unwrap_or_default();
             writeln!(
                 out,
-                "{trace_name},{label},{source},{line},{samples},{of_self},{calls},{total},{self_weight},{unit}"
+                "{trace_name},{label},{source},{line},{samples},{of_self},{waiting},{calls},{total},\
+                 {self_weight},{unit}"
             )?;
         }
     }
