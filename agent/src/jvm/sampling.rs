@@ -29,7 +29,7 @@ use crate::options::Options;
 use crate::recorder::{Stacks, ThreadRecorder};
 use crate::sys::sampling::{self, Interrupted, Walked, Walker};
 use crate::sys::stack_ring::RawFrame;
-use crate::sys::{blocks, clock, helper, stubs};
+use crate::sys::{blocks, clock, helper, stubs, unbuilt};
 
 /// A thread of the JVM needs more stack than the agent's others.
 const STACK_BYTES: usize = 1 << 20;
@@ -89,14 +89,16 @@ fn walk(interrupted: &Interrupted<'_>, frames: &mut [RawFrame]) -> Walked {
     // registers: it checks these before it uses them, since a signal may come at any instruction.
     unsafe { get(&raw mut trace, depth, interrupted.context) };
     if trace.frames == UNKNOWN_JAVA {
-        let _ = stubs::with_caller(interrupted.context, |context| {
+        let mut again = |context| {
             trace.frames = 0;
             // SAFETY: as above.
             unsafe { get(&raw mut trace, depth, context) };
             if trace.frames <= 0 {
                 trace.frames = UNKNOWN_JAVA;
             }
-        });
+        };
+        let in_stub = stubs::with_caller(interrupted.context, &mut again);
+        let _ = in_stub.or_else(|| unbuilt::with_frame(interrupted.context, again));
     }
     Walked { frames: trace.frames, thread }
 }

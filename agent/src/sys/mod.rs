@@ -12,6 +12,7 @@
 //! | `sampling` | signals that interrupt threads to sample their stacks |
 //! | `stack_ring` | the memory for these stacks |
 //! | `stubs` | code without frames, and who called it |
+//! | `unbuilt` | compiled methods that have not built their frame yet, or not any more (safe) |
 //! | `clock` | clocks of the system (safe) |
 //! | `counter` | the counter of sequence numbers (safe) |
 
@@ -27,6 +28,7 @@ pub(crate) mod sampling;
 mod shared;
 pub(crate) mod stack_ring;
 pub(crate) mod stubs;
+pub(crate) mod unbuilt;
 
 pub(crate) use blocks::abandon as abandon_blocks;
 pub use blocks::{HeldBlock, control_block, shared_block};

@@ -61,14 +61,14 @@ fn find(address: u64) -> Option<(u64, Frames)> {
 
 /// Registers of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Registers {
-    code: u64,
-    stack: u64,
-    frame: u64,
+pub(super) struct Registers {
+    pub(super) code: u64,
+    pub(super) stack: u64,
+    pub(super) frame: u64,
 }
 
 /// Reads words of this process, also where there may be no memory. May be called in a signal handler.
-fn read<const WORDS: usize>(address: u64) -> Option<[u64; WORDS]> {
+pub(super) fn read<const WORDS: usize>(address: u64) -> Option<[u64; WORDS]> {
     let mut words = [0_u64; WORDS];
     let bytes = size_of_val(&words);
     let to = libc::iovec { iov_base: words.as_mut_ptr().cast(), iov_len: bytes };
@@ -110,9 +110,22 @@ fn caller(registers: Registers, start: u64, frames: Frames) -> Option<Registers>
 
 /// Calls `walk` with the registers of the caller, if a thread was interrupted in such a piece. `context` is what the system
 /// passes to the handler that is running.
-#[cfg(target_arch = "x86_64")]
 pub(crate) fn with_caller<T>(
     context: *mut c_void,
+    walk: impl FnOnce(*mut c_void) -> T,
+) -> Option<T> {
+    let of_caller = |registers: Registers| {
+        let (start, frames) = find(registers.code)?;
+        caller(registers, start, frames)
+    };
+    with_registers(context, of_caller, walk)
+}
+
+/// Calls `walk` with other registers, if `change` returns some.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn with_registers<T>(
+    context: *mut c_void,
+    change: impl FnOnce(Registers) -> Option<Registers>,
     walk: impl FnOnce(*mut c_void) -> T,
 ) -> Option<T> {
     // SAFETY: in a handler, the system's own struct.
@@ -122,8 +135,7 @@ pub(crate) fn with_caller<T>(
     let [code, stack, frame] =
         numbers.map(|number| copy.uc_mcontext.gregs.get(number?).map(|word| word.cast_unsigned()));
     let registers = Registers { code: code?, stack: stack?, frame: frame? };
-    let (start, frames) = find(registers.code)?;
-    let Registers { code, stack, frame } = caller(registers, start, frames)?;
+    let Registers { code, stack, frame } = change(registers)?;
     for (number, value) in numbers.into_iter().zip([code, stack, frame]) {
         *copy.uc_mcontext.gregs.get_mut(number?)? = value.cast_signed();
     }
@@ -131,7 +143,11 @@ pub(crate) fn with_caller<T>(
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) fn with_caller<T>(_: *mut c_void, _: impl FnOnce(*mut c_void) -> T) -> Option<T> {
+pub(super) fn with_registers<T>(
+    _: *mut c_void,
+    _: impl FnOnce(Registers) -> Option<Registers>,
+    _: impl FnOnce(*mut c_void) -> T,
+) -> Option<T> {
     None
 }
 
