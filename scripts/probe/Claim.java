@@ -12,7 +12,7 @@ public final class Claim {
     private static final int STACK = 576;
 
     /** More than the operand stack of any other probe, with what its method has on the stack. */
-    private static final int LOCALS = 16;
+    private static final int LOCALS = 24;
 
     /** How much more an interpreted probe with a sequence number takes: two Java calls and a native one. */
     private static final int NUMBERED = 128;

@@ -37,11 +37,30 @@ impl DecodedThread {
     /// The events that are exits by exception.
     #[must_use]
     pub fn unwound(&self) -> HashSet<usize> {
-        let unwound = self.marks.iter().filter_map(|(place, mark)| match mark {
-            Mark::Unwound { exits, .. } => Some(*place..place + exits),
-            _ => None,
-        });
-        unwound.flatten().collect()
+        self.thrown().into_keys().collect()
+    }
+
+    /// The same, each with the id of the class of the exception, if it is known.
+    ///
+    /// # Panics
+    /// The mark with the class is not before that of the exits.
+    #[must_use]
+    pub fn thrown(&self) -> HashMap<usize, Option<u64>> {
+        let (mut thrown, mut next) = (HashMap::new(), None);
+        for (place, mark) in &self.marks {
+            match mark {
+                Mark::Thrown(class) => next = Some((*place, *class)),
+                Mark::Unwound { exits, .. } => {
+                    let class = next.take().map(|(of, class)| {
+                        assert_eq!(of, *place, "the class of these exits");
+                        class
+                    });
+                    thrown.extend((*place..place + exits).map(|event| (event, class)));
+                }
+                _ => {}
+            }
+        }
+        thrown
     }
 
     /// The sequence number of each event.
@@ -297,6 +316,7 @@ fn blocks_in(path: &Path) -> HashMap<String, Vec<u8>> {
         5 => format!("thread-{thread}.marks"),
         6 => "trace.json".to_owned(),
         7 => format!("thread-{thread}.idx"),
+        15 => "samples".to_owned(),
         other => panic!("kind {other}"),
     };
     let streams = decode_container(&bytes, unpack);

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use super::Jvm;
+use super::{Jvm, exceptions};
 use crate::recorder::{ControlPlace, Left, RawMethod, Recorder, ResolvedMethod, ThreadRecorder};
 
 /// A thread enters a method.
@@ -34,7 +34,26 @@ pub fn on_exit<'a>(
     {
         recorder.exit(thread, how);
     }
+    if how == Left::Unwound
+        && resolved.finds_classes
+        && let Ok(Some(thread)) = vm.thread_recorder()
+    {
+        // A NoClassDefFoundError may follow. HotSpot reports no exception that it throws while another one is unwinding.
+        thread.note_thrown(None);
+    }
     resolved
+}
+
+/// A thread has thrown an exception, or native code has. It may end some of its calls.
+pub fn on_exception<'a>(
+    recorder: &Recorder,
+    vm: &impl Jvm<'a>,
+    class: impl FnOnce() -> Option<(String, String)>,
+) {
+    // A thread without a recorder has no recorded frames.
+    if let Ok(Some(thread)) = vm.thread_recorder() {
+        thread.note_thrown(exceptions::class_of(recorder, class()));
+    }
 }
 
 /// A class is about to become usable; no method of it has run yet.

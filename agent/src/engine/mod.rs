@@ -2,6 +2,7 @@
 //! know which engine runs.
 
 pub mod events;
+pub mod exceptions;
 pub mod instrument;
 pub mod sample;
 mod skip_list;

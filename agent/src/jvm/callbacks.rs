@@ -9,6 +9,7 @@ use std::ptr;
 use std::time::Duration;
 
 use flow_codec::ThreadId;
+use flow_codec::format::raw::{UNWOUND_BY, UNWOUND_BY_BYTES, unwound_by};
 use jni::sys::{JNIEnv, jint, jlong};
 use jvmti_rs::sys;
 
@@ -16,11 +17,11 @@ use super::jvmti::Jvmti;
 use super::vm::KnowsProbes;
 use super::{Vm, aftermath, api, environment, probe, sampling, triggers, unprepared};
 use crate::certain::Certain as _;
-use crate::engine::{events, instrument};
+use crate::engine::{events, exceptions, instrument};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
 use crate::recorder::{Left, RawMethod, Timeout};
-use crate::sys::{allocator, blocks};
+use crate::sys::{allocator, blocks, classes};
 
 /// Numbers of events that are newer than the JVMTI version of `jvmti-rs`.
 pub(super) const VIRTUAL_THREAD_START: sys::jvmtiEvent = 87;
@@ -53,6 +54,7 @@ pub(super) fn table() -> CallbackTable {
     known.ResourceExhausted = Some(resource_exhausted);
     known.MethodEntry = Some(method_entry);
     known.MethodExit = Some(method_exit);
+    known.Exception = Some(exception);
     CallbackTable {
         known,
         reserved85: None,
@@ -397,6 +399,8 @@ unsafe extern "C" fn class_prepare(
         Some(agent) if agent.is_abandoned() => return,
         agent => agent.is_some_and(|agent| agent.recorder().is_on()),
     };
+    // It may be where a class was that has been unloaded.
+    classes::clear();
     if !is_recording && unprepared::are_there() {
         return after_recording(|| {
             let vm = vm();
@@ -532,6 +536,35 @@ pub(super) unsafe fn probe_without_room(
     blocks::leave_writable(id);
 }
 
+/// Returns the event of an exit by an exception, as probes store it. Probes find that of later exits by exceptions of this
+/// class by `word`, if it is not 0.
+///
+/// # Safety
+/// The arguments are those the JVM passed to a native method.
+pub(super) unsafe fn class_of_thrown(
+    jni: *mut JNIEnv,
+    thrown: jni::sys::jobject,
+    word: u32,
+) -> u32 {
+    const UNKNOWN: [u8; UNWOUND_BY_BYTES] = [UNWOUND_BY, 0, 0, 0];
+    let mut event = UNKNOWN;
+    if let (Some(agent), Some(jvmti)) = (lifecycle::agent(), environment::current())
+        && agent.recorder().is_recording()
+        && !agent.is_abandoned()
+    {
+        guarded(&agent, || {
+            let recorder = agent.recorder();
+            // SAFETY: the arguments of this function.
+            let vm = unsafe { Vm::new(jvmti, jni.cast(), ptr::null_mut()) };
+            if let Some(known) = exceptions::class_of(recorder, vm.class_of_thrown(thrown)) {
+                event = unwound_by(known).unwrap_or(UNKNOWN);
+                classes::add(word, !u32::from_le_bytes(event), || recorder.is_on());
+            }
+        });
+    }
+    !u32::from_le_bytes(event)
+}
+
 /// Runs `body` for a request of the program through the Java API, with the thread that makes it.
 ///
 /// # Safety
@@ -563,6 +596,23 @@ unsafe extern "C" fn method_entry(
         // SAFETY: the arguments of this callback.
         let vm = unsafe { vm(jvmti, jni, thread) };
         events::on_entry(agent.recorder(), &vm, RawMethod(method.expose_provenance()));
+    });
+}
+
+unsafe extern "C" fn exception(
+    jvmti: *mut sys::jvmtiEnv,
+    jni: *mut sys::JNIEnv,
+    thread: sys::jobject,
+    _method: sys::jmethodID,
+    _location: sys::jlocation,
+    thrown: sys::jobject,
+    _catch_method: sys::jmethodID,
+    _catch_location: sys::jlocation,
+) {
+    while_recording_events(jvmti, |agent| {
+        // SAFETY: the arguments of this callback.
+        let vm = unsafe { vm(jvmti, jni, thread) };
+        events::on_exception(agent.recorder(), &vm, || vm.class_of_thrown(thrown));
     });
 }
 

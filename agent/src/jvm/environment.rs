@@ -5,7 +5,7 @@
 use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use jni::sys::{JNI_OK, JNI_VERSION_1_2, JavaVM, JavaVMAttachArgs};
 use jvmti_rs::sys;
@@ -22,6 +22,9 @@ static ENVIRONMENT: AtomicPtr<sys::jvmtiEnv> = AtomicPtr::new(ptr::null_mut());
 
 /// The JVM, once there is an environment.
 static JVM: AtomicPtr<JavaVM> = AtomicPtr::new(ptr::null_mut());
+
+/// Whether its name is one of HotSpot.
+static IS_HOTSPOT: AtomicBool = AtomicBool::new(false);
 
 /// The environment, once there is one.
 pub(super) fn current() -> Option<Jvmti> {
@@ -158,6 +161,8 @@ mod capability {
     pub(super) const SOURCE_FILE_NAME: usize = 11;
     pub(super) const LINE_NUMBERS: usize = 12;
     /// Available at the start only.
+    pub(super) const EXCEPTIONS: usize = 17;
+    /// Available at the start only.
     pub(super) const BREAKPOINTS: usize = 19;
     pub(super) const METHOD_ENTRY: usize = 24;
     pub(super) const METHOD_EXIT: usize = 25;
@@ -178,8 +183,8 @@ mod capability {
 pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
     let engine = options.engine;
     let name = jvmti.system_property(c"java.vm.name").unwrap_or_default();
-    if engine == EngineKind::Instrument && !is_hotspot(&name) && !options.set.contains_key("engine")
-    {
+    IS_HOTSPOT.store(is_hotspot(&name), Ordering::Relaxed);
+    if engine == EngineKind::Instrument && !is_on_hotspot() && !options.set.contains_key("engine") {
         return Err(format!(
             "'{name}' is not HotSpot, for which engine=instrument is made; use engine=events, or set \
              engine=instrument to try it anyway"
@@ -190,7 +195,7 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
     let (needed, useful): (&[(usize, &str)], &[usize]) = match engine {
         EngineKind::Events => (
             &[(METHOD_ENTRY, "method entry events"), (METHOD_EXIT, "method exit events")],
-            &[TAG_OBJECTS, SOURCE_FILE_NAME, LINE_NUMBERS, VIRTUAL_THREADS],
+            &[TAG_OBJECTS, SOURCE_FILE_NAME, LINE_NUMBERS, EXCEPTIONS, VIRTUAL_THREADS],
         ),
         EngineKind::Instrument => (
             &[(ALL_CLASS_FILE_HOOKS, "class file hooks"), (RETRANSFORM, "retransformation")],
@@ -231,6 +236,11 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
     jvmti
         .set_callbacks(&callbacks::table())
         .map_err(|error| format!("JVMTI error {error} while setting callbacks"))
+}
+
+/// Returns whether this JVM is HotSpot. The JVM itself cannot be asked before VMInit.
+pub(super) fn is_on_hotspot() -> bool {
+    IS_HOTSPOT.load(Ordering::Relaxed)
 }
 
 /// Returns whether a JVM of this name is HotSpot, in the builds of OpenJDK, Oracle, GraalVM, Azul (Zulu) and
@@ -277,6 +287,10 @@ pub(super) fn subscribe(agent: &Agent, jvmti: Jvmti) -> Result<(), String> {
     for event in [VIRTUAL_THREAD_START, VIRTUAL_THREAD_END] {
         let _ = jvmti.enable(event);
     }
+    if agent.engine() == EngineKind::Events {
+        // Refused if another agent has the capability: then the classes of exceptions are unknown.
+        let _ = jvmti.enable(sys::JVMTI_EVENT_EXCEPTION);
+    }
     Ok(())
 }
 
@@ -286,7 +300,7 @@ pub(super) fn subscribe(agent: &Agent, jvmti: Jvmti) -> Result<(), String> {
 pub(super) fn unsubscribe(agent: &Agent, jvmti: Jvmti) {
     if agent.first_to_unsubscribe() {
         // Refused after VMDeath, when it no longer matters.
-        for event in events(agent.engine()) {
+        for event in events(agent.engine()).iter().chain([&sys::JVMTI_EVENT_EXCEPTION]) {
             let _ = jvmti.disable(*event);
         }
     }

@@ -18,13 +18,14 @@ use jni::sys::{JNIEnv, jclass, jint, jlong, jobject};
 use jvmti_rs::sys;
 use once_cell::sync::OnceCell;
 
-use super::callbacks;
 use super::jvmti::Jvmti;
 use super::vm::{KnowsProbes, Vm, native};
+use super::{callbacks, environment};
 use crate::certain::Certain as _;
 use crate::recorder::Recorder;
 use crate::rewrite;
 use crate::sys::blocks::table;
+use crate::sys::classes as class_table;
 use crate::sys::counter::counter_address;
 
 /// The names in the order in which they are tried. The first one is that in [`BYTES`].
@@ -147,6 +148,8 @@ pub(super) fn on_class_load(vm: &Vm<'_>, class: jclass) {
         native(c"blocks", c"()J", blocks as *const c_void),
         native(c"ids", c"()J", ids as *const c_void),
         native(c"counter", c"()J", counter as *const c_void),
+        native(c"name", c"(Ljava/lang/Throwable;I)I", name as *const c_void),
+        native(c"classes", c"(J)J", classes as *const c_void),
     ];
     // SAFETY: the functions have the signatures their descriptors say.
     if !unsafe { vm.register_natives(class, &natives) } {
@@ -180,6 +183,25 @@ unsafe extern "system" fn ids(_jni: *mut JNIEnv, _class: jclass) -> jlong {
 /// `FlowProbe.counter`: the address of the next sequence number.
 unsafe extern "system" fn counter(_jni: *mut JNIEnv, _class: jclass) -> jlong {
     jlong::try_from(counter_address()).certain()
+}
+
+/// `FlowProbe.name`: the event of an exit by an exception whose class is not in the table.
+unsafe extern "system" fn name(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    thrown: jobject,
+    word: jint,
+) -> jint {
+    // SAFETY: the arguments of this native method.
+    unsafe { callbacks::class_of_thrown(jni, thrown, word.cast_unsigned()) }.cast_signed()
+}
+
+/// `FlowProbe.classes`: the address of the table of classes.
+unsafe extern "system" fn classes(_jni: *mut JNIEnv, _class: jclass, field: jlong) -> jlong {
+    if environment::is_on_hotspot() {
+        class_table::find_word(field.cast_unsigned());
+    }
+    jlong::try_from(class_table::address()).certain()
 }
 
 #[cfg(test)]

@@ -318,6 +318,8 @@ impl Agent {
         let recorder = if gathers { recorder.gathering(joined) } else { recorder };
         let recorder = if stacks.is_some() { recorder.with_samples() } else { recorder };
         let recorder = if options.starts_paused { recorder.paused() } else { recorder };
+        // The ids of classes are those of an earlier recording, of which no thread adds any more.
+        crate::sys::classes::clear();
         let recorder = match crate::sys::shared_block() {
             Some(shared) => recorder.with_off_switch(shared.off_switch()),
             None => recorder,

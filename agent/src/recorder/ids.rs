@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flow_codec::MethodId;
 use flow_codec::format::flow::Record;
-use flow_codec::format::ids::{decode_line, encode_line, key};
+use flow_codec::format::ids::{CLASS, decode_line, encode_line, key};
 use flow_codec::format::methods::{MethodInfo, MethodLine};
 use flow_codec::read::{ReadRecords, Trace, TraceSet};
 
@@ -207,7 +207,7 @@ impl IdTable {
         if news.id {
             encode_line(&key, id, &mut lines.ids);
         }
-        if news.method {
+        if news.method && method.name != CLASS {
             self.described.fetch_add(1, Ordering::Relaxed);
         }
         if news.loader {

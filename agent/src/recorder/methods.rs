@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flow_codec::MethodId;
 use flow_codec::format::flow::Encoded;
-use flow_codec::format::ids::key;
+use flow_codec::format::ids::{CLASS, key};
 use flow_codec::format::manifest::NotRecorded;
 use flow_codec::format::methods::MethodInfo;
 use parking_lot::{Mutex, RwLock};
@@ -38,6 +38,8 @@ pub struct ResolvedMethod {
     id: Option<MethodId>,
     /// Whether the method returns an object or an array.
     pub returns_reference: bool,
+    /// Whether the JVM calls it to find a class. If it throws, the JVM may throw another exception, without an event.
+    pub finds_classes: bool,
 }
 
 impl ResolvedMethod {
@@ -165,6 +167,8 @@ impl MethodTable {
         let resolved = match describe.facts() {
             Some(facts) => ResolvedMethod {
                 returns_reference: returns_reference(&facts.info.descriptor),
+                finds_classes: facts.info.name == "loadClass"
+                    && facts.info.descriptor == "(Ljava/lang/String;)Ljava/lang/Class;",
                 id: self.resolve(facts, describe)?,
             },
             None => ResolvedMethod::default(),
@@ -232,6 +236,15 @@ impl MethodTable {
     /// The names cannot be written.
     pub fn assign_all(&self, methods: Vec<MethodInfo>) -> Result<Vec<MethodId>, SinkError> {
         self.ids.lock().assign_all(methods)
+    }
+
+    /// Returns the id of a class of exceptions. Its name is on disk before this returns.
+    ///
+    /// # Errors
+    /// The name cannot be written.
+    pub fn assign_class(&self, class: String, loader: String) -> Result<MethodId, SinkError> {
+        let name = CLASS.to_owned();
+        self.ids.lock().assign(MethodInfo { class, name, loader, ..MethodInfo::default() })
     }
 
     /// Returns the id that a method will have if it is ever recorded.
@@ -308,7 +321,8 @@ struct Recent {
 thread_local! {
     static LAST_SEEN: [Cell<Recent>; RECENT] = const {
         [const {
-            let resolved = ResolvedMethod { id: None, returns_reference: false };
+            let resolved =
+                ResolvedMethod { id: None, returns_reference: false, finds_classes: false };
             Cell::new(Recent { raw: RawMethod(0), generation: 0, resolved })
         }; RECENT]
     };

@@ -212,11 +212,11 @@ impl Recorder {
 
     /// Records that `thread` left a method, by a return or by an exception.
     pub fn exit(&self, thread: &ThreadRecorder, how: Left) {
-        let event = match how {
-            Left::Returned => raw::EXIT,
-            Left::Unwound => raw::UNWOUND_EXIT,
-        };
-        self.append(thread, &[event]);
+        match (how, thread.thrown().and_then(raw::unwound_by)) {
+            (Left::Returned, _) => self.append(thread, &[raw::EXIT]),
+            (Left::Unwound, Some(event)) => self.append(thread, &event),
+            (Left::Unwound, None) => self.append(thread, &[raw::UNWOUND_EXIT]),
+        }
     }
 
     /// Records an event, in raw form.
@@ -303,5 +303,5 @@ impl Recorder {
 
 /// Returns whether a raw event is an entry or an exit of its own, which has a sequence number.
 fn is_numbered(event: &[u8]) -> bool {
-    matches!(event.first(), Some(&(raw::EXIT | raw::UNWOUND_EXIT | 0x80..)))
+    matches!(event.first(), Some(&(raw::EXIT | raw::UNWOUND_EXIT | raw::UNWOUND_BY | 0x80..)))
 }

@@ -12,7 +12,7 @@ use flow_codec::format::marks::{Mark, Position};
 use flow_codec::write::{
     Base, Canonicalizer, Condensed, EncodedMarks, EventCounts, Sample, SampleKind,
 };
-use flow_codec::{Offset, ThreadId};
+use flow_codec::{MethodId, Offset, ThreadId};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::ThreadFacts;
@@ -44,6 +44,8 @@ pub struct ThreadRecorder {
     seen: Seen,
     /// Changed with that lock.
     cpu: CpuTime,
+    /// 1 more than the id of the class of the last exception, or 0; with `engine=events`. Only the thread itself uses it.
+    thrown: AtomicU64,
 }
 
 /// What the sampler knows about a thread. The sampler stores to it all the time, so it fills a cache line.
@@ -347,7 +349,8 @@ impl ThreadRecorder {
             gap: None,
             queued: None,
         };
-        Ok(Self { id: facts.id, control, out: Mutex::new(out), seen, cpu })
+        let (out, thrown) = (Mutex::new(out), AtomicU64::default());
+        Ok(Self { id: facts.id, control, out, seen, cpu, thrown })
     }
 
     /// Samples the thread's position; `look` has begun at `began_ns`. Returns whether the thread has advanced
@@ -419,6 +422,16 @@ impl ThreadRecorder {
     #[must_use]
     pub fn id(&self) -> ThreadId {
         self.id
+    }
+
+    /// Keeps the class of an exception that was thrown. For the thread itself.
+    pub(crate) fn note_thrown(&self, class: Option<MethodId>) {
+        self.thrown.store(class.map_or(0, |class| class.get() + 1), Ordering::Relaxed);
+    }
+
+    /// The class of the last exception, if it is known. For the thread itself.
+    pub(super) fn thrown(&self) -> Option<MethodId> {
+        self.thrown.load(Ordering::Relaxed).checked_sub(1).and_then(MethodId::new)
     }
 
     /// Appends a whole event, in raw form; `false` if there is no room.

@@ -93,7 +93,7 @@ impl Snippets {
             catch: Snippet::note(Event::CATCH, additions)?,
             begins,
             end: Snippet::note(Event::END, additions)?,
-            unwound_exit: Snippet::note(Event::UNWOUND_EXIT, additions)?,
+            unwound_exit: Snippet::unwound_exit(additions)?,
             exit: if leaf.is_some() { Snippet::NOTHING } else { Snippet::exit(additions)? },
         })
     }

@@ -197,6 +197,7 @@ struct Added {
     appends: [[u16; 4]; 2],
     notes: [u16; 2],
     exit: u16,
+    unwound: u16,
     probes: Probes,
     probe_class: u16,
     throwable: u16,
@@ -238,6 +239,7 @@ impl Additions {
             appends: [[NOT_YET; 4]; 2],
             notes: [NOT_YET; 2],
             exit: NOT_YET,
+            unwound: NOT_YET,
             probes,
             probe_class: NOT_YET,
             throwable: NOT_YET,
@@ -329,6 +331,19 @@ impl Additions {
             self.state.exit = self.probe(name, b"()V")?;
         }
         Ok(self.state.exit)
+    }
+
+    /// The method of the probe class that appends an exit by exception.
+    pub(super) fn unwound(&mut self) -> Result<u16, Skip> {
+        if self.state.unwound == NOT_YET {
+            let name: &[u8] = match self.state.probes {
+                Probes::Plain => b"unwound",
+                Probes::Timed => b"timedUnwound",
+                Probes::Numbered => b"numberedUnwound",
+            };
+            self.state.unwound = self.probe(name, b"(Ljava/lang/Throwable;)V")?;
+        }
+        Ok(self.state.unwound)
     }
 
     fn probe(&mut self, name: &[u8], descriptor: &[u8]) -> Result<u16, Skip> {

@@ -7,7 +7,7 @@ use flow_codec::format::flow::Encoded;
 use flow_codec::format::raw;
 
 use super::Skip;
-use super::opcode::{BIPUSH, INVOKESTATIC, LDC, LDC_W, SIPUSH};
+use super::opcode::{BIPUSH, DUP, INVOKESTATIC, LDC, LDC_W, SIPUSH};
 use super::pool::{Additions, Role};
 
 /// Bytes that one call appends: one to four.
@@ -23,7 +23,6 @@ const FILLER: u8 = 0xFF;
 impl Event {
     pub(super) const CATCH: Self = Self::one(raw::CATCH);
     pub(super) const END: Self = Self::one(raw::END);
-    pub(super) const UNWOUND_EXIT: Self = Self::one(raw::UNWOUND_EXIT);
     const BEGIN_UNKNOWN: Self = Self::one(raw::BEGIN_UNKNOWN);
 
     const fn one(byte: u8) -> Self {
@@ -130,6 +129,14 @@ impl Snippet {
         Ok(snippet)
     }
 
+    /// Appends an exit by the exception on the stack, which stays there.
+    pub(super) fn unwound_exit(additions: &mut Additions) -> Result<Self, Skip> {
+        let mut snippet = Self::NOTHING;
+        snippet.push(&[DUP]);
+        snippet.call(additions.unwound()?);
+        Ok(snippet)
+    }
+
     pub(super) fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or(&self.bytes)
     }
@@ -175,7 +182,7 @@ mod tests {
             assert_eq!((event.value(), event.len), (value, len), "{number}");
         }
         assert_eq!(Event::enter(id(1 << 27)), Err(Skip::IdTooLarge));
-        assert_eq!(Event::UNWOUND_EXIT.value(), -0x80);
+        assert_eq!(Event::CATCH.value(), -0x7F);
     }
 
     #[test]

@@ -210,7 +210,7 @@ impl Deref for ControlPlace {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::mem::offset_of;
 
     use flow_codec::format::raw;
@@ -220,7 +220,7 @@ mod tests {
     const PROBES: &str = include_str!("../../java/java/lang/FlowProbe.java");
 
     /// A constant of the probe class.
-    fn constant(name: &str) -> usize {
+    pub(crate) fn constant(name: &str) -> usize {
         let declaration = format!("private static final int {name} = ");
         let (_, rest) = PROBES.split_once(&declaration).unwrap();
         let (value, _) = rest.split_once(';').unwrap();
@@ -269,6 +269,7 @@ mod tests {
             ("TIME_BYTES", raw::TIME_BYTES),
             ("NUMBER", raw::NUMBER.into()),
             ("NUMBER_BYTES", raw::NUMBER_BYTES),
+            ("UNWOUND_BYTES", raw::UNWOUND_BY_BYTES),
         ] {
             assert_eq!(constant(name), expected, "{name}");
         }
@@ -280,6 +281,7 @@ mod tests {
         let before = [
             "block + ",
             "BLOCKS + ",
+            "CLASSES + ",
             "& IDS) << ",
             "nanoTime() << 8 | ",
             ", 1) << 8 | ",

@@ -5,6 +5,7 @@
 //! | `allocator` | the allocator of the library, with a reserve |
 //! | `blocks` | the table of control blocks, in which probes find the block of their thread by its id |
 //! | `control` | the words of a control block |
+//! | `classes` | the table in which probes find the classes of exceptions |
 //! | `region` | memory for chunks |
 //! | `fence` | makes stores of probes visible to other threads |
 //! | `helper` | a thread of the agent |
@@ -18,6 +19,7 @@
 
 pub(crate) mod allocator;
 pub(crate) mod blocks;
+pub(crate) mod classes;
 pub(crate) mod clock;
 mod control;
 pub(crate) mod counter;

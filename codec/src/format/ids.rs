@@ -11,6 +11,19 @@
 //! name, JVM descriptor. Ids are dense from 0. The same class and method in two class loaders have one key
 //! and one id; [`methods`](super::methods) lists the loaders.
 //!
+//! # Classes
+//!
+//! The classes of exceptions have ids too, from the same numbers, with a line here and in
+//! [`methods`](super::methods) each. Their name is [`CLASS`], which no method can have, and their descriptor is empty:
+//!
+//! ```text
+//! java.io.IOException#<class>=7
+//! ```
+//!
+//! No event of [`flow`](super::flow) has such an id; [`marks`](super::marks) do.
+//!
+//! # Source
+//!
 //! Source: the Java agent's `ids.properties`, which escapes nothing. JVM names may contain almost any
 //! character, so flow escapes the few that would break a line, and only in names that contain them:
 //!
@@ -29,6 +42,9 @@
 use std::borrow::Cow;
 
 use crate::MethodId;
+
+/// The name in place of a method's, for a class.
+pub const CLASS: &str = "<class>";
 
 /// Appends the line for one method to `out`, LF included.
 pub fn encode_line(key: &str, id: MethodId, out: &mut String) {

@@ -31,6 +31,7 @@
 //! | `08` | test | a test begins or ends: see [`test_marks`](super::test_marks) |
 //! | `09` | stacks | see *Stacks*: first, by how many nanoseconds the first of them was sampled later than the last *by*, as `2n`, or earlier, as `2n − 1`; second, how much later the last of them was |
 //! | `0A` | order | the sequence number of the event after the mark; nothing if it is not known: see *Order* |
+//! | `0B` | thrown | the id of a [class](super::ids#classes): that of the exception of the next mark, if it is of kind `02` and has the same position |
 //!
 //! **Time.** Times are nanoseconds since the `start_unix_ns` of the [`manifest`](super::manifest), by a clock
 //! that never goes backwards. A mark has two times: all events before the mark had happened at *by*, and no
@@ -69,8 +70,9 @@
 //! All frames that are open there are left in `.flow`, directly after the mark, so that calls nest whatever
 //! happens during the pause; frames of these that are left after *resumed* have an exit without an entry.
 //!
-//! **Unwound.** All exits of one mark are in one run. Further exits by exception of the same run may be in
-//! the next mark.
+//! **Unwound.** All exits of one mark are in one run, and by one class of exceptions. Further exits by exception of the
+//! same run may be in the next mark. flow writes the class as a mark of kind `0B` before it; the text is for
+//! writers without ids of classes.
 //!
 //! # What a reader does
 //!
@@ -93,6 +95,17 @@
 //! | `01` | version 1 |
 //! | `01 01 00 04 88 27 C0 3E` | time, offset 1, by 5000, from 4000 later |
 //! | `02 03 00 0D 02 63 6F 6D 2E 61 70 70 2E 4F 6F 70 73` | unwound, offset 4, two exits, `com.app.Oops` |
+//!
+//! # Example of a class by its id
+//!
+//! The same exits, where the class has the id 300. `codec/tests/golden/thrown.hex` has these bytes.
+//!
+//! | bytes | |
+//! |---|---|
+//! | `66 6C 6F 77 2D 6D 72 6B` | magic |
+//! | `01` | version 1 |
+//! | `0B 04 00 02 AC 02` | thrown, offset 4, class 300 |
+//! | `02 00 00 01 02` | unwound, same offset, two exits |
 //!
 //! # Example with CPU time
 //!
@@ -150,7 +163,7 @@ use std::num::NonZeroU64;
 
 use super::leb128::{MAX_BYTES, from_zigzag, put, put_at, take, zigzag};
 use super::test_marks::{TestMark, prefix};
-use crate::Offset;
+use crate::{MethodId, Offset};
 
 /// The first bytes of the file.
 pub const MAGIC: [u8; 8] = *b"flow-mrk";
@@ -184,6 +197,7 @@ const INSTANTS: u8 = 0x07;
 const TEST: u8 = 0x08;
 const STACKS: u8 = 0x09;
 const ORDER: u8 = 0x0A;
+const THROWN: u8 = 0x0B;
 /// How many bytes of instants flow puts into a mark at most, and one number more.
 const INSTANTS_BYTES: usize = 4096;
 /// The number of values that select an event: a step is below this.
@@ -226,6 +240,11 @@ pub enum Mark {
         exits: NonZeroU64,
         /// The class of the exception, if it is known.
         thrown: Option<String>,
+    },
+    /// The class of the exception of the [unwound](Self::Unwound) exits whose mark follows at the same position.
+    Thrown {
+        /// Its id.
+        class: MethodId,
     },
     /// Events are missing.
     Gap {
@@ -368,6 +387,10 @@ impl MarkEncoder {
                 put(&mut payload, exits.get());
                 payload.extend_from_slice(fitting(thrown.as_deref().unwrap_or_default()));
                 UNWOUND
+            }
+            Mark::Thrown { class } => {
+                put(&mut payload, class.get());
+                THROWN
             }
             Mark::Gap { events } => {
                 put(&mut payload, events.map_or(0, NonZeroU64::get));
@@ -607,6 +630,7 @@ impl BeforeMarks {
                 let thrown = (!payload.is_empty()).then(|| text(payload));
                 Mark::Unwound { exits, thrown }
             }
+            THROWN => Mark::Thrown { class: MethodId::new(take(&mut payload)?)? },
             GAP => Mark::Gap { events: NonZeroU64::new(take(&mut payload)?) },
             PAUSED => Mark::Paused,
             RESUMED => Mark::Resumed,
@@ -650,6 +674,7 @@ mod tests {
                 position(300, 2),
                 Mark::Time { by_ns: 1_000_000, from_ns: 999_000, ran_us: Some(300) },
             ),
+            (position(300, 2), Mark::Thrown { class: MethodId::new(300).unwrap() }),
             (position(300, 2), Mark::Unwound { exits: three, thrown: None }),
             (position(300, 5), Mark::Unwound { exits: three, thrown: Some("x.Öps".into()) }),
             (position(1 << 40, 0), Mark::Gap { events: None }),

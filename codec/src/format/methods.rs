@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | `id` | number | [`MethodId`] |
 //! | `class` | string | binary class name; hidden classes end in `/0x…` |
-//! | `name`, `descriptor` | string | as in the class file |
+//! | `name`, `descriptor` | string | as in the class file; `<class>` and empty for a [class](super::ids#classes) |
 //! | `source` | string, optional | name of the source file |
 //! | `line` | number, optional | line of the first instruction |
 //! | `loader` | string | `boot`; a built-in loader's own name (`app`, `platform`); else its class, `@`, a number |

@@ -13,7 +13,8 @@
 //! | END    | `7D` | right after that call | nothing |
 //! | CATCH  | `7E` | by every exception handler of the program, before it throws, calls or returns | nothing |
 //! | UNWOUND EXIT | `7F` | by our own handler, when a method is left by an exception | one exit |
-//! | NUMBER | `79`, then seven bytes, the lowest first | before an ENTER, EXIT or UNWOUND EXIT, with `order=total` | the sequence number of that event; seven `FF` if it is not known |
+//! | NUMBER | `79`, then seven bytes, the lowest first | before an ENTER, EXIT, UNWOUND EXIT or UNWOUND BY, with `order=total` | the sequence number of that event; seven `FF` if it is not known |
+//! | UNWOUND BY | `78`, then three bytes, the lowest first: 1 more than the id of the class of the exception | the same, if the class has an [id](super::ids#classes) | one exit |
 //! | TIME   | `7A`, then seven bytes, the lowest first | before an event, with `clock=exact` | the time of the events up to the next one; an EXIT directly after an ENTER, without a TIME in between, has no time: that is a method that can only return |
 //!
 //! A time has the low 56 bits of a number of nanoseconds, counted from an instant that the
@@ -27,7 +28,10 @@
 //! not wrap around: at 100 million events a second, they last for 22 years. With numbers, an entry and an exit are never
 //! appended together, and events that the canonicalizer works out have no number.
 //!
-//! An ENTER never contains `00`; of the bytes `79` to `7F`, only its last byte can be one. No other first
+//! In the rules below, an UNWOUND BY is an UNWOUND EXIT. The last of its bytes is never `FF`. One of which all three
+//! bytes are `00` names no class.
+//!
+//! An ENTER never contains `00`; of the bytes `78` to `7F`, only its last byte can be one. No other first
 //! byte is valid. The canonicalizer skips such bytes, an ENTER that the chunk cuts off, and one that is not
 //! valid in `.flow`.
 //!
@@ -60,6 +64,10 @@
 //!   down could be mistaken for this constructor's.
 //! - END: the topmost pending constructor is no longer pending.
 //!
+//! A constructor that an UNWOUND BY proves to be unwound was left by an exception of the same class: by the exception of
+//! the call that it made, or, if the event is that of a frame below it, most likely by the one that continued there. If
+//! another event proves it, the class is unknown.
+//!
 //! A handler that releases a monitor appends its CATCH only after that. If releasing the monitor throws, the
 //! UNWOUND EXIT of the handler's method proves as much about pending constructors as the CATCH would have.
 //!
@@ -88,6 +96,20 @@
 //! | `00` | main returns |
 //!
 //! The result is `80 81 82 02`: three exits in one run.
+//!
+//! The same, where the class of the exception has the id 300, of which 301 is `2D 01 00`:
+//!
+//! | raw | meaning |
+//! |---|---|
+//! | `80` | main |
+//! | `81 7B 82` | C begins, and calls its super constructor B |
+//! | `82 78 2D 01 00` | B begins, and is left by the exception |
+//! | `7E` | main catches: so C was unwound, by the same exception, because B was its call |
+//! | `00` | main returns |
+//!
+//! The result is the same, with a mark of [kind `0B`](super::marks#kinds) for the class.
+
+use crate::MethodId;
 
 /// A method is left by a return.
 pub const EXIT: u8 = 0x00;
@@ -101,6 +123,10 @@ pub const NO_NUMBER: u64 = (1 << 56) - 1;
 pub const TIME: u8 = 0x7A;
 /// Bytes of a TIME.
 pub const TIME_BYTES: usize = 8;
+/// A method is left by an exception whose class follows.
+pub const UNWOUND_BY: u8 = 0x78;
+/// Bytes of an UNWOUND BY.
+pub const UNWOUND_BY_BYTES: usize = 4;
 /// A constructor calls another one, whose ENTER follows as a part of this event.
 pub const BEGIN: u8 = 0x7B;
 /// A constructor calls another one that is not recorded.
@@ -111,3 +137,40 @@ pub const END: u8 = 0x7D;
 pub const CATCH: u8 = 0x7E;
 /// A method is left by an exception.
 pub const UNWOUND_EXIT: u8 = 0x7F;
+
+/// The UNWOUND BY of an exception of this class; `None` if there is no room for its id.
+#[must_use]
+pub fn unwound_by(class: MethodId) -> Option<[u8; UNWOUND_BY_BYTES]> {
+    let number = u32::try_from(class.get()).ok()?.checked_add(1)?;
+    let [low, middle, high, 0] = number.to_le_bytes() else { return None };
+    (high != u8::MAX).then_some([UNWOUND_BY, low, middle, high])
+}
+
+/// The class that an UNWOUND BY names.
+#[must_use]
+pub fn class_of([_, low, middle, high]: [u8; UNWOUND_BY_BYTES]) -> Option<MethodId> {
+    let number = u32::from_le_bytes([low, middle, high, 0]);
+    number.checked_sub(1).and_then(|id| MethodId::new(id.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_class_of_an_exception_comes_back_if_there_is_room_for_its_id() {
+        for (id, bytes) in [
+            (0, Some([0x78, 0x01, 0x00, 0x00])),
+            (300, Some([0x78, 0x2D, 0x01, 0x00])),
+            (0xFE_FFFE, Some([0x78, 0xFF, 0xFF, 0xFE])),
+            (0xFE_FFFF, None),
+            (u64::from(u32::MAX), None),
+            (1 << 40, None),
+        ] {
+            let id = MethodId::new(id).unwrap();
+            assert_eq!(unwound_by(id), bytes);
+            assert!(bytes.is_none_or(|bytes| class_of(bytes) == Some(id)));
+        }
+        assert_eq!(class_of([0x78, 0, 0, 0]), None);
+    }
+}

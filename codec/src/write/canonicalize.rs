@@ -19,6 +19,7 @@ use super::marked::{Base, EncodedMarks};
 use super::output::Output;
 use super::pending::PendingConstructors;
 use super::runs::{write_run, write_runs};
+use crate::MethodId;
 use crate::format::flow::MAX_RECORD_BYTES;
 use crate::format::raw::{EXIT, TIME};
 
@@ -34,6 +35,8 @@ pub(super) struct UnwoundExits {
     pub(super) before: u64,
     /// How many exits by exception.
     pub(super) exits: NonZeroU64,
+    /// The class of the exception, if it is known.
+    pub(super) class: Option<MethodId>,
 }
 
 /// What is known about an event.
@@ -246,7 +249,7 @@ impl Canonicalizer {
                 self.held = held;
             }
             if ends_unwound {
-                self.note_unwound(out.len(), self.held.saturating_sub(1), 1);
+                self.note_unwound(out.len(), self.held.saturating_sub(1), 1, None);
             }
             debug_assert!(len <= rest.len(), "a block ends in the chunk");
             rest = rest.get(len..).unwrap_or_default();
@@ -268,7 +271,7 @@ impl Canonicalizer {
         match event {
             Event::Enter(method) => {
                 let unwound = self.pending.enter(depth, method);
-                self.hold_unwound(unwound, out);
+                self.hold_unwound(unwound, None, out);
                 self.write_exits(out);
                 self.note_time(out.len(), 0);
                 self.take_number(out.len());
@@ -278,28 +281,28 @@ impl Canonicalizer {
             }
             Event::Exit => {
                 let unwound = self.pending.below(depth);
-                self.hold_unwound(unwound, out);
+                self.hold_unwound(unwound, None, out);
                 if !self.is_of_entry {
                     self.note_time(out.len(), self.held);
                 }
                 self.take_number(out.len());
                 self.hold_exits(1);
             }
-            Event::UnwoundExit => {
+            Event::UnwoundExit(class) => {
                 let unwound = self.pending.below(depth);
-                self.hold_unwound(unwound, out);
+                self.hold_unwound(unwound, class, out);
                 self.take_number(out.len());
-                self.hold_own_unwound(1, out);
+                self.hold_own_unwound(1, class, out);
                 let unwound = self.pending.unwound(self.depth());
-                self.hold_unwound(unwound, out);
+                self.hold_unwound(unwound, class, out);
             }
             Event::Catch => {
                 let unwound = self.pending.below(depth);
-                self.hold_unwound(unwound, out);
+                self.hold_unwound(unwound, None, out);
             }
             Event::Begin(callee) => {
                 let unwound = self.pending.below(depth);
-                self.hold_unwound(unwound, out);
+                self.hold_unwound(unwound, None, out);
                 self.pending.begin(self.depth(), callee);
             }
             Event::End => self.pending.end(),
@@ -319,19 +322,19 @@ impl Canonicalizer {
 
     /// The same for exits by exception that no event shows.
     #[inline]
-    fn hold_unwound(&mut self, count: u64, out: &Output<'_>) {
+    fn hold_unwound(&mut self, count: u64, class: Option<MethodId>, out: &Output<'_>) {
         if count > 0 {
             self.note_number(out.len(), None);
-            self.hold_own_unwound(count, out);
+            self.hold_own_unwound(count, class, out);
         }
     }
 
     /// The same for exits by exception.
     #[inline]
-    fn hold_own_unwound(&mut self, count: u64, out: &Output<'_>) {
+    fn hold_own_unwound(&mut self, count: u64, class: Option<MethodId>, out: &Output<'_>) {
         if count > 0 {
             (0..count).for_each(|number| self.note_time(out.len(), self.held + number));
-            self.note_unwound(out.len(), self.held, count);
+            self.note_unwound(out.len(), self.held, count, class);
             self.hold_exits(count);
         }
     }
@@ -365,14 +368,14 @@ impl Canonicalizer {
     }
 
     #[cold]
-    fn note_unwound(&mut self, at: usize, before: u64, count: u64) {
+    fn note_unwound(&mut self, at: usize, before: u64, count: u64, class: Option<MethodId>) {
         if let Some(last) = self.unwound.last_mut()
-            && last.at == at
+            && (last.at, last.class) == (at, class)
             && last.before + last.exits.get() == before
         {
             last.exits = last.exits.saturating_add(count);
         } else if let Some(exits) = NonZeroU64::new(count) {
-            self.unwound.push(UnwoundExits { at, before, exits });
+            self.unwound.push(UnwoundExits { at, before, exits, class });
         }
     }
 

@@ -8,7 +8,7 @@ use crate::MethodId;
 use crate::format::flow::{self, DecodedRecord, Record};
 use crate::format::raw::{
     BEGIN, BEGIN_UNKNOWN, CATCH, END, EXIT, NO_NUMBER, NUMBER, NUMBER_BYTES, TIME, TIME_BYTES,
-    UNWOUND_EXIT,
+    UNWOUND_BY, UNWOUND_BY_BYTES, UNWOUND_EXIT, class_of,
 };
 
 /// The first byte of an ENTER is at least this; so is every byte of one except the last.
@@ -23,7 +23,8 @@ pub(super) enum Event {
     Begin(Option<MethodId>),
     End,
     Catch,
-    UnwoundExit,
+    /// With the id of the class of the exception, if it is known.
+    UnwoundExit(Option<MethodId>),
     /// The time of the events that follow.
     Time(u64),
     /// The sequence number of the event that follows, if it is known.
@@ -52,7 +53,11 @@ impl Event {
             BEGIN_UNKNOWN => (Self::Begin(None), 1),
             END => (Self::End, 1),
             CATCH => (Self::Catch, 1),
-            UNWOUND_EXIT => (Self::UnwoundExit, 1),
+            UNWOUND_EXIT => (Self::UnwoundExit(None), 1),
+            UNWOUND_BY => match bytes.first_chunk() {
+                Some(bytes) => (Self::UnwoundExit(class_of(*bytes)), UNWOUND_BY_BYTES),
+                None => (Self::Invalid, bytes.len()),
+            },
             TIME => match bytes.first_chunk() {
                 Some(bytes) => (Self::Time(u64::from_le_bytes(*bytes) >> u8::BITS), TIME_BYTES),
                 None => (Self::Invalid, bytes.len()),
@@ -119,7 +124,7 @@ pub fn count_events(raw: &[u8]) -> EventCounts {
         let (event, len) = Event::first(rest);
         match event {
             Event::Enter(_) => counts.enters += 1,
-            Event::Exit | Event::UnwoundExit => counts.exits += 1,
+            Event::Exit | Event::UnwoundExit(_) => counts.exits += 1,
             Event::Begin(_)
             | Event::End
             | Event::Catch
@@ -156,7 +161,7 @@ pub(crate) fn first_invalid(raw: &[u8]) -> Option<usize> {
         let (event, len) = Event::first(rest);
         debug_assert!(0 < len && len <= rest.len(), "an event is some of the bytes");
         let next = rest.get(len..).unwrap_or(&[]);
-        let may_be_cut_off = matches!(rest.first(), Some(&(TIME | NUMBER)))
+        let may_be_cut_off = matches!(rest.first(), Some(&(TIME | NUMBER | UNWOUND_BY)))
             || flow::decode(rest) == DecodedRecord::Incomplete;
         let is_cut_off = next.is_empty() && may_be_cut_off;
         if event == Event::Invalid && !is_cut_off {
@@ -185,7 +190,10 @@ mod tests {
         assert_eq!(Event::first(&[0x7C, 0x81]), (Event::Begin(None), 1));
         assert_eq!(Event::first(&[0x7D]), (Event::End, 1));
         assert_eq!(Event::first(&[0x7E]), (Event::Catch, 1));
-        assert_eq!(Event::first(&[0x7F, 0x7F]), (Event::UnwoundExit, 1));
+        assert_eq!(Event::first(&[0x7F, 0x7F]), (Event::UnwoundExit(None), 1));
+        assert_eq!(Event::first(&[0x78, 0x2D, 1, 0]), (Event::UnwoundExit(Some(id(300))), 4));
+        assert_eq!(Event::first(&[0x78, 0, 0, 0, 9]), (Event::UnwoundExit(None), 4));
+        assert_eq!(Event::first(&[0x78, 1, 0x81]), (Event::Invalid, 3), "cut off");
         assert_eq!(Event::first(&[0x7A, 1, 2, 0, 0, 0, 0, 0, 9]), (Event::Time(0x201), 8));
         assert_eq!(Event::first(&[0x7A, 1, 2, 0x81]), (Event::Invalid, 4), "cut off");
     }
@@ -202,8 +210,13 @@ mod tests {
 
     #[test]
     fn a_truncated_event_is_not_an_invalid_one() {
-        for sound in [&[][..], &[0x81, 0x7B, 0xC0, 0x80, 0x01, 0x00], &[0x81, 0xC0], &[0x7B, 0xC0]]
-        {
+        for sound in [
+            &[][..],
+            &[0x81, 0x7B, 0xC0, 0x80, 0x01, 0x00],
+            &[0x81, 0xC0],
+            &[0x7B, 0xC0],
+            &[0x78, 1],
+        ] {
             assert_eq!(first_invalid(sound), None, "{sound:02X?}");
         }
         for wrong in

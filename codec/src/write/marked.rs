@@ -133,8 +133,10 @@ impl Canonicalizer {
         let mut unwound = unwound.peekable();
         let mut unwound_before = |at: usize, before: u64, marks: &mut EncodedMarks| {
             while let Some(next) = unwound.next_if(|next| (next.at, next.before) < (at, before)) {
-                let UnwoundExits { at, before, exits } = next;
-                marks.add(base.position(at, before), &Mark::Unwound { exits, thrown: None });
+                let UnwoundExits { at, before, exits, class } = next;
+                let position = base.position(at, before);
+                class.iter().for_each(|class| marks.add(position, &Mark::Thrown { class: *class }));
+                marks.add(position, &Mark::Unwound { exits, thrown: None });
             }
         };
         for Noted { at, before, what } in noted {
@@ -152,7 +154,9 @@ impl Canonicalizer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MethodId;
     use crate::format::marks::decode_all;
+    use crate::format::raw;
 
     const SAMPLED: SampleKind = SampleKind::Time { ran_us: Some(7) };
 
@@ -207,6 +211,35 @@ mod tests {
             (4, 1, time(5)),
             (4, 1, unwound(1)),
             (4, 3, unwound(1)),
+            (8, 0, unwound(2)),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn exits_by_different_exceptions_have_different_marks() {
+        let class = |id| MethodId::new(id).expect("small");
+        let by = |id| raw::unwound_by(class(id)).expect("small");
+        // Two by one class, one by another, one unknown; then a constructor is unwound by that of its call.
+        let raw = [
+            &[0x81, 0x81, 0x81, 0x81][..],
+            &by(300),
+            &by(300),
+            &by(0),
+            &[0x7F, 0x83, 0x84, 0x7B, 0x85, 0x85],
+            &by(7),
+            &[0x7E],
+        ];
+        let (out, found) = marks(&raw.concat(), &[]);
+        assert_eq!(out, [0x81, 0x81, 0x81, 0x81, 0x03, 0x83, 0x84, 0x85, 0x01]);
+        let thrown = |id| Mark::Thrown { class: class(id) };
+        let expected = [
+            (4, 0, thrown(300)),
+            (4, 0, unwound(2)),
+            (4, 2, thrown(0)),
+            (4, 2, unwound(1)),
+            (4, 3, unwound(1)),
+            (8, 0, thrown(7)),
             (8, 0, unwound(2)),
         ];
         assert_eq!(found, expected);

@@ -752,6 +752,23 @@ fn the_example_of_order_is_that_of_the_specification() {
 }
 
 #[test]
+fn the_example_of_a_class_by_its_id_is_that_of_the_specification() {
+    use flow_codec::Offset;
+    use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position, decode_all};
+    let spec = include_str!("../../src/format/marks.rs");
+    let bytes = example_of(spec, " of a class by its id", "thrown.hex");
+    let position = Position::before(Offset::new(4));
+    let class = MethodId::new(300).expect("small");
+    let exits = NonZeroU64::MIN.saturating_add(1);
+    let marks = [Mark::Thrown { class }, Mark::Unwound { exits, thrown: None }];
+    let marks = marks.map(|mark| (position, mark));
+    assert_eq!(decode_all(&bytes[HEADER.len()..]).unwrap(), marks);
+    let (mut encoder, mut written) = (MarkEncoder::with_header(), Vec::new());
+    marks.iter().for_each(|(position, mark)| encoder.encode(*position, mark, &mut written));
+    assert_eq!(written, bytes);
+}
+
+#[test]
 fn the_example_of_instants_is_that_of_the_specification() {
     use flow_codec::Offset;
     use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position, decode_all};

@@ -142,6 +142,7 @@ fn raw_event() -> impl Strategy<Value = RawEvent> {
         2 => Just(RawEvent::End),
         1 => Just(RawEvent::Catch),
         1 => Just(RawEvent::UnwoundExit),
+        1 => (0..0xFF_0000_u32).prop_map(RawEvent::UnwoundBy),
     ]
 }
 

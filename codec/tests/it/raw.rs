@@ -185,7 +185,7 @@ fn a_run_includes_a_constructor_that_is_unwound_in_its_middle() {
 
 #[test]
 fn bytes_that_are_no_event_are_skipped() {
-    folds(&[&[0x81, 0x01, 0x78, 0x00]], &[0x81, 0x00]);
+    folds(&[&[0x81, 0x01, 0x77, 0x00]], &[0x81, 0x00]);
     let cut_off: [&[u8]; 3] = [&[0x81, 0xC0], &[0x82, 0xC0, 0x80, 0x80], &[0x00]];
     assert_eq!(fold(cut_off).0, [0x81, 0x82, 0x00]);
     folds(
@@ -259,7 +259,7 @@ fn constructors_may_lie_anywhere() {
 }
 
 fn id() -> impl Strategy<Value = u64> {
-    let ending = (any::<u64>(), 0x7B..=0x7F_u64, 1..9_u32).prop_map(|(low, last, groups)| {
+    let ending = (any::<u64>(), 0x78..=0x7F_u64, 1..9_u32).prop_map(|(low, last, groups)| {
         // An id of this many bytes that ends in one of the private ones.
         let bits = 7 * groups - 1;
         (low % (1 << bits)) | (last << bits)
@@ -278,6 +278,7 @@ fn raw_event() -> impl Strategy<Value = RawEvent> {
         2 => Just(RawEvent::End),
         1 => Just(RawEvent::Catch),
         1 => Just(RawEvent::UnwoundExit),
+        1 => prop_oneof![0..4_u32, Just(0xFE_FFFF), 0..0xFF_0000_u32].prop_map(RawEvent::UnwoundBy),
     ]
 }
 
@@ -350,7 +351,7 @@ fn sizes() -> impl Strategy<Value = Vec<usize>> {
 /// Bytes that are events more often than random ones.
 fn garbage() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
-        4 => prop::sample::select(vec![0x00, 0x01, 0x79, 0x7B, 0x7C, 0x7D, 0x7E, 0x7F, 0x80, 0xC0, 0xFF]),
+        4 => prop::sample::select(vec![0x00, 0x01, 0x78, 0x79, 0x7B, 0x7C, 0x7D, 0x7E, 0x7F, 0x80, 0xC0, 0xFF]),
         1 => any::<u8>(),
     ];
     prop::collection::vec(byte, 0..120)
@@ -372,7 +373,9 @@ proptest! {
         prop_assert_eq!(folded, encode(&expected));
         prop_assert_eq!(counted, counts(&expected));
         let is_counted = |event: &&RawEvent| matches!(
-            event, RawEvent::Enter(_) | RawEvent::Exit | RawEvent::UnwoundExit);
+            event,
+            RawEvent::Enter(_) | RawEvent::Exit | RawEvent::UnwoundExit | RawEvent::UnwoundBy(_)
+        );
         let counted = slices(&chunks).map(count_events);
         let counted: u64 = counted.map(|counts| counts.enters + counts.exits).sum();
         prop_assert_eq!(counted, events.iter().filter(is_counted).count() as u64);

@@ -26,6 +26,8 @@ pub enum Mark {
         /// The class of the exception; empty if it is unknown.
         class: String,
     },
+    /// The id of the class of the exception of the next exits.
+    Thrown(u64),
     /// Events are missing.
     Gap,
     /// Recording is suspended.
@@ -102,6 +104,7 @@ pub fn decode_marks(file: &[u8], events: &[Event], flow: &[u8]) -> Vec<(usize, M
                 payload = detail;
                 Mark::Test(*state, take_text(&mut name), take_text(&mut payload))
             }
+            11 => Mark::Thrown(leb128::take(&mut payload)),
             9 => {
                 let difference = leb128::take(&mut payload);
                 let half = difference / 2;
@@ -200,6 +203,11 @@ mod tests {
         let unwound = Mark::Unwound { exits: 2, class: "com.app.Oops".to_owned() };
         let expected = [(1, Mark::Time { by_ns: 5000, from_ns: 9000, ran_us: None }), (4, unwound)];
         assert_eq!(decode_marks(&file, &events, &flow), expected);
+
+        let file = b"flow-mrk\x01\x0B\x04\x00\x02\xAC\x02\x02\x00\x00\x01\x02";
+        let unwound = Mark::Unwound { exits: 2, class: String::new() };
+        let expected = [(4, Mark::Thrown(300)), (4, unwound)];
+        assert_eq!(decode_marks(file, &events, &flow), expected);
 
         let mut file = b"flow-mrk\x01".to_vec();
         file.extend([0x07, 0x00, 0x00, 0x0C]);

@@ -23,6 +23,8 @@ pub enum RawEvent {
     Catch,
     /// A method is left by an exception.
     UnwoundExit,
+    /// The same, with 1 more than the id of the class of the exception, or 0.
+    UnwoundBy(u32),
     /// The low 56 bits of the time of the events that follow.
     Time(u64),
     /// The sequence number of the event that follows, or all ones.
@@ -39,6 +41,7 @@ impl fmt::Display for RawEvent {
             Self::End => f.write_str("END"),
             Self::Catch => f.write_str("CATCH"),
             Self::UnwoundExit => f.write_str("UNWOUND EXIT"),
+            Self::UnwoundBy(class) => write!(f, "UNWOUND BY {class}"),
             Self::Time(time) => write!(f, "TIME {time}"),
             Self::Number(number) => write!(f, "NUMBER {number}"),
         }
@@ -61,6 +64,10 @@ impl RawEvent {
             Self::End => bytes.push(0x7D),
             Self::Catch => bytes.push(0x7E),
             Self::UnwoundExit => bytes.push(0x7F),
+            Self::UnwoundBy(class) => {
+                bytes.push(0x78);
+                bytes.extend(&class.to_le_bytes()[..3]);
+            }
             Self::Time(time) => {
                 bytes.push(0x7A);
                 bytes.extend(&time.to_le_bytes()[..7]);
@@ -95,6 +102,10 @@ pub fn parse(chunk: &[u8]) -> Vec<Option<RawEvent>> {
             0x7D => (1, Some(RawEvent::End)),
             0x7E => (1, Some(RawEvent::Catch)),
             0x7F => (1, Some(RawEvent::UnwoundExit)),
+            0x78 => match rest.first_chunk() {
+                Some(bytes) => (4, Some(RawEvent::UnwoundBy(u32::from_le_bytes(*bytes) >> 8))),
+                None => (rest.len(), None),
+            },
             0x7A => match rest.first_chunk() {
                 Some(bytes) => (8, Some(RawEvent::Time(u64::from_le_bytes(*bytes) >> 8))),
                 None => (rest.len(), None),
@@ -137,6 +148,8 @@ pub struct CanonicalEvent {
     pub number: Option<u64>,
     /// Whether it is an exit by exception.
     pub is_unwound: bool,
+    /// The id of the class of the exception, if it is known.
+    pub class: Option<u64>,
 }
 
 /// The first call that a constructor makes between BEGIN and END.
@@ -167,6 +180,8 @@ pub struct Canonicalizer {
     number: Option<u64>,
     /// Whether an entry had that time: an exit directly after it has none.
     is_of_entry: bool,
+    /// The class of the exception of the event that is being added.
+    class: Option<u64>,
     events: Vec<CanonicalEvent>,
 }
 
@@ -199,6 +214,10 @@ impl Canonicalizer {
 
     /// Adds an event.
     pub fn push(&mut self, event: RawEvent) {
+        self.class = match event {
+            RawEvent::UnwoundBy(number) => u64::from(number).checked_sub(1),
+            _ => None,
+        };
         match event {
             RawEvent::Enter(method) => {
                 let number = self.number.take();
@@ -217,7 +236,7 @@ impl Canonicalizer {
                 self.number = number;
                 self.exit(false);
             }
-            RawEvent::UnwoundExit => {
+            RawEvent::UnwoundExit | RawEvent::UnwoundBy(_) => {
                 let number = self.number.take();
                 self.unwind_while(|_| true);
                 self.number = number;
@@ -269,7 +288,8 @@ impl Canonicalizer {
         let time = self.time.filter(|_| !is_of_leaf);
         self.is_of_entry = event != Event::Exit;
         let number = self.number.take();
-        self.events.push(CanonicalEvent { event, time, number, is_unwound });
+        let class = self.class.filter(|_| is_unwound);
+        self.events.push(CanonicalEvent { event, time, number, is_unwound, class });
     }
 }
 
@@ -295,9 +315,16 @@ mod tests {
     fn the_documented_constructor_is_unwound() {
         let raw = [0x80, 0x81, 0x7B, 0x82, 0x82, 0x7F, 0x7E, 0x00];
         let enters = [0, 1, 2].map(Event::Enter);
-        assert_eq!(canonicalize([&raw[..]]), [&enters[..], &[Event::Exit; 3]].concat());
+        let canonical = [&enters[..], &[Event::Exit; 3]].concat();
+        assert_eq!(canonicalize([&raw[..]]), canonical);
         let unwound = canonicalize_marked([&raw[..]]).into_iter().map(|event| event.is_unwound);
         let unwound: Vec<_> = unwound.collect();
         assert_eq!(unwound, [false, false, false, true, true, false]);
+
+        let raw = [0x80, 0x81, 0x7B, 0x82, 0x82, 0x78, 0x2D, 0x01, 0x00, 0x7E, 0x00];
+        let events = canonicalize_marked([&raw[..]]);
+        assert_eq!(events.iter().map(|event| event.event).collect::<Vec<_>>(), canonical);
+        let classes: Vec<_> = events.into_iter().map(|event| event.class).collect();
+        assert_eq!(classes, [None, None, None, Some(300), Some(300), None]);
     }
 }

@@ -58,6 +58,9 @@ pub fn read_thread(
         if let Some(time) = known.time {
             marks.push((event, Mark::Instant(time - chunk.zero_ns)));
         }
+        if let Some(class) = known.class {
+            marks.push((event, Mark::Thrown(class)));
+        }
         if known.is_unwound {
             marks.push((event, Mark::Unwound { exits: 1, class: String::new() }));
         }

@@ -62,10 +62,29 @@ public final class FlowProbe {
     /** The bytes of a sequence number. */
     private static final int NUMBER_BYTES = 8;
 
+    /** The bytes of an exit by an exception, with its class. */
+    private static final int UNWOUND_BYTES = 4;
+
+    /*
+     * Where things are in the table of classes: `sys/classes.rs` specifies it, and a test there compares.
+     */
+
+    /** Which bits of the word count. */
+    private static final int MASK = 8;
+    /** The entries. */
+    private static final int ENTRIES = 16;
+    /** A word times this has the number of its entry in its highest bits. */
+    private static final int SPREAD = 0x9E3779B1;
+    /** How many bits come after these. */
+    private static final int SPREAD_SHIFT = 23;
+    /** The size of an entry, as a power of two. */
+    private static final int ENTRY_SHIFT = 3;
+
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final long ID = U.objectFieldOffset(Thread.class, "tid");
     private static final long BLOCKS = blocks();
     private static final long IDS = ids();
+    private static final long CLASSES = classes(U.objectFieldOffset(Integer.class, "value"));
     /** The address of the next sequence number. */
     private static final long COUNTER = counter();
 
@@ -152,6 +171,28 @@ public final class FlowProbe {
         }
     }
 
+    /**
+     * Appends the exit of a method that an exception leaves, with the class of the exception. Like {@link #note}, it must
+     * not need more stack than an entry does; so it calls nothing but the agent, and has few variables.
+     *
+     * <p>The word of an object that identifies its class is in its header, and where it is there is in the table: if that
+     * were a constant, the compiler would know that it is the header, and not compile the access.
+     */
+    public static void unwound(Throwable thrown) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        if (position < U.getLong(null, block + LIMIT)) {
+            int word = U.getInt(thrown, U.getLong(null, CLASSES)) & U.getInt(null, CLASSES + MASK);
+            long entry = U.getLong(null, CLASSES + ENTRIES + ((long) (word * SPREAD >>> SPREAD_SHIFT) << ENTRY_SHIFT));
+            U.putInt(null, position, (int) (entry >> 32) == word ? (int) entry : name(thrown, word));
+            U.putLong(null, block + POSITION, position + UNWOUND_BYTES);
+        } else if (position == 0 || position != U.getLong(null, block + LAST)
+                || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
+            append(thread, U.getLong(thread, ID), name(thrown, 0), UNWOUND_BYTES);
+        }
+    }
+
     /** Like {@link #append1}, with the time before it. */
     public static void timed1(int event) {
         Thread thread = Thread.currentThread();
@@ -229,6 +270,23 @@ public final class FlowProbe {
         } else if (position == 0 || position != U.getLong(null, block + LAST)
                 || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
             append(thread, U.getLong(thread, ID), event, 1);
+        }
+    }
+
+    /** Like {@link #unwound}, with the time before it. */
+    public static void timedUnwound(Throwable thrown) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        if (position < U.getLong(null, block + LIMIT)) {
+            int word = U.getInt(thrown, U.getLong(null, CLASSES)) & U.getInt(null, CLASSES + MASK);
+            long entry = U.getLong(null, CLASSES + ENTRIES + ((long) (word * SPREAD >>> SPREAD_SHIFT) << ENTRY_SHIFT));
+            U.putLong(null, position, ~(System.nanoTime() << 8 | TIME));
+            U.putInt(null, position + TIME_BYTES, (int) (entry >> 32) == word ? (int) entry : name(thrown, word));
+            U.putLong(null, block + POSITION, position + (TIME_BYTES + UNWOUND_BYTES));
+        } else if (position == 0 || position != U.getLong(null, block + LAST)
+                || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
+            append(thread, U.getLong(thread, ID), name(thrown, 0), UNWOUND_BYTES);
         }
     }
 
@@ -312,6 +370,23 @@ public final class FlowProbe {
         }
     }
 
+    /** Like {@link #unwound}, with a sequence number before it. */
+    public static void numberedUnwound(Throwable thrown) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        if (position < U.getLong(null, block + LIMIT)) {
+            int word = U.getInt(thrown, U.getLong(null, CLASSES)) & U.getInt(null, CLASSES + MASK);
+            long entry = U.getLong(null, CLASSES + ENTRIES + ((long) (word * SPREAD >>> SPREAD_SHIFT) << ENTRY_SHIFT));
+            U.putLong(null, position, ~(U.getAndAddLong(null, COUNTER, 1) << 8 | NUMBER));
+            U.putInt(null, position + NUMBER_BYTES, (int) (entry >> 32) == word ? (int) entry : name(thrown, word));
+            U.putLong(null, block + POSITION, position + (NUMBER_BYTES + UNWOUND_BYTES));
+        } else if (position == 0 || position != U.getLong(null, block + LAST)
+                || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
+            append(thread, U.getLong(thread, ID), name(thrown, 0), UNWOUND_BYTES);
+        }
+    }
+
     /**
      * Calls the agent, which makes room or parks the thread, because there is no room or no chunk, or because the thread
      * is to call it. A thread that is parked, at the last byte of its block, has nothing to do while recording is off.
@@ -330,6 +405,15 @@ public final class FlowProbe {
 
     /** Makes room and appends the event; implemented by the agent. */
     private static native void append(Thread thread, long id, int event, int bytes);
+
+    /**
+     * Returns the event of an exit by this exception. Later events find it in the table, unless the word is 0; implemented
+     * by the agent.
+     */
+    private static native int name(Throwable thrown, int word);
+
+    /** Returns the address of the table of classes; {@code field} is where objects without a superclass have a field. */
+    private static native long classes(long field);
 
     /** Returns the address of the control blocks. */
     private static native long blocks();

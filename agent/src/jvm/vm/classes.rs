@@ -39,6 +39,19 @@ impl Vm<'_> {
         self.jvmti.class_signature(class).map(|signature| class_name(&signature))
     }
 
+    /// The name and the loader of the class of an exception.
+    pub(in crate::jvm) fn class_of_thrown(&self, thrown: jobject) -> Option<(String, String)> {
+        let class = self.class_of(thrown)?;
+        let name = self.class_name(class);
+        let loader = self.loader_of(class).label;
+        self.forget(class);
+        let ClassName { binary, hidden } = name?;
+        // The number of a hidden class differs from run to run.
+        let (without_number, _) =
+            binary.split_once('/').filter(|_| hidden).unwrap_or((&binary, ""));
+        Some((without_number.to_owned(), loader))
+    }
+
     /// Returns the loaded classes of this name, one per class loader.
     pub(in crate::jvm) fn loaded_classes_named(&self, name: &str) -> Vec<jclass> {
         let mut classes = self.jvmti.loaded_classes();

@@ -221,6 +221,11 @@ impl Listing {
                     listing.pop();
                     listing.push(hex("note", &(!value).to_le_bytes()[..1]));
                 }
+                (Some(name), None) if name == "unwound" => {
+                    // After a copy of the exception.
+                    assert_eq!(listing.pop().as_deref(), Some("59"));
+                    listing.push(name);
+                }
                 (Some(name), None) => {
                     listing.push(name);
                     places.push(instruction.pc);

@@ -47,7 +47,7 @@ fn a_method_is_entered_left_and_unwound() {
     let (call, back) = (format!("B8 {a:02X} {b:02X}"), "B1".to_owned());
     assert_eq!(
         new.code,
-        ["append 81", &call, "exit", &back, &call, "exit", &back, "note 7F", "BF"]
+        ["append 81", &call, "exit", &back, &call, "exit", &back, "unwound", "BF"]
     );
     assert_eq!(new.handlers, [[1, 2, 7], [4, 5, 7]]);
     assert_eq!(new.frames, [4, 7]);
@@ -72,7 +72,7 @@ fn handlers_of_the_program_begin_with_a_catch_each() {
     let call = format!("B8 {a:02X} {b:02X}");
     assert_eq!(
         new.code,
-        ["append 81", &call, "exit", "B1", "note 7E", "57", "exit", "B1", "note 7F", "BF"]
+        ["append 81", &call, "exit", "B1", "note 7E", "57", "exit", "B1", "unwound", "BF"]
     );
     assert_eq!(new.handlers, [[1, 2, 4], [1, 4, 4], [1, 2, 8], [4, 6, 8]]);
     // A class of this version has no frames.
@@ -106,7 +106,7 @@ fn a_loop_to_the_start_enters_once() {
     let new = Listing::of(&rewrite_one(&class.build(), 0).unwrap());
     assert_eq!(
         new.code,
-        ["append 81", "1A", "99 00 06", "A7 FF FC", "exit", "B1", "note 7F", "BF"]
+        ["append 81", "1A", "99 00 06", "A7 FF FC", "exit", "B1", "unwound", "BF"]
     );
     assert_eq!(new.frames, [1, 4, 6]);
     // A thread can be stopped in the loop.
@@ -238,7 +238,7 @@ fn a_call_of_super_is_between_begin_and_end() {
     assert_eq!(new.code[..3], ["append 81", "2A", "append 7B 82"]);
     assert!(new.code[3].starts_with("B7 "), "{:?}", new.code);
     assert_eq!(new.code[4..9], ["note 7D", "2A", "57", "exit", "B1"]);
-    assert_eq!(new.code[9..], ["note 7F", "BF", "note 7D", "note 7F", "BF"]);
+    assert_eq!(new.code[9..], ["unwound", "BF", "note 7D", "unwound", "BF"]);
     // END has its own handler; the code before the call has another one; the call itself has none, and what
     // follows cannot throw.
     assert_eq!(new.handlers, [[4, 5, 11], [1, 3, 9]]);
@@ -254,7 +254,7 @@ fn the_constructor_of_object_is_not_announced() {
         Body::from([ALOAD_0, INVOKESPECIAL, a, b, ILOAD_1, ILOAD_1, IDIV, POP, RETURN])
     });
     let new = Listing::of(&rewrite_one(&old, 0).unwrap());
-    assert_eq!(new.code[3..], ["1B", "1B", "6C", "57", "exit", "B1", "note 7F", "BF"]);
+    assert_eq!(new.code[3..], ["1B", "1B", "6C", "57", "exit", "B1", "unwound", "BF"]);
     assert_eq!(new.handlers, [[3, 7, 9]]);
 
     let plain = constructor(OBJECT, [OBJECT], |[[a, b]]| {

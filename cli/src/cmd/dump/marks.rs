@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 
 use flow_codec::format::marks::{Mark, Position};
-use flow_codec::read::{Tail, ThreadFile};
+use flow_codec::read::{Tail, ThreadFile, Trace};
 
 use crate::args::{DumpArgs, Format};
 use crate::failure::{Failure, Status};
@@ -22,7 +22,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn new(mark: &'a Mark) -> Self {
+    fn new(mark: &'a Mark, trace: &'a Trace) -> Self {
         let parts =
             Parts { kind: "", by_ns: None, from_ns: None, ran_us: None, count: None, text: None };
         match mark {
@@ -40,6 +40,12 @@ impl<'a> Parts<'a> {
                 kind: "unwound",
                 count: Some(exits.get()),
                 text: thrown.as_deref().map(Cow::from),
+                ..parts
+            },
+            Mark::Thrown { class } => Parts {
+                kind: "thrown",
+                count: Some(class.get()),
+                text: trace.methods.class(*class).map(Cow::from),
                 ..parts
             },
             Mark::Gap { events } => {
@@ -82,7 +88,7 @@ pub(super) fn run(source: &Source, args: &DumpArgs, out: &mut Out) -> Result<Sta
                 out.heading(&format!("thread {}", thread_title(trace, file.id)))?;
                 out.heading(&format!("{:>10}  {:>10}  {:>6}  mark", "mark at", "offset", "exits"))?;
             }
-            status = status.and(thread(file, &name, format, &mut left, out)?);
+            status = status.and(thread(trace, file, &name, format, &mut left, out)?);
             if left == 0 {
                 let max = args.max.unwrap_or(0);
                 let text = format!("… stopped after {} (--max {max})", plural(max, "mark"));
@@ -95,6 +101,7 @@ pub(super) fn run(source: &Source, args: &DumpArgs, out: &mut Out) -> Result<Sta
 }
 
 fn thread(
+    trace: &Trace,
     file: &ThreadFile,
     name: &str,
     format: Format,
@@ -108,7 +115,7 @@ fn thread(
         match marks.next_mark() {
             Ok(Some((position, mark))) => {
                 *left -= 1;
-                let parts = Parts::new(&mark);
+                let parts = Parts::new(&mark, trace);
                 match format {
                     Format::Text => text(offset, position, &parts, out)?,
                     _ => line((name, file, format), offset, position, &parts, out)?,

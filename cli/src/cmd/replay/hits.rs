@@ -271,6 +271,7 @@ impl Notes {
                     Mark::Time { .. }
                     | Mark::Instant { .. }
                     | Mark::Order { .. }
+                    | Mark::Thrown { .. }
                     | Mark::Unwound { .. },
                 ))) => {}
                 Ok(Some((position, _))) => {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::{Unwound, When};
 use crate::format::flow::Record;
 use crate::format::marks::{Mark, Position};
-use crate::read::{Bounds, Events, MarksInput, Pace, Parts, Times};
+use crate::read::{Bounds, Classes, Events, MarksInput, Pace, Parts, Times};
 use crate::read::{ReadRecords, ThreadFile};
-use crate::{Error, Offset};
+use crate::{Error, MethodId, Offset};
 
 /// What is known about a thread.
 #[derive(Debug)]
@@ -19,6 +19,9 @@ pub(super) struct Known {
     parts: Option<Arc<Parts>>,
     /// Marks of earlier records are skipped.
     from: Offset,
+    /// The names of classes, and the class of the exits whose mark is next at a position.
+    classes: Arc<Classes>,
+    thrown: Option<(Position, MethodId)>,
     /// Exits by exception: the first one, how many of its run, and the class.
     unwound: Option<(Position, u64, Unwound)>,
     /// The time of the position requested last, and the time mark since which it holds.
@@ -137,6 +140,8 @@ impl Known {
             times: None,
             parts: None,
             from: Offset::default(),
+            classes: Arc::default(),
+            thrown: None,
             unwound: None,
             last: None,
             pace: Pace::UNKNOWN,
@@ -152,7 +157,8 @@ impl Known {
             Err(error) => (None, Some(error)),
         };
         let pace = if times.is_some() { Pace::NONE } else { Pace::UNKNOWN };
-        let mut known = Self { times, parts: file.parts.clone(), from, pace, ..Self::nothing() };
+        let (parts, classes) = (file.parts.clone(), Arc::clone(&file.classes));
+        let mut known = Self { times, parts, classes, from, pace, ..Self::nothing() };
         known.damage = damage;
         if !known.is_from_start() && known.times.is_some() {
             known.numbers.skipped = Some(Box::new(Skipped::new(file)));
@@ -218,11 +224,16 @@ impl Known {
                     self.numbers.begin(position, number);
                 }
                 _ if position.offset < self.from => {}
+                Mark::Thrown { class } => self.thrown = Some((position, class)),
                 Mark::Unwound { exits, thrown } => {
                     let last = self.unwound.as_ref().and_then(|(.., last)| last.class.as_ref());
-                    let class = thrown.map(|class| match last {
-                        Some(last) if **last == *class => Arc::clone(last),
-                        _ => class.into(),
+                    let known = self.thrown.take().filter(|(of, _)| *of == position);
+                    let known = known.and_then(|(_, class)| self.classes.get(&class));
+                    let class = known.cloned().or_else(|| {
+                        thrown.map(|class| match last {
+                            Some(last) if **last == *class => Arc::clone(last),
+                            _ => class.into(),
+                        })
                     });
                     self.unwound = Some((position, exits.get(), Unwound { class }));
                 }

@@ -127,8 +127,10 @@ impl Trace {
         let journal =
             journal.map(|journal| attach(journal, &mut listing.files, new_file, &mut damage));
         listing.convert(&mut damage)?;
+        let methods = Methods::read(&place, &mut damage);
+        name_classes(&mut listing.files, &methods);
         Ok(Self {
-            methods: Methods::read(&place, &mut damage),
+            methods,
             threads: Threads::read(&place, &mut damage),
             files: listing.files,
             place,
@@ -214,6 +216,7 @@ impl Trace {
         let settled = files.iter_mut().map(ThreadFile::settle_kept);
         damage.extend(settled.filter_map(Result::err));
         let methods = Methods::read(&place, &mut damage);
+        name_classes(&mut files, &methods);
         let (threads, mut of_threads) = threads;
         damage.append(&mut of_threads);
         Self {
@@ -393,6 +396,11 @@ impl ThreadFile {
         }
         Ok(None)
     }
+}
+
+/// Lets the timelines of threads name classes of exceptions.
+fn name_classes(files: &mut [ThreadFile], methods: &Methods) {
+    files.iter_mut().for_each(|file| file.classes = Arc::clone(methods.classes()));
 }
 
 /// Adds the open chunks to the files that they continue, or to `new_file` of their thread.

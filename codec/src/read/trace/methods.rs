@@ -1,6 +1,8 @@
 //! The methods of a trace.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use super::place::Place;
 use super::text::for_each_line;
@@ -36,7 +38,11 @@ impl fmt::Display for Method {
 pub struct Methods {
     /// Sorted. Ids are assigned in the order of the lines that are read, so hardly one is not added at the end.
     by_id: Vec<(MethodId, Method)>,
+    classes: Arc<Classes>,
 }
+
+/// The names of [classes](ids#classes) by their ids.
+pub(crate) type Classes = BTreeMap<MethodId, Arc<str>>;
 
 impl Methods {
     /// Reads `ids.properties` and `methods.jsonl` of a trace. Files that are absent count as empty, and a
@@ -88,6 +94,10 @@ impl Methods {
             methods.by_id.append(&mut others.by_id);
             methods.sort();
         }
+        let is_class = |(_, method): &mut (MethodId, Method)| method.info.name == ids::CLASS;
+        let classes = methods.by_id.extract_if(.., is_class);
+        let classes = classes.map(|(id, method)| (id, Arc::from(method.info.class)));
+        methods.classes = Arc::new(classes.collect());
         methods
     }
 
@@ -109,6 +119,17 @@ impl Methods {
     /// Where a method is, or would be.
     fn place(&self, id: MethodId) -> Result<usize, usize> {
         self.by_id.binary_search_by_key(&id, |(id, _)| *id)
+    }
+
+    /// The name of a class of exceptions.
+    #[must_use]
+    pub fn class(&self, id: MethodId) -> Option<&str> {
+        self.classes.get(&id).map(|name| &**name)
+    }
+
+    /// All names of classes.
+    pub(crate) fn classes(&self) -> &Arc<Classes> {
+        &self.classes
     }
 
     /// Adds a method, or replaces the one with this id.

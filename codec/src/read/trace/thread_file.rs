@@ -9,6 +9,7 @@ use std::{fs, io};
 use super::container::Container;
 use super::jsonl::Converted;
 use super::kept::Kept;
+use super::methods::Classes;
 use super::open_chunk::OpenChunk;
 use super::regular;
 use super::stored::Stored;
@@ -47,6 +48,8 @@ pub struct ThreadFile {
     pieces: [Range<u32>; 2],
     /// What is left of it, if its first events were removed.
     pub(crate) kept: Option<Box<Kept>>,
+    /// The classes of exceptions.
+    pub(crate) classes: Arc<Classes>,
 }
 
 /// Ranges of a thread, in order.
@@ -76,8 +79,8 @@ impl ThreadFile {
     ) -> Self {
         let (open, parts, converted, container, pieces, kept) =
             (None, None, None, None, [const { 0..0 }; 2], None);
-        let place = place.into();
-        Self { id, place, bytes, open, parts, format, converted, container, pieces, kept }
+        let (place, classes) = (place.into(), Arc::default());
+        Self { id, place, bytes, open, parts, format, converted, container, pieces, kept, classes }
     }
 
     /// The file. It may not exist yet if there is an open chunk, and does not in a trace in one file.

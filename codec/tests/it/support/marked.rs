@@ -1,9 +1,11 @@
-//! Compares the marks of raw chunks with the model: the time and the number of each event, and whether it is an exit by
-//! exception.
+//! Compares the marks of raw chunks with the model: the time and the number of each event, whether it is an exit by
+//! exception, and by which.
 
 use flow_codec::Offset;
 use flow_codec::write::{Base, Canonicalizer, EncodedMarks};
-use flow_model::{Event, Mark, canonicalize_marked, decode_marks, encode, sequence_numbers};
+use flow_model::{
+    CanonicalEvent, Event, Mark, canonicalize_marked, decode_marks, encode, sequence_numbers,
+};
 
 /// Canonicalizes chunks whose times are relative to `zero_ns`, and compares.
 pub(crate) fn assert_marked<'a>(chunks: impl Iterator<Item = &'a [u8]> + Clone, zero_ns: u64) {
@@ -20,22 +22,29 @@ pub(crate) fn assert_marked<'a>(chunks: impl Iterator<Item = &'a [u8]> + Clone, 
     let events: Vec<Event> = expected.iter().map(|event| event.event).collect();
     assert_eq!(folded, encode(&events));
 
-    let (mut instants, mut unwound) = (Vec::new(), Vec::new());
+    let (mut instants, mut unwound, mut thrown) = (Vec::new(), Vec::new(), None);
     let found = decode_marks(&file, &events, &folded);
     let numbers: Vec<_> = expected.iter().map(|event| event.number).collect();
     assert_eq!(sequence_numbers(expected.len(), &found), numbers);
     for (place, mark) in found {
         match mark {
             Mark::Instant(time) => instants.push((place, time)),
+            Mark::Thrown(class) => thrown = Some((place, class)),
             Mark::Unwound { exits, class } if class.is_empty() => {
-                unwound.extend(place..place + exits)
+                let class = thrown.take().map(|(of, class)| {
+                    assert_eq!(of, place, "the class of these exits");
+                    class
+                });
+                unwound.extend((place..place + exits).map(|place| (place, class)));
             }
             Mark::Order(_) => {}
             other => panic!("no chunk leads to {other:?}"),
         }
     }
-    let is_unwound = |place: &usize| expected[*place].is_unwound;
-    assert_eq!(unwound, (0..expected.len()).filter(is_unwound).collect::<Vec<_>>());
+    let of_event =
+        |(place, event): (usize, &CanonicalEvent)| event.is_unwound.then_some((place, event.class));
+    let expected_unwound: Vec<_> = expected.iter().enumerate().filter_map(of_event).collect();
+    assert_eq!(unwound, expected_unwound);
 
     let mut expected_instants = Vec::new();
     let mut last_ns = 0;
