@@ -12,6 +12,7 @@ mod counts;
 mod durability;
 mod ends;
 mod engines;
+mod exceptions;
 mod failures;
 mod jdk_classes;
 mod journal;

@@ -61,6 +61,9 @@ pub(crate) struct ReportArgs {
     /// Instead: show the lines in which samples found each method, beside its calls
     #[arg(long, group = "instead")]
     pub(crate) lines: bool,
+    /// Instead: show which exceptions ended calls: where they were thrown, passed through, and caught
+    #[arg(long, group = "instead", conflicts_with_all = ["sort", "by", "wall"])]
+    pub(crate) exceptions: bool,
     /// Instead: write a page for a browser, with threads, calls in order, flame graph and methods; - writes
     /// to standard output
     #[arg(long, value_name = "FILE", group = "instead", conflicts_with_all = ["sort", "max", "format", "by"])]
@@ -68,7 +71,7 @@ pub(crate) struct ReportArgs {
     pub(crate) html: Option<PathBuf>,
     /// Write that page, to a temporary file without --html, and open it: with $BROWSER, or else on a desktop
     /// with xdg-open
-    #[arg(long, conflicts_with_all = ["slowest", "callers", "callees", "paths", "lines"])]
+    #[arg(long, conflicts_with_all = ["slowest", "callers", "callees", "paths", "lines", "exceptions"])]
     #[arg(conflicts_with_all = ["sort", "max", "format", "by"])]
     pub(crate) open: bool,
 }

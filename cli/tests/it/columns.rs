@@ -58,6 +58,13 @@ pub(crate) fn trace() -> TempDir {
         (2, test_mark("a note")),
         (5, test_mark("test passed a.T.t")),
         (
+            7,
+            flow_codec::format::marks::Mark::Unwound {
+                exits: std::num::NonZeroU64::MIN,
+                thrown: Some("a.Oops".to_owned()),
+            },
+        ),
+        (
             8,
             flow_codec::format::marks::Mark::Time { by_ns: 9_000, from_ns: 9_000, ran_us: Some(5) },
         ),
@@ -96,6 +103,7 @@ fn every_column_is_on_the_page() {
         ("flow report --callers", vec!["report", "--callers", "**#work"]),
         ("flow report --callers", vec!["report", "--callees", "**#main"]),
         ("flow report --lines", vec!["report", "--lines"]),
+        ("flow report --exceptions", vec!["report", "--exceptions"]),
         ("flow report --slowest", vec!["report", "--slowest", "3"]),
         ("flow report --paths longest", vec!["report", "--paths", "longest"]),
         ("flow report --paths deepest", vec!["report", "--paths", "deepest"]),

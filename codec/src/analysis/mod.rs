@@ -8,6 +8,7 @@
 //! | Which calls lasted longest? | [`Slowest`] |
 //! | The same, for the calls made in chosen methods only | [`Rooted`] around a [`Graph`] |
 //! | Who calls a method, and whom does it call? For how long? | [`Edges`] |
+//! | Which exceptions ended calls, and which methods caught them? | [`Exceptions`] |
 //! | What was the deepest stack? | [`Deepest`] |
 //! | How many calls were there, and of which methods the first ones? | [`Called`] |
 //! | What changed between two runs? | [`Diff`] |
@@ -16,13 +17,14 @@
 //!
 //! All but [`Diff`] receive the events of one thread after the other, each followed by `end_thread`: records
 //! ([`Visit`](crate::read::Visit)), for times from a [`Pass`](crate::read::Pass) whose clock they share;
-//! [`Slowest`] the events of a [`Timeline`](crate::read::Timeline). None opens a file.
+//! [`Slowest`] and [`Exceptions`] the events of a [`Timeline`](crate::read::Timeline). None opens a file.
 
 mod called;
 mod contexts;
 mod deepest;
 mod diff;
 mod edges;
+mod exceptions;
 mod graph;
 mod innermost;
 mod labels;
@@ -40,6 +42,7 @@ pub use called::{Called, CalledShapes};
 pub use deepest::Deepest;
 pub use diff::{Change, ChangeKind, Counts, Diff, MethodName, Run};
 pub use edges::{EdgeRow, Edges, Side, Sums};
+pub use exceptions::{ExceptionRow, Exceptions};
 pub use graph::{CallWeight, Graph, TimeWeight, Weight};
 pub use largest::{LargestPaths, PathLimits};
 pub use nodes::AddShapes;

@@ -2,6 +2,7 @@
 
 mod browser;
 mod edges;
+mod exceptions;
 mod html;
 mod lines;
 mod paths;
@@ -38,6 +39,9 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     if let Some(count) = args.slowest {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         return slowest::run(count, &source, args, out);
+    }
+    if args.exceptions {
+        return exceptions::run(&source, args, out);
     }
     if args.lines {
         return lines::run(&source, args, out);
