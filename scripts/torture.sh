@@ -39,6 +39,9 @@ export TORTURE_END_COSTS=${TORTURE_END_COSTS:-5}
 export TORTURE_FORKS=${TORTURE_FORKS:-10}
 # Programs whose collector is stopped, killed and started again.
 export TORTURE_COLLECTORS=${TORTURE_COLLECTORS:-100}
+# Tokens that threads hand to each other, for each way to do so; recordings that are suspended.
+export TORTURE_HAND_OVERS=${TORTURE_HAND_OVERS:-1000000}
+export TORTURE_SUSPENSIONS=${TORTURE_SUSPENSIONS:-10000}
 # Recordings that begin and end in one program, on each JDK.
 export TORTURE_CYCLES=${TORTURE_CYCLES:-1000}
 # Overflows of the stack, on each JDK.

@@ -11,6 +11,7 @@ mod forks;
 mod kills;
 mod meddling;
 mod memory;
+mod order;
 mod overflows;
 mod sampling;
 mod sharing;

@@ -9,8 +9,9 @@ use crate::on_every_jdk;
 const MODES: [&str; 4] =
     ["-Xint", "-XX:TieredStopAtLevel=1", "-XX:-TieredCompilation", "-XX:+TieredCompilation"];
 
-/// Plain probes and timed ones, with much room in the chunk and with hardly any.
-const OPTIONS: [&str; 4] = ["", "clock=exact", "chunk=64", "clock=exact,chunk=64"];
+/// Plain probes, and those with times and with numbers, with much room in the chunk and with hardly any.
+const OPTIONS: [&str; 6] =
+    ["", "clock=exact", "order=total", "chunk=64", "clock=exact,chunk=64", "order=total,chunk=64"];
 
 /// Sizes of stacks, in KiB.
 const STACKS: [u64; 5] = [180, 256, 512, 1024, 8192];
