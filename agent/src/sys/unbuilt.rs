@@ -201,7 +201,7 @@ mod tests {
             assert_eq!(until_built(&bytes[..end], &bytes[end..]), None);
         }
         // A jump in the middle of a method.
-        assert_eq!(until_built(&[0x90; 24], &[&barrier[1][..], &[0x90; 20]].concat()), None);
+        assert_eq!(until_built(&[0x90; 24], &[barrier[1], &[0x90; 20]].concat()), None);
     }
 
     #[test]

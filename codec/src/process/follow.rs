@@ -180,6 +180,7 @@ mod tests {
             passed.push(follower.pass(&trace, &mut router));
             assert_eq!(follower.pass(&trace, &mut router), 0);
         }
+        router.finish();
         let trace = Trace::open(dir.path()).unwrap();
         let mut at_once = Router::default();
         let all = at_once.add("log", Log::default());
