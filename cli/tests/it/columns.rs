@@ -123,7 +123,11 @@ fn every_column_is_on_the_page() {
     ];
     let titles = page.matches("\n## `flow ").count();
     let tested: BTreeSet<_> = cases.iter().map(|(title, _)| *title).collect();
-    assert_eq!(titles, tested.len() + 2, "each section but those of export and top is tested here");
+    assert_eq!(
+        titles,
+        tested.len() + 3,
+        "each section but those of export, listen and top is tested here"
+    );
     for (title, args) in cases {
         let columns = columns(&page, title);
         let csv = run(&[&args[..], &["--format", "csv"]].concat(), dir.path());
