@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::sums::{Note, Notes, Sum, Sums, Wanted};
 use crate::args::{ListenArgs, ReportKind};
 use crate::failure::{Failure, Status};
-use crate::input::{lock, own};
+use crate::input::own;
 use crate::output::{
     Align, Format, Labels, Out, Table, duration, escaped, grouped, message, plural, seconds,
 };
@@ -64,16 +64,22 @@ pub(super) fn run(
 /// What is known about a JVM.
 struct Jvm {
     follower: Follower,
+    /// Has one processor: what no report takes would be kept to the end.
     router: Router,
-    sums: Handle<Sums>,
-    notes: Handle<Notes>,
+    found: Found,
     /// Its recording has ended, and everything was printed.
     is_over: bool,
 }
 
+/// Where the router's processor keeps what it has found.
+enum Found {
+    Sums(Handle<Sums>),
+    Notes(Handle<Notes>),
+}
+
 impl Jvm {
     fn new(args: &ListenArgs, kind: ReportKind, trace: &Trace) -> Self {
-        let wanted = Wanted {
+        let wanted = || Wanted {
             every_ns: args.every,
             // The first times may not be there yet.
             has_clock: trace.manifest.as_ref().is_some_and(|manifest| !manifest.timing.is_off()),
@@ -82,9 +88,11 @@ impl Jvm {
             exclude: args.filter.exclude.clone(),
         };
         let mut router = Router::default();
-        let sums = router.add("sums", Sums::new(wanted));
-        let notes = router.add("notes", Notes::default());
-        Self { follower: Follower::default(), router, sums, notes, is_over: false }
+        let found = match kind {
+            ReportKind::Notes => Found::Notes(router.add("notes", Notes::default())),
+            _ => Found::Sums(router.add("sums", Sums::new(wanted()))),
+        };
+        Self { follower: Follower::default(), router, found, is_over: false }
     }
 
     /// Prints what is new.
@@ -96,33 +104,31 @@ impl Jvm {
         is_last: bool,
         out: &mut Out,
     ) -> Result<(), Failure> {
-        // Asked first, so that the pass reads everything if it is.
-        self.is_over = !lock::is_open(trace);
+        // Not when nobody writes: a JVM may connect again.
+        self.is_over = trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
         self.follower.pass(trace, &mut self.router);
+        if let Some(failed) = self.router.failed().first() {
+            message(&format!("{}: {} (an error of flow)", failed.name, failed.panic));
+            self.is_over = true;
+        }
         let is_end = self.is_over || is_last;
         let printer = Printer { args, trace };
-        match kind {
-            ReportKind::Methods | ReportKind::Exceptions => {
-                let before = if is_end { None } else { Some(now_ns(trace)) };
-                let Some(sums) = self.router.get_mut(&self.sums) else { return Ok(()) };
-                for (interval, methods) in sums.take_before(before) {
-                    printer.methods(kind, interval, &methods, out)?;
+        match &self.found {
+            Found::Notes(notes) => {
+                let Some(notes) = self.router.get_mut(notes) else { return Ok(()) };
+                notes.take().iter().try_for_each(|note| printer.note(note, out))
+            }
+            Found::Sums(sums) => {
+                let Some(sums) = self.router.get_mut(sums) else { return Ok(()) };
+                if kind != ReportKind::Graph {
+                    let before = if is_end { None } else { Some(now_ns(trace)) };
+                    return sums.take_before(before).iter().try_for_each(|(interval, methods)| {
+                        printer.methods(kind, *interval, methods, out)
+                    });
                 }
+                if is_end { printer.graph(sums.edges(), out) } else { Ok(()) }
             }
-            ReportKind::Notes => {
-                let Some(notes) = self.router.get_mut(&self.notes) else { return Ok(()) };
-                notes.take().iter().try_for_each(|note| printer.note(note, out))?;
-            }
-            ReportKind::Graph if is_end => {
-                let Some(sums) = self.router.get(&self.sums) else { return Ok(()) };
-                printer.graph(sums.edges(), out)?;
-            }
-            ReportKind::Graph => {}
         }
-        for failed in self.router.failed() {
-            message(&format!("{}: {} (an error of flow)", failed.name, failed.panic));
-        }
-        Ok(())
     }
 }
 
@@ -287,7 +293,7 @@ impl Printer<'_> {
     /// Says how many rows were left out.
     fn more(&self, rows: usize, noun: &str, out: &mut Out) -> Result<(), Failure> {
         if let Some(more) = rows.checked_sub(ROWS).filter(|more| *more > 0) {
-            writeln!(out, "… {} left out (all with --format json)", plural(more as u64, noun))?;
+            writeln!(out, "… {} left out (all with --json)", plural(more as u64, noun))?;
         }
         Ok(writeln!(out)?)
     }

@@ -16,7 +16,7 @@ pub(super) struct Sum {
     pub(super) unwound: u64,
 }
 
-/// Adds up calls, by interval and by caller.
+/// Adds up calls, by interval or by caller.
 #[derive(Debug)]
 pub(super) struct Sums {
     of: Wanted,
@@ -37,7 +37,7 @@ pub(super) struct Wanted {
     pub(super) every_ns: u64,
     /// Whether events have times.
     pub(super) has_clock: bool,
-    /// Whether by caller.
+    /// Whether by caller, instead of by interval.
     pub(super) by_caller: bool,
     /// The methods.
     pub(super) include: Vec<Glob>,
@@ -95,28 +95,29 @@ impl Sums {
 impl Processor for Sums {
     fn event(&mut self, ordered: &Ordered) {
         let place = self.place(ordered.thread);
-        let Some(stack) = self.stacks.get_mut(place) else { return };
+        let Self { of, hidden, stacks, intervals, edges, .. } = self;
+        let Some(stack) = stacks.get_mut(place) else { return };
         // Nothing is known about the first and the newest events of a thread until a time follows.
         let at = ordered.event.time.estimate_ns.or(stack.credited_ns);
-        let at = at.or(self.of.has_clock.then_some(0));
+        let at = at.or(of.has_clock.then_some(0));
         let passed = stack.credited_ns.zip(at).map(|(before, at)| at.saturating_sub(before));
         stack.credited_ns = stack.credited_ns.max(at);
         let top = stack.shown.last().copied();
-        let interval = at.map(|at| at / self.of.every_ns.max(1));
-        let sums = self.intervals.entry(interval).or_default();
-        if let (Some(passed), Some(top)) = (passed, top) {
+        let interval = at.map(|at| at / of.every_ns.max(1));
+        let mut sums = (!of.by_caller).then(|| intervals.entry(interval).or_default());
+        if let (Some(sums), Some(passed), Some(top)) = (&mut sums, passed, top) {
             let sum = sums.or_default(top);
             sum.self_ns = Some(sum.self_ns.unwrap_or(0).saturating_add(passed));
         }
         match &ordered.event.kind {
             EventKind::Enter(method) => {
-                let is_shown = !self.hidden.contains(method);
+                let is_shown = !hidden.contains(method);
                 stack.frames.push((*method, is_shown));
                 if is_shown {
                     stack.shown.push(*method);
-                    sums.or_default(*method).calls += 1;
-                    if self.of.by_caller {
-                        *self.edges.entry((top, *method)).or_default() += 1;
+                    match sums {
+                        Some(sums) => sums.or_default(*method).calls += 1,
+                        None => *edges.entry((top, *method)).or_default() += 1,
                     }
                 }
             }
@@ -125,9 +126,9 @@ impl Processor for Sums {
                     let Some((method, is_shown)) = stack.frames.pop() else { break };
                     if is_shown {
                         stack.shown.pop();
-                        if unwound.is_some() {
-                            sums.or_default(method).unwound += 1;
-                        }
+                    }
+                    if let (Some(sums), true) = (&mut sums, is_shown && unwound.is_some()) {
+                        sums.or_default(method).unwound += 1;
                     }
                 }
             }
