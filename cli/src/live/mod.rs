@@ -12,6 +12,7 @@ mod listener;
 mod rest;
 mod session;
 mod sessions;
+mod signals;
 mod store;
 mod token;
 
@@ -19,5 +20,6 @@ pub(crate) use self::listener::Listener;
 pub(crate) use self::rest::take_what_jvms_left;
 pub(crate) use self::session::Collector;
 pub(crate) use self::sessions::Sessions;
+pub(crate) use self::signals::stop_flag;
 pub(crate) use self::store::Store;
 pub(crate) use self::token::Token;

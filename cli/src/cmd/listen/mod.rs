@@ -7,17 +7,16 @@ mod sums;
 
 use std::io::BufRead as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
 
 use flow_codec::format::stream::Command;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::args::{Format, ListenArgs, ReplayArgs, SourceArgs};
 use crate::cmd::replay::follow_until;
 use crate::failure::{Failure, Status};
 use crate::input::source::is_container_name;
-use crate::live::{Collector, Listener, Sessions, Store, Token, take_what_jvms_left};
+use crate::live::{Collector, Listener, Sessions, Store, Token, stop_flag, take_what_jvms_left};
 use crate::output::{Out, message, plural, shell_quoted};
 
 pub(crate) fn run(args: &ListenArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -30,13 +29,7 @@ pub(crate) fn run(args: &ListenArgs, out: &mut Out) -> Result<Status, Failure> {
     let token = Token::at(&args.address, args.token.as_deref())?;
     let fail = |error| Failure::Failed(format!("--out {}: {error}", args.out.display()));
     let store = Store::new(&args.out).map_err(fail)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // The second one ends the program at once.
-        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-            .map_err(|error| Failure::Failed(format!("signals cannot be handled: {error}")))?;
-    }
+    let stop = stop_flag()?;
     let listener = Listener::bind(&args.address)?;
     let option = listener.agent_option(token.as_ref());
     message(&format!("listening; record a JVM with: {option}"));

@@ -1,7 +1,5 @@
 //! Receives the traces of JVMs that stream to `flow top`, for as long as it runs.
 
-use std::fs::{self, DirBuilder};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,10 +8,10 @@ use std::time::Duration;
 
 use flow_codec::read::Trace;
 use flow_options::StreamAddress;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use tempfile::TempDir;
 
 use crate::failure::Failure;
-use crate::live::{Collector, Listener, Sessions, Store, Token};
+use crate::live::{Collector, Listener, Sessions, Store, Token, stop_flag};
 use crate::output::message;
 
 /// How often it is checked whether a JVM has connected.
@@ -22,7 +20,7 @@ const PERIOD: Duration = Duration::from_millis(50);
 /// A collector whose traces are removed at the end.
 #[derive(Debug)]
 pub(super) struct Received {
-    dir: PathBuf,
+    dir: TempDir,
     stop: Arc<AtomicBool>,
     /// Set by signals that end programs.
     interrupted: Arc<AtomicBool>,
@@ -36,13 +34,11 @@ impl Received {
     pub(super) fn at(address: &StreamAddress) -> Result<Option<Self>, Failure> {
         let token = Token::at(address, None)?;
         let listener = Listener::bind(address)?;
-        let dir = std::env::temp_dir().join(format!("flow-top-{}", std::process::id()));
-        let fail = |error| Failure::Failed(format!("{}: {error}", dir.display()));
-        DirBuilder::new().mode(0o700).create(&dir).map_err(fail)?;
-        let (stop, interrupted, said) = Default::default();
-        let mut received = Self { dir, stop, interrupted, server: None, said };
-        let store = Store::new(&received.path())
-            .map_err(|error| Failure::Failed(format!("{}: {error}", received.dir.display())))?;
+        let dir = tempfile::Builder::new().prefix("flow-top-").tempdir();
+        let dir = dir.map_err(Failure::temporary_file)?;
+        let (stop, said) = Default::default();
+        let mut received = Self { dir, stop, interrupted: stop_flag()?, server: None, said };
+        let store = Store::new(&received.path()).map_err(Failure::temporary_file)?;
         let option = listener.agent_option(token.as_ref());
         message(&format!("listening; record a JVM with: {option}"));
         let said = Arc::clone(&received.said);
@@ -54,12 +50,12 @@ impl Received {
         let server = thread::Builder::new().name("flow-listener".to_owned());
         let server = server.spawn(move || listener.serve(collector)).map_err(Failure::Output)?;
         received.server = Some(server);
-        Ok(received.wait_for_first()?.then_some(received))
+        Ok(received.wait_for_first().then_some(received))
     }
 
     /// The file of the first JVM.
     pub(super) fn path(&self) -> PathBuf {
-        self.dir.join("top.flowtrace")
+        self.dir.path().join("top.flowtrace")
     }
 
     /// What the collector said since the last call.
@@ -71,24 +67,17 @@ impl Received {
         self.interrupted.load(Ordering::Relaxed)
     }
 
-    fn wait_for_first(&self) -> Result<bool, Failure> {
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            let flag = || Arc::clone(&self.interrupted);
-            // The second one ends the program at once.
-            signal_hook::flag::register_conditional_shutdown(signal, 1, flag())
-                .and_then(|_| signal_hook::flag::register(signal, flag()))
-                .map_err(|error| Failure::Failed(format!("signals cannot be handled: {error}")))?;
-        }
+    fn wait_for_first(&self) -> bool {
         while !self.is_interrupted() {
             if let Some(said) = self.said() {
                 message(&said);
             }
             if has_begun(&self.path()) {
-                return Ok(true);
+                return true;
             }
             thread::sleep(PERIOD);
         }
-        Ok(false)
+        false
     }
 }
 
@@ -102,6 +91,5 @@ impl Drop for Received {
         if let Some(server) = self.server.take() {
             let _ = server.join();
         }
-        let _ = fs::remove_dir_all(&self.dir);
     }
 }
