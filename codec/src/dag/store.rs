@@ -8,7 +8,7 @@ use super::word::{self, MAX_COUNT, MAX_NUMBER, Word};
 use super::{Break, Built, Dag, MAX_SIZE, Outcome};
 use crate::format::container::StreamKind;
 use crate::format::dag::{DagBody, DagFile, Fingerprint, Head, StoredRoot};
-use crate::format::index::sample;
+use crate::format::index::sum_of_sample;
 use crate::format::names::EventFormat;
 use crate::index::beside;
 use crate::read::{Content, Tail, ThreadFile};
@@ -116,14 +116,11 @@ fn marks_of(file: &ThreadFile) -> io::Result<Fingerprint> {
     let marks = file.open_marks().map_err(io::Error::other)?;
     let Some(marks) = marks else { return Ok(Fingerprint::default()) };
     let bytes = marks.len()?;
-    let mut crc = crc32fast::Hasher::new();
-    for piece in sample(bytes) {
-        let len = usize::try_from(piece.end - piece.start).unwrap_or(usize::MAX);
-        let mut bytes = vec![0; len];
-        marks.read_exact_at(piece.start, &mut bytes)?;
-        crc.update(&bytes);
-    }
-    Ok(Fingerprint { bytes, sample: crc.finalize() })
+    let sample = sum_of_sample(bytes, |offset, buffer| {
+        marks.read_exact_at(offset, buffer)?;
+        Ok(buffer.len())
+    });
+    Ok(Fingerprint { bytes, sample: sample? })
 }
 
 /// The stored shapes, and as bytes of their file. `Err(None)` if there are none, otherwise the reason why they are

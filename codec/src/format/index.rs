@@ -68,6 +68,7 @@
 //! | `02 00 00 00 00 00 00 00` | 2 exits |
 //! | `00 00 00 00 00 00 00 00` | never below its start |
 
+use std::io;
 use std::ops::Range;
 
 use crate::ThreadId;
@@ -125,6 +126,21 @@ pub fn sample(covered: u64) -> impl Iterator<Item = Range<u64>> {
         let start = u64::try_from(start).unwrap_or(u64::MAX);
         start..start.saturating_add(SAMPLE_BYTES)
     })
+}
+
+/// CRC-32 of a sample, of which `read` reads each piece: it fills the buffer, or as much of it as there is.
+pub(crate) fn sum_of_sample(
+    covered: u64,
+    mut read: impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
+) -> io::Result<u32> {
+    let mut crc = crc32fast::Hasher::new();
+    for piece in sample(covered) {
+        let len = usize::try_from(piece.end - piece.start).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; len];
+        let read = read(piece.start, &mut bytes)?;
+        crc.update(bytes.get(..read).unwrap_or_default());
+    }
+    Ok(crc.finalize())
 }
 
 impl IndexFile {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::format::flow::{is_boundary, records};
-use crate::format::index::sample;
+use crate::format::index::sum_of_sample;
 use crate::read::{FlowReader, Stored, ThreadFile};
 use crate::{Error, Offset, Result, ThreadId};
 
@@ -137,7 +137,7 @@ impl Content {
         Ok(filled)
     }
 
-    /// CRC-32 of the [`sample`] of the first `covered` bytes.
+    /// CRC-32 of the [`sample`](crate::format::index::sample) of the first `covered` bytes.
     ///
     /// # Errors
     /// Those of the file.
@@ -222,18 +222,4 @@ impl Read for ContentReader {
         self.offset = self.offset.plus(read);
         Ok(read)
     }
-}
-
-fn sum_of_sample(
-    covered: u64,
-    mut read: impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
-) -> io::Result<u32> {
-    let mut crc = crc32fast::Hasher::new();
-    for piece in sample(covered) {
-        let len = usize::try_from(piece.end - piece.start).unwrap_or(usize::MAX);
-        let mut bytes = vec![0; len];
-        let read = read(piece.start, &mut bytes)?;
-        crc.update(bytes.get(..read).unwrap_or_default());
-    }
-    Ok(crc.finalize())
 }
