@@ -285,65 +285,54 @@ impl Additions {
             (Probes::Timed, _) => TIMED,
             (Probes::Numbered, Role::Event) => NUMBERED,
         };
-        let [events, hints] = &self.state.appends;
-        let known = if role == Role::Event { events } else { hints };
-        let (Some(&known), Some(name)) = (known.get(slot), names.get(slot)) else {
-            return Err(Skip::IdTooLarge);
-        };
-        if known != NOT_YET {
-            return Ok(known);
-        }
-        let added = self.probe(name, b"(I)V")?;
-        let [events, hints] = &mut self.state.appends;
-        let known = if role == Role::Event { events } else { hints };
-        if let Some(append) = known.get_mut(slot) {
-            *append = added;
-        }
-        Ok(added)
+        let name = names.get(slot).ok_or(Skip::IdTooLarge)?;
+        self.once(name, b"(I)V", |state| state.appends.get_mut(role as usize)?.get_mut(slot))
     }
 
     /// The method of the probe class that appends a byte in an exception handler.
     pub(super) fn note(&mut self, role: Role) -> Result<u16, Skip> {
-        let [event, hint] = self.state.notes;
-        let known = if role == Role::Event { event } else { hint };
-        if known != NOT_YET {
-            return Ok(known);
-        }
         let name: &[u8] = match (self.state.probes, role) {
             (Probes::Plain, _) | (Probes::Numbered, Role::Hint) => b"note",
             (Probes::Timed, _) => b"timedNote",
             (Probes::Numbered, Role::Event) => b"numberedNote",
         };
-        let added = self.probe(name, b"(I)V")?;
-        let [event, hint] = &mut self.state.notes;
-        *(if role == Role::Event { event } else { hint }) = added;
-        Ok(added)
+        self.once(name, b"(I)V", |state| state.notes.get_mut(role as usize))
     }
 
     /// The method of the probe class that appends an exit.
     pub(super) fn exit(&mut self) -> Result<u16, Skip> {
-        if self.state.exit == NOT_YET {
-            let name: &[u8] = match self.state.probes {
-                Probes::Plain => b"exit",
-                Probes::Timed => b"timedExit",
-                Probes::Numbered => b"numberedExit",
-            };
-            self.state.exit = self.probe(name, b"()V")?;
-        }
-        Ok(self.state.exit)
+        let name: &[u8] = match self.state.probes {
+            Probes::Plain => b"exit",
+            Probes::Timed => b"timedExit",
+            Probes::Numbered => b"numberedExit",
+        };
+        self.once(name, b"()V", |state| Some(&mut state.exit))
     }
 
     /// The method of the probe class that appends an exit by exception.
     pub(super) fn unwound(&mut self) -> Result<u16, Skip> {
-        if self.state.unwound == NOT_YET {
-            let name: &[u8] = match self.state.probes {
-                Probes::Plain => b"unwound",
-                Probes::Timed => b"timedUnwound",
-                Probes::Numbered => b"numberedUnwound",
-            };
-            self.state.unwound = self.probe(name, b"(Ljava/lang/Throwable;)V")?;
+        let name: &[u8] = match self.state.probes {
+            Probes::Plain => b"unwound",
+            Probes::Timed => b"timedUnwound",
+            Probes::Numbered => b"numberedUnwound",
+        };
+        self.once(name, b"(Ljava/lang/Throwable;)V", |state| Some(&mut state.unwound))
+    }
+
+    /// A method of the probe class, which is added when it is needed first; `slot` is where its number is kept.
+    fn once(
+        &mut self,
+        name: &[u8],
+        descriptor: &[u8],
+        slot: impl Fn(&mut Added) -> Option<&mut u16>,
+    ) -> Result<u16, Skip> {
+        let known = *slot(&mut self.state).ok_or(Skip::IdTooLarge)?;
+        if known != NOT_YET {
+            return Ok(known);
         }
-        Ok(self.state.unwound)
+        let added = self.probe(name, descriptor)?;
+        slot(&mut self.state).into_iter().for_each(|slot| *slot = added);
+        Ok(added)
     }
 
     fn probe(&mut self, name: &[u8], descriptor: &[u8]) -> Result<u16, Skip> {
