@@ -102,7 +102,7 @@ impl Canonicalizer {
         let mut rest = raw;
         let mut steps = 0;
         while let Some(first) = rest.first() {
-            if *first == TIME {
+            if *first == TIME && !self.is_numbered {
                 rest = self.push_timed(rest, base, &mut out, marks);
                 rest = self.step(rest, &mut out);
             } else if steps == 0 && self.may_skim() {

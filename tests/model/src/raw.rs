@@ -220,9 +220,7 @@ impl Canonicalizer {
         };
         match event {
             RawEvent::Enter(method) => {
-                let number = self.number.take();
                 self.unwind_while(|note| note.callee == Callee::Seen);
-                self.number = number;
                 if let Some(note) = self.note_of_topmost_frame() {
                     let is_expected = note.callee == Callee::Expected(method);
                     note.callee = if is_expected { Callee::Seen } else { Callee::Unknown };
@@ -231,15 +229,11 @@ impl Canonicalizer {
                 self.depth += 1;
             }
             RawEvent::Exit => {
-                let number = self.number.take();
                 self.unwind_while(|_| true);
-                self.number = number;
                 self.exit(false);
             }
             RawEvent::UnwoundExit | RawEvent::UnwoundBy(_) => {
-                let number = self.number.take();
                 self.unwind_while(|_| true);
-                self.number = number;
                 self.exit(true);
                 self.unwind_while(|note| note.callee == Callee::Seen);
             }
@@ -267,11 +261,14 @@ impl Canonicalizer {
     }
 
     /// Writes the exits of constructors that an exception ended: the topmost frames, while they have notes like this.
+    /// Nobody gave them numbers: a NUMBER before is that of the event that shows that they ended.
     fn unwind_while(&mut self, is_unwound: impl Fn(&Note) -> bool) {
+        let number = self.number.take();
         while self.note_of_topmost_frame().is_some_and(|note| is_unwound(note)) {
             self.notes.pop();
             self.exit(true);
         }
+        self.number = number;
     }
 
     fn note_of_topmost_frame(&mut self) -> Option<&mut Note> {
