@@ -4,6 +4,8 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::str::FromStr;
 
+use zstd::zstd_safe::{self, CCtx, CParameter};
+
 use crate::ThreadId;
 use crate::format::container::{BlockEncoder, Coding, END, StreamKind, header};
 use crate::format::group::{self, GroupPiece};
@@ -206,7 +208,7 @@ pub struct Packer {
 enum PackerKind {
     Off,
     Lz4,
-    Zstd(Box<zstd::bulk::Compressor<'static>>),
+    Zstd(CCtx<'static>),
 }
 
 impl fmt::Debug for Packer {
@@ -223,7 +225,7 @@ impl Packer {
     /// Takes the memory for pieces of at most [`PIECE_BYTES`].
     ///
     /// # Errors
-    /// There is none.
+    /// There is none. The zstd crate's own compressor would panic then, so this makes the context itself.
     pub fn new(compression: Compression) -> io::Result<Self> {
         let (kind, most) = match compression {
             Compression::Off => (PackerKind::Off, 0),
@@ -231,11 +233,10 @@ impl Packer {
                 (PackerKind::Lz4, lz4_flex::block::get_maximum_output_size(PIECE_BYTES))
             }
             Compression::Zstd(level) => {
-                let compressor = zstd::bulk::Compressor::new(level)?;
-                (
-                    PackerKind::Zstd(Box::new(compressor)),
-                    zstd::zstd_safe::compress_bound(PIECE_BYTES),
-                )
+                let mut context = CCtx::try_create().ok_or(io::ErrorKind::OutOfMemory)?;
+                let set = context.set_parameter(CParameter::CompressionLevel(level));
+                set.map_err(|code| io::Error::other(zstd_safe::get_error_name(code)))?;
+                (PackerKind::Zstd(context), zstd_safe::compress_bound(PIECE_BYTES))
             }
         };
         let mut packed = Vec::new();
@@ -247,11 +248,11 @@ impl Packer {
     pub fn pack<'a>(&'a mut self, kind: StreamKind, piece: &'a [u8]) -> (Coding, &'a [u8]) {
         if kind == StreamKind::Threads
             && piece.len() <= PIECE_BYTES
-            && let PackerKind::Zstd(compressor) = &mut self.kind
+            && let PackerKind::Zstd(context) = &mut self.kind
             && let Some(columns) = self.columns.encode(piece)
         {
             self.packed.clear();
-            let packed = compressor.compress_to_buffer(columns, &mut self.packed);
+            let packed = context.compress2(&mut self.packed, columns);
             if packed.is_ok_and(|len| len < piece.len()) {
                 return (Coding::Lines, &self.packed);
             }
@@ -277,9 +278,9 @@ impl Packer {
                 let len = lz4_flex::block::compress_into(piece, packed).ok();
                 len.map(|len| (Coding::Lz4, len))
             }
-            PackerKind::Zstd(compressor) if is_small => {
+            PackerKind::Zstd(context) if is_small => {
                 packed.clear();
-                let len = compressor.compress_to_buffer(piece, packed).ok();
+                let len = context.compress2(packed, piece).ok();
                 len.map(|len| (Coding::Zstd, len))
             }
             _ => None,
