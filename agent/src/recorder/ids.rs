@@ -207,9 +207,7 @@ impl IdTable {
         if news.id {
             encode_line(&key, id, &mut lines.ids);
         }
-        if news.method && method.name != CLASS {
-            self.described.fetch_add(1, Ordering::Relaxed);
-        }
+        lines.described += u64::from(news.method && method.name != CLASS);
         if news.loader {
             lines.add_method(&MethodLine { id, method })?;
         }
@@ -227,6 +225,10 @@ impl IdTable {
             true => Ok(()),
             false => self.ids.append(lines.ids.as_bytes()),
         });
+        if written.is_ok() {
+            // Only now: a recording that ends in between must not count names that it does not have.
+            self.described.fetch_add(lines.described, Ordering::Relaxed);
+        }
         let given = written.and(given);
         if let Err(error) = &given {
             self.failure.get_or_insert_with(|| error.clone());
@@ -245,6 +247,8 @@ impl IdTable {
 struct NewLines {
     ids: String,
     methods: Vec<u8>,
+    /// How many methods have their first line among these.
+    described: u64,
 }
 
 impl NewLines {
