@@ -138,8 +138,9 @@ impl Write for Out {
     }
 }
 
-/// Prints a message to stderr.
+/// Prints a message to stderr, at once: others may write there too, or read what is there already.
 pub(crate) fn message(text: &str) {
+    let line = format!("flow: {}\n", escaped(text));
     // If stderr is closed, there is no other place to report to.
-    let _ = writeln!(io::stderr(), "flow: {}", escaped(text));
+    let _ = io::stderr().write_all(line.as_bytes());
 }
