@@ -98,7 +98,7 @@ impl Collector {
 
     /// Waits until its messages are as expected.
     pub(crate) fn wait_until(&self, expected: impl Fn(&str) -> bool) {
-        wait_for(|| expected(&self.messages()));
+        self.wait_while(|| !expected(&self.messages()));
     }
 
     /// Ends it with Ctrl-C.
@@ -434,11 +434,20 @@ fn made(program: &Program) -> u64 {
     calls.unwrap() + 3
 }
 
+fn info(trace: &Path) -> Value {
+    let info = Command::new(flow()).args(["info", "--format", "json"]).arg(trace).output().unwrap();
+    serde_json::from_slice(&info.stdout).unwrap()
+}
+
+/// Returns whether the end of a recording has arrived.
+pub(crate) fn is_ended(trace: &Path) -> bool {
+    info(trace)["manifest"]["end"].is_object()
+}
+
 /// Asserts that each event of the program is in its trace, or was counted as lost. Returns how many were.
 pub(crate) fn assert_all_counted(program: &Program, trace: &Path) -> u64 {
     let (_, found) = check(trace);
-    let info = Command::new(flow()).args(["info", "--format", "json"]).arg(trace).output().unwrap();
-    let info: Value = serde_json::from_slice(&info.stdout).unwrap();
+    let info = info(trace);
     let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("{found} {info}"));
     let recorded = number(&found["totals"]["enters"]) + number(&found["totals"]["exits"]);
     let lost = number(&info["manifest"]["end"]["lost"]["events"]);

@@ -79,11 +79,11 @@ fn complete(path: &Path, spill: &Path, tell: &Tell) {
     let shown = shell_quoted(&path.to_string_lossy());
     match copy_rest(path, spill) {
         Ok(copied) => {
+            let _ = spill.parent().map(fs::remove_dir_all);
             tell(&format!(
                 "{shown}: {} that its JVM left on this machine are in it",
                 bytes(copied)
             ));
-            let _ = spill.parent().map(fs::remove_dir_all);
         }
         Err(error) => {
             let spill = shell_quoted(&spill.to_string_lossy());
