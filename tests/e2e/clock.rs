@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use flow_e2e::{Decoded, DecodedThread, Event, Mark, Program, decode_trace, flow};
 use serde_json::Value;
@@ -211,7 +212,12 @@ fn a_kill_loses_no_times_and_a_repair_keeps_them() {
         for clock in ["clock=tick", "clock=exact"] {
             let program = Program::harness(jdk, "Kill").engine(engine).options(clock);
             let mut running = program.start();
-            running.lines().map_while(Result::ok).take(2000).last().unwrap();
+            // Long enough for a clock that shares its processor with builds.
+            let begun = Instant::now();
+            let mut lines = running.lines().map_while(Result::ok);
+            let read = lines.by_ref().take(2000).count();
+            assert_eq!(read, 2000);
+            assert!(lines.find(|_| begun.elapsed() > Duration::from_millis(700)).is_some());
             assert!(running.kill().is_some());
 
             let marks = |trace: &Decoded| {
