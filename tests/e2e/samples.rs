@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::process::Command;
 
-use flow_e2e::{Event, Finished, Jdk, Program, check, decode_trace, flow, jdks};
+use flow_e2e::{Engine, Event, Finished, Jdk, Program, check, decode_trace, flow, jdks};
 use flow_model::{Mark, Sample, decode_samples};
 
 use crate::attach::{Session, assert_clean};
@@ -36,6 +37,9 @@ impl Sampled {
         let info =
             Command::new(flow()).args(["info", "--format", "json"]).arg(dir).output().unwrap();
         let info: serde_json::Value = serde_json::from_slice(&info.stdout).unwrap();
+        if !trace.is_dir() {
+            fs::remove_dir_all(&directory).unwrap();
+        }
         let name = |thread: &serde_json::Value| {
             (thread["thread"].as_u64().unwrap(), thread["name"].as_str().unwrap().to_owned())
         };
@@ -159,65 +163,138 @@ fn calls_and_samples_of_one_run_agree() {
     });
 }
 
-/// The method that a sample is in and that the calls at its position are in. One of both may have begun or ended an instant
-/// before the other: the probe of an entry or exit is not the first or last instruction of a method.
+/// The kinds of work of `harness.Shares` that are recorded where samples and calls are compared: few calls, which the model
+/// reads one by one.
+const KINDS: [&str; 7] = ["main", "turns", "counted", "inlined", "deep", "packed", "allocated"];
+
+fn recording_kinds(engine: Engine, options: &str) -> String {
+    let include = KINDS.map(|kind| format!("harness.Shares#{kind}")).join(";");
+    format!("sample=1ms,include={include},engine={},{options}", engine.name())
+}
+
+/// How the samples of a thread compare with the calls at their positions.
+#[derive(Debug, Default)]
+struct Placed {
+    samples: usize,
+    placed: usize,
+    right: usize,
+    wrong: usize,
+}
+
+impl Placed {
+    /// Of the thread `main`, while it is in recorded calls: before them it has no position. The method that a sample is in
+    /// and that the calls at its position are in are compared. One of both may have begun or ended an instant before the
+    /// other: the probe of an entry or exit is not the first or last instruction of a method.
+    fn of(trace: &Path, sampled: &Sampled) -> Self {
+        let recorded = KINDS.map(|kind| format!("harness.Shares.{kind}"));
+        let decoded = decode_trace(trace);
+        let main = decoded.thread("main");
+        let mut open: Vec<u64> = Vec::new();
+        let mut events = main.events.iter().enumerate().peekable();
+        let innermost = |sample: &Sample| {
+            sampled.stack(sample).into_iter().rev().find(|frame| recorded.contains(frame))
+        };
+        let of_main = |sample: &&Sample| sample.thread == main.id && innermost(sample).is_some();
+        let mut samples: Vec<_> = sampled.samples.iter().filter(of_main).collect();
+        samples.sort_by_key(|sample| sample.at_ns);
+        let mut found = Self { samples: samples.len(), ..Self::default() };
+        for (place, mark) in &main.marks {
+            let Mark::Stacks(first, last) = mark else { continue };
+            assert!(*place <= main.events.len() && first <= last, "{place}, {mark:?}");
+            let mut left = None;
+            while let Some((_, event)) = events.next_if(|(number, _)| number < place) {
+                left = None;
+                match event {
+                    Event::Enter(method) => open.push(*method),
+                    Event::Exit => left = open.pop(),
+                }
+            }
+            let entered = match events.peek() {
+                Some((_, Event::Enter(method))) => Some(*method),
+                _ => None,
+            };
+            let from = samples.partition_point(|sample| sample.at_ns < *first);
+            let to = samples.partition_point(|sample| sample.at_ns <= *last);
+            for sample in &samples[from..to] {
+                found.placed += 1;
+                let innermost = innermost(sample);
+                let of = |method: Option<u64>| method.map(|id| sampled.name(id));
+                let near = [open.last().copied(), left, entered];
+                match near.into_iter().any(|method| of(method) == innermost) {
+                    true => found.right += 1,
+                    false => found.wrong += 1,
+                }
+            }
+        }
+        found
+    }
+
+    fn assert_right(&self) {
+        assert!(self.placed * 10 > self.samples * 9, "{self:?}");
+        assert!(self.right > 100 && self.wrong * 50 < self.right, "{self:?}");
+    }
+}
+
 #[test]
 fn a_sample_is_in_the_call_in_which_the_thread_was() {
     on_every_engine(|jdk, engine| {
         for clock in ["tick", "exact"] {
-            let kinds = ["main", "turns", "counted", "inlined", "deep", "packed", "allocated"];
-            let recorded = kinds.map(|kind| format!("harness.Shares.{kind}"));
-            let include = recorded.each_ref().map(|name| name.replace("Shares.", "Shares#"));
-            let options = format!(
-                "sample=1ms,clock={clock},include={},engine={}",
-                include.join(";"),
-                engine.name()
-            );
+            let options = recording_kinds(engine, &format!("clock={clock}"));
             let (run, sampled) = sampled_shares(jdk, "1", &options);
-            let trace = run.trace();
-            let main = trace.thread("main");
-            let marks = main.marks.iter();
-            let places: Vec<(usize, u64, u64)> = marks
-                .filter_map(|(place, mark)| match mark {
-                    Mark::Stacks(first, last) => Some((*place, *first, *last)),
-                    _ => None,
-                })
-                .collect();
-            let mut open: Vec<u64> = Vec::new();
-            let mut events = main.events.iter().enumerate().peekable();
-            let of_main = |sample: &&Sample| sample.thread == main.id && sample.found.is_ok();
-            let mut samples: Vec<_> = sampled.samples.iter().filter(of_main).collect();
-            samples.sort_by_key(|sample| sample.at_ns);
-            let (mut right, mut wrong, mut placed) = (0, 0, 0);
-            for (place, first, last) in places {
-                let mut left = None;
-                while let Some((_, event)) = events.next_if(|(number, _)| *number < place) {
-                    left = None;
-                    match event {
-                        Event::Enter(method) => open.push(*method),
-                        Event::Exit => left = open.pop(),
-                    }
-                }
-                let entered = match events.peek() {
-                    Some((_, Event::Enter(method))) => Some(*method),
-                    _ => None,
-                };
-                let from = samples.partition_point(|sample| sample.at_ns < first);
-                let to = samples.partition_point(|sample| sample.at_ns <= last);
-                for sample in &samples[from..to] {
-                    placed += 1;
-                    let stack = sampled.stack(sample);
-                    let innermost = stack.iter().rev().find(|frame| recorded.contains(frame));
-                    let of = |method: Option<u64>| method.map(|id| sampled.name(id));
-                    let near = [open.last().copied(), left, entered];
-                    match near.into_iter().any(|method| of(method).as_ref() == innermost) {
-                        true => right += 1,
-                        false => wrong += 1,
-                    }
-                }
-            }
-            assert!(placed * 10 > samples.len() * 9, "{placed} of {}", samples.len());
-            assert!(right > 100 && wrong * 50 < right, "{options}: {right} right, {wrong} wrong");
+            Placed::of(&run.out(), &sampled).assert_right();
+        }
+    });
+}
+
+/// The chunk that a thread was recording into is in the journal, with the positions that signal handlers stored.
+#[test]
+fn a_killed_jvm_leaves_the_positions_of_its_samples() {
+    on_every_engine(|jdk, engine| {
+        for name in ["trace", "app.flowtrace"] {
+            let program = Program::harness(jdk, "Shares").args(["1000"]);
+            let out = program.workspace().join(name);
+            let options = recording_kinds(engine, "");
+            let program = program.record_into(out.clone()).options(&options);
+            let mut running = program.launch();
+            // Any instant after there are enough samples.
+            let size = 40_000 + RandomState::new().hash_one(name) % 50_000;
+            let enough = || match out.is_dir() {
+                true => fs::metadata(out.join("samples")).is_ok_and(|found| found.len() > size),
+                // It has the names, too.
+                false => fs::metadata(&out).is_ok_and(|found| found.len() > 60_000 + size),
+            };
+            assert!(running.wait_for(enough), "it has ended by itself");
+            assert!(running.kill().is_some(), "it has ended by itself");
+            assert_eq!(check(&out).0, Some(0));
+            let sampled = Sampled::of(&out);
+            let placed = Placed::of(&out, &sampled);
+            println!("killed: {placed:?}");
+            placed.assert_right();
+            let repaired = Command::new(flow()).args(["check", "--repair"]).arg(&out).output();
+            assert!(repaired.unwrap().status.success());
+            let after = Placed::of(&out, &Sampled::of(&out));
+            assert_eq!((after.placed, after.right), (placed.placed, placed.right), "repaired");
+        }
+    });
+}
+
+#[test]
+fn positions_are_right_in_parts_and_in_memory() {
+    on_every_engine(|jdk, engine| {
+        // Small chunks and many times, so that parts end soon.
+        for keep in ["rotate=1m", "keep=last:1m", "keep=memory"] {
+            let program = Program::harness(jdk, "Shares").args(["4"]);
+            let out = program.workspace().join("app.flowtrace");
+            let options =
+                recording_kinds(engine, &format!("{keep},clock=exact,chunk=4k,compress=off"));
+            let run = program.record_into(out.clone()).options(&options).run();
+            assert_eq!((run.code(), run.errors()), (Some(0), String::new()), "{keep}");
+            let whole = out.with_extension("whole");
+            let output = Command::new(flow()).arg("convert").arg(&out).arg(&whole).output();
+            assert!(output.unwrap().status.success(), "{keep}");
+            let placed = Placed::of(&whole, &Sampled::of(&whole));
+            println!("{keep}: {placed:?}");
+            placed.assert_right();
         }
     });
 }
