@@ -87,12 +87,21 @@ impl Trace {
     /// # Errors
     /// The directory cannot be listed, contains no trace, or one of a newer format version.
     pub fn open(dir: impl AsRef<Path>) -> Result<Self> {
-        Self::open_dir(dir.as_ref())
+        Self::open_dir(dir.as_ref(), None)
     }
 
-    fn open_dir(dir: &Path) -> Result<Self> {
+    /// Opens a trace again, which may have grown: as [`open`](Self::open), but the names of methods that it had before are
+    /// not read again.
+    ///
+    /// # Errors
+    /// As those of `open`.
+    pub fn open_again(before: Self) -> Result<Self> {
+        Self::open_dir(&before.dir.clone(), Some(before))
+    }
+
+    fn open_dir(dir: &Path, before: Option<Self>) -> Result<Self> {
         if !dir.is_dir() && dir.exists() {
-            return Self::open_container(dir);
+            return Self::open_container(dir, before);
         }
         let mut damage = Vec::new();
         let mut place = Place::directory(dir);
@@ -127,7 +136,8 @@ impl Trace {
         let journal =
             journal.map(|journal| attach(journal, &mut listing.files, new_file, &mut damage));
         listing.convert(&mut damage)?;
-        let methods = Methods::read(&place, &mut damage);
+        let known = known_methods(before, manifest.as_ref());
+        let methods = known.read_on(&place, &mut damage);
         name_classes(&mut listing.files, &methods);
         Ok(Self {
             methods,
@@ -142,7 +152,7 @@ impl Trace {
         })
     }
 
-    fn open_container(path: &Path) -> Result<Self> {
+    fn open_container(path: &Path, before: Option<Self>) -> Result<Self> {
         let no_trace = || Error::NoTrace { path: path.to_path_buf() };
         let (mut place, named) = place_of_container(path)?;
         let mut container = place.container().cloned().ok_or_else(no_trace)?;
@@ -161,7 +171,8 @@ impl Trace {
             let is_open = journal.is_some() && may_have_journal(&container, manifest.as_ref());
             journal = is_open.then(|| Journal::read(&place, manifest.as_ref())).flatten();
         }
-        Ok(Self::contained(&container, manifest, inside.or(journal), damage))
+        let known = known_methods(before, manifest.as_ref());
+        Ok(Self::contained(&container, manifest, inside.or(journal), known, damage))
     }
 
     /// Opens the [container](crate::format::container) in a file without a name, which messages call `name`. There is
@@ -173,13 +184,15 @@ impl Trace {
         let container = Arc::new(Container::open(file, name.as_ref())?);
         let mut damage = container.damage();
         let manifest = manifest_or_damage(&Place::contained(&container), &mut damage)?;
-        Ok(Self::contained(&container, manifest, Journal::inside(&container), damage))
+        let journal = Journal::inside(&container);
+        Ok(Self::contained(&container, manifest, journal, Methods::default(), damage))
     }
 
     fn contained(
         container: &Arc<Container>,
         manifest: Option<Manifest>,
         mut journal: Option<Journal>,
+        known: Methods,
         mut damage: Vec<Error>,
     ) -> Self {
         let (mut place, path) = (Place::contained(container), Arc::from(container.path()));
@@ -215,7 +228,7 @@ impl Trace {
         let journal = journal.map(|journal| attach(journal, &mut files, new_file, &mut damage));
         let settled = files.iter_mut().map(ThreadFile::settle_kept);
         damage.extend(settled.filter_map(Result::err));
-        let methods = Methods::read(&place, &mut damage);
+        let methods = known.read_on(&place, &mut damage);
         name_classes(&mut files, &methods);
         let (threads, mut of_threads) = threads;
         damage.append(&mut of_threads);
@@ -396,6 +409,16 @@ impl ThreadFile {
         }
         Ok(None)
     }
+}
+
+/// The methods of a trace that was opened before, if it is of the same recording.
+fn known_methods(before: Option<Trace>, manifest: Option<&Manifest>) -> Methods {
+    let recording = |manifest: &Manifest| (manifest.pid, manifest.start_unix_ns);
+    let is_same = |before: &Trace| {
+        let known = before.manifest.as_ref().map(recording);
+        known.is_some() && known == manifest.map(recording)
+    };
+    before.filter(is_same).map_or_else(Methods::default, |before| before.methods)
 }
 
 /// Lets the timelines of threads name classes of exceptions.

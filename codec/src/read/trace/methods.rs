@@ -39,38 +39,80 @@ pub struct Methods {
     /// Sorted. Ids are assigned in the order of the lines that are read, so hardly one is not added at the end.
     by_id: Vec<(MethodId, Method)>,
     classes: Arc<Classes>,
+    read: NamesRead,
+}
+
+/// How much of the files was read. The lines in it have no errors.
+#[derive(Clone, Copy, Debug, Default)]
+struct NamesRead {
+    described: u64,
+    keys: u64,
 }
 
 /// The names of [classes](ids#classes) by their ids.
 pub(crate) type Classes = BTreeMap<MethodId, Arc<str>>;
 
+impl NamesRead {
+    const fn is_nothing(self) -> bool {
+        self.described == 0 && self.keys == 0
+    }
+}
+
 impl Methods {
     /// Reads `ids.properties` and `methods.jsonl` of a trace. Files that are absent count as empty, and a
     /// truncated last line is ignored. Errors are added to `damage`.
     pub(crate) fn read(place: &Place, damage: &mut Vec<Error>) -> Self {
-        let mut methods = Self::default();
-        for_each_line(place.text(StreamKind::Methods), damage, |line| {
+        Self::default().read_on(place, damage)
+    }
+
+    /// The same of a trace of which these methods were read before: only lines that were added are read.
+    pub(crate) fn read_on(mut self, place: &Place, damage: &mut Vec<Error>) -> Self {
+        let before = self.read;
+        if before.is_nothing() {
+            self = Self::default();
+        }
+        let known_damage = damage.len();
+        let is_known = self.read_new(place, damage);
+        let is_whole = damage.len() == known_damage;
+        if is_known && (is_whole || before.is_nothing()) {
+            if !is_whole {
+                self.read = NamesRead::default();
+            }
+            return self;
+        }
+        // Errors name the lines of the whole file.
+        damage.truncate(known_damage);
+        Self::read(place, damage)
+    }
+
+    /// Reads the lines that were added. Returns `false` if those that were read before are gone.
+    fn read_new(&mut self, place: &Place, damage: &mut Vec<Error>) -> bool {
+        let (mut lines, mut keys) = (place.text(StreamKind::Methods), place.text(StreamKind::Ids));
+        if !lines.skip(self.read.described) || !keys.skip(self.read.keys) {
+            return false;
+        }
+        let known = self.by_id.len();
+        let read = for_each_line(lines, damage, |line| {
             let Some(MethodLine { id, method }) = MethodLine::decode(line) else {
                 return Err("a JSON object with id, class, name and descriptor");
             };
-            methods
-                .by_id
-                .push((id, Method { info: method, is_described: true, ..Method::default() }));
+            self.by_id.push((id, Method { info: method, is_described: true, ..Method::default() }));
             Ok(())
         });
-        methods.sort();
+        self.read.described += read.bytes;
+        self.sort();
         // Methods without a description, which are added at the end.
-        let (mut others, mut next) = (Self::default(), 0);
-        for_each_line(place.text(StreamKind::Ids), damage, |line| {
+        let (mut others, mut next) = (Vec::new(), known);
+        let read = for_each_line(keys, damage, |line| {
             let Ok(entry) = ids::decode_line(line) else {
                 return Err("pkg.Class#method(descriptor)=id");
             };
             let Some((key, id)) = entry else { return Ok(()) };
             // Mostly the one after that of the last line.
-            let is_next = methods.by_id.get(next).is_some_and(|(known, _)| *known == id);
-            let found = if is_next { Some(next) } else { methods.place(id).ok() };
+            let is_next = self.by_id.get(next).is_some_and(|(known, _)| *known == id);
+            let found = if is_next { Some(next) } else { self.place(id).ok() };
             let Some((place, (_, method))) =
-                found.and_then(|place| Some((place, methods.by_id.get_mut(place)?)))
+                found.and_then(|place| Some((place, self.by_id.get_mut(place)?)))
             else {
                 let (class, name, descriptor) = ids::split_key(&key);
                 let info = MethodInfo {
@@ -79,7 +121,7 @@ impl Methods {
                     descriptor: descriptor.to_owned(),
                     ..MethodInfo::default()
                 };
-                others.by_id.push((id, Method { info, has_key: true, ..Method::default() }));
+                others.push((id, Method { info, has_key: true, ..Method::default() }));
                 return Ok(());
             };
             next = place + 1;
@@ -90,15 +132,18 @@ impl Methods {
                 false => Err("the method that methods.jsonl has for this id"),
             }
         });
+        self.read.keys += read.bytes;
         if !others.is_empty() {
-            methods.by_id.append(&mut others.by_id);
-            methods.sort();
+            self.by_id.append(&mut others);
+            self.sort();
         }
         let is_class = |(_, method): &mut (MethodId, Method)| method.info.name == ids::CLASS;
-        let classes = methods.by_id.extract_if(.., is_class);
-        let classes = classes.map(|(id, method)| (id, Arc::from(method.info.class)));
-        methods.classes = Arc::new(classes.collect());
-        methods
+        let mut classes = self.by_id.extract_if(.., is_class).peekable();
+        if classes.peek().is_some() {
+            let known = Arc::make_mut(&mut self.classes);
+            known.extend(classes.map(|(id, method)| (id, Arc::from(method.info.class))));
+        }
+        true
     }
 
     /// Sorts the methods. Of several with one id the first one counts, and the loaders of the others.
@@ -110,7 +155,14 @@ impl Methods {
         self.by_id.dedup_by(|(other, another), (id, method)| {
             let is_same = other == id;
             if is_same && another.is_described {
-                method.other_loaders.push(std::mem::take(&mut another.info.loader));
+                match method.is_described {
+                    true => method.other_loaders.push(std::mem::take(&mut another.info.loader)),
+                    // Its key was read before.
+                    false => {
+                        let has_key = method.has_key;
+                        *method = Method { has_key, ..std::mem::take(another) };
+                    }
+                }
             }
             is_same
         });
@@ -218,6 +270,54 @@ mod tests {
         let method = methods.get(id(0)).unwrap();
         assert_eq!(method.info.line, Some(3));
         assert_eq!(method.other_loaders, ["x.Loader@2"]);
+    }
+
+    #[test]
+    fn only_lines_that_were_added_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = Place::directory(dir.path());
+        let described = |id: u64, name: &str, loader: &str| {
+            format!(
+                "{{\"id\":{id},\"class\":\"a.B\",\"name\":\"{name}\",\"descriptor\":\"()V\",\
+                 \"loader\":\"{loader}\"}}\n"
+            )
+        };
+        let stages = [
+            (String::new(), "a.B#one()V=0\n"),
+            (described(0, "one", "app"), "a.B#two()V=1\njava.io.IOException#<class>=2\n"),
+            (described(0, "one", "other"), "a.B#thr"),
+            (described(1, "two", "app") + "{\"id\"", "ee()V=3\n"),
+            (":3 }\n".to_owned(), "rubbish\n"),
+            (described(4, "four", "app"), "a.B#four()V=4\n"),
+        ];
+        let (mut grown, mut texts) = (Methods::default(), [String::new(), String::new()]);
+        for (number, (lines, keys)) in stages.iter().enumerate() {
+            texts[0] += lines;
+            texts[1] += keys;
+            fs::write(dir.path().join(names::METHODS), &texts[0]).unwrap();
+            fs::write(dir.path().join(names::IDS), &texts[1]).unwrap();
+            let (mut damage, mut expected) = (Vec::new(), Vec::new());
+            if number == 3 {
+                // The lines that are known are not read again.
+                let changed = texts[1].replace("one", "two");
+                fs::write(dir.path().join(names::IDS), changed).unwrap();
+            }
+            grown = grown.read_on(&place, &mut damage);
+            fs::write(dir.path().join(names::IDS), &texts[1]).unwrap();
+            let at_once = Methods::read(&place, &mut expected);
+            assert_eq!(grown.by_id, at_once.by_id, "{number}");
+            assert_eq!(grown.classes, at_once.classes, "{number}");
+            let text = |damage: &[Error]| damage.iter().map(Error::to_string).collect::<Vec<_>>();
+            assert_eq!(text(&damage), text(&expected), "{number}");
+            assert_eq!(damage.len(), if number < 4 { 0 } else { 2 }, "{number}: {damage:?}");
+        }
+        assert_eq!(grown.get(id(0)).unwrap().other_loaders, ["other"]);
+        assert_eq!(grown.class(id(2)), Some("java.io.IOException"));
+        // Other files.
+        fs::write(dir.path().join(names::METHODS), "").unwrap();
+        fs::write(dir.path().join(names::IDS), "a.C#m()V=0\n").unwrap();
+        let grown = grown.read_on(&place, &mut Vec::new());
+        assert_eq!((grown.len(), grown.display(id(0))), (1, "a.C.m()V".to_owned()));
     }
 
     #[test]

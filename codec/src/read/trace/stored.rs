@@ -141,6 +141,18 @@ pub(crate) struct StoredReader {
     at: u64,
 }
 
+impl StoredReader {
+    /// Skips bytes. Returns whether there are this many.
+    pub(crate) fn skip(&mut self, bytes: u64) -> bool {
+        let to = self.at.saturating_add(bytes);
+        let is_there = self.stored.len().is_ok_and(|len| to <= len);
+        if is_there {
+            self.at = to;
+        }
+        is_there
+    }
+}
+
 impl Read for StoredReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.stored.read_at(self.at, buffer)?;

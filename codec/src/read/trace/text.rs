@@ -36,6 +36,12 @@ impl Text {
         input.map_err(|source| Error::Io { path, source })
     }
 
+    /// Skips bytes that were read before. Returns whether there are this many.
+    pub(crate) fn skip(&mut self, bytes: u64) -> bool {
+        let input = self.input.as_mut().ok().and_then(Option::as_mut);
+        bytes == 0 || input.is_some_and(|input| input.skip(bytes))
+    }
+
     /// A file of this name.
     pub(crate) fn file(path: &Path) -> Self {
         Self::new(path.to_path_buf(), regular::open(path).map(|file| file.map(Stored::file)))
@@ -78,8 +84,8 @@ pub(crate) fn for_each_line(
     text: Text,
     damage: &mut Vec<Error>,
     each: impl FnMut(&str) -> std::result::Result<(), &'static str>,
-) {
-    for_each_line_before(u64::MAX, text, damage, each);
+) -> LinesRead {
+    for_each_line_before(u64::MAX, text, damage, each)
 }
 
 /// The same for the first `limit` bytes of the file.
