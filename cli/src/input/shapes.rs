@@ -1,9 +1,10 @@
 //! The shapes of threads: equal calls are one. Of several threads and traces they are joined, methods by their names.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use flow_codec::analysis::MethodName;
-use flow_codec::dag::{Dag, Gather, Join, Joined, Kind, MAX_SIZE, ShapeId};
+use flow_codec::dag::{Dag, Gather, Join, Joined, Kind, MAX_SIZE, ShapeId, StoredDag};
 use flow_codec::format::baseline::UnitKind;
 use flow_codec::format::shape_name::MethodKey;
 use flow_codec::parallel::on_cores_from;
@@ -102,7 +103,7 @@ pub(crate) struct JoinedThread {
     /// Whether it is all of the thread, with the positions of its events.
     pub(crate) is_whole: bool,
     /// Its own shapes, and the joined ones.
-    pub(crate) dag: Dag,
+    pub(crate) dag: Arc<Dag>,
     pub(crate) joined: Joined,
 }
 
@@ -139,11 +140,11 @@ pub(crate) struct Joiner {
     pub(crate) methods: JoinedMethods,
     traces: usize,
     /// The stored shapes of the whole threads that are added next; `None` for one that has none.
-    stored: VecDeque<Option<Dag>>,
+    stored: VecDeque<Option<Arc<Dag>>>,
 }
 
 impl Joiner {
-    /// Decodes the stored shapes of the threads that are added next, several at the same time.
+    /// Decodes the stored shapes of the threads that are added next, several at the same time, and equal ones once.
     pub(crate) fn read_stored<const N: usize>(&mut self, sources: [&Source; N], joins: Joins<'_>) {
         let traces = sources.iter().flat_map(|source| &source.traces);
         let whole = traces.flat_map(|trace| {
@@ -152,9 +153,25 @@ impl Joiner {
         });
         let whole: Vec<_> = whole.collect();
         let stored = on_cores_from(2, &whole, |files| {
-            files.iter().map(|file| Dag::open_stored(file)).collect::<Vec<_>>()
+            files.iter().map(|file| StoredDag::open(file)).collect::<Vec<_>>()
         });
-        self.stored = stored.into_iter().flatten().collect();
+        let stored: Vec<_> = stored.into_iter().flatten().collect();
+        let (mut different, mut numbers) = (Vec::new(), HashMap::new());
+        for dag in stored.iter().flatten() {
+            numbers.entry(dag).or_insert_with(|| {
+                different.push(dag);
+                different.len() - 1
+            });
+        }
+        let decoded = on_cores_from(2, &different, |different| {
+            different.iter().map(|stored| stored.decode().map(Arc::new)).collect::<Vec<_>>()
+        });
+        let decoded: Vec<_> = decoded.into_iter().flatten().collect();
+        let of = |stored: &Option<StoredDag>| {
+            let number = numbers.get(stored.as_ref()?)?;
+            decoded.get(*number).cloned().flatten()
+        };
+        self.stored = stored.iter().map(of).collect();
     }
 
     /// If the threads of two sources, whose stored shapes were read, did the same in the same order, each as the one of
@@ -239,7 +256,10 @@ impl Joiner {
                     progress.file_done(file.bytes);
                     (Some(dag), Reading::default())
                 }
-                None => read_shapes(file, &chosen, 0, progress),
+                None => {
+                    let (dag, reading) = read_shapes(file, &chosen, 0, progress);
+                    (dag.map(Arc::new), reading)
+                }
             };
             status = status.and(reading.report(file, progress));
             let Some(dag) = dag else {

@@ -48,7 +48,7 @@ pub use self::outline::Departure;
 pub use self::places::Target;
 pub use self::ranges::Ranges;
 pub use self::shapes::Shapes;
-pub use self::store::DagOrigin;
+pub use self::store::{DagOrigin, StoredDag};
 pub use self::sums::Occurrences;
 use self::sums::Place;
 use self::table::Words;
@@ -239,6 +239,12 @@ impl Dag {
             }
         };
         let (one, two) = (&self.shapes.words, &other.shapes.words);
+        if std::ptr::eq(self, other) {
+            // The same shapes of two traces: only their methods may differ.
+            let mut headers = one.iter().filter_map(|(_, words)| words.first());
+            return headers.all(|word| is_same_word((word, word)))
+                && self.roots.iter().all(|word| is_same_word((word, word)));
+        }
         one.has_lengths_of(two)
             && self.roots.len() == other.roots.len()
             && one.all().iter().zip(two.all()).all(&mut is_same_word)

@@ -1,5 +1,6 @@
 //! The stored shapes of a thread, next to its file.
 
+use std::hash::{Hash, Hasher};
 use std::io;
 use std::sync::atomic::AtomicU64;
 
@@ -51,7 +52,7 @@ impl Dag {
     /// unusable.
     #[must_use]
     pub fn open_stored(file: &ThreadFile) -> Option<Self> {
-        load(file, &Content::open(file).ok()?).ok()?.0
+        StoredDag::open(file)?.decode()
     }
 
     /// The bytes of the stored shapes; 0 if there are none.
@@ -69,6 +70,43 @@ impl Dag {
     /// The stored shapes, if they are those of the events.
     pub(crate) fn stored(file: &ThreadFile, content: &Content) -> Option<Vec<u8>> {
         load(file, content).ok().map(|(_, bytes)| bytes)
+    }
+}
+
+/// The stored shapes of a thread, before they are decoded: equal ones are decoded to equal shapes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoredDag {
+    body: DagBody,
+    /// How many bytes the events have.
+    bytes: u64,
+}
+
+impl Hash for StoredDag {
+    /// Those of different threads have different sizes, mostly.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.bytes, self.body.shapes, self.body.roots).hash(state);
+    }
+}
+
+impl StoredDag {
+    /// Reads the stored shapes of a thread; `None` if there are none, or if they belong to other events.
+    #[must_use]
+    pub fn open(file: &ThreadFile) -> Option<Self> {
+        read(file, &Content::open(file).ok()?).ok()?.0
+    }
+
+    /// Returns the shapes; `None` if they violate the format, or do not add up.
+    #[must_use]
+    pub fn decode(&self) -> Option<Dag> {
+        self.dag().ok()
+    }
+
+    fn dag(&self) -> std::result::Result<Dag, &'static str> {
+        let dag = decode(&self.body).ok_or("its shapes violate the format")?;
+        if dag.bytes() != self.bytes {
+            return Err("its shapes do not add up");
+        }
+        Ok(dag)
     }
 }
 
@@ -123,12 +161,21 @@ fn marks_of(file: &ThreadFile) -> io::Result<Fingerprint> {
     Ok(Fingerprint { bytes, sample: sample? })
 }
 
-/// The stored shapes, and as bytes of their file. `Err(None)` if there are none, otherwise the reason why they are
+/// The stored shapes, and the bytes of their file. `Err(None)` if there are none, otherwise the reason why they are
 /// unusable; no shapes if the file says that there are too many.
 fn load(
     file: &ThreadFile,
     content: &Content,
 ) -> std::result::Result<(Option<Dag>, Vec<u8>), Option<&'static str>> {
+    let (stored, bytes) = read(file, content)?;
+    Ok((stored.map(|stored| stored.dag()).transpose()?, bytes))
+}
+
+/// The same without decoding them.
+fn read(
+    file: &ThreadFile,
+    content: &Content,
+) -> std::result::Result<(Option<StoredDag>, Vec<u8>), Option<&'static str>> {
     if file.open.is_some() {
         return Err(None);
     }
@@ -144,12 +191,8 @@ fn load(
     {
         return Err(Some("it belongs to other events"));
     }
-    let Some(body) = &stored.body else { return Ok((None, bytes)) };
-    let dag = decode(body).ok_or(Some("its shapes violate the format"))?;
-    if dag.bytes() != content.len() {
-        return Err(Some("its shapes do not add up"));
-    }
-    Ok((Some(dag), bytes))
+    let bytes_of_events = content.len();
+    Ok((stored.body.map(|body| StoredDag { body, bytes: bytes_of_events }), bytes))
 }
 
 fn encode(dag: &Dag) -> DagBody {
