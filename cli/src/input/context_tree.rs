@@ -1,12 +1,14 @@
 //! Adds up the calls of a trace by path, weighted by their number or time.
 
 use flow_codec::MethodId;
-use flow_codec::analysis::{Graph, LargestPaths, PathLimits, PathTree, Rooted, TimeWeight, Weight};
+use flow_codec::analysis::{
+    CallWeight, Graph, LargestPaths, PathLimits, PathTree, Rooted, TimeWeight, Weight,
+};
 use flow_codec::read::{Clock, Selection, ThreadFile, TimeAxis};
 
 use super::reading::{Chosen, Reading, all_shapes, bytes_read, visit_thread, visit_timed};
 use crate::failure::Status;
-use crate::output::{Progress, Unit};
+use crate::output::{MOST_PATHS, Progress, Unit};
 
 /// Calls added up by path.
 pub(crate) struct ContextTree {
@@ -26,12 +28,15 @@ impl ContextTree {
         progress: &mut Progress,
     ) -> Self {
         match unit.axis() {
-            None => add(Graph::default(), files, progress, |file, progress, graph| {
-                match roots.is_all() {
+            None => add(
+                Graph::with_limit(CallWeight, MOST_PATHS),
+                files,
+                progress,
+                |file, progress, graph| match roots.is_all() {
                     true => visit_thread(file, chosen, progress, graph),
                     false => visit_thread(file, chosen, progress, &mut rooted(roots, graph)),
-                }
-            }),
+                },
+            ),
             Some(TimeAxis::Wall) => timed::<false>(files, chosen, roots, progress),
             Some(TimeAxis::Cpu) => timed::<true>(files, chosen, roots, progress),
         }
@@ -62,7 +67,7 @@ fn timed<const CPU: bool>(
     progress: &mut Progress,
 ) -> ContextTree {
     let clock = Clock::default();
-    let graph = Graph::new(TimeWeight::<CPU>::new(&clock));
+    let graph = Graph::with_limit(TimeWeight::<CPU>::new(&clock), MOST_PATHS);
     add(graph, files, progress, |file, progress, graph| match roots.is_all() {
         true => visit_timed(file, chosen, progress, &clock, graph),
         false => visit_timed(file, chosen, progress, &clock, &mut rooted(roots, graph)),

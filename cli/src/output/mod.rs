@@ -28,7 +28,7 @@ pub(crate) use format::{ColorWhen, Format};
 pub(crate) use labels::{Labels, Memo, csv_fields};
 pub(crate) use line_samples::LineSamples;
 pub(crate) use lost::lost;
-pub(crate) use out::{Out, left_out, message};
+pub(crate) use out::{MOST_PATHS, Out, beyond, left_out, message};
 pub(crate) use path::{chain, indent, indentation, more};
 pub(crate) use progress::Progress;
 pub(crate) use shell::shell_quoted;

@@ -10,13 +10,25 @@ use rustix::io::Errno;
 
 use super::paint::Style;
 use super::screen::{Look, Screen};
-use super::{ColorWhen, Format, escaped};
+use super::{ColorWhen, Format, escaped, grouped, plural};
 
 const BUFFER_BYTES: usize = 128 * 1024;
 
 /// `… 3 more threads left out (--max 40; 0 for all)`: the text of a [remark](Out::remark).
 pub(crate) fn left_out(what: &str, max: impl Display) -> String {
     format!("… {what} left out (--max {max}; 0 for all)")
+}
+
+/// The most paths of calls that are kept, the root included: with the tree that is made of them about 200 MB, and twice
+/// that with times.
+pub(crate) const MOST_PATHS: u32 = 1 << 22;
+
+/// `… 3 calls on further paths not counted (…)`: the same of calls for whose paths there was no room.
+pub(crate) fn beyond(calls: u64, what: &str) -> String {
+    let (calls, most) = (plural(calls, "call"), grouped((MOST_PATHS - 1).into()));
+    format!(
+        "… {calls} on further paths not {what} (at most {most} are kept; --thread, --include and --exclude choose fewer)"
+    )
 }
 
 /// Standard output, buffered.

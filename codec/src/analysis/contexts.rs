@@ -48,12 +48,13 @@ impl Calls {
 
 /// Returns the paths of a thread in the order in which they were first entered, after the root: methods by their
 /// numbers in `nodes`. Only calls of selected methods and what they call have a path if there is a selection; nested
-/// ones begin no path of their own. `None` if that takes longer than to read events.
+/// ones begin no path of their own. `None` if that takes longer than to read events, or if there are `limit` of them.
 pub(super) fn paths_of(
     nodes: &Nodes<'_>,
     roots: Option<&dyn Fn(u32) -> bool>,
+    limit: u32,
 ) -> Option<Vec<PathNode<u64>>> {
-    let mut made = Made::default();
+    let mut made = Made { limit, ..Made::default() };
     let mut calls = first_calls(nodes, roots);
     let callees = Callees::of(nodes);
     let mut steps = nodes.max_steps();
@@ -208,6 +209,8 @@ fn each_callee(nodes: &Nodes<'_>, caller: Calls, mut each: impl FnMut(usize, u64
 /// Paths in the order in which they were made.
 #[derive(Default)]
 struct Made {
+    /// There are fewer paths than this, the root included.
+    limit: u32,
     /// Each with the number of calls before its first one.
     paths: Vec<(u64, PathNode<u64>)>,
     /// Paths whose callees have none yet, and where their calls begin in `pending`; the last one has the last calls.
@@ -221,7 +224,8 @@ impl Made {
         let mut rest = calls.drain(..).peekable();
         while let Some(mut of_node) = rest.next() {
             let method = of_node.method();
-            let path = u32::try_from(self.paths.len() + 1).ok()?;
+            let path =
+                u32::try_from(self.paths.len() + 1).ok().filter(|path| *path < self.limit)?;
             let (mut count, mut first, start) = (0_u64, u64::MAX, self.pending.len());
             loop {
                 while let Some(more) = rest.next_if(|next| next.key == of_node.key) {

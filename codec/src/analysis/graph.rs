@@ -191,7 +191,7 @@ impl Graph {
         nodes: &Nodes<'_>,
         roots: Option<&dyn Fn(u32) -> bool>,
     ) -> bool {
-        let Some(paths) = paths_of(nodes, roots) else { return false };
+        let Some(paths) = paths_of(nodes, roots, self.paths.limit()) else { return false };
         let Self { numbering, paths: known, calls, beyond, .. } = self;
         let number = |method| Some(numbering.number(nodes.numbering.method(method)?));
         known.merge_distinct(&paths, number, |sum, count| {
@@ -211,6 +211,13 @@ impl<W: Weight> Graph<W> {
     #[must_use]
     pub fn new(weight: W) -> Self {
         Self::with_paths(weight, Paths::default())
+    }
+
+    /// Creates an empty graph that keeps fewer paths than this, the root included. Calls on further ones are
+    /// [counted](PathTree::beyond) together.
+    #[must_use]
+    pub fn with_limit(weight: W, paths: u32) -> Self {
+        Self::with_paths(weight, Paths::with_limit(paths))
     }
 
     fn with_paths(weight: W, paths: Paths<u64>) -> Self {
@@ -427,7 +434,7 @@ mod tests {
 
     #[test]
     fn calls_for_which_there_is_no_room_are_counted() {
-        let mut graph = Graph::with_paths(CallWeight, Paths::with_limit(2));
+        let mut graph = Graph::with_limit(CallWeight, 2);
         // 1 > (2 > 1), then 1 again.
         add(&mut graph, &[0x81, 0x82, 0x81, 0x02, 0x81, 0x00]);
         let tree = graph.clone().into_tree();

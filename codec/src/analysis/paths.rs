@@ -59,6 +59,11 @@ impl<C: Default> Paths<C> {
         Self { nodes, known, has_unknown: false, seed, limit }
     }
 
+    /// There are fewer paths than this, the root included.
+    pub(super) const fn limit(&self) -> u32 {
+        self.limit
+    }
+
     /// Returns the path with one more method, and remembers it as the one entered last. `u32::MAX` if there
     /// is no room, or if `parent` is `u32::MAX`.
     #[inline]

@@ -9,7 +9,8 @@ use crate::args::{By, DiffArgs, Format};
 use crate::cmd::line_limit;
 use crate::failure::Failure;
 use crate::output::{
-    Align, Out, Table, Unit, chain, csv_fields, duration, escaped, grouped, left_out, plural,
+    Align, Out, Table, Unit, beyond, chain, csv_fields, duration, escaped, grouped, left_out,
+    plural,
 };
 
 /// Differences shown in text by default.
@@ -55,8 +56,7 @@ pub(super) fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), F
         out.remark(args.format, None, &left_out(&differences, max))?;
     }
     if diff.beyond() > 0 {
-        let calls = plural(diff.beyond(), "call");
-        out.remark(args.format, None, &format!("… {calls} on further paths not compared"))?;
+        out.remark(args.format, None, &beyond(diff.beyond(), "compared"))?;
     }
     Ok(())
 }

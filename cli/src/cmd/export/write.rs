@@ -12,7 +12,7 @@ use crate::export::{Emit, Exporter, PathFormat, Size, Stacks, Viewer, viewer};
 use crate::failure::{Failure, Status};
 use crate::input::context_tree::ContextTree;
 use crate::input::reading::Chosen;
-use crate::output::{Out, Progress, Unit, plural};
+use crate::output::{Out, Progress, Unit, beyond, plural};
 
 /// An export: which calls of which trace.
 pub(super) struct Export<'a> {
@@ -104,8 +104,7 @@ impl Export<'_> {
         let ContextTree { tree, mut status, .. } =
             ContextTree::read(&self.trace.files, &self.chosen, &all, self.scale, &mut progress);
         if tree.beyond() > 0 {
-            let calls = plural(tree.beyond(), "call");
-            progress.message(&format!("{calls} on paths after the first 2^32 are left out"));
+            progress.message(beyond(tree.beyond(), "exported").trim_start_matches("… "));
             status = status.and(Status::Partial);
         }
         (tree, status)

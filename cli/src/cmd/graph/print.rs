@@ -12,7 +12,7 @@ use crate::cmd::{line_limit, trace_field};
 use crate::failure::Failure;
 use crate::input::source::Source;
 use crate::input::times::bounds_note;
-use crate::output::{Labels, Out, Shares, Unit, Weight, duration, indent, percent, plural};
+use crate::output::{Labels, Out, Shares, Unit, Weight, beyond, duration, indent, percent, plural};
 
 /// The limits of text by default.
 const DEFAULT_MAX: u64 = 100;
@@ -158,8 +158,7 @@ impl<'a> GraphPrinter<'a> {
             remarks.push(format!("… {calls} on other paths left out ({why}{hint})"));
         }
         if tree.beyond() > 0 {
-            let calls = plural(tree.beyond(), "call");
-            remarks.push(format!("… {calls} on further paths not counted"));
+            remarks.push(beyond(tree.beyond(), "counted"));
         }
         remarks
     }
