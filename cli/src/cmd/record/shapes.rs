@@ -19,8 +19,9 @@ use flow_codec::read::{Content, Trace, parts_beside};
 
 use super::brake::traces;
 
-/// The least pause between two readings. It is also at least [`SHARE`] times as long as the trace took to open.
-const PAUSE: Duration = Duration::from_millis(500);
+/// The least pause between two readings: what a program records in it can be read at the end. It is also at least
+/// [`SHARE`] times as long as the trace took to open.
+const PAUSE: Duration = Duration::from_millis(100);
 const SHARE: u32 = 20;
 /// The most memory for the shapes of all threads, in bytes. The largest are given up first.
 const MOST_BYTES: usize = 64 << 20;
@@ -32,7 +33,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const PART_OF_RECORDING: u32 = 50;
 const MOST_TIME: Duration = Duration::from_secs(1);
 /// About how many bytes of events are read in a second.
-const BYTES_A_SECOND: u64 = 100_000_000;
+const BYTES_A_SECOND: u64 = 150_000_000;
 
 /// The threads of a trace whose shapes are built; `None` if that was given up.
 type Threads = HashMap<ThreadId, Option<Growing>>;
@@ -59,6 +60,7 @@ impl Shapes {
             started_ns: u64::try_from(started.as_nanos()).unwrap_or(u64::MAX),
             begun: BTreeSet::new(),
             sizes: HashMap::new(),
+            opened: HashMap::new(),
             threads: HashMap::new(),
             is_stopped: Arc::clone(&is_stopped),
         };
@@ -142,6 +144,8 @@ struct Follower {
     /// Traces that have begun, and how large they were when they were read.
     begun: BTreeSet<PathBuf>,
     sizes: HashMap<PathBuf, u64>,
+    /// As they were then.
+    opened: HashMap<PathBuf, Trace>,
     threads: HashMap<PathBuf, Threads>,
     is_stopped: Arc<AtomicBool>,
 }
@@ -162,11 +166,13 @@ impl Follower {
                 continue;
             }
             let begun = Instant::now();
-            let opened = Trace::open(&trace.dir);
+            let known = self.opened.remove(&trace.dir);
+            let opened = known.map_or_else(|| Trace::open(&trace.dir), Trace::open_again);
             opening += begun.elapsed();
             if let Ok(opened) = opened {
                 *read = trace.bytes;
                 self.read_trace(&opened);
+                self.opened.insert(trace.dir, opened);
             }
         }
         opening
@@ -213,6 +219,7 @@ mod tests {
             started_ns: 7,
             begun: BTreeSet::new(),
             sizes: HashMap::new(),
+            opened: HashMap::new(),
             threads: HashMap::new(),
             is_stopped: Arc::default(),
         }
