@@ -205,6 +205,9 @@ pub(crate) fn assert_claims(on: (&Jdk, Engine), way: &str, threads: usize, hand_
             *events += count;
         }
         println!("{way}, {clock}: {certain} of {} steps have a certain place", places.len());
+        if clock == "clock=exact" {
+            assert!(certain * 10 > places.len() * 9, "{way}: {certain} of {}", places.len());
+        }
     }
 }
 

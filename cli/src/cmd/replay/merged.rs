@@ -116,7 +116,9 @@ pub(super) fn run(
         let Some(of_thread) = begun.get_mut(&thread) else { continue };
         match item {
             MergedItem::Event { event, is_certain, .. } => {
-                lines.order(thread, is_certain);
+                // What is shown are calls, by their entries.
+                let is_exit = matches!(event.kind, EventKind::Exit { .. });
+                lines.order(thread, is_certain || is_exit);
                 if !pass(event, args, &mut of_thread.replay, &mut lines)? {
                     of_thread.reading.ending = Ending::Stopped;
                     done.is_full = true;

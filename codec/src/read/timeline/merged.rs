@@ -15,13 +15,16 @@
 //! thread 1                        ├─ c ─┤
 //! ```
 //!
+//! If events have times of their own, bounds overlap only at exits of methods that made no calls: these have no time. Such
+//! an exit comes directly before the next event of its thread that its bounds allow.
+//!
 //! Memory: that of the timelines of the threads that are alive at an instant.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use super::{Timeline, TimelineEvent};
-use crate::format::manifest::Order;
+use crate::format::manifest::{Order, Timing};
 use crate::format::marks::Mark;
 use crate::read::{Bounds, StackSamples, Tail, ThreadFile, Trace};
 use crate::{Error, Offset};
@@ -73,6 +76,8 @@ pub struct Merged<'a> {
     /// The thread that is followed.
     current: Option<Head<'a>>,
     latest: Latest,
+    /// Whether each event has its own time.
+    is_exact: bool,
     /// If events have numbers: by when the last event of a thread had happened, where that has none.
     unnumbered: Option<BTreeMap<usize, u64>>,
     /// What comes before further events.
@@ -120,12 +125,17 @@ impl Head<'_> {
         self.key().0
     }
 
-    /// Returns whether a thread is followed further, though another one has this event.
-    fn comes_before(&self, other: &Self) -> bool {
+    /// Returns whether a thread is followed further, though another one has this event. `is_exact` is whether events have
+    /// times of their own.
+    fn comes_before(&self, other: &Self, is_exact: bool) -> bool {
+        let Bounds { from_ns, by_ns } = self.event.time.bounds;
         match self.number {
             Some(_) => self.key() <= other.key(),
+            // Only an exit without a time: of a method that made no calls. The thread may wait for long after it, so it
+            // comes with the next event of the thread. Before that, no other event would have a known place.
+            None if is_exact && from_ns < by_ns => self.key() <= other.key(),
             // It is not certainly later than the event that must come first.
-            None => self.event.time.bounds.from_ns <= other.by(),
+            None => from_ns <= other.by(),
         }
     }
 }
@@ -208,6 +218,10 @@ impl Trace {
             heads: BinaryHeap::new(),
             current: None,
             latest: Latest::default(),
+            is_exact: self
+                .manifest
+                .as_ref()
+                .is_some_and(|manifest| manifest.timing == Timing::Exact),
             unnumbered: is_numbered.then(BTreeMap::new),
             ready: Vec::new(),
         }
@@ -298,7 +312,9 @@ impl<'a> Merged<'a> {
         }
         loop {
             let next = match (self.current.take(), self.heads.peek()) {
-                (Some(current), Some(first)) if current.comes_before(first) => current,
+                (Some(current), Some(first)) if current.comes_before(first, self.is_exact) => {
+                    current
+                }
                 (Some(current), Some(_)) => {
                     self.heads.push(current);
                     self.heads.pop()?
@@ -630,5 +646,54 @@ mod tests {
         }
         assert_eq!(order, [0, 1, 0, 1, 0].map(|thread| (thread, true)));
         assert!(!open[0] && open[1], "{open:?}");
+    }
+
+    #[test]
+    fn an_exit_without_a_time_leaves_the_order_of_other_events_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let manifest = r#"{"format_version":1,"tool":"t","engine":"instrument","event_format":"binary",
+            "clock":{"kind":"exact"},"options":{},"pid":1,"host":"h","command":[],
+            "jvm":{"name":"","version":"","home":""},"start_unix_ns":0,"end":null}"#;
+        fs::write(dir.path().join("trace.json"), manifest).unwrap();
+        // Of the first thread, the exit of 2 has no time; then it waits.
+        type Times<'a> = &'a [(u64, u64, u64)];
+        let threads: [(&[u8], Times<'_>); 2] = [
+            (
+                &[0x81, 0x82, 0x00, 0x83, 0x01],
+                &[(0, 0, 10), (1, 0, 20), (3, 0, 90), (4, 0, 95), (4, 1, 96)],
+            ),
+            (&[0x84, 0x85, 0x01], &[(0, 0, 30), (1, 0, 40), (2, 0, 50), (2, 1, 55)]),
+        ];
+        for (id, (events, times)) in (1..).zip(threads) {
+            let (mut encoder, mut marks) = (MarkEncoder::with_header(), Vec::new());
+            for (offset, exits, at_ns) in times {
+                let at = Position { offset: Offset::new(*offset), exits: *exits };
+                encoder.encode(at, &Mark::Instant { at_ns: *at_ns }, &mut marks);
+            }
+            encoder.finish(&mut marks);
+            fs::write(dir.path().join(format!("thread-{id}.flow")), events).unwrap();
+            fs::write(dir.path().join(format!("thread-{id}.marks")), marks).unwrap();
+        }
+        let trace = Trace::open(dir.path()).unwrap();
+        assert_eq!(trace.manifest.as_ref().unwrap().timing, Timing::Exact);
+        let mut found = Vec::new();
+        for item in trace.merged() {
+            if let MergedItem::Event { thread, event, is_certain } = item {
+                found.push((thread, event.position.offset.get(), is_certain));
+            }
+        }
+        let expected = [
+            (0, 0, true),
+            (0, 1, true),
+            (1, 0, true),
+            (1, 1, true),
+            (1, 2, true),
+            (1, 2, true),
+            (0, 2, false),
+            (0, 3, true),
+            (0, 4, true),
+            (0, 4, true),
+        ];
+        assert_eq!(found, expected);
     }
 }
