@@ -33,6 +33,7 @@ pub(crate) use self::record::{AgentArgs, AttachArgs, DetachArgs, RecordArgs, Sna
 pub(crate) use self::shell::{CompletionsArgs, ManArgs};
 pub(crate) use self::top::{TopArgs, TopKey};
 pub(crate) use crate::input::flags::{By, DEFAULT_DIR, SourceArgs, TestArgs};
+use crate::input::flags::{FilterArgs, PartArgs};
 pub(crate) use crate::output::{ColorWhen, Format};
 
 /// Records every method call of a JVM program and shows what happened.
@@ -167,11 +168,13 @@ impl Verb {
 }
 
 impl ReplayArgs {
-    /// What follows a source and prints every call as JSON.
-    pub(crate) fn following(source: SourceArgs) -> Self {
+    /// What follows a source and prints every selected call as JSON.
+    pub(crate) fn following(source: SourceArgs, filter: FilterArgs) -> Self {
         let words = ["flow", "replay", "--follow", "--format", "json"];
         match Args::try_parse_from(words).map(|args| args.verb) {
-            Ok(Verb::Replay(args)) => Self { source, ..args },
+            Ok(Verb::Replay(args)) => {
+                Self { source, part: PartArgs { filter, ..args.part }, ..args }
+            }
             // A test parses it.
             _ => unreachable!("a line that is always right"),
         }
@@ -180,6 +183,8 @@ impl ReplayArgs {
 
 #[cfg(test)]
 mod tests {
+    use flow_codec::Glob;
+
     use super::*;
 
     #[test]
@@ -189,7 +194,10 @@ mod tests {
 
     #[test]
     fn what_follows_a_source_has_no_limit() {
-        let args = ReplayArgs::following(SourceArgs { dir: "x".into(), format: Format::Json });
+        let source = SourceArgs { dir: "x".into(), format: Format::Json };
+        let filter = FilterArgs { exclude: vec![Glob::new("a.B")], ..FilterArgs::default() };
+        let args = ReplayArgs::following(source, filter);
+        assert_eq!(args.part.filter.exclude.len(), 1);
         assert!(args.follow && args.max.is_none() && args.source.dir.ends_with("x"));
     }
 

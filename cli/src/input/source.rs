@@ -85,6 +85,14 @@ impl Source {
 
     /// The same without messages. Returns the traces that cannot be opened; other damage is in the traces.
     pub(crate) fn open_silently(dir: &Path) -> Result<(Self, Vec<(PathBuf, Error)>), Failure> {
+        Self::open_again(dir, None)
+    }
+
+    /// The same of traces that grow, and were opened before: names that are known are not read again.
+    pub(crate) fn open_again(
+        dir: &Path,
+        before: Option<Self>,
+    ) -> Result<(Self, Vec<(PathBuf, Error)>), Failure> {
         let mut source = Self {
             traces: Vec::new(),
             status: Status::Done,
@@ -107,10 +115,12 @@ impl Source {
             ));
         }
         let directories = directories(dir)?;
+        let mut before = before.map_or_else(Vec::new, |before| before.traces);
         source.several = directories.len() > 1;
         let mut unreadable = Vec::new();
         for directory in directories {
-            match Trace::open(&directory) {
+            let known = before.extract_if(.., |trace| trace.dir == directory).next();
+            match known.map_or_else(|| Trace::open(&directory), Trace::open_again) {
                 Ok(trace) => {
                     source.missing.extend(missing(&trace).map(|text| (directory, text)));
                     source.traces.push(trace);

@@ -1,4 +1,5 @@
-//! Receives traces that JVMs send, with `stream=`, and stores each in a file.
+//! Receives traces that JVMs send, with `stream=`, and stores each in a file. `sums` are the processors that add up what
+//! a trace that grows contains, received or not.
 //!
 //! ```text
 //! listener (accepts) ─▶ session (one JVM, one thread) ─▶ store (one file)
@@ -14,6 +15,7 @@ mod session;
 mod sessions;
 mod signals;
 mod store;
+mod sums;
 mod token;
 
 pub(crate) use self::listener::Listener;
@@ -22,4 +24,5 @@ pub(crate) use self::session::Collector;
 pub(crate) use self::sessions::Sessions;
 pub(crate) use self::signals::stop_flag;
 pub(crate) use self::store::Store;
+pub(crate) use self::sums::{By, Edges, Note, Notes, Sum, Sums, Wanted};
 pub(crate) use self::token::Token;

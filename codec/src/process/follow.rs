@@ -5,10 +5,14 @@ use std::collections::{BTreeMap, HashSet};
 use super::reached::Reached;
 use super::{Cause, DataBreak, Metadata, Ordered, Router};
 use crate::format::marks::Position;
-use crate::read::{Content, EventKind, ThreadFile, Trace};
-use crate::{MethodId, Result, ThreadId};
+use crate::read::{Content, EventKind, ThreadFile, TimelineEvent, Trace, When};
+use crate::tree::LazyTree;
+use crate::{Error, MethodId, Result, ThreadId};
 
-/// Passes what is new in a trace that grows, each time it is opened anew.
+/// Of a longer thread, the frames that are open where a follower begins are not searched for.
+const SEARCHED_BYTES: u64 = 256 << 20;
+
+/// Passes what is new in a trace that grows, each time it is opened [again](Trace::open_again).
 ///
 /// The events of a thread are in order, and each is passed once. What other threads did meanwhile comes before or after
 /// them: no event [is certain](Ordered::is_certain). Memory: a few words for each method and thread.
@@ -18,19 +22,38 @@ use crate::{MethodId, Result, ThreadId};
 /// # use flow_codec::read::Trace;
 /// # fn follow(router: &mut Router) -> flow_codec::Result<()> {
 /// let mut follower = Follower::default();
+/// let mut trace = Trace::open("app.flowtrace")?;
 /// loop {
-///     follower.pass(&Trace::open("app.flowtrace".as_ref())?, router);
+///     follower.pass(&trace, router);
 ///     std::thread::sleep(std::time::Duration::from_secs(1));
+///     trace = Trace::open_again(trace)?;
 /// }
 /// # }
 /// ```
 #[derive(Debug, Default)]
 pub struct Follower {
-    /// Methods whose names were passed.
+    /// Methods whose names were passed, and how many the trace had then.
     methods: HashSet<MethodId>,
+    method_count: usize,
     /// The names of threads that were passed.
     names: BTreeMap<ThreadId, String>,
     threads: BTreeMap<ThreadId, Followed>,
+    /// If more bytes than this are new in a thread, those before are skipped.
+    most_bytes: Option<u64>,
+}
+
+/// What a [`Follower`] passed.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Passed {
+    /// How many events and breaks.
+    pub events: u64,
+    /// How many bytes of events were new, and how many of them were read.
+    pub bytes: u64,
+    /// The bytes that were read.
+    pub read_bytes: u64,
+    /// The errors of threads that cannot be read. They are left out until they grow.
+    pub damage: Vec<Error>,
 }
 
 /// How far a thread was read.
@@ -44,13 +67,45 @@ struct Followed {
 }
 
 impl Follower {
-    /// Passes what has come since the last call: names, then events and breaks. Returns how many events and breaks.
-    ///
-    /// Threads that cannot be read are left out until they grow.
-    pub fn pass(&mut self, trace: &Trace, router: &mut Router) -> u64 {
-        for (id, method) in trace.methods.iter() {
-            if self.methods.insert(id) {
-                router.metadata(&Metadata::Method { id, info: &method.info });
+    /// Creates a follower that keeps up with threads of any speed: if more than `most_bytes` are new in a thread, only
+    /// about the last of them are read, after a break for [those before](Cause::Skipped).
+    #[must_use]
+    pub fn of_newest(most_bytes: u64) -> Self {
+        Self { most_bytes: Some(most_bytes), ..Self::default() }
+    }
+
+    /// Goes to the end of what was recorded until now: passes names and, for each thread, entries of the frames that are
+    /// open there, without their times. If these are not known, because the thread is too large to search for them, a
+    /// [break](Cause::Skipped) comes instead. To be called before the first pass.
+    pub fn skip_to_end(&mut self, trace: &Trace, router: &mut Router) -> Passed {
+        self.pass_names(trace, router);
+        for file in &trace.files {
+            let thread = self.threads.entry(file.id).or_default();
+            // What cannot be read is an error of the pass.
+            let _ = thread.skip_to_end(file, router);
+        }
+        self.pass(trace, router)
+    }
+
+    /// Passes what has come since the last call: names, then events and breaks.
+    pub fn pass(&mut self, trace: &Trace, router: &mut Router) -> Passed {
+        self.pass_names(trace, router);
+        let mut passed = Passed::default();
+        for file in &trace.files {
+            let thread = self.threads.entry(file.id).or_default();
+            if let Err(error) = thread.pass(file, self.most_bytes, router, &mut passed) {
+                passed.damage.push(error);
+            }
+        }
+        passed
+    }
+
+    fn pass_names(&mut self, trace: &Trace, router: &mut Router) {
+        if std::mem::replace(&mut self.method_count, trace.methods.len()) != trace.methods.len() {
+            for (id, method) in trace.methods.iter() {
+                if self.methods.insert(id) {
+                    router.metadata(&Metadata::Method { id, info: &method.info });
+                }
             }
         }
         for (id, thread) in trace.threads.iter() {
@@ -59,27 +114,77 @@ impl Follower {
                 router.metadata(&Metadata::Thread { id, name: &thread.name });
             }
         }
-        trace.files.iter().fold(0, |passed, file| {
-            let thread = self.threads.entry(file.id).or_default();
-            passed + thread.pass(file, router).unwrap_or(0)
-        })
     }
 }
 
 impl Followed {
-    fn pass(&mut self, file: &ThreadFile, router: &mut Router) -> Result<u64> {
+    fn skip_to_end(&mut self, file: &ThreadFile, router: &mut Router) -> Result<()> {
+        let content = Content::open(file)?;
+        if content.len() > SEARCHED_BYTES {
+            return self.skip(file, &content, SEARCHED_BYTES, router);
+        }
+        let mut tree = LazyTree::open(file, &Default::default())?;
+        // The last run of exits may become longer, so not to the very end.
+        let Some(last) = tree.index().intervals().last().map(|interval| interval.start) else {
+            return Ok(());
+        };
+        for method in tree.open_methods(last)? {
+            let event = TimelineEvent {
+                position: Position::before(last.offset),
+                time: When::UNKNOWN,
+                calls: 0,
+                number: None,
+                kind: EventKind::Enter(method),
+            };
+            router.pass(Ordered { thread: file.id, event, is_certain: false });
+        }
+        self.reached.continue_at(last.offset);
+        Ok(())
+    }
+
+    /// Skips all but about the last `bytes`.
+    fn skip(
+        &mut self,
+        file: &ThreadFile,
+        content: &Content,
+        bytes: u64,
+        router: &mut Router,
+    ) -> Result<()> {
+        let Some(from) = file.recent_record(content, bytes)? else { return Ok(()) };
+        let bytes = from.get().saturating_sub(self.reached.next().get());
+        self.reached.continue_at(from);
+        let cause = Cause::Skipped { bytes };
+        router.data_break(&DataBreak { thread: Some(file.id), cause });
+        Ok(())
+    }
+
+    fn pass(
+        &mut self,
+        file: &ThreadFile,
+        most_bytes: Option<u64>,
+        router: &mut Router,
+        passed: &mut Passed,
+    ) -> Result<()> {
         let size = file.size();
         if self.size.replace(size) == Some(size) {
-            return Ok(0);
+            return Ok(());
         }
-        let end = Content::open(file)?.len();
-        let mut timeline = file.timeline_from(self.reached.next())?;
-        let (mut passed, mut at) = (0, (Position::default(), 0));
+        let content = Content::open(file)?;
+        let end = content.len();
+        let new = |reached: &Reached| end.saturating_sub(reached.next().get());
+        passed.bytes = passed.bytes.saturating_add(new(&self.reached));
+        if let Some(most) = most_bytes.filter(|most| new(&self.reached) > *most) {
+            self.skip(file, &content, most, router)?;
+            passed.events += 1;
+        }
+        passed.read_bytes = passed.read_bytes.saturating_add(new(&self.reached));
+        let (mut timeline, mut at) =
+            (file.timeline_from(self.reached.next())?, (Position::default(), 0));
         while let Some(event) = timeline.next() {
             let Ok(mut event) = event else {
                 self.reached.continue_at(timeline.offset());
                 router.data_break(&DataBreak { thread: Some(file.id), cause: Cause::Damaged });
-                passed += 1;
+                passed.events += 1;
                 continue;
             };
             match &mut event.kind {
@@ -101,9 +206,9 @@ impl Followed {
                 }
             }
             router.pass(Ordered { thread: file.id, event, is_certain: false });
-            passed += 1;
+            passed.events += 1;
         }
-        Ok(passed)
+        Ok(())
     }
 }
 
@@ -177,8 +282,8 @@ mod tests {
             fs::write(dir.path().join("thread-7.flow"), events).unwrap();
             write_marks(dir.path(), &marks[..known]);
             let trace = Trace::open(dir.path()).unwrap();
-            passed.push(follower.pass(&trace, &mut router));
-            assert_eq!(follower.pass(&trace, &mut router), 0);
+            passed.push(follower.pass(&trace, &mut router).events);
+            assert_eq!(follower.pass(&trace, &mut router).events, 0);
         }
         router.finish();
         let trace = Trace::open(dir.path()).unwrap();
@@ -187,5 +292,31 @@ mod tests {
         at_once.run(&trace);
         assert_eq!(router.get(&log).unwrap().0, at_once.get(&all).unwrap().0);
         assert_eq!(passed.iter().filter(|passed| **passed > 0).count(), 6, "{passed:?}");
+    }
+
+    #[test]
+    fn from_the_end_on_open_frames_come_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |events: &[u8]| {
+            fs::write(dir.path().join("thread-7.flow"), events).unwrap();
+            Trace::open(dir.path()).unwrap()
+        };
+        let mut router = Router::default();
+        let log = router.add("log", Log::default());
+        let mut follower = Follower::of_newest(4);
+        follower.skip_to_end(&write(&[0x81, 0x82, 0x00]), &mut router);
+        let lines = |router: &mut Router| std::mem::take(&mut router.get_mut(&log).unwrap().0);
+        let enter = |id: u64| format!("7 Enter(MethodId({id}))");
+        assert_eq!(lines(&mut router), [enter(1), enter(2), "exit".to_owned()]);
+        let passed = follower.pass(&write(&[0x81, 0x82, 0x00, 0x83]), &mut router);
+        assert_eq!((passed.events, passed.bytes, passed.read_bytes), (1, 2, 2));
+        assert_eq!(lines(&mut router), [enter(3)]);
+        // Of more, the end.
+        let more = [0x84, 0x00].repeat(3);
+        let all = [&[0x81, 0x82, 0x00, 0x83][..], &more].concat();
+        let passed = follower.pass(&write(&all), &mut router);
+        assert_eq!((passed.bytes, passed.read_bytes), (6, 2));
+        let skipped = format!("{:?}", Cause::Skipped { bytes: 4 });
+        assert_eq!(lines(&mut router), [skipped, enter(4), "exit".to_owned()]);
     }
 }

@@ -65,7 +65,7 @@ mod queue;
 mod reached;
 mod router;
 
-pub use self::follow::Follower;
+pub use self::follow::{Follower, Passed};
 pub use self::queue::{Missing, OrderQueue, QueueError, Released};
 pub use self::reached::Reached;
 pub use self::router::{Cause, DataBreak, Failed, Handle, Metadata, Ordered, Processor, Router};

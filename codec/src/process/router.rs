@@ -64,6 +64,11 @@ pub enum Cause {
     Suspended,
     /// They cannot be read.
     Damaged,
+    /// They were not read, to [keep up](super::Follower::of_newest).
+    Skipped {
+        /// How many bytes.
+        bytes: u64,
+    },
 }
 
 /// Consumes the events of all threads.
@@ -79,7 +84,8 @@ pub trait Processor {
     /// Events are missing between those before and after this.
     ///
     /// After [`Cause::Lost`] the next events of the thread leave and enter the frames that changed meanwhile, so a stack
-    /// stays right. After [`Cause::Suspended`] it is empty. After [`Cause::Damaged`] it is not known.
+    /// stays right. After [`Cause::Suspended`] it is empty. After [`Cause::Damaged`] and
+    /// [`Cause::Skipped`] it is not known.
     fn data_break(&mut self, at: &DataBreak) {
         let _ = at;
     }

@@ -1,9 +1,8 @@
 //! `flow listen`: receives traces from JVMs.
 //!
-//! `report` prints what they do meanwhile, which the processors in `sums` find out.
+//! `report` prints what they do meanwhile.
 
 mod report;
-mod sums;
 
 use std::io::BufRead as _;
 use std::sync::Arc;
@@ -15,6 +14,7 @@ use flow_codec::format::stream::Command;
 use crate::args::{Format, ListenArgs, ReplayArgs, SourceArgs};
 use crate::cmd::replay::follow_until;
 use crate::failure::{Failure, Status};
+use crate::input::flags::FilterArgs;
 use crate::input::source::is_container_name;
 use crate::live::{Collector, Listener, Sessions, Store, Token, stop_flag, take_what_jvms_left};
 use crate::output::{Out, message, plural, shell_quoted};
@@ -25,6 +25,14 @@ pub(crate) fn run(args: &ListenArgs, out: &mut Out) -> Result<Status, Failure> {
             "--out {}: what is received is stored in files; use a name that ends in .flowtrace",
             args.out.display()
         )));
+    }
+    let FilterArgs { own, include, exclude } = &args.filter;
+    let chooses = *own || !include.is_empty() || !exclude.is_empty();
+    if chooses && !args.jsonl && args.report.is_none() {
+        return Err(Failure::Usage(
+            "--own, --include and --exclude choose what is printed, and everything is stored; add --report or --jsonl"
+                .to_owned(),
+        ));
     }
     let token = Token::at(&args.address, args.token.as_deref())?;
     let fail = |error| Failure::Failed(format!("--out {}: {error}", args.out.display()));
@@ -52,7 +60,8 @@ pub(crate) fn run(args: &ListenArgs, out: &mut Out) -> Result<Status, Failure> {
             Some(kind) => report::run(args, kind, &stop, out),
             None => {
                 let source = SourceArgs { dir: args.out.clone(), format: Format::Json };
-                follow_until(&ReplayArgs::following(source), Arc::clone(&stop), out)
+                let replay = ReplayArgs::following(source, args.filter.clone());
+                follow_until(&replay, Arc::clone(&stop), out)
             }
         };
         stop.store(true, Ordering::Relaxed);

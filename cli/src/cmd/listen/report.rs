@@ -1,20 +1,20 @@
 //! Reports on what JVMs do while it is received.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use flow_codec::MethodMap;
 use flow_codec::process::{Follower, Handle, Router};
 use flow_codec::read::{Trace, TraceSet};
-use flow_codec::{MethodId, MethodMap};
 use serde::Serialize;
 
-use super::sums::{Note, Notes, Sum, Sums, Wanted};
 use crate::args::{ListenArgs, ReportKind};
 use crate::failure::{Failure, Status};
 use crate::input::own;
+use crate::live::{By, Edges, Note, Notes, Sum, Sums, Wanted};
 use crate::output::{
     Align, Format, Labels, Out, Table, duration, escaped, grouped, message, plural, seconds,
 };
@@ -40,11 +40,15 @@ pub(super) fn run(
         let is_last = stop.load(Ordering::Relaxed);
         let begun = Instant::now();
         for path in TraceSet::directories(&args.out).unwrap_or_default() {
-            if jvms.get(&path).is_some_and(|jvm| jvm.is_over) {
+            let jvm = jvms.get_mut(&path);
+            if jvm.as_ref().is_some_and(|jvm| jvm.is_over) {
                 continue;
             }
+            let known = jvm.and_then(|jvm| jvm.trace.take());
             // A file that has just begun has no names yet.
-            let Ok(trace) = Trace::open(&path) else { continue };
+            let Ok(trace) = known.map_or_else(|| Trace::open(&path), Trace::open_again) else {
+                continue;
+            };
             if trace.manifest.is_none() {
                 continue;
             }
@@ -53,6 +57,7 @@ pub(super) fn run(
             }
             let jvm = jvms.entry(path).or_insert_with(|| Jvm::new(args, kind, &trace));
             jvm.pass(args, kind, &trace, is_last, out)?;
+            jvm.trace = Some(trace);
         }
         out.finish()?;
         if is_last || !out.wait(PAUSE.max(begun.elapsed() * SHARE))? {
@@ -63,6 +68,8 @@ pub(super) fn run(
 
 /// What is known about a JVM.
 struct Jvm {
+    /// As it was at the last pass.
+    trace: Option<Trace>,
     follower: Follower,
     /// Has one processor: what no report takes would be kept to the end.
     router: Router,
@@ -80,10 +87,12 @@ enum Found {
 impl Jvm {
     fn new(args: &ListenArgs, kind: ReportKind, trace: &Trace) -> Self {
         let wanted = || Wanted {
-            every_ns: args.every,
+            by: match kind {
+                ReportKind::Graph => By::Caller,
+                _ => By::Interval(args.every),
+            },
             // The first times may not be there yet.
             has_clock: trace.manifest.as_ref().is_some_and(|manifest| !manifest.timing.is_off()),
-            by_caller: kind == ReportKind::Graph,
             include: args.filter.included(trace),
             exclude: args.filter.exclude.clone(),
         };
@@ -92,7 +101,7 @@ impl Jvm {
             ReportKind::Notes => Found::Notes(router.add("notes", Notes::default())),
             _ => Found::Sums(router.add("sums", Sums::new(wanted()))),
         };
-        Self { follower: Follower::default(), router, found, is_over: false }
+        Self { trace: None, follower: Follower::default(), router, found, is_over: false }
     }
 
     /// Prints what is new.
@@ -253,11 +262,7 @@ impl Printer<'_> {
         Ok(writeln!(out, "{}", escaped(line.trim_end()))?)
     }
 
-    fn graph(
-        &self,
-        edges: &HashMap<(Option<MethodId>, MethodId), u64>,
-        out: &mut Out,
-    ) -> Result<(), Failure> {
+    fn graph(&self, edges: &Edges, out: &mut Out) -> Result<(), Failure> {
         let mut rows: Vec<_> = edges.iter().collect();
         rows.sort_by_key(|(edge, calls)| (std::cmp::Reverse(**calls), **edge));
         if self.args.json {

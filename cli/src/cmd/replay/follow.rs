@@ -67,9 +67,10 @@ fn follow(
     out: &mut Out,
 ) -> Result<Status, Failure> {
     let mut follower = Follower { args, stop, ..Follower::new(args) };
+    let mut before = None;
     loop {
         let begun = Instant::now();
-        let (source, unreadable) = Source::open_silently(&args.source.dir)?;
+        let (source, unreadable) = Source::open_again(&args.source.dir, before.take())?;
         own::check(&args.part.filter, &source.traces)?;
         if follower.is_another_recording(&source) {
             let dir = args.source.dir.display();
@@ -89,9 +90,11 @@ fn follow(
             // The recording is over if no JVM records any more. One more pass reads the last events.
             *is_over = !source.traces.iter().any(lock::is_open);
             if *is_over {
+                before = Some(source);
                 continue;
             }
         }
+        before = Some(source);
         if !out.wait(PAUSE.max(begun.elapsed() * SHARE))? {
             return Ok(Status::Done);
         }

@@ -1,10 +1,9 @@
 //! `flow top`: what a program does now.
 //!
-//! `received` is the trace of a JVM that streams it here. `watch` reads the trace again and again, `followed` reads what is new in a thread, `look` is what was found.
+//! `received` is the trace of a JVM that streams it here. `watch` reads what is new in the trace again and again, `look` is what was found.
 //! `once` prints a look; `terminal` shows one after the other, `view` is what a person chose there, and `draw` draws it.
 
 mod draw;
-mod followed;
 mod look;
 mod once;
 mod received;

@@ -4,17 +4,21 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use flow_codec::read::{Selection, Trace};
-use flow_codec::{MethodId, ThreadId};
+use flow_codec::process::{Follower, Handle, Router};
+use flow_codec::read::Trace;
+use flow_codec::{MethodId, MethodMap, ThreadId};
 
-use super::followed::{Followed, Sums};
 use super::look::{Edge, Look, MethodRow, ThreadRow};
 use super::received::Received;
 use crate::args::TopArgs;
 use crate::failure::Failure;
 use crate::input::source::Source;
 use crate::input::{lock, own};
+use crate::live::{By, Edges, Sum, Sums, Wanted};
 use crate::output::{Format, Labels};
+
+/// How many new bytes of a thread are read at most; of more, only the end.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// A recording, and how far it was read.
 #[derive(Debug)]
@@ -23,17 +27,38 @@ pub(super) struct Watch<'a> {
     /// What receives it, if that is here.
     received: Option<Received>,
     args: &'a TopArgs,
-    threads: BTreeMap<(PathBuf, ThreadId), Followed>,
-    /// The selected methods of each trace, with the number of methods it had then.
-    selections: BTreeMap<PathBuf, (usize, Selection)>,
+    /// As it was at the last look.
+    source: Option<Source>,
+    jvms: BTreeMap<PathBuf, Jvm>,
     /// When the last look was.
     last: Option<Instant>,
 }
 
+/// What is known about a JVM.
+#[derive(Debug)]
+struct Jvm {
+    follower: Follower,
+    router: Router,
+    sums: Handle<Sums>,
+}
+
+impl Jvm {
+    fn new(args: &TopArgs, trace: &Trace) -> Self {
+        let wanted = Wanted {
+            by: By::Both,
+            has_clock: false,
+            include: args.filter.included(trace),
+            exclude: args.filter.exclude.clone(),
+        };
+        let mut router = Router::default();
+        let sums = router.add("sums", Sums::new(wanted));
+        Self { follower: Follower::of_newest(MOST_BYTES), router, sums }
+    }
+}
+
 impl<'a> Watch<'a> {
     pub(super) fn new(dir: PathBuf, received: Option<Received>, args: &'a TopArgs) -> Self {
-        let (threads, selections) = Default::default();
-        Self { dir, received, args, threads, selections, last: None }
+        Self { dir, received, args, source: None, jvms: BTreeMap::new(), last: None }
     }
 
     /// Whether a signal ends it.
@@ -43,83 +68,100 @@ impl<'a> Watch<'a> {
 
     /// What happened since the last look. The first look begins at the end of what was recorded.
     pub(super) fn look(&mut self) -> Result<Look, Failure> {
-        let (source, unreadable) = Source::open_silently(&self.dir)?;
-        if self.last.is_none() {
-            let filter = &self.args.filter;
-            own::check(filter, &source.traces)?;
-        }
+        let (mut source, unreadable) = Source::open_again(&self.dir, self.source.take())?;
         let is_first = self.last.is_none();
+        if is_first {
+            own::check(&self.args.filter, &source.traces)?;
+        }
         let now = Instant::now();
         let interval = self.last.replace(now).map_or_else(Default::default, |last| now - last);
         let mut look = Look { title: title(&source), interval, ..Look::default() };
         look.said = self.received.as_ref().and_then(Received::said);
         look.damage.extend(unreadable.iter().map(|(_, error)| error.to_string()));
-        for trace in &source.traces {
-            let methods = trace.methods.len();
-            let known = self.selections.get(&trace.dir);
-            if known.is_none_or(|(known, _)| *known != methods) {
-                let selection = self.args.filter.selection(trace);
-                self.selections.insert(trace.dir.clone(), (methods, selection));
-            }
-            self.add_trace(&source, trace, is_first, &mut look);
+        for trace in &mut source.traces {
+            let mut files = std::mem::take(&mut trace.files);
+            files.retain(|file| self.args.threads.include(trace, file.id));
+            trace.files = files;
         }
+        for trace in &source.traces {
+            let jvm = self.jvms.entry(trace.dir.clone());
+            let jvm = jvm.or_insert_with(|| Jvm::new(self.args, trace));
+            jvm.add(&source, trace, is_first, &mut look);
+        }
+        self.source = Some(source);
         Ok(look)
     }
+}
 
-    fn add_trace(&mut self, source: &Source, trace: &Trace, is_first: bool, look: &mut Look) {
-        let Some((_, selection)) = self.selections.get(&trace.dir) else { return };
+impl Jvm {
+    /// Adds what is new in a trace.
+    fn add(&mut self, source: &Source, trace: &Trace, is_first: bool, look: &mut Look) {
+        let passed = match is_first {
+            true => self.follower.skip_to_end(trace, &mut self.router),
+            false => self.follower.pass(trace, &mut self.router),
+        };
+        look.damage.extend(passed.damage.iter().map(ToString::to_string));
+        let failed = self.router.failed().iter();
+        look.damage.extend(failed.map(|failed| format!("{} (an error of flow)", failed.panic)));
+        let Some(sums) = self.router.get_mut(&self.sums) else { return };
+        if is_first {
+            // What happened before the first look does not count.
+            sums.take();
+        } else {
+            look.bytes += passed.bytes;
+            look.read_bytes += passed.read_bytes;
+        }
         let is_recording = lock::is_open(trace);
         let now_ns = is_recording.then(|| now_ns(trace)).flatten();
         look.is_recording |= is_recording;
         look.age_ns = look.age_ns.max(now_ns);
-        let mut sums = Sums::default();
         let mut labels = Labels::new(&trace.methods, Format::Text, false);
-        for file in trace.files.iter().filter(|file| self.args.threads.include(trace, file.id)) {
-            let key = (trace.dir.clone(), file.id);
-            let thread = self.threads.entry(key).or_default();
-            let read = match is_first {
-                true => thread.skip_to_end(file, selection),
-                false => thread.read(file, selection, &mut sums),
-            };
-            if let Err(error) = read {
-                look.damage.push(error.to_string());
-            }
+        for file in &trace.files {
             let alive = is_alive(trace, file.id);
             if let Some(now_ns) = now_ns.filter(|_| alive) {
-                thread.pass_time_until(now_ns, &mut sums);
+                sums.pass_time_until(file.id, now_ns);
             }
-            if alive || thread.calls > 0 {
+            let stack = sums.stack(file.id);
+            let calls = stack.map_or(0, |stack| stack.calls);
+            if alive || calls > 0 {
                 let name = trace.threads.get(file.id).map_or("", |thread| &thread.name);
+                let shown = stack.map_or(&[][..], |stack| &stack.shown);
+                let last_ns = stack.and_then(|stack| stack.last_ns);
                 look.threads.push(ThreadRow {
                     trace: if source.several { source.name(&trace.dir) } else { String::new() },
                     id: file.id.get(),
                     name: name.to_owned(),
-                    calls: thread.calls,
-                    stack: thread.shown.iter().map(|id| labels.get(*id).to_owned()).collect(),
-                    is_partial: thread.is_partial,
-                    idle_ns: now_ns.zip(thread.last_ns).map(|(now, last)| now.saturating_sub(last)),
+                    calls,
+                    stack: shown.iter().map(|id| labels.get(*id).to_owned()).collect(),
+                    is_partial: stack.is_some_and(|stack| stack.is_partial),
+                    idle_ns: now_ns.zip(last_ns).map(|(now, last)| now.saturating_sub(last)),
                 });
             }
         }
-        add_sums(trace, &sums, &mut labels, look);
+        let (methods, edges, breaks) = sums.take();
+        look.gaps += breaks.lost;
+        look.pauses += breaks.suspended;
+        add_sums(trace, &methods, &edges, &mut labels, look);
     }
 }
 
 /// Adds what the methods of a trace did.
-fn add_sums(trace: &Trace, sums: &Sums, labels: &mut Labels<'_>, look: &mut Look) {
-    look.calls += sums.calls;
-    look.bytes += sums.bytes;
-    look.read_bytes += sums.read_bytes;
-    look.gaps += sums.gaps;
-    look.pauses += sums.pauses;
+fn add_sums(
+    trace: &Trace,
+    methods: &MethodMap<Sum>,
+    edges: &Edges,
+    labels: &mut Labels<'_>,
+    look: &mut Look,
+) {
     let mut json = Labels::new(&trace.methods, Format::Json, false);
     let mut rows: HashMap<MethodId, usize> = HashMap::new();
-    let mut ids: Vec<_> = sums.methods.keys().copied().collect();
-    ids.extend(sums.edges.keys().filter_map(|(caller, _)| *caller));
+    let mut ids: Vec<_> = methods.iter().map(|(id, _)| id).collect();
+    ids.extend(edges.keys().filter_map(|(caller, _)| *caller));
     ids.sort_unstable();
     ids.dedup();
     for id in ids {
-        let sum = sums.methods.get(&id).copied().unwrap_or_default();
+        let sum = methods.get(id).copied().unwrap_or_default();
+        look.calls += sum.calls;
         rows.insert(id, look.methods.len());
         look.methods.push(MethodRow {
             name: labels.get(id).to_owned(),
@@ -128,7 +170,7 @@ fn add_sums(trace: &Trace, sums: &Sums, labels: &mut Labels<'_>, look: &mut Look
             self_ns: sum.self_ns,
         });
     }
-    for ((caller, callee), calls) in &sums.edges {
+    for ((caller, callee), calls) in edges {
         let caller = caller.and_then(|caller| rows.get(&caller).copied());
         if let Some(callee) = rows.get(callee).copied() {
             look.edges.push(Edge { caller, callee, calls: *calls });
