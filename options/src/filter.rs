@@ -16,6 +16,8 @@ pub struct FilterSpec {
     pub include: Vec<Glob>,
     /// Patterns of which none may match.
     pub exclude: Vec<Glob>,
+    /// Patterns of the methods whose lines are recorded, if the methods are.
+    pub lines: Vec<Glob>,
     /// Whether constructors and static initialisers are recorded.
     pub constructors: bool,
     /// Whether native methods are recorded.
@@ -29,6 +31,7 @@ impl Default for FilterSpec {
             targets: Vec::new(),
             include: Vec::new(),
             exclude: Vec::new(),
+            lines: Vec::new(),
             constructors: true,
             natives: false,
         }
@@ -147,6 +150,12 @@ impl FilterSpec {
             return Verdict::NotRecorded(Reason::SwitchesThread);
         }
         Verdict::Record
+    }
+
+    /// Returns whether the lines of a method are recorded, if the method is.
+    #[must_use]
+    pub fn has_lines_of(&self, method: Name<'_>) -> bool {
+        self.lines.iter().any(|glob| glob.selects(method))
     }
 
     /// Returns whether methods of a class may be recorded: `false` only if none is.

@@ -208,6 +208,10 @@ impl Options {
                 targets: value("target").map_or(Ok(Vec::new()), |target| list(target, '+'))?,
                 include: value("include").map_or(Ok(Vec::new()), globs)?,
                 exclude: value("exclude").map_or(Ok(Vec::new()), globs)?,
+                lines: value("lines").map_or(Ok(Vec::new()), |lines| {
+                    needs_probes(lines, engine, format)?;
+                    globs(lines)
+                })?,
                 constructors: flag("constructors", true)?,
                 natives: flag("natives", false)?,
             },
@@ -294,6 +298,22 @@ fn needs_one_file(setting: &Setting, out: &str) -> Result<(), OptionError> {
             "{key}={value} ({place}): needs a trace in one file; use a name such as out={out}.{CONTAINER_EXTENSION}"
         ))),
     }
+}
+
+/// Refuses an option for what only probes can record, and only marks can store.
+fn needs_probes(
+    Setting { key, value, place }: &Setting,
+    engine: EngineKind,
+    format: EventFormat,
+) -> Result<(), OptionError> {
+    let why = match (engine, format) {
+        (EngineKind::Instrument, EventFormat::Binary) => return Ok(()),
+        (EngineKind::Instrument, EventFormat::Jsonl) => {
+            "format=jsonl has no place for it; use format=binary"
+        }
+        (EngineKind::Events | EngineKind::None, _) => "needs engine=instrument; leave out engine",
+    };
+    Err(OptionError(format!("{key}={value} ({place}): {why}")))
 }
 
 /// Where the trace is sent.

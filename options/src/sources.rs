@@ -22,7 +22,7 @@ const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key
 }
 
 /// All keys.
-pub const KEYS: [Key; 38] = [
+pub const KEYS: [Key; 39] = [
     key("out", "a directory, or a file whose name ends in .flowtrace", "where the trace goes"),
     key("earlier", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
     key(
@@ -53,6 +53,11 @@ pub const KEYS: [Key; 38] = [
         "exclude",
         "globs over pkg.Class or pkg.Class#method, separated by ';'",
         "the methods not to record",
+    ),
+    key(
+        "lines",
+        "globs over pkg.Class or pkg.Class#method, separated by ';'",
+        "the methods whose lines are recorded",
     ),
     key(
         "own",

@@ -21,7 +21,7 @@ use crate::filter::{Candidate, LoaderKind, Reason, Verdict};
 use crate::recorder::{
     ControlPlace, Loader, MethodFacts, MethodTable, Recorder, SideBand, ThreadRecorder,
 };
-use crate::rewrite::{self, ClassFile, ConstructorCall, Ids, Method, Plan, Probes};
+use crate::rewrite::{self, ClassFile, ConstructorCall, Detail, Ids, Method, Plan, Probes, Skip};
 use crate::sink::SinkError;
 use crate::sys::allocator;
 use crate::sys::control_block;
@@ -253,7 +253,10 @@ impl Rewriting<'_> {
             return Ok(None);
         }
         let source = self.class.source_file();
-        let infos = planned.iter().map(|(_, _, method)| self.info(method, source.as_deref()));
+        let infos = planned.iter().map(|(_, plan, method)| MethodInfo {
+            lines: plan.lines(),
+            ..self.info(method, source.as_deref())
+        });
         let ids = self.methods.assign_all(infos.collect())?;
         let mut chosen = Vec::with_capacity(planned.len());
         for ((index, plan, _), method) in planned.into_iter().zip(ids) {
@@ -294,7 +297,16 @@ impl Rewriting<'_> {
             self.leave_out(Reason::Protected.name(), method);
             return None;
         }
-        self.class.plan(index).map_err(|why| self.leave_out(why.name(), method)).ok()
+        let detail = match self.methods.filter().has_lines_of(name) {
+            true => Detail::Lines,
+            false => Detail::Calls,
+        };
+        let plan = self.class.plan_for(index, detail);
+        let plan = plan.map_err(|why| self.leave_out(why.name(), method)).ok()?;
+        if plan.detail() < detail {
+            self.leave_out(Skip::WithoutLines.name(), method);
+        }
+        Some(plan)
     }
 
     /// Returns the id of a constructor that another one calls, if it is recorded. Found by name, because its
@@ -338,6 +350,7 @@ impl Rewriting<'_> {
             line: method.first_line,
             loader: self.loader.label.clone(),
             flags: flag_names(method.access.into()),
+            lines: Vec::new(),
         }
     }
 

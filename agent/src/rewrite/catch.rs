@@ -16,6 +16,8 @@ use super::opcode::{self, Flow, MONITOREXIT, RET, WIDE};
 /// A place for a CATCH.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct CatchPlace {
+    /// Where the handler begins.
+    pub(super) handler: usize,
     pub(super) pc: usize,
     /// Whether an exception there still leads back to the handler.
     pub(super) leads_back: bool,
@@ -50,7 +52,7 @@ impl<'c, 'a> CatchPlaces<'c, 'a> {
     fn place(&mut self, handler: usize) -> Result<CatchPlace, Skip> {
         // The case of most handlers.
         if !self.locks && self.coverage.end_of(handler, handler).is_none() {
-            return Ok(CatchPlace { pc: handler, leads_back: false });
+            return Ok(CatchPlace { handler, pc: handler, leads_back: false });
         }
         // The handlers come in order: one before the end of the last run lies within it.
         if handler >= self.run.end {
@@ -59,11 +61,11 @@ impl<'c, 'a> CatchPlaces<'c, 'a> {
         let Run { end, after_exit } = self.run;
         let pc = handler.max(after_exit);
         Ok(match self.coverage.end_of(handler, pc) {
-            None => CatchPlace { pc, leads_back: false },
+            None => CatchPlace { handler, pc, leads_back: false },
             Some(next) if next <= end && next < self.code.bytes.len() => {
-                CatchPlace { pc: next, leads_back: false }
+                CatchPlace { handler, pc: next, leads_back: false }
             }
-            Some(_) => CatchPlace { pc, leads_back: true },
+            Some(_) => CatchPlace { handler, pc, leads_back: true },
         })
     }
 

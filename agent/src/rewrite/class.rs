@@ -9,7 +9,7 @@ use super::code::{Code, Instruction, first_line};
 use super::judge::{CompiledBy, judge};
 use super::opcode::INVOKESTATIC;
 use super::pool::{Pool, probe_class};
-use super::{Malformed, Plan, Skip};
+use super::{Detail, Malformed, Plan, Skip};
 use crate::certain::Certain as _;
 use crate::text::{binary_name, decode};
 
@@ -203,9 +203,17 @@ impl<'a> ClassFile<'a> {
     /// # Errors
     /// The method must not be changed.
     pub fn plan(&self, method: usize) -> Result<Plan<'a>, Skip> {
+        self.plan_for(method, Detail::Calls)
+    }
+
+    /// The same for more than calls.
+    ///
+    /// # Errors
+    /// The method must not be changed.
+    pub fn plan_for(&self, method: usize, detail: Detail) -> Result<Plan<'a>, Skip> {
         let entry = self.methods.get(method).ok_or(Skip::NoCode)?;
         let content = entry.code_content(self.bytes).ok_or(Skip::NoCode)?;
-        Plan::new(self, entry, content)
+        Plan::new(self, entry, content, detail)
     }
 
     /// Judges whether HotSpot's compilers accept a method. `None` if that cannot be judged.

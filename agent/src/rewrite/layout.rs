@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! ENTER                       first, never again: a branch to place 0 leads to what follows it
+//! …  LINE  …                  at the start of each line, if lines are recorded (`lines`)
 //! …  CATCH  …                 at the start of each exception handler, or soon after it (`catch`)
 //! …  BEGIN  call  END  …      around super(…) and this(…)
 //! …  EXIT  return  …          before each return
@@ -69,6 +70,8 @@ pub(super) struct Snippets {
     enter: Snippet,
     pub(super) exit: Snippet,
     catch: Snippet,
+    /// One for each line.
+    lines: Vec<Snippet>,
     /// One for each call.
     begins: Vec<Snippet>,
     end: Snippet,
@@ -91,6 +94,11 @@ impl Snippets {
         Ok(Self {
             enter,
             catch: Snippet::note(Event::CATCH, additions)?,
+            lines: plan
+                .line_starts
+                .iter()
+                .map(|line| Snippet::line(*line, additions))
+                .collect::<Result<_, _>>()?,
             begins,
             end: Snippet::note(Event::END, additions)?,
             unwound_exit: Snippet::unwound_exit(additions)?,
@@ -102,6 +110,7 @@ impl Snippets {
     fn before(&self, kind: PointKind) -> &Snippet {
         match kind {
             PointKind::Catch => &self.catch,
+            PointKind::Line(number) => self.lines.get(number).unwrap_or(&Snippet::NOTHING),
             PointKind::Exit => &self.exit,
             PointKind::Call(number) => self.begins.get(number).unwrap_or(&Snippet::NOTHING),
             PointKind::Branch | PointKind::WideBranch | PointKind::Switch => &Snippet::NOTHING,
@@ -146,7 +155,8 @@ impl Layout<'_, '_> {
             starts.push(point.pc + shift);
             shift += self.snippets.before(point.kind).len();
             match point.kind {
-                PointKind::Catch | PointKind::Exit | PointKind::WideBranch => {}
+                PointKind::Catch | PointKind::Line(_) | PointKind::Exit | PointKind::WideBranch => {
+                }
                 PointKind::Call(_) => shift += self.snippets.end.len(),
                 PointKind::Branch if *wide => {
                     shift += widening(code.get(point.pc).copied().certain());
@@ -229,8 +239,10 @@ impl Layout<'_, '_> {
 
     fn write(&self, additions: &mut Additions, out: &mut Vec<u8>) -> Result<(), Skip> {
         let code = &self.plan.code;
-        // Most probes start with an empty stack; BEGIN, END and CATCH add to its content.
-        let on_top = !self.plan.calls.is_empty() || !code.handlers.is_empty();
+        // Most probes start with an empty stack; LINE, BEGIN, END and CATCH add to its content.
+        let on_top = !self.plan.line_starts.is_empty()
+            || !self.plan.calls.is_empty()
+            || !code.handlers.is_empty();
         let max_stack = code.max_stack.checked_add(on_top.into()).ok_or(Skip::TooLarge)?;
         let max_stack = max_stack.max(if self.has_handlers() { 2 } else { 1 });
         out.extend_from_slice(&max_stack.to_be_bytes());
@@ -268,7 +280,7 @@ impl Layout<'_, '_> {
             from = pc;
             out.extend_from_slice(self.snippets.before(point.kind).as_bytes());
             match point.kind {
-                PointKind::Catch | PointKind::Exit => {}
+                PointKind::Catch | PointKind::Line(_) | PointKind::Exit => {}
                 PointKind::Call(_) => {
                     from += CALL;
                     copy(out, pc, from)?;

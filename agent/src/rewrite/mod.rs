@@ -6,7 +6,8 @@
 //!
 //! A *probe* is a call of the class `java.lang.FlowProbe`, which appends an event
 //! ([`flow_codec::format::raw`]): at the start of a method, before each return, at each exception handler,
-//! around `super(…)`, and in a handler of ours that covers the rest. Methods that can only return have a
+//! around `super(…)`, in a handler of ours that covers the rest, and at the start of each line if lines are recorded
+//! (`lines`). Methods that can only return have a
 //! single probe (`leaf`). `layout` shows where probes are.
 //!
 //! These never change: members, their order and flags, existing constants, the order of execution, the stack
@@ -31,6 +32,7 @@ mod frames;
 mod judge;
 mod layout;
 mod leaf;
+mod lines;
 mod opcode;
 mod plan;
 mod pool;
@@ -45,7 +47,7 @@ use std::fmt;
 
 pub use class::{ClassFile, Method};
 pub use judge::CompiledBy;
-pub use plan::{ConstructorCall, Plan};
+pub use plan::{ConstructorCall, Detail, Plan};
 pub use pool::{Probes, use_probe_class};
 pub use weave::{Ids, rewrite};
 
@@ -112,6 +114,8 @@ pub enum Skip {
     TooLargeToCompile,
     /// HotSpot compiles it, and with the probes it would not, because of monitors or handlers.
     NotCompilable,
+    /// It is changed, but for calls only: it has no line numbers, or with probes for its lines it could not be changed.
+    WithoutLines,
 }
 
 impl Skip {
@@ -129,6 +133,7 @@ impl Skip {
             Self::IdTooLarge => "id-too-large",
             Self::TooLargeToCompile => "too-large-to-compile",
             Self::NotCompilable => "not-compilable",
+            Self::WithoutLines => "without-lines",
         }
     }
 }

@@ -6,9 +6,19 @@ use super::class::{ClassFile, Entry};
 use super::code::{Code, Instruction, Places};
 use super::constructor::{self, Before};
 use super::leaf;
+use super::lines;
 use super::opcode::{self, Flow, MONITORENTER, MONITOREXIT, RETURN};
 use crate::certain::Certain as _;
 use crate::text::{binary_name, decode};
+
+/// What is recorded of a method.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Detail {
+    /// Its calls.
+    Calls,
+    /// Each line that is reached, too.
+    Lines,
+}
 
 /// What would be inserted into a method. See [`ClassFile::plan`].
 #[derive(Debug)]
@@ -20,6 +30,8 @@ pub struct Plan<'a> {
     /// Whether probes might make HotSpot's compilers refuse the method, so that the result must be
     /// judged.
     pub(super) delicate: bool,
+    /// The lines that are recorded, in the order of the code.
+    pub(super) line_starts: Vec<u16>,
     pub(super) code: Code<'a>,
     /// In the order of the code.
     pub(super) points: Vec<Point>,
@@ -50,6 +62,8 @@ pub(super) struct Point {
 pub(super) enum PointKind {
     /// The start of an exception handler, or soon after it.
     Catch,
+    /// The start of a line: its number in [`Plan::line_starts`].
+    Line(usize),
     /// A return.
     Exit,
     /// A call of another constructor: its number in [`Plan::calls`].
@@ -87,6 +101,7 @@ impl<'a> Plan<'a> {
         class: &ClassFile<'a>,
         entry: &Entry<'a>,
         content: &'a [u8],
+        detail: Detail,
     ) -> Result<Self, Skip> {
         let code = Code::parse(content, &class.pool)?;
         // With an empty `finalize()`, the JVM knows that the objects need no finalizer.
@@ -95,7 +110,15 @@ impl<'a> Plan<'a> {
         }
         let (mut points, locks) = scan(&code)?;
         let mut delicate = locks;
-        let leaf = leaf::is_leaf(class, entry, &code);
+        let lines = match detail {
+            Detail::Calls => lines::Lines::default(),
+            Detail::Lines => lines::Lines::of(&code, locks)?,
+        };
+        // What lines record comes between entry and exit.
+        let leaf = lines.numbers.is_empty() && leaf::is_leaf(class, entry, &code);
+        delicate |= !lines.numbers.is_empty() && !code.handlers.is_empty();
+        let starts = lines.places.iter().enumerate();
+        points.extend(starts.map(|(number, pc)| Point { pc: *pc, kind: PointKind::Line(number) }));
         let before = match entry.is_constructor() {
             true => Some(constructor::analyse(class, entry, &code)?),
             false => None,
@@ -122,7 +145,22 @@ impl<'a> Plan<'a> {
             true => Vec::new(),
             false => cover(&code, &points, before.as_ref())?,
         };
-        Ok(Self { calls, leaf, delicate, code, points, covered })
+        Ok(Self { calls, leaf, delicate, line_starts: lines.numbers, code, points, covered })
+    }
+
+    /// The lines that are recorded, each once, in order.
+    #[must_use]
+    pub fn lines(&self) -> Vec<u16> {
+        let mut lines = self.line_starts.clone();
+        lines.sort_unstable();
+        lines.dedup();
+        lines
+    }
+
+    /// Returns whether more than calls is recorded.
+    #[must_use]
+    pub fn detail(&self) -> Detail {
+        if self.line_starts.is_empty() { Detail::Calls } else { Detail::Lines }
     }
 }
 
@@ -177,22 +215,24 @@ fn cover(
     let is_call = |pc| before.is_some_and(|before| before.calls.contains_key(&pc));
     let mut points = points.iter().peekable();
     let mut covered = Vec::new();
-    let mut piece = Piece { start: 0, before: is_before(0), throws: false };
+    let mut piece = Piece::new(0, is_before(0));
     for instruction in code.instructions() {
         let Instruction { pc, op, next } = instruction?;
         if is_before(pc) != piece.before {
             piece.close(End::At(pc), &mut covered);
-            piece = Piece { start: pc, before: is_before(pc), throws: false };
+            piece = Piece::new(pc, is_before(pc));
         }
         // The inserted instructions are calls, in which the stack may overflow.
         while let Some(point) = points.next_if(|point| point.pc == pc) {
-            piece.throws |= matches!(point.kind, PointKind::Catch | PointKind::Call(_));
+            piece.throws |=
+                matches!(point.kind, PointKind::Catch | PointKind::Line(_) | PointKind::Call(_));
+            piece.holds_line |= matches!(point.kind, PointKind::Line(_));
         }
         let flow = opcode::flow(op);
         if flow == Flow::Return || is_call(pc) {
             let end = if flow == Flow::Return { End::Exit(pc) } else { End::Call(pc) };
             piece.close(end, &mut covered);
-            piece = Piece { start: next, before: piece.before, throws: false };
+            piece = Piece::new(next, piece.before);
         } else if !piece.throws {
             // A thread can be stopped at a backward branch.
             piece.throws = !opcode::is_harmless(op)
@@ -208,12 +248,18 @@ struct Piece {
     start: usize,
     before: bool,
     throws: bool,
+    /// Whether it contains a probe of a line, maybe alone.
+    holds_line: bool,
 }
 
 impl Piece {
+    fn new(start: usize, before: bool) -> Self {
+        Self { start, before, throws: false, holds_line: false }
+    }
+
     fn close(&self, end: End, covered: &mut Vec<Covered>) {
         let holds_code = match end {
-            End::At(pc) | End::Exit(pc) => self.start < pc,
+            End::At(pc) | End::Exit(pc) => self.start < pc || self.holds_line,
             // It contains at least a BEGIN.
             End::Call(_) => true,
         };

@@ -198,6 +198,7 @@ struct Added {
     notes: [u16; 2],
     exit: u16,
     unwound: u16,
+    line: u16,
     probes: Probes,
     probe_class: u16,
     throwable: u16,
@@ -240,6 +241,7 @@ impl Additions {
             notes: [NOT_YET; 2],
             exit: NOT_YET,
             unwound: NOT_YET,
+            line: NOT_YET,
             probes,
             probe_class: NOT_YET,
             throwable: NOT_YET,
@@ -317,6 +319,11 @@ impl Additions {
             Probes::Numbered => b"numberedUnwound",
         };
         self.once(name, b"(Ljava/lang/Throwable;)V", |state| Some(&mut state.unwound))
+    }
+
+    /// The method of the probe class that appends a line.
+    pub(super) fn line(&mut self) -> Result<u16, Skip> {
+        self.once(b"line", b"(I)V", |state| Some(&mut state.line))
     }
 
     /// A method of the probe class, which is added when it is needed first; `slot` is where its number is kept.

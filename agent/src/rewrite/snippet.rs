@@ -96,6 +96,21 @@ impl Snippet {
         Self::call_with(event, additions, |additions| additions.note(event.role()))
     }
 
+    /// Appends that a line is reached: pushes its number and calls the probe.
+    pub(super) fn line(line: u16, additions: &mut Additions) -> Result<Self, Skip> {
+        let mut snippet = Self::NOTHING;
+        match u8::try_from(line).ok().filter(|line| line.cast_signed() >= 0) {
+            Some(line) => snippet.push(&[BIPUSH, line]),
+            // The probe takes the lower two bytes.
+            None => {
+                snippet.push(&[SIPUSH]);
+                snippet.push(&line.to_be_bytes());
+            }
+        }
+        snippet.call(additions.line()?);
+        Ok(snippet)
+    }
+
     fn call_with(
         event: Event,
         additions: &mut Additions,

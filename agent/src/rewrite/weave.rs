@@ -7,7 +7,7 @@ use super::class::ClassFile;
 use super::code::Code;
 use super::judge::judge;
 use super::layout::{self, Scratch};
-use super::plan::Plan;
+use super::plan::{Detail, Plan};
 use super::pool::{Additions, Probes};
 use super::tables::{close_attribute, open_attribute};
 use super::{Malformed, Skip};
@@ -23,7 +23,7 @@ pub struct Ids {
 }
 
 /// Rewrites the chosen methods, each given by its number. Returns the new class file, if anything changed,
-/// and the methods that stayed unchanged.
+/// and the methods that stayed unchanged or are recorded [without lines](Skip::WithoutLines).
 ///
 /// A class that has probes already is not changed.
 #[must_use]
@@ -38,12 +38,17 @@ pub fn rewrite(
     }
     chosen.sort_unstable_by_key(|(method, ..)| *method);
     let mut weave = Weave::new(class, probes);
+    let mut changed = false;
     for (method, plan, ids) in &chosen {
-        if let Err(skip) = weave.method(*method, plan, ids) {
-            skipped.push((*method, skip));
+        let mut written = weave.method(*method, plan, ids);
+        if written.is_err() && plan.detail() > Detail::Calls {
+            written = class.plan(*method).and_then(|plan| weave.method(*method, &plan, ids));
+            skipped.extend(written.is_ok().then_some((*method, Skip::WithoutLines)));
         }
+        changed |= written.is_ok();
+        skipped.extend(written.err().map(|skip| (*method, skip)));
     }
-    let bytes = if skipped.len() < chosen.len() { weave.finish().ok() } else { None };
+    let bytes = if changed { weave.finish().ok() } else { None };
     (bytes, skipped)
 }
 

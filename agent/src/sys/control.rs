@@ -267,6 +267,8 @@ pub(crate) mod tests {
             ("EXIT", raw::EXIT.into()),
             ("TIME", raw::TIME.into()),
             ("TIME_BYTES", raw::TIME_BYTES),
+            ("LINE", raw::LINE.into()),
+            ("LINE_BYTES", raw::LINE_BYTES),
             ("NUMBER", raw::NUMBER.into()),
             ("NUMBER_BYTES", raw::NUMBER_BYTES),
             ("UNWOUND_BYTES", raw::UNWOUND_BY_BYTES),

@@ -82,6 +82,9 @@ pub(crate) struct AgentArgs {
     /// Do not record methods that match this pattern; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
+    /// Record each line that methods matching this pattern reach, too; repeatable
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) lines: Vec<String>,
     /// Record libraries too, not only the application's own packages
     #[arg(long, conflicts_with_all = ["target", "include"])]
     pub(crate) all: bool,

@@ -344,6 +344,7 @@ impl AgentOptions {
             ("target", &args.target, "+"),
             ("include", &args.include, ";"),
             ("exclude", &args.exclude, ";"),
+            ("lines", &args.lines, ";"),
             ("snapshot-on", &args.snapshot_on, ";"),
         ] {
             if !values.is_empty() {

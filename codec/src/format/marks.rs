@@ -32,6 +32,7 @@
 //! | `09` | stacks | see *Stacks*: first, by how many nanoseconds the first of them was sampled later than the last *by*, as `2n`, or earlier, as `2n − 1`; second, how much later the last of them was |
 //! | `0A` | order | the sequence number of the event after the mark; nothing if it is not known: see *Order* |
 //! | `0B` | thrown | the id of a [class](super::ids#classes): that of the exception of the next mark, if it is of kind `02` and has the same position |
+//! | `0C` | lines | one number for each of several lines that were reached here: see *Lines* |
 //!
 //! **Time.** Times are nanoseconds since the `start_unix_ns` of the [`manifest`](super::manifest), by a clock
 //! that never goes backwards. A mark has two times: all events before the mark had happened at *by*, and no
@@ -65,6 +66,10 @@
 //! event before it in the thread, and none if that has none. So a mark is needed only where another thread recorded
 //! something in between; the first event of a chunk has one too, so that a reader can begin anywhere. No two events
 //! have the same number. Numbers may be missing: an event that was counted and not recorded leaves a hole.
+//!
+//! **Lines.** In methods that `lines=` names, each line that is reached has a mark at its position: the topmost frame runs it,
+//! after the events before the mark. Lines that follow each other share a mark. Each is a number: the difference to the line
+//! before it in the mark, or to 0, as `2n`, or as `2n − 1` if the line is before that one. Lines are from 0 to 65535.
 //!
 //! **Paused.** A thread pauses at the first event that is not recorded: an entry, or an exit by exception.
 //! All frames that are open there are left in `.flow`, directly after the mark, so that calls nest whatever
@@ -143,6 +148,18 @@
 //! | `0A 03 00 02 AC 02` | order, offset 3, number 300 |
 //! | `0A 01 01 00` | order, offset 4, after one exit of the run, no number |
 //!
+//! # Example of lines
+//!
+//! The method with the id 1 runs its lines 12 and 300, and line 12 again after the first call. `codec/tests/golden/lines.hex`
+//! has these bytes.
+//!
+//! | bytes | |
+//! |---|---|
+//! | `66 6C 6F 77 2D 6D 72 6B` | magic |
+//! | `01` | version 1 |
+//! | `0C 01 00 03 18 C0 04` | lines, offset 1, line 12 and line 288 later |
+//! | `0C 01 01 01 18` | lines, offset 2, after one exit of the run, line 12 |
+//!
 //! # Example of instants
 //!
 //! The same events, with a time for each. `codec/tests/golden/instants.hex` has these bytes.
@@ -198,8 +215,9 @@ const TEST: u8 = 0x08;
 const STACKS: u8 = 0x09;
 const ORDER: u8 = 0x0A;
 const THROWN: u8 = 0x0B;
-/// How many bytes of instants flow puts into a mark at most, and one number more.
-const INSTANTS_BYTES: usize = 4096;
+const LINES: u8 = 0x0C;
+/// How many bytes of instants or lines flow puts into a mark at most, and one number more.
+const SHARED_BYTES: usize = 4096;
 /// The number of values that select an event: a step is below this.
 const STEPS: u64 = 8;
 const FIRST_INVALID: u8 = 0x80;
@@ -271,6 +289,8 @@ pub enum Mark {
         /// Its sequence number, if it is known.
         number: Option<u64>,
     },
+    /// The topmost frame reached this line.
+    Line(u16),
     /// When the event after the mark happened.
     Instant {
         /// The time.
@@ -299,18 +319,27 @@ pub struct MarkEncoder {
     pending: Pending,
 }
 
-/// Instants that are to become one mark.
+/// Instants or lines that are to become one mark.
 #[derive(Clone, Debug, Default)]
 struct Pending {
+    kind: u8,
     first: Position,
+    /// That of the last instant.
     last: Position,
-    /// Memory for the largest mark with instants, once there was one.
+    /// The last line.
+    line: u16,
+    /// Memory for the largest such mark, once there was one.
     room: Option<Box<[u8; Self::ROOM]>>,
     len: usize,
 }
 
 impl Pending {
-    const ROOM: usize = INSTANTS_BYTES + (Instants::BATCH + 1) * MAX_BYTES;
+    const ROOM: usize = SHARED_BYTES + (Instants::BATCH + 1) * MAX_BYTES;
+
+    /// Whether there is a mark of this kind to which more can be added.
+    fn has_room(&self, kind: u8) -> bool {
+        self.kind == kind && (1..SHARED_BYTES).contains(&self.len)
+    }
 
     /// The distance of an event from the previous one, if it can be encoded and there is room for a batch.
     fn step_to(&self, next: Position) -> Option<u64> {
@@ -318,7 +347,7 @@ impl Pending {
         let step = next.offset.get().checked_sub(offset.get())?;
         let expected = if step == 0 { exits.checked_add(1)? } else { 0 };
         let is_next = step < STEPS && next.exits == expected;
-        (is_next && (1..INSTANTS_BYTES).contains(&self.len)).then_some(step)
+        (is_next && self.has_room(INSTANTS)).then_some(step)
     }
 }
 
@@ -367,11 +396,17 @@ impl MarkEncoder {
     /// that are too far apart are moved closer; texts are cut to what a payload holds; [`Mark::Unknown`] is
     /// left out.
     ///
-    /// Instants are held back until [`finish`](Self::finish) or another mark.
+    /// Instants and lines are held back until [`finish`](Self::finish) or another mark.
+    #[inline]
     pub fn encode(&mut self, position: Position, mark: &Mark, bytes: &mut Vec<u8>) {
-        if let Mark::Instant { at_ns } = mark {
-            return self.encode_instant(position, *at_ns, bytes);
+        match mark {
+            Mark::Line(line) => self.encode_line(position, *line, bytes),
+            Mark::Instant { at_ns } => self.encode_instant(position, *at_ns, bytes),
+            _ => self.encode_other(position, mark, bytes),
         }
+    }
+
+    fn encode_other(&mut self, position: Position, mark: &Mark, bytes: &mut Vec<u8>) {
         self.finish(bytes);
         let mut payload = Vec::new();
         let kind = match mark {
@@ -415,26 +450,48 @@ impl MarkEncoder {
                 number.iter().for_each(|number| put(&mut payload, *number));
                 ORDER
             }
-            Mark::Instant { .. } | Mark::Unknown(_) => return,
+            Mark::Line(_) | Mark::Instant { .. } | Mark::Unknown(_) => return,
         };
         self.put_mark(kind, position, &payload, bytes);
     }
 
-    /// Appends the instants that were held back.
+    /// Appends the instants or lines that were held back.
     pub fn finish(&mut self, bytes: &mut Vec<u8>) {
         if self.pending.len > 0 {
             let room = self.pending.room.take();
             let payload = room.as_ref().and_then(|room| room.get(..self.pending.len));
-            self.put_mark(INSTANTS, self.pending.first, payload.unwrap_or_default(), bytes);
+            self.put_mark(
+                self.pending.kind,
+                self.pending.first,
+                payload.unwrap_or_default(),
+                bytes,
+            );
             self.pending.room = room;
             self.pending.len = 0;
         }
     }
 
+    #[inline]
+    fn encode_line(&mut self, position: Position, line: u16, bytes: &mut Vec<u8>) {
+        if !self.pending.has_room(LINES) || self.pending.first != position {
+            self.begin(LINES, position, bytes);
+        }
+        let Pending { line: last, room, len, .. } = &mut self.pending;
+        let later = i64::from(line) - i64::from(std::mem::replace(last, line));
+        let room = room.get_or_insert_with(|| Box::new([0; Pending::ROOM]));
+        *len += put_at(&mut room[..], *len, zigzag(later));
+    }
+
+    /// Appends what was held back, and holds back what follows for a mark of this kind.
+    fn begin(&mut self, kind: u8, first: Position, bytes: &mut Vec<u8>) {
+        self.finish(bytes);
+        let Pending { kind: of, first: at, line, .. } = &mut self.pending;
+        (*of, *at, *line) = (kind, first, 0);
+    }
+
     fn encode_instant(&mut self, position: Position, at_ns: u64, bytes: &mut Vec<u8>) {
         let step = self.pending.step_to(position).unwrap_or_else(|| {
-            self.finish(bytes);
-            self.pending.first = position;
+            self.begin(INSTANTS, position, bytes);
             0
         });
         let mut instants = self.instants();
@@ -478,7 +535,7 @@ fn fitting(text: &str) -> &[u8] {
 /// What is at the start of a byte slice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DecodedMark {
-    /// A whole mark and the number of bytes it takes; 0 for an instant that others follow.
+    /// A whole mark and the number of bytes it takes; 0 for an instant or a line that others follow.
     Mark(Position, Mark, usize),
     /// The bytes end inside a mark, or there are none.
     Incomplete,
@@ -508,8 +565,17 @@ pub fn decode_all(bytes: &[u8]) -> Result<Vec<(Position, Mark)>, DecodedMark> {
 #[derive(Clone, Debug, Default)]
 pub struct MarkDecoder {
     before: BeforeMarks,
-    /// How many bytes of a mark with instants have been decoded, and the position of its last event.
-    within: Option<(usize, Position)>,
+    within: Option<Within>,
+}
+
+/// How far a mark with instants or lines has been decoded.
+#[derive(Clone, Copy, Debug)]
+struct Within {
+    /// Bytes of the payload.
+    done: usize,
+    /// The position of the last instant or line, and the line.
+    last: Position,
+    line: u16,
 }
 
 impl MarkDecoder {
@@ -542,8 +608,10 @@ impl MarkDecoder {
         };
         let len = bytes.len() - rest.len();
         let position = Position { offset: Offset::new(offset), exits };
-        if kind == INSTANTS {
-            return self.instant(position, payload, len);
+        match kind {
+            INSTANTS => return self.instant(position, payload, len),
+            LINES => return self.line(position, payload, len),
+            _ => {}
         }
         let mut before = BeforeMarks { offset, ..self.before };
         let Some(mark) = before.mark(kind, payload) else {
@@ -555,8 +623,8 @@ impl MarkDecoder {
 
     /// The next instant of a mark that has `len` bytes in all and begins at `first`.
     fn instant(&mut self, first: Position, payload: &[u8], len: usize) -> DecodedMark {
-        let (done, last) = self.within.unzip();
-        let done = done.unwrap_or_default();
+        let last = self.within.map(|within| within.last);
+        let done = self.within.map_or(0, |within| within.done);
         let mut rest = payload.get(done..).unwrap_or_default();
         let number = take(&mut rest);
         let at_ns = number.and_then(|number| self.before.by_ns.checked_add(number / STEPS));
@@ -577,8 +645,26 @@ impl MarkDecoder {
             self.before.offset = first.offset.get();
             return DecodedMark::Mark(position, mark, len);
         }
-        self.within = Some((payload.len() - rest.len(), position));
+        self.within = Some(Within { done: payload.len() - rest.len(), last: position, line: 0 });
         DecodedMark::Mark(position, mark, 0)
+    }
+
+    /// The next line of a mark that has `len` bytes in all.
+    fn line(&mut self, position: Position, payload: &[u8], len: usize) -> DecodedMark {
+        let (done, last) = self.within.map_or((0, 0), |Within { done, line, .. }| (done, line));
+        let mut rest = payload.get(done..).unwrap_or_default();
+        let later = take(&mut rest).map(from_zigzag);
+        let line = later.and_then(|later| i64::from(last).checked_add(later));
+        let Some(line) = line.and_then(|line| u16::try_from(line).ok()) else {
+            return DecodedMark::Invalid("the fields of its kind");
+        };
+        if rest.is_empty() {
+            self.within = None;
+            self.before.offset = position.offset.get();
+            return DecodedMark::Mark(position, Mark::Line(line), len);
+        }
+        self.within = Some(Within { done: payload.len() - rest.len(), last: position, line });
+        DecodedMark::Mark(position, Mark::Line(line), 0)
     }
 
     /// A decoder of marks that follow others.
@@ -685,6 +771,7 @@ mod tests {
             (position(1 << 40, u64::MAX), Mark::Stacks { first_ns: 1 << 50, last_ns: 1 << 50 }),
             (position(1 << 40, u64::MAX), Mark::Order { number: Some(1 << 56) }),
             (position(1 << 40, u64::MAX), Mark::Order { number: None }),
+            (position(1 << 40, u64::MAX), Mark::Line(12)),
             (
                 position(u64::MAX, 0),
                 Mark::Time { by_ns: u64::MAX, from_ns: u64::MAX, ran_us: None },
@@ -788,6 +875,32 @@ mod tests {
     }
 
     #[test]
+    fn lines_share_a_mark_at_one_position() {
+        let line = |offset, line| (position(offset, 0), Mark::Line(line));
+        let instant = |at_ns| (position(7, 0), Mark::Instant { at_ns });
+        let marks = vec![
+            line(0, 12),
+            line(0, u16::MAX),
+            line(0, 0),
+            line(0, 0),
+            line(7, 300),
+            (position(7, 0), Mark::Paused),
+            line(7, 300),
+            instant(50),
+            line(7, 1),
+            instant(60),
+        ];
+        let bytes = encoded(&marks);
+        assert_eq!(bytes[..11], [0x0C, 0, 0, 8, 0x18, 0xE6, 0xFF, 0x07, 0xFD, 0xFF, 0x07]);
+        assert_eq!(decoded(&bytes), (marks, DecodedMark::Incomplete));
+
+        let many: Vec<_> = (0..60_000).map(|n| line(3, 10 + n % 3)).collect();
+        let bytes = encoded(&many);
+        assert!(bytes.len() < 61_000, "{}", bytes.len());
+        assert_eq!(decoded(&bytes), (many, DecodedMark::Incomplete));
+    }
+
+    #[test]
     fn bytes_that_are_no_mark_are_reported() {
         for bytes in [
             &[0x80, 0, 0, 0][..],
@@ -796,6 +909,10 @@ mod tests {
             &[0x02, 0, 0, 1, 0],
             &[0x04, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 0, 0],
             &[0x06, 0, 0, 0x81, 0x80, 0x40],
+            // No line, and lines beyond the limits.
+            &[0x0C, 0, 0, 0],
+            &[0x0C, 0, 0, 1, 1],
+            &[0x0C, 0, 0, 3, 0x80, 0x80, 0x08],
             // Earlier than the start.
             &[0x01, 0, 0, 2, 0, 1],
         ] {

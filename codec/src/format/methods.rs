@@ -15,6 +15,7 @@
 //! | `line` | number, optional | line of the first instruction |
 //! | `loader` | string | `boot`; a built-in loader's own name (`app`, `platform`); else its class, `@`, a number |
 //! | `flags` | strings | access flags in source order, and `hidden` for methods of hidden classes |
+//! | `lines` | numbers, optional | the lines of a method that `lines=` names, each once, in order: those that have marks when they are reached |
 //!
 //! A second line with the same id is the same class and method in another class loader. The first 16 loaders
 //! of a method have a line. Lone halves of surrogate pairs, which JVM names may contain and UTF-8 cannot, are
@@ -56,6 +57,9 @@ pub struct MethodInfo {
     pub loader: String,
     /// Access flags by name.
     pub flags: Vec<Cow<'static, str>>,
+    /// The lines that are recorded, each once, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<u16>,
 }
 
 /// A line while it is read. Serde buffers flattened fields before it knows what they are, which takes twice
@@ -74,6 +78,8 @@ struct FlatLine {
     loader: String,
     #[serde(default)]
     flags: Vec<Cow<'static, str>>,
+    #[serde(default)]
+    lines: Vec<u16>,
 }
 
 impl MethodLine {
@@ -111,7 +117,8 @@ impl MethodLine {
             flags.push(flag(rest.text()?));
             next = rest.after(",\"").is_some();
         }
-        let method = MethodInfo { class, name, descriptor, source, line, loader, flags };
+        let lines = Vec::new();
+        let method = MethodInfo { class, name, descriptor, source, line, loader, flags, lines };
         (rest.0 == "]}").then_some(Self { id, method })
     }
 }
@@ -145,8 +152,9 @@ impl<'a> Plain<'a> {
 
 impl From<FlatLine> for MethodLine {
     fn from(flat: FlatLine) -> Self {
-        let FlatLine { id, class, name, descriptor, source, line, loader, flags } = flat;
-        Self { id, method: MethodInfo { class, name, descriptor, source, line, loader, flags } }
+        let FlatLine { id, class, name, descriptor, source, line, loader, flags, lines } = flat;
+        let method = MethodInfo { class, name, descriptor, source, line, loader, flags, lines };
+        Self { id, method }
     }
 }
 
@@ -198,6 +206,7 @@ mod tests {
                 line: Some(12),
                 loader: "app".into(),
                 flags: flag_names(0x0009),
+                lines: Vec::new(),
             },
         };
         let text = serde_json::to_string(&line).unwrap();
@@ -207,7 +216,13 @@ mod tests {
              \"source\":\"A.java\",\"line\":12,\"loader\":\"app\",\"flags\":[\"public\",\"static\"]}"
         );
         assert_eq!(serde_json::from_str::<MethodLine>(&text).unwrap(), line);
-        assert_eq!(MethodLine::decode_plain(&text), Some(line));
+        assert_eq!(MethodLine::decode_plain(&text), Some(line.clone()));
+
+        let with_lines = MethodInfo { lines: vec![12, 300], ..line.method };
+        let with_lines = MethodLine { id: line.id, method: with_lines };
+        let text = text.replace('}', ",\"lines\":[12,300]}");
+        assert_eq!(serde_json::to_string(&with_lines).unwrap(), text);
+        assert_eq!(MethodLine::decode(&text), Some(with_lines));
     }
 
     /// Text of some length, also with what is escaped.
@@ -228,7 +243,8 @@ mod tests {
         ) {
             let [class, name, descriptor, loader] = texts;
             let flags = flags.into_iter().map(Cow::from).collect();
-            let method = MethodInfo { class, name, descriptor, source, line, loader, flags };
+            let lines = Vec::new();
+            let method = MethodInfo { class, name, descriptor, source, line, loader, flags, lines };
             let id = MethodId::new(id).unwrap_or(MethodId::new(7).unwrap());
             let line = MethodLine { id, method };
             let mut text = serde_json::to_string(&line).unwrap();

@@ -13,6 +13,7 @@
 //! | END    | `7D` | right after that call | nothing |
 //! | CATCH  | `7E` | by every exception handler of the program, before it throws, calls or returns | nothing |
 //! | UNWOUND EXIT | `7F` | by our own handler, when a method is left by an exception | one exit |
+//! | LINE   | `77`, then two bytes, the lowest first, then `00`: the number of a line | before the first instruction of a line, each time it is reached, in methods that `lines=` names | nothing |
 //! | NUMBER | `79`, then seven bytes, the lowest first | before an ENTER, EXIT, UNWOUND EXIT or UNWOUND BY, with `order=total` | the sequence number of that event; seven `FF` if it is not known |
 //! | UNWOUND BY | `78`, then three bytes, the lowest first: 1 more than the id of the class of the exception | the same, if the class has an [id](super::ids#classes) | one exit |
 //! | TIME   | `7A`, then seven bytes, the lowest first | before an event, with `clock=exact` | the time of the events up to the next one; an EXIT directly after an ENTER, without a TIME in between, has no time: that is a method that can only return |
@@ -31,7 +32,10 @@
 //! In the rules below, an UNWOUND BY is an UNWOUND EXIT. The last of its bytes is never `FF`. One of which all three
 //! bytes are `00` names no class.
 //!
-//! An ENTER never contains `00`; of the bytes `78` to `7F`, only its last byte can be one. No other first
+//! A LINE has a [mark](super::marks#kinds), at its position between entries and exits. It has neither a time nor a sequence
+//! number. In the rules below it is a CATCH: a constructor that calls another one reaches no line until that call returns.
+//!
+//! An ENTER never contains `00`; of the bytes `77` to `7F`, only its last byte can be one. No other first
 //! byte is valid. The canonicalizer skips such bytes, an ENTER that the chunk cuts off, and one that is not
 //! valid in `.flow`.
 //!
@@ -108,11 +112,29 @@
 //! | `00` | main returns |
 //!
 //! The result is the same, with a mark of [kind `0B`](super::marks#kinds) for the class.
+//!
+//! A method (id 1) that runs its lines 12, 300 and 12, and calls another one (id 2) in between:
+//!
+//! | raw | meaning |
+//! |---|---|
+//! | `81` | it begins |
+//! | `77 0C 00 00` | line 12 |
+//! | `77 2C 01 00` | line 300 |
+//! | `82 00` | the call |
+//! | `77 0C 00 00` | line 12 |
+//! | `00` | it returns |
+//!
+//! The result is `81 82 01`, with two marks of [kind `0C`](super::marks#kinds): lines 12 and 300 after the first entry, line
+//! 12 after the first exit.
 
 use crate::MethodId;
 
 /// A method is left by a return.
 pub const EXIT: u8 = 0x00;
+/// A line is reached, whose number follows.
+pub const LINE: u8 = 0x77;
+/// Bytes of a LINE.
+pub const LINE_BYTES: usize = 4;
 /// The sequence number of the event that follows, in seven bytes.
 pub const NUMBER: u8 = 0x79;
 /// Bytes of a NUMBER.

@@ -21,7 +21,8 @@ use super::pending::PendingConstructors;
 use super::runs::{write_run, write_runs};
 use crate::MethodId;
 use crate::format::flow::MAX_RECORD_BYTES;
-use crate::format::raw::{EXIT, TIME};
+use crate::format::marks::Mark;
+use crate::format::raw::{EXIT, LINE, LINE_BYTES, TIME};
 
 /// A pending constructor with fewer frames above it is likely to be reached within the next bytes.
 const NEAR: u64 = 8;
@@ -104,7 +105,11 @@ impl Canonicalizer {
         while let Some(first) = rest.first() {
             if *first == TIME && !self.is_numbered {
                 rest = self.push_timed(rest, base, &mut out, marks);
-                rest = self.step(rest, &mut out);
+                if rest.first() == Some(&TIME) {
+                    rest = self.step(rest, &mut out);
+                }
+            } else if *first == LINE && rest.len() >= LINE_BYTES {
+                rest = self.push_lines(rest, base, &out, marks);
             } else if steps == 0 && self.may_skim() {
                 let len = rest.len();
                 rest = self.skim(rest, &mut out);
@@ -118,6 +123,28 @@ impl Canonicalizer {
         out.finish();
         self.mark_events(base, marks);
         self.written_since(before)
+    }
+
+    /// Adds the marks of the lines that `raw` begins with, which are at one position; returns the rest.
+    #[inline(never)]
+    fn push_lines<'a>(
+        &mut self,
+        raw: &'a [u8],
+        base: Base,
+        out: &Output<'_>,
+        marks: &mut EncodedMarks,
+    ) -> &'a [u8] {
+        let unwound = self.pending.below(self.depth());
+        self.hold_unwound(unwound, None, out);
+        self.mark_events(base, marks);
+        let position = base.position(out.len(), self.held);
+        let mut rest = raw;
+        while let Some(([LINE, low, high, _], after)) = rest.split_first_chunk() {
+            let line = u16::from_le_bytes([*low, *high]);
+            marks.add(position, &Mark::Line(line));
+            rest = after;
+        }
+        rest
     }
 
     /// Appends the exits that were held back. Call it once, after the thread's last chunk.
@@ -308,7 +335,8 @@ impl Canonicalizer {
             Event::End => self.pending.end(),
             Event::Time(time) => (self.time, self.is_of_entry) = (Some(time), false),
             Event::Number(number) => (self.number, self.is_numbered) = (number, true),
-            Event::Invalid => {}
+            // Whole ones have been handled.
+            Event::Line(_) | Event::Invalid => {}
         }
         rest
     }

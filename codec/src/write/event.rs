@@ -7,8 +7,8 @@
 use crate::MethodId;
 use crate::format::flow::{self, DecodedRecord, Record};
 use crate::format::raw::{
-    BEGIN, BEGIN_UNKNOWN, CATCH, END, EXIT, NO_NUMBER, NUMBER, NUMBER_BYTES, TIME, TIME_BYTES,
-    UNWOUND_BY, UNWOUND_BY_BYTES, UNWOUND_EXIT, class_of,
+    BEGIN, BEGIN_UNKNOWN, CATCH, END, EXIT, LINE, LINE_BYTES, NO_NUMBER, NUMBER, NUMBER_BYTES,
+    TIME, TIME_BYTES, UNWOUND_BY, UNWOUND_BY_BYTES, UNWOUND_EXIT, class_of,
 };
 
 /// The first byte of an ENTER is at least this; so is every byte of one except the last.
@@ -25,6 +25,8 @@ pub(super) enum Event {
     Catch,
     /// With the id of the class of the exception, if it is known.
     UnwoundExit(Option<MethodId>),
+    /// A line is reached.
+    Line(u16),
     /// The time of the events that follow.
     Time(u64),
     /// The sequence number of the event that follows, if it is known.
@@ -56,6 +58,12 @@ impl Event {
             UNWOUND_EXIT => (Self::UnwoundExit(None), 1),
             UNWOUND_BY => match bytes.first_chunk() {
                 Some(bytes) => (Self::UnwoundExit(class_of(*bytes)), UNWOUND_BY_BYTES),
+                None => (Self::Invalid, bytes.len()),
+            },
+            LINE => match bytes.first_chunk() {
+                Some([_, low, high, _]) => {
+                    (Self::Line(u16::from_le_bytes([*low, *high])), LINE_BYTES)
+                }
                 None => (Self::Invalid, bytes.len()),
             },
             TIME => match bytes.first_chunk() {
@@ -128,6 +136,7 @@ pub fn count_events(raw: &[u8]) -> EventCounts {
             Event::Begin(_)
             | Event::End
             | Event::Catch
+            | Event::Line(_)
             | Event::Time(_)
             | Event::Number(_)
             | Event::Invalid => {}
@@ -146,7 +155,7 @@ pub(super) fn is_numbered(raw: &[u8]) -> bool {
         match event {
             Event::Number(_) => return true,
             // These have none.
-            Event::Begin(_) | Event::End | Event::Catch => {}
+            Event::Begin(_) | Event::End | Event::Catch | Event::Line(_) => {}
             _ => return false,
         }
         rest = rest.get(len..).unwrap_or_default();
@@ -161,7 +170,7 @@ pub(crate) fn first_invalid(raw: &[u8]) -> Option<usize> {
         let (event, len) = Event::first(rest);
         debug_assert!(0 < len && len <= rest.len(), "an event is some of the bytes");
         let next = rest.get(len..).unwrap_or(&[]);
-        let may_be_cut_off = matches!(rest.first(), Some(&(TIME | NUMBER | UNWOUND_BY)))
+        let may_be_cut_off = matches!(rest.first(), Some(&(TIME | NUMBER | UNWOUND_BY | LINE)))
             || flow::decode(rest) == DecodedRecord::Incomplete;
         let is_cut_off = next.is_empty() && may_be_cut_off;
         if event == Event::Invalid && !is_cut_off {
@@ -194,6 +203,8 @@ mod tests {
         assert_eq!(Event::first(&[0x78, 0x2D, 1, 0]), (Event::UnwoundExit(Some(id(300))), 4));
         assert_eq!(Event::first(&[0x78, 0, 0, 0, 9]), (Event::UnwoundExit(None), 4));
         assert_eq!(Event::first(&[0x78, 1, 0x81]), (Event::Invalid, 3), "cut off");
+        assert_eq!(Event::first(&[0x77, 0x2C, 1, 0, 9]), (Event::Line(300), 4));
+        assert_eq!(Event::first(&[0x77, 0x2C, 1]), (Event::Invalid, 3), "cut off");
         assert_eq!(Event::first(&[0x7A, 1, 2, 0, 0, 0, 0, 0, 9]), (Event::Time(0x201), 8));
         assert_eq!(Event::first(&[0x7A, 1, 2, 0x81]), (Event::Invalid, 4), "cut off");
     }
@@ -216,6 +227,7 @@ mod tests {
             &[0x81, 0xC0],
             &[0x7B, 0xC0],
             &[0x78, 1],
+            &[0x77, 0xFF],
         ] {
             assert_eq!(first_invalid(sound), None, "{sound:02X?}");
         }

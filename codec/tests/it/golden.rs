@@ -408,6 +408,7 @@ fn method_lines() -> Vec<MethodLine> {
                 line: None,
                 loader: loader.into(),
                 flags: flag_names(access),
+                lines: Vec::new(),
             },
         };
     let mut main = line(0, "com.example.Main", "main", "([Ljava/lang/String;)V", "app", 0x0009);
@@ -766,6 +767,31 @@ fn the_example_of_a_class_by_its_id_is_that_of_the_specification() {
     let (mut encoder, mut written) = (MarkEncoder::with_header(), Vec::new());
     marks.iter().for_each(|(position, mark)| encoder.encode(*position, mark, &mut written));
     assert_eq!(written, bytes);
+}
+
+#[test]
+fn the_example_of_lines_is_that_of_the_specification() {
+    use flow_codec::Offset;
+    use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position, decode_all};
+    use flow_codec::write::{Base, Canonicalizer, EncodedMarks};
+    let bytes = example_of(include_str!("../../src/format/marks.rs"), " of lines", "lines.hex");
+    let at = |offset, exits| Position { offset: Offset::new(offset), exits };
+    let marks = [(at(1, 0), 12), (at(1, 0), 300), (at(2, 1), 12)]
+        .map(|(position, line)| (position, Mark::Line(line)));
+    assert_eq!(decode_all(&bytes[HEADER.len()..]).unwrap(), marks);
+    let (mut encoder, mut written) = (MarkEncoder::with_header(), Vec::new());
+    marks.iter().for_each(|(position, mark)| encoder.encode(*position, mark, &mut written));
+    encoder.finish(&mut written);
+    assert_eq!(written, bytes);
+
+    // The same from the raw chunk of `format/raw.rs`.
+    let raw = [0x81, 0x77, 0x0C, 0, 0, 0x77, 0x2C, 1, 0, 0x82, 0, 0x77, 0x0C, 0, 0, 0];
+    let (mut out, mut marks) = (Vec::new(), EncodedMarks::of_file());
+    let mut canonicalizer = Canonicalizer::default();
+    canonicalizer.push_marked(&raw, &[], Base::default(), &mut out, &mut marks);
+    canonicalizer.finish(&mut out);
+    assert_eq!(out, [0x81, 0x82, 0x01]);
+    assert_eq!(marks.bytes(), bytes);
 }
 
 #[test]

@@ -143,6 +143,7 @@ fn raw_event() -> impl Strategy<Value = RawEvent> {
         1 => Just(RawEvent::Catch),
         1 => Just(RawEvent::UnwoundExit),
         1 => (0..0xFF_0000_u32).prop_map(RawEvent::UnwoundBy),
+        2 => any::<u16>().prop_map(RawEvent::Line),
     ]
 }
 

@@ -273,6 +273,7 @@ proptest! {
                 name,
                 source,
                 line,
+                lines: Vec::new(),
             },
         };
         let text = serde_json::to_string(&method).unwrap();

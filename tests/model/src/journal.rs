@@ -14,6 +14,8 @@ pub struct OpenChunk {
     pub offset: usize,
     /// The events that follow.
     pub events: Vec<CanonicalEvent>,
+    /// The lines, each with the number of these events before it.
+    pub lines: Vec<(usize, u16)>,
     /// How many of these are exits that the chunk before held back.
     pub held: usize,
     /// Subtracted from the times of events.
@@ -115,8 +117,8 @@ fn open_chunk(slot: &[u8], zero_ns: u64) -> OpenChunk {
         let ticks = ticks(&marks[16 + pending.next_multiple_of(8)..], state, &raw);
         (len(word(marks, 0)), marks[16..16 + pending].to_vec(), ticks)
     };
-    let (events, held) = (canonicalize(state, &raw), canonicalize(state, &[]).len());
-    OpenChunk { offset, events, held, zero_ns, marks_offset, pending_marks, ticks }
+    let ((events, lines), held) = (canonicalize(state, &raw), canonicalize(state, &[]).0.len());
+    OpenChunk { offset, events, lines, held, zero_ns, marks_offset, pending_marks, ticks }
 }
 
 fn ticks(words: &[u8], state: &[u8], raw: &[u8]) -> Vec<Tick> {
@@ -124,7 +126,7 @@ fn ticks(words: &[u8], state: &[u8], raw: &[u8]) -> Vec<Tick> {
     for tick in words.chunks_exact(24).filter(|tick| word(tick, 0) > 0) {
         // The last ones may be of events that were not stored any more.
         if let Some(before) = raw.get(..len(word(tick, 0) % (1 << 31)) - 1) {
-            let events = canonicalize(state, before).len();
+            let events = canonicalize(state, before).0.len();
             let ran_us = (word(tick, 0) >> 32).checked_sub(1);
             let is_stacks = word(tick, 0) >> 31 & 1 == 1;
             let (by_ns, from_ns) = (word(tick, 1), word(tick, 2));
@@ -134,8 +136,8 @@ fn ticks(words: &[u8], state: &[u8], raw: &[u8]) -> Vec<Tick> {
     ticks
 }
 
-/// The events of a chunk, all of whose bytes are events, but for one at the end that was being written.
-fn canonicalize(state: &[u8], raw: &[u8]) -> Vec<CanonicalEvent> {
+/// The events and lines of a chunk, all of whose bytes are events, but for one at the end that was being written.
+fn canonicalize(state: &[u8], raw: &[u8]) -> (Vec<CanonicalEvent>, Vec<(usize, u16)>) {
     let mut events = parse(raw);
     if events.last() == Some(&None) {
         events.pop();

@@ -38,6 +38,8 @@ pub enum Mark {
     Note(String),
     /// The stack was sampled at these two times, and maybe between them.
     Stacks(u64, u64),
+    /// The topmost frame reached this line.
+    Line(u16),
     /// The sequence number of the next event, if it has one.
     Order(Option<u64>),
     /// A test begins or ends: the state, the name, the detail.
@@ -113,6 +115,17 @@ pub fn decode_marks(file: &[u8], events: &[Event], flow: &[u8]) -> Vec<(usize, M
                 Mark::Stacks(first, first + leb128::take(&mut payload))
             }
             10 => Mark::Order((!payload.is_empty()).then(|| leb128::take(&mut payload))),
+            12 => {
+                let mut line = 0_i64;
+                assert!(!payload.is_empty(), "a mark of lines has some");
+                while !payload.is_empty() {
+                    let difference = leb128::take(&mut payload).cast_signed();
+                    let is_later = difference % 2 == 0;
+                    line += if is_later { difference / 2 } else { -(difference / 2) - 1 };
+                    marks.push((place, Mark::Line(line.try_into().expect("16 bits"))));
+                }
+                continue;
+            }
             7 => {
                 let (mut event, mut starts) = (place, starts.range(offset..));
                 let mut record = *starts.next().expect("a record").0;
@@ -208,6 +221,11 @@ mod tests {
         let unwound = Mark::Unwound { exits: 2, class: String::new() };
         let expected = [(4, Mark::Thrown(300)), (4, unwound)];
         assert_eq!(decode_marks(file, &events, &flow), expected);
+
+        let file = b"flow-mrk\x01\x0C\x01\x00\x03\x18\xC0\x04\x0C\x01\x01\x01\x18";
+        let [enter, also, exit] = [Event::Enter(1), Event::Enter(2), Event::Exit];
+        let lines = [(1, 12), (1, 300), (3, 12)].map(|(place, line)| (place, Mark::Line(line)));
+        assert_eq!(decode_marks(file, &[enter, also, exit, exit], &[0x81, 0x82, 0x01]), lines);
 
         let mut file = b"flow-mrk\x01".to_vec();
         file.extend([0x07, 0x00, 0x00, 0x0C]);

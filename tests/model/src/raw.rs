@@ -25,6 +25,8 @@ pub enum RawEvent {
     UnwoundExit,
     /// The same, with 1 more than the id of the class of the exception, or 0.
     UnwoundBy(u32),
+    /// A line is reached.
+    Line(u16),
     /// The low 56 bits of the time of the events that follow.
     Time(u64),
     /// The sequence number of the event that follows, or all ones.
@@ -42,6 +44,7 @@ impl fmt::Display for RawEvent {
             Self::Catch => f.write_str("CATCH"),
             Self::UnwoundExit => f.write_str("UNWOUND EXIT"),
             Self::UnwoundBy(class) => write!(f, "UNWOUND BY {class}"),
+            Self::Line(line) => write!(f, "LINE {line}"),
             Self::Time(time) => write!(f, "TIME {time}"),
             Self::Number(number) => write!(f, "NUMBER {number}"),
         }
@@ -67,6 +70,11 @@ impl RawEvent {
             Self::UnwoundBy(class) => {
                 bytes.push(0x78);
                 bytes.extend(&class.to_le_bytes()[..3]);
+            }
+            Self::Line(line) => {
+                bytes.push(0x77);
+                bytes.extend(line.to_le_bytes());
+                bytes.push(0);
             }
             Self::Time(time) => {
                 bytes.push(0x7A);
@@ -104,6 +112,12 @@ pub fn parse(chunk: &[u8]) -> Vec<Option<RawEvent>> {
             0x7F => (1, Some(RawEvent::UnwoundExit)),
             0x78 => match rest.first_chunk() {
                 Some(bytes) => (4, Some(RawEvent::UnwoundBy(u32::from_le_bytes(*bytes) >> 8))),
+                None => (rest.len(), None),
+            },
+            0x77 => match rest.first_chunk() {
+                Some([_, low, high, _]) => {
+                    (4, Some(RawEvent::Line(u16::from_le_bytes([*low, *high]))))
+                }
                 None => (rest.len(), None),
             },
             0x7A => match rest.first_chunk() {
@@ -183,6 +197,8 @@ pub struct Canonicalizer {
     /// The class of the exception of the event that is being added.
     class: Option<u64>,
     events: Vec<CanonicalEvent>,
+    /// The lines, each with the number of events before it.
+    lines: Vec<(usize, u16)>,
 }
 
 impl Canonicalizer {
@@ -249,15 +265,19 @@ impl Canonicalizer {
             RawEvent::End => {
                 self.notes.pop();
             }
+            RawEvent::Line(line) => {
+                self.unwind_while(|_| true);
+                self.lines.push((self.events.len(), line));
+            }
             RawEvent::Time(time) => (self.time, self.is_of_entry) = (Some(time), false),
             RawEvent::Number(number) => self.number = (number != (1 << 56) - 1).then_some(number),
         }
     }
 
-    /// The events so far.
+    /// The events so far, and the lines, each with the number of events before it.
     #[must_use]
-    pub fn into_events(self) -> Vec<CanonicalEvent> {
-        self.events
+    pub fn into_events(self) -> (Vec<CanonicalEvent>, Vec<(usize, u16)>) {
+        (self.events, self.lines)
     }
 
     /// Writes the exits of constructors that an exception ended: the topmost frames, while they have notes like this.
@@ -292,11 +312,13 @@ impl Canonicalizer {
 
 /// The events of a thread that recorded these chunks.
 pub fn canonicalize<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<Event> {
-    canonicalize_marked(chunks).into_iter().map(|canonical| canonical.event).collect()
+    canonicalize_marked(chunks).0.into_iter().map(|canonical| canonical.event).collect()
 }
 
-/// The same, with what is known about each event.
-pub fn canonicalize_marked<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<CanonicalEvent> {
+/// The same, with what is known about each event, and the lines, each with the number of events before it.
+pub fn canonicalize_marked<'a>(
+    chunks: impl IntoIterator<Item = &'a [u8]>,
+) -> (Vec<CanonicalEvent>, Vec<(usize, u16)>) {
     let mut canonicalizer = Canonicalizer::default();
     for event in chunks.into_iter().flat_map(parse).flatten() {
         canonicalizer.push(event);
@@ -314,14 +336,24 @@ mod tests {
         let enters = [0, 1, 2].map(Event::Enter);
         let canonical = [&enters[..], &[Event::Exit; 3]].concat();
         assert_eq!(canonicalize([&raw[..]]), canonical);
-        let unwound = canonicalize_marked([&raw[..]]).into_iter().map(|event| event.is_unwound);
+        let (events, _) = canonicalize_marked([&raw[..]]);
+        let unwound = events.into_iter().map(|event| event.is_unwound);
         let unwound: Vec<_> = unwound.collect();
         assert_eq!(unwound, [false, false, false, true, true, false]);
 
         let raw = [0x80, 0x81, 0x7B, 0x82, 0x82, 0x78, 0x2D, 0x01, 0x00, 0x7E, 0x00];
-        let events = canonicalize_marked([&raw[..]]);
+        let (events, _) = canonicalize_marked([&raw[..]]);
         assert_eq!(events.iter().map(|event| event.event).collect::<Vec<_>>(), canonical);
         let classes: Vec<_> = events.into_iter().map(|event| event.class).collect();
         assert_eq!(classes, [None, None, None, Some(300), Some(300), None]);
+    }
+
+    #[test]
+    fn the_documented_lines_are_between_the_events() {
+        let raw = b"\x81\x77\x0C\0\0\x77\x2C\x01\0\x82\0\x77\x0C\0\0\0";
+        let (events, lines) = canonicalize_marked([&raw[..]]);
+        let events: Vec<_> = events.into_iter().map(|event| event.event).collect();
+        assert_eq!(events, [Event::Enter(1), Event::Enter(2), Event::Exit, Event::Exit]);
+        assert_eq!(lines, [(1, 12), (1, 300), (3, 12)]);
     }
 }

@@ -62,6 +62,11 @@ public final class FlowProbe {
     /** The bytes of a sequence number. */
     private static final int NUMBER_BYTES = 8;
 
+    /** The first byte of a line; its number and a zero follow. */
+    private static final int LINE = 0x77;
+    /** The bytes of a line. */
+    private static final int LINE_BYTES = 4;
+
     /** The bytes of an exit by an exception, with its class. */
     private static final int UNWOUND_BYTES = 4;
 
@@ -168,6 +173,23 @@ public final class FlowProbe {
         } else if (position == 0 || position != U.getLong(null, block + LAST)
                 || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
             append(thread, U.getLong(thread, ID), event, 1);
+        }
+    }
+
+    /**
+     * Stores that a line is reached, with the lower two bytes of its number. Like {@link #note}, it must not need more stack
+     * than an entry does. Lines have neither times nor sequence numbers.
+     */
+    public static void line(int line) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        if (position < U.getLong(null, block + LIMIT)) {
+            U.putInt(null, position, ~((char) line << 8 | LINE));
+            U.putLong(null, block + POSITION, position + LINE_BYTES);
+        } else if (position == 0 || position != U.getLong(null, block + LAST)
+                || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
+            append(thread, U.getLong(thread, ID), ~((char) line << 8 | LINE), LINE_BYTES);
         }
     }
 

@@ -7,7 +7,7 @@ use super::super::code::Code;
 use super::super::frames::Frames;
 use super::super::opcode::{BIPUSH, INVOKESTATIC, LDC, LDC_W, SIPUSH};
 use super::super::pool::{Pool, probe_class, tag};
-use super::super::{ClassFile, Ids, Probes, Skip, rewrite};
+use super::super::{ClassFile, Detail, Ids, Probes, Skip, rewrite};
 
 /// A class file under construction: `p/C`, with the superclass that [`Class::new`] gets.
 pub(super) struct Class {
@@ -181,6 +181,16 @@ pub(super) fn rewrite_one(bytes: &[u8], method: usize) -> Result<Vec<u8>, Skip> 
     }
 }
 
+/// The same, with probes for its lines, if that is possible.
+pub(super) fn rewrite_lines(bytes: &[u8], method: usize) -> (Vec<u8>, Vec<(usize, Skip)>) {
+    let class = ClassFile::parse(bytes).unwrap();
+    let plan = class.plan_for(method, Detail::Lines).unwrap();
+    let callees = vec![Some(id(2)); plan.calls.len()];
+    let ids = Ids { method: id(1), callees };
+    let (new, skipped) = rewrite(&class, vec![(method, plan, ids)], Probes::Plain);
+    (new.unwrap(), skipped)
+}
+
 /// The content of the first method.
 #[derive(Debug)]
 pub(super) struct Listing {
@@ -220,6 +230,10 @@ impl Listing {
                 (Some(name), Some(value)) if name == "note" => {
                     listing.pop();
                     listing.push(hex("note", &(!value).to_le_bytes()[..1]));
+                }
+                (Some(name), Some(value)) if name == "line" => {
+                    listing.pop();
+                    listing.push(format!("line {}", value & 0xFFFF));
                 }
                 (Some(name), None) if name == "unwound" => {
                     // After a copy of the exception.

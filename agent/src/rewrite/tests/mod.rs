@@ -3,13 +3,13 @@
 mod assembler;
 mod locking;
 
-use assembler::{Body, Class, Listing, id, rewrite_one};
+use assembler::{Body, Class, Listing, id, rewrite_lines, rewrite_one};
 
 use super::opcode::{
     ALOAD_0, ATHROW, BIPUSH, GETFIELD, GETSTATIC, GOTO, IFEQ, INVOKESPECIAL, INVOKESTATIC, LDC,
-    LOOKUPSWITCH, PUTFIELD, PUTSTATIC, RETURN, TABLESWITCH,
+    LOOKUPSWITCH, MONITORENTER, MONITOREXIT, PUTFIELD, PUTSTATIC, RETURN, TABLESWITCH,
 };
-use super::{ClassFile, Ids, Malformed, Probes, Skip, rewrite};
+use super::{ClassFile, Detail, Ids, Malformed, Probes, Skip, rewrite};
 
 const NOP: u8 = 0;
 const ACONST_NULL: u8 = 1;
@@ -17,7 +17,10 @@ const ICONST_0: u8 = 3;
 const ILOAD_0: u8 = 26;
 const ILOAD_1: u8 = 27;
 const ALOAD_1: u8 = 43;
+const ALOAD_2: u8 = 44;
 const ASTORE_0: u8 = 75;
+const ASTORE_1: u8 = 76;
+const ASTORE_2: u8 = 77;
 const POP: u8 = 87;
 const IDIV: u8 = 108;
 const DUP: u8 = 89;
@@ -308,6 +311,127 @@ fn each_of_several_calls_is_announced() {
 }
 
 #[test]
+fn each_place_where_a_line_begins_has_a_probe() {
+    let mut class = Class::new(61, OBJECT);
+    // A leaf without lines; a loop whose head is reached again; two entries for one place, of which the first counts.
+    let mut body = Body::from([NOP, ILOAD_0, IFEQ, 0, 7, NOP, GOTO, 0xFF, 0xFB, RETURN]);
+    body.frames = Some(vec![0, 2, 1, 7]);
+    body.lines = vec![[5, 300], [0, 10], [1, 11], [9, 40_000], [1, 99]];
+    class.add_method(STATIC, "f", "(I)V", body);
+    let (new, skipped) = rewrite_lines(&class.build(), 0);
+    let new = Listing::of(&new);
+    let expected = [
+        "append 81",
+        "line 10",
+        "00",
+        "line 11",
+        "1A",
+        "99 00 0D",
+        "line 300",
+        "00",
+        "A7 FF F0",
+        "line 40000",
+        "exit",
+        "B1",
+        "unwound",
+        "BF",
+    ];
+    assert_eq!(new.code, expected);
+    // A backward branch may throw.
+    assert_eq!((new.handlers, skipped), (vec![[1, 10, 12]], vec![]));
+    // The numbers of lines are unchanged, also those of our probes.
+    assert_eq!(new.lines, [[20, 300], [0, 10], [11, 11], [30, 40_000], [11, 99]]);
+    assert_eq!(new.max_stack, 9);
+}
+
+#[test]
+fn a_line_at_a_return_is_covered() {
+    let mut class = Class::new(61, OBJECT);
+    let body = Body { lines: vec![[0, 7]], ..Body::from([RETURN]) };
+    class.add_method(STATIC, "f", "()V", body);
+    let new = Listing::of(&rewrite_lines(&class.build(), 0).0);
+    assert_eq!(new.code, ["append 81", "line 7", "exit", "B1", "unwound", "BF"]);
+    assert_eq!(new.handlers, [[1, 2, 4]]);
+}
+
+#[test]
+fn lines_around_the_call_of_another_constructor_are_recorded() {
+    let old = constructor("p/B", ["p/B"], |[[a, b]]| Body {
+        lines: vec![[0, 5], [1, 6], [4, 7]],
+        ..Body::from([ALOAD_0, INVOKESPECIAL, a, b, RETURN])
+    });
+    let new = Listing::of(&rewrite_lines(&old, 0).0);
+    let probes: Vec<_> =
+        new.code.iter().filter(|line| line.len() > 2 && !line.starts_with("B7")).collect();
+    let expected = [
+        "append 81",
+        "line 5",
+        "line 6",
+        "append 7B 82",
+        "note 7D",
+        "line 7",
+        "exit",
+        "unwound",
+        "note 7D",
+        "unwound",
+        "unwound",
+    ];
+    assert_eq!(probes, expected);
+}
+
+#[test]
+fn lines_at_the_start_of_a_handler_are_recorded_where_a_call_may_be() {
+    let mut class = Class::new(61, OBJECT);
+    let [a, b] = class.method("p/D", "f", "()V");
+    // As for `synchronized`: the handler releases the monitor, and covers itself up to there.
+    let body = Body {
+        handlers: vec![[4, 10, 11], [11, 14, 11]],
+        frames: Some(vec![0, 1, 255, 0, 11, 0, 2, 7, 0, 2, 7, 0, 2, 0, 1, 7, 0, 2]),
+        lines: vec![[0, 1], [4, 2], [11, 3]],
+        ..Body::from([
+            ALOAD_0,
+            DUP,
+            ASTORE_1,
+            MONITORENTER,
+            INVOKESTATIC,
+            a,
+            b,
+            NOP,
+            ALOAD_1,
+            MONITOREXIT,
+            RETURN,
+            ASTORE_2,
+            ALOAD_1,
+            MONITOREXIT,
+            ALOAD_2,
+            ATHROW,
+        ])
+    };
+    class.add_method(STATIC, "f", "(Ljava/lang/Object;)V", body);
+    let (new, skipped) = rewrite_lines(&class.build(), 0);
+    let new = Listing::of(&new);
+    let at = |text: &str| new.code.iter().position(|line| line == text).unwrap();
+    assert_eq!(skipped, []);
+    assert_eq!(at("line 3"), at("note 7E") + 1);
+    assert_eq!(new.code[at("note 7E") - 1], "C3", "after the monitor is released");
+}
+
+#[test]
+fn a_method_that_lines_would_make_too_large_is_recorded_without_them() {
+    let rewritten = |nops: usize| {
+        let mut class = Class::new(61, OBJECT);
+        let code = [vec![NOP; nops], vec![RETURN]].concat();
+        let lines = (0..200).map(|line| [line, line]).collect();
+        class.add_method(STATIC, "f", "()V", Body { code, lines, ..Body::default() });
+        let (new, skipped) = rewrite_lines(&class.build(), 0);
+        (Listing::of(&new).code.iter().any(|line| line.starts_with("line")), skipped)
+    };
+    assert_eq!(rewritten(6000), (true, vec![]));
+    assert_eq!(rewritten(7900), (false, vec![(0, Skip::WithoutLines)]), "too large to compile");
+    assert_eq!(rewritten(65_500), (false, vec![(0, Skip::WithoutLines)]), "too large for a class");
+}
+
+#[test]
 fn odd_constructors_stay_unchanged() {
     let odd = |body: fn([[u8; 2]; 1]) -> Body| {
         let bytes = constructor("p/B", ["p/B"], body);
@@ -530,7 +654,7 @@ proptest::proptest! {
             bytes[at] = byte;
         }
         if let Ok(class) = ClassFile::parse(&bytes)
-            && let Ok(plan) = class.plan(0)
+            && let Ok(plan) = class.plan_for(0, Detail::Lines)
             && let ids = (Ids { method: id(1), callees: vec![] })
             && let (Some(new), _) = rewrite(&class, vec![(0, plan, ids)], Probes::Plain)
         {

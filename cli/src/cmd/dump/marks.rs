@@ -61,6 +61,7 @@ impl<'a> Parts<'a> {
                 Parts { kind: "stacks", by_ns: Some(*first_ns), from_ns: Some(*last_ns), ..parts }
             }
             Mark::Order { number } => Parts { kind: "order", count: *number, ..parts },
+            Mark::Line(line) => Parts { kind: "line", count: Some((*line).into()), ..parts },
             Mark::Unknown(kind) => Parts { kind: "unknown", count: Some((*kind).into()), ..parts },
             _ => Parts { kind: "other", ..parts },
         }

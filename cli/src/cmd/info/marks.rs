@@ -24,6 +24,8 @@ pub(super) struct MarkCounts {
     pauses: u64,
     /// Places where events are missing.
     gaps: u64,
+    /// Lines that were reached.
+    lines: u64,
 }
 
 impl MarkCounts {
@@ -48,6 +50,7 @@ impl MarkCounts {
             tests: self.tests + other.tests,
             pauses: self.pauses + other.pauses,
             gaps: self.gaps + other.gaps,
+            lines: self.lines + other.lines,
         }
     }
 
@@ -63,6 +66,7 @@ impl MarkCounts {
                 Mark::Test(test) if test.outcome.is_none() => self.tests += 1,
                 Mark::Paused => self.pauses += 1,
                 Mark::Gap { .. } => self.gaps += 1,
+                Mark::Line(_) => self.lines += 1,
                 _ => {}
             }
         }
@@ -92,6 +96,7 @@ impl MarkCounts {
             (self.notes, "note of the program", "notes of the program"),
             (self.pauses, "pause", "pauses"),
             (self.gaps, "gap", "gaps"),
+            (self.lines, "line reached", "lines reached"),
         ]
         .into_iter()
         .filter(|(count, ..)| *count > 0)

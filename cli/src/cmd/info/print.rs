@@ -230,6 +230,7 @@ fn reason(word: &str) -> &str {
         "malformed" | "unknown-frame" | "odd-constructor" => "whose code is not understood",
         "too-large" | "pool-full" | "id-too-large" => "too large for probes",
         "too-large-to-compile" | "not-compilable" => "that would no longer be compiled",
+        "without-lines" => "recorded without their lines",
         "empty-finalizer" => "that are empty finalizers",
         word => word,
     }

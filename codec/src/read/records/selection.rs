@@ -94,6 +94,12 @@ impl ShownFrames {
         }
     }
 
+    /// Returns whether the topmost frame is shown, or was entered before the first one here.
+    #[must_use]
+    pub fn shows_topmost(&self) -> bool {
+        self.words.last().is_none_or(|word| word & 1 == 1)
+    }
+
     /// Leaves this many frames. Returns how many of them were shown, including those entered before the first
     /// one here, about which nothing is known.
     #[inline]

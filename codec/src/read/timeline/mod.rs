@@ -117,6 +117,8 @@ pub enum EventKind {
     },
     /// The stack of the thread was sampled, if the timeline is one [with samples](Timeline::with_samples).
     Sample(StackSample),
+    /// The topmost frame reached this line, if the timeline is one [with lines](Timeline::with_lines).
+    Line(u16),
     /// Recording was suspended.
     Pause,
     /// Recording continues.
@@ -190,6 +192,7 @@ pub struct Timeline<'a> {
     progress: Progress,
     /// The samples that are still to be placed, if there are samples.
     placing: Option<Placing<'a>>,
+    has_lines: bool,
     stages: Stages<'a>,
     /// Events to be returned.
     ready: VecDeque<TimelineEvent>,
@@ -226,6 +229,7 @@ impl<'a> Timeline<'a> {
             now: When::UNKNOWN,
             progress: Progress::Reading,
             placing: None,
+            has_lines: false,
             stages: Stages::default(),
             ready: VecDeque::new(),
         }
@@ -237,6 +241,12 @@ impl<'a> Timeline<'a> {
         let by_time = self.known.is_from_start();
         self.placing = Some(Placing::new(samples, thread, by_time));
         self
+    }
+
+    /// Adds the lines that were reached.
+    #[must_use]
+    pub fn with_lines(self) -> Self {
+        Self { has_lines: true, ..self }
     }
 
     /// Leaves out calls of methods that are not selected; their callees move up to the nearest caller that
@@ -421,6 +431,7 @@ impl<'a> Timeline<'a> {
                 Mark::Note(text) => EventKind::Note(text),
                 Mark::Test(test) => EventKind::Test(test),
                 Mark::Gap { events } => EventKind::Gap { events },
+                Mark::Line(line) if self.has_lines => EventKind::Line(line),
                 Mark::Paused => EventKind::Pause,
                 Mark::Resumed => EventKind::Resume,
                 Mark::Stacks { first_ns, last_ns } => {

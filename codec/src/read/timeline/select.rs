@@ -62,8 +62,14 @@ impl<'a> Select<'a> {
                 }
             }
             EventKind::Throw(_) => self.throw = Some(event),
+            EventKind::Line(_) if !self.shows_topmost() => {}
             _ => to(event),
         }
+    }
+
+    /// Returns whether the topmost frame is passed on.
+    fn shows_topmost(&self) -> bool {
+        self.selected <= self.depth && (self.selection.is_all() || self.frames.shows_topmost())
     }
 
     /// Leaves frames. Returns how many of them were selected.
