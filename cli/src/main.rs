@@ -80,6 +80,7 @@ fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
         Verb::Export(args) => cmd::export::run(args, out),
         Verb::Convert(args) => cmd::convert::run(args, out),
         Verb::Index(args) => cmd::index::run(args, out),
+        Verb::Lines(args) => cmd::lines::run(args, out),
         Verb::Shapes(args) => cmd::shapes::run(args, out),
         Verb::Find(args) => cmd::find::run(args, out),
         Verb::Check(args) => cmd::check::run(args, out),

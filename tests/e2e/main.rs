@@ -17,6 +17,7 @@ mod failures;
 mod jdk_classes;
 mod journal;
 mod kept;
+mod lines;
 mod live;
 mod marks;
 mod one_file;

@@ -22,6 +22,20 @@ pub(crate) enum SortKey {
 }
 
 #[derive(ClapArgs, Debug)]
+pub(crate) struct LinesArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
+    /// Show the text of lines, from source files below this folder; repeatable
+    #[arg(long = "source", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) sources: Vec<PathBuf>,
+    /// Print a tracefile of LCOV, for tools that show coverage
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) lcov: bool,
+}
+
+#[derive(ClapArgs, Debug)]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,

@@ -112,6 +112,17 @@ Examples:
   flow diff --exact --thread worker-1 --thread worker-2
   flow diff --exact --exit-code tests.baseline flow-trace";
 
+pub(super) const LINES_HELP: &str = "\
+Lines are recorded of methods that flow record --lines names. A line may have several places in the code of a method, \
+such as the head of a loop; it counts whenever execution reaches one of them. A line of several calls counts once more \
+where execution comes back to it from another line.
+
+Examples:
+  flow record --lines 'com.app.Orders#total' -- java -jar app.jar
+  flow lines --source src/main/java
+  flow lines --lcov > app.info
+  flow replay --lines --source src/main/java --method 'com.app.Orders#total'";
+
 pub(super) const DIFF_HELP: &str = "\
 With two directories, tests are compared too, by name, if they are marked. With one directory, give --test twice: \
 what does the second test call that the first one does not?

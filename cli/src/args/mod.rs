@@ -15,14 +15,15 @@ mod top;
 use clap::{CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use self::analyse::{
-    DiffArgs, FindArgs, GraphArgs, HowLeft, PathsKind, ReportArgs, ShapesArgs, SortKey, TestKey,
-    TestsArgs,
+    DiffArgs, FindArgs, GraphArgs, HowLeft, LinesArgs, PathsKind, ReportArgs, ShapesArgs, SortKey,
+    TestKey, TestsArgs,
 };
 pub(crate) use self::export::ExportArgs;
 use self::help::{
     ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, CONVERT_HELP, DETACH_HELP, DIFF_HELP, DUMP_HELP,
-    EXAMPLES, EXPORT_HELP, FIND_HELP, GRAPH_HELP, INDEX_HELP, INFO_HELP, LISTEN_HELP, MAN_HELP,
-    PROFILE_HELP, REPLAY_HELP, REPORT_HELP, SHAPES_HELP, SNAPSHOT_HELP, TESTS_HELP, TOP_HELP,
+    EXAMPLES, EXPORT_HELP, FIND_HELP, GRAPH_HELP, INDEX_HELP, INFO_HELP, LINES_HELP, LISTEN_HELP,
+    MAN_HELP, PROFILE_HELP, REPLAY_HELP, REPORT_HELP, SHAPES_HELP, SNAPSHOT_HELP, TESTS_HELP,
+    TOP_HELP,
 };
 pub(crate) use self::live::{ListenArgs, ReportKind};
 pub(crate) use self::profile::{PercentOf, ProfileArgs, ProfileBy, ProfileKey};
@@ -112,6 +113,9 @@ pub(crate) enum Verb {
     /// Show what changed between two traces, or two tests
     #[command(after_long_help = DIFF_HELP)]
     Diff(DiffArgs),
+    /// Show how often each line was reached, of methods whose lines are recorded
+    #[command(after_long_help = LINES_HELP)]
+    Lines(LinesArgs),
     /// Show in how many ways a method ran, and what distinguishes them
     #[command(after_long_help = SHAPES_HELP)]
     Shapes(ShapesArgs),
@@ -158,6 +162,7 @@ impl Verb {
             Self::Diff(args) => args.format,
             Self::Dump(args) => args.source.format,
             Self::Index(args) => args.source.format,
+            Self::Lines(args) if !args.lcov => args.source.format,
             Self::Shapes(args) => args.source.format,
             Self::Find(args) => args.source.format,
             Self::Check(args) => args.source.format,

@@ -95,6 +95,14 @@ pub(crate) struct ReplayArgs {
     /// waited, and the method that the call had called by then, if that is not recorded.
     #[arg(long, conflicts_with_all = ["collapse", "follow"])]
     pub(crate) samples: bool,
+    /// Show the lines that calls reached, of methods whose lines are recorded; implies --time
+    ///
+    /// A line that follows itself is one row with the number of times (text only).
+    #[arg(long, conflicts_with_all = ["collapse", "follow", "merged", "min_duration"])]
+    pub(crate) lines: bool,
+    /// Show the text of lines, from source files below this folder; repeatable
+    #[arg(long = "source", value_name = "DIR", requires = "lines", value_hint = ValueHint::DirPath)]
+    pub(crate) sources: Vec<PathBuf>,
     /// Show the calls of all threads in one order of time, instead of thread by thread
     ///
     /// A heading shows each change of thread. Times are known within bounds only: ~ in a heading means that what
@@ -172,6 +180,6 @@ impl ReplayArgs {
 
     /// Returns whether times are shown.
     pub(crate) fn is_timed(&self) -> bool {
-        self.time || self.min_duration.is_some() || self.samples
+        self.time || self.min_duration.is_some() || self.samples || self.lines
     }
 }

@@ -15,6 +15,7 @@ pub(crate) mod find;
 pub(crate) mod graph;
 pub(crate) mod index;
 pub(crate) mod info;
+pub(crate) mod lines;
 pub(crate) mod listen;
 pub(crate) mod man;
 mod page_file;

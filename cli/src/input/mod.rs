@@ -15,6 +15,7 @@ pub(crate) mod profile;
 pub(crate) mod reading;
 pub(crate) mod shapes;
 pub(crate) mod source;
+pub(crate) mod sources;
 pub(crate) mod state;
 pub(crate) mod stdin;
 pub(crate) mod test_runs;

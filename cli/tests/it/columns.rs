@@ -56,6 +56,7 @@ pub(crate) fn trace() -> TempDir {
         (0, flow_codec::format::marks::Mark::Time { by_ns: 5, from_ns: 1_000, ran_us: Some(0) }),
         (1, test_mark("test started a.T.t")),
         (2, test_mark("a note")),
+        (2, flow_codec::format::marks::Mark::Line(7)),
         (5, test_mark("test passed a.T.t")),
         (
             7,
@@ -73,6 +74,8 @@ pub(crate) fn trace() -> TempDir {
     }
     encoder.finish(&mut bytes);
     fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
+    let method = r#"{"id":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","source":"Main.java","loader":"app","flags":[],"lines":[7,8]}"#;
+    fs::write(dir.path().join("methods.jsonl"), format!("{method}\n")).unwrap();
     let round = [0x81, 0x82, 0x00, 0xC3, 0x05, 0x00, 0x00];
     fs::write(dir.path().join("thread-14.flow"), round.repeat(700_000)).unwrap();
     add_samples(dir.path());
@@ -99,6 +102,7 @@ fn every_column_is_on_the_page() {
         ("flow replay --time", [&["replay", "--time"][..], &one].concat()),
         ("flow replay --samples", [&["replay", "--samples"][..], &one].concat()),
         ("flow replay --merged", [&["replay", "--merged"][..], &one].concat()),
+        ("flow lines", vec!["lines"]),
         ("flow report", vec!["report"]),
         ("flow report --callers", vec!["report", "--callers", "**#work"]),
         ("flow report --callers", vec!["report", "--callees", "**#main"]),

@@ -9,6 +9,7 @@
 //! | The same, for the calls made in chosen methods only | [`Rooted`] around a [`Graph`] |
 //! | Who calls a method, and whom does it call? For how long? | [`Edges`] |
 //! | Which exceptions ended calls, and which methods caught them? | [`Exceptions`] |
+//! | How often was each line reached? | [`LineCounts`] |
 //! | What was the deepest stack? | [`Deepest`] |
 //! | How many calls were there, and of which methods the first ones? | [`Called`] |
 //! | What changed between two runs? | [`Diff`] |
@@ -17,7 +18,7 @@
 //!
 //! All but [`Diff`] receive the events of one thread after the other, each followed by `end_thread`: records
 //! ([`Visit`](crate::read::Visit)), for times from a [`Pass`](crate::read::Pass) whose clock they share;
-//! [`Slowest`] and [`Exceptions`] the events of a [`Timeline`](crate::read::Timeline). None opens a file.
+//! [`Slowest`], [`Exceptions`] and [`LineCounts`] the events of a [`Timeline`](crate::read::Timeline). None opens a file.
 
 mod called;
 mod contexts;
@@ -29,6 +30,7 @@ mod graph;
 mod innermost;
 mod labels;
 mod largest;
+mod lines;
 mod nodes;
 mod numbering;
 mod path_tree;
@@ -45,6 +47,7 @@ pub use edges::{EdgeRow, Edges, Side, Sums};
 pub use exceptions::{ExceptionRow, Exceptions};
 pub use graph::{CallWeight, Graph, TimeWeight, Weight};
 pub use largest::{LargestPaths, PathLimits};
+pub use lines::{LineCounts, MethodLines};
 pub use nodes::AddShapes;
 pub use path_tree::{PathId, PathRow, PathTree};
 pub use paths::{PathNode, Paths, ROOT};

@@ -142,7 +142,7 @@ pub(super) fn pass_rows(
     replay: &mut ThreadReplay,
     lines: &mut Lines<'_>,
 ) -> Option<Result<Reading, Failure>> {
-    let wanted = lines.wanted.filter(|_| lines.selection.is_all() && lines.samples.is_none())?;
+    let wanted = lines.wanted.filter(|_| lines.selection.is_all() && !lines.has_details())?;
     let (hits, stack) = (Vec::new(), Vec::new());
     let mut finder = Finder { wanted, kept: 0, hits, stack, open: None, file: 0 };
     finder.find_in_shapes(file, true)?;
@@ -272,6 +272,7 @@ impl Notes {
                     | Mark::Instant { .. }
                     | Mark::Order { .. }
                     | Mark::Thrown { .. }
+                    | Mark::Line(_)
                     | Mark::Unwound { .. },
                 ))) => {}
                 Ok(Some((position, _))) => {
@@ -446,7 +447,7 @@ fn trees(
         for caller in called_by(hit.depth, &hit.callers, args.verbose, &lines.labels) {
             lines.text(1, &caller)?;
         }
-        let alone = hit.only_line(args.is_timed()).filter(|_| lines.samples.is_none());
+        let alone = hit.only_line(args.is_timed()).filter(|_| !lines.has_details());
         if let Some(line) = alone {
             lines.printed.calls += 1;
             lines.call(&[], 1, &line)?;
@@ -498,7 +499,7 @@ fn tree(
             Ok(if replay.is_over() { ControlFlow::Break(()) } else { flow })
         })?;
     } else if let Ok(timeline) = file.timeline_from(from) {
-        let mut timeline = lines.with_samples(timeline, file.id);
+        let mut timeline = lines.with_details(timeline, file.id);
         replay.keep_time(file, from);
         let mut timed = TimedReplay { replay, lines, stopped: Ok(()) };
         read_timeline(file, &mut timeline, &mut progress, &mut timed);

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use flow_codec::read::{CallTimes, Selection, StackSamples, Timeline, Trace};
-use flow_codec::{Depth, ThreadId};
+use flow_codec::read::{CallTimes, Methods, Selection, StackSamples, Timeline, Trace};
+use flow_codec::{Depth, MethodId, ThreadId};
 
 use super::pending::Line;
 use super::remarks::{left_out_deeper, left_out_shorter};
@@ -12,6 +12,7 @@ use super::sampled;
 use super::timed::{self, MarkRow};
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
+use crate::input::sources::{Sources, source_file};
 use crate::output::{Labels, Out, csv_fields, escaped, grouped, indentation, plural, push_number};
 
 /// The progress of printing, over all traces and threads.
@@ -53,6 +54,10 @@ pub(super) struct Lines<'a> {
     /// The names of methods.
     pub(super) labels: Labels<'a>,
     with_origin: bool,
+    /// Whether lines are shown, and their text.
+    has_lines: bool,
+    sources: Sources,
+    methods: &'a Methods,
     /// With `--merged`: the order of the line that follows.
     order: Option<Order>,
     line: Vec<u8>,
@@ -80,16 +85,49 @@ impl<'a> Lines<'a> {
         let format = args.source.format;
         let (line, with_origin) = (Vec::new(), args.verbose);
         let labels = Labels::new(&trace.methods, format, args.verbose).with_origin(with_origin);
-        let (order, samples) = (None, None);
-        Self { selection, wanted, printed, out, format, samples, labels, with_origin, order, line }
+        Self {
+            selection,
+            wanted,
+            printed,
+            out,
+            format,
+            samples: None,
+            labels,
+            with_origin,
+            has_lines: args.lines,
+            sources: Sources::new(&args.sources),
+            methods: &trace.methods,
+            order: None,
+            line,
+        }
     }
 
-    /// Adds the samples, if they are shown.
-    pub(super) fn with_samples(&self, timeline: Timeline<'a>, thread: ThreadId) -> Timeline<'a> {
+    /// Returns whether more than calls and notes is shown.
+    pub(super) fn has_details(&self) -> bool {
+        self.samples.is_some() || self.has_lines
+    }
+
+    /// Adds the samples and lines, if they are shown.
+    pub(super) fn with_details(&self, timeline: Timeline<'a>, thread: ThreadId) -> Timeline<'a> {
+        let timeline = if self.has_lines { timeline.with_lines() } else { timeline };
         match self.samples {
             Some(samples) => timeline.with_samples(samples, thread),
             None => timeline,
         }
+    }
+
+    /// How a line of a method is shown: as text, and as the name of its file and its number.
+    pub(super) fn line_of(&mut self, method: Option<MethodId>, line: u16) -> (String, String) {
+        let Some(method) = method.and_then(|method| self.methods.get(method)) else {
+            return (format!("line {line}"), line.to_string());
+        };
+        let file = method.info.source.as_deref().unwrap_or("?");
+        let place = format!("{file}:{line}");
+        let text = match self.sources.line(&source_file(&method.info), line) {
+            Some(text) => format!("{line:>5}  {text}"),
+            None => place.clone(),
+        };
+        (text, place)
     }
 
     /// With `--merged`: an event of a thread follows, and everything of other threads certainly happened before, or not.

@@ -88,7 +88,7 @@ fn events(
         return reading;
     }
     let mut timeline = match file.timeline_from(from) {
-        Ok(timeline) => lines.with_samples(timeline, file.id),
+        Ok(timeline) => lines.with_details(timeline, file.id),
         Err(error) => return Ok(Reading::failed(error)),
     };
     replay.keep_time(file, from);

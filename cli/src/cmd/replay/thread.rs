@@ -69,10 +69,23 @@ pub(super) struct ThreadReplay {
     hidden: Vec<Range<u64>>,
     /// Samples that are still to be shown.
     sampled: Option<Sampled>,
+    /// A line that is still to be shown.
+    reached: Option<Reached>,
     /// Whether it is the replay of one call, whose heading has been printed.
     is_hit: bool,
     /// Whether a call was not shown because enough were.
     is_full: bool,
+}
+
+/// A line that a call reached.
+#[derive(Debug)]
+struct Reached {
+    /// How many calls are shown around it.
+    depth: usize,
+    line: u16,
+    /// How many times in a row.
+    count: u64,
+    first: TimelineEvent,
 }
 
 /// What is known about a call whose shape is known.
@@ -120,6 +133,7 @@ impl VisitTimeline for TimedReplay<'_, '_> {
     fn other(&mut self, event: TimelineEvent) -> bool {
         let outcome = match event.kind {
             EventKind::Sample(sample) => self.replay.sample(event, &sample, self.lines),
+            EventKind::Line(line) => self.replay.line(event, line, self.lines),
             _ => match MarkRow::of(event) {
                 Some(mark) => self.replay.mark(&mark, self.lines),
                 None => return true,
@@ -158,6 +172,7 @@ impl ThreadReplay {
             repeat: None,
             hidden: Vec::new(),
             sampled: None,
+            reached: None,
             is_hit: false,
             is_full: false,
         }
@@ -455,6 +470,9 @@ impl ThreadReplay {
         if self.sampled.as_ref().is_some_and(|sampled| left < sampled.depth) {
             self.take_samples(lines)?;
         }
+        if self.reached.as_ref().is_some_and(|reached| left < reached.depth) {
+            self.take_line(lines)?;
+        }
         if let Some(held) = self.pending.depth() {
             // Only its own exit and the next can affect the line.
             let matter = left..open.min(held.as_usize().saturating_add(1));
@@ -540,6 +558,48 @@ impl ThreadReplay {
         lines.call(&self.prefix, indent(line.depth.as_usize(), root, lines), line)
     }
 
+    /// Keeps a line of the topmost frame until it is known whether it is reached once more.
+    fn line(
+        &mut self,
+        event: TimelineEvent,
+        line: u16,
+        lines: &mut Lines<'_>,
+    ) -> Result<(), Failure> {
+        let Some(root) = self.root else { return Ok(()) };
+        let is_shown = lines.selection.is_all() || self.shown.shows_topmost();
+        let depth = self.stack.len();
+        if !is_shown || depth > root.saturating_add(self.max_depth) {
+            return Ok(());
+        }
+        if let Some(reached) = &mut self.reached
+            && (reached.depth, reached.line) == (depth, line)
+            && self.is_text
+        {
+            reached.count += 1;
+            return Ok(());
+        }
+        self.take_samples(lines)?;
+        self.reached = Some(Reached { depth, line, count: 1, first: event });
+        Ok(())
+    }
+
+    /// Prints the line that was kept.
+    #[inline]
+    fn take_line(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        let Some(Reached { depth, line, count, first }) = self.reached.take() else {
+            return Ok(());
+        };
+        let method = depth.checked_sub(1).and_then(|top| self.stack.get(top)).copied();
+        let row = MarkRow::of_line(&first, count, lines.line_of(method, line));
+        if !self.is_text {
+            return lines.mark_row(&self.prefix, Depth::new(depth as u64), &row);
+        }
+        self.take_pending(lines)?;
+        self.head(lines)?;
+        let indent = indent(depth, self.root.unwrap_or(depth), lines);
+        lines.timed_row(indent, &row.text(), Some(&row.times))
+    }
+
     /// Keeps a sample until it is known whether the next one is of the same line.
     fn sample(
         &mut self,
@@ -561,6 +621,7 @@ impl ThreadReplay {
     /// Prints the samples that were kept.
     #[inline]
     fn take_samples(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        self.take_line(lines)?;
         let Some(sampled) = self.sampled.take() else { return Ok(()) };
         let shown = sampled.depth;
         let row = MarkRow::of_samples(&sampled, &lines.labels);

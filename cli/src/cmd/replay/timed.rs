@@ -7,7 +7,7 @@ use flow_codec::read::{Bounds, CallTimes, EventKind, TimelineEvent, Unwound, Whe
 
 use super::sampled::Sampled;
 use crate::output::{
-    Labels, bounded_duration, csv_fields, escaped, instant, plural, push_csv_times,
+    Labels, bounded_duration, csv_fields, escaped, grouped, instant, plural, push_csv_times,
     push_json_times, time_numbers,
 };
 
@@ -28,7 +28,7 @@ pub(super) const UNKNOWN: CallTimes =
 /// A mark between calls.
 #[derive(Debug)]
 pub(super) struct MarkRow {
-    /// `note`, `test`, `gap`, `paused`, `resumed` or `samples`.
+    /// `note`, `test`, `gap`, `paused`, `resumed`, `samples` or `line`.
     kind: &'static str,
     /// The offset of the record before which, or in which, it is.
     pub(super) offset: Offset,
@@ -36,9 +36,11 @@ pub(super) struct MarkRow {
     text: Option<String>,
     /// How many events are missing, if that is known.
     events: Option<u64>,
-    times: CallTimes,
-    /// Of samples: how the row is shown as text, and its numbers.
-    sampled: Option<(String, [u64; 3])>,
+    pub(super) times: CallTimes,
+    /// How the row is shown as text, if that is not as a note.
+    row: Option<String>,
+    /// The numbers of samples.
+    sampled: Option<[u64; 3]>,
 }
 
 impl MarkRow {
@@ -53,7 +55,7 @@ impl MarkRow {
             _ => return None,
         };
         let (offset, times) = (event.position.offset, CallTimes { start: event.time, ..UNKNOWN });
-        Some(Self { kind, offset, text, events, times, sampled: None })
+        Some(Self { kind, offset, text, events, times, row: None, sampled: None })
     }
 
     /// The row of samples.
@@ -64,16 +66,34 @@ impl MarkRow {
             text: Some(sampled.samples.place(labels)),
             events: None,
             times: sampled.times(),
-            sampled: Some((
-                format!("· {}", sampled.samples.text(labels)),
-                sampled.samples.numbers(),
-            )),
+            row: Some(format!("· {}", sampled.samples.text(labels))),
+            sampled: Some(sampled.samples.numbers()),
+        }
+    }
+
+    /// A line that was reached: what is shown as text, and its place.
+    pub(super) fn of_line(
+        first: &TimelineEvent,
+        count: u64,
+        (text, place): (String, String),
+    ) -> Self {
+        let (kind, offset) = ("line", first.position.offset);
+        let times = CallTimes { start: first.time, ..UNKNOWN };
+        let text = if count > 1 { format!("{text}  ×{}", grouped(count)) } else { text };
+        Self {
+            kind,
+            offset,
+            text: Some(place),
+            events: None,
+            times,
+            row: Some(format!("· {text}")),
+            sampled: None,
         }
     }
 
     /// The mark as text.
     pub(super) fn text(&self) -> String {
-        if let Some((text, _)) = &self.sampled {
+        if let Some(text) = &self.row {
             return text.clone();
         }
         match (self.kind, &self.text, self.events) {
@@ -99,7 +119,7 @@ impl MarkRow {
             let numbers = self
                 .sampled
                 .as_ref()
-                .map(|(_, [samples, ns, waiting_ns])| format!(",{samples},{ns},{waiting_ns}"));
+                .map(|[samples, ns, waiting_ns]| format!(",{samples},{ns},{waiting_ns}"));
             line.extend_from_slice(numbers.unwrap_or(",,,".to_owned()).as_bytes());
         }
     }
@@ -114,7 +134,7 @@ impl MarkRow {
         let kind = self.kind;
         let fields = format!(",\"mark\":\"{kind}\",\"text\":{text},\"events\":{events}");
         line.extend_from_slice(fields.as_bytes());
-        if let Some((_, [samples, ns, waiting_ns])) = &self.sampled {
+        if let Some([samples, ns, waiting_ns]) = &self.sampled {
             let numbers =
                 format!(",\"samples\":{samples},\"sampled_ns\":{ns},\"waiting_ns\":{waiting_ns}");
             line.extend_from_slice(numbers.as_bytes());

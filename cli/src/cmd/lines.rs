@@ -1,0 +1,196 @@
+//! `flow lines`: how often each line was reached, by source file; as a table or in the format of LCOV.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+
+use flow_codec::analysis::LineCounts;
+use flow_codec::format::ids::key;
+use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::{MethodNames, NameForm};
+
+use crate::args::{Format, LinesArgs};
+use crate::cmd::trace_field;
+use crate::failure::{Failure, Status};
+use crate::input::reading::{Reading, read_timeline};
+use crate::input::source::Source;
+use crate::input::sources::{Sources, source_file};
+use crate::output::{Out, Progress, csv_fields, escaped, grouped, message, plural};
+
+/// The width of counts and of line numbers in text.
+const COUNT_WIDTH: usize = 12;
+const LINE_WIDTH: usize = 6;
+
+/// The lines of a source file.
+#[derive(Default)]
+struct FileLines {
+    /// How often each was reached.
+    lines: BTreeMap<u16, u64>,
+    /// The methods in it: the first line, the name, and how many calls began.
+    methods: BTreeSet<(u16, String, u64)>,
+}
+
+impl FileLines {
+    /// `7 of 9 lines reached`.
+    fn summary(&self) -> String {
+        let (reached, all) = (self.reached(), self.lines.len() as u64);
+        format!("{} of {} reached", grouped(reached), plural(all, "line"))
+    }
+
+    fn reached(&self) -> u64 {
+        self.lines.values().filter(|count| **count > 0).count() as u64
+    }
+}
+
+pub(crate) fn run(args: &LinesArgs, out: &mut Out) -> Result<Status, Failure> {
+    let mut source = Source::open(&args.source)?;
+    source.choose_part(&args.part)?;
+    source.report_losses();
+    let format = args.source.format;
+    if format == Format::Csv && !args.lcov {
+        writeln!(out, "trace,file,line,count")?;
+    }
+    let mut progress = Progress::new(source.bytes(), out);
+    let mut status = source.status;
+    for trace in &source.traces {
+        let mut counts = LineCounts::new(&trace.methods);
+        for file in &trace.files {
+            let reading = read(file, &mut counts, &mut progress);
+            status = status.and(reading.report(file, &progress));
+        }
+        let files = by_file(trace, args, &counts);
+        if files.is_empty() {
+            progress.message(
+                "no lines are recorded; record with --lines GLOB, such as --lines 'com.app.Orders#total'",
+            );
+        }
+        let mut sources = Sources::new(&args.sources);
+        if args.lcov {
+            lcov(&files, &sources, out)?;
+        } else {
+            source.begin(trace, format, out)?;
+            let name = trace_field(&source, trace, format);
+            for (number, (file, lines)) in files.iter().enumerate() {
+                match format {
+                    Format::Text => text((number, file, lines), &mut sources, out)?,
+                    _ => rows((file, lines), format, &name, out)?,
+                }
+            }
+        }
+        if counts.unplaced() > 0 {
+            message(&format!(
+                "{} of frames that were entered before recording began or was resumed: their method is unknown",
+                plural(counts.unplaced(), "line")
+            ));
+        }
+    }
+    Ok(status)
+}
+
+/// Reads a thread.
+fn read(file: &ThreadFile, counts: &mut LineCounts, progress: &mut Progress) -> Reading {
+    let mut timeline = match file.timeline() {
+        Ok(timeline) => timeline.with_lines(),
+        Err(error) => return Reading::failed(error),
+    };
+    let mut reading = read_timeline(file, &mut timeline, progress, counts);
+    counts.end_thread();
+    reading.marks = timeline.marks_damage();
+    reading
+}
+
+/// The lines of the selected methods, by file.
+fn by_file(trace: &Trace, args: &LinesArgs, counts: &LineCounts) -> BTreeMap<String, FileLines> {
+    let selection = args.part.filter.selection(trace);
+    let names = MethodNames::new(&trace.methods);
+    let end = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref());
+    let groups = end.iter().flat_map(|end| &end.not_recorded);
+    // Their lines are known, but were not recorded.
+    let without: BTreeSet<&String> = groups
+        .filter(|group| group.reason == "without-lines")
+        .flat_map(|group| &group.methods)
+        .collect();
+    let mut files: BTreeMap<String, FileLines> = BTreeMap::new();
+    for (id, method) in trace.methods.iter().filter(|(id, _)| selection.contains(*id)) {
+        let Some(counted) = counts.get(id) else { continue };
+        let info = &method.info;
+        if without.contains(&key(&info.class, &info.name, &info.descriptor)) {
+            continue;
+        }
+        let name = names.get(id, NameForm::Full);
+        let file = files.entry(source_file(info)).or_default();
+        for (line, count) in &counted.lines {
+            let sum = file.lines.entry(*line).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+        let first = counted.lines.keys().next().copied().unwrap_or_default();
+        file.methods.insert((first, name, counted.calls));
+    }
+    files
+}
+
+fn text(
+    (number, file, lines): (usize, &str, &FileLines),
+    sources: &mut Sources,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    if number > 0 {
+        out.write_all(b"\n")?;
+    }
+    out.heading(&format!("{}  {}", escaped(file), lines.summary()))?;
+    out.heading(&format!("{:>COUNT_WIDTH$}  {:>LINE_WIDTH$}", "count", "line"))?;
+    for (line, count) in &lines.lines {
+        let text = sources.line(file, *line).map(escaped);
+        let text = text.map(|text| format!("  {text}")).unwrap_or_default();
+        writeln!(out, "{:>COUNT_WIDTH$}  {line:>LINE_WIDTH$}{text}", grouped(*count))?;
+    }
+    Ok(())
+}
+
+fn rows(
+    (file, lines): (&str, &FileLines),
+    format: Format,
+    trace: &str,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let file = match format {
+        Format::Csv => csv_fields([&*escaped(file)]),
+        _ => serde_json::Value::from(escaped(file)).to_string(),
+    };
+    for (line, count) in &lines.lines {
+        match format {
+            Format::Csv => writeln!(out, "{trace},{file},{line},{count}")?,
+            _ => writeln!(
+                out,
+                "{{\"trace\":{trace},\"file\":{file},\"line\":{line},\"count\":{count}}}"
+            )?,
+        }
+    }
+    Ok(())
+}
+
+/// Prints a tracefile of LCOV, as `geninfo` describes it.
+fn lcov(
+    files: &BTreeMap<String, FileLines>,
+    sources: &Sources,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    for (file, FileLines { lines, methods }) in files {
+        let path = sources.path(file).map(|path| path.display().to_string());
+        writeln!(out, "TN:\nSF:{}", escaped(path.as_deref().unwrap_or(file)))?;
+        // The format has names up to the end of the line.
+        for (first, name, _) in methods {
+            writeln!(out, "FN:{first},{}", escaped(name))?;
+        }
+        for (_, name, calls) in methods {
+            writeln!(out, "FNDA:{calls},{}", escaped(name))?;
+        }
+        let hit = methods.iter().filter(|(.., calls)| *calls > 0).count();
+        writeln!(out, "FNF:{}\nFNH:{hit}", methods.len())?;
+        for (line, count) in lines {
+            writeln!(out, "DA:{line},{count}")?;
+        }
+        let hit = lines.values().filter(|count| **count > 0).count();
+        writeln!(out, "LF:{}\nLH:{hit}\nend_of_record", lines.len())?;
+    }
+    Ok(())
+}
