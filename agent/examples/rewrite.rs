@@ -1,4 +1,4 @@
-//! Rewrites every method of many classes, without a JVM: `rewrite IN OUT`.
+//! Rewrites every method of many classes, without a JVM: `rewrite [--lines] IN OUT`. With `--lines`, lines are recorded too.
 //!
 //! Class files below the directory `IN` get probes and are written to the same place below `OUT`; unchanged
 //! ones are copied. JVMs then verify the result. The last line sums up, as `key=value` words: `skipped-…`
@@ -14,15 +14,19 @@ use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
 use flow_codec::MethodId;
-use flowagent::rewrite::{ClassFile, ConstructorCall, Ids, Malformed, Probes, Skip, rewrite};
+use flowagent::rewrite::{
+    ClassFile, ConstructorCall, Detail, Ids, Malformed, Probes, Skip, rewrite,
+};
 
 fn main() -> ExitCode {
-    let arguments: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
+    let mut arguments: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
+    let lines = arguments.extract_if(.., |argument| argument.as_os_str() == "--lines").count();
+    let detail = if lines > 0 { Detail::Lines } else { Detail::Calls };
     let [input, output] = arguments.as_slice() else {
-        eprintln!("usage: rewrite IN OUT");
+        eprintln!("usage: rewrite [--lines] IN OUT");
         return ExitCode::from(2);
     };
-    match run(input, output) {
+    match run(detail, input, output) {
         Ok(tally) => {
             println!("{tally}");
             ExitCode::from(u8::from(tally.unreadable > 0 || tally.refused > 0))
@@ -34,7 +38,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(input: &Path, output: &Path) -> io::Result<Tally> {
+fn run(detail: Detail, input: &Path, output: &Path) -> io::Result<Tally> {
     let mut tally = Tally::default();
     let mut numbers = Numbers::default();
     let mut left = vec![PathBuf::new()];
@@ -46,7 +50,7 @@ fn run(input: &Path, output: &Path) -> io::Result<Tally> {
                 left.push(place);
             } else if place.extension().is_some_and(|extension| extension == "class") {
                 let old = fs::read(input.join(&place))?;
-                let new = tally.count(&old, &mut numbers).unwrap_or_else(|error| {
+                let new = tally.count(&old, detail, &mut numbers).unwrap_or_else(|error| {
                     eprintln!("rewrite: {}: {error}", place.display());
                     None
                 });
@@ -123,7 +127,12 @@ struct Tally {
 }
 
 impl Tally {
-    fn count(&mut self, old: &[u8], numbers: &mut Numbers) -> Result<Option<Vec<u8>>, Malformed> {
+    fn count(
+        &mut self,
+        old: &[u8],
+        detail: Detail,
+        numbers: &mut Numbers,
+    ) -> Result<Option<Vec<u8>>, Malformed> {
         self.classes += 1;
         let start = Instant::now();
         let class = ClassFile::parse(old).inspect_err(|_| self.unreadable += 1)?;
@@ -134,7 +143,7 @@ impl Tally {
         for (number, method) in class.methods().enumerate().filter(|(_, m)| m.has_code) {
             self.methods += 1;
             let start = Instant::now();
-            let plan = class.plan(number);
+            let plan = class.plan_for(number, detail);
             self.busy += start.elapsed();
             match plan {
                 Ok(plan) => {

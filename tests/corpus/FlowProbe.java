@@ -15,4 +15,8 @@ public final class FlowProbe {
     public static void exit() {}
 
     public static void note(int event) {}
+
+    public static void unwound(Throwable thrown) {}
+
+    public static void line(int line) {}
 }

@@ -4,7 +4,7 @@
 #![no_main]
 
 use flow_codec::MethodId;
-use flowagent::rewrite::{ClassFile, Ids, Plan, Probes, rewrite};
+use flowagent::rewrite::{ClassFile, Detail, Ids, Plan, Probes, rewrite};
 use libfuzzer_sys::fuzz_target;
 
 /// Ids of one, two, three and four bytes, and one that is too large for a probe.
@@ -16,7 +16,7 @@ fn id(number: usize) -> MethodId {
 
 fn chosen<'a>(class: &ClassFile<'a>) -> Vec<(usize, Plan<'a>, Ids)> {
     let plan = |method: usize| {
-        let plan = class.plan(method).ok()?;
+        let plan = class.plan_for(method, Detail::Lines).ok()?;
         let callees = (0..plan.calls.len()).map(|call| (call % 2 == 0).then(|| id(call))).collect();
         Some((method, plan, Ids { method: id(method), callees }))
     };

@@ -140,8 +140,9 @@ impl Corpus {
                 let mut java = jdk.tool("java");
                 if part == "new" {
                     let (agent, trace) = (self.agent.display(), dir.join("trace"));
+                    let lines = if self.has_lines { ",lines=**" } else { "" };
                     java.arg(format!(
-                        "-agentpath:{agent}=out={}{}",
+                        "-agentpath:{agent}=out={}{}{lines}",
                         trace.display(),
                         program.options
                     ));

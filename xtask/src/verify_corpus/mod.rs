@@ -24,10 +24,11 @@ pub(crate) const NAME: &str = "verify-corpus";
 pub(crate) const USAGE: &str = "\
 Rewrites real classes and has JVMs verify and compile them.
 
-usage: scripts/verify-corpus.sh [--fast] [DIR]
+usage: scripts/verify-corpus.sh [--fast] [--lines] [DIR]
 
   --fast   only java.base of one JDK, two jars of java-harness, and one method with a `synchronized` block
            as Kotlin compiles it; needs no network
+  --lines  with probes for lines, too
   DIR      where everything is left (target/corpus)
 
 The corpus: every class of JDK 17 and 25, and of the jars that tests/corpus/pom.xml names. The new classes
@@ -52,14 +53,16 @@ const NAME_WIDTH: usize = 24;
 #[derive(Debug, PartialEq, Eq)]
 struct Request {
     is_fast: bool,
+    has_lines: bool,
     dir: Option<PathBuf>,
 }
 
 fn parse(mut arguments: Arguments) -> Result<Request> {
-    let mut request = Request { is_fast: false, dir: None };
+    let mut request = Request { is_fast: false, has_lines: false, dir: None };
     while let Some(argument) = arguments.next() {
         match argument {
             Argument::Option(option) if option == "--fast" => request.is_fast = true,
+            Argument::Option(option) if option == "--lines" => request.has_lines = true,
             Argument::Operand(dir) if request.dir.is_none() => request.dir = Some(absolute(&dir)?),
             Argument::Option(word) | Argument::Operand(word) => return Arguments::unknown(&word),
         }
@@ -77,6 +80,8 @@ struct Corpus {
     /// The example of the agent that rewrites classes.
     rewriter: PathBuf,
     agent: PathBuf,
+    /// Whether lines are recorded too.
+    has_lines: bool,
     /// What classes of the corpus need from one another.
     libraries: Vec<PathBuf>,
 }
@@ -106,6 +111,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
         rewriter: project.target.join("debug/examples/rewrite"),
         agent: project.target.join("debug/libflowagent.so"),
         libraries: Vec::new(),
+        has_lines: request.has_lines,
         work,
         java17,
         java25,
@@ -245,9 +251,11 @@ mod tests {
         let parsed = |words: &[&str]| {
             parse(Arguments::new(words.iter().map(|&word| word.to_owned()).collect()))
         };
-        assert_eq!(parsed(&[]).unwrap(), Request { is_fast: false, dir: None });
-        let request = parsed(&["--fast", "/dir"]).unwrap();
-        assert_eq!(request, Request { is_fast: true, dir: Some("/dir".into()) });
+        let nothing = Request { is_fast: false, has_lines: false, dir: None };
+        assert_eq!(parsed(&[]).unwrap(), nothing);
+        let request = parsed(&["--fast", "--lines", "/dir"]).unwrap();
+        let all = Request { is_fast: true, has_lines: true, dir: Some("/dir".into()) };
+        assert_eq!(request, all);
         for words in [&["--slow"][..], &["/a", "/b"]] {
             assert_eq!(parsed(words).unwrap_err().status(), 2);
         }

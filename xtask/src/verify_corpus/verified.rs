@@ -157,7 +157,9 @@ impl Corpus {
     }
 
     fn rewrite(&self, old: &Path, new: &Path) -> Result<Tally> {
-        let output = output_of(clean(&self.rewriter).arg(old).arg(new).stdin(Stdio::null()))?;
+        let lines = self.has_lines.then_some("--lines");
+        let mut rewriter = clean(&self.rewriter);
+        let output = output_of(rewriter.args(lines).arg(old).arg(new).stdin(Stdio::null()))?;
         Ok(Tally::parse(output.lines().last().unwrap_or_default()))
     }
 
