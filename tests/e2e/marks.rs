@@ -34,7 +34,10 @@ fn calls_of_main(dir: &Path) -> Vec<String> {
     let text = shown(&["replay", "--max", "0", "--thread", "main"], dir);
     let calls = text.lines().skip(1).filter_map(|line| line.split('(').next());
     // Frames that were entered before recording have a dot of their own.
-    let is_call = |call: &&str| !call.trim().is_empty() && !call.starts_with('…');
+    let is_call = |call: &&str| {
+        let text = call.trim();
+        !text.is_empty() && !call.starts_with('…') && !text.starts_with("unwound by ")
+    };
     calls.filter(is_call).map(str::to_owned).collect()
 }
 

@@ -269,6 +269,10 @@ pub(super) const REPLAY_HELP: &str = "\
 Threads follow each other, and calls are in the order in which they happened. Calls of --method are in order of \
 time across all threads, each with its start, duration and nearest callers; with --depth 1 they are a table.
 
+Where an exception leaves a call, text has a line \"unwound by\" its class. With --time the class follows the call, after an \
+exclamation mark. Replays of some calls, by --method, --depth, --collapse, --include, --exclude or --own, have it \
+with --time only.
+
 Examples:
   flow replay --depth 3 --thread main
   flow replay --collapse --max 100

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 use flow_codec::write::Compression;
 
-use crate::input::flags::{PartArgs, SourceArgs, ThreadArgs};
+use crate::input::flags::{FilterArgs, PartArgs, SourceArgs, ThreadArgs};
 use crate::input::place::From;
 use crate::input::values::{count, nanoseconds, positive};
+use crate::output::Format;
 
 /// Columns to sort threads by.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -181,5 +182,14 @@ impl ReplayArgs {
     /// Returns whether times are shown.
     pub(crate) fn is_timed(&self) -> bool {
         self.time || self.min_duration.is_some() || self.samples || self.lines
+    }
+
+    /// Whether text without times has a line where an exception leaves calls: it is the text of all calls. With times, each
+    /// call has its exception.
+    pub(crate) fn shows_unwinding(&self) -> bool {
+        let FilterArgs { include, exclude, own } = &self.part.filter;
+        let has_all = include.is_empty() && exclude.is_empty() && !own && self.method.is_empty();
+        let has_lines = has_all && self.depth.is_none() && !self.collapse;
+        self.source.format == Format::Text && has_lines && !self.is_timed()
     }
 }

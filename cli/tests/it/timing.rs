@@ -367,6 +367,29 @@ fn the_slowest_calls_come_with_their_callers() {
 }
 
 #[test]
+fn replay_without_times_shows_where_an_exception_leaves_calls() {
+    let dir = exact();
+    let expected = "thread 1
+com.app.Main.main(String[])
+  com.app.Main.work(int)
+    com.app.Main$Job.<init>()
+    com.app.Main$Job.<init>()
+      unwound by x.Oops
+    unwound by x.Oops
+  com.app.Main.work(int)
+";
+    for args in [&["replay"][..], &["replay", "--merged"]] {
+        let run = flow(args, dir.path());
+        assert_eq!((run.out.as_str(), run.code), (expected, Some(0)), "{args:?}");
+    }
+    // With fewer calls, lines would be below calls that are not shown.
+    for args in [&["--depth", "9"][..], &["--collapse"], &["--exclude", "x.Y"]] {
+        let run = flow(&[&["replay"][..], args].concat(), dir.path());
+        assert!(!run.out.contains("unwound") && run.code == Some(0), "{}", run.out);
+    }
+}
+
+#[test]
 fn replay_shows_when_calls_began_how_long_they_took_and_how_they_ended() {
     let dir = exact();
     let run = flow(&["replay", "--time"], dir.path());

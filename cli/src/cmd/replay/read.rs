@@ -63,7 +63,8 @@ fn shapes_for(args: &ReplayArgs, file: &ThreadFile, lines: &Lines<'_>) -> Option
     }
 }
 
-/// Replays from a record on. Times need the timeline; without them, records are read directly, which is faster.
+/// Replays from a record on. Times and exceptions need the timeline; without them, records are read directly, which is
+/// faster.
 fn events(
     args: &ReplayArgs,
     file: &ThreadFile,
@@ -72,7 +73,8 @@ fn events(
     lines: &mut Lines<'_>,
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
-    if !args.is_timed() {
+    let with_unwinding = args.shows_unwinding() && file.has_unwound().unwrap_or(false);
+    if !args.is_timed() && !with_unwinding {
         if let Some(dag) = shapes_for(args, file, lines) {
             let reading = shapes::replay(&dag, from, replay, lines);
             progress.file_done(file.bytes);
@@ -91,7 +93,9 @@ fn events(
         Ok(timeline) => lines.with_details(timeline, file.id),
         Err(error) => return Ok(Reading::failed(error)),
     };
-    replay.keep_time(file, from);
+    if args.is_timed() {
+        replay.keep_time(file, from);
+    }
     let mut timed = TimedReplay { replay, lines, stopped: Ok(()) };
     let mut reading = read_timeline(file, &mut timeline, progress, &mut timed);
     timed.stopped?;

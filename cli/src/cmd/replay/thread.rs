@@ -41,6 +41,8 @@ pub(super) struct ThreadReplay {
     is_text: bool,
     is_verbose: bool,
     collapses: bool,
+    /// Whether it has a line where an exception leaves calls.
+    shows_unwinding: bool,
     /// Whether a line stays pending until its call ends.
     holds: bool,
     /// The open frames, without those that are left out.
@@ -125,12 +127,18 @@ impl VisitTimeline for TimedReplay<'_, '_> {
         self.continues(outcome)
     }
 
-    fn exit(&mut self, count: NonZeroU64, _at: Stamp, _: Option<&Unwound>) -> bool {
-        let outcome = self.replay.exit(count, self.lines);
+    fn exit(&mut self, count: NonZeroU64, _at: Stamp, unwound: Option<&Unwound>) -> bool {
+        let outcome = match unwound.filter(|_| self.replay.shows_unwinding) {
+            Some(unwound) => self.replay.unwind(count, unwound, self.lines),
+            None => self.replay.exit(count, self.lines),
+        };
         self.continues(outcome.map(|()| ControlFlow::Continue(()))) && !self.replay.is_over()
     }
 
     fn other(&mut self, event: TimelineEvent) -> bool {
+        if self.replay.shows_unwinding {
+            return true;
+        }
         let outcome = match event.kind {
             EventKind::Sample(sample) => self.replay.sample(event, &sample, self.lines),
             EventKind::Line(line) => self.replay.line(event, line, self.lines),
@@ -157,6 +165,7 @@ impl ThreadReplay {
             is_text,
             is_verbose: args.verbose,
             collapses: is_text && args.collapse,
+            shows_unwinding: args.shows_unwinding(),
             holds: is_text
                 && (args.collapse || args.depth.is_some() || args.min_duration.is_some()),
             stack: Vec::new(),
@@ -489,6 +498,24 @@ impl ThreadReplay {
             0 => Ok(()),
             unseen => self.exit_unseen(unseen, lines),
         }
+    }
+
+    /// Leaves calls by an exception, and shows that at the end of each.
+    #[cold]
+    fn unwind(
+        &mut self,
+        count: NonZeroU64,
+        unwound: &Unwound,
+        lines: &mut Lines<'_>,
+    ) -> Result<(), Failure> {
+        let open = self.stack.len();
+        let left = open - usize::try_from(count.get()).unwrap_or(usize::MAX).min(open);
+        let text = format!("unwound by {}", unwound.class.as_deref().unwrap_or("an exception"));
+        for depth in (left..open).rev() {
+            self.head(lines)?;
+            lines.text(depth + 1, &text)?;
+        }
+        self.exit(count, lines)
     }
 
     #[cold]

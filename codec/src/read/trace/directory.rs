@@ -397,6 +397,20 @@ impl ThreadFile {
         Ok(None)
     }
 
+    /// Returns whether an exception left any of its calls. Reads all marks up to the first of these.
+    ///
+    /// # Errors
+    /// The marks cannot be opened. If they are damaged, those before count.
+    pub fn has_unwound(&self) -> Result<bool> {
+        let Some(mut marks) = self.marks()? else { return Ok(false) };
+        while let Ok(Some((_, mark))) = marks.next_mark() {
+            if matches!(mark, Mark::Unwound { .. }) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The kind of its first time mark; `None` if it has none.
     fn first_time(&self) -> Result<Option<Timing>> {
         let Some(mut marks) = self.marks()? else { return Ok(None) };
