@@ -194,7 +194,15 @@ impl Placed {
         let innermost = |sample: &Sample| {
             sampled.stack(sample).into_iter().rev().find(|frame| recorded.contains(frame))
         };
-        let of_main = |sample: &&Sample| sample.thread == main.id && innermost(sample).is_some();
+        // Samples from before the first kept position have lost theirs with the parts that were removed.
+        let stacks = main.marks.iter().filter_map(|(_, mark)| match mark {
+            Mark::Stacks(first, _) => Some(*first),
+            _ => None,
+        });
+        let begin = stacks.min().unwrap_or(u64::MAX);
+        let of_main = |sample: &&Sample| {
+            sample.thread == main.id && sample.at_ns >= begin && innermost(sample).is_some()
+        };
         let mut samples: Vec<_> = sampled.samples.iter().filter(of_main).collect();
         samples.sort_by_key(|sample| sample.at_ns);
         let mut found = Self { samples: samples.len(), ..Self::default() };
