@@ -222,10 +222,7 @@ impl Recorder {
     /// Records an event, in raw form.
     #[inline]
     pub fn append(&self, thread: &ThreadRecorder, event: &[u8]) {
-        if event.first() == Some(&raw::LINE) {
-            return self.append_as_it_is(thread, event);
-        }
-        if self.config.side_band == SideBand::ExactTimes {
+        if self.config.side_band == SideBand::ExactTimes && event.first() != Some(&raw::LINE) {
             return self.append_after(
                 clock::nano_time() << u8::BITS | u64::from(raw::TIME),
                 thread,
