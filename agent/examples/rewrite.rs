@@ -1,4 +1,4 @@
-//! Rewrites every method of many classes, without a JVM: `rewrite [--lines] IN OUT`. With `--lines`, lines are recorded too.
+//! Rewrites every method of many classes, without a JVM: `rewrite [--lines] [--values] IN OUT`, which also record lines and values.
 //!
 //! Class files below the directory `IN` get probes and are written to the same place below `OUT`; unchanged
 //! ones are copied. JVMs then verify the result. The last line sums up, as `key=value` words: `skipped-…`
@@ -20,10 +20,11 @@ use flowagent::rewrite::{
 
 fn main() -> ExitCode {
     let mut arguments: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
-    let lines = arguments.extract_if(.., |argument| argument.as_os_str() == "--lines").count();
-    let detail = if lines > 0 { Detail::Lines } else { Detail::Calls };
+    let mut has =
+        |flag| arguments.extract_if(.., |argument| argument.as_os_str() == flag).count() > 0;
+    let detail = Detail { lines: has("--lines"), values: has("--values") };
     let [input, output] = arguments.as_slice() else {
-        eprintln!("usage: rewrite [--lines] IN OUT");
+        eprintln!("usage: rewrite [--lines] [--values] IN OUT");
         return ExitCode::from(2);
     };
     match run(detail, input, output) {

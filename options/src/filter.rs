@@ -7,6 +7,9 @@
 
 use flow_codec::{Glob, Name};
 
+/// How many characters of a string and elements of an array are recorded by default.
+pub const DEFAULT_MAX_VALUE: usize = 64;
+
 /// What the options say about which methods to record.
 #[derive(Clone, Debug)]
 pub struct FilterSpec {
@@ -18,6 +21,12 @@ pub struct FilterSpec {
     pub exclude: Vec<Glob>,
     /// Patterns of the methods whose lines are recorded, if the methods are.
     pub lines: Vec<Glob>,
+    /// Patterns of the methods whose values are recorded, if the methods are.
+    pub values: Vec<Glob>,
+    /// Patterns of values that are left out: of methods, or of names of parameters and classes.
+    pub redact: Vec<Glob>,
+    /// How many characters of a string and elements of an array are recorded.
+    pub max_value: usize,
     /// Whether constructors and static initialisers are recorded.
     pub constructors: bool,
     /// Whether native methods are recorded.
@@ -32,6 +41,9 @@ impl Default for FilterSpec {
             include: Vec::new(),
             exclude: Vec::new(),
             lines: Vec::new(),
+            values: Vec::new(),
+            redact: Vec::new(),
+            max_value: DEFAULT_MAX_VALUE,
             constructors: true,
             natives: false,
         }
@@ -158,6 +170,34 @@ impl FilterSpec {
         self.lines.iter().any(|glob| glob.selects(method))
     }
 
+    /// Returns whether the values of a method are recorded, if the method is.
+    #[must_use]
+    pub fn has_values_of(&self, method: Name<'_>) -> bool {
+        self.values.iter().any(|glob| glob.selects(method))
+    }
+
+    /// Returns whether all values of a method are left out.
+    #[must_use]
+    pub fn redacts_all_of(&self, method: Name<'_>) -> bool {
+        self.redact.iter().any(|glob| names_method(glob) && glob.selects(method))
+    }
+
+    /// Returns whether values of a class are left out.
+    #[must_use]
+    pub fn redacts(&self, class: &str) -> bool {
+        self.redact.iter().any(|glob| !names_method(glob) && glob.matches_some_of(class))
+    }
+
+    /// Returns whether the values of a parameter are left out. If its name is not known, they are if any parameter is.
+    #[must_use]
+    pub fn redacts_parameter(&self, name: Option<&str>, class: &str) -> bool {
+        self.redacts(class)
+            || match name {
+                Some(name) => self.redacts(name),
+                None => self.redact.iter().any(|glob| !glob.text().contains(['.', '#'])),
+            }
+    }
+
     /// Returns whether methods of a class may be recorded: `false` only if none is.
     #[must_use]
     pub fn may_select(&self, class: &str, loader: LoaderKind) -> bool {
@@ -207,6 +247,10 @@ impl FilterSpec {
                 .iter()
                 .any(|glob| Self::reaches(glob, loader) && glob.selects(candidate.name()))
     }
+}
+
+fn names_method(glob: &Glob) -> bool {
+    glob.text().contains('#')
 }
 
 #[cfg(test)]

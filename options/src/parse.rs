@@ -10,7 +10,7 @@ use flow_codec::format::names::{CONTAINER_EXTENSION, EventFormat, container_stem
 use flow_codec::write::Compression;
 use log::LevelFilter;
 
-use crate::filter::FilterSpec;
+use crate::filter::{DEFAULT_MAX_VALUE, FilterSpec};
 use crate::mains::MainFilter;
 use crate::sources::{Setting, bad_value, from_environment, gather, split};
 use crate::values::{
@@ -30,6 +30,8 @@ const DEFAULT_EARLIER: usize = 1;
 pub const MAX_EARLIER: usize = 99;
 const DEFAULT_CHUNK_BYTES: usize = 64 * 1024;
 const CHUNK_BYTES: RangeInclusive<u64> = 64..=16 << 20;
+/// The most characters of a string and elements of an array.
+const MAX_VALUE: usize = 1000;
 const MAX_SIZE_BYTES: RangeInclusive<u64> = 1 << 20..=u64::MAX;
 /// The default of `max-size` with `keep=memory`: hundreds of millions of calls, and less than most programs have.
 const MAX_MEMORY_BYTES: u64 = 256 << 20;
@@ -212,6 +214,19 @@ impl Options {
                     needs_probes(lines, engine, format)?;
                     globs(lines)
                 })?,
+                values: value("values").map_or(Ok(Vec::new()), |values| {
+                    needs_probes(values, engine, format)?;
+                    globs(values)
+                })?,
+                redact: value("redact").map_or(Ok(Vec::new()), |redact| {
+                    needs_values(redact, value("values"))?;
+                    globs(redact)
+                })?,
+                max_value: value("max-value").map_or(Ok(DEFAULT_MAX_VALUE), |max| {
+                    needs_values(max, value("values"))?;
+                    let number = max.value.parse().ok().filter(|number| *number <= MAX_VALUE);
+                    number.ok_or_else(|| bad_value(max))
+                })?,
                 constructors: flag("constructors", true)?,
                 natives: flag("natives", false)?,
             },
@@ -314,6 +329,19 @@ fn needs_probes(
         (EngineKind::Events | EngineKind::None, _) => "needs engine=instrument; leave out engine",
     };
     Err(OptionError(format!("{key}={value} ({place}): {why}")))
+}
+
+/// Refuses an option for values without such.
+fn needs_values(
+    Setting { key, value, place }: &Setting,
+    values: Option<&Setting>,
+) -> Result<(), OptionError> {
+    match values {
+        Some(_) => Ok(()),
+        None => Err(OptionError(format!(
+            "{key}={value} ({place}): has a meaning with values only; add values=PATTERN"
+        ))),
+    }
 }
 
 /// Where the trace is sent.

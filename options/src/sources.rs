@@ -22,7 +22,7 @@ const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key
 }
 
 /// All keys.
-pub const KEYS: [Key; 39] = [
+pub const KEYS: [Key; 42] = [
     key("out", "a directory, or a file whose name ends in .flowtrace", "where the trace goes"),
     key("earlier", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
     key(
@@ -58,6 +58,21 @@ pub const KEYS: [Key; 39] = [
         "lines",
         "globs over pkg.Class or pkg.Class#method, separated by ';'",
         "the methods whose lines are recorded",
+    ),
+    key(
+        "values",
+        "globs over pkg.Class or pkg.Class#method, separated by ';'",
+        "the methods whose values are recorded",
+    ),
+    key(
+        "redact",
+        "globs over names of parameters, pkg.Class, or pkg.Class#method, separated by ';'",
+        "the values to leave out",
+    ),
+    key(
+        "max-value",
+        "a number from 0 to 1000",
+        "how many characters of a string and elements of an array are recorded",
     ),
     key(
         "own",

@@ -14,6 +14,8 @@ use std::sync::{Arc, Once};
 use flow_codec::format::ids::key;
 use flow_codec::format::manifest::Order;
 use flow_codec::format::methods::{MethodInfo, flag_names};
+use flow_codec::format::raw::words_of;
+use flow_codec::format::values::CallValue;
 use flow_codec::{MethodId, Name, ThreadId};
 
 use super::{Jvm, skip_list, starting_thread};
@@ -21,7 +23,9 @@ use crate::filter::{Candidate, LoaderKind, Reason, Verdict};
 use crate::recorder::{
     ControlPlace, Loader, MethodFacts, MethodTable, Recorder, SideBand, ThreadRecorder,
 };
-use crate::rewrite::{self, ClassFile, ConstructorCall, Detail, Ids, Method, Plan, Probes, Skip};
+use crate::rewrite::{
+    self, ClassFile, ConstructorCall, Detail, Ids, Method, Parameter, Plan, Probes, Skip, Values,
+};
 use crate::sink::SinkError;
 use crate::sys::allocator;
 use crate::sys::control_block;
@@ -129,6 +133,16 @@ pub fn on_class_without_probes(recorder: &Recorder, loader: &Loader, bytes: &[u8
 pub fn on_no_room<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, id: ThreadId, event: &[u8]) {
     if let Some(thread) = current_thread(recorder, vm, id) {
         recorder.append(&thread, event);
+    }
+}
+
+/// A probe of the current thread found a value that it cannot store itself.
+pub fn on_value<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, id: ThreadId, value: &CallValue) {
+    let Some(thread) = current_thread(recorder, vm, id) else { return };
+    let mut bytes = Vec::new();
+    value.encode(&mut bytes);
+    for word in words_of(&bytes) {
+        recorder.append(&thread, &word);
     }
 }
 
@@ -255,6 +269,7 @@ impl Rewriting<'_> {
         let source = self.class.source_file();
         let infos = planned.iter().map(|(_, plan, method)| MethodInfo {
             lines: plan.lines(),
+            parameters: plan.values.as_ref().map_or_else(Vec::new, Values::names),
             ..self.info(method, source.as_deref())
         });
         let ids = self.methods.assign_all(infos.collect())?;
@@ -297,16 +312,31 @@ impl Rewriting<'_> {
             self.leave_out(Reason::Protected.name(), method);
             return None;
         }
-        let detail = match self.methods.filter().has_lines_of(name) {
-            true => Detail::Lines,
-            false => Detail::Calls,
-        };
+        let filter = self.methods.filter();
+        let (lines, values) = (filter.has_lines_of(name), filter.has_values_of(name));
+        let detail = Detail { lines, values };
         let plan = self.class.plan_for(index, detail);
-        let plan = plan.map_err(|why| self.leave_out(why.name(), method)).ok()?;
-        if plan.detail() < detail {
+        let mut plan = plan.map_err(|why| self.leave_out(why.name(), method)).ok()?;
+        if plan.detail().lines != lines {
             self.leave_out(Skip::WithoutLines.name(), method);
         }
+        if let Some(values) = &mut plan.values {
+            self.redact(values, name);
+        }
         Some(plan)
+    }
+
+    /// Notes which values are left out.
+    fn redact(&self, values: &mut Values, method: Name<'_>) {
+        let filter = self.methods.filter();
+        let all = filter.redacts_all_of(method);
+        values.redacts_messages = all;
+        for Parameter { name, typed, .. } in &mut values.parameters {
+            typed.is_redacted = all || filter.redacts_parameter(name.as_deref(), &typed.class);
+        }
+        if let Some(result) = &mut values.result {
+            result.is_redacted = all || filter.redacts(&result.class);
+        }
     }
 
     /// Returns the id of a constructor that another one calls, if it is recorded. Found by name, because its
@@ -351,6 +381,7 @@ impl Rewriting<'_> {
             loader: self.loader.label.clone(),
             flags: flag_names(method.access.into()),
             lines: Vec::new(),
+            parameters: Vec::new(),
         }
     }
 

@@ -20,7 +20,7 @@ use crate::certain::Certain as _;
 use crate::engine::{events, exceptions, instrument};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
-use crate::recorder::{Left, RawMethod, Timeout};
+use crate::recorder::{Left, RawMethod, Recorder, Timeout};
 use crate::sys::{allocator, blocks, classes};
 
 /// Numbers of events that are newer than the JVMTI version of `jvmti-rs`.
@@ -514,10 +514,28 @@ pub(super) unsafe fn probe_without_room(
     event: jint,
     bytes: jint,
 ) {
-    let id = ThreadId::new(id.cast_unsigned());
     // Probes are passed the complement, which they store.
     let event = (!event).to_le_bytes();
     let event = usize::try_from(bytes).ok().and_then(|len| event.get(..len)).certain();
+    // SAFETY: the arguments of this function.
+    unsafe {
+        for_probe(jni, thread, id, |recorder, vm, id| {
+            instrument::on_no_room(recorder, vm, id, event);
+        });
+    }
+}
+
+/// Runs what a probe asks for, unless the recording is over.
+///
+/// # Safety
+/// The arguments are those of a native method that is running, with the current thread and its id.
+pub(super) unsafe fn for_probe(
+    jni: *mut JNIEnv,
+    thread: jni::sys::jobject,
+    id: jlong,
+    body: impl FnOnce(&Recorder, &Vm<'_>, ThreadId),
+) {
+    let id = ThreadId::new(id.cast_unsigned());
     let (Some(agent), Some(jvmti)) = (lifecycle::agent(), environment::current()) else {
         // The recording is over, and its memory is freed once no thread has a position in it.
         blocks::leave_writable(id);
@@ -530,7 +548,7 @@ pub(super) unsafe fn probe_without_room(
     guarded(&agent, || {
         // SAFETY: the arguments of this function.
         let vm = unsafe { Vm::new(jvmti, jni.cast(), thread) };
-        instrument::on_no_room(agent.recorder(), &vm, id, event);
+        body(agent.recorder(), &vm, id);
     });
     // The exit stores its byte in any case.
     blocks::leave_writable(id);

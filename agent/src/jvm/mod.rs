@@ -48,6 +48,7 @@ mod sampling;
 mod signature;
 mod triggers;
 mod unprepared;
+mod values;
 mod vm;
 
 pub use vm::{LoadedClass, MethodHandle, Vm};

@@ -19,6 +19,7 @@ use jvmti_rs::sys;
 use once_cell::sync::OnceCell;
 
 use super::jvmti::Jvmti;
+use super::values::{self, Found};
 use super::vm::{KnowsProbes, Vm, native};
 use super::{callbacks, environment};
 use crate::certain::Certain as _;
@@ -148,7 +149,9 @@ pub(super) fn on_class_load(vm: &Vm<'_>, class: jclass) {
         native(c"blocks", c"()J", blocks as *const c_void),
         native(c"ids", c"()J", ids as *const c_void),
         native(c"counter", c"()J", counter as *const c_void),
-        native(c"name", c"(Ljava/lang/Throwable;I)I", name as *const c_void),
+        native(c"name", c"(Ljava/lang/Object;I)I", name as *const c_void),
+        native(c"number", c"(Ljava/lang/Thread;JJI)V", number as *const c_void),
+        native(c"object", c"(Ljava/lang/Thread;JLjava/lang/Object;III)V", object as *const c_void),
         native(c"classes", c"(J)J", classes as *const c_void),
     ];
     // SAFETY: the functions have the signatures their descriptors say.
@@ -183,6 +186,35 @@ unsafe extern "system" fn ids(_jni: *mut JNIEnv, _class: jclass) -> jlong {
 /// `FlowProbe.counter`: the address of the next sequence number.
 unsafe extern "system" fn counter(_jni: *mut JNIEnv, _class: jclass) -> jlong {
     jlong::try_from(counter_address()).certain()
+}
+
+/// `FlowProbe.number`: a probe of a value found no room, or no chunk.
+unsafe extern "system" fn number(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    thread: jobject,
+    id: jlong,
+    value: jlong,
+    head: jint,
+) {
+    // SAFETY: the arguments of this native method.
+    unsafe { values::number(jni, thread, id, value, head) };
+}
+
+/// `FlowProbe.object`: a value that is an object.
+unsafe extern "system" fn object(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    thread: jobject,
+    id: jlong,
+    value: jobject,
+    head: jint,
+    event: jint,
+    hash: jint,
+) {
+    let found = Found { value, head: head.cast_unsigned(), event: !event.cast_unsigned(), hash };
+    // SAFETY: the arguments of this native method.
+    unsafe { values::object(jni, thread, id, found) };
 }
 
 /// `FlowProbe.name`: the event of an exit by an exception whose class is not in the table.

@@ -9,7 +9,7 @@
 //! generation invalidates the small tables when the shared one changes.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -114,6 +114,8 @@ pub struct MethodTable {
     ids: Mutex<IdTable>,
     described: Arc<AtomicU64>,
     left_out: Mutex<LeftOut>,
+    /// Classes whose objects are left out of values.
+    redacted: RwLock<BTreeSet<MethodId>>,
 }
 
 /// Every table has a different generation, so that no two tables share an entry of [`RECENT`].
@@ -130,6 +132,7 @@ impl MethodTable {
             described: ids.described(),
             ids: Mutex::new(ids),
             left_out: Mutex::default(),
+            redacted: RwLock::default(),
         }
     }
 
@@ -243,8 +246,20 @@ impl MethodTable {
     /// # Errors
     /// The name cannot be written.
     pub fn assign_class(&self, class: String, loader: String) -> Result<MethodId, SinkError> {
-        let name = CLASS.to_owned();
-        self.ids.lock().assign(MethodInfo { class, name, loader, ..MethodInfo::default() })
+        let (name, is_redacted) = (CLASS.to_owned(), self.filter.redacts(&class));
+        let info = MethodInfo { class, name, loader, ..MethodInfo::default() };
+        let id = self.ids.lock().assign(info)?;
+        if is_redacted {
+            self.redacted.write().insert(id);
+        }
+        Ok(id)
+    }
+
+    /// Returns whether values of a class are left out: also if some are, and it is not known which class it is.
+    #[must_use]
+    pub fn redacts(&self, class: Option<MethodId>) -> bool {
+        !self.filter.redact.is_empty()
+            && class.is_none_or(|class| self.redacted.read().contains(&class))
     }
 
     /// Returns the id that a method will have if it is ever recorded.

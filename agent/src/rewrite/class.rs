@@ -203,7 +203,7 @@ impl<'a> ClassFile<'a> {
     /// # Errors
     /// The method must not be changed.
     pub fn plan(&self, method: usize) -> Result<Plan<'a>, Skip> {
-        self.plan_for(method, Detail::Calls)
+        self.plan_for(method, Detail::default())
     }
 
     /// The same for more than calls.

@@ -34,7 +34,7 @@ pub(super) fn field_slots(descriptor: &[u8]) -> Result<usize, Skip> {
 }
 
 /// The slots of the field descriptor at the start of a text, and the rest of the text.
-fn first_field(text: &[u8]) -> Result<(usize, &[u8]), Skip> {
+pub(super) fn first_field(text: &[u8]) -> Result<(usize, &[u8]), Skip> {
     let element = text.iter().position(|byte| *byte != b'[').ok_or(Skip::Malformed)?;
     let (kind, after) = text.get(element..).and_then(<[u8]>::split_first).ok_or(Skip::Malformed)?;
     let after = match kind {

@@ -1,15 +1,17 @@
 //! Assembles a method: the old instructions, what is inserted, and tables with the new offsets.
 //!
 //! ```text
-//! ENTER                       first, never again: a branch to place 0 leads to what follows it
+//! ENTER  VALUES               first, never again: a branch to place 0 leads to what follows them
 //! …  LINE  …                  at the start of each line, if lines are recorded (`lines`)
 //! …  CATCH  …                 at the start of each exception handler, or soon after it (`catch`)
 //! …  BEGIN  call  END  …      around super(…) and this(…)
-//! …  EXIT  return  …          before each return
-//! UNWOUND-EXIT, athrow        for what is covered before this is initialised
-//! END, UNWOUND-EXIT, athrow   for the END above, whose own call may overflow the stack
-//! UNWOUND-EXIT, athrow        for what is covered otherwise
+//! …  VALUES  EXIT  return  …  before each return
+//! VALUES, UNWOUND-EXIT, athrow   for what is covered before this is initialised
+//! END, VALUES, UNWOUND-EXIT, athrow   for the END above, whose own call may overflow the stack
+//! VALUES, UNWOUND-EXIT, athrow   for what is covered otherwise
 //! ```
+//!
+//! VALUES are there if values are recorded (`values`).
 //!
 //! An offset of the old code has a *label*, where the code inserted before its instruction begins, and a
 //! *start*, where the instruction itself begins. Branches and tables refer to labels.
@@ -22,7 +24,7 @@ use super::opcode::{
 use super::plan::{Plan, PointKind};
 use super::pool::Additions;
 use super::snippet::{Event, Snippet};
-use super::{Ids, Skip};
+use super::{Ids, Skip, values};
 use crate::certain::Certain as _;
 
 /// The first class version whose code is verified by frames.
@@ -67,15 +69,19 @@ pub(super) fn assemble(
 /// The instructions that are inserted into one method.
 #[derive(Debug)]
 pub(super) struct Snippets {
-    enter: Snippet,
-    pub(super) exit: Snippet,
+    enter: Vec<u8>,
+    /// How many bytes of these are the entry itself, without the arguments.
+    pub(super) entered: usize,
+    exit: Vec<u8>,
+    /// How many bytes of these are the exit itself, without the result.
+    pub(super) left: usize,
     catch: Snippet,
     /// One for each line.
     lines: Vec<Snippet>,
     /// One for each call.
     begins: Vec<Snippet>,
     end: Snippet,
-    unwound_exit: Snippet,
+    unwound_exit: Vec<u8>,
 }
 
 impl Snippets {
@@ -83,7 +89,7 @@ impl Snippets {
         let is_one = plan.leaf && additions.may_join();
         let leaf = if is_one { Event::enter_and_exit(ids.method) } else { None };
         let mut append = |event| Snippet::append(event, additions);
-        let enter = append(leaf.map_or_else(|| Event::enter(ids.method), Ok)?)?;
+        let entered = append(leaf.map_or_else(|| Event::enter(ids.method), Ok)?)?;
         let callees = ids.callees.iter().copied().chain(std::iter::repeat(None));
         let begins = plan
             .calls
@@ -91,8 +97,21 @@ impl Snippets {
             .zip(callees)
             .map(|(_, callee)| append(Event::begin(callee)))
             .collect::<Result<_, _>>()?;
+        let left = if leaf.is_some() { Snippet::NOTHING } else { Snippet::exit(additions)? };
+        let mut enter = entered.as_bytes().to_vec();
+        let (mut exit, mut unwound_exit) = (Vec::new(), Vec::new());
+        if let Some(values) = &plan.values {
+            values.push_arguments(additions, &mut enter)?;
+            values.push_result(additions, &mut exit)?;
+            values.push_message(additions, &mut unwound_exit)?;
+        }
+        exit.extend_from_slice(left.as_bytes());
+        unwound_exit.extend_from_slice(Snippet::unwound_exit(additions)?.as_bytes());
         Ok(Self {
             enter,
+            entered: entered.len(),
+            exit,
+            left: left.len(),
             catch: Snippet::note(Event::CATCH, additions)?,
             lines: plan
                 .line_starts
@@ -101,19 +120,22 @@ impl Snippets {
                 .collect::<Result<_, _>>()?,
             begins,
             end: Snippet::note(Event::END, additions)?,
-            unwound_exit: Snippet::unwound_exit(additions)?,
-            exit: if leaf.is_some() { Snippet::NOTHING } else { Snippet::exit(additions)? },
+            unwound_exit,
         })
     }
 
     /// Returns what is inserted at a point, before its instruction.
-    fn before(&self, kind: PointKind) -> &Snippet {
+    fn before(&self, kind: PointKind) -> &[u8] {
         match kind {
-            PointKind::Catch => &self.catch,
-            PointKind::Line(number) => self.lines.get(number).unwrap_or(&Snippet::NOTHING),
+            PointKind::Catch => self.catch.as_bytes(),
+            PointKind::Line(number) => {
+                self.lines.get(number).map(Snippet::as_bytes).unwrap_or_default()
+            }
             PointKind::Exit => &self.exit,
-            PointKind::Call(number) => self.begins.get(number).unwrap_or(&Snippet::NOTHING),
-            PointKind::Branch | PointKind::WideBranch | PointKind::Switch => &Snippet::NOTHING,
+            PointKind::Call(number) => {
+                self.begins.get(number).map(Snippet::as_bytes).unwrap_or_default()
+            }
+            PointKind::Branch | PointKind::WideBranch | PointKind::Switch => &[],
         }
     }
 }
@@ -245,6 +267,8 @@ impl Layout<'_, '_> {
             || !code.handlers.is_empty();
         let max_stack = code.max_stack.checked_add(on_top.into()).ok_or(Skip::TooLarge)?;
         let max_stack = max_stack.max(if self.has_handlers() { 2 } else { 1 });
+        let for_values = if self.plan.values.is_some() { values::STACK } else { 0 };
+        let max_stack = max_stack.checked_add(for_values).ok_or(Skip::TooLarge)?;
         out.extend_from_slice(&max_stack.to_be_bytes());
         out.extend_from_slice(&code.max_locals.to_be_bytes());
 
@@ -272,13 +296,13 @@ impl Layout<'_, '_> {
         let copy = |out: &mut Vec<u8>, from: usize, to: usize| {
             code.get(from..to).map(|part| out.extend_from_slice(part)).ok_or(Skip::Malformed)
         };
-        out.extend_from_slice(self.snippets.enter.as_bytes());
+        out.extend_from_slice(&self.snippets.enter);
         let mut from = 0;
         for (number, point) in self.plan.points.iter().enumerate() {
             let pc = point.pc;
             copy(out, from, pc)?;
             from = pc;
-            out.extend_from_slice(self.snippets.before(point.kind).as_bytes());
+            out.extend_from_slice(self.snippets.before(point.kind));
             match point.kind {
                 PointKind::Catch | PointKind::Line(_) | PointKind::Exit => {}
                 PointKind::Call(_) => {
@@ -343,10 +367,10 @@ impl Layout<'_, '_> {
         let mut handlers = Handlers::default();
         // C1 compiles no method in which a handler is also reached in another way, so none of them continues
         // in the next one.
-        let mut put = |probes: &[&Snippet]| {
+        let mut put = |probes: &[&[u8]]| {
             let at = out.len() - start;
             for probe in probes {
-                out.extend_from_slice(probe.as_bytes());
+                out.extend_from_slice(probe);
             }
             out.push(ATHROW);
             Some(at)
@@ -356,7 +380,7 @@ impl Layout<'_, '_> {
             handlers.before = put(&[unwound_exit]);
         }
         if !self.plan.calls.is_empty() {
-            handlers.end = put(&[end, unwound_exit]);
+            handlers.end = put(&[end.as_bytes(), unwound_exit]);
         }
         if self.plan.covered.iter().any(|piece| !piece.before) {
             handlers.after = put(&[unwound_exit]);

@@ -6,8 +6,8 @@
 //!
 //! A *probe* is a call of the class `java.lang.FlowProbe`, which appends an event
 //! ([`flow_codec::format::raw`]): at the start of a method, before each return, at each exception handler,
-//! around `super(…)`, in a handler of ours that covers the rest, and at the start of each line if lines are recorded
-//! (`lines`). Methods that can only return have a
+//! around `super(…)`, in a handler of ours that covers the rest, and if more than calls is recorded at the start of each line
+//! (`lines`), or beside entry and exit (`values`). Methods that can only return have a
 //! single probe (`leaf`). `layout` shows where probes are.
 //!
 //! These never change: members, their order and flags, existing constants, the order of execution, the stack
@@ -41,6 +41,7 @@ mod stack;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod values;
 mod weave;
 
 use std::fmt;
@@ -49,6 +50,7 @@ pub use class::{ClassFile, Method};
 pub use judge::CompiledBy;
 pub use plan::{ConstructorCall, Detail, Plan};
 pub use pool::{Probes, use_probe_class};
+pub use values::{Parameter, Typed, Values};
 pub use weave::{Ids, rewrite};
 
 /// The bytes are not a class file with a known structure.
@@ -114,8 +116,10 @@ pub enum Skip {
     TooLargeToCompile,
     /// HotSpot compiles it, and with the probes it would not, because of monitors or handlers.
     NotCompilable,
-    /// It is changed, but for calls only: it has no line numbers, or with probes for its lines it could not be changed.
+    /// Its lines are not recorded: it has no line numbers, or with probes for more than calls it could not be changed.
     WithoutLines,
+    /// Its values are not recorded: with probes for more than calls it could not be changed.
+    WithoutValues,
 }
 
 impl Skip {
@@ -134,6 +138,7 @@ impl Skip {
             Self::TooLargeToCompile => "too-large-to-compile",
             Self::NotCompilable => "not-compilable",
             Self::WithoutLines => "without-lines",
+            Self::WithoutValues => "without-values",
         }
     }
 }

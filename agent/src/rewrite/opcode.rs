@@ -20,6 +20,7 @@ pub(super) const ASTORE: u8 = 58;
 pub(super) const ISTORE_0: u8 = 59;
 pub(super) const ASTORE_3: u8 = 78;
 pub(super) const DUP: u8 = 89;
+pub(super) const DUP2: u8 = 92;
 pub(super) const SWAP: u8 = 95;
 pub(super) const IINC: u8 = 132;
 pub(super) const IFEQ: u8 = 153;

@@ -8,16 +8,17 @@ use super::constructor::{self, Before};
 use super::leaf;
 use super::lines;
 use super::opcode::{self, Flow, MONITORENTER, MONITOREXIT, RETURN};
+use super::values::Values;
 use crate::certain::Certain as _;
 use crate::text::{binary_name, decode};
 
-/// What is recorded of a method.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Detail {
-    /// Its calls.
-    Calls,
-    /// Each line that is reached, too.
-    Lines,
+/// What is recorded of a method beside its calls.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Detail {
+    /// Each line that is reached.
+    pub lines: bool,
+    /// Arguments, results, and messages of exceptions.
+    pub values: bool,
 }
 
 /// What would be inserted into a method. See [`ClassFile::plan`].
@@ -27,6 +28,8 @@ pub struct Plan<'a> {
     pub calls: Vec<ConstructorCall>,
     /// Whether entry and exit are recorded by one call, at the start.
     pub leaf: bool,
+    /// The values that are recorded.
+    pub values: Option<Values>,
     /// Whether probes might make HotSpot's compilers refuse the method, so that the result must be
     /// judged.
     pub(super) delicate: bool,
@@ -110,12 +113,14 @@ impl<'a> Plan<'a> {
         }
         let (mut points, locks) = scan(&code)?;
         let mut delicate = locks;
-        let lines = match detail {
-            Detail::Calls => lines::Lines::default(),
-            Detail::Lines => lines::Lines::of(&code, locks)?,
+        let lines = match detail.lines {
+            false => lines::Lines::default(),
+            true => lines::Lines::of(&code, locks)?,
         };
-        // What lines record comes between entry and exit.
-        let leaf = lines.numbers.is_empty() && leaf::is_leaf(class, entry, &code);
+        let values = detail.values.then(|| Values::of(class, entry, &code)).transpose()?;
+        // Lines and values come between entry and exit.
+        let leaf =
+            lines.numbers.is_empty() && values.is_none() && leaf::is_leaf(class, entry, &code);
         delicate |= !lines.numbers.is_empty() && !code.handlers.is_empty();
         let starts = lines.places.iter().enumerate();
         points.extend(starts.map(|(number, pc)| Point { pc: *pc, kind: PointKind::Line(number) }));
@@ -143,9 +148,10 @@ impl<'a> Plan<'a> {
         points.dedup();
         let covered = match leaf {
             true => Vec::new(),
-            false => cover(&code, &points, before.as_ref())?,
+            false => cover(&code, &points, before.as_ref(), values.as_ref())?,
         };
-        Ok(Self { calls, leaf, delicate, line_starts: lines.numbers, code, points, covered })
+        let line_starts = lines.numbers;
+        Ok(Self { calls, leaf, values, delicate, line_starts, code, points, covered })
     }
 
     /// The lines that are recorded, each once, in order.
@@ -157,10 +163,10 @@ impl<'a> Plan<'a> {
         lines
     }
 
-    /// Returns whether more than calls is recorded.
+    /// Returns what is recorded beside calls.
     #[must_use]
     pub fn detail(&self) -> Detail {
-        if self.line_starts.is_empty() { Detail::Calls } else { Detail::Lines }
+        Detail { lines: !self.line_starts.is_empty(), values: self.values.is_some() }
     }
 }
 
@@ -210,12 +216,16 @@ fn cover(
     code: &Code<'_>,
     points: &[Point],
     before: Option<&Before<'_>>,
+    values: Option<&Values>,
 ) -> Result<Vec<Covered>, Skip> {
     let is_before = |pc| before.is_some_and(|before| before.instructions.contains(pc));
     let is_call = |pc| before.is_some_and(|before| before.calls.contains_key(&pc));
     let mut points = points.iter().peekable();
     let mut covered = Vec::new();
     let mut piece = Piece::new(0, is_before(0));
+    // Probes of arguments follow the entry, and one of the result comes before the exit.
+    piece.add_probe(values.is_some());
+    let has_result = values.is_some_and(|values| values.result.is_some());
     for instruction in code.instructions() {
         let Instruction { pc, op, next } = instruction?;
         if is_before(pc) != piece.before {
@@ -224,9 +234,12 @@ fn cover(
         }
         // The inserted instructions are calls, in which the stack may overflow.
         while let Some(point) = points.next_if(|point| point.pc == pc) {
-            piece.throws |=
-                matches!(point.kind, PointKind::Catch | PointKind::Line(_) | PointKind::Call(_));
-            piece.holds_line |= matches!(point.kind, PointKind::Line(_));
+            piece.throws |= matches!(point.kind, PointKind::Catch | PointKind::Call(_));
+            piece.add_probe(match point.kind {
+                PointKind::Line(_) => true,
+                PointKind::Exit => has_result,
+                _ => false,
+            });
         }
         let flow = opcode::flow(op);
         if flow == Flow::Return || is_call(pc) {
@@ -248,18 +261,23 @@ struct Piece {
     start: usize,
     before: bool,
     throws: bool,
-    /// Whether it contains a probe of a line, maybe alone.
-    holds_line: bool,
+    /// Whether it contains a probe of a line or a value, maybe alone.
+    holds_probe: bool,
 }
 
 impl Piece {
     fn new(start: usize, before: bool) -> Self {
-        Self { start, before, throws: false, holds_line: false }
+        Self { start, before, throws: false, holds_probe: false }
+    }
+
+    fn add_probe(&mut self, is_one: bool) {
+        self.throws |= is_one;
+        self.holds_probe |= is_one;
     }
 
     fn close(&self, end: End, covered: &mut Vec<Covered>) {
         let holds_code = match end {
-            End::At(pc) | End::Exit(pc) => self.start < pc || self.holds_line,
+            End::At(pc) | End::Exit(pc) => self.start < pc || self.holds_probe,
             // It contains at least a BEGIN.
             End::Call(_) => true,
         };

@@ -6,6 +6,7 @@
 use std::sync::OnceLock;
 
 use super::bytes::Reader;
+use super::values::Kind;
 use super::{Malformed, Skip};
 
 /// The kinds of constants (JVMS §4.4).
@@ -199,6 +200,9 @@ struct Added {
     exit: u16,
     unwound: u16,
     line: u16,
+    /// By [`Kind`].
+    values: [u16; 5],
+    redacted: u16,
     probes: Probes,
     probe_class: u16,
     throwable: u16,
@@ -242,6 +246,8 @@ impl Additions {
             exit: NOT_YET,
             unwound: NOT_YET,
             line: NOT_YET,
+            values: [NOT_YET; 5],
+            redacted: NOT_YET,
             probes,
             probe_class: NOT_YET,
             throwable: NOT_YET,
@@ -324,6 +330,23 @@ impl Additions {
     /// The method of the probe class that appends a line.
     pub(super) fn line(&mut self) -> Result<u16, Skip> {
         self.once(b"line", b"(I)V", |state| Some(&mut state.line))
+    }
+
+    /// The method of the probe class that appends a value.
+    pub(super) fn value(&mut self, kind: Kind) -> Result<u16, Skip> {
+        let (slot, descriptor): (usize, &[u8]) = match kind {
+            Kind::Int(_) => (0, b"(II)V"),
+            Kind::Float => (1, b"(FI)V"),
+            Kind::Long => (2, b"(JI)V"),
+            Kind::Double => (3, b"(DI)V"),
+            Kind::Object => (4, b"(Ljava/lang/Object;I)V"),
+        };
+        self.once(b"value", descriptor, |state| state.values.get_mut(slot))
+    }
+
+    /// The method of the probe class that appends that a value is left out.
+    pub(super) fn redacted(&mut self) -> Result<u16, Skip> {
+        self.once(b"redacted", b"(I)V", |state| Some(&mut state.redacted))
     }
 
     /// A method of the probe class, which is added when it is needed first; `slot` is where its number is kept.

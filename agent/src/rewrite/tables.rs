@@ -46,17 +46,22 @@ impl Layout<'_, '_> {
         for piece in &self.plan.covered {
             let handler = if piece.before { handlers.before } else { handlers.after };
             let Some(handler) = handler else { continue };
-            entry(out, [self.label(piece.start)?, self.end_of(piece)?, handler], ANY)?;
+            entry(out, [self.start_of(piece)?, self.end_of(piece)?, handler], ANY)?;
         }
         put(out, count_at, &short(count)?.to_be_bytes());
         Ok(())
+    }
+
+    /// The probes of arguments come before the label of the first instruction.
+    fn start_of(&self, piece: &Covered) -> Result<usize, Skip> {
+        if piece.start == 0 { Ok(self.snippets.entered) } else { self.label(piece.start) }
     }
 
     fn end_of(&self, piece: &Covered) -> Result<usize, Skip> {
         match piece.end {
             End::At(pc) => self.label(pc),
             End::Call(pc) => self.instruction_start(pc),
-            End::Exit(pc) => Ok(self.instruction_start(pc)? - self.snippets.exit.len()),
+            End::Exit(pc) => Ok(self.instruction_start(pc)? - self.snippets.left),
         }
     }
 

@@ -23,7 +23,8 @@ pub struct Ids {
 }
 
 /// Rewrites the chosen methods, each given by its number. Returns the new class file, if anything changed,
-/// and the methods that stayed unchanged or are recorded [without lines](Skip::WithoutLines).
+/// and the methods that stayed unchanged, or of which only calls are recorded: without [lines](Skip::WithoutLines) or
+/// [values](Skip::WithoutValues).
 ///
 /// A class that has probes already is not changed.
 #[must_use]
@@ -41,9 +42,12 @@ pub fn rewrite(
     let mut changed = false;
     for (method, plan, ids) in &chosen {
         let mut written = weave.method(*method, plan, ids);
-        if written.is_err() && plan.detail() > Detail::Calls {
+        let Detail { lines, values } = plan.detail();
+        if written.is_err() && (lines || values) {
             written = class.plan(*method).and_then(|plan| weave.method(*method, &plan, ids));
-            skipped.extend(written.is_ok().then_some((*method, Skip::WithoutLines)));
+            let without = [(lines, Skip::WithoutLines), (values, Skip::WithoutValues)];
+            let without = without.into_iter().filter(|(wanted, _)| *wanted && written.is_ok());
+            skipped.extend(without.map(|(_, skip)| (*method, skip)));
         }
         changed |= written.is_ok();
         skipped.extend(written.err().map(|skip| (*method, skip)));

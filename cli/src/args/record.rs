@@ -85,6 +85,15 @@ pub(crate) struct AgentArgs {
     /// Record each line that methods matching this pattern reach, too; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) lines: Vec<String>,
+    /// Record arguments, results and messages of exceptions of methods that match this pattern, too; repeatable
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) values: Vec<String>,
+    /// Leave out values of this parameter, class or pkg.Class#method; repeatable
+    #[arg(long, value_name = "GLOB", requires = "values")]
+    pub(crate) redact: Vec<String>,
+    /// Record this many characters of a string and elements of an array [default: 64]
+    #[arg(long, value_name = "N", requires = "values")]
+    pub(crate) max_value: Option<String>,
     /// Record libraries too, not only the application's own packages
     #[arg(long, conflicts_with_all = ["target", "include"])]
     pub(crate) all: bool,

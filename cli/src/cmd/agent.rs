@@ -345,6 +345,8 @@ impl AgentOptions {
             ("include", &args.include, ";"),
             ("exclude", &args.exclude, ";"),
             ("lines", &args.lines, ";"),
+            ("values", &args.values, ";"),
+            ("redact", &args.redact, ";"),
             ("snapshot-on", &args.snapshot_on, ";"),
         ] {
             if !values.is_empty() {
@@ -373,6 +375,7 @@ impl AgentOptions {
             ("sample", &args.sample),
             ("sample-clock", &args.sample_clock),
             ("max-frames", &args.max_frames),
+            ("max-value", &args.max_value),
             ("clock", &args.clock),
             ("order", &args.order),
             // Not an option of the agent, which has no limit unless it gets one.

@@ -147,5 +147,6 @@ fn method(number: u32) -> MethodInfo {
         loader: "app".to_owned(),
         flags: flag_names(PUBLIC),
         lines: Vec::new(),
+        parameters: Vec::new(),
     }
 }

@@ -92,7 +92,17 @@ impl Slowest {
             }
             let depth = Depth::new(self.open.len() as u64);
             let (unwound, calls) = (unwound.cloned(), calls - number);
-            self.keep(Call { number, method, depth, start, end, is_open, unwound, calls });
+            self.keep(Call {
+                number,
+                method,
+                depth,
+                start,
+                end,
+                is_open,
+                unwound,
+                calls,
+                values: Vec::new(),
+            });
         }
     }
 

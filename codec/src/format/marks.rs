@@ -33,6 +33,7 @@
 //! | `0A` | order | the sequence number of the event after the mark; nothing if it is not known: see *Order* |
 //! | `0B` | thrown | the id of a [class](super::ids#classes): that of the exception of the next mark, if it is of kind `02` and has the same position |
 //! | `0C` | lines | one number for each of several lines that were reached here: see *Lines* |
+//! | `0D` | values | a piece of the [values](super::values) of the topmost call; the next mark of this kind continues it, if no event comes in between |
 //!
 //! **Time.** Times are nanoseconds since the `start_unix_ns` of the [`manifest`](super::manifest), by a clock
 //! that never goes backwards. A mark has two times: all events before the mark had happened at *by*, and no
@@ -160,6 +161,18 @@
 //! | `0C 01 00 03 18 C0 04` | lines, offset 1, line 12 and line 288 later |
 //! | `0C 01 01 01 18` | lines, offset 2, after one exit of the run, line 12 |
 //!
+//! # Example of values
+//!
+//! The values of the example of [`values`](super::values), where the method with the id 1 is called and returns: events
+//! `81 00`. `codec/tests/golden/value_marks.hex` has these bytes.
+//!
+//! | bytes | |
+//! |---|---|
+//! | `66 6C 6F 77 2D 6D 72 6B` | magic |
+//! | `01` | version 1 |
+//! | `0D 01 00 0F` | values, offset 1, 15 bytes |
+//! | `05 00 05 00 00 00 0A 01 03 03 61 62 63 20 00` | the three values |
+//!
 //! # Example of instants
 //!
 //! The same events, with a time for each. `codec/tests/golden/instants.hex` has these bytes.
@@ -216,7 +229,8 @@ const STACKS: u8 = 0x09;
 const ORDER: u8 = 0x0A;
 const THROWN: u8 = 0x0B;
 const LINES: u8 = 0x0C;
-/// How many bytes of instants or lines flow puts into a mark at most, and one number more.
+const VALUES: u8 = 0x0D;
+/// How many bytes of instants, lines or values flow puts into a mark at most, and one number more.
 const SHARED_BYTES: usize = 4096;
 /// The number of values that select an event: a step is below this.
 const STEPS: u64 = 8;
@@ -291,6 +305,8 @@ pub enum Mark {
     },
     /// The topmost frame reached this line.
     Line(u16),
+    /// A piece of the values of the topmost call.
+    Values(Vec<u8>),
     /// When the event after the mark happened.
     Instant {
         /// The time.
@@ -319,7 +335,7 @@ pub struct MarkEncoder {
     pending: Pending,
 }
 
-/// Instants or lines that are to become one mark.
+/// Instants, lines or values that are to become one mark.
 #[derive(Clone, Debug, Default)]
 struct Pending {
     kind: u8,
@@ -396,11 +412,12 @@ impl MarkEncoder {
     /// that are too far apart are moved closer; texts are cut to what a payload holds; [`Mark::Unknown`] is
     /// left out.
     ///
-    /// Instants and lines are held back until [`finish`](Self::finish) or another mark.
+    /// Instants, lines and values are held back until [`finish`](Self::finish) or another mark.
     #[inline]
     pub fn encode(&mut self, position: Position, mark: &Mark, bytes: &mut Vec<u8>) {
         match mark {
             Mark::Line(line) => self.encode_line(position, *line, bytes),
+            Mark::Values(pieces) => self.encode_pieces(position, pieces, bytes),
             Mark::Instant { at_ns } => self.encode_instant(position, *at_ns, bytes),
             _ => self.encode_other(position, mark, bytes),
         }
@@ -450,12 +467,12 @@ impl MarkEncoder {
                 number.iter().for_each(|number| put(&mut payload, *number));
                 ORDER
             }
-            Mark::Line(_) | Mark::Instant { .. } | Mark::Unknown(_) => return,
+            Mark::Line(_) | Mark::Values(_) | Mark::Instant { .. } | Mark::Unknown(_) => return,
         };
         self.put_mark(kind, position, &payload, bytes);
     }
 
-    /// Appends the instants or lines that were held back.
+    /// Appends the instants, lines or values that were held back.
     pub fn finish(&mut self, bytes: &mut Vec<u8>) {
         if self.pending.len > 0 {
             let room = self.pending.room.take();
@@ -480,6 +497,25 @@ impl MarkEncoder {
         let later = i64::from(line) - i64::from(std::mem::replace(last, line));
         let room = room.get_or_insert_with(|| Box::new([0; Pending::ROOM]));
         *len += put_at(&mut room[..], *len, zigzag(later));
+    }
+
+    /// Adds a piece of a value after all marks: at most as many bytes as the longest number has.
+    pub(crate) fn encode_piece(&mut self, position: Position, piece: &[u8], bytes: &mut Vec<u8>) {
+        if !self.pending.has_room(VALUES) || self.pending.first != position {
+            self.begin(VALUES, position, bytes);
+        }
+        let Pending { room, len, .. } = &mut self.pending;
+        let room = room.get_or_insert_with(|| Box::new([0; Pending::ROOM]));
+        if let Some(to) = room.get_mut(*len..*len + piece.len()) {
+            to.copy_from_slice(piece);
+            *len += piece.len();
+        }
+    }
+
+    fn encode_pieces(&mut self, position: Position, pieces: &[u8], bytes: &mut Vec<u8>) {
+        for piece in pieces.chunks(MAX_BYTES) {
+            self.encode_piece(position, piece, bytes);
+        }
     }
 
     /// Appends what was held back, and holds back what follows for a mark of this kind.
@@ -727,6 +763,7 @@ impl BeforeMarks {
                 let last_ns = first_ns.checked_add(take(&mut payload)?)?;
                 Mark::Stacks { first_ns, last_ns }
             }
+            VALUES => Mark::Values(payload.to_vec()),
             ORDER if payload.is_empty() => Mark::Order { number: None },
             ORDER => Mark::Order { number: Some(take(&mut payload)?) },
             unknown => Mark::Unknown(unknown),

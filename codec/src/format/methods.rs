@@ -16,6 +16,7 @@
 //! | `loader` | string | `boot`; a built-in loader's own name (`app`, `platform`); else its class, `@`, a number |
 //! | `flags` | strings | access flags in source order, and `hidden` for methods of hidden classes |
 //! | `lines` | numbers, optional | the lines of a method that `lines=` names, each once, in order: those that have marks when they are reached |
+//! | `parameters` | strings, optional | the names of the parameters of a method that `values=` names, in order; empty where the class file has none |
 //!
 //! A second line with the same id is the same class and method in another class loader. The first 16 loaders
 //! of a method have a line. Lone halves of surrogate pairs, which JVM names may contain and UTF-8 cannot, are
@@ -60,6 +61,9 @@ pub struct MethodInfo {
     /// The lines that are recorded, each once, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<u16>,
+    /// The names of the parameters, if values are recorded; empty where they are not known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<String>,
 }
 
 /// A line while it is read. Serde buffers flattened fields before it knows what they are, which takes twice
@@ -80,6 +84,8 @@ struct FlatLine {
     flags: Vec<Cow<'static, str>>,
     #[serde(default)]
     lines: Vec<u16>,
+    #[serde(default)]
+    parameters: Vec<String>,
 }
 
 impl MethodLine {
@@ -117,8 +123,9 @@ impl MethodLine {
             flags.push(flag(rest.text()?));
             next = rest.after(",\"").is_some();
         }
-        let lines = Vec::new();
-        let method = MethodInfo { class, name, descriptor, source, line, loader, flags, lines };
+        let (lines, parameters) = (Vec::new(), Vec::new());
+        let method =
+            MethodInfo { class, name, descriptor, source, line, loader, flags, lines, parameters };
         (rest.0 == "]}").then_some(Self { id, method })
     }
 }
@@ -152,8 +159,20 @@ impl<'a> Plain<'a> {
 
 impl From<FlatLine> for MethodLine {
     fn from(flat: FlatLine) -> Self {
-        let FlatLine { id, class, name, descriptor, source, line, loader, flags, lines } = flat;
-        let method = MethodInfo { class, name, descriptor, source, line, loader, flags, lines };
+        let FlatLine {
+            id,
+            class,
+            name,
+            descriptor,
+            source,
+            line,
+            loader,
+            flags,
+            lines,
+            parameters,
+        } = flat;
+        let method =
+            MethodInfo { class, name, descriptor, source, line, loader, flags, lines, parameters };
         Self { id, method }
     }
 }
@@ -207,6 +226,7 @@ mod tests {
                 loader: "app".into(),
                 flags: flag_names(0x0009),
                 lines: Vec::new(),
+                parameters: Vec::new(),
             },
         };
         let text = serde_json::to_string(&line).unwrap();
@@ -218,11 +238,18 @@ mod tests {
         assert_eq!(serde_json::from_str::<MethodLine>(&text).unwrap(), line);
         assert_eq!(MethodLine::decode_plain(&text), Some(line.clone()));
 
-        let with_lines = MethodInfo { lines: vec![12, 300], ..line.method };
+        let with_lines = MethodInfo { lines: vec![12, 300], ..line.method.clone() };
         let with_lines = MethodLine { id: line.id, method: with_lines };
-        let text = text.replace('}', ",\"lines\":[12,300]}");
-        assert_eq!(serde_json::to_string(&with_lines).unwrap(), text);
-        assert_eq!(MethodLine::decode(&text), Some(with_lines));
+        let longer = text.replace('}', ",\"lines\":[12,300]}");
+        assert_eq!(serde_json::to_string(&with_lines).unwrap(), longer);
+        assert_eq!(MethodLine::decode(&longer), Some(with_lines));
+
+        let parameters = vec!["n".to_owned(), String::new()];
+        let with_names =
+            MethodLine { id: line.id, method: MethodInfo { parameters, ..line.method } };
+        let longer = text.replace('}', ",\"parameters\":[\"n\",\"\"]}");
+        assert_eq!(serde_json::to_string(&with_names).unwrap(), longer);
+        assert_eq!(MethodLine::decode(&longer), Some(with_names));
     }
 
     /// Text of some length, also with what is escaped.
@@ -243,8 +270,8 @@ mod tests {
         ) {
             let [class, name, descriptor, loader] = texts;
             let flags = flags.into_iter().map(Cow::from).collect();
-            let lines = Vec::new();
-            let method = MethodInfo { class, name, descriptor, source, line, loader, flags, lines };
+            let (lines, parameters) = (Vec::new(), Vec::new());
+            let method = MethodInfo { class, name, descriptor, source, line, loader, flags, lines, parameters };
             let id = MethodId::new(id).unwrap_or(MethodId::new(7).unwrap());
             let line = MethodLine { id, method };
             let mut text = serde_json::to_string(&line).unwrap();

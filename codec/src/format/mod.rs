@@ -75,3 +75,4 @@ pub mod shape_name;
 pub mod stream;
 pub mod test_marks;
 pub mod threads;
+pub mod values;

@@ -14,6 +14,7 @@
 //! | CATCH  | `7E` | by every exception handler of the program, before it throws, calls or returns | nothing |
 //! | UNWOUND EXIT | `7F` | by our own handler, when a method is left by an exception | one exit |
 //! | LINE   | `77`, then two bytes, the lowest first, then `00`: the number of a line | before the first instruction of a line, each time it is reached, in methods that `lines=` names | nothing |
+//! | VALUE | `76`, then six bytes, then how many of them count, 1 to 6 | in methods that `values=` names: after the entry, and before an exit | nothing |
 //! | NUMBER | `79`, then seven bytes, the lowest first | before an ENTER, EXIT, UNWOUND EXIT or UNWOUND BY, with `order=total` | the sequence number of that event; seven `FF` if it is not known |
 //! | UNWOUND BY | `78`, then three bytes, the lowest first: 1 more than the id of the class of the exception | the same, if the class has an [id](super::ids#classes) | one exit |
 //! | TIME   | `7A`, then seven bytes, the lowest first | before an event, with `clock=exact` | the time of the events up to the next one; an EXIT directly after an ENTER, without a TIME in between, has no time: that is a method that can only return |
@@ -35,7 +36,11 @@
 //! A LINE has a [mark](super::marks#kinds), at its position between entries and exits. It has neither a time nor a sequence
 //! number. In the rules below it is a CATCH: a constructor that calls another one reaches no line until that call returns.
 //!
-//! An ENTER never contains `00`; of the bytes `77` to `7F`, only its last byte can be one. No other first
+//! A VALUE is a piece of a [value](super::values): those that follow each other are joined, and have a
+//! [mark](super::marks#kinds) at their position. What was said of a LINE holds for it, too. A long value is more than one
+//! event, so a chunk or the recording may end inside it.
+//!
+//! An ENTER never contains `00`; of the bytes `76` to `7F`, only its last byte can be one. No other first
 //! byte is valid. The canonicalizer skips such bytes, an ENTER that the chunk cuts off, and one that is not
 //! valid in `.flow`.
 //!
@@ -126,6 +131,19 @@
 //!
 //! The result is `81 82 01`, with two marks of [kind `0C`](super::marks#kinds): lines 12 and 300 after the first entry, line
 //! 12 after the first exit.
+//!
+//! A call of a method (id 1) with 5 and "abc", which returns null, as in the example of [values](super::values):
+//!
+//! | raw | meaning |
+//! |---|---|
+//! | `81` | it begins |
+//! | `76 05 00 05 00 00 00 06` | the first argument |
+//! | `76 0A 01 03 03 61 62 06` | the first six bytes of the second argument |
+//! | `76 63 00 00 00 00 00 01` | the last one |
+//! | `76 20 00 00 00 00 00 02` | the result |
+//! | `00` | it returns |
+//!
+//! The result is `81 00`, with one mark of [kind `0D`](super::marks#kinds) for all of these values.
 
 use crate::MethodId;
 
@@ -133,6 +151,12 @@ use crate::MethodId;
 pub const EXIT: u8 = 0x00;
 /// A line is reached, whose number follows.
 pub const LINE: u8 = 0x77;
+/// A piece of a value follows.
+pub const VALUE: u8 = 0x76;
+/// Bytes of a VALUE.
+pub const VALUE_BYTES: usize = 8;
+/// The most bytes of a value in one VALUE.
+pub const PIECE_BYTES: usize = 6;
 /// Bytes of a LINE.
 pub const LINE_BYTES: usize = 4;
 /// The sequence number of the event that follows, in seven bytes.
@@ -159,6 +183,24 @@ pub const END: u8 = 0x7D;
 pub const CATCH: u8 = 0x7E;
 /// A method is left by an exception.
 pub const UNWOUND_EXIT: u8 = 0x7F;
+
+/// The VALUEs of bytes of a value.
+pub fn words_of(value: &[u8]) -> impl Iterator<Item = [u8; VALUE_BYTES]> {
+    value.chunks(PIECE_BYTES).map(|piece| {
+        let mut word = [0; VALUE_BYTES];
+        word.iter_mut().skip(1).zip(piece).for_each(|(to, from)| *to = *from);
+        let [kind, .., count] = &mut word;
+        (*kind, *count) = (VALUE, piece.len().to_le_bytes()[0]);
+        word
+    })
+}
+
+/// The bytes of a value in a VALUE. A larger number of them counts as 6.
+#[must_use]
+pub fn piece_of(word: &[u8; VALUE_BYTES]) -> &[u8] {
+    let [_, piece @ .., count] = word;
+    piece.get(..usize::from(*count)).unwrap_or(piece)
+}
 
 /// The UNWOUND BY of an exception of this class; `None` if there is no room for its id.
 #[must_use]

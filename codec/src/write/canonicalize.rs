@@ -22,7 +22,7 @@ use super::runs::{write_run, write_runs};
 use crate::MethodId;
 use crate::format::flow::MAX_RECORD_BYTES;
 use crate::format::marks::Mark;
-use crate::format::raw::{EXIT, LINE, LINE_BYTES, TIME};
+use crate::format::raw::{EXIT, LINE, LINE_BYTES, TIME, VALUE, VALUE_BYTES, piece_of};
 
 /// A pending constructor with fewer frames above it is likely to be reached within the next bytes.
 const NEAR: u64 = 8;
@@ -108,8 +108,10 @@ impl Canonicalizer {
                 if rest.first() == Some(&TIME) {
                     rest = self.step(rest, &mut out);
                 }
-            } else if *first == LINE && rest.len() >= LINE_BYTES {
-                rest = self.push_lines(rest, base, &out, marks);
+            } else if (*first == LINE && rest.len() >= LINE_BYTES)
+                || (*first == VALUE && rest.len() >= VALUE_BYTES)
+            {
+                rest = self.push_details(rest, base, &out, marks);
             } else if steps == 0 && self.may_skim() {
                 let len = rest.len();
                 rest = self.skim(rest, &mut out);
@@ -125,9 +127,9 @@ impl Canonicalizer {
         self.written_since(before)
     }
 
-    /// Adds the marks of the lines that `raw` begins with, which are at one position; returns the rest.
+    /// Adds the marks of the lines and values that `raw` begins with, which are at one position; returns the rest.
     #[inline(never)]
-    fn push_lines<'a>(
+    fn push_details<'a>(
         &mut self,
         raw: &'a [u8],
         base: Base,
@@ -139,12 +141,19 @@ impl Canonicalizer {
         self.mark_events(base, marks);
         let position = base.position(out.len(), self.held);
         let mut rest = raw;
-        while let Some(([LINE, low, high, _], after)) = rest.split_first_chunk() {
-            let line = u16::from_le_bytes([*low, *high]);
-            marks.add(position, &Mark::Line(line));
-            rest = after;
+        loop {
+            if let Some(([LINE, low, high, _], after)) = rest.split_first_chunk() {
+                marks.add(position, &Mark::Line(u16::from_le_bytes([*low, *high])));
+                rest = after;
+            } else if rest.first() == Some(&VALUE)
+                && let Some((word, after)) = rest.split_first_chunk()
+            {
+                marks.add_piece(position, piece_of(word));
+                rest = after;
+            } else {
+                return rest;
+            }
         }
-        rest
     }
 
     /// Appends the exits that were held back. Call it once, after the thread's last chunk.
@@ -336,7 +345,7 @@ impl Canonicalizer {
             Event::Time(time) => (self.time, self.is_of_entry) = (Some(time), false),
             Event::Number(number) => (self.number, self.is_numbered) = (number, true),
             // Whole ones have been handled.
-            Event::Line(_) | Event::Invalid => {}
+            Event::Line(_) | Event::Value | Event::Invalid => {}
         }
         rest
     }

@@ -8,7 +8,7 @@ use crate::MethodId;
 use crate::format::flow::{self, DecodedRecord, Record};
 use crate::format::raw::{
     BEGIN, BEGIN_UNKNOWN, CATCH, END, EXIT, LINE, LINE_BYTES, NO_NUMBER, NUMBER, NUMBER_BYTES,
-    TIME, TIME_BYTES, UNWOUND_BY, UNWOUND_BY_BYTES, UNWOUND_EXIT, class_of,
+    TIME, TIME_BYTES, UNWOUND_BY, UNWOUND_BY_BYTES, UNWOUND_EXIT, VALUE, VALUE_BYTES, class_of,
 };
 
 /// The first byte of an ENTER is at least this; so is every byte of one except the last.
@@ -27,6 +27,8 @@ pub(super) enum Event {
     UnwoundExit(Option<MethodId>),
     /// A line is reached.
     Line(u16),
+    /// A piece of a value.
+    Value,
     /// The time of the events that follow.
     Time(u64),
     /// The sequence number of the event that follows, if it is known.
@@ -66,6 +68,8 @@ impl Event {
                 }
                 None => (Self::Invalid, bytes.len()),
             },
+            VALUE if bytes.len() >= VALUE_BYTES => (Self::Value, VALUE_BYTES),
+            VALUE => (Self::Invalid, bytes.len()),
             TIME => match bytes.first_chunk() {
                 Some(bytes) => (Self::Time(u64::from_le_bytes(*bytes) >> u8::BITS), TIME_BYTES),
                 None => (Self::Invalid, bytes.len()),
@@ -137,6 +141,7 @@ pub fn count_events(raw: &[u8]) -> EventCounts {
             | Event::End
             | Event::Catch
             | Event::Line(_)
+            | Event::Value
             | Event::Time(_)
             | Event::Number(_)
             | Event::Invalid => {}
@@ -155,7 +160,7 @@ pub(super) fn is_numbered(raw: &[u8]) -> bool {
         match event {
             Event::Number(_) => return true,
             // These have none.
-            Event::Begin(_) | Event::End | Event::Catch | Event::Line(_) => {}
+            Event::Begin(_) | Event::End | Event::Catch | Event::Line(_) | Event::Value => {}
             _ => return false,
         }
         rest = rest.get(len..).unwrap_or_default();
@@ -170,8 +175,9 @@ pub(crate) fn first_invalid(raw: &[u8]) -> Option<usize> {
         let (event, len) = Event::first(rest);
         debug_assert!(0 < len && len <= rest.len(), "an event is some of the bytes");
         let next = rest.get(len..).unwrap_or(&[]);
-        let may_be_cut_off = matches!(rest.first(), Some(&(TIME | NUMBER | UNWOUND_BY | LINE)))
-            || flow::decode(rest) == DecodedRecord::Incomplete;
+        let may_be_cut_off =
+            matches!(rest.first(), Some(&(TIME | NUMBER | UNWOUND_BY | LINE | VALUE)))
+                || flow::decode(rest) == DecodedRecord::Incomplete;
         let is_cut_off = next.is_empty() && may_be_cut_off;
         if event == Event::Invalid && !is_cut_off {
             return Some(raw.len() - rest.len());
@@ -205,6 +211,8 @@ mod tests {
         assert_eq!(Event::first(&[0x78, 1, 0x81]), (Event::Invalid, 3), "cut off");
         assert_eq!(Event::first(&[0x77, 0x2C, 1, 0, 9]), (Event::Line(300), 4));
         assert_eq!(Event::first(&[0x77, 0x2C, 1]), (Event::Invalid, 3), "cut off");
+        assert_eq!(Event::first(&[0x76, 5, 0, 5, 0, 0, 0, 6, 9]), (Event::Value, 8));
+        assert_eq!(Event::first(&[0x76, 5, 0, 0x81]), (Event::Invalid, 4), "cut off");
         assert_eq!(Event::first(&[0x7A, 1, 2, 0, 0, 0, 0, 0, 9]), (Event::Time(0x201), 8));
         assert_eq!(Event::first(&[0x7A, 1, 2, 0x81]), (Event::Invalid, 4), "cut off");
     }

@@ -73,6 +73,11 @@ impl EncodedMarks {
         self.encoder.encode(position, mark, &mut self.bytes);
     }
 
+    /// Adds a piece of a value after all marks.
+    pub(super) fn add_piece(&mut self, position: Position, piece: &[u8]) {
+        self.encoder.encode_piece(position, piece, &mut self.bytes);
+    }
+
     /// Makes [bytes](Self::bytes) contain all marks so far, including instants.
     pub fn finish(&mut self) {
         self.encoder.finish(&mut self.bytes);

@@ -409,6 +409,7 @@ fn method_lines() -> Vec<MethodLine> {
                 loader: loader.into(),
                 flags: flag_names(access),
                 lines: Vec::new(),
+                parameters: Vec::new(),
             },
         };
     let mut main = line(0, "com.example.Main", "main", "([Ljava/lang/String;)V", "app", 0x0009);
@@ -792,6 +793,49 @@ fn the_example_of_lines_is_that_of_the_specification() {
     canonicalizer.finish(&mut out);
     assert_eq!(out, [0x81, 0x82, 0x01]);
     assert_eq!(marks.bytes(), bytes);
+}
+
+#[test]
+fn the_example_of_values_is_that_of_the_specification() {
+    use flow_codec::Offset;
+    use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position, decode_all};
+    use flow_codec::format::raw::words_of;
+    use flow_codec::format::values::{CallValue, Primitive, Role, Value};
+    use flow_codec::write::{Base, Canonicalizer, EncodedMarks};
+    let bytes = example_of(include_str!("../../src/format/values.rs"), "", "values.hex");
+    let text = Value::Text { units: 3, beginning: "abc".to_owned() };
+    let values = [
+        (Role::Argument(0), Value::Primitive(Primitive::Int(5))),
+        (Role::Argument(1), text),
+        (Role::Result, Value::Null),
+    ]
+    .map(|(role, value)| CallValue { role, value });
+    let mut rest = &bytes[..];
+    let decoded: Vec<_> = std::iter::from_fn(|| CallValue::decode(&mut rest).ok()).collect();
+    assert_eq!((&decoded[..], rest), (&values[..], &[][..]));
+    let mut raw = vec![0x81];
+    for value in &values {
+        let mut encoded = Vec::new();
+        value.encode(&mut encoded);
+        raw.extend(words_of(&encoded).flatten());
+    }
+    raw.push(0);
+
+    let spec = include_str!("../../src/format/marks.rs");
+    let marks = example_of(spec, " of values", "value_marks.hex");
+    let at = Position { offset: Offset::new(1), exits: 0 };
+    let mark = Mark::Values(bytes);
+    assert_eq!(decode_all(&marks[HEADER.len()..]).unwrap(), [(at, mark.clone())]);
+    let (mut encoder, mut written) = (MarkEncoder::with_header(), Vec::new());
+    encoder.encode(at, &mark, &mut written);
+    encoder.finish(&mut written);
+    assert_eq!(written, marks);
+
+    let (mut out, mut folded) = (Vec::new(), EncodedMarks::of_file());
+    let mut canonicalizer = Canonicalizer::default();
+    canonicalizer.push_marked(&raw, &[], Base::default(), &mut out, &mut folded);
+    canonicalizer.finish(&mut out);
+    assert_eq!((&out[..], folded.bytes()), (&[0x81, 0x00][..], &marks[..]));
 }
 
 #[test]

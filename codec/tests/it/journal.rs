@@ -144,6 +144,8 @@ fn raw_event() -> impl Strategy<Value = RawEvent> {
         1 => Just(RawEvent::UnwoundExit),
         1 => (0..0xFF_0000_u32).prop_map(RawEvent::UnwoundBy),
         2 => any::<u16>().prop_map(RawEvent::Line),
+        2 => (any::<[u8; 6]>(), 1..=6_u8)
+            .prop_map(|([a, b, c, d, e, f], count)| RawEvent::Value([a, b, c, d, e, f, count])),
     ]
 }
 

@@ -185,7 +185,7 @@ fn a_run_includes_a_constructor_that_is_unwound_in_its_middle() {
 
 #[test]
 fn bytes_that_are_no_event_are_skipped() {
-    folds(&[&[0x81, 0x01, 0x76, 0x00]], &[0x81, 0x00]);
+    folds(&[&[0x81, 0x01, 0x75, 0x00]], &[0x81, 0x00]);
     let cut_off: [&[u8]; 3] = [&[0x81, 0xC0], &[0x82, 0xC0, 0x80, 0x80], &[0x00]];
     assert_eq!(fold(cut_off).0, [0x81, 0x82, 0x00]);
     folds(
@@ -259,7 +259,7 @@ fn constructors_may_lie_anywhere() {
 }
 
 fn id() -> impl Strategy<Value = u64> {
-    let ending = (any::<u64>(), 0x77..=0x7F_u64, 1..9_u32).prop_map(|(low, last, groups)| {
+    let ending = (any::<u64>(), 0x76..=0x7F_u64, 1..9_u32).prop_map(|(low, last, groups)| {
         // An id of this many bytes that ends in one of the private ones.
         let bits = 7 * groups - 1;
         (low % (1 << bits)) | (last << bits)
@@ -267,6 +267,10 @@ fn id() -> impl Strategy<Value = u64> {
     let any_length = (any::<u64>(), 1..64_u32).prop_map(|(number, bits)| number % (1 << bits));
     prop_oneof![4 => 0..6_u64, 3 => 60..200_u64, 2 => ending, 2 => any_length]
         .prop_map(|id| id & i64::MAX as u64)
+}
+
+fn piece() -> impl Strategy<Value = [u8; 7]> {
+    (any::<[u8; 6]>(), 0..=6_u8).prop_map(|([a, b, c, d, e, f], count)| [a, b, c, d, e, f, count])
 }
 
 fn raw_event() -> impl Strategy<Value = RawEvent> {
@@ -280,6 +284,7 @@ fn raw_event() -> impl Strategy<Value = RawEvent> {
         1 => Just(RawEvent::UnwoundExit),
         1 => prop_oneof![0..4_u32, Just(0xFE_FFFF), 0..0xFF_0000_u32].prop_map(RawEvent::UnwoundBy),
         3 => prop_oneof![0..20_u16, any::<u16>()].prop_map(RawEvent::Line),
+        3 => piece().prop_map(RawEvent::Value),
     ]
 }
 
@@ -352,7 +357,7 @@ fn sizes() -> impl Strategy<Value = Vec<usize>> {
 /// Bytes that are events more often than random ones.
 fn garbage() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
-        4 => prop::sample::select(vec![0x00, 0x01, 0x77, 0x78, 0x79, 0x7B, 0x7C, 0x7D, 0x7E, 0x7F, 0x80, 0xC0, 0xFF]),
+        4 => prop::sample::select(vec![0x00, 0x01, 0x76, 0x77, 0x78, 0x79, 0x7B, 0x7C, 0x7D, 0x7E, 0x7F, 0x80, 0xC0, 0xFF]),
         1 => any::<u8>(),
     ];
     prop::collection::vec(byte, 0..120)

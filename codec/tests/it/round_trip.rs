@@ -274,6 +274,7 @@ proptest! {
                 source,
                 line,
                 lines: Vec::new(),
+                parameters: Vec::new(),
             },
         };
         let text = serde_json::to_string(&method).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::raw::{CanonicalEvent, Canonicalizer, parse};
+use crate::raw::{CanonicalEvent, Canonicalizer, Detail, parse};
 
 /// The thread of slots with lines.
 const LINES: u64 = u64::MAX;
@@ -14,8 +14,8 @@ pub struct OpenChunk {
     pub offset: usize,
     /// The events that follow.
     pub events: Vec<CanonicalEvent>,
-    /// The lines, each with the number of these events before it.
-    pub lines: Vec<(usize, u16)>,
+    /// The lines and bytes of values, each with the number of these events before it.
+    pub details: Vec<(usize, Detail)>,
     /// How many of these are exits that the chunk before held back.
     pub held: usize,
     /// Subtracted from the times of events.
@@ -117,8 +117,8 @@ fn open_chunk(slot: &[u8], zero_ns: u64) -> OpenChunk {
         let ticks = ticks(&marks[16 + pending.next_multiple_of(8)..], state, &raw);
         (len(word(marks, 0)), marks[16..16 + pending].to_vec(), ticks)
     };
-    let ((events, lines), held) = (canonicalize(state, &raw), canonicalize(state, &[]).0.len());
-    OpenChunk { offset, events, lines, held, zero_ns, marks_offset, pending_marks, ticks }
+    let ((events, details), held) = (canonicalize(state, &raw), canonicalize(state, &[]).0.len());
+    OpenChunk { offset, events, details, held, zero_ns, marks_offset, pending_marks, ticks }
 }
 
 fn ticks(words: &[u8], state: &[u8], raw: &[u8]) -> Vec<Tick> {
@@ -136,8 +136,8 @@ fn ticks(words: &[u8], state: &[u8], raw: &[u8]) -> Vec<Tick> {
     ticks
 }
 
-/// The events and lines of a chunk, all of whose bytes are events, but for one at the end that was being written.
-fn canonicalize(state: &[u8], raw: &[u8]) -> (Vec<CanonicalEvent>, Vec<(usize, u16)>) {
+/// The events, lines and bytes of values of a chunk, all of whose bytes are events, but for one at the end that was being written.
+fn canonicalize(state: &[u8], raw: &[u8]) -> (Vec<CanonicalEvent>, Vec<(usize, Detail)>) {
     let mut events = parse(raw);
     if events.last() == Some(&None) {
         events.pop();

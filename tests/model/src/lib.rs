@@ -21,7 +21,9 @@ pub use flow::{End, Event, Record, Stream, decode, decode_canonical, encode};
 pub use hpl::{HplEnd, HplRecord, decode_hpl};
 pub use journal::{OpenChunk, Tick, open_chunks, open_lines};
 pub use marks::{Mark, decode_marks, sequence_numbers};
-pub use raw::{CanonicalEvent, Canonicalizer, RawEvent, canonicalize, canonicalize_marked, parse};
+pub use raw::{
+    CanonicalEvent, Canonicalizer, Detail, RawEvent, canonicalize, canonicalize_marked, parse,
+};
 pub use samples::{Sample, SampleFrame, decode_samples};
 pub use stream::{StreamMessage, decode_messages};
 pub use thread::read_thread;

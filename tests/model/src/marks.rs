@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::flow::{Event, Record, decode};
 use crate::leb128;
+use crate::raw::Detail;
 
 /// What is known about a position.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,10 +41,21 @@ pub enum Mark {
     Stacks(u64, u64),
     /// The topmost frame reached this line.
     Line(u16),
+    /// A byte of a value.
+    Byte(u8),
     /// The sequence number of the next event, if it has one.
     Order(Option<u64>),
     /// A test begins or ends: the state, the name, the detail.
     Test(u8, String, String),
+}
+
+impl From<Detail> for Mark {
+    fn from(detail: Detail) -> Self {
+        match detail {
+            Detail::Line(line) => Self::Line(line),
+            Detail::Byte(byte) => Self::Byte(byte),
+        }
+    }
 }
 
 /// Reads a marks file, also an empty one. Returns each mark with the number of events before it. `flow` are the bytes
@@ -124,6 +136,10 @@ pub fn decode_marks(file: &[u8], events: &[Event], flow: &[u8]) -> Vec<(usize, M
                     line += if is_later { difference / 2 } else { -(difference / 2) - 1 };
                     marks.push((place, Mark::Line(line.try_into().expect("16 bits"))));
                 }
+                continue;
+            }
+            13 => {
+                marks.extend(payload.iter().map(|byte| (place, Mark::Byte(*byte))));
                 continue;
             }
             7 => {

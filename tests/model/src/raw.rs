@@ -6,6 +6,15 @@ use std::fmt;
 use crate::flow::{Event, Number, number, put_number};
 use crate::leb128;
 
+/// What a chunk says beside events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Detail {
+    /// A line is reached.
+    Line(u16),
+    /// A byte of a value.
+    Byte(u8),
+}
+
 /// What a probe appends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RawEvent {
@@ -27,6 +36,8 @@ pub enum RawEvent {
     UnwoundBy(u32),
     /// A line is reached.
     Line(u16),
+    /// Up to six bytes of a value, and how many.
+    Value([u8; 7]),
     /// The low 56 bits of the time of the events that follow.
     Time(u64),
     /// The sequence number of the event that follows, or all ones.
@@ -45,6 +56,7 @@ impl fmt::Display for RawEvent {
             Self::UnwoundExit => f.write_str("UNWOUND EXIT"),
             Self::UnwoundBy(class) => write!(f, "UNWOUND BY {class}"),
             Self::Line(line) => write!(f, "LINE {line}"),
+            Self::Value(piece) => write!(f, "VALUE {piece:02X?}"),
             Self::Time(time) => write!(f, "TIME {time}"),
             Self::Number(number) => write!(f, "NUMBER {number}"),
         }
@@ -75,6 +87,10 @@ impl RawEvent {
                 bytes.push(0x77);
                 bytes.extend(line.to_le_bytes());
                 bytes.push(0);
+            }
+            Self::Value(piece) => {
+                bytes.push(0x76);
+                bytes.extend(piece);
             }
             Self::Time(time) => {
                 bytes.push(0x7A);
@@ -118,6 +134,10 @@ pub fn parse(chunk: &[u8]) -> Vec<Option<RawEvent>> {
                 Some([_, low, high, _]) => {
                     (4, Some(RawEvent::Line(u16::from_le_bytes([*low, *high]))))
                 }
+                None => (rest.len(), None),
+            },
+            0x76 => match rest.first_chunk::<8>() {
+                Some([_, piece @ ..]) => (8, Some(RawEvent::Value(*piece))),
                 None => (rest.len(), None),
             },
             0x7A => match rest.first_chunk() {
@@ -197,8 +217,8 @@ pub struct Canonicalizer {
     /// The class of the exception of the event that is being added.
     class: Option<u64>,
     events: Vec<CanonicalEvent>,
-    /// The lines, each with the number of events before it.
-    lines: Vec<(usize, u16)>,
+    /// The lines and bytes of values, each with the number of events before it.
+    details: Vec<(usize, Detail)>,
 }
 
 impl Canonicalizer {
@@ -267,17 +287,23 @@ impl Canonicalizer {
             }
             RawEvent::Line(line) => {
                 self.unwind_while(|_| true);
-                self.lines.push((self.events.len(), line));
+                self.details.push((self.events.len(), Detail::Line(line)));
+            }
+            RawEvent::Value([bytes @ .., count]) => {
+                self.unwind_while(|_| true);
+                let place = self.events.len();
+                let bytes = bytes.into_iter().take(count.into());
+                self.details.extend(bytes.map(|byte| (place, Detail::Byte(byte))));
             }
             RawEvent::Time(time) => (self.time, self.is_of_entry) = (Some(time), false),
             RawEvent::Number(number) => self.number = (number != (1 << 56) - 1).then_some(number),
         }
     }
 
-    /// The events so far, and the lines, each with the number of events before it.
+    /// The events so far, and the lines and bytes of values, each with the number of events before it.
     #[must_use]
-    pub fn into_events(self) -> (Vec<CanonicalEvent>, Vec<(usize, u16)>) {
-        (self.events, self.lines)
+    pub fn into_events(self) -> (Vec<CanonicalEvent>, Vec<(usize, Detail)>) {
+        (self.events, self.details)
     }
 
     /// Writes the exits of constructors that an exception ended: the topmost frames, while they have notes like this.
@@ -315,10 +341,11 @@ pub fn canonicalize<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<Event
     canonicalize_marked(chunks).0.into_iter().map(|canonical| canonical.event).collect()
 }
 
-/// The same, with what is known about each event, and the lines, each with the number of events before it.
+/// The same, with what is known about each event, and the lines and bytes of values, each with the number of events before
+/// it.
 pub fn canonicalize_marked<'a>(
     chunks: impl IntoIterator<Item = &'a [u8]>,
-) -> (Vec<CanonicalEvent>, Vec<(usize, u16)>) {
+) -> (Vec<CanonicalEvent>, Vec<(usize, Detail)>) {
     let mut canonicalizer = Canonicalizer::default();
     for event in chunks.into_iter().flat_map(parse).flatten() {
         canonicalizer.push(event);
@@ -354,6 +381,8 @@ mod tests {
         let (events, lines) = canonicalize_marked([&raw[..]]);
         let events: Vec<_> = events.into_iter().map(|event| event.event).collect();
         assert_eq!(events, [Event::Enter(1), Event::Enter(2), Event::Exit, Event::Exit]);
-        assert_eq!(lines, [(1, 12), (1, 300), (3, 12)]);
+        let expected =
+            [(1, 12), (1, 300), (3, 12)].map(|(place, line)| (place, Detail::Line(line)));
+        assert_eq!(lines, expected);
     }
 }

@@ -50,7 +50,7 @@ pub fn read_thread(
         marks.push((first + tick.events, mark));
     }
     let is_numbered = chunk.events.iter().any(|event| event.number.is_some());
-    marks.extend(chunk.lines.iter().map(|(before, line)| (first + before, Mark::Line(*line))));
+    marks.extend(chunk.details.iter().map(|(before, detail)| (first + before, (*detail).into())));
     for (event, known) in (first..).zip(&chunk.events) {
         // Exits that the chunk before held back have a mark there.
         if is_numbered && event >= first + chunk.held {

@@ -67,6 +67,29 @@ public final class FlowProbe {
     /** The bytes of a line. */
     private static final int LINE_BYTES = 4;
 
+    /** The first byte of a piece of a value. */
+    private static final int VALUE = 0x76;
+    /** The bytes of a piece of a value. */
+    private static final int VALUE_BYTES = 8;
+    /** The last byte of a piece says how many bytes of it count: so many of two, of four, and of two and four. */
+    private static final long TWO = 2L << 56, FOUR = 4L << 56, SIX = 6L << 56;
+
+    /*
+     * The types of values, which `format/values.rs` specifies. Those of boxed values and of elements are in bits 16 to 19 of
+     * what is passed to the agent.
+     */
+
+    /** Texts. */
+    private static final int TEXT = 10;
+    /** Arrays. */
+    private static final int ARRAY = 11;
+    /** Boxed values. */
+    private static final int BOXED = 13;
+    /** Constants of enums. */
+    private static final int CONSTANT = 14;
+    /** Other objects. */
+    private static final int OBJECT = 9;
+
     /** The bytes of an exit by an exception, with its class. */
     private static final int UNWOUND_BYTES = 4;
 
@@ -212,6 +235,120 @@ public final class FlowProbe {
         } else if (position == 0 || position != U.getLong(null, block + LAST)
                 || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
             append(thread, U.getLong(thread, ID), name(thrown, 0), UNWOUND_BYTES);
+        }
+    }
+
+    /** Stores a value of four bytes; {@code head} has its first two bytes. Like {@link #note}, it must not need more stack. */
+    public static void value(int value, int head) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        if (position < U.getLong(null, block + LIMIT)) {
+            U.putLong(null, position, ~(SIX | (value & 0xFFFFFFFFL) << 24 | (char) head << 8 | VALUE));
+            U.putLong(null, block + POSITION, position + VALUE_BYTES);
+        } else if (position == 0 || position != U.getLong(null, block + LAST)
+                || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
+            number(thread, U.getLong(thread, ID), value, head);
+        }
+    }
+
+    /** The same for a float. */
+    public static void value(float value, int head) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        int bits = Float.floatToRawIntBits(value);
+        if (position < U.getLong(null, block + LIMIT)) {
+            U.putLong(null, position, ~(SIX | (bits & 0xFFFFFFFFL) << 24 | (char) head << 8 | VALUE));
+            U.putLong(null, block + POSITION, position + VALUE_BYTES);
+        } else if (position == 0 || position != U.getLong(null, block + LAST)
+                || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
+            number(thread, U.getLong(thread, ID), bits, head);
+        }
+    }
+
+    /** The same for a value of eight bytes, in two pieces. */
+    public static void value(long value, int head) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        if (position < U.getLong(null, block + LIMIT)) {
+            U.putLong(null, position, ~(SIX | (value & 0xFFFFFFFFL) << 24 | (char) head << 8 | VALUE));
+            U.putLong(null, position + VALUE_BYTES, ~(FOUR | value >>> 32 << 8 | VALUE));
+            U.putLong(null, block + POSITION, position + 2 * VALUE_BYTES);
+        } else if (position == 0 || position != U.getLong(null, block + LAST)
+                || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
+            number(thread, U.getLong(thread, ID), value, head);
+        }
+    }
+
+    /** The same for a double. */
+    public static void value(double value, int head) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        long bits = Double.doubleToRawLongBits(value);
+        if (position < U.getLong(null, block + LIMIT)) {
+            U.putLong(null, position, ~(SIX | (bits & 0xFFFFFFFFL) << 24 | (char) head << 8 | VALUE));
+            U.putLong(null, position + VALUE_BYTES, ~(FOUR | bits >>> 32 << 8 | VALUE));
+            U.putLong(null, block + POSITION, position + 2 * VALUE_BYTES);
+        } else if (position == 0 || position != U.getLong(null, block + LAST)
+                || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
+            number(thread, U.getLong(thread, ID), bits, head);
+        }
+    }
+
+    /** Stores that a value is left out. */
+    public static void redacted(int head) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        if (position < U.getLong(null, block + LIMIT)) {
+            U.putLong(null, position, ~(TWO | (char) head << 8 | VALUE));
+            U.putLong(null, block + POSITION, position + VALUE_BYTES);
+        } else if (position == 0 || position != U.getLong(null, block + LAST)
+                || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
+            number(thread, U.getLong(thread, ID), 0, head);
+        }
+    }
+
+    /**
+     * Passes a reference to the agent, which stores a text, the beginning of an array, or the class and the identity of an
+     * object. None of the program's code is called: {@code getClass} cannot be overridden, and the identity is not
+     * {@code hashCode}.
+     */
+    public static void value(Object value, int head) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        if (position >= U.getLong(null, block + LIMIT) && position != 0 && position == U.getLong(null, block + LAST)
+                && U.getLong(null, BLOCKS + OFF_SWITCH) != 0) {
+            return;
+        }
+        if (value == null) {
+            if (position < U.getLong(null, block + LIMIT)) {
+                U.putLong(null, position, ~(TWO | (char) head << 8 | VALUE));
+                U.putLong(null, block + POSITION, position + VALUE_BYTES);
+            } else {
+                number(thread, U.getLong(thread, ID), 0, head);
+            }
+        } else if (value instanceof String) {
+            object(thread, U.getLong(thread, ID), value, (char) head | TEXT, 0, 0);
+        } else {
+            int word = U.getInt(value, U.getLong(null, CLASSES)) & U.getInt(null, CLASSES + MASK);
+            long entry = U.getLong(null, CLASSES + ENTRIES + ((long) (word * SPREAD >>> SPREAD_SHIFT) << ENTRY_SHIFT));
+            object(thread, U.getLong(thread, ID), value,
+                    (char) head | (value instanceof Integer ? BOXED | 5 << 16 : value instanceof Long ? BOXED | 7 << 16
+                            : value instanceof Boolean ? BOXED | 1 << 16 : value instanceof Double ? BOXED | 8 << 16
+                            : value instanceof Character ? BOXED | 3 << 16 : value instanceof Byte ? BOXED | 2 << 16
+                            : value instanceof Short ? BOXED | 4 << 16 : value instanceof Float ? BOXED | 6 << 16
+                            : value instanceof Enum ? CONSTANT : !value.getClass().isArray() ? OBJECT
+                            : value instanceof Object[] ? ARRAY | 9 << 16 : value instanceof int[] ? ARRAY | 5 << 16
+                            : value instanceof byte[] ? ARRAY | 2 << 16 : value instanceof char[] ? ARRAY | 3 << 16
+                            : value instanceof long[] ? ARRAY | 7 << 16 : value instanceof double[] ? ARRAY | 8 << 16
+                            : value instanceof boolean[] ? ARRAY | 1 << 16 : value instanceof short[] ? ARRAY | 4 << 16
+                            : ARRAY | 6 << 16),
+                    (int) (entry >> 32) == word ? (int) entry : name(value, word), System.identityHashCode(value));
         }
     }
 
@@ -429,10 +566,16 @@ public final class FlowProbe {
     private static native void append(Thread thread, long id, int event, int bytes);
 
     /**
-     * Returns the event of an exit by this exception. Later events find it in the table, unless the word is 0; implemented
+     * Returns the event of an exit by an exception of the class of this object. Later events find it in the table, unless the word is 0; implemented
      * by the agent.
      */
-    private static native int name(Throwable thrown, int word);
+    private static native int name(Object thrown, int word);
+
+    /** Makes room and appends a value of four bytes or eight, or of none; implemented by the agent. */
+    private static native void number(Thread thread, long id, long value, int head);
+
+    /** Appends a value: an object whose class is that of an exit by {@code event}; implemented by the agent. */
+    private static native void object(Thread thread, long id, Object value, int head, int event, int hash);
 
     /** Returns the address of the table of classes; {@code field} is where objects without a superclass have a field. */
     private static native long classes(long field);

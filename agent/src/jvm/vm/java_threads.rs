@@ -14,11 +14,11 @@ use super::handle::Versions as _;
 use crate::recorder::ThreadFacts;
 
 /// `java.lang.Thread.tid`: what `getId()` returns, unless a program overrides that.
-pub(super) static THREAD_ID: OnceCell<ThreadIdField> = OnceCell::new();
+pub(super) static THREAD_ID: OnceCell<Field> = OnceCell::new();
 
 /// A field of a class that is never unloaded.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ThreadIdField(usize);
+pub(super) struct Field(pub(super) usize);
 
 impl Vm<'_> {
     /// Draws the id that the next thread would have. It is larger than those of all existing threads.
@@ -93,15 +93,10 @@ impl Vm<'_> {
         unsafe { function(self.jni, thread) }
     }
 
-    pub(super) fn field(
-        &self,
-        class: jobject,
-        name: &CStr,
-        descriptor: &CStr,
-    ) -> Option<ThreadIdField> {
+    pub(super) fn field(&self, class: jobject, name: &CStr, descriptor: &CStr) -> Option<Field> {
         let function = self.jni().v1_1().GetFieldID;
         // SAFETY: a class, and NUL-terminated strings.
         let field = unsafe { function(self.jni, class, name.as_ptr(), descriptor.as_ptr()) };
-        self.unless_thrown(field).map(|field| ThreadIdField(field.expose_provenance()))
+        self.unless_thrown(field).map(|field| Field(field.expose_provenance()))
     }
 }

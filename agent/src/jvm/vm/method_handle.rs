@@ -47,6 +47,7 @@ impl DescribeMethod for MethodHandle<'_, '_> {
                 loader: loader.label,
                 flags,
                 lines: Vec::new(),
+                parameters: Vec::new(),
             },
             loader: loader.kind,
             native: access & NATIVE != 0,

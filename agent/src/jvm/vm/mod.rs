@@ -8,6 +8,7 @@ mod java_threads;
 mod loaders;
 mod method_handle;
 mod prepare;
+mod values;
 
 pub use classes::LoadedClass;
 pub(super) use classes::native;

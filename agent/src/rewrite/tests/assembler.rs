@@ -184,7 +184,7 @@ pub(super) fn rewrite_one(bytes: &[u8], method: usize) -> Result<Vec<u8>, Skip> 
 /// The same, with probes for its lines, if that is possible.
 pub(super) fn rewrite_lines(bytes: &[u8], method: usize) -> (Vec<u8>, Vec<(usize, Skip)>) {
     let class = ClassFile::parse(bytes).unwrap();
-    let plan = class.plan_for(method, Detail::Lines).unwrap();
+    let plan = class.plan_for(method, Detail { lines: true, values: false }).unwrap();
     let callees = vec![Some(id(2)); plan.calls.len()];
     let ids = Ids { method: id(1), callees };
     let (new, skipped) = rewrite(&class, vec![(method, plan, ids)], Probes::Plain);

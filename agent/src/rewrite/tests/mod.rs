@@ -654,7 +654,7 @@ proptest::proptest! {
             bytes[at] = byte;
         }
         if let Ok(class) = ClassFile::parse(&bytes)
-            && let Ok(plan) = class.plan_for(0, Detail::Lines)
+            && let Ok(plan) = class.plan_for(0, Detail { lines: true, values: true })
             && let ids = (Ids { method: id(1), callees: vec![] })
             && let (Some(new), _) = rewrite(&class, vec![(0, plan, ids)], Probes::Plain)
         {

@@ -62,6 +62,9 @@ impl<'a> Parts<'a> {
             }
             Mark::Order { number } => Parts { kind: "order", count: *number, ..parts },
             Mark::Line(line) => Parts { kind: "line", count: Some((*line).into()), ..parts },
+            Mark::Values(pieces) => {
+                Parts { kind: "values", count: Some(pieces.len() as u64), ..parts }
+            }
             Mark::Unknown(kind) => Parts { kind: "unknown", count: Some((*kind).into()), ..parts },
             _ => Parts { kind: "other", ..parts },
         }

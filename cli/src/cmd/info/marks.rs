@@ -26,6 +26,8 @@ pub(super) struct MarkCounts {
     gaps: u64,
     /// Lines that were reached.
     lines: u64,
+    /// Bytes of values.
+    value_bytes: u64,
 }
 
 impl MarkCounts {
@@ -51,6 +53,7 @@ impl MarkCounts {
             pauses: self.pauses + other.pauses,
             gaps: self.gaps + other.gaps,
             lines: self.lines + other.lines,
+            value_bytes: self.value_bytes + other.value_bytes,
         }
     }
 
@@ -67,6 +70,7 @@ impl MarkCounts {
                 Mark::Paused => self.pauses += 1,
                 Mark::Gap { .. } => self.gaps += 1,
                 Mark::Line(_) => self.lines += 1,
+                Mark::Values(pieces) => self.value_bytes += pieces.len() as u64,
                 _ => {}
             }
         }
@@ -97,6 +101,7 @@ impl MarkCounts {
             (self.pauses, "pause", "pauses"),
             (self.gaps, "gap", "gaps"),
             (self.lines, "line reached", "lines reached"),
+            (self.value_bytes, "byte of values", "bytes of values"),
         ]
         .into_iter()
         .filter(|(count, ..)| *count > 0)

@@ -231,6 +231,7 @@ fn reason(word: &str) -> &str {
         "too-large" | "pool-full" | "id-too-large" => "too large for probes",
         "too-large-to-compile" | "not-compilable" => "that would no longer be compiled",
         "without-lines" => "recorded without their lines",
+        "without-values" => "recorded without their values",
         "empty-finalizer" => "that are empty finalizers",
         word => word,
     }

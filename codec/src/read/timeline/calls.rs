@@ -1,6 +1,7 @@
 //! Calls: entries and exits of a timeline, paired.
 
 use super::{Bounds, EventKind, Timeline, TimelineEvent, Unwound, When};
+use crate::format::values::CallValue;
 use crate::{Depth, MethodId, Result};
 
 /// One call of a thread.
@@ -23,6 +24,8 @@ pub struct Call {
     pub unwound: Option<Unwound>,
     /// Calls made in it, including itself; up to the end if it was not left.
     pub calls: u64,
+    /// Its values, if the timeline is one [with values](Timeline::with_values).
+    pub values: Vec<CallValue>,
 }
 
 impl Call {
@@ -53,6 +56,8 @@ impl Call {
 pub struct Calls<'a> {
     timeline: Timeline<'a>,
     open: Vec<(MethodId, u64, When)>,
+    /// Values of open frames, each with the number of frames with which it came.
+    values: Vec<(usize, CallValue)>,
     /// How the next frames are left, how many, and the number of calls made until then.
     end: When,
     unwound: Option<Unwound>,
@@ -63,8 +68,8 @@ pub struct Calls<'a> {
 
 impl<'a> Calls<'a> {
     pub(super) fn new(timeline: Timeline<'a>) -> Self {
-        let (open, end) = (Vec::new(), When::UNKNOWN);
-        Self { timeline, open, end, unwound: None, leaving: 0, calls: 0, is_ended: false }
+        let (open, values, end) = (Vec::new(), Vec::new(), When::UNKNOWN);
+        Self { timeline, open, values, end, unwound: None, leaving: 0, calls: 0, is_ended: false }
     }
 
     /// Returns the timeline, which knows how it ended.
@@ -90,7 +95,18 @@ impl<'a> Calls<'a> {
             is_open: self.is_ended,
             unwound,
             calls: self.calls - number,
+            values: self.take_values(self.open.len() + 1),
         })
+    }
+
+    /// Takes the values of the frame that was left.
+    #[inline]
+    fn take_values(&mut self, frames: usize) -> Vec<CallValue> {
+        if self.values.is_empty() {
+            return Vec::new();
+        }
+        let first = self.values.partition_point(|(of, _)| *of < frames);
+        self.values.drain(first..).map(|(_, value)| value).collect()
     }
 }
 
@@ -123,6 +139,11 @@ impl Iterator for Calls<'_> {
                 }
                 EventKind::Exit { count, unwound } => (count.get(), unwound),
                 EventKind::RangeEnd { frames } => (frames.get(), None),
+                EventKind::Values(values) => {
+                    let frames = self.open.len();
+                    self.values.extend(values.into_iter().map(|value| (frames, value)));
+                    continue;
+                }
                 _ => continue,
             };
             (self.end, self.calls) = (time, calls);

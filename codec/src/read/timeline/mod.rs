@@ -26,6 +26,7 @@ mod placing;
 mod select;
 mod stages;
 mod test_runs;
+mod values;
 mod visit;
 
 use std::collections::VecDeque;
@@ -42,10 +43,12 @@ use self::placing::Placing;
 use self::select::Select;
 use self::stages::Stages;
 pub use self::test_runs::TestRun;
+use self::values::Values;
 pub use self::visit::{Stamp, VisitTimeline, Visited};
 use crate::format::flow::Record;
 use crate::format::marks::{Mark, Position};
 use crate::format::test_marks::TestMark;
+use crate::format::values::CallValue;
 use crate::read::{
     Bounds, Events, ReadRecords, Selection, StackSample, StackSamples, Tail, ThreadFile, TimeLimits,
 };
@@ -119,6 +122,9 @@ pub enum EventKind {
     Sample(StackSample),
     /// The topmost frame reached this line, if the timeline is one [with lines](Timeline::with_lines).
     Line(u16),
+    /// Values of the topmost call, if the timeline is one [with values](Timeline::with_values): arguments directly after the
+    /// entry, others directly before the exit.
+    Values(Vec<CallValue>),
     /// Recording was suspended.
     Pause,
     /// Recording continues.
@@ -193,6 +199,7 @@ pub struct Timeline<'a> {
     /// The samples that are still to be placed, if there are samples.
     placing: Option<Placing<'a>>,
     has_lines: bool,
+    values: Option<Values>,
     stages: Stages<'a>,
     /// Events to be returned.
     ready: VecDeque<TimelineEvent>,
@@ -230,6 +237,7 @@ impl<'a> Timeline<'a> {
             progress: Progress::Reading,
             placing: None,
             has_lines: false,
+            values: None,
             stages: Stages::default(),
             ready: VecDeque::new(),
         }
@@ -247,6 +255,12 @@ impl<'a> Timeline<'a> {
     #[must_use]
     pub fn with_lines(self) -> Self {
         Self { has_lines: true, ..self }
+    }
+
+    /// Adds the values that were recorded.
+    #[must_use]
+    pub fn with_values(self) -> Self {
+        Self { values: Some(Values::default()), ..self }
     }
 
     /// Leaves out calls of methods that are not selected; their callees move up to the nearest caller that
@@ -432,6 +446,16 @@ impl<'a> Timeline<'a> {
                 Mark::Test(test) => EventKind::Test(test),
                 Mark::Gap { events } => EventKind::Gap { events },
                 Mark::Line(line) if self.has_lines => EventKind::Line(line),
+                Mark::Values(pieces) => {
+                    let values = self
+                        .values
+                        .as_mut()
+                        .map(|values| values.add(&pieces, (self.calls, self.open)));
+                    match values {
+                        Some(values) if !values.is_empty() => EventKind::Values(values),
+                        _ => continue,
+                    }
+                }
                 Mark::Paused => EventKind::Pause,
                 Mark::Resumed => EventKind::Resume,
                 Mark::Stacks { first_ns, last_ns } => {
@@ -444,6 +468,11 @@ impl<'a> Timeline<'a> {
                 }
                 _ => continue,
             };
+            if let (EventKind::Gap { .. } | EventKind::Pause, Some(values)) =
+                (&kind, &mut self.values)
+            {
+                values.clear();
+            }
             self.now = self.known.when_marked(position);
             return Some(self.event(position, kind));
         }

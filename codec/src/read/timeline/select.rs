@@ -62,7 +62,7 @@ impl<'a> Select<'a> {
                 }
             }
             EventKind::Throw(_) => self.throw = Some(event),
-            EventKind::Line(_) if !self.shows_topmost() => {}
+            EventKind::Line(_) | EventKind::Values(_) if !self.shows_topmost() => {}
             _ => to(event),
         }
     }

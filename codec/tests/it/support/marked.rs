@@ -4,7 +4,8 @@
 use flow_codec::Offset;
 use flow_codec::write::{Base, Canonicalizer, EncodedMarks};
 use flow_model::{
-    CanonicalEvent, Event, Mark, canonicalize_marked, decode_marks, encode, sequence_numbers,
+    CanonicalEvent, Detail, Event, Mark, canonicalize_marked, decode_marks, encode,
+    sequence_numbers,
 };
 
 /// Canonicalizes chunks whose times are relative to `zero_ns`, and compares.
@@ -18,12 +19,12 @@ pub(crate) fn assert_marked<'a>(chunks: impl Iterator<Item = &'a [u8]> + Clone, 
         marks.clear();
     }
     fold.finish(&mut folded);
-    let (expected, expected_lines) = canonicalize_marked(chunks);
+    let (expected, expected_details) = canonicalize_marked(chunks);
     let events: Vec<Event> = expected.iter().map(|event| event.event).collect();
     assert_eq!(folded, encode(&events));
 
     let (mut instants, mut unwound, mut thrown) = (Vec::new(), Vec::new(), None);
-    let mut lines = Vec::new();
+    let mut details = Vec::new();
     let found = decode_marks(&file, &events, &folded);
     let numbers: Vec<_> = expected.iter().map(|event| event.number).collect();
     assert_eq!(sequence_numbers(expected.len(), &found), numbers);
@@ -38,12 +39,13 @@ pub(crate) fn assert_marked<'a>(chunks: impl Iterator<Item = &'a [u8]> + Clone, 
                 });
                 unwound.extend((place..place + exits).map(|place| (place, class)));
             }
-            Mark::Line(line) => lines.push((place, line)),
+            Mark::Line(line) => details.push((place, Detail::Line(line))),
+            Mark::Byte(byte) => details.push((place, Detail::Byte(byte))),
             Mark::Order(_) => {}
             other => panic!("no chunk leads to {other:?}"),
         }
     }
-    assert_eq!(lines, expected_lines);
+    assert_eq!(details, expected_details);
     let of_event =
         |(place, event): (usize, &CanonicalEvent)| event.is_unwound.then_some((place, event.class));
     let expected_unwound: Vec<_> = expected.iter().enumerate().filter_map(of_event).collect();

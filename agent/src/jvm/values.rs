@@ -1,0 +1,115 @@
+//! Values that probes cannot store themselves: objects, and all values when there is no room.
+
+#![expect(unsafe_code, reason = "answers calls from Java")]
+
+use flow_codec::format::raw::class_of;
+use flow_codec::format::values::{CallValue, Identity, Primitive, Role, Value, kind};
+use jni::sys::{JNIEnv, jint, jlong, jobject};
+
+use super::callbacks::for_probe;
+use super::vm::Vm;
+use crate::certain::Certain as _;
+use crate::engine::instrument;
+use crate::recorder::MethodTable;
+
+/// An object that is a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub(super) value: jobject,
+    /// The first two bytes of the value, and in the four bits after them the type of a boxed value or of elements.
+    pub(super) head: u32,
+    /// The event of an exit by an exception of its class.
+    pub(super) event: u32,
+    pub(super) hash: jint,
+}
+
+/// A value without an object.
+///
+/// # Safety
+/// The arguments are those of a native method that is running.
+pub(super) unsafe fn number(
+    jni: *mut JNIEnv,
+    thread: jobject,
+    id: jlong,
+    value: jlong,
+    head: jint,
+) {
+    let [first, number, ..] = head.to_le_bytes();
+    let role = Role::of([first, number]);
+    let bytes = value.to_le_bytes();
+    let [low, second, ..] = bytes;
+    let four = u32::from_le_bytes(bytes.first_chunk().copied().certain());
+    let value = match first & 0x0F {
+        kind::NULL => Value::Null,
+        kind::BOOLEAN => Value::Primitive(Primitive::Boolean(low != 0)),
+        kind::BYTE => Value::Primitive(Primitive::Byte(low.cast_signed())),
+        kind::CHAR => Value::Primitive(Primitive::Char(u16::from_le_bytes([low, second]))),
+        kind::SHORT => Value::Primitive(Primitive::Short(i16::from_le_bytes([low, second]))),
+        kind::INT => Value::Primitive(Primitive::Int(four.cast_signed())),
+        kind::FLOAT => Value::Primitive(Primitive::Float(four)),
+        kind::LONG => Value::Primitive(Primitive::Long(value)),
+        kind::DOUBLE => Value::Primitive(Primitive::Double(value.cast_unsigned())),
+        _ => Value::Redacted,
+    };
+    // SAFETY: the arguments of this function.
+    unsafe {
+        for_probe(jni, thread, id, |recorder, vm, id| {
+            instrument::on_value(recorder, vm, id, &CallValue { role, value });
+        });
+    }
+}
+
+/// A value that is an object.
+///
+/// # Safety
+/// The arguments are those of a native method that is running.
+pub(super) unsafe fn object(jni: *mut JNIEnv, thread: jobject, id: jlong, found: Found) {
+    // SAFETY: the arguments of this function.
+    unsafe {
+        for_probe(jni, thread, id, |recorder, vm, id| {
+            if !recorder.is_recording() {
+                return;
+            }
+            let [first, number, ..] = found.head.to_le_bytes();
+            let role = Role::of([first, number]);
+            let value = value_of(found, role, recorder.methods(), vm);
+            instrument::on_value(recorder, vm, id, &CallValue { role, value });
+        });
+    }
+}
+
+fn value_of(found: Found, role: Role, methods: &MethodTable, vm: &Vm<'_>) -> Value {
+    let Found { value, head, event, hash } = found;
+    let [first, _, element, _] = head.to_le_bytes();
+    let kind = first & 0x0F;
+    let class = class_of(event.to_le_bytes());
+    let filter = methods.filter();
+    let is_redacted = match kind {
+        kind::TEXT => filter.redacts("java.lang.String"),
+        _ => methods.redacts(class),
+    };
+    if is_redacted {
+        return Value::Redacted;
+    }
+    let max = filter.max_value;
+    let text = |(units, beginning)| Value::Text { units, beginning };
+    let identity = Identity { class, hash: hash.cast_unsigned() };
+    let object = Value::Object(identity);
+    match kind {
+        _ if role == Role::Message => match vm.message_of(value, max) {
+            Some(message) => message.map_or(Value::Null, text),
+            None => object,
+        },
+        kind::TEXT => vm.text(value, max).map_or(object, text),
+        kind::BOXED => vm.boxed(value, element).map_or(object, Value::Boxed),
+        kind::CONSTANT => match vm.constant_name(value, max) {
+            Some(name) => Value::Constant { class, name },
+            None => object,
+        },
+        kind::ARRAY => {
+            let (length, elements) = vm.elements(value, element, max);
+            Value::Array { array: identity, length, elements }
+        }
+        _ => object,
+    }
+}

@@ -1,0 +1,255 @@
+//! What probes record of the values of a method: its arguments, its result, and the message of an exception that leaves it.
+//!
+//! A constructor's `this` is not recorded: it is not initialised when its probes run.
+
+use flow_codec::format::values::{Role, kind};
+
+use super::Skip;
+use super::bytes::Reader;
+use super::class::{ClassFile, Entry};
+use super::code::Code;
+use super::descriptor::{field_slots, first_field};
+use super::opcode::{ALOAD, ALOAD_0, DUP, DUP2, SIPUSH, WIDE};
+use super::pool::Additions;
+use crate::text::{binary_name, decode};
+
+const ACC_STATIC: u16 = 0x0008;
+/// The slots on top of a method's own stack that a probe takes: a long, and the head of the value.
+pub(super) const STACK: u16 = 3;
+
+/// The values of a method.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Values {
+    has_this: bool,
+    /// Its parameters, in order.
+    pub parameters: Vec<Parameter>,
+    /// What it returns, unless that is nothing.
+    pub result: Option<Typed>,
+    /// Whether the messages of exceptions are left out.
+    pub redacts_messages: bool,
+}
+
+/// A parameter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Parameter {
+    /// Its name, if the class file has it.
+    pub name: Option<String>,
+    /// Its type.
+    pub typed: Typed,
+    slot: u16,
+}
+
+/// Something with a type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Typed {
+    /// The binary name of its class; of arrays, that of the elements; nothing for primitive types.
+    pub class: String,
+    /// Whether its values are left out.
+    pub is_redacted: bool,
+    kind: Kind,
+}
+
+/// How a value is passed to a probe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// Of a type that is an int on the stack, with its number.
+    Int(u8),
+    Float,
+    Long,
+    Double,
+    Object,
+}
+
+impl Kind {
+    fn of(descriptor: &[u8]) -> Self {
+        match descriptor {
+            b"Z" => Self::Int(kind::BOOLEAN),
+            b"B" => Self::Int(kind::BYTE),
+            b"C" => Self::Int(kind::CHAR),
+            b"S" => Self::Int(kind::SHORT),
+            b"I" => Self::Int(kind::INT),
+            b"F" => Self::Float,
+            b"J" => Self::Long,
+            b"D" => Self::Double,
+            _ => Self::Object,
+        }
+    }
+
+    /// The type, as far as it is known before the method runs.
+    fn number(self) -> u8 {
+        match self {
+            Self::Int(number) => number,
+            Self::Float => kind::FLOAT,
+            Self::Long => kind::LONG,
+            Self::Double => kind::DOUBLE,
+            Self::Object => 0,
+        }
+    }
+
+    /// How much later than `iload` the instruction comes that loads it.
+    fn load(self) -> u8 {
+        const ILOAD: u8 = ALOAD - 4;
+        match self {
+            Self::Int(_) => ILOAD,
+            Self::Long => ILOAD + 1,
+            Self::Float => ILOAD + 2,
+            Self::Double => ILOAD + 3,
+            Self::Object => ALOAD,
+        }
+    }
+
+    fn duplicate(self) -> u8 {
+        if matches!(self, Self::Long | Self::Double) { DUP2 } else { DUP }
+    }
+}
+
+impl Values {
+    pub(super) fn of(
+        class: &ClassFile<'_>,
+        entry: &Entry<'_>,
+        code: &Code<'_>,
+    ) -> Result<Self, Skip> {
+        let is_static = entry.access & ACC_STATIC != 0;
+        let mut slot = u16::from(!is_static);
+        let mut rest = entry.descriptor.strip_prefix(b"(").ok_or(Skip::Malformed)?;
+        let mut parameters = Vec::new();
+        let result = loop {
+            if let Some(result) = rest.strip_prefix(b")") {
+                break (result != b"V").then(|| field_slots(result).map(|_| Typed::of(result)));
+            }
+            let (slots, after) = first_field(rest)?;
+            let descriptor = rest.strip_suffix(after).ok_or(Skip::Malformed)?;
+            let name = parameter_name(class, code, slot);
+            parameters.push(Parameter { name, typed: Typed::of(descriptor), slot });
+            slot = u16::try_from(slots)
+                .ok()
+                .and_then(|slots| slot.checked_add(slots))
+                .ok_or(Skip::Malformed)?;
+            rest = after;
+        };
+        let has_this = !is_static && !entry.is_constructor();
+        if slot > code.max_locals || parameters.len() > usize::from(u8::MAX) {
+            return Err(Skip::Malformed);
+        }
+        Ok(Self { has_this, parameters, result: result.transpose()?, redacts_messages: false })
+    }
+
+    /// The names of its parameters; empty where they are not known.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.parameters.iter().map(|one| one.name.clone().unwrap_or_default()).collect()
+    }
+
+    /// Appends the probes that follow the entry.
+    pub(super) fn push_arguments(
+        &self,
+        additions: &mut Additions,
+        code: &mut Vec<u8>,
+    ) -> Result<(), Skip> {
+        if self.has_this {
+            code.push(ALOAD_0);
+            push_probe(Role::This, Kind::Object, additions, code)?;
+        }
+        for (number, Parameter { typed, slot, .. }) in (0..=u8::MAX).zip(&self.parameters) {
+            let role = Role::Argument(number);
+            if typed.is_redacted {
+                push_redacted(role, additions, code)?;
+                continue;
+            }
+            match u8::try_from(*slot) {
+                Ok(slot) => code.extend_from_slice(&[typed.kind.load(), slot]),
+                Err(_) => {
+                    code.extend_from_slice(&[WIDE, typed.kind.load()]);
+                    code.extend_from_slice(&slot.to_be_bytes());
+                }
+            }
+            push_probe(role, typed.kind, additions, code)?;
+        }
+        Ok(())
+    }
+
+    /// Appends the probe before a return, whose value is on the stack and stays there.
+    pub(super) fn push_result(
+        &self,
+        additions: &mut Additions,
+        code: &mut Vec<u8>,
+    ) -> Result<(), Skip> {
+        match &self.result {
+            None => Ok(()),
+            Some(Typed { is_redacted: true, .. }) => push_redacted(Role::Result, additions, code),
+            Some(Typed { kind, .. }) => {
+                code.push(kind.duplicate());
+                push_probe(Role::Result, *kind, additions, code)
+            }
+        }
+    }
+
+    /// Appends the probe of the message of the exception on the stack, which stays there.
+    pub(super) fn push_message(
+        &self,
+        additions: &mut Additions,
+        code: &mut Vec<u8>,
+    ) -> Result<(), Skip> {
+        if self.redacts_messages {
+            return push_redacted(Role::Message, additions, code);
+        }
+        code.push(DUP);
+        push_probe(Role::Message, Kind::Object, additions, code)
+    }
+}
+
+impl Typed {
+    fn of(descriptor: &[u8]) -> Self {
+        let element = descriptor.iter().position(|byte| *byte != b'[').unwrap_or_default();
+        let element = descriptor.get(element..).unwrap_or_default();
+        let class = element.strip_prefix(b"L").and_then(|class| class.strip_suffix(b";"));
+        let class = class.map_or_else(String::new, binary_name);
+        Self { class, is_redacted: false, kind: Kind::of(descriptor) }
+    }
+}
+
+fn push_probe(
+    role: Role,
+    kind: Kind,
+    additions: &mut Additions,
+    code: &mut Vec<u8>,
+) -> Result<(), Skip> {
+    push_head(role, kind.number(), code);
+    push_call(additions.value(kind)?, code);
+    Ok(())
+}
+
+fn push_redacted(role: Role, additions: &mut Additions, code: &mut Vec<u8>) -> Result<(), Skip> {
+    push_head(role, kind::REDACTED, code);
+    push_call(additions.redacted()?, code);
+    Ok(())
+}
+
+/// Pushes the first two bytes of a value.
+fn push_head(role: Role, kind: u8, code: &mut Vec<u8>) {
+    let [first, number] = role.head();
+    code.extend_from_slice(&[SIPUSH, number, first | kind]);
+}
+
+fn push_call(probe: u16, code: &mut Vec<u8>) {
+    code.push(super::opcode::INVOKESTATIC);
+    code.extend_from_slice(&probe.to_be_bytes());
+}
+
+/// The name of the local variable that is in a slot when the method begins.
+fn parameter_name(class: &ClassFile<'_>, code: &Code<'_>, slot: u16) -> Option<String> {
+    for (name, table) in &code.tables.variables {
+        if class.pool.utf8(*name) != Ok(b"LocalVariableTable") {
+            continue;
+        }
+        let mut table = Reader::new(table);
+        for _ in 0..table.u16().ok()? {
+            let (start, _len) = (table.u16().ok()?, table.u16().ok()?);
+            let (name, _descriptor) = (table.u16().ok()?, table.u16().ok()?);
+            if table.u16().ok()? == slot && start == 0 {
+                return Some(decode(class.pool.utf8(name).ok()?).into_owned());
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,463 @@
+//! Values: the arguments of calls, their results, and the messages of exceptions, in methods that `values=` names.
+//!
+//! A value belongs to the call that is the topmost one at its position. Values are bytes, one value after the other: a
+//! probe appends them in [words](super::raw), and in the [marks](super::marks#kinds) of the thread they are pieces of one
+//! stream. No value continues after an entry, an exit, a gap or a pause: what is left of one there is dropped.
+//!
+//! | part | bytes | |
+//! |---|---|---|
+//! | type and role | 1 | the type in the lower four bits, the role in the two above them: 0 an argument, 1 `this`, 2 the result, 3 the message of the exception that leaves the call |
+//! | number | 1 | of an argument, from 0 on, `this` not counted; otherwise 0 |
+//! | content | | depends on the type |
+//!
+//! | type | name | content |
+//! |---:|---|---|
+//! | 0 | null | nothing |
+//! | 1 | boolean | 4 bytes: 0 or 1 |
+//! | 2 | byte | 4 bytes |
+//! | 3 | char | 4 bytes: the UTF-16 code unit |
+//! | 4 | short | 4 bytes |
+//! | 5 | int | 4 bytes |
+//! | 6 | float | 4 bytes: its bits |
+//! | 7 | long | 8 bytes |
+//! | 8 | double | 8 bytes: its bits |
+//! | 9 | object | its class; 4 bytes of identity |
+//! | 10 | text | a string: how many code units it has; how many bytes follow; the beginning of it in UTF-8 |
+//! | 11 | array | its class; 4 bytes of identity; its length; the type of its elements, one byte; how many of them follow; these |
+//! | 12 | redacted | nothing: `redact=` names the value, which was not stored anywhere |
+//! | 13 | boxed | an object of a class like `Integer`: the type of its value, one byte from 1 to 8; the value |
+//! | 14 | constant | of an enum: its class; how many bytes follow; its name in UTF-8 |
+//!
+//! Numbers of 4 and 8 bytes have the lowest byte first, the others are LEB128. A class is 1 more than its
+//! [id](super::ids#classes), or 0 if that is not known. The identity is that of `System.identityHashCode`. Elements are of
+//! types 1 to 8; of other arrays, there are none and the type is 9. Lone halves of surrogate pairs are the text `\uD800`.
+//!
+//! # Example
+//!
+//! A call of `total(int, String)` with 5 and "abc", and its result, null. `codec/tests/golden/values.hex` has these bytes.
+//!
+//! | bytes | |
+//! |---|---|
+//! | `05 00 05 00 00 00` | argument 0, an int, 5 |
+//! | `0A 01 03 03 61 62 63` | argument 1, a text of 3 code units, all 3 bytes of it |
+//! | `20 00` | the result, null |
+
+use super::leb128::{put, take};
+use crate::MethodId;
+
+/// What a value is to its call.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Role {
+    /// An argument, by its number from 0 on.
+    Argument(u8),
+    /// The object whose method it is.
+    This,
+    /// What it returns.
+    Result,
+    /// The message of the exception that leaves it.
+    Message,
+}
+
+/// A number, a character or a truth value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Primitive {
+    /// `boolean`
+    Boolean(bool),
+    /// `byte`
+    Byte(i8),
+    /// `char`: a UTF-16 code unit.
+    Char(u16),
+    /// `short`
+    Short(i16),
+    /// `int`
+    Int(i32),
+    /// `float`: its bits.
+    Float(u32),
+    /// `long`
+    Long(i64),
+    /// `double`: its bits.
+    Double(u64),
+}
+
+/// A value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Value {
+    /// No object.
+    Null,
+    /// A primitive value.
+    Primitive(Primitive),
+    /// An object.
+    Object(Identity),
+    /// A string.
+    Text {
+        /// How many code units it has.
+        units: u64,
+        /// Its beginning.
+        beginning: String,
+    },
+    /// An array.
+    Array {
+        /// The array as an object.
+        array: Identity,
+        /// How many elements it has.
+        length: u64,
+        /// The first of them, if they are primitive.
+        elements: Vec<Primitive>,
+    },
+    /// `redact=` names it.
+    Redacted,
+    /// An object that holds a primitive value.
+    Boxed(Primitive),
+    /// A constant of an enum.
+    Constant {
+        /// Its class, if that is known.
+        class: Option<MethodId>,
+        /// Its name.
+        name: String,
+    },
+}
+
+/// Which object it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Identity {
+    /// The id of its class, if that is known.
+    pub class: Option<MethodId>,
+    /// What `System.identityHashCode` returns for it.
+    pub hash: u32,
+}
+
+/// A value, and what it is to its call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CallValue {
+    /// What it is to the call.
+    pub role: Role,
+    /// The value.
+    pub value: Value,
+}
+
+/// The numbers of types.
+pub mod kind {
+    /// See [`Value::Null`](super::Value::Null).
+    pub const NULL: u8 = 0;
+    /// The first of the primitive types.
+    pub const BOOLEAN: u8 = 1;
+    /// `byte`
+    pub const BYTE: u8 = 2;
+    /// `char`
+    pub const CHAR: u8 = 3;
+    /// `short`
+    pub const SHORT: u8 = 4;
+    /// `int`
+    pub const INT: u8 = 5;
+    /// `float`
+    pub const FLOAT: u8 = 6;
+    /// `long`
+    pub const LONG: u8 = 7;
+    /// The last of the primitive types.
+    pub const DOUBLE: u8 = 8;
+    /// See [`Value::Object`](super::Value::Object).
+    pub const OBJECT: u8 = 9;
+    /// See [`Value::Text`](super::Value::Text).
+    pub const TEXT: u8 = 10;
+    /// See [`Value::Array`](super::Value::Array).
+    pub const ARRAY: u8 = 11;
+    /// See [`Value::Redacted`](super::Value::Redacted).
+    pub const REDACTED: u8 = 12;
+    /// See [`Value::Boxed`](super::Value::Boxed).
+    pub const BOXED: u8 = 13;
+    /// See [`Value::Constant`](super::Value::Constant).
+    pub const CONSTANT: u8 = 14;
+}
+
+const ROLE_SHIFT: u32 = 4;
+
+impl Role {
+    /// The first two bytes of such a value, without its type.
+    #[must_use]
+    pub const fn head(self) -> [u8; 2] {
+        match self {
+            Self::Argument(number) => [0, number],
+            Self::This => [1 << ROLE_SHIFT, 0],
+            Self::Result => [2 << ROLE_SHIFT, 0],
+            Self::Message => [3 << ROLE_SHIFT, 0],
+        }
+    }
+
+    /// What the first two bytes of a value say.
+    #[must_use]
+    pub const fn of([first, number]: [u8; 2]) -> Self {
+        match first >> ROLE_SHIFT & 3 {
+            0 => Self::Argument(number),
+            1 => Self::This,
+            2 => Self::Result,
+            _ => Self::Message,
+        }
+    }
+}
+
+impl Primitive {
+    /// The number of its type.
+    #[must_use]
+    pub const fn kind(self) -> u8 {
+        match self {
+            Self::Boolean(_) => kind::BOOLEAN,
+            Self::Byte(_) => kind::BYTE,
+            Self::Char(_) => kind::CHAR,
+            Self::Short(_) => kind::SHORT,
+            Self::Int(_) => kind::INT,
+            Self::Float(_) => kind::FLOAT,
+            Self::Long(_) => kind::LONG,
+            Self::Double(_) => kind::DOUBLE,
+        }
+    }
+
+    fn encode(self, bytes: &mut Vec<u8>) {
+        let four = match self {
+            Self::Boolean(value) => i32::from(value),
+            Self::Byte(value) => value.into(),
+            Self::Char(value) => value.into(),
+            Self::Short(value) => value.into(),
+            Self::Int(value) => value,
+            Self::Float(bits) => bits.cast_signed(),
+            Self::Long(value) => return bytes.extend_from_slice(&value.to_le_bytes()),
+            Self::Double(bits) => return bytes.extend_from_slice(&bits.to_le_bytes()),
+        };
+        bytes.extend_from_slice(&four.to_le_bytes());
+    }
+
+    fn decode(kind: u8, bytes: &mut &[u8]) -> Result<Self, Undecoded> {
+        if let kind::LONG | kind::DOUBLE = kind {
+            let eight = u64::from_le_bytes(chunk(bytes)?);
+            return Ok(if kind == kind::LONG {
+                Self::Long(eight.cast_signed())
+            } else {
+                Self::Double(eight)
+            });
+        }
+        let four: [u8; 4] = chunk(bytes)?;
+        let [first, second, ..] = four;
+        Ok(match kind {
+            kind::BOOLEAN => Self::Boolean(first != 0),
+            kind::BYTE => Self::Byte(first.cast_signed()),
+            kind::CHAR => Self::Char(u16::from_le_bytes([first, second])),
+            kind::SHORT => Self::Short(i16::from_le_bytes([first, second])),
+            kind::INT => Self::Int(i32::from_le_bytes(four)),
+            kind::FLOAT => Self::Float(u32::from_le_bytes(four)),
+            _ => return Err(Undecoded::Invalid),
+        })
+    }
+}
+
+/// Why bytes are not a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Undecoded {
+    /// They end inside one.
+    Incomplete,
+    /// They are not the beginning of one.
+    Invalid,
+}
+
+impl CallValue {
+    /// Appends the value.
+    pub fn encode(&self, bytes: &mut Vec<u8>) {
+        let [first, number] = self.role.head();
+        let mut head = |kind: u8| bytes.extend_from_slice(&[first | kind, number]);
+        match &self.value {
+            Value::Null => head(kind::NULL),
+            Value::Redacted => head(kind::REDACTED),
+            Value::Primitive(value) => {
+                head(value.kind());
+                value.encode(bytes);
+            }
+            Value::Boxed(value) => {
+                head(kind::BOXED);
+                bytes.push(value.kind());
+                value.encode(bytes);
+            }
+            Value::Object(identity) => {
+                head(kind::OBJECT);
+                identity.encode(bytes);
+            }
+            Value::Text { units, beginning } => {
+                head(kind::TEXT);
+                put(bytes, *units);
+                put_text(bytes, beginning);
+            }
+            Value::Array { array, length, elements } => {
+                head(kind::ARRAY);
+                array.encode(bytes);
+                put(bytes, *length);
+                bytes.push(elements.first().map_or(kind::OBJECT, |element| element.kind()));
+                put(bytes, elements.len() as u64);
+                elements.iter().for_each(|element| element.encode(bytes));
+            }
+            Value::Constant { class, name } => {
+                head(kind::CONSTANT);
+                put_class(bytes, *class);
+                put_text(bytes, name);
+            }
+        }
+    }
+
+    /// Decodes the value at the start of `bytes`, and shortens them by it.
+    ///
+    /// # Errors
+    /// There is no whole value; the bytes stay as they are.
+    pub fn decode(bytes: &mut &[u8]) -> Result<Self, Undecoded> {
+        let mut rest = *bytes;
+        let head: [u8; 2] = chunk(&mut rest)?;
+        let [first, _] = head;
+        let value = match first & 0x0F {
+            kind::NULL => Value::Null,
+            kind::REDACTED => Value::Redacted,
+            primitive @ kind::BOOLEAN..=kind::DOUBLE => {
+                Value::Primitive(Primitive::decode(primitive, &mut rest)?)
+            }
+            kind::BOXED => {
+                let [kind] = chunk(&mut rest)?;
+                Value::Boxed(Primitive::decode(kind, &mut rest)?)
+            }
+            kind::OBJECT => Value::Object(Identity::decode(&mut rest)?),
+            kind::TEXT => {
+                let units = number(&mut rest)?;
+                Value::Text { units, beginning: text(&mut rest)? }
+            }
+            kind::ARRAY => {
+                let array = Identity::decode(&mut rest)?;
+                let length = number(&mut rest)?;
+                let [kind] = chunk(&mut rest)?;
+                let count = number(&mut rest)?;
+                // Each is in the bytes, so no memory is taken for what is not there.
+                let elements = (0..count).map(|_| Primitive::decode(kind, &mut rest));
+                Value::Array { array, length, elements: elements.collect::<Result<_, _>>()? }
+            }
+            kind::CONSTANT => {
+                let class = class(&mut rest)?;
+                Value::Constant { class, name: text(&mut rest)? }
+            }
+            _ => return Err(Undecoded::Invalid),
+        };
+        *bytes = rest;
+        Ok(Self { role: Role::of(head), value })
+    }
+}
+
+impl Identity {
+    fn encode(self, bytes: &mut Vec<u8>) {
+        put_class(bytes, self.class);
+        bytes.extend_from_slice(&self.hash.to_le_bytes());
+    }
+
+    fn decode(bytes: &mut &[u8]) -> Result<Self, Undecoded> {
+        let class = class(bytes)?;
+        Ok(Self { class, hash: u32::from_le_bytes(chunk(bytes)?) })
+    }
+}
+
+fn put_class(bytes: &mut Vec<u8>, class: Option<MethodId>) {
+    put(bytes, class.map_or(0, |class| class.get() + 1));
+}
+
+fn class(bytes: &mut &[u8]) -> Result<Option<MethodId>, Undecoded> {
+    Ok(number(bytes)?.checked_sub(1).and_then(MethodId::new))
+}
+
+fn put_text(bytes: &mut Vec<u8>, text: &str) {
+    put(bytes, text.len() as u64);
+    bytes.extend_from_slice(text.as_bytes());
+}
+
+fn text(bytes: &mut &[u8]) -> Result<String, Undecoded> {
+    let len = number(bytes)?;
+    let len = usize::try_from(len).map_err(|_| Undecoded::Incomplete)?;
+    let (text, rest) = bytes.split_at_checked(len).ok_or(Undecoded::Incomplete)?;
+    *bytes = rest;
+    Ok(String::from_utf8_lossy(text).into_owned())
+}
+
+fn number(bytes: &mut &[u8]) -> Result<u64, Undecoded> {
+    let mut rest = *bytes;
+    match take(&mut rest) {
+        Some(number) => {
+            *bytes = rest;
+            Ok(number)
+        }
+        // Nine groups may be followed by one more.
+        None if bytes.len() < super::leb128::MAX_BYTES => Err(Undecoded::Incomplete),
+        None => Err(Undecoded::Invalid),
+    }
+}
+
+fn chunk<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], Undecoded> {
+    let (chunk, rest) = bytes.split_first_chunk().ok_or(Undecoded::Incomplete)?;
+    *bytes = rest;
+    Ok(*chunk)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values() -> Vec<Value> {
+        let class = MethodId::new(300);
+        let identity = Identity { class, hash: 0xFEDC_BA98 };
+        let primitives = [
+            Primitive::Boolean(true),
+            Primitive::Byte(-1),
+            Primitive::Char(0xD800),
+            Primitive::Short(-300),
+            Primitive::Int(i32::MIN),
+            Primitive::Float((-0.5_f32).to_bits()),
+            Primitive::Long(i64::MIN + 7),
+            Primitive::Double(f64::NAN.to_bits()),
+        ];
+        let mut values = vec![
+            Value::Null,
+            Value::Redacted,
+            Value::Object(identity),
+            Value::Object(Identity { class: None, ..identity }),
+            Value::Text { units: 1000, beginning: "ab\u{20AC}\u{1F600}".to_owned() },
+            Value::Text { units: 0, beginning: String::new() },
+            Value::Array { array: identity, length: 5, elements: Vec::new() },
+            Value::Array { array: identity, length: 1 << 20, elements: vec![Primitive::Int(7); 3] },
+            Value::Constant { class, name: "RED".to_owned() },
+        ];
+        values.extend(primitives.map(Value::Primitive));
+        values.extend(primitives.map(Value::Boxed));
+        values
+    }
+
+    #[test]
+    fn values_come_back_and_every_part_of_one_is_incomplete() {
+        let roles =
+            [Role::Argument(0), Role::Argument(255), Role::This, Role::Result, Role::Message];
+        for (value, role) in values().into_iter().zip(roles.into_iter().cycle()) {
+            let value = CallValue { role, value };
+            let mut bytes = Vec::new();
+            value.encode(&mut bytes);
+            for len in 0..bytes.len() {
+                let mut part = &bytes[..len];
+                assert_eq!(CallValue::decode(&mut part), Err(Undecoded::Incomplete), "{value:?}");
+                assert_eq!(part.len(), len);
+            }
+            bytes.push(0xEE);
+            let mut rest = &bytes[..];
+            assert_eq!((CallValue::decode(&mut rest), rest), (Ok(value), &[0xEE][..]));
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_value_are_invalid() {
+        for bytes in [
+            &[0x0F, 0][..],
+            &[0x0D, 0, 9, 0, 0, 0, 0],
+            &[0x0A, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x02],
+        ] {
+            assert_eq!(CallValue::decode(&mut &*bytes), Err(Undecoded::Invalid), "{bytes:?}");
+        }
+        // More elements than there are bytes.
+        let hostile = [0x0B, 0, 0, 0, 0, 0, 0, 1, 5, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F];
+        assert_eq!(CallValue::decode(&mut &hostile[..]), Err(Undecoded::Incomplete));
+    }
+}
