@@ -101,6 +101,9 @@ pub(crate) struct ReplayArgs {
     /// A line that follows itself is one row with the number of times (text only).
     #[arg(long, conflicts_with_all = ["collapse", "follow", "merged", "min_duration"])]
     pub(crate) lines: bool,
+    /// Show arguments, results and messages of exceptions, of methods whose values are recorded; implies --time
+    #[arg(long, conflicts_with_all = ["collapse", "follow", "merged", "min_duration"])]
+    pub(crate) values: bool,
     /// Show the text of lines, from source files below this folder; repeatable
     #[arg(long = "source", value_name = "DIR", requires = "lines", value_hint = ValueHint::DirPath)]
     pub(crate) sources: Vec<PathBuf>,
@@ -181,7 +184,7 @@ impl ReplayArgs {
 
     /// Returns whether times are shown.
     pub(crate) fn is_timed(&self) -> bool {
-        self.time || self.min_duration.is_some() || self.samples || self.lines
+        self.time || self.min_duration.is_some() || self.samples || self.lines || self.values
     }
 
     /// Whether text without times has a line where an exception leaves calls: it is the text of all calls. With times, each

@@ -19,6 +19,7 @@ mod shell;
 mod shown_name;
 mod table;
 mod units;
+mod values;
 mod weight;
 
 pub(crate) use call_times::{TIME_COLUMNS, push_csv_times, push_json_times, time_numbers};
@@ -37,4 +38,5 @@ pub(crate) use units::{
     bounded_duration, bytes, duration, grouped, instant, percent, plural, push_digits, push_number,
     seconds, signed_duration,
 };
+pub(crate) use values::ValueTexts;
 pub(crate) use weight::{ROUGH_NOTE, Shares, Unit, Weight, is_rough, rough_duration};

@@ -13,7 +13,9 @@ use super::timed::{self, MarkRow};
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
 use crate::input::sources::{Sources, source_file};
-use crate::output::{Labels, Out, csv_fields, escaped, grouped, indentation, plural, push_number};
+use crate::output::{
+    Labels, Out, ValueTexts, csv_fields, escaped, grouped, indentation, plural, push_number,
+};
 
 /// The progress of printing, over all traces and threads.
 #[derive(Debug, Default)]
@@ -56,6 +58,7 @@ pub(super) struct Lines<'a> {
     with_origin: bool,
     /// Whether lines are shown, and their text.
     has_lines: bool,
+    has_values: bool,
     sources: Sources,
     methods: &'a Methods,
     /// With `--merged`: the order of the line that follows.
@@ -95,6 +98,7 @@ impl<'a> Lines<'a> {
             labels,
             with_origin,
             has_lines: args.lines,
+            has_values: args.values,
             sources: Sources::new(&args.sources),
             methods: &trace.methods,
             order: None,
@@ -104,12 +108,13 @@ impl<'a> Lines<'a> {
 
     /// Returns whether more than calls and notes is shown.
     pub(super) fn has_details(&self) -> bool {
-        self.samples.is_some() || self.has_lines
+        self.samples.is_some() || self.has_lines || self.has_values
     }
 
-    /// Adds the samples and lines, if they are shown.
+    /// Adds the samples, lines and values, if they are shown.
     pub(super) fn with_details(&self, timeline: Timeline<'a>, thread: ThreadId) -> Timeline<'a> {
         let timeline = if self.has_lines { timeline.with_lines() } else { timeline };
+        let timeline = if self.has_values { timeline.with_values() } else { timeline };
         match self.samples {
             Some(samples) => timeline.with_samples(samples, thread),
             None => timeline,
@@ -128,6 +133,11 @@ impl<'a> Lines<'a> {
             None => place.clone(),
         };
         (text, place)
+    }
+
+    /// How values of a method are shown.
+    pub(super) fn value_texts(&self, method: Option<MethodId>) -> ValueTexts<'a> {
+        ValueTexts::new(self.methods, method)
     }
 
     /// With `--merged`: an event of a thread follows, and everything of other threads certainly happened before, or not.

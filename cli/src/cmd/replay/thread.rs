@@ -6,6 +6,7 @@ use std::ops::{ControlFlow, Range};
 
 use flow_codec::dag::{Repeat, Walk};
 use flow_codec::format::flow::Record;
+use flow_codec::format::values::{CallValue, Role};
 use flow_codec::read::{
     EventKind, Lookahead, OpenFrames, ShownFrames, StackSample, Stamp, ThreadFile, TimelineEvent,
     Unwound, VisitTimeline,
@@ -73,6 +74,8 @@ pub(super) struct ThreadReplay {
     sampled: Option<Sampled>,
     /// A line that is still to be shown.
     reached: Option<Reached>,
+    /// Values that are still to be shown.
+    given: Option<Given>,
     /// Whether it is the replay of one call, whose heading has been printed.
     is_hit: bool,
     /// Whether a call was not shown because enough were.
@@ -88,6 +91,15 @@ struct Reached {
     /// How many times in a row.
     count: u64,
     first: TimelineEvent,
+}
+
+/// Values of a call that belong together.
+#[derive(Debug)]
+struct Given {
+    /// How many calls are shown around them.
+    depth: usize,
+    first: TimelineEvent,
+    values: Vec<CallValue>,
 }
 
 /// What is known about a call whose shape is known.
@@ -142,6 +154,7 @@ impl VisitTimeline for TimedReplay<'_, '_> {
         let outcome = match event.kind {
             EventKind::Sample(sample) => self.replay.sample(event, &sample, self.lines),
             EventKind::Line(line) => self.replay.line(event, line, self.lines),
+            EventKind::Values(ref values) => self.replay.values(&event, values, self.lines),
             _ => match MarkRow::of(event) {
                 Some(mark) => self.replay.mark(&mark, self.lines),
                 None => return true,
@@ -182,6 +195,7 @@ impl ThreadReplay {
             hidden: Vec::new(),
             sampled: None,
             reached: None,
+            given: None,
             is_hit: false,
             is_full: false,
         }
@@ -482,6 +496,9 @@ impl ThreadReplay {
         if self.reached.as_ref().is_some_and(|reached| left < reached.depth) {
             self.take_line(lines)?;
         }
+        if self.given.as_ref().is_some_and(|given| left < given.depth) {
+            self.take_values(lines)?;
+        }
         if let Some(held) = self.pending.depth() {
             // Only its own exit and the next can affect the line.
             let matter = left..open.min(held.as_usize().saturating_add(1));
@@ -627,6 +644,51 @@ impl ThreadReplay {
         lines.timed_row(indent, &row.text(), Some(&row.times))
     }
 
+    /// Prints values of the topmost frame: arguments as one row, once all are known, a result or a message as another one.
+    fn values(
+        &mut self,
+        event: &TimelineEvent,
+        values: &[CallValue],
+        lines: &mut Lines<'_>,
+    ) -> Result<(), Failure> {
+        let Some(root) = self.root else { return Ok(()) };
+        let is_shown = lines.selection.is_all() || self.shown.shows_topmost();
+        let depth = self.stack.len();
+        if !is_shown || depth > root.saturating_add(self.max_depth) {
+            return Ok(());
+        }
+        for value in values {
+            let is_given = matches!(value.role, Role::Argument(_) | Role::This);
+            match &mut self.given {
+                Some(given) if is_given && given.depth == depth => given.values.push(value.clone()),
+                _ => {
+                    self.take_samples(lines)?;
+                    let (first, values) = (event.clone(), vec![value.clone()]);
+                    self.given = Some(Given { depth, first, values });
+                    if !is_given {
+                        self.take_values(lines)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints the values that were kept.
+    #[inline]
+    fn take_values(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        let Some(Given { depth, first, values }) = self.given.take() else { return Ok(()) };
+        let method = depth.checked_sub(1).and_then(|top| self.stack.get(top)).copied();
+        let row = MarkRow::of_values(&first, &values, &lines.value_texts(method));
+        if !self.is_text {
+            return lines.mark_row(&self.prefix, Depth::new(depth as u64), &row);
+        }
+        self.take_pending(lines)?;
+        self.head(lines)?;
+        let indent = indent(depth, self.root.unwrap_or(depth), lines);
+        lines.timed_text(indent, &row.text())
+    }
+
     /// Keeps a sample until it is known whether the next one is of the same line.
     fn sample(
         &mut self,
@@ -648,6 +710,7 @@ impl ThreadReplay {
     /// Prints the samples that were kept.
     #[inline]
     fn take_samples(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        self.take_values(lines)?;
         self.take_line(lines)?;
         let Some(sampled) = self.sampled.take() else { return Ok(()) };
         let shown = sampled.depth;

@@ -3,12 +3,13 @@
 use std::num::NonZeroU64;
 
 use flow_codec::Offset;
+use flow_codec::format::values::CallValue;
 use flow_codec::read::{Bounds, CallTimes, EventKind, TimelineEvent, Unwound, When};
 
 use super::sampled::Sampled;
 use crate::output::{
-    Labels, bounded_duration, csv_fields, escaped, grouped, instant, plural, push_csv_times,
-    push_json_times, time_numbers,
+    Labels, ValueTexts, bounded_duration, csv_fields, escaped, grouped, instant, plural,
+    push_csv_times, push_json_times, time_numbers,
 };
 
 /// The widths of the columns of text, start and duration.
@@ -28,7 +29,7 @@ pub(super) const UNKNOWN: CallTimes =
 /// A mark between calls.
 #[derive(Debug)]
 pub(super) struct MarkRow {
-    /// `note`, `test`, `gap`, `paused`, `resumed`, `samples` or `line`.
+    /// `note`, `test`, `gap`, `paused`, `resumed`, `samples`, `line` or `values`.
     kind: &'static str,
     /// The offset of the record before which, or in which, it is.
     pub(super) offset: Offset,
@@ -41,6 +42,8 @@ pub(super) struct MarkRow {
     row: Option<String>,
     /// The numbers of samples.
     sampled: Option<[u64; 3]>,
+    /// The values of a call, as JSON.
+    values: Option<serde_json::Value>,
 }
 
 impl MarkRow {
@@ -55,7 +58,7 @@ impl MarkRow {
             _ => return None,
         };
         let (offset, times) = (event.position.offset, CallTimes { start: event.time, ..UNKNOWN });
-        Some(Self { kind, offset, text, events, times, row: None, sampled: None })
+        Some(Self { kind, offset, text, events, times, row: None, sampled: None, values: None })
     }
 
     /// The row of samples.
@@ -68,6 +71,7 @@ impl MarkRow {
             times: sampled.times(),
             row: Some(format!("· {}", sampled.samples.text(labels))),
             sampled: Some(sampled.samples.numbers()),
+            values: None,
         }
     }
 
@@ -88,6 +92,27 @@ impl MarkRow {
             times,
             row: Some(format!("· {text}")),
             sampled: None,
+            values: None,
+        }
+    }
+
+    /// Values of a call that belong together.
+    pub(super) fn of_values(
+        event: &TimelineEvent,
+        values: &[CallValue],
+        texts: &ValueTexts<'_>,
+    ) -> Self {
+        let (kind, offset) = ("values", event.position.offset);
+        let line = texts.line(values);
+        Self {
+            kind,
+            offset,
+            text: Some(line.clone()),
+            events: None,
+            times: CallTimes { start: event.time, ..UNKNOWN },
+            row: Some(line),
+            sampled: None,
+            values: Some(values.iter().map(|value| texts.json(value)).collect()),
         }
     }
 
@@ -134,6 +159,9 @@ impl MarkRow {
         let kind = self.kind;
         let fields = format!(",\"mark\":\"{kind}\",\"text\":{text},\"events\":{events}");
         line.extend_from_slice(fields.as_bytes());
+        if let Some(values) = &self.values {
+            line.extend_from_slice(format!(",\"values\":{values}").as_bytes());
+        }
         if let Some([samples, ns, waiting_ns]) = &self.sampled {
             let numbers =
                 format!(",\"samples\":{samples},\"sampled_ns\":{ns},\"waiting_ns\":{waiting_ns}");

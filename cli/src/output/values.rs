@@ -1,0 +1,223 @@
+//! The values of calls as text and as JSON.
+
+use flow_codec::MethodId;
+use flow_codec::format::values::{CallValue, Identity, Primitive, Role, Value};
+use flow_codec::read::Methods;
+use serde_json::json;
+
+use super::{escaped, grouped};
+
+/// How many elements of an array are shown in text.
+const MOST_ELEMENTS: usize = 16;
+
+/// Shows values of a method.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ValueTexts<'a> {
+    methods: &'a Methods,
+    /// The names of its parameters.
+    parameters: &'a [String],
+}
+
+impl<'a> ValueTexts<'a> {
+    /// For the values of a call of this method, if it is known.
+    pub(crate) fn new(methods: &'a Methods, method: Option<MethodId>) -> Self {
+        let method = method.and_then(|method| methods.get(method));
+        Self { methods, parameters: method.map_or(&[], |method| &method.info.parameters) }
+    }
+
+    /// The name of a value: that of the parameter, `arg0` if it has none, `this`, `result` or `message`.
+    pub(crate) fn name(&self, role: Role) -> String {
+        match role {
+            Role::Argument(number) => match self.parameters.get(usize::from(number)) {
+                Some(name) if !name.is_empty() => name.clone(),
+                _ => format!("arg{number}"),
+            },
+            Role::This => "this".to_owned(),
+            Role::Result => "result".to_owned(),
+            Role::Message => "message".to_owned(),
+        }
+    }
+
+    /// Values that belong together, as one line: `(this = Order@1a2b, n = 5)`, `= 42`, `! "not found"`.
+    pub(crate) fn line(&self, values: &[CallValue]) -> String {
+        let [first, ..] = values else { return String::new() };
+        match first.role {
+            Role::Result => format!("= {}", self.text(&first.value)),
+            Role::Message => format!("! {}", self.text(&first.value)),
+            Role::Argument(_) | Role::This => {
+                let named = |value: &CallValue| {
+                    format!("{} = {}", self.name(value.role), self.text(&value.value))
+                };
+                format!("({})", values.iter().map(named).collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+
+    /// A value as Java would write it, with what is known of an object.
+    pub(crate) fn text(&self, value: &Value) -> String {
+        match value {
+            Value::Null => "null".to_owned(),
+            Value::Redacted => "(redacted)".to_owned(),
+            Value::Primitive(value) | Value::Boxed(value) => primitive(*value),
+            Value::Object(identity) => self.object(*identity),
+            Value::Text { units, beginning } => {
+                let quoted = quoted(beginning);
+                // A half of a surrogate pair is six characters here.
+                let halves = beginning.matches("\\u").count() * 5;
+                let shown = beginning.encode_utf16().count().saturating_sub(halves);
+                match *units > shown as u64 {
+                    true => format!("{quoted}… ({} characters)", grouped(*units)),
+                    false => quoted,
+                }
+            }
+            Value::Array { array, length, elements } => {
+                let shown = elements.iter().take(MOST_ELEMENTS);
+                let mut texts: Vec<_> = shown.map(|element| primitive(*element)).collect();
+                if (texts.len() as u64) < *length && !texts.is_empty() {
+                    texts.push("…".to_owned());
+                }
+                let content = if texts.is_empty() {
+                    format!("@{:x}", array.hash)
+                } else {
+                    format!(" {{{}}}", texts.join(", "))
+                };
+                let class = self.class(array.class);
+                let element = class.strip_suffix("[]").unwrap_or(&class);
+                format!("{element}[{}]{content}", grouped(*length))
+            }
+            Value::Constant { class: _, name } => escaped(name).into_owned(),
+            _ => "?".to_owned(),
+        }
+    }
+
+    /// A value as JSON: its name, its type, and what is known of it.
+    pub(crate) fn json(&self, CallValue { role, value }: &CallValue) -> serde_json::Value {
+        let name = self.name(*role);
+        let of = |kind: &str, value: serde_json::Value| json!({"name": name, "type": kind, "value": value});
+        match value {
+            Value::Null => of("null", serde_json::Value::Null),
+            Value::Redacted => json!({"name": name, "type": "redacted"}),
+            Value::Primitive(value) => of(primitive_type(*value), primitive_json(*value)),
+            Value::Boxed(value) => of(box_type(*value), primitive_json(*value)),
+            Value::Object(identity) => {
+                json!({"name": name, "type": self.full_class(identity.class), "identity": format!("{:x}", identity.hash)})
+            }
+            Value::Text { units, beginning } => {
+                json!({"name": name, "type": "java.lang.String", "value": beginning, "length": units})
+            }
+            Value::Array { array, length, elements } => json!({
+                "name": name,
+                "type": self.full_class(array.class),
+                "identity": format!("{:x}", array.hash),
+                "value": elements.iter().map(|element| primitive_json(*element)).collect::<Vec<_>>(),
+                "length": length,
+            }),
+            Value::Constant { class, name: constant } => {
+                json!({"name": name, "type": self.full_class(*class), "value": constant})
+            }
+            _ => json!({"name": name}),
+        }
+    }
+
+    fn object(&self, Identity { class, hash }: Identity) -> String {
+        format!("{}@{hash:x}", self.class(class))
+    }
+
+    /// The name of a class without its package.
+    fn class(&self, class: Option<MethodId>) -> String {
+        let full = self.full_class(class);
+        let start = full.rfind('.').map_or(0, |dot| dot + 1);
+        escaped(full.get(start..).unwrap_or_default()).into_owned()
+    }
+
+    /// The name of a class as in Java sources; `?` if it is not known.
+    fn full_class(&self, class: Option<MethodId>) -> String {
+        let name = class.and_then(|class| self.methods.class(class)).unwrap_or("?");
+        let dimensions = name.bytes().take_while(|byte| *byte == b'[').count();
+        let element = name.get(dimensions..).unwrap_or_default();
+        let element = match (dimensions, element) {
+            (0, name) => name,
+            (_, "Z") => "boolean",
+            (_, "B") => "byte",
+            (_, "C") => "char",
+            (_, "S") => "short",
+            (_, "I") => "int",
+            (_, "J") => "long",
+            (_, "F") => "float",
+            (_, "D") => "double",
+            (_, class) => {
+                class.strip_prefix('L').and_then(|c| c.strip_suffix(';')).unwrap_or(class)
+            }
+        };
+        element.to_owned() + &"[]".repeat(dimensions)
+    }
+}
+
+/// A text in quotes.
+fn quoted(text: &str) -> String {
+    // As in JSON, but without its second backslash for halves of surrogate pairs.
+    let quoted = serde_json::Value::from(text).to_string().replace("\\\\u", "\\u");
+    escaped(&quoted).into_owned()
+}
+
+fn primitive(value: Primitive) -> String {
+    match value {
+        Primitive::Char(unit) => match char::from_u32(unit.into()) {
+            Some(c) => format!("'{}'", escaped(&c.to_string())),
+            None => format!("'\\u{unit:04X}'"),
+        },
+        Primitive::Boolean(value) => value.to_string(),
+        Primitive::Byte(value) => value.to_string(),
+        Primitive::Short(value) => value.to_string(),
+        Primitive::Int(value) => value.to_string(),
+        Primitive::Long(value) => value.to_string(),
+        Primitive::Float(bits) => format!("{:?}", f32::from_bits(bits)),
+        Primitive::Double(bits) => format!("{:?}", f64::from_bits(bits)),
+    }
+}
+
+fn primitive_json(value: Primitive) -> serde_json::Value {
+    match value {
+        Primitive::Boolean(value) => value.into(),
+        Primitive::Byte(value) => value.into(),
+        Primitive::Short(value) => value.into(),
+        Primitive::Int(value) => value.into(),
+        Primitive::Long(value) => value.into(),
+        Primitive::Char(unit) => char::from_u32(unit.into())
+            .map_or_else(|| format!("\\u{unit:04X}"), |c| c.to_string())
+            .into(),
+        // JSON has no infinities: these are texts.
+        Primitive::Float(bits) => float(f32::from_bits(bits).into()),
+        Primitive::Double(bits) => float(f64::from_bits(bits)),
+    }
+}
+
+fn float(value: f64) -> serde_json::Value {
+    if value.is_finite() { value.into() } else { value.to_string().into() }
+}
+
+fn primitive_type(value: Primitive) -> &'static str {
+    match value {
+        Primitive::Boolean(_) => "boolean",
+        Primitive::Byte(_) => "byte",
+        Primitive::Char(_) => "char",
+        Primitive::Short(_) => "short",
+        Primitive::Int(_) => "int",
+        Primitive::Float(_) => "float",
+        Primitive::Long(_) => "long",
+        Primitive::Double(_) => "double",
+    }
+}
+
+fn box_type(value: Primitive) -> &'static str {
+    match value {
+        Primitive::Boolean(_) => "java.lang.Boolean",
+        Primitive::Byte(_) => "java.lang.Byte",
+        Primitive::Char(_) => "java.lang.Character",
+        Primitive::Short(_) => "java.lang.Short",
+        Primitive::Int(_) => "java.lang.Integer",
+        Primitive::Float(_) => "java.lang.Float",
+        Primitive::Long(_) => "java.lang.Long",
+        Primitive::Double(_) => "java.lang.Double",
+    }
+}
