@@ -51,6 +51,11 @@ impl<W: Write> Clock<W> {
         Ok(())
     }
 
+    /// Counts events from 0 again, by which exceptions and notes are placed.
+    pub(crate) fn again(&mut self) {
+        self.events = 0;
+    }
+
     /// A test begins before this offset, or ends with this outcome.
     pub(crate) fn test(&mut self, offset: u64, name: &str, outcome: Option<Outcome>) {
         self.time(offset);

@@ -151,6 +151,7 @@ fn tests(stream: &mut Stream<impl Write>, tape: &Tape, random: &mut Random) -> i
         while more && stream.left() > until {
             let way = random.below(WAYS);
             for _ in 0..random.below(200) {
+                stream.again();
                 more = more && tape.play_once(stream, &mut Random::new(way))?;
             }
         }

@@ -96,6 +96,11 @@ impl<W: Write> Stream<W> {
         }
     }
 
+    /// What follows happens again: exceptions and notes are where they were.
+    pub(crate) fn again(&mut self) {
+        self.clock.iter_mut().for_each(Clock::again);
+    }
+
     /// How many calls are left to be made.
     pub(crate) fn left(&self) -> u64 {
         self.left
