@@ -4,7 +4,7 @@
 //! recorder ─▶ write::Canonicalizer ─▶ thread-<id>.flow ─▶ read::Timeline ─▶ analysis, calls
 //!             format::{ids, methods, threads, manifest} ─▶ read::Trace
 //!                                         read::Content ─▶ scan ─▶ index ─▶ tree::LazyTree
-//!                                                       └▶ dag::Dag
+//!                                                       └▶ dag::Dag ─┘
 //! Trace::merged ─▶ process::Router ─▶ processors
 //! samples ─▶ profile::{LeanProfile, Profile}
 //! ```

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::args::{Format, IndexArgs};
 use crate::failure::{Failure, Status};
-use crate::input::parallel::{open_dag, open_tree};
+use crate::input::parallel::{open_dag, open_index};
 use crate::input::reading::Reading;
 use crate::input::source::{Source, thread_title};
 use crate::input::stdin::is_stdin;
@@ -100,11 +100,11 @@ fn store(
     trace: &str,
     progress: &mut Progress,
 ) -> Result<(IndexRow, Reading), Error> {
-    let tree = open_tree(file, progress)?;
+    let (index, origin, content) = open_index(file, progress)?;
     let path = Index::path(file);
-    let reading = Reading::of_content(file, tree.index().damage(), tree.content());
+    let reading = Reading::of_content(file, index.damage(), &content);
     let stored = || Index::stored_bytes(file);
-    let (index_bytes, state) = match tree.origin() {
+    let (index_bytes, state) = match origin {
         Origin::Extended if !reading.is_sound() => {
             (stored(), "damaged after the part that the stored index covers")
         }
@@ -113,17 +113,17 @@ fn store(
         Origin::Extended | Origin::Rebuilt(_) if Index::is_inside(file) => {
             (stored(), "unusable; flow convert stores another one in a new file")
         }
-        Origin::Extended => (tree.index().store(file, tree.content())?, "updated"),
-        Origin::Built => (tree.index().store(file, tree.content())?, "created"),
+        Origin::Extended => (index.store(file, &content)?, "updated"),
+        Origin::Built => (index.store(file, &content)?, "created"),
         Origin::Rebuilt(reason) => {
-            let index_bytes = tree.index().store(file, tree.content())?;
+            let index_bytes = index.store(file, &content)?;
             message(&format!("{}: {reason}; created again", path.display()));
             (index_bytes, "created again")
         }
     };
     progress.file_done(file.bytes);
-    let end = tree.end();
-    drop(tree);
+    let end = index.end();
+    drop(index);
     let (shapes, shapes_bytes, shapes_state) = store_shapes(file, progress)?;
     let row = IndexRow {
         trace: trace.to_owned(),

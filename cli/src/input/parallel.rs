@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use flow_codec::analysis::Report;
 use flow_codec::dag::{Built, Dag, DagOrigin};
-use flow_codec::index::Origin;
+use flow_codec::index::{Index, Origin};
 use flow_codec::parallel::cores;
 use flow_codec::read::{Content, ReadRecords, Tail, ThreadFile};
 use flow_codec::scan::{Depths, Swept, sweep};
@@ -24,9 +24,21 @@ const MOST_FRAMES: u64 = 1 << 20;
 /// The time between two updates of the bar.
 const UPDATE: Duration = Duration::from_millis(20);
 
-/// Opens the call tree of a thread. Without an index this reads all of it.
+/// Opens the call tree of a thread. Without an index or shapes this reads all of it.
 pub(crate) fn open_tree(file: &ThreadFile, progress: &mut Progress) -> Result<LazyTree, Error> {
     watch(file, progress, |read| LazyTree::open(file, read))
+}
+
+/// The index of a thread, and the content that it is of. Without a stored one this reads all of it.
+pub(crate) fn open_index(
+    file: &ThreadFile,
+    progress: &mut Progress,
+) -> Result<(Index, Origin, Content), Error> {
+    watch(file, progress, |read| {
+        let content = Content::open(file)?;
+        let (index, origin) = Index::open(file, &content, read)?;
+        Ok((index, origin, content))
+    })
 }
 
 /// The shapes of a thread, and the content that they are made of. Without stored ones this reads all of it.
@@ -133,8 +145,9 @@ fn cuts(tree: &mut LazyTree, count: usize) -> Option<Vec<Cut>> {
     let mut cuts = vec![Cut::default()];
     let bytes = tree.content().len() / count as u64;
     for part in 1..count as u64 {
-        let interval = tree.index().interval_at(|place| place.offset.get(), bytes * part);
-        let place = tree.index().intervals().get(interval)?.start;
+        let index = tree.index()?;
+        let interval = index.interval_at(|place| place.offset.get(), bytes * part);
+        let place = index.intervals().get(interval)?.start;
         if place.frames > MOST_FRAMES {
             return None;
         }

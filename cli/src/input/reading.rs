@@ -4,7 +4,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::atomic::AtomicU64;
 
 use flow_codec::analysis::AddShapes;
-use flow_codec::dag::Dag;
+use flow_codec::dag::{Dag, REPEATS};
 use flow_codec::format::flow::Record;
 use flow_codec::index::SMALLEST_INDEXED_BYTES;
 use flow_codec::parallel::on_cores;
@@ -207,18 +207,15 @@ pub(crate) fn visit_thread(
     }
 }
 
-/// Stored shapes are used if they have at most this part of the bytes of the events.
-pub(crate) const REPEATS: u64 = 8;
-/// The same of the events of a range, for which all shapes of the thread are decoded.
-pub(crate) const REPEATS_OF_RANGE: u64 = 32;
+/// Stored shapes are used for a range if they have at most this part of the bytes of its events: all shapes of the thread
+/// are decoded for it.
+const REPEATS_OF_RANGE: u64 = 32;
 
-/// The stored shapes of a thread, if it takes less time to add them up than this many bytes of its events.
-pub(crate) fn stored_shapes(file: &ThreadFile, bytes: u64, repeats: u64) -> Option<Dag> {
-    let is_small = bytes < SMALLEST_INDEXED_BYTES;
-    if is_small || Dag::stored_bytes(file).saturating_mul(repeats) > bytes {
-        return None;
-    }
-    Dag::open_stored(file)
+/// The stored shapes of a thread, if they take less time than the events that are read: all of them, or those of its
+/// ranges.
+pub(crate) fn stored_shapes(file: &ThreadFile) -> Option<Dag> {
+    let repeats = if file.parts.is_some() { REPEATS_OF_RANGE } else { REPEATS };
+    Dag::open_small(file, bytes_read(file, file.bytes), repeats)
 }
 
 /// Adds up the selected calls of a thread from its stored shapes. `None` if there are none, or if events are needed.
@@ -241,10 +238,10 @@ fn selected_shapes(file: &ThreadFile, chosen: &Chosen) -> Option<Dag> {
     if chosen.limits != TimeLimits::NONE {
         return None;
     }
-    let bytes = bytes_read(file, file.bytes);
+    let dag = stored_shapes(file)?;
     match &file.parts {
-        None => stored_shapes(file, bytes, REPEATS),
-        Some(parts) => stored_shapes(file, bytes, REPEATS_OF_RANGE)?.only(&parts.ranges),
+        None => Some(dag),
+        Some(parts) => dag.only(&parts.ranges),
     }
 }
 
@@ -360,7 +357,7 @@ impl Counted {
     /// The same from stored shapes. `None` if there are none.
     fn of_shapes(file: &ThreadFile) -> Option<Self> {
         let whole = Some(file).filter(|file| file.parts.is_none());
-        let dag = stored_shapes(whole?, file.bytes, REPEATS)?;
+        let dag = stored_shapes(whole?)?;
         let shapes = Some(dag.shapes().len() as u64);
         Some(Self { calls: dag.calls(), most_frames: dag.levels(), shapes })
     }

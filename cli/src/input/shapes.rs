@@ -13,9 +13,7 @@ use flow_codec::{Glob, MethodId, MethodMap, MethodNames, Name, NameForm, ThreadI
 
 use super::flags::FilterArgs;
 use super::parallel::open_dag;
-use super::reading::{
-    Chosen, Ending, REPEATS_OF_RANGE, Reading, bytes_read, read_timeline, stored_shapes,
-};
+use super::reading::{Chosen, Ending, Reading, bytes_read, read_timeline, stored_shapes};
 use super::source::{Source, file_title};
 use super::test_runs::test_of;
 use crate::failure::Status;
@@ -390,7 +388,7 @@ pub(crate) fn read_shapes(
 /// The shapes of the ranges of a thread, from its stored ones.
 fn of_ranges(file: &ThreadFile, chosen: &Chosen) -> Option<Dag> {
     let parts = file.parts.as_ref().filter(|_| chosen.is_all())?;
-    let dag = stored_shapes(file, bytes_read(file, file.bytes), REPEATS_OF_RANGE)?;
+    let dag = stored_shapes(file)?;
     let shapes = dag.shapes();
     // Those at a border of a range may be in it or not.
     let has_breaks = shapes.iter().any(|shape| matches!(shapes.kind(shape), Kind::Break(_)));

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use flow_codec::ThreadId;
 use flow_codec::analysis::{Called, CalledShapes};
+use flow_codec::dag::{Dag, REPEATS};
 use flow_codec::format::test_marks::Outcome;
 use flow_codec::read::{Parts, TestRun, ThreadFile, Trace};
 
 use super::flags::TestArgs;
 use super::pattern::nearest;
-use super::reading::{Chosen, REPEATS, Reading, bytes_read, stored_shapes, visit_events};
+use super::reading::{Chosen, Reading, bytes_read, visit_events};
 use super::source::{Source, is_like};
 use crate::failure::{Failure, Status};
 use crate::output::{Progress, message};
@@ -108,7 +109,7 @@ impl<'a> TestCalls<'a> {
     ) -> Reading {
         let selection = &self.chosen.selection;
         let shapes = self.threads.entry(file.id).or_insert_with(|| {
-            let dag = stored_shapes(file, file.bytes, REPEATS)?;
+            let dag = Dag::open_small(file, file.bytes, REPEATS)?;
             Some(CalledShapes::new(dag, selection))
         });
         match (shapes, &file.parts) {

@@ -8,7 +8,7 @@ use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use tempfile::TempDir;
 
 use crate::columns;
-use crate::common::{MAIN, Run, bare, command, flow, text, trace};
+use crate::common::{MAIN, Run, bare, command, flow, test_mark, text, trace};
 
 /// The trace, and one in which the second call of work() calls the constructor of Job.
 fn two() -> [TempDir; 2] {
@@ -378,7 +378,7 @@ fn stored_shapes_change_no_answer() {
     assert!(!place.exists());
 }
 
-/// A thread with times and notes whose calls vary, and in one of these 1,500,000 times the same.
+/// A thread with times, notes and a test whose calls vary, and in one of these 1,500,000 times the same.
 fn varied() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let ids: String =
@@ -398,6 +398,11 @@ fn varied() -> TempDir {
             events.push(u8::try_from(exits - 1).unwrap());
         }
         let at = Position::before(Offset::new(events.len() as u64));
+        match call {
+            650 => encoder.encode(at, &test_mark("test started a.T.t"), &mut marks),
+            1100 => encoder.encode(at, &test_mark("test passed a.T.t"), &mut marks),
+            _ => {}
+        }
         match random(30) {
             0..9 => {
                 now += 100 + random(1000);
@@ -427,7 +432,7 @@ fn varied() -> TempDir {
 #[test]
 fn replay_skips_calls_of_which_nothing_is_shown() {
     let dir = varied();
-    let replays: [&[&str]; 23] = [
+    let replays: [&[&str]; 32] = [
         &["--depth", "1"],
         &["--depth", "4"],
         &["--depth", "3", "--max", "50"],
@@ -448,7 +453,16 @@ fn replay_skips_calls_of_which_nothing_is_shown() {
         &["--from", "1000000", "--max", "30"],
         &["--from", "offset:1000000", "--max", "30"],
         &["--from", "event:20", "--depth", "3"],
+        &["--from", "event:2000000", "--depth", "9", "--max", "20"],
+        &["--from", "event:3000900", "--max", "20"],
         &["--from", "3us", "--depth", "3"],
+        &["--test", "a.T.t", "--depth", "1"],
+        &["--test", "a.T.t", "--depth", "3", "--max", "50"],
+        &["--test", "a.T.t", "--depth", "3", "--format", "csv"],
+        &["--test", "a.T.t", "--exclude", "**#d", "--exclude", "**#e"],
+        &["--test", "a.T.t", "--include", "**#b", "--depth", "2", "--format", "json"],
+        &["--test", "a.T.t", "--method", "**#c", "--max", "90"],
+        &["--test", "a.T.t", "--method", "**#b", "--format", "json", "--depth", "2"],
         &["--from", "**#c > **#a > **#c", "--max", "20"],
         &["--from", "**#f > **#d", "--max", "20"],
     ];
@@ -470,6 +484,8 @@ fn replay_skips_calls_of_which_nothing_is_shown() {
         }
     }
     let collapsed = flow(&["replay", "--collapse", "--exclude", "**#d"], dir.path()).out;
+    assert!(collapsed.contains("x.X.e()  ×1,500,000 the same\n"), "{collapsed}");
+    let collapsed = flow(&["replay", "--collapse", "--test", "a.T.t"], dir.path()).out;
     assert!(collapsed.contains("x.X.e()  ×1,500,000 the same\n"), "{collapsed}");
 }
 

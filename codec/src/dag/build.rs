@@ -390,11 +390,10 @@ mod tests {
 
     use super::*;
     use crate::dag::table::Folded;
-    use crate::dag::{Kind, Root, Target};
-    use crate::format::flow::Encoded;
+    use crate::dag::{Kind, Root, Step, Walk};
+    use crate::format::flow::{Encoded, Record};
     use crate::format::marks::{HEADER, MarkEncoder};
-    use crate::read::{EventKind, Timeline, Trace};
-    use crate::tree::LazyTree;
+    use crate::read::{EventKind, ReadRecords, Timeline, Trace};
     use crate::{MethodId, ThreadId};
 
     /// The events of a timeline, and the shapes of the same thread, as lines.
@@ -547,18 +546,6 @@ mod tests {
                 open = (open + 1).saturating_sub(*exits);
             }
             prop_assert_eq!(dag.levels(), most);
-            // Places are those of the events.
-            let mut tree = LazyTree::open(file, &AtomicU64::new(0)).unwrap();
-            for number in 0..=calls.len() as u64 {
-                let expected = tree.call(number).unwrap().map(|node| node.place);
-                let expected = expected.map(|place| (place, tree.open_methods(place).unwrap()));
-                prop_assert_eq!(dag.place(Target::Call(number)), expected, "call {}", number);
-            }
-            for offset in (0..=bytes.len() as u64).map(Offset::new) {
-                let expected = tree.offset(offset).unwrap();
-                let expected = expected.map(|place| (place, tree.open_methods(place).unwrap()));
-                prop_assert_eq!(dag.place(Target::Offset(offset)), expected, "offset {}", offset);
-            }
             prop_assert_eq!(progress.into_inner(), bytes.len() as u64);
 
             // Each method's first call is that of one of its shapes.
@@ -574,6 +561,33 @@ mod tests {
                 let count: u64 = dag.shapes().iter().filter(of_method).map(|shape| found.count(shape)).sum();
                 prop_assert_eq!(count + open, entered.count() as u64);
             }
+
+            // Ranges that begin and end at entries, or among exits.
+            let borders = cuts.iter().flat_map(|cut| {
+                let run = runs.get(*cut).map(|&(offset, exits)| (offset, exits / 2));
+                run.into_iter().chain(starts.get(cut / 2).map(|start| (*start, 0)))
+            });
+            let mut borders: Vec<_> = borders
+                .map(|(offset, exits)| Position { offset: Offset::new(offset), exits })
+                .collect();
+            borders.sort_unstable();
+            borders.dedup();
+            let of_tests: Vec<_> = borders.chunks_exact(2).map(|two| two[0]..two[1]).collect();
+            let mut events = file.only("", &of_tests).events().unwrap();
+            let mut of_events = Vec::new();
+            while let Some((offset, record)) = events.next_record().unwrap() {
+                match record {
+                    Record::Enter(method) => of_events.push(Err((offset, method))),
+                    Record::Exit(count) => of_events.extend(vec![Ok(()); usize::try_from(count.get()).unwrap()]),
+                }
+            }
+            let found: Vec<_> = Walk::of_ranges(&dag, &of_tests)
+                .flat_map(|step| match step {
+                    Step::Enter(entry) => vec![Err((entry.offset, entry.method))],
+                    Step::Exit(count) => vec![Ok(()); usize::try_from(count.get()).unwrap()],
+                })
+                .collect();
+            prop_assert_eq!(found, of_events);
 
             let mut cuts: Vec<_> = cuts.iter().filter_map(|cut| starts.get(*cut).copied()).collect();
             cuts.extend([0, bytes.len() as u64]);

@@ -45,7 +45,7 @@ pub use self::find::{Find, Occurrence};
 pub use self::gather::Gather;
 pub use self::join::{Join, Joined};
 pub use self::outline::Departure;
-pub use self::places::Target;
+pub(crate) use self::places::{Call, Callees, Target};
 pub use self::ranges::Ranges;
 pub use self::shapes::Shapes;
 pub use self::store::{DagOrigin, StoredDag};
@@ -59,6 +59,9 @@ use crate::{MethodId, MethodMap};
 /// The most memory for the shapes of a thread, in words of eight bytes: one for each shape and each run, and one more
 /// for each shape. What open frames have called may take as much.
 pub const MAX_SIZE: usize = 8 << 20;
+
+/// Stored shapes are used instead of all events of a thread if they have at most this part of their bytes.
+pub const REPEATS: u64 = 8;
 
 /// A shape of a [`Dag`], by number: dense from 0, larger than those of the calls that it makes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -1,142 +1,294 @@
-//! Places in a thread by the number of a call or by an offset, from its shapes.
+//! Places in a thread, and the calls that a call made directly, from its shapes.
 
-use super::sums::Place as Extent;
+use super::sums::{Place as Extent, Sums};
 use super::{Dag, Kind, Root, ShapeId};
 use crate::format::marks::Position;
 use crate::index::Place;
 use crate::{MethodId, Offset};
 
-/// What is looked for.
+/// A place that is searched for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Target {
+pub(crate) enum Target {
     /// The entry of the call with this number.
     Call(u64),
+    /// The event with this number.
+    Event(u64),
     /// The first record at or after an offset.
     Offset(Offset),
 }
 
-/// How far the calls of a thread were passed.
-struct Passed<'a> {
+/// A call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Call {
+    /// Where it is entered.
+    pub(crate) place: Place,
+    pub(crate) method: MethodId,
+    /// `None` if it is not left.
+    shape: Option<ShapeId>,
+}
+
+/// The calls that a call made directly, or the outermost ones, in order. Those that are passed are not looked into.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Callees<'a> {
     dag: &'a Dag,
-    target: Target,
+    /// The shape of the caller; `None` for the roots from one on.
+    of: Option<ShapeId>,
+    /// How many runs of the shape, or roots, were begun, and what is left of the last one.
+    begun: usize,
+    left: Option<Root>,
+    at: At,
+}
+
+/// How far the events of a thread are passed.
+#[derive(Clone, Copy, Default, Debug)]
+struct At {
     extent: Extent,
-    /// Calls, and exits without entries.
+    /// Calls, exits without entries, and open frames.
     calls: u64,
     unseen: u64,
-    frames: Vec<MethodId>,
+    frames: u64,
 }
 
-/// What follows some calls.
-enum Next {
-    /// They are passed, and it is further on.
-    Further,
-    /// It is here.
-    Here,
-    /// It is in the next call.
-    Inside,
-}
-
-impl Dag {
-    /// Finds a place, and the frames that are open there, the outermost first: without those that were entered before
-    /// recording began. Of shapes whose [bytes](Self::bytes) are those of the events. `None` if there is no such place.
-    #[must_use]
-    pub fn place(&self, target: Target) -> Option<(Place, Vec<MethodId>)> {
-        let extent = Extent::default();
-        let mut passed =
-            Passed { dag: self, target, extent, calls: 0, unseen: 0, frames: Vec::new() };
-        for root in self.roots() {
-            match root {
-                Root::Calls(shape, count) => match passed.calls(shape, count) {
-                    Next::Further => {}
-                    Next::Here => return Some(passed.found()),
-                    Next::Inside => return passed.inside(shape),
-                },
-                Root::Open(method) => {
-                    if passed.is_at_entry() {
-                        return Some(passed.found());
-                    }
-                    passed.enter(method);
-                }
-                Root::UnseenExits(count) => {
-                    if passed.is_at_exit() {
-                        return Some(passed.found());
-                    }
-                    passed.extent.exit(count);
-                    passed.unseen = passed.unseen.saturating_add(count);
-                }
-            }
-        }
-        None
-    }
-}
-
-impl Passed<'_> {
-    fn is_at_entry(&self) -> bool {
-        match self.target {
-            Target::Call(number) => self.calls == number,
-            Target::Offset(offset) => self.extent.next_entry().offset >= offset,
-        }
-    }
-
-    fn is_at_exit(&self) -> bool {
-        match self.target {
-            Target::Call(_) => false,
-            Target::Offset(offset) => self.extent.next_exit() >= Position::before(offset),
-        }
+impl At {
+    fn place(self) -> Place {
+        let Self { extent, calls: enters, unseen, frames } = self;
+        let exits = enters.saturating_sub(frames).saturating_add(unseen);
+        Place { offset: extent.next_entry().offset, enters, exits, frames }
     }
 
     fn enter(&mut self, method: MethodId) {
         self.extent.enter(method);
         self.calls = self.calls.saturating_add(1);
-        self.frames.push(method);
+        self.frames = self.frames.saturating_add(1);
     }
 
-    /// Passes the consecutive calls that are before the place.
-    fn calls(&mut self, shape: ShapeId, count: u64) -> Next {
-        let sums = self.dag.shapes().sums(shape);
-        // A break is neither a record nor a call.
-        if sums.calls == 0 {
-            return Next::Further;
-        }
-        let before = match self.target {
+    fn pass_calls(&mut self, sums: Sums, count: u64) {
+        self.extent.pass_calls(&sums, count);
+        self.calls = self.calls.saturating_add(sums.calls.saturating_mul(count));
+    }
+
+    /// How many of some consecutive calls here end before a target.
+    fn calls_before(self, target: Target, sums: Sums, count: u64) -> u64 {
+        match target {
             Target::Call(number) => (number.saturating_sub(self.calls) / sums.calls).min(count),
+            Target::Event(number) => {
+                let events = sums.calls.saturating_mul(2);
+                (number.saturating_sub(self.place().events()) / events).min(count)
+            }
             Target::Offset(offset) => {
                 self.extent.calls_before(sums, count, Position::before(offset))
             }
-        };
-        self.extent.pass_calls(&sums, before);
-        self.calls = self.calls.saturating_add(sums.calls.saturating_mul(before));
-        match before < count {
-            false => Next::Further,
-            true if self.is_at_entry() => Next::Here,
-            true => Next::Inside,
         }
     }
 
-    /// Finds the place in the next call, which has this shape.
-    fn inside(mut self, mut shape: ShapeId) -> Option<(Place, Vec<MethodId>)> {
-        'call: loop {
-            let Kind::Call(method, _) = self.dag.shapes().kind(shape) else { return None };
-            self.enter(method);
-            for (callee, count) in self.dag.shapes().runs(shape) {
-                match self.calls(callee, count) {
-                    Next::Further => {}
-                    Next::Here => return Some(self.found()),
-                    Next::Inside => {
-                        shape = callee;
-                        continue 'call;
-                    }
+    /// Returns whether an entry here is the target, if it is not before it.
+    fn is_at_entry(self, target: Target) -> bool {
+        match target {
+            Target::Call(number) => self.calls == number,
+            Target::Event(number) => self.place().events() == number,
+            Target::Offset(offset) => self.extent.next_entry().offset >= offset,
+        }
+    }
+
+    /// Returns whether the target is among some exits here.
+    fn is_at_exits(self, target: Target, count: u64) -> bool {
+        match target {
+            Target::Call(_) => false,
+            Target::Event(number) => number < self.place().events().saturating_add(count),
+            Target::Offset(offset) => self.extent.next_exit() >= Position::before(offset),
+        }
+    }
+}
+
+impl Dag {
+    /// The outermost calls.
+    pub(crate) fn outermost(&self) -> Callees<'_> {
+        Callees { dag: self, of: None, begun: 0, left: None, at: At::default() }
+    }
+
+    /// Finds a place: before the first of the callees that are returned, or after the last one. Passes the calls that are
+    /// open there to `each`, the outermost first. Of shapes whose [bytes](Self::bytes) are those of the events. `None` if
+    /// there is no such place; then `each` gets the calls that are not left.
+    pub(crate) fn find_place(
+        &self,
+        target: Target,
+        mut each: impl FnMut(Call),
+    ) -> Option<Callees<'_>> {
+        let mut callees = self.outermost();
+        loop {
+            if callees.pass_to(target) {
+                return Some(callees);
+            }
+            let Some(call) = callees.first() else {
+                // It is where the call is left.
+                return callees.of.map(|_| callees);
+            };
+            each(call);
+            callees = callees.inside(call);
+        }
+    }
+
+    /// Where the record of an event begins: exits that follow each other are one record.
+    pub(crate) fn event(&self, number: u64) -> Option<Place> {
+        let mut found = self.find_place(Target::Event(number), |_| {})?;
+        if found.first().is_some() {
+            return Some(found.place());
+        }
+        // It is an exit, and the record begins after the last entry.
+        let Some(last) = found.at.calls.checked_sub(1) else { return Some(Place::default()) };
+        let mut entered = self.find_place(Target::Call(last), |_| {})?;
+        let call = entered.first()?;
+        Some(entered.inside(call).place())
+    }
+
+    /// The place after all events.
+    pub(crate) fn end_place(&self) -> Place {
+        let mut callees = self.outermost();
+        while let Some(next) = callees.peek() {
+            match callees.first() {
+                Some(call) if matches!(next, Root::Open(_)) => callees = callees.inside(call),
+                _ => {
+                    callees.pass(u64::MAX);
                 }
             }
-            // It is not after the call, so it is where the call is left.
-            return Some(self.found());
+        }
+        callees.place()
+    }
+
+    /// How many calls a call made, with itself, and where the record of its exit begins; `None` if it is not left.
+    pub(crate) fn extent_of(&self, call: Call) -> Option<(u64, Place)> {
+        let sums = self.shapes().sums(call.shape?);
+        let exit = Extent::default().exit_of(sums);
+        let Place { offset, enters, exits, frames } = call.place;
+        // The exits of the record up to that of the call.
+        let run = exit.exits.saturating_add(1);
+        let left = Place {
+            offset: Offset::new(offset.get().saturating_add(exit.offset.get())),
+            enters: enters.saturating_add(sums.calls),
+            exits: exits.saturating_add(sums.calls).saturating_sub(run),
+            frames: frames.saturating_add(run),
+        };
+        Some((sums.calls, left))
+    }
+}
+
+impl Callees<'_> {
+    /// Where the next call is entered, or the caller left.
+    pub(crate) fn place(&self) -> Place {
+        self.at.place()
+    }
+
+    /// The next call, which is not passed.
+    pub(crate) fn first(&mut self) -> Option<Call> {
+        let place = self.place();
+        match self.peek()? {
+            Root::Calls(shape, _) => match self.dag.shapes().kind(shape) {
+                Kind::Call(method, _) => Some(Call { place, method, shape: Some(shape) }),
+                Kind::Break(_) | Kind::Thread => None,
+            },
+            Root::Open(method) => Some(Call { place, method, shape: None }),
+            Root::UnseenExits(_) => None,
         }
     }
 
-    fn found(self) -> (Place, Vec<MethodId>) {
-        let frames = self.frames.len() as u64;
-        let exits = self.calls.saturating_sub(frames).saturating_add(self.unseen);
-        let offset = self.extent.next_entry().offset;
-        (Place { offset, enters: self.calls, exits, frames }, self.frames)
+    /// The calls that the next call made.
+    pub(crate) fn inside(mut self, call: Call) -> Self {
+        self.at.enter(call.method);
+        match call.shape {
+            Some(_) => Self { of: call.shape, begun: 0, left: None, ..self },
+            // All that follows is in it.
+            None => Self { left: None, ..self },
+        }
+    }
+
+    /// Passes this many calls.
+    pub(crate) fn skip_calls(&mut self, mut count: u64) {
+        while count > 0 && self.peek().is_some() {
+            count -= self.pass(count);
+        }
+    }
+
+    /// What follows. A break is neither a record nor a call.
+    fn peek(&mut self) -> Option<Root> {
+        loop {
+            if self.left.is_none() {
+                let shapes = self.dag.shapes();
+                let run = |shape| shapes.run(shape, self.begun);
+                self.left = match self.of {
+                    Some(shape) => run(shape).map(|(shape, count)| Root::Calls(shape, count)),
+                    None => self.dag.root(self.begun),
+                };
+                self.left?;
+                self.begun += 1;
+            }
+            match self.left {
+                Some(Root::Calls(shape, _)) if self.dag.shapes().calls(shape) == 0 => {
+                    self.left = None;
+                }
+                left => return left,
+            }
+        }
+    }
+
+    /// Passes exits, or at most this many of the calls that follow. Returns how many calls these are.
+    fn pass(&mut self, count: u64) -> u64 {
+        match self.left.take() {
+            None => 0,
+            Some(Root::UnseenExits(exits)) => {
+                self.at.extent.exit(exits);
+                self.at.unseen = self.at.unseen.saturating_add(exits);
+                0
+            }
+            Some(Root::Calls(shape, left)) => {
+                let passed = left.min(count);
+                self.at.pass_calls(self.dag.shapes().sums(shape), passed);
+                self.left = (left > passed).then_some(Root::Calls(shape, left - passed));
+                passed
+            }
+            // What follows is in it.
+            Some(Root::Open(_)) => {
+                self.begun = usize::MAX;
+                1
+            }
+        }
+    }
+
+    /// Passes all that is before a place. Returns whether the place is here; if not, it is in the next call.
+    fn pass_to(&mut self, target: Target) -> bool {
+        while let Some(next) = self.peek() {
+            match next {
+                Root::Calls(shape, count) => {
+                    let sums = self.dag.shapes().sums(shape);
+                    let before = self.at.calls_before(target, sums, count);
+                    self.pass(before);
+                    if before < count {
+                        return self.at.is_at_entry(target);
+                    }
+                }
+                Root::Open(_) => return self.at.is_at_entry(target),
+                Root::UnseenExits(count) => {
+                    if self.at.is_at_exits(target, count) {
+                        return true;
+                    }
+                    self.pass(0);
+                }
+            }
+        }
+        false
+    }
+}
+
+impl Iterator for Callees<'_> {
+    type Item = Call;
+
+    fn next(&mut self) -> Option<Call> {
+        loop {
+            self.peek()?;
+            let call = self.first();
+            self.pass(1);
+            if call.is_some() {
+                return call;
+            }
+        }
     }
 }

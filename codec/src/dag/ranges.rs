@@ -39,17 +39,27 @@ impl Ranges {
     /// [`Root::Open`] for a frame that is not left before the end of the range. The shapes must be all of the same
     /// thread, and their [bytes](Dag::bytes) those of its events.
     pub fn calls(&mut self, dag: &Dag, range: &Range<Position>) -> Vec<Root> {
-        if range.start < self.passed {
-            *self = Self::default();
-        }
-        self.pass(dag, range.start, &mut |_| {});
         let mut found = Vec::new();
-        self.pass(dag, range.end, &mut |root| found.push(root));
+        self.each_in(dag, range, &mut |root, _| found.push(root));
         found
     }
 
+    /// The same, each with the place before it.
+    pub(super) fn each_in(
+        &mut self,
+        dag: &Dag,
+        range: &Range<Position>,
+        each: &mut impl FnMut(Root, Place),
+    ) {
+        if range.start < self.passed {
+            *self = Self::default();
+        }
+        self.pass(dag, range.start, &mut |_, _| {});
+        self.pass(dag, range.end, each);
+    }
+
     /// Passes all events before a position.
-    pub(super) fn pass(&mut self, dag: &Dag, until: Position, each: &mut impl FnMut(Root)) {
+    pub(super) fn pass(&mut self, dag: &Dag, until: Position, each: &mut impl FnMut(Root, Place)) {
         self.passed = self.passed.max(until);
         loop {
             let more = match self.levels.pop() {
@@ -68,7 +78,7 @@ impl Ranges {
         shapes: &Shapes,
         mut level: Level,
         until: Position,
-        each: &mut impl FnMut(Root),
+        each: &mut impl FnMut(Root, Place),
     ) -> bool {
         let run = level.of_run.take().or_else(|| {
             level.runs += 1;
@@ -87,11 +97,12 @@ impl Ranges {
             }
             return true;
         };
+        let before = level.place;
         let (count, inner) = pass_run(shapes, shape, left, &mut level.place, until);
         let left = left - count;
         level.of_run = (left > 0).then_some((shape, left));
         if count > 0 {
-            each(Root::Calls(shape, count));
+            each(Root::Calls(shape, count), before);
         }
         let is_entered = self.enter_rest(shapes, &mut level.of_run, inner, each);
         let is_done = level.of_run.is_some() && is_entered.is_none();
@@ -101,7 +112,12 @@ impl Ranges {
     }
 
     /// The same outside of all calls.
-    fn pass_root(&mut self, dag: &Dag, until: Position, each: &mut impl FnMut(Root)) -> bool {
+    fn pass_root(
+        &mut self,
+        dag: &Dag,
+        until: Position,
+        each: &mut impl FnMut(Root, Place),
+    ) -> bool {
         let shapes = dag.shapes();
         let root = self.of_root.take().or_else(|| {
             self.roots += 1;
@@ -120,19 +136,20 @@ impl Ranges {
             }
             Some(Root::Open(method)) => {
                 if self.place.next_entry() < until {
+                    each(Root::Open(method), self.place);
                     self.place.enter(method);
-                    each(Root::Open(method));
                     return true;
                 }
                 self.of_root = root;
                 false
             }
             Some(Root::Calls(shape, left)) => {
+                let before = self.place;
                 let (count, inner) = pass_run(shapes, shape, left, &mut self.place, until);
                 let left = left - count;
                 let mut rest = (left > 0).then_some((shape, left));
                 if count > 0 {
-                    each(Root::Calls(shape, count));
+                    each(Root::Calls(shape, count), before);
                 }
                 let is_entered = self.enter_rest(shapes, &mut rest, inner, each);
                 let is_done = rest.is_some() && is_entered.is_none();
@@ -149,12 +166,12 @@ impl Ranges {
         shapes: &Shapes,
         rest: &mut Option<(ShapeId, u64)>,
         inner: Option<Place>,
-        each: &mut impl FnMut(Root),
+        each: &mut impl FnMut(Root, Place),
     ) -> Option<Level> {
         let ((shape, left), mut place) = (*rest.as_ref()?, inner?);
         let Kind::Call(method, _) = shapes.kind(shape) else { return None };
+        each(Root::Open(method), place);
         place.enter(method);
-        each(Root::Open(method));
         *rest = (left > 1).then_some((shape, left - 1));
         Some(Level { shape, runs: 0, of_run: None, place })
     }

@@ -11,7 +11,7 @@ use crate::format::container::StreamKind;
 use crate::format::dag::{DagBody, DagFile, Fingerprint, Head, StoredRoot};
 use crate::format::index::sum_of_sample;
 use crate::format::names::EventFormat;
-use crate::index::beside;
+use crate::index::{SMALLEST_INDEXED_BYTES, beside};
 use crate::read::{Content, Tail, ThreadFile};
 use crate::{Error, MethodId, Result};
 
@@ -53,6 +53,17 @@ impl Dag {
     #[must_use]
     pub fn open_stored(file: &ThreadFile) -> Option<Self> {
         StoredDag::open(file)?.decode()
+    }
+
+    /// The same, if it takes less time to add them up than to read this many bytes of the events: if these are many,
+    /// and `repeats` times as many as the stored bytes.
+    #[must_use]
+    pub fn open_small(file: &ThreadFile, bytes: u64, repeats: u64) -> Option<Self> {
+        let is_small = bytes < SMALLEST_INDEXED_BYTES;
+        if is_small || Self::stored_bytes(file).saturating_mul(repeats) > bytes {
+            return None;
+        }
+        Self::open_stored(file)
     }
 
     /// The bytes of the stored shapes; 0 if there are none.

@@ -1,8 +1,10 @@
 //! The records of a thread, from its shapes. What a call does need not be looked into.
 
 use std::num::NonZeroU64;
+use std::ops::Range;
 
 use super::ranges::{Level, Ranges};
+use super::sums::Place;
 use super::{Dag, Kind, Root, ShapeId};
 use crate::format::marks::Position;
 use crate::{MethodId, Offset};
@@ -62,6 +64,8 @@ pub enum Step {
 pub struct Walk<'a> {
     dag: &'a Dag,
     at: Ranges,
+    /// What is in the ranges that are passed, each with the place before it. `None` if all of the thread is passed.
+    of_ranges: Option<std::vec::IntoIter<(Root, Place)>>,
     /// Exits that were passed, and the entry that follows them.
     exits: u64,
     next: Option<Entry>,
@@ -74,8 +78,27 @@ impl<'a> Walk<'a> {
     #[must_use]
     pub fn new(dag: &'a Dag, from: Offset) -> Self {
         let mut at = Ranges::default();
-        at.pass(dag, Position::before(from), &mut |_| {});
-        Self { dag, at, exits: 0, next: None, is_in_call: false }
+        at.pass(dag, Position::before(from), &mut |_, _| {});
+        Self { dag, at, of_ranges: None, exits: 0, next: None, is_in_call: false }
+    }
+
+    /// Passes the records of ranges, each as if nothing else had happened: frames that are open at its end are left there.
+    #[must_use]
+    pub fn of_ranges(dag: &'a Dag, ranges: &[Range<Position>]) -> Self {
+        let (mut at, mut found) = (Ranges::default(), Vec::new());
+        for range in ranges {
+            let mut open = 0;
+            at.each_in(dag, range, &mut |root, place| {
+                open += u64::from(matches!(root, Root::Open(_)));
+                found.push((root, place));
+            });
+            if open > 0 {
+                found.push((Root::UnseenExits(open), Place::default()));
+            }
+        }
+        let at = Ranges::default();
+        let of_ranges = Some(found.into_iter());
+        Self { dag, at, of_ranges, exits: 0, next: None, is_in_call: false }
     }
 
     /// How often the call is repeated from there on that was entered last, if it is.
@@ -167,10 +190,17 @@ impl<'a> Walk<'a> {
                     (shape, left, level.place)
                 }
                 None => {
-                    let root = at.of_root.take().or_else(|| {
-                        let root = dag.root(at.roots);
-                        at.roots += usize::from(root.is_some());
-                        root
+                    let root = at.of_root.take().or_else(|| match &mut self.of_ranges {
+                        Some(roots) => {
+                            let (root, place) = roots.next()?;
+                            at.place = place;
+                            Some(root)
+                        }
+                        None => {
+                            let root = dag.root(at.roots);
+                            at.roots += usize::from(root.is_some());
+                            root
+                        }
                     })?;
                     match root {
                         Root::Calls(shape, left) => {

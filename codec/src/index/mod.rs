@@ -60,7 +60,7 @@ impl Place {
 }
 
 /// Positions in the events of a thread, about every [`INTERVAL_BYTES`], and the sums between them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Index {
     intervals: Vec<Interval>,
     end: Place,

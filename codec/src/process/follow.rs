@@ -7,7 +7,7 @@ use super::{Cause, DataBreak, Metadata, Ordered, Router};
 use crate::format::marks::Position;
 use crate::read::{Content, EventKind, ThreadFile, TimelineEvent, Trace, When};
 use crate::tree::LazyTree;
-use crate::{Error, MethodId, Result, ThreadId};
+use crate::{Error, MethodId, Offset, Result, ThreadId};
 
 /// Of a longer thread, the frames that are open where a follower begins are not searched for.
 const SEARCHED_BYTES: u64 = 256 << 20;
@@ -123,9 +123,11 @@ impl Followed {
         if content.len() > SEARCHED_BYTES {
             return self.skip(file, &content, SEARCHED_BYTES, router);
         }
-        let mut tree = LazyTree::open(file, &Default::default())?;
+        let end = Offset::new(content.len());
+        let mut tree = LazyTree::open_until(file, content, end, &Default::default())?;
         // The last run of exits may become longer, so not to the very end.
-        let Some(last) = tree.index().intervals().last().map(|interval| interval.start) else {
+        let last = tree.index().and_then(|index| index.intervals().last());
+        let Some(last) = last.map(|interval| interval.start) else {
             return Ok(());
         };
         for method in tree.open_methods(last)? {

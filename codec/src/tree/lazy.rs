@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicU64;
 
+use super::shaped::Shaped;
+use crate::dag::{Dag, REPEATS};
 use crate::format::flow::Record;
 use crate::index::{Index, Origin, Place};
 use crate::read::{Content, ReadRecords, ThreadFile};
@@ -38,7 +40,8 @@ pub struct Subtree {
 
 /// The calls of one thread. It holds an [`Index`], and reads only the intervals that a question needs: for a
 /// call that contains a billion others, those in which the call, or the requested part of it, begins and
-/// ends. Nothing else is kept; a [`Node`] holds no resources.
+/// ends. Without a stored index it holds the stored [shapes](crate::dag) of the thread, if there are any, and reads
+/// no events. Nothing else is kept; a [`Node`] holds no resources.
 ///
 /// ```no_run
 /// use std::sync::atomic::AtomicU64;
@@ -59,6 +62,8 @@ pub struct LazyTree {
     content: Content,
     index: Index,
     origin: Origin,
+    /// If the answers come from shapes; then the index is empty.
+    shapes: Option<Shaped>,
 }
 
 /// Why a question has no answer.
@@ -77,13 +82,18 @@ impl From<Error> for Fault {
 type Found<T> = std::result::Result<T, Fault>;
 
 impl LazyTree {
-    /// Opens a thread with its index: the stored one if it is usable, otherwise one built now. `progress`
-    /// counts the bytes read for that.
+    /// Opens a thread with its index: the stored one if it is usable. Without one, with its stored shapes, or with an
+    /// index built now. `progress` counts the bytes read for that.
     ///
     /// # Errors
     /// The events cannot be read. Damage is not an error: it is skipped.
     pub fn open(file: &ThreadFile, progress: &AtomicU64) -> Result<Self> {
         let content = Content::open(file)?;
+        if Index::stored_bytes(file) == 0
+            && let Some(dag) = Dag::open_small(file, file.bytes, REPEATS)
+        {
+            return Ok(Self::of_shapes(file, content, dag));
+        }
         let (index, origin) = Index::open(file, &content, progress)?;
         Ok(Self::new(file, content, index, origin))
     }
@@ -104,19 +114,25 @@ impl LazyTree {
     }
 
     fn new(file: &ThreadFile, content: Content, index: Index, origin: Origin) -> Self {
-        Self { file: file.clone(), content, index, origin }
+        Self { file: file.clone(), content, index, origin, shapes: None }
     }
 
-    /// The source of the index.
+    fn of_shapes(file: &ThreadFile, content: Content, dag: Dag) -> Self {
+        let mut tree = Self::new(file, content, Index::default(), Origin::Stored);
+        tree.shapes = Some(Shaped::new(dag));
+        tree
+    }
+
+    /// The source of the index, or of the shapes.
     #[must_use]
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// The index.
+    /// The index; `None` if the answers come from shapes.
     #[must_use]
-    pub fn index(&self) -> &Index {
-        &self.index
+    pub fn index(&self) -> Option<&Index> {
+        self.shapes.is_none().then_some(&self.index)
     }
 
     /// The bytes to which offsets refer.
@@ -128,7 +144,7 @@ impl LazyTree {
     /// The place after the last record.
     #[must_use]
     pub fn end(&self) -> Place {
-        self.index.end()
+        self.shapes.as_ref().map_or(self.index.end(), |shapes| shapes.end)
     }
 
     /// Returns the call with this number; `None` if there are fewer calls.
@@ -136,6 +152,9 @@ impl LazyTree {
     /// # Errors
     /// The events cannot be read. Damage is not an error: it is skipped.
     pub fn call(&mut self, number: u64) -> Result<Option<Node>> {
+        if let Some(shapes) = &self.shapes {
+            return Ok(shapes.call(number));
+        }
         let is_it = |place: Place, record| match record {
             Record::Enter(method) if place.enters == number => Some(Node { place, method }),
             _ => None,
@@ -150,6 +169,9 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn event(&mut self, number: u64) -> Result<Option<Place>> {
+        if let Some(shapes) = &self.shapes {
+            return Ok(shapes.event(number));
+        }
         let is_it = |place: Place, record| {
             let events = match record {
                 Record::Enter(_) => 1,
@@ -167,6 +189,9 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn offset(&mut self, offset: Offset) -> Result<Option<Place>> {
+        if let Some(shapes) = &self.shapes {
+            return Ok(shapes.offset(offset));
+        }
         self.ask(Place::default(), |tree, _| tree.record_at(offset))
     }
 
@@ -176,6 +201,9 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn frames(&mut self, place: Place) -> Result<Vec<Node>> {
+        if let Some(shapes) = &self.shapes {
+            return Ok(shapes.frames(place));
+        }
         self.ask(place, |tree, place| tree.frames_from(place, 0, |frame| frame))
     }
 
@@ -184,6 +212,9 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn open_methods(&mut self, place: Place) -> Result<Vec<MethodId>> {
+        if let Some(shapes) = &self.shapes {
+            return Ok(shapes.open_methods(place));
+        }
         self.ask(place, |tree, place| tree.frames_from(place, 0, |frame| frame.method))
     }
 
@@ -192,6 +223,9 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn parent(&mut self, node: &Node) -> Result<Option<Node>> {
+        if let Some(shapes) = &self.shapes {
+            return Ok(shapes.parent(node));
+        }
         self.ask(node.place, |tree, place| {
             let Some(depth) = place.frames.checked_sub(1) else { return Ok(None) };
             Ok(tree.frames_from(place, depth, |frame| frame)?.first().copied())
@@ -203,6 +237,9 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn subtree(&mut self, node: &Node) -> Result<Subtree> {
+        if let Some(shapes) = &self.shapes {
+            return Ok(shapes.subtree(node));
+        }
         self.ask(node.place, |tree, place| {
             let left = tree.left(place)?;
             let end = left.unwrap_or(tree.end());
@@ -216,6 +253,9 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn children(&mut self, of: Option<&Node>, skip: u64, max: usize) -> Result<Vec<Node>> {
+        if let Some(shapes) = &self.shapes {
+            return Ok(shapes.children(of, skip, max));
+        }
         let Some(node) = of else {
             return self
                 .ask(Place::default(), |tree, _| tree.calls_at(0, Place::default(), skip, max));
@@ -239,6 +279,9 @@ impl LazyTree {
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn siblings_after(&mut self, node: &Node, skip: u64, max: usize) -> Result<Vec<Node>> {
+        if let Some(shapes) = &self.shapes {
+            return Ok(shapes.siblings_after(node, skip, max));
+        }
         self.ask(node.place, |tree, place| match tree.left(place)? {
             Some(left) => tree.calls_at(place.frames, left, skip, max),
             None => Ok(Vec::new()),
@@ -469,13 +512,14 @@ impl LazyTree {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::num::NonZeroU64;
 
     use proptest::prelude::*;
     use tempfile::TempDir;
 
     use super::*;
     use crate::ThreadId;
-    use crate::format::flow::Record;
+    use crate::format::flow::{Encoded, Record};
     use crate::format::names::EventFormat;
     use crate::read::{FlowReader, ReadRecords};
     use crate::{Depth, MethodId};
@@ -506,6 +550,13 @@ mod tests {
             index.extend(&content, Offset::new(until), &AtomicU64::new(0)).unwrap();
             LazyTree::new(&self.file, content, index, Origin::Built)
         }
+
+        fn tree_of_shapes(&self) -> LazyTree {
+            let content = Content::open(&self.file).unwrap();
+            let built = Dag::build(&self.file, &content, &AtomicU64::new(0)).unwrap();
+            assert_eq!(built.not_stored(&self.file, &content), None);
+            LazyTree::of_shapes(&self.file, content, built.dag.unwrap())
+        }
     }
 
     fn record() -> impl Strategy<Value = Vec<u8>> {
@@ -519,6 +570,27 @@ mod tests {
 
     fn events() -> impl Strategy<Value = Vec<u8>> {
         prop::collection::vec(record(), 0..120).prop_map(|records| records.concat())
+    }
+
+    /// The same events as flow writes them: exits in a row are one record.
+    fn canonical(bytes: &[u8]) -> Vec<u8> {
+        let (mut canonical, mut exits) = (Vec::new(), 0);
+        let mut reader = FlowReader::new(bytes);
+        let leave = |exits: u64, canonical: &mut Vec<u8>| {
+            let exits = NonZeroU64::new(exits);
+            exits.iter().for_each(|exits| canonical.extend(Encoded::exits(*exits).as_bytes()));
+        };
+        while let Some((_, record)) = reader.next_record().unwrap() {
+            match record {
+                Record::Exit(count) => exits += count.get(),
+                Record::Enter(method) => {
+                    leave(std::mem::take(&mut exits), &mut canonical);
+                    canonical.extend(Encoded::enter(method).as_bytes());
+                }
+            }
+        }
+        leave(exits, &mut canonical);
+        canonical
     }
 
     /// Where each call is entered, by the call's number.
@@ -571,7 +643,7 @@ mod tests {
             prop_assert!(end.offset.get() <= until && end.offset <= whole.end().offset);
             // At most a record is left out before `until`.
             prop_assert!(end.offset == whole.end().offset || end.offset.get() + 2 > until);
-            for interval in some.index().intervals().to_vec() {
+            for interval in some.index.intervals().to_vec() {
                 let open = some.open_methods(interval.start).unwrap();
                 prop_assert_eq!(open, whole.open_methods(interval.start).unwrap());
             }
@@ -613,6 +685,46 @@ mod tests {
             }
             prop_assert_eq!(tree.call(whole.len() as u64).unwrap(), None);
             prop_assert_eq!(tree.origin(), Origin::Built, "the index agrees throughout");
+        }
+
+        #[test]
+        fn shapes_give_the_results_of_an_index(bytes in events(), interval in 1_usize..40) {
+            let bytes = canonical(&bytes);
+            let thread = Thread::new(&bytes);
+            let (mut indexed, mut shaped) = (thread.tree(interval), thread.tree_of_shapes());
+            prop_assert_eq!(shaped.end(), indexed.end());
+            let places: Vec<_> = (0..=bytes.len() as u64 + 1)
+                .map(|offset| (shaped.offset(Offset::new(offset)).unwrap(), offset))
+                .collect();
+            for (place, offset) in places {
+                prop_assert_eq!(place, indexed.offset(Offset::new(offset)).unwrap(), "{}", offset);
+                let place = place.unwrap_or(indexed.end());
+                prop_assert_eq!(shaped.frames(place).unwrap(), indexed.frames(place).unwrap());
+                let methods = shaped.open_methods(place).unwrap();
+                prop_assert_eq!(methods, indexed.open_methods(place).unwrap());
+            }
+            for number in 0..=indexed.end().events() {
+                let event = shaped.event(number).unwrap();
+                prop_assert_eq!(event, indexed.event(number).unwrap(), "event {}", number);
+            }
+            let some = [(0, usize::MAX), (1, 2)];
+            for (skip, max) in some {
+                let roots = shaped.children(None, skip, max).unwrap();
+                prop_assert_eq!(roots, indexed.children(None, skip, max).unwrap());
+            }
+            for number in 0..=indexed.end().enters {
+                let node = shaped.call(number).unwrap();
+                prop_assert_eq!(node, indexed.call(number).unwrap(), "call {}", number);
+                let Some(node) = node else { continue };
+                prop_assert_eq!(shaped.parent(&node).unwrap(), indexed.parent(&node).unwrap());
+                prop_assert_eq!(shaped.subtree(&node).unwrap(), indexed.subtree(&node).unwrap());
+                for (skip, max) in some {
+                    let children = shaped.children(Some(&node), skip, max).unwrap();
+                    prop_assert_eq!(children, indexed.children(Some(&node), skip, max).unwrap());
+                    let siblings = shaped.siblings_after(&node, skip, max).unwrap();
+                    prop_assert_eq!(siblings, indexed.siblings_after(&node, skip, max).unwrap());
+                }
+            }
         }
 
         #[test]

@@ -4,13 +4,14 @@
 //! | | order | memory |
 //! |---|---|---|
 //! | [`Forest`] | any | 24 bytes a call, up to a limit |
-//! | [`LazyTree`] | any | an [`Index`](crate::index::Index), a thousandth of the thread file |
+//! | [`LazyTree`] | any | an [`Index`](crate::index::Index), a thousandth of the thread file, or its stored [shapes](crate::dag) |
 //! | [`KeptTree`] | any | the same, and the calls that were read and not forgotten |
 
 mod forest;
 mod kept;
 mod lazy;
 mod parts;
+mod shaped;
 mod stacks;
 
 pub use forest::{Forest, ForestCall};

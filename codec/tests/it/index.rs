@@ -62,7 +62,7 @@ fn index_path(dir: &Path) -> std::path::PathBuf {
 fn indexed(dir: &Path, rounds: u64, seed: u64) -> (Vec<String>, Vec<u8>) {
     fs::write(dir.join("thread-1.flow"), events(rounds, seed)).expect("written");
     let mut tree = open(dir);
-    let stored = tree.index().store(&file(dir), tree.content()).expect("stored");
+    let stored = tree.index().unwrap().store(&file(dir), tree.content()).expect("stored");
     let index = fs::read(index_path(dir)).expect("there it is");
     assert_eq!(stored, index.len() as u64);
     (answers(&mut tree), index)
@@ -127,11 +127,11 @@ fn an_index_is_extended_with_its_file() {
         let tree = open(dir.path());
         let expected = if stored == 0 { Origin::Built } else { Origin::Extended };
         assert_eq!(tree.origin(), expected);
-        stored = tree.index().store(&file(dir.path()), tree.content()).expect("stored");
+        stored = tree.index().unwrap().store(&file(dir.path()), tree.content()).expect("stored");
     }
     let mut grown = open(dir.path());
     assert_eq!(grown.origin(), Origin::Stored);
-    let longest = grown.index().intervals().len() as u64;
+    let longest = grown.index().unwrap().intervals().len() as u64;
     assert!(longest <= all.len() as u64 / 32_000 + 1, "no short ones are left");
     let answered = answers(&mut grown);
     fs::remove_file(index_path(dir.path())).expect("it was there");

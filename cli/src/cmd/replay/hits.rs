@@ -23,7 +23,7 @@ use super::timed::MarkRow;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
 use crate::input::call_clock::{CallClock, UNKNOWN_TIMES};
-use crate::input::reading::{Ending, REPEATS, Reading, read_records, read_timeline, stored_shapes};
+use crate::input::reading::{Ending, Reading, read_records, read_timeline, stored_shapes};
 use crate::input::source::file_title;
 use crate::output::{
     Align, Labels, Out, Progress, Table, bounded_duration, escaped, grouped, instant, plural,
@@ -199,7 +199,7 @@ impl Finder<'_> {
         if file.parts.is_some() {
             return None;
         }
-        let dag = stored_shapes(file, file.bytes, REPEATS)?;
+        let dag = stored_shapes(file)?;
         let (shapes, wanted) = (dag.shapes(), self.wanted);
         let needs_events = |shape| match shapes.kind(shape) {
             Kind::Call(method, outcome) => outcome != Outcome::Returned && wanted.contains(method),

@@ -1,6 +1,6 @@
 //! Passes the events of a thread to its replay.
 
-use flow_codec::dag::Dag;
+use flow_codec::dag::{Dag, Walk};
 use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace};
 use flow_codec::{Glob, Offset};
 
@@ -10,7 +10,7 @@ use super::thread::{ThreadReplay, TimedReplay};
 use super::{hits, shapes};
 use crate::args::ReplayArgs;
 use crate::failure::Failure;
-use crate::input::reading::{REPEATS, Reading, read_records, read_timeline, stored_shapes};
+use crate::input::reading::{Reading, read_records, read_timeline, stored_shapes};
 use crate::output::Progress;
 
 /// The calls that are not left out, and those that are shown with all their callees.
@@ -56,9 +56,8 @@ pub(super) fn from_position(
 fn shapes_for(args: &ReplayArgs, file: &ThreadFile, lines: &Lines<'_>) -> Option<Dag> {
     let skips = args.depth.is_some() || lines.wanted.is_some() || !lines.selection.is_all();
     match () {
-        () if file.parts.is_some() => None,
         () if args.collapse => Dag::open_stored(file),
-        () if skips => stored_shapes(file, file.bytes, REPEATS),
+        () if skips => stored_shapes(file),
         () => None,
     }
 }
@@ -76,7 +75,11 @@ fn events(
     let with_unwinding = args.shows_unwinding() && file.has_unwound().unwrap_or(false);
     if !args.is_timed() && !with_unwinding {
         if let Some(dag) = shapes_for(args, file, lines) {
-            let reading = shapes::replay(&dag, from, replay, lines);
+            let walk = match &file.parts {
+                None => Walk::new(&dag, from),
+                Some(parts) => Walk::of_ranges(&dag, &parts.ranges),
+            };
+            let reading = shapes::replay(&dag, walk, replay, lines);
             progress.file_done(file.bytes);
             return reading;
         }

@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use flow_codec::Offset;
 use flow_codec::dag::{Dag, Kind, ShapeId, Shapes, Step, Walk};
 
 use super::lines::Lines;
@@ -10,15 +9,14 @@ use super::thread::{Inside, ThreadReplay};
 use crate::failure::Failure;
 use crate::input::reading::{Ending, Reading};
 
-/// Replays from a record on, without times.
+/// Replays records, without times.
 pub(super) fn replay(
     dag: &Dag,
-    from: Offset,
+    mut walk: Walk<'_>,
     replay: &mut ThreadReplay,
     lines: &mut Lines<'_>,
 ) -> Result<Reading, Failure> {
     let known = Known::of(dag.shapes(), lines);
-    let mut walk = Walk::new(dag, from);
     while let Some(step) = walk.next() {
         let entry = match step {
             Step::Exit(count) => {

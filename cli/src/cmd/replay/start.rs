@@ -2,14 +2,14 @@
 
 use std::num::NonZeroU64;
 
-use flow_codec::dag::{Dag, Kind, ShapeId, Step, Target, Walk};
-use flow_codec::index::{Index, Place};
+use flow_codec::dag::{Dag, Kind, ShapeId, Step, Walk};
+use flow_codec::index::Place;
 use flow_codec::read::{ReadRecords, Selection, ThreadFile, Trace, Visit};
 use flow_codec::{Error, Glob, MethodId, Offset};
 
 use crate::input::parallel::open_tree;
 use crate::input::place::From;
-use crate::input::reading::{REPEATS, Reading, stored_shapes};
+use crate::input::reading::{Reading, stored_shapes};
 use crate::output::Progress;
 
 /// The position at which a replay begins, and the open frames, the outermost first.
@@ -28,15 +28,11 @@ impl From {
         progress: &mut Progress,
     ) -> Result<(Option<Start>, Reading), Error> {
         let mut before = Reading::default();
-        // Of damaged events there are none.
-        let stored = || match file.parts {
-            None => stored_shapes(file, file.bytes, REPEATS),
-            Some(_) => None,
-        };
         let number = match self {
             Self::Path(path) => {
                 let path = selections(trace, path);
-                let found = match stored() {
+                // Of damaged events there are none.
+                let found = match stored_shapes(file) {
                     Some(dag) => first_in_shapes(&dag, path),
                     None => first_like(file, path, progress, &mut before)?,
                 };
@@ -52,19 +48,6 @@ impl From {
             },
             number => number.clone(),
         };
-        let target = match number {
-            Self::Call(number) => Some(Target::Call(number)),
-            Self::Offset(offset) => Some(Target::Offset(Offset::new(offset))),
-            Self::Event(_) | Self::Time(_) | Self::Path(_) => None,
-        };
-        // An index is quicker to open, if there is one.
-        if let Some(target) = target
-            && Index::stored_bytes(file) == 0
-            && let Some(dag) = stored()
-        {
-            let found = dag.place(target);
-            return Ok((found.map(|(place, frames)| Start { place, frames }), before));
-        }
         let mut tree = open_tree(file, progress)?;
         let place = match number {
             Self::Call(number) => tree.call(number)?.map(|node| node.place),
@@ -76,15 +59,17 @@ impl From {
             Some(place) => Some(Start { place, frames: tree.open_methods(place)? }),
             None => None,
         };
-        if before.is_sound() {
+        if before.is_sound()
+            && let Some(index) = tree.index()
+        {
             // Only now: a stored index has no damage until it has turned out to be wrong.
             before = match place {
                 // The replay reports damage after the position.
                 Some(place) => {
-                    let damage = tree.index().damage().before(place.offset);
+                    let damage = index.damage().before(place.offset);
                     Reading::skipped(file, &damage)
                 }
-                None => Reading::of_content(file, tree.index().damage(), tree.content()),
+                None => Reading::of_content(file, index.damage(), tree.content()),
             };
         }
         Ok((start, before))
