@@ -83,6 +83,7 @@ fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
         Verb::Lines(args) => cmd::lines::run(args, out),
         Verb::Shapes(args) => cmd::shapes::run(args, out),
         Verb::Find(args) => cmd::find::run(args, out),
+        Verb::Grep(args) => cmd::grep::run(args, out),
         Verb::Check(args) => cmd::check::run(args, out),
         Verb::Completions(args) => cmd::completions::run(args, out),
         Verb::Man(args) => cmd::man::run(args, out),

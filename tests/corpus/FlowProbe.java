@@ -19,4 +19,16 @@ public final class FlowProbe {
     public static void unwound(Throwable thrown) {}
 
     public static void line(int line) {}
+
+    public static void value(int value, int head) {}
+
+    public static void value(float value, int head) {}
+
+    public static void value(long value, int head) {}
+
+    public static void value(double value, int head) {}
+
+    public static void value(Object value, int head) {}
+
+    public static void redacted(int head) {}
 }

@@ -33,6 +33,7 @@ mod threads;
 mod tidy;
 mod torture;
 mod trees;
+mod values;
 
 /// Runs the body for each JDK, naming the one that failed.
 fn on_every_jdk(mut body: impl FnMut(&flow_e2e::Jdk)) {

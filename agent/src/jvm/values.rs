@@ -84,10 +84,9 @@ fn value_of(found: Found, role: Role, methods: &MethodTable, vm: &Vm<'_>) -> Val
     let kind = first & 0x0F;
     let class = class_of(event.to_le_bytes());
     let filter = methods.filter();
-    let is_redacted = match kind {
-        kind::TEXT => filter.redacts("java.lang.String"),
-        _ => methods.redacts(class),
-    };
+    let holds_text = kind == kind::TEXT || role == Role::Message;
+    let is_redacted = (holds_text && filter.redacts("java.lang.String"))
+        || (kind != kind::TEXT && methods.redacts(class));
     if is_redacted {
         return Value::Redacted;
     }

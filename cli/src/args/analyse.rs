@@ -8,6 +8,7 @@ use crate::failure::Status;
 use crate::input::flags::{
     By, DEFAULT_DIR, FilterArgs, PartArgs, SourceArgs, TestArgs, ThreadArgs, TimeArgs, WeightArgs,
 };
+use crate::input::value_conditions::ValueCondition;
 use crate::input::values::{count, positive};
 use crate::output::Format;
 
@@ -280,6 +281,26 @@ pub(crate) struct FindArgs {
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max: Option<u64>,
     /// Show the JVM descriptor of each method, and all callers
+    #[arg(long)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct GrepArgs {
+    /// The methods: a pattern as for --include
+    #[arg(value_name = "METHOD")]
+    pub(crate) method: String,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    /// Show only calls with a value such as 'arg0 == null'; repeatable, then all must hold
+    #[arg(long = "where", value_name = "CONDITION")]
+    pub(crate) conditions: Vec<ValueCondition>,
+    /// Show at most N calls; 0 for all [default: 100 in text, else all]
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) max: Option<u64>,
+    /// Show the JVM descriptor of each method
     #[arg(long)]
     pub(crate) verbose: bool,
 }

@@ -123,6 +123,18 @@ Examples:
   flow lines --lcov > app.info
   flow replay --lines --source src/main/java --method 'com.app.Orders#total'";
 
+pub(super) const GREP_HELP: &str = "\
+Values are recorded of methods that flow record --values names. A condition is NAME [not] OPERATOR VALUE. A name is that \
+of a parameter, arg0, arg1, …, this, result, message (of the exception that left the call), or any. Operators are ==, \
+!=, <, <=, >, >=, starts, ends, contains, and matches (a regular expression). An object is compared by the name of its \
+class. A text of which only the beginning was recorded is equal to none.
+
+Examples:
+  flow record --values 'com.app.Orders' --redact password -- java -jar app.jar
+  flow grep 'com.app.Orders#total' --where 'order == null'
+  flow grep 'Orders#total' --where 'result > 1000' --where 'customer starts A'
+  flow grep 'Orders#*' --where 'message contains refused' --format json";
+
 pub(super) const DIFF_HELP: &str = "\
 With two directories, tests are compared too, by name, if they are marked. With one directory, give --test twice: \
 what does the second test call that the first one does not?

@@ -15,15 +15,15 @@ mod top;
 use clap::{CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use self::analyse::{
-    DiffArgs, FindArgs, GraphArgs, HowLeft, LinesArgs, PathsKind, ReportArgs, ShapesArgs, SortKey,
-    TestKey, TestsArgs,
+    DiffArgs, FindArgs, GraphArgs, GrepArgs, HowLeft, LinesArgs, PathsKind, ReportArgs, ShapesArgs,
+    SortKey, TestKey, TestsArgs,
 };
 pub(crate) use self::export::ExportArgs;
 use self::help::{
     ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, CONVERT_HELP, DETACH_HELP, DIFF_HELP, DUMP_HELP,
-    EXAMPLES, EXPORT_HELP, FIND_HELP, GRAPH_HELP, INDEX_HELP, INFO_HELP, LINES_HELP, LISTEN_HELP,
-    MAN_HELP, PROFILE_HELP, REPLAY_HELP, REPORT_HELP, SHAPES_HELP, SNAPSHOT_HELP, TESTS_HELP,
-    TOP_HELP,
+    EXAMPLES, EXPORT_HELP, FIND_HELP, GRAPH_HELP, GREP_HELP, INDEX_HELP, INFO_HELP, LINES_HELP,
+    LISTEN_HELP, MAN_HELP, PROFILE_HELP, REPLAY_HELP, REPORT_HELP, SHAPES_HELP, SNAPSHOT_HELP,
+    TESTS_HELP, TOP_HELP,
 };
 pub(crate) use self::live::{ListenArgs, ReportKind};
 pub(crate) use self::profile::{PercentOf, ProfileArgs, ProfileBy, ProfileKey};
@@ -122,6 +122,9 @@ pub(crate) enum Verb {
     /// List the calls of a shape or a method, with their times and tests
     #[command(after_long_help = FIND_HELP)]
     Find(FindArgs),
+    /// Find calls of a method by their values, of methods whose values are recorded
+    #[command(after_long_help = GREP_HELP)]
+    Grep(GrepArgs),
     /// Show what was run, how it ended, and its threads
     #[command(after_long_help = INFO_HELP)]
     Info(InfoArgs),
@@ -165,6 +168,7 @@ impl Verb {
             Self::Lines(args) if !args.lcov => args.source.format,
             Self::Shapes(args) => args.source.format,
             Self::Find(args) => args.source.format,
+            Self::Grep(args) => args.source.format,
             Self::Check(args) => args.source.format,
             _ => return false,
         };

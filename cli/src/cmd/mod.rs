@@ -13,6 +13,7 @@ pub(crate) mod dump;
 pub(crate) mod export;
 pub(crate) mod find;
 pub(crate) mod graph;
+pub(crate) mod grep;
 pub(crate) mod index;
 pub(crate) mod info;
 pub(crate) mod lines;

@@ -32,7 +32,7 @@ enum TextField {
 
 /// How a text is compared.
 #[derive(Clone, Debug)]
-enum Comparison {
+pub(crate) enum Comparison {
     Is(String),
     Starts(String),
     Ends(String),
@@ -54,8 +54,9 @@ enum NumberKind {
     Percent,
 }
 
+/// How a number is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Order {
+pub(crate) enum Order {
     Less,
     AtMost,
     Is,
@@ -101,7 +102,7 @@ impl Condition {
 }
 
 impl Comparison {
-    fn parse(operator: &str, value: String) -> Result<Self, String> {
+    pub(crate) fn parse(operator: &str, value: String) -> Result<Self, String> {
         Ok(match operator {
             "is" | "=" => Self::Is(value),
             "starts" => Self::Starts(value),
@@ -112,7 +113,7 @@ impl Comparison {
         })
     }
 
-    fn holds(&self, text: &str) -> bool {
+    pub(crate) fn holds(&self, text: &str) -> bool {
         match self {
             Self::Is(wanted) => text == wanted,
             Self::Starts(wanted) => text.starts_with(wanted.as_str()),
@@ -165,7 +166,7 @@ impl NumberField {
 
 impl Order {
     /// The order at the start of a text, and the rest.
-    fn parse(text: &str) -> Option<(Self, &str)> {
+    pub(crate) fn parse(text: &str) -> Option<(Self, &str)> {
         let orders = [
             ("<=", Self::AtMost),
             (">=", Self::AtLeast),
@@ -176,12 +177,20 @@ impl Order {
         orders.into_iter().find_map(|(sign, order)| Some((order, text.strip_prefix(sign)?)))
     }
 
+    /// Of shares, which are never exactly what people write.
     fn holds(self, number: f64, wanted: f64) -> bool {
+        match self {
+            Self::Is => (number - wanted).abs() < 0.05,
+            _ => self.is_so(number, wanted),
+        }
+    }
+
+    /// Returns whether a number is so in comparison with another one.
+    pub(crate) fn is_so(self, number: f64, wanted: f64) -> bool {
         match self {
             Self::Less => number < wanted,
             Self::AtMost => number <= wanted,
-            // A share is never exactly what people write.
-            Self::Is => (number - wanted).abs() < 0.05,
+            Self::Is => number == wanted,
             Self::AtLeast => number >= wanted,
             Self::More => number > wanted,
         }

@@ -20,4 +20,5 @@ pub(crate) mod state;
 pub(crate) mod stdin;
 pub(crate) mod test_runs;
 pub(crate) mod times;
+pub(crate) mod value_conditions;
 pub(crate) mod values;

@@ -38,5 +38,5 @@ pub(crate) use units::{
     bounded_duration, bytes, duration, grouped, instant, percent, plural, push_digits, push_number,
     seconds, signed_duration,
 };
-pub(crate) use values::ValueTexts;
+pub(crate) use values::{Compared, ValueTexts};
 pub(crate) use weight::{ROUGH_NOTE, Shares, Unit, Weight, is_rough, rough_duration};

@@ -18,6 +18,17 @@ pub(crate) struct ValueTexts<'a> {
     parameters: &'a [String],
 }
 
+/// A value that is compared.
+#[derive(Clone, Debug)]
+pub(crate) struct Compared {
+    /// The names that it goes by.
+    pub(crate) names: [String; 2],
+    /// What it is without quotes, `None` if it is null. Of an object, the name of its class.
+    pub(crate) text: Option<String>,
+    /// Whether there is more of it than was recorded.
+    pub(crate) is_cut: bool,
+}
+
 impl<'a> ValueTexts<'a> {
     /// For the values of a call of this method, if it is known.
     pub(crate) fn new(methods: &'a Methods, method: Option<MethodId>) -> Self {
@@ -53,6 +64,35 @@ impl<'a> ValueTexts<'a> {
         }
     }
 
+    /// All values of a call, as one line.
+    pub(crate) fn all(&self, values: &[CallValue]) -> String {
+        let is_given = |value: &CallValue| matches!(value.role, Role::Argument(_) | Role::This);
+        let parts = values.chunk_by(|one, next| is_given(one) && is_given(next));
+        parts.map(|part| format!("  {}", self.line(part))).collect()
+    }
+
+    /// A value as conditions see it.
+    pub(crate) fn compared(&self, CallValue { role, value }: &CallValue) -> Compared {
+        let position = match role {
+            Role::Argument(number) => format!("arg{number}"),
+            _ => String::new(),
+        };
+        let text = match value {
+            Value::Null => None,
+            Value::Text { beginning, .. } => Some(beginning.clone()),
+            Value::Object(identity) => Some(self.full_class(identity.class)),
+            Value::Primitive(Primitive::Char(unit)) | Value::Boxed(Primitive::Char(unit)) => {
+                Some(String::from_utf16_lossy(&[*unit]))
+            }
+            other => Some(self.text(other)),
+        };
+        let is_cut = match value {
+            Value::Text { units, beginning } => *units > shown_units(beginning),
+            _ => false,
+        };
+        Compared { names: [self.name(*role), position], text, is_cut }
+    }
+
     /// A value as Java would write it, with what is known of an object.
     pub(crate) fn text(&self, value: &Value) -> String {
         match value {
@@ -62,10 +102,7 @@ impl<'a> ValueTexts<'a> {
             Value::Object(identity) => self.object(*identity),
             Value::Text { units, beginning } => {
                 let quoted = quoted(beginning);
-                // A half of a surrogate pair is six characters here.
-                let halves = beginning.matches("\\u").count() * 5;
-                let shown = beginning.encode_utf16().count().saturating_sub(halves);
-                match *units > shown as u64 {
+                match *units > shown_units(beginning) {
                     true => format!("{quoted}… ({} characters)", grouped(*units)),
                     false => quoted,
                 }
@@ -151,6 +188,13 @@ impl<'a> ValueTexts<'a> {
         };
         element.to_owned() + &"[]".repeat(dimensions)
     }
+}
+
+/// How many code units of a text its beginning has.
+fn shown_units(beginning: &str) -> u64 {
+    // A half of a surrogate pair is six characters here.
+    let halves = beginning.matches("\\u").count() * 5;
+    beginning.encode_utf16().count().saturating_sub(halves) as u64
 }
 
 /// A text in quotes.

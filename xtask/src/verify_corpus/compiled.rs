@@ -140,9 +140,10 @@ impl Corpus {
                 let mut java = jdk.tool("java");
                 if part == "new" {
                     let (agent, trace) = (self.agent.display(), dir.join("trace"));
-                    let lines = if self.has_lines { ",lines=**" } else { "" };
+                    let details: String =
+                        self.details.iter().map(|detail| format!(",{detail}=**")).collect();
                     java.arg(format!(
-                        "-agentpath:{agent}=out={}{}{lines}",
+                        "-agentpath:{agent}=out={}{}{details}",
                         trace.display(),
                         program.options
                     ));

@@ -24,11 +24,12 @@ pub(crate) const NAME: &str = "verify-corpus";
 pub(crate) const USAGE: &str = "\
 Rewrites real classes and has JVMs verify and compile them.
 
-usage: scripts/verify-corpus.sh [--fast] [--lines] [DIR]
+usage: scripts/verify-corpus.sh [--fast] [--lines] [--values] [DIR]
 
   --fast   only java.base of one JDK, two jars of java-harness, and one method with a `synchronized` block
            as Kotlin compiles it; needs no network
   --lines  with probes for lines, too
+  --values with probes for values, too
   DIR      where everything is left (target/corpus)
 
 The corpus: every class of JDK 17 and 25, and of the jars that tests/corpus/pom.xml names. The new classes
@@ -53,16 +54,17 @@ const NAME_WIDTH: usize = 24;
 #[derive(Debug, PartialEq, Eq)]
 struct Request {
     is_fast: bool,
-    has_lines: bool,
+    details: Vec<&'static str>,
     dir: Option<PathBuf>,
 }
 
 fn parse(mut arguments: Arguments) -> Result<Request> {
-    let mut request = Request { is_fast: false, has_lines: false, dir: None };
+    let mut request = Request { is_fast: false, details: Vec::new(), dir: None };
     while let Some(argument) = arguments.next() {
         match argument {
             Argument::Option(option) if option == "--fast" => request.is_fast = true,
-            Argument::Option(option) if option == "--lines" => request.has_lines = true,
+            Argument::Option(option) if option == "--lines" => request.details.push("lines"),
+            Argument::Option(option) if option == "--values" => request.details.push("values"),
             Argument::Operand(dir) if request.dir.is_none() => request.dir = Some(absolute(&dir)?),
             Argument::Option(word) | Argument::Operand(word) => return Arguments::unknown(&word),
         }
@@ -80,8 +82,8 @@ struct Corpus {
     /// The example of the agent that rewrites classes.
     rewriter: PathBuf,
     agent: PathBuf,
-    /// Whether lines are recorded too.
-    has_lines: bool,
+    /// What is recorded beside calls: `lines`, `values`.
+    details: Vec<&'static str>,
     /// What classes of the corpus need from one another.
     libraries: Vec<PathBuf>,
 }
@@ -111,7 +113,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
         rewriter: project.target.join("debug/examples/rewrite"),
         agent: project.target.join("debug/libflowagent.so"),
         libraries: Vec::new(),
-        has_lines: request.has_lines,
+        details: request.details,
         work,
         java17,
         java25,
@@ -251,10 +253,11 @@ mod tests {
         let parsed = |words: &[&str]| {
             parse(Arguments::new(words.iter().map(|&word| word.to_owned()).collect()))
         };
-        let nothing = Request { is_fast: false, has_lines: false, dir: None };
+        let nothing = Request { is_fast: false, details: Vec::new(), dir: None };
         assert_eq!(parsed(&[]).unwrap(), nothing);
-        let request = parsed(&["--fast", "--lines", "/dir"]).unwrap();
-        let all = Request { is_fast: true, has_lines: true, dir: Some("/dir".into()) };
+        let request = parsed(&["--fast", "--lines", "--values", "/dir"]).unwrap();
+        let details = vec!["lines", "values"];
+        let all = Request { is_fast: true, details, dir: Some("/dir".into()) };
         assert_eq!(request, all);
         for words in [&["--slow"][..], &["/a", "/b"]] {
             assert_eq!(parsed(words).unwrap_err().status(), 2);

@@ -157,9 +157,9 @@ impl Corpus {
     }
 
     fn rewrite(&self, old: &Path, new: &Path) -> Result<Tally> {
-        let lines = self.has_lines.then_some("--lines");
+        let details = self.details.iter().map(|detail| format!("--{detail}"));
         let mut rewriter = clean(&self.rewriter);
-        let output = output_of(rewriter.args(lines).arg(old).arg(new).stdin(Stdio::null()))?;
+        let output = output_of(rewriter.args(details).arg(old).arg(new).stdin(Stdio::null()))?;
         Ok(Tally::parse(output.lines().last().unwrap_or_default()))
     }
 

@@ -71,7 +71,7 @@ public final class FlowProbe {
     private static final int VALUE = 0x76;
     /** The bytes of a piece of a value. */
     private static final int VALUE_BYTES = 8;
-    /** The last byte of a piece says how many bytes of it count: so many of two, of four, and of two and four. */
+    /** The last byte of a piece says how many bytes of it count. */
     private static final long TWO = 2L << 56, FOUR = 4L << 56, SIX = 6L << 56;
 
     /*

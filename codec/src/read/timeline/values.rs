@@ -16,7 +16,7 @@ impl Values {
         self.piece.clear();
     }
 
-    /// Adds a piece, after so many calls and with so many of them open. Returns the values that are whole.
+    /// Adds a piece: how many calls were made before it, and how many of them are open. Returns the values that are whole.
     pub(super) fn add(&mut self, piece: &[u8], place: (u64, u64)) -> Vec<CallValue> {
         if std::mem::replace(&mut self.place, place) != place {
             self.piece.clear();

@@ -35,6 +35,9 @@ public final class Valued {
         objects(cyclic, proxy(), new Hostile(3), () -> 4);
         System.out.println(secrets("user", "hunter2"));
         System.out.println(disturbed);
+        if (args.length > 0) {
+            Runtime.getRuntime().halt(3);
+        }
     }
 
     private static int primitives(boolean z, byte b, char c, short s, int i, float f, long j, double d) {

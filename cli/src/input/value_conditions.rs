@@ -1,0 +1,175 @@
+//! Conditions on the values of a call: `arg0 == null`, `total > 100`, `message contains refused`.
+
+use std::str::FromStr;
+
+use super::conditions::{Comparison, Order};
+use crate::output::Compared;
+
+/// A condition that one of the values of a call must meet.
+#[derive(Clone, Debug)]
+pub(crate) struct ValueCondition {
+    /// The name of the value; `any` means all of them.
+    name: String,
+    is_negated: bool,
+    test: Test,
+}
+
+#[derive(Clone, Debug)]
+enum Test {
+    IsNull,
+    /// As numbers, if both are; else as texts.
+    Is(String),
+    Number(Order, f64),
+    Text(Comparison),
+}
+
+const EXPECTED: &str = "expected a condition such as 'arg0 == null', 'total > 100', 'name starts Jo', \
+                        'message not contains refused' or 'any == 42'";
+
+impl ValueCondition {
+    /// Returns whether a value meets it.
+    pub(crate) fn holds(&self, values: &[Compared]) -> bool {
+        values
+            .iter()
+            .filter(|value| self.name == "any" || value.names.contains(&self.name))
+            .any(|value| self.test.holds(value) != self.is_negated)
+    }
+}
+
+impl Test {
+    fn holds(&self, value: &Compared) -> bool {
+        let Some(text) = &value.text else { return matches!(self, Self::IsNull) };
+        match self {
+            Self::IsNull => false,
+            Self::Is(_) if value.is_cut => false,
+            Self::Is(wanted) => {
+                let number = |text: &str| text.parse::<f64>().ok();
+                let are_numbers = number(text).zip(number(wanted));
+                text == wanted || are_numbers.is_some_and(|(number, wanted)| number == wanted)
+            }
+            Self::Number(order, wanted) => {
+                text.parse().is_ok_and(|number: f64| order.is_so(number, *wanted))
+            }
+            Self::Text(comparison) => comparison.holds(text),
+        }
+    }
+}
+
+impl FromStr for ValueCondition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = text.trim();
+        let end = text.find(|c: char| c.is_whitespace() || "=!<>".contains(c));
+        let (name, rest) = text.split_at(end.ok_or(EXPECTED)?);
+        let rest = rest.trim_start();
+        let (mut is_negated, rest) = match rest.strip_prefix("not ") {
+            Some(rest) => (true, rest.trim_start()),
+            None => (false, rest),
+        };
+        if name.is_empty() {
+            return Err(EXPECTED.to_owned());
+        }
+        let same = |rest: &str| {
+            let value = rest.trim();
+            let quoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+            match (value, quoted) {
+                ("null", _) => Test::IsNull,
+                (_, Some(quoted)) => Test::Is(quoted.to_owned()),
+                (plain, None) => Test::Is(plain.to_owned()),
+            }
+        };
+        let test = if let Some(rest) = rest.strip_prefix("==") {
+            same(rest)
+        } else if let Some(rest) = rest.strip_prefix("!=") {
+            is_negated = !is_negated;
+            same(rest)
+        } else if let Some((order, rest)) = Order::parse(rest) {
+            match order {
+                Order::Is => same(rest),
+                _ => {
+                    let number = rest.trim().parse();
+                    let number = number
+                        .map_err(|_| format!("'{}' is no number; {EXPECTED}", rest.trim()))?;
+                    Test::Number(order, number)
+                }
+            }
+        } else {
+            match rest.split_once(' ') {
+                Some(("is", value)) => same(value),
+                Some((operator, value)) => {
+                    let known = ["starts", "ends", "contains", "matches"].contains(&operator);
+                    let comparison = Comparison::parse(operator, value.trim().to_owned());
+                    Test::Text(if known { comparison? } else { return Err(EXPECTED.to_owned()) })
+                }
+                None => return Err(EXPECTED.to_owned()),
+            }
+        };
+        Ok(Self { name: name.to_owned(), is_negated, test })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(condition: &str) -> bool {
+        let value = |names: [&str; 2], text: Option<&str>, is_cut| Compared {
+            names: names.map(str::to_owned),
+            text: text.map(str::to_owned),
+            is_cut,
+        };
+        let values = [
+            value(["arg0", "order"], None, false),
+            value(["arg1", "total"], Some("42"), false),
+            value(["arg2", "name"], Some("John"), false),
+            value(["arg3", "text"], Some("begin"), true),
+            value(["result", ""], Some("-0.5"), false),
+        ];
+        condition.parse::<ValueCondition>().unwrap_or_else(|error| panic!("{error}")).holds(&values)
+    }
+
+    #[test]
+    fn values_are_compared_by_any_of_their_names() {
+        for condition in [
+            "arg0 == null",
+            "order = null",
+            "order is null",
+            "total != null",
+            "total == 42",
+            "arg1==42.0",
+            "total>41.5",
+            "total <= 42",
+            "result < 0",
+            "name == John",
+            "name = \"John\"",
+            "name starts Jo",
+            "name not contains x",
+            "name matches ^J.*n$",
+            "text starts beg",
+            "any == 42",
+            "any contains egi",
+        ] {
+            assert!(holds(condition), "{condition}");
+        }
+        for condition in [
+            "arg0 != null",
+            "total == 43",
+            "total > 42",
+            "name > 1",
+            "name not starts Jo",
+            "text == begin",
+            "arg9 != null",
+            "any == 43",
+        ] {
+            assert!(!holds(condition), "{condition}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_condition_is_refused() {
+        for odd in ["", "arg0", "== null", "arg0 ~ x", "arg0 > x", "arg0 is", "arg0 matches ("] {
+            assert!(odd.parse::<ValueCondition>().is_err(), "{odd}");
+        }
+    }
+}
