@@ -103,6 +103,7 @@ fn every_column_is_on_the_page() {
         ("flow replay --samples", [&["replay", "--samples"][..], &one].concat()),
         ("flow replay --merged", [&["replay", "--merged"][..], &one].concat()),
         ("flow lines", vec!["lines"]),
+        ("flow grep", vec!["grep", "**#work"]),
         ("flow report", vec!["report"]),
         ("flow report --callers", vec!["report", "--callers", "**#work"]),
         ("flow report --callers", vec!["report", "--callees", "**#main"]),

@@ -16,9 +16,18 @@ const LOOPS_STAY: &str = "-XX:-UseOnStackReplacement";
 /// As by default.
 const LOOPS_ARE_REPLACED: &str = "-XX:+UseOnStackReplacement";
 
-/// Plain probes, and those with times and with numbers, with much room in the chunk and with hardly any.
-const OPTIONS: [&str; 6] =
-    ["", "clock=exact", "order=total", "chunk=64", "clock=exact,chunk=64", "order=total,chunk=64"];
+/// Plain probes, those with times and with numbers, and more of them, with much room in the chunk and with hardly any.
+const OPTIONS: [&str; 9] = [
+    "",
+    "clock=exact",
+    "order=total",
+    "chunk=64",
+    "clock=exact,chunk=64",
+    "order=total,chunk=64",
+    "values=**",
+    "values=**,chunk=64",
+    "lines=**,values=**",
+];
 
 /// Sizes of stacks, in KiB.
 const STACKS: [u64; 5] = [180, 256, 512, 1024, 8192];
