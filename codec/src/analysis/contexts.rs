@@ -83,12 +83,13 @@ impl Callees {
     fn of(nodes: &Nodes<'_>) -> Self {
         let mut calls: Vec<Calls> = Vec::with_capacity(nodes.runs());
         let mut ends = Vec::with_capacity(nodes.len());
+        let mut recent = Recent::default();
         for caller in 0..nodes.len() {
             let start = calls.len();
             each_callee(nodes, Calls::new(NO_METHOD, caller, 1, 0), |node, count, first| {
                 let method = nodes.method(node);
                 let shown = if nodes.is_shown_method(method) { method } else { NO_METHOD };
-                calls.push(Calls::new(shown, node, count, first));
+                recent.push(&mut calls, start, Calls::new(shown, node, count, first));
             });
             let joined = join(calls.get_mut(start..).unwrap_or_default());
             calls.truncate(start + joined);
@@ -129,6 +130,35 @@ impl Callees {
     }
 }
 
+/// Where calls of a node were added last, as far as it has not been forgotten. A call that makes many others makes calls
+/// of few nodes, so most of them need not be sorted.
+struct Recent {
+    places: Vec<u32>,
+}
+
+impl Default for Recent {
+    fn default() -> Self {
+        Self { places: vec![0; Self::PLACES] }
+    }
+}
+
+impl Recent {
+    const PLACES: usize = 1 << 12;
+
+    /// Adds calls to those from `start` on.
+    fn push(&mut self, calls: &mut Vec<Calls>, start: usize, next: Calls) {
+        let Some(place) = self.places.get_mut(next.node() % Self::PLACES) else { return };
+        let last = at(*place);
+        match calls.get_mut(last).filter(|calls| last >= start && calls.key == next.key) {
+            Some(calls) => calls.add(next),
+            None => {
+                *place = u32::try_from(calls.len()).unwrap_or(u32::MAX);
+                calls.push(next);
+            }
+        }
+    }
+}
+
 /// Sorts calls, so that those of a method are together. Those of one node become one. Returns how many are left, at the
 /// beginning.
 fn join(calls: &mut [Calls]) -> usize {
@@ -150,12 +180,12 @@ fn join(calls: &mut [Calls]) -> usize {
 /// The selected calls that others make, by method. What is called by one that is not selected counts as called by its
 /// caller.
 pub(super) fn called_by(nodes: &Nodes<'_>, of: &[Calls]) -> Vec<Calls> {
-    let (mut calls, mut hidden) = (Vec::new(), BTreeMap::new());
+    let (mut calls, mut hidden, mut recent) = (Vec::new(), BTreeMap::new(), Recent::default());
     let mut take = |hidden: &mut BTreeMap<_, _>, caller: Calls| {
         each_callee(nodes, caller, |node, count, first| {
             let method = nodes.method(node);
             match nodes.is_shown_method(method) {
-                true => calls.push(Calls::new(method, node, count, first)),
+                true => recent.push(&mut calls, 0, Calls::new(method, node, count, first)),
                 false => add(hidden, node, count, first),
             }
         });

@@ -224,10 +224,13 @@ struct Nested<'a> {
     /// The labels on the stack.
     stack: Vec<u32>,
     is_on_stack: Vec<bool>,
-    /// Nodes with these labels on the stack, and how often. The largest is next, which none of the others calls.
-    calls: BinaryHeap<(u32, u64)>,
-    /// Nodes with one more label on the stack.
+    /// Nodes with these labels on the stack. The largest is next, which none of the others calls.
+    calls: BinaryHeap<u32>,
+    /// By node: how often it is to be looked into.
+    times: Vec<u64>,
+    /// Nodes with one more label on the stack: the label, the node, and how often. By node: where it was added last.
     found: Vec<(u32, u32, u64)>,
+    last_found: Vec<u32>,
     /// What is left to do: the number of labels on the stack, one more label, and where its nodes begin in `pending`.
     /// The last one has the last nodes.
     to_do: Vec<(usize, u32, usize)>,
@@ -249,7 +252,9 @@ impl<'a> Nested<'a> {
             stack: Vec::new(),
             is_on_stack: vec![false; nodes.numbers()],
             calls: BinaryHeap::new(),
+            times: vec![0; nodes.len()],
             found: Vec::new(),
+            last_found: vec![0; nodes.len()],
             to_do: Vec::new(),
             pending: Vec::new(),
             totals: vec![0; nodes.numbers()],
@@ -291,11 +296,8 @@ impl<'a> Nested<'a> {
     fn totals(mut self) -> Option<Vec<u64>> {
         let mut steps = self.nodes.max_steps();
         loop {
-            while let Some((node, mut times)) = self.calls.pop() {
-                while let Some((_, more)) = self.calls.peek().filter(|(next, _)| *next == node) {
-                    times = times.saturating_add(*more);
-                    self.calls.pop();
-                }
+            while let Some(node) = self.calls.pop() {
+                let times = std::mem::take(&mut self.times[at(node)]);
                 let edges = self.edges_of(node);
                 steps = steps.checked_sub(1 + edges.len() as u64)?;
                 for edge in edges {
@@ -310,7 +312,10 @@ impl<'a> Nested<'a> {
             }
             self.stack.push(label);
             self.is_on_stack[at(label)] = true;
-            self.calls.extend(self.pending.drain(start..));
+            for (node, times) in self.pending.drain(start..) {
+                self.calls.push(node);
+                self.times[at(node)] = times;
+            }
         }
     }
 
@@ -324,8 +329,28 @@ impl<'a> Nested<'a> {
             return;
         }
         match is_first {
-            true => self.found.push((label, callee, times)),
-            false => self.calls.push((callee, times)),
+            true => self.find(label, callee, times),
+            false => {
+                let sum = &mut self.times[at(callee)];
+                if *sum == 0 {
+                    self.calls.push(callee);
+                }
+                *sum = sum.saturating_add(times);
+            }
+        }
+    }
+
+    /// Finds calls of a node with one more label. Most of a node have the same.
+    fn find(&mut self, label: u32, node: u32, times: u64) {
+        let last = &mut self.last_found[at(node)];
+        match self.found.get_mut(at(*last)) {
+            Some((of, found, sum)) if (*of, *found) == (label, node) => {
+                *sum = sum.saturating_add(times);
+            }
+            _ => {
+                *last = number(self.found.len());
+                self.found.push((label, node, times));
+            }
         }
     }
 
