@@ -19,9 +19,9 @@ pub(crate) fn left_out(what: &str, max: impl Display) -> String {
     format!("… {what} left out (--max {max}; 0 for all)")
 }
 
-/// The most paths of calls that are kept, the root included: with the tree that is made of them about 200 MB, and twice
-/// that with times.
-pub(crate) const MOST_PATHS: u32 = 1 << 22;
+/// The most paths of calls that are kept, the root included. Two runs of this many different paths are compared in less
+/// than 256 MB, also with times.
+pub(crate) const MOST_PATHS: u32 = 1 << 20;
 
 /// `… 3 calls on further paths not counted (…)`: the same of calls for whose paths there was no room.
 pub(crate) fn beyond(calls: u64, what: &str) -> String {
