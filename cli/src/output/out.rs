@@ -19,8 +19,7 @@ pub(crate) fn left_out(what: &str, max: impl Display) -> String {
     format!("… {what} left out (--max {max}; 0 for all)")
 }
 
-/// The most paths of calls that are kept, the root included. Two runs of this many different paths are compared in less
-/// than 256 MB, also with times.
+/// The most paths of calls that are kept, the root included.
 pub(crate) const MOST_PATHS: u32 = 1 << 20;
 
 /// `… 3 calls on further paths not counted (…)`: the same of calls for whose paths there was no room.
