@@ -135,6 +135,18 @@ fn calls_are_found_by_their_values() {
         assert_eq!(found("Valued#*", &["result < -5.5"]), ["primitives", "boxes"]);
         assert_eq!(found("Valued$Hostile#*", &["number < 0"]), ["positive", "<init>"]);
         assert_eq!(found("Valued#objects", &["cyclic is java.util.ArrayList"]), ["objects"]);
+
+        let exported = run_flow(&["export", "--to", "chrome"], &run.out());
+        let exported: serde_json::Value = serde_json::from_str(&exported).unwrap();
+        let mut events = exported["traceEvents"].as_array().unwrap().iter();
+        let end = |event: &&serde_json::Value| {
+            event["ph"] == "E" && event["name"].as_str().unwrap().contains("Valued.primitives(")
+        };
+        let values = &events.find(end).unwrap()["args"];
+        assert_eq!(
+            (&values["j"], &values["c"], &values["result"]),
+            (&serde_json::Value::from("1099511627776"), &"'\u{e9}'".into(), &"-7".into())
+        );
     });
 }
 

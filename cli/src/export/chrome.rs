@@ -2,7 +2,7 @@
 //! An `E` repeats the name, because some readers need it. Frames that are open at the end have no `E`.
 //!
 //! Notes and exceptions are instant events, `i`. The `E` of a call that an exception ended has the exception as an
-//! argument. Times are microseconds; without a clock [a call takes one](Unit::explained), which the name of the
+//! argument, and that of a call with values these. Times are microseconds; without a clock [a call takes one](Unit::explained), which the name of the
 //! process explains.
 
 use flow_codec::MethodId;
@@ -65,6 +65,10 @@ impl<'a> Chrome<'a> {
 }
 
 impl Exporter for Chrome<'_> {
+    fn shows_values(&self) -> bool {
+        true
+    }
+
     fn begin(&mut self, out: &mut Vec<u8>) {
         self.place = format!(",\"pid\":{},\"tid\":0", process(self.trace));
         let head = format!(
@@ -97,9 +101,17 @@ impl Exporter for Chrome<'_> {
     fn exit(&mut self, exit: Exit<'_>, out: &mut Vec<u8>) {
         let Some(method) = self.open.pop() else { return };
         self.event(b'E', method, exit.now.at, out);
-        if let Some(class) = exit.thrown() {
-            let args = format!(",\"args\":{{\"exception\":{}}}", quoted(&class));
-            out.extend_from_slice(args.as_bytes());
+        let thrown = exit.thrown();
+        let thrown = thrown.as_deref().map(|class| ("exception", class));
+        let values = exit.values.iter().map(|value| (&*value.name, &*value.text));
+        let mut before = ",\"args\":{";
+        for (name, text) in thrown.into_iter().chain(values) {
+            out.extend_from_slice(before.as_bytes());
+            out.extend_from_slice(format!("{}:{}", quoted(name), quoted(text)).as_bytes());
+            before = ",";
+        }
+        if before == "," {
+            out.push(b'}');
         }
         out.push(b'}');
     }

@@ -5,14 +5,15 @@ use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
 use flow_codec::format::test_marks::TestMark;
+use flow_codec::format::values::CallValue;
 use flow_codec::read::{
-    Bounds, EventKind, Stamp, ThreadFile, Timeline, TimelineEvent, Trace, Unwound, VisitTimeline,
-    When,
+    Bounds, EventKind, Methods, Stamp, ThreadFile, Timeline, TimelineEvent, Trace, Unwound,
+    VisitTimeline, When,
 };
 
 use crate::failure::{Failure, Status};
 use crate::input::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
-use crate::output::{Progress, Unit, escaped};
+use crate::output::{Progress, Unit, ValueTexts, escaped};
 
 /// A buffer of at least this size is written out.
 pub(super) const FULL_BYTES: usize = 64 * 1024;
@@ -34,6 +35,17 @@ pub(crate) struct Exit<'a> {
     pub(crate) now: Moment,
     /// `Some` if by an exception, with the class of the exception if it is known.
     unwound: Option<Option<&'a str>>,
+    /// The values of the call: their names and texts. None if the format does not [show](Exporter::shows_values) them.
+    pub(crate) values: &'a [NamedValue],
+}
+
+/// A value of a call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct NamedValue {
+    /// With how many frames it came.
+    frames: usize,
+    pub(crate) name: String,
+    pub(crate) text: String,
 }
 
 impl Exit<'_> {
@@ -63,6 +75,11 @@ pub(crate) enum InstantEvent<'a> {
 
 /// A format of calls. Each function appends bytes to the output. Times are in the [`Unit`] of the export.
 pub(crate) trait Exporter {
+    /// Whether it has a form for the values of calls.
+    fn shows_values(&self) -> bool {
+        false
+    }
+
     /// Begins the file, before the first thread.
     fn begin(&mut self, out: &mut Vec<u8>);
 
@@ -179,12 +196,27 @@ impl Emit<'_> {
         exporter.begin_thread(file, &mut out.bytes);
         let start_ns = start_ns(trace, file);
         let (scale, max_calls, stopped) = (self.scale, self.max_calls, Ok(()));
-        let mut thread =
-            ThreadEmitter { exporter, out, scale, start_ns, max_calls, calls: 0, open: 0, stopped };
+        let values = exporter.shows_values().then(|| OpenValues::new(&trace.methods));
+        let (calls, open) = (0, 0);
+        let mut thread = ThreadEmitter {
+            exporter,
+            out,
+            scale,
+            start_ns,
+            max_calls,
+            calls,
+            open,
+            values,
+            stopped,
+        };
         let mut now = thread.moment(When::UNKNOWN, 0);
         let reading = match self.timeline(file, start_ns) {
             Err(error) => Reading::failed(error),
-            Ok(mut timeline) => {
+            Ok(timeline) => {
+                let mut timeline = match thread.values {
+                    Some(_) => timeline.with_values(),
+                    None => timeline,
+                };
                 let mut reading = read_timeline(file, &mut timeline, progress, &mut thread);
                 let end = timeline.now();
                 now = thread.moment(end.time, end.calls);
@@ -196,7 +228,7 @@ impl Emit<'_> {
         stopped?;
         for _ in 0..open {
             if reading.ending == Ending::Stopped {
-                exporter.exit(Exit { now, unwound: None }, &mut out.bytes);
+                exporter.exit(Exit { now, unwound: None, values: &[] }, &mut out.bytes);
             } else {
                 exporter.unfinished(now.at, &mut out.bytes);
             }
@@ -246,6 +278,37 @@ impl VisitTimeline for Count<'_> {
     }
 }
 
+/// The values of open frames.
+struct OpenValues<'a> {
+    methods: &'a Methods,
+    frames: Vec<MethodId>,
+    values: Vec<NamedValue>,
+}
+
+impl<'a> OpenValues<'a> {
+    fn new(methods: &'a Methods) -> Self {
+        Self { methods, frames: Vec::new(), values: Vec::new() }
+    }
+
+    fn add(&mut self, values: &[CallValue]) {
+        let texts = ValueTexts::new(self.methods, self.frames.last().copied());
+        let frames = self.frames.len();
+        self.values.extend(values.iter().map(|value| NamedValue {
+            frames,
+            name: texts.name(value.role),
+            text: texts.text(&value.value),
+        }));
+    }
+
+    /// Takes the values of the topmost frame, which is left.
+    fn leave(&mut self) -> Vec<NamedValue> {
+        let frames = self.frames.len();
+        self.frames.pop();
+        let first = self.values.partition_point(|value| value.frames < frames);
+        self.values.split_off(first)
+    }
+}
+
 /// A thread that is being emitted.
 struct ThreadEmitter<'a, 'o> {
     exporter: &'a mut dyn Exporter,
@@ -256,6 +319,8 @@ struct ThreadEmitter<'a, 'o> {
     max_calls: u64,
     calls: u64,
     open: u64,
+    /// The values of open frames, if they are shown.
+    values: Option<OpenValues<'a>>,
     /// The error that ended the export of the thread.
     stopped: Result<(), Failure>,
 }
@@ -281,22 +346,30 @@ impl VisitTimeline for ThreadEmitter<'_, '_> {
             return false;
         }
         (self.calls, self.open) = (self.calls + 1, self.open + 1);
+        if let Some(values) = &mut self.values {
+            values.frames.push(method);
+        }
         self.exporter.enter(method, self.moment(at.time, at.calls), &mut self.out.bytes);
         self.flush_if_full()
     }
 
     /// Closes frames one by one and flushes in between: the output of a long run may not fit in memory.
     fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
-        let exit = Exit { now: self.moment(at.time, at.calls), unwound: unwound.map(class) };
+        let exit =
+            Exit { now: self.moment(at.time, at.calls), unwound: unwound.map(class), values: &[] };
         let count = count.get().min(self.open);
         self.open -= count;
         (0..count).all(|_| {
-            self.exporter.exit(exit, &mut self.out.bytes);
+            let values = self.values.as_mut().map(OpenValues::leave).unwrap_or_default();
+            self.exporter.exit(Exit { values: &values, ..exit }, &mut self.out.bytes);
             self.flush_if_full()
         })
     }
 
     fn other(&mut self, event: TimelineEvent) -> bool {
+        if let (EventKind::Values(found), Some(values)) = (&event.kind, &mut self.values) {
+            values.add(found);
+        }
         let instant = match &event.kind {
             EventKind::Throw(unwound) => InstantEvent::Thrown(class(unwound)),
             EventKind::Note(text) => InstantEvent::Note(text),

@@ -3,7 +3,7 @@
 //!
 //! A call is a slice: `SLICE_BEGIN` and `SLICE_END`. Frames that are open at the end have no `SLICE_END`, and
 //! Perfetto shows them as unfinished. Notes and exceptions are instants. A call that an exception ended has
-//! the exception as an argument. Without a clock [a call takes a microsecond](Unit::explained), which the
+//! the exception as an argument, and one with values these. Without a clock [a call takes a microsecond](Unit::explained), which the
 //! name of the process explains.
 
 use flow_codec::MethodId;
@@ -97,6 +97,10 @@ impl Perfetto<'_> {
 }
 
 impl Exporter for Perfetto<'_> {
+    fn shows_values(&self) -> bool {
+        true
+    }
+
     fn begin(&mut self, out: &mut Vec<u8>) {
         let name = self.scale.explained(&program(self.trace));
         out.message(field::TRACE_PACKET, |packet| {
@@ -172,6 +176,12 @@ impl Exporter for Perfetto<'_> {
                 event.message(field::EVENT_ANNOTATION, |argument| {
                     argument.bytes(field::ANNOTATION_NAME, b"exception");
                     argument.bytes(field::ANNOTATION_TEXT, class.as_bytes());
+                });
+            }
+            for value in exit.values {
+                event.message(field::EVENT_ANNOTATION, |argument| {
+                    argument.bytes(field::ANNOTATION_NAME, value.name.as_bytes());
+                    argument.bytes(field::ANNOTATION_TEXT, value.text.as_bytes());
                 });
             }
         });
