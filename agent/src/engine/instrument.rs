@@ -139,7 +139,8 @@ pub fn on_no_room<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, id: ThreadId, even
 /// A probe of the current thread found a value that it cannot store itself.
 pub fn on_value<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, id: ThreadId, value: &CallValue) {
     let Some(thread) = current_thread(recorder, vm, id) else { return };
-    let mut bytes = Vec::new();
+    // Enough for most.
+    let mut bytes = Vec::with_capacity(128);
     value.encode(&mut bytes);
     for word in words_of(&bytes) {
         recorder.append(&thread, &word);

@@ -231,24 +231,32 @@ pub(super) fn append(words: &[AtomicU64], control: &Control, event: &[u8]) -> bo
     let position = control.position(Ordering::Relaxed);
     let first = words.as_ptr().expose_provenance() as u64;
     let at = usize::try_from(position.wrapping_sub(first)).unwrap_or(usize::MAX);
-    for (at, byte) in (at..).zip(event) {
-        put(words, at, *byte);
+    for (at, bytes) in (at..).step_by(WORD_BYTES).zip(event.chunks(WORD_BYTES)) {
+        put(words, at, bytes);
     }
     // Pairs with the load in `copy_to`: a reader that sees the position sees the event.
     control.set_position(position + event.len() as u64, Ordering::Release);
     true
 }
 
-/// Stores the complement of a byte. Only the owner writes, so nothing comes between the load and the store.
+/// Stores the complement of up to eight bytes. Only the owner writes, so nothing comes between a load and its store.
 #[inline]
-fn put(words: &[AtomicU64], at: usize, byte: u8) {
+fn put(words: &[AtomicU64], at: usize, bytes: &[u8]) {
     debug_assert!(at / WORD_BYTES < words.len(), "an event outside of the memory of chunks");
-    if let Some(word) = words.get(at / WORD_BYTES) {
-        let mut bytes = word.load(Ordering::Relaxed).to_ne_bytes();
-        if let Some(place) = bytes.get_mut(at % WORD_BYTES) {
-            *place = !byte;
-        }
-        word.store(u64::from_ne_bytes(bytes), Ordering::Relaxed);
+    let mut padded = [u8::MAX; WORD_BYTES];
+    padded.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
+    let new = !u64::from_le_bytes(padded);
+    let places = u64::MAX >> (u64::BITS - u8::BITS * u32::try_from(bytes.len()).certain().max(1));
+    let shift = u8::BITS * u32::try_from(at % WORD_BYTES).certain();
+    let store = |word: &AtomicU64, places: u64, new: u64| {
+        let old = u64::from_le(word.load(Ordering::Relaxed));
+        word.store((old & !places | new).to_le(), Ordering::Relaxed);
+    };
+    let mut words = words.get(at / WORD_BYTES..).unwrap_or_default().iter();
+    words.next().into_iter().for_each(|word| store(word, places << shift, new << shift));
+    let above = u64::BITS - shift;
+    if let (Some(places @ 1..), Some(new)) = (places.checked_shr(above), new.checked_shr(above)) {
+        words.next().into_iter().for_each(|word| store(word, places, new));
     }
 }
 
@@ -289,7 +297,7 @@ mod tests {
             let at = self.control.position(Ordering::Relaxed);
             let words = self.chunk.slot.words();
             let first = usize::try_from(at - self.chunk.slot.address()).unwrap();
-            (first..first + self.exit_bytes).for_each(|at| put(words, at, 0));
+            (first..first + self.exit_bytes).for_each(|at| put(words, at, &[0]));
             let moves = u64::from(at < self.control.ends().1) * self.exit_bytes as u64;
             self.control.set_position(at + moves, Ordering::Relaxed);
         }
@@ -302,6 +310,21 @@ mod tests {
             let mut bytes = vec![1, 2, 3];
             self.chunk.copy_to(self.chunk.recorded_bytes(&self.control, ReadBy::Other), &mut bytes);
             bytes
+        }
+    }
+
+    #[test]
+    fn bytes_are_stored_where_they_belong_and_nowhere_else() {
+        for len in 1..=WORD_BYTES {
+            for at in 0..2 * WORD_BYTES {
+                let words: [AtomicU64; 4] = std::array::from_fn(|_| AtomicU64::new(u64::MAX / 3));
+                let bytes: Vec<u8> = (1..).take(len).collect();
+                put(&words, at, &bytes);
+                let found = words.each_ref().map(|word| word.load(Ordering::Relaxed).to_ne_bytes());
+                let mut expected = [0x55; 4 * WORD_BYTES];
+                expected[at..at + len].iter_mut().zip(&bytes).for_each(|(to, byte)| *to = !byte);
+                assert_eq!(found.concat(), expected, "{len} bytes at {at}");
+            }
         }
     }
 

@@ -222,7 +222,8 @@ impl Recorder {
     /// Records an event, in raw form.
     #[inline]
     pub fn append(&self, thread: &ThreadRecorder, event: &[u8]) {
-        if self.config.side_band == SideBand::ExactTimes && event.first() != Some(&raw::LINE) {
+        let is_detail = matches!(event.first(), Some(&(raw::LINE | raw::VALUE)));
+        if self.config.side_band == SideBand::ExactTimes && !is_detail {
             return self.append_after(
                 clock::nano_time() << u8::BITS | u64::from(raw::TIME),
                 thread,

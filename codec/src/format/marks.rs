@@ -499,22 +499,31 @@ impl MarkEncoder {
         *len += put_at(&mut room[..], *len, zigzag(later));
     }
 
-    /// Adds a piece of a value after all marks: at most as many bytes as the longest number has.
-    pub(crate) fn encode_piece(&mut self, position: Position, piece: &[u8], bytes: &mut Vec<u8>) {
+    /// Adds the first bytes of a word after all marks: a piece of a value.
+    #[inline]
+    pub(crate) fn encode_piece(
+        &mut self,
+        position: Position,
+        (word, count): (u64, usize),
+        bytes: &mut Vec<u8>,
+    ) {
         if !self.pending.has_room(VALUES) || self.pending.first != position {
             self.begin(VALUES, position, bytes);
         }
         let Pending { room, len, .. } = &mut self.pending;
         let room = room.get_or_insert_with(|| Box::new([0; Pending::ROOM]));
-        if let Some(to) = room.get_mut(*len..*len + piece.len()) {
-            to.copy_from_slice(piece);
-            *len += piece.len();
+        // The bytes that do not count are overwritten by what follows.
+        if let Some(to) = room.get_mut(*len..*len + size_of::<u64>()) {
+            to.copy_from_slice(&word.to_le_bytes());
+            *len += count.min(size_of::<u64>());
         }
     }
 
     fn encode_pieces(&mut self, position: Position, pieces: &[u8], bytes: &mut Vec<u8>) {
-        for piece in pieces.chunks(MAX_BYTES) {
-            self.encode_piece(position, piece, bytes);
+        for piece in pieces.chunks(size_of::<u64>()) {
+            let mut word = [0; size_of::<u64>()];
+            word.iter_mut().zip(piece).for_each(|(to, from)| *to = *from);
+            self.encode_piece(position, (u64::from_le_bytes(word), piece.len()), bytes);
         }
     }
 

@@ -195,11 +195,12 @@ pub fn words_of(value: &[u8]) -> impl Iterator<Item = [u8; VALUE_BYTES]> {
     })
 }
 
-/// The bytes of a value in a VALUE. A larger number of them counts as 6.
+/// The bytes of a value in a VALUE, the first one lowest, and how many of them count: at most 6.
+#[inline]
 #[must_use]
-pub fn piece_of(word: &[u8; VALUE_BYTES]) -> &[u8] {
-    let [_, piece @ .., count] = word;
-    piece.get(..usize::from(*count)).unwrap_or(piece)
+pub fn piece_of(word: [u8; VALUE_BYTES]) -> (u64, usize) {
+    let [.., count] = word;
+    (u64::from_le_bytes(word) >> u8::BITS, usize::from(count).min(PIECE_BYTES))
 }
 
 /// The UNWOUND BY of an exception of this class; `None` if there is no room for its id.

@@ -112,6 +112,8 @@ impl Canonicalizer {
                 || (*first == VALUE && rest.len() >= VALUE_BYTES)
             {
                 rest = self.push_details(rest, base, &out, marks);
+                // An event at a time: after it, there may be more of them.
+                steps = 2;
             } else if steps == 0 && self.may_skim() {
                 let len = rest.len();
                 rest = self.skim(rest, &mut out);
@@ -148,7 +150,7 @@ impl Canonicalizer {
             } else if rest.first() == Some(&VALUE)
                 && let Some((word, after)) = rest.split_first_chunk()
             {
-                marks.add_piece(position, piece_of(word));
+                marks.add_piece(position, piece_of(*word));
                 rest = after;
             } else {
                 return rest;

@@ -74,7 +74,8 @@ impl EncodedMarks {
     }
 
     /// Adds a piece of a value after all marks.
-    pub(super) fn add_piece(&mut self, position: Position, piece: &[u8]) {
+    #[inline]
+    pub(super) fn add_piece(&mut self, position: Position, piece: (u64, usize)) {
         self.encoder.encode_piece(position, piece, &mut self.bytes);
     }
 

@@ -16,6 +16,9 @@ use super::java_threads::Field;
 use crate::certain::Certain as _;
 use crate::sys::allocator;
 
+/// Shorter strings take no memory of the heap.
+const FEW_UNITS: usize = 128;
+
 /// A field of a class that is never unloaded.
 #[derive(Debug)]
 struct KnownField {
@@ -50,19 +53,29 @@ impl Vm<'_> {
         let length = self.jni().v1_1().GetStringLength;
         // SAFETY: a reference to a string, not null.
         let length = usize::try_from(unsafe { length(self.jni, string) }).ok()?;
-        let mut units = Vec::new();
-        allocator::try_reserve(&mut units, length.min(max)).ok()?;
-        units.resize(length.min(max), 0_u16);
+        let wanted = length.min(max);
+        let (mut few, mut many) = ([0; FEW_UNITS], Vec::new());
+        let units = match few.get_mut(..wanted) {
+            Some(units) => units,
+            None => {
+                allocator::try_reserve(&mut many, wanted).ok()?;
+                many.resize(wanted, 0_u16);
+                &mut many[..]
+            }
+        };
         let region = self.jni().v1_2().GetStringRegion;
-        let wanted = i32::try_from(units.len()).certain();
+        let count = i32::try_from(wanted).certain();
         // SAFETY: a part of this string, and room for as many units.
-        unsafe { region(self.jni, string, 0, wanted, units.as_mut_ptr()) };
-        if length > units.len() && units.last().is_some_and(|last| last & 0xFC00 == 0xD800) {
+        unsafe { region(self.jni, string, 0, count, units.as_mut_ptr()) };
+        let mut units = &*units;
+        if length > wanted
+            && let Some((0xD800..0xDC00, before)) = units.split_last()
+        {
             // The other half is cut off.
-            units.pop();
+            units = before;
         }
-        let mut text = String::new();
-        for unit in char::decode_utf16(units) {
+        let mut text = String::with_capacity(wanted);
+        for unit in char::decode_utf16(units.iter().copied()) {
             match unit {
                 Ok(unit) => text.push(unit),
                 Err(half) => {
