@@ -194,6 +194,21 @@ fn contains(text: &[u8], out: &Path) -> bool {
     })
 }
 
+/// What a probe of a value does is not recorded in turn, also if all of the JDK is.
+#[test]
+fn values_of_classes_of_the_jdk_are_recorded() {
+    on_every_jdk(|jdk| {
+        let plain = Program::harness(jdk, "Collections").run_without_agent();
+        let run = Program::harness(jdk, "Collections")
+            .options("include=harness.**;java.lang.**;java.util.**,values=**")
+            .run();
+        assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+        assert_eq!(run.stdout, plain.stdout);
+        let trace = run.trace();
+        assert!(trace.keys.values().any(|key| key.starts_with("java.lang.Class#")));
+    });
+}
+
 /// A thread that is killed loses no value: those that were not written are in the journal.
 #[test]
 fn values_survive_the_end_of_the_process() {

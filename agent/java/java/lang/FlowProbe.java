@@ -314,8 +314,8 @@ public final class FlowProbe {
 
     /**
      * Passes a reference to the agent, which stores a text, the beginning of an array, or the class and the identity of an
-     * object. None of the program's code is called: {@code getClass} cannot be overridden, and the identity is not
-     * {@code hashCode}.
+     * object. None of the program's code is called, and no method of the JDK that is not native: {@code Class.isArray} is
+     * Java code from JDK 24 on, and would be recorded in turn.
      */
     public static void value(Object value, int head) {
         Thread thread = Thread.currentThread();
@@ -342,12 +342,12 @@ public final class FlowProbe {
                             : value instanceof Boolean ? BOXED | 1 << 16 : value instanceof Double ? BOXED | 8 << 16
                             : value instanceof Character ? BOXED | 3 << 16 : value instanceof Byte ? BOXED | 2 << 16
                             : value instanceof Short ? BOXED | 4 << 16 : value instanceof Float ? BOXED | 6 << 16
-                            : value instanceof Enum ? CONSTANT : !value.getClass().isArray() ? OBJECT
+                            : value instanceof Enum ? CONSTANT
                             : value instanceof Object[] ? ARRAY | 9 << 16 : value instanceof int[] ? ARRAY | 5 << 16
                             : value instanceof byte[] ? ARRAY | 2 << 16 : value instanceof char[] ? ARRAY | 3 << 16
                             : value instanceof long[] ? ARRAY | 7 << 16 : value instanceof double[] ? ARRAY | 8 << 16
                             : value instanceof boolean[] ? ARRAY | 1 << 16 : value instanceof short[] ? ARRAY | 4 << 16
-                            : ARRAY | 6 << 16),
+                            : value instanceof float[] ? ARRAY | 6 << 16 : OBJECT),
                     (int) (entry >> 32) == word ? (int) entry : name(value, word), System.identityHashCode(value));
         }
     }
