@@ -9,13 +9,18 @@ use crate::stream::{
     Collector, assert_all_counted, assert_sound, busy, is_ended, leftovers, terminate,
 };
 
-/// What happens to a collector while a program runs.
-fn meddle(collector: &mut Collector, running: &mut Running, random: &mut Random) {
+/// What happens to a collector while a program runs. Now and then it stands still for `longest`.
+fn meddle(
+    collector: &mut Collector,
+    running: &mut Running,
+    longest: Duration,
+    random: &mut Random,
+) {
     for _ in 0..1 + random.below(4) {
         let run_for = Duration::from_millis(random.below(300));
         std::thread::sleep(run_for);
         let stopped_for = match is_long() && random.below(20) == 0 {
-            true => Duration::from_secs(30),
+            true => longest,
             false => Duration::from_millis(random.below(800)),
         };
         match random.below(3) {
@@ -40,6 +45,10 @@ fn meddle(collector: &mut Collector, running: &mut Running, random: &mut Random)
     assert!(running.wait_for(|| true));
 }
 
+const LONGEST: Duration = Duration::from_secs(30);
+/// A program that does not wait records more in that time than a test can decode.
+const LONGEST_WITHOUT_WAIT: Duration = Duration::from_secs(3);
+
 fn all_is_kept(jdk: &Jdk, overflow: &str, random: &mut Random) {
     let mut collector = Collector::start();
     let rounds = Rounds::endless(random.next() >> 1);
@@ -48,7 +57,9 @@ fn all_is_kept(jdk: &Jdk, overflow: &str, random: &mut Random) {
     let program = program.options(&format!("{chunk},{overflow},compress=off"));
     let mut running = program.launch();
     assert!(running.wait_for(|| rounds.acknowledged(&program).iter().sum::<u64>() > 100));
-    meddle(&mut collector, &mut running, random);
+    let waits = overflow == "overflow=wait";
+    let longest = if waits { LONGEST } else { LONGEST_WITHOUT_WAIT };
+    meddle(&mut collector, &mut running, longest, random);
     let is_there = random.below(4) > 0;
     if !is_there {
         collector.kill();
@@ -73,7 +84,7 @@ fn all_is_counted(jdk: &Jdk, random: &mut Random) {
     let program = program.only_send_to(&collector.address);
     let mut running = program.launch();
     assert!(running.wait_for(|| collector.trace().exists()));
-    meddle(&mut collector, &mut running, random);
+    meddle(&mut collector, &mut running, LONGEST, random);
     assert!(running.end().success());
     // The collector that said so may be one that was killed afterwards.
     collector.wait_while(|| !is_ended(&collector.trace()));
