@@ -42,6 +42,8 @@ export TORTURE_COLLECTORS=${TORTURE_COLLECTORS:-100}
 # Tokens that threads hand to each other, for each way to do so; recordings that are suspended.
 export TORTURE_HAND_OVERS=${TORTURE_HAND_OVERS:-1000000}
 export TORTURE_SUSPENSIONS=${TORTURE_SUSPENSIONS:-10000}
+# Filters of one recording.
+export TORTURE_FILTERS=${TORTURE_FILTERS:-900}
 # Recordings that begin and end in one program, on each JDK.
 export TORTURE_CYCLES=${TORTURE_CYCLES:-1000}
 # Overflows of the stack, on each JDK.

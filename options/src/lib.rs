@@ -23,5 +23,5 @@ pub use kinds::{
     Parts, Sampling, SnapshotOn, StreamAddress, Streaming, default_token_file,
 };
 pub use notice::{NOTICES, Notice};
-pub use parse::{MAX_EARLIER, OptionError, Options};
+pub use parse::{MAX_EARLIER, OptionError, Options, parse_filter};
 pub use sources::{KEYS, Key, split};

@@ -12,7 +12,7 @@ use log::LevelFilter;
 
 use crate::filter::{DEFAULT_MAX_VALUE, FilterSpec};
 use crate::mains::MainFilter;
-use crate::sources::{Setting, bad_value, from_environment, gather, split};
+use crate::sources::{Setting, bad_value, from_environment, from_string, gather, split};
 use crate::values::{
     DEFAULT_PERIOD, globs, list, non_empty, parse_bool, parse_clock, parse_compression,
     parse_durability, parse_keep, parse_min_free, parse_order, parse_overflow, parse_rotate,
@@ -126,7 +126,6 @@ impl Options {
     ) -> Result<Self, OptionError> {
         let settings = gather(text, &environment)?;
         let value = |key: &str| settings.get(key);
-        let flag = |key: &str, default| value(key).map_or(Ok(default), parse_bool);
         let size = |key: &str, allowed| value(key).map(|s| parse_size(s, &allowed)).transpose();
 
         let ids = match (value("ids"), value("optimize")) {
@@ -207,9 +206,6 @@ impl Options {
                 parse_snapshot_on(setting)
             })?,
             filter: FilterSpec {
-                targets: value("target").map_or(Ok(Vec::new()), |target| list(target, '+'))?,
-                include: value("include").map_or(Ok(Vec::new()), globs)?,
-                exclude: value("exclude").map_or(Ok(Vec::new()), globs)?,
                 lines: value("lines").map_or(Ok(Vec::new()), |lines| {
                     needs_probes(lines, engine, format)?;
                     globs(lines)
@@ -227,8 +223,7 @@ impl Options {
                     let number = max.value.parse().ok().filter(|number| *number <= MAX_VALUE);
                     number.ok_or_else(|| bad_value(max))
                 })?,
-                constructors: flag("constructors", true)?,
-                natives: flag("natives", false)?,
+                ..filter(&settings)?
             },
             own: value("own").map_or(Ok(Vec::new()), |own| list(own, ';'))?,
             engine,
@@ -303,6 +298,45 @@ impl Options {
                 .is_ok_and(|settings| settings.get("onerror").is_some_and(continues));
         if in_string || elsewhere { OnError::Continue } else { OnError::Stop }
     }
+}
+
+/// The keys of options that can change while a recording runs.
+const FILTER_KEYS: [&str; 5] = ["target", "include", "exclude", "constructors", "natives"];
+
+/// Parses the options that choose the methods to record: those of a string that has no others. What it does not name has its
+/// default.
+///
+/// # Errors
+/// An option is none of these, is given twice, or has a bad value.
+pub fn parse_filter(text: &str) -> Result<FilterSpec, OptionError> {
+    let mut settings = BTreeMap::new();
+    for setting in from_string(text, "filter")? {
+        if !FILTER_KEYS.contains(&setting.key.as_str()) {
+            return Err(OptionError(format!(
+                "filter: '{}' cannot change; {} can",
+                setting.key,
+                FILTER_KEYS.join(", ")
+            )));
+        }
+        if let Some(earlier) = settings.insert(setting.key.clone(), setting) {
+            return Err(OptionError(format!("filter: {} is given twice; keep one", earlier.key)));
+        }
+    }
+    filter(&settings)
+}
+
+/// The methods to record, without those whose lines are recorded.
+fn filter(settings: &BTreeMap<String, Setting>) -> Result<FilterSpec, OptionError> {
+    let value = |key: &str| settings.get(key);
+    let flag = |key: &str, default| value(key).map_or(Ok(default), parse_bool);
+    Ok(FilterSpec {
+        targets: value("target").map_or(Ok(Vec::new()), |target| list(target, '+'))?,
+        include: value("include").map_or(Ok(Vec::new()), globs)?,
+        exclude: value("exclude").map_or(Ok(Vec::new()), globs)?,
+        constructors: flag("constructors", true)?,
+        natives: flag("natives", false)?,
+        ..FilterSpec::default()
+    })
 }
 
 fn needs_one_file(setting: &Setting, out: &str) -> Result<(), OptionError> {

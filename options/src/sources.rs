@@ -170,7 +170,7 @@ pub(super) fn gather(
         }
         Ok(settings.get("config").cloned())
     };
-    add(from_string(text)?)?;
+    add(from_string(text, "agent options")?)?;
     if let Some(config) = add(from_environment(environment))? {
         add(from_file(&config)?)?;
     }
@@ -183,8 +183,8 @@ pub(super) fn gather(
     }
 }
 
-fn from_string(text: &str) -> Result<Vec<Setting>, OptionError> {
-    let place = "agent options";
+/// The settings of an option string. Messages name it by `place`.
+pub(super) fn from_string(text: &str, place: &str) -> Result<Vec<Setting>, OptionError> {
     split(text)
         .filter(|item| !item.trim().is_empty())
         .map(|item| match item.split_once('=') {

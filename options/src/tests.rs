@@ -233,6 +233,30 @@ fn optimize_wins_over_ids() {
     assert_eq!(options.ids, IdSource::Optimize("old".into()));
 }
 
+#[test]
+fn a_filter_that_changes_has_no_other_options() {
+    let filter = parse_filter(r"include=com.app.**;b.B#m(int\,int), exclude=*.Util,natives=true");
+    let filter = filter.unwrap();
+    assert_eq!((filter.include.len(), filter.exclude.len(), filter.targets.len()), (2, 1, 0));
+    assert!(filter.natives && filter.constructors);
+    assert!(parse_filter("").unwrap().include.is_empty());
+    for (text, expected) in [
+        (
+            "out=x",
+            "filter: 'out' cannot change; target, include, exclude, constructors, natives can",
+        ),
+        (
+            "lines=**",
+            "filter: 'lines' cannot change; target, include, exclude, constructors, natives can",
+        ),
+        ("include=a.A,include=a.B", "filter: include is given twice; keep one"),
+        ("natives=maybe", "natives=maybe (filter): expected true or false"),
+        ("include", "'include' (filter): expected key=value; did you mean 'include=…'?"),
+    ] {
+        assert_eq!(parse_filter(text).unwrap_err().to_string(), expected);
+    }
+}
+
 proptest::proptest! {
     #[test]
     fn any_text_is_parsed_or_refused(text in "(out|log|chunk|include|=|,|\\\\|[a-z0-9*;# ]|\\PC){0,40}") {

@@ -51,7 +51,7 @@ impl Session {
         writeln!(self.child.stdin.as_mut().unwrap(), "{command}").unwrap();
     }
 
-    fn wait_for(&mut self, command: &str) {
+    pub(crate) fn wait_for(&mut self, command: &str) {
         assert_eq!(self.answers.next().unwrap().unwrap(), command);
     }
 

@@ -16,7 +16,7 @@ use crate::stream::{Collector, assert_sound, terminate};
 const DIGITS: usize = 7;
 
 /// The calls in what a collector has received until now.
-fn calls(collector: &Collector) -> u64 {
+pub(crate) fn calls(collector: &Collector) -> u64 {
     let output = Command::new(flow())
         .args(["report", "--by", "calls", "--format", "json"])
         .arg(collector.trace())

@@ -14,6 +14,7 @@ mod ends;
 mod engines;
 mod exceptions;
 mod failures;
+mod filters;
 mod jdk_classes;
 mod journal;
 mod kept;

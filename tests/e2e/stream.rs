@@ -82,7 +82,7 @@ impl Collector {
         }
     }
 
-    fn messages(&self) -> String {
+    pub(crate) fn messages(&self) -> String {
         fs::read_to_string(self.dir.path().join("messages")).unwrap_or_default()
     }
 

@@ -105,6 +105,8 @@ pub struct Decoded {
     pub threads: BTreeMap<u64, DecodedThread>,
     /// By thread, the methods it had entered before recording began, outermost first.
     pub open_frames: BTreeMap<u64, Vec<String>>,
+    /// By thread, the methods it had entered before a change of the filter selected them.
+    pub unselected: BTreeMap<u64, Vec<String>>,
     /// Keys of `ids.properties` by id.
     pub keys: HashMap<u64, String>,
     /// Lines of `methods.jsonl`.
@@ -360,7 +362,7 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
         assert_eq!(earlier, None, "an id is given twice in ids.properties");
     }
     let mut threads: BTreeMap<u64, DecodedThread> = BTreeMap::new();
-    let mut open_frames = BTreeMap::new();
+    let (mut open_frames, mut unselected) = (BTreeMap::new(), BTreeMap::new());
     // The journal is read before the files that it continues.
     let journal = fs::read(journal);
     let shared = dir.join("shared.flowtrace");
@@ -402,6 +404,11 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
                 let frames = line["frames"].as_array().expect("a list").iter();
                 let frames = frames.map(|key| key.as_str().expect("a key").to_owned()).collect();
                 assert_eq!(open_frames.insert(id, frames), None, "thread {id} is open twice");
+            }
+            "filter" => {
+                let frames = line["frames"].as_array().expect("a list").iter();
+                let frames = frames.map(|key| key.as_str().expect("a key").to_owned());
+                unselected.entry(id).or_insert_with(Vec::new).extend(frames);
             }
             "end" => {
                 let thread = threads.get_mut(&id).expect("ended after its start");
@@ -461,7 +468,7 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
         shared.keys()
     );
     let methods = json_lines("methods.jsonl");
-    Decoded { threads, open_frames, keys, methods, manifest, has_journal }
+    Decoded { threads, open_frames, unselected, keys, methods, manifest, has_journal }
 }
 
 /// `\n`, `\r` and `\\` represent one character; any other `\` is itself.

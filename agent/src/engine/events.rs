@@ -5,18 +5,34 @@
 //! reference for the other one.
 //!
 //! Entries and exits are not matched by method: an exit closes the topmost open frame, as on the stack
-//! itself. Both look the method up, so that both events of a method that is not recorded are left out.
+//! itself. Both look the method up, so that both events of a method that is not recorded are left out. If the filter has
+//! changed since the entry, the frame's depth shows which one was in force then.
 
 use std::sync::Arc;
 
+use flow_codec::format::ids::key;
+
 use super::{Jvm, exceptions};
-use crate::recorder::{ControlPlace, Left, RawMethod, Recorder, ResolvedMethod, ThreadRecorder};
+use crate::recorder::{
+    ControlPlace, DescribeMethod as _, FilterNumber, Left, MethodFacts, OpenAt, RawMethod,
+    Recorder, ResolvedMethod, ThreadRecorder,
+};
 
 /// A thread enters a method.
 pub fn on_entry<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, method: RawMethod) {
-    if let Some(recorded) = look_up(recorder, vm, method).recorded()
-        && let Some(thread) = current_thread(recorder, vm)
-    {
+    let resolved = look_up(recorder, vm, method);
+    let recorded = resolved.recorded();
+    let thread = match recorded {
+        Some(_) => current_thread(recorder, vm, resolved.filter),
+        None if resolved.is_disputed => vm.thread_recorder().ok().flatten(),
+        None => None,
+    };
+    let Some(thread) = thread else { return };
+    if resolved.is_disputed {
+        let below = vm.current_frames().saturating_sub(1);
+        enter_under(recorder, vm, thread, resolved.filter, below);
+    }
+    if let Some(recorded) = recorded {
         recorder.enter(thread, recorded);
     }
 }
@@ -29,9 +45,12 @@ pub fn on_exit<'a>(
     how: Left,
 ) -> ResolvedMethod {
     let resolved = look_up(recorder, vm, method);
-    if resolved.recorded().is_some()
-        && let Some(thread) = current_thread(recorder, vm)
-    {
+    let thread = match resolved.is_disputed {
+        true => thread_of_recorded_frame(recorder, vm, method, resolved),
+        false if resolved.recorded().is_some() => current_thread(recorder, vm, resolved.filter),
+        false => None,
+    };
+    if let Some(thread) = thread {
         recorder.exit(thread, how);
     }
     if how == Left::Unwound
@@ -42,6 +61,60 @@ pub fn on_exit<'a>(
         thread.note_thrown(None);
     }
     resolved
+}
+
+/// Returns the current thread's recorder if the entry of its topmost frame was recorded. The filters decide differently about
+/// the method.
+#[cold]
+fn thread_of_recorded_frame<'a>(
+    recorder: &Recorder,
+    vm: &impl Jvm<'a>,
+    method: RawMethod,
+    resolved: ResolvedMethod,
+) -> Option<&'a ThreadRecorder> {
+    // Without one, nothing was recorded.
+    let thread = vm.thread_recorder().ok().flatten()?;
+    let frames = vm.current_frames();
+    enter_under(recorder, vm, thread, resolved.filter, frames);
+    let mut entered = thread.entered();
+    let filter = entered.filter_of(frames)?;
+    entered.keep(frames.saturating_sub(1));
+    let is_recorded = match filter == resolved.filter {
+        true => resolved.recorded().is_some(),
+        false => vm
+            .method(method)
+            .facts()
+            .is_some_and(|facts| recorder.methods().is_selected_by(filter, &facts)),
+    };
+    is_recorded.then_some(thread)
+}
+
+/// Notes that the current thread has these frames, and enters further ones under this filter. At the first event after a change,
+/// the frames that it selects and earlier ones did not are named.
+#[cold]
+fn enter_under<'a>(
+    recorder: &Recorder,
+    vm: &impl Jvm<'a>,
+    thread: &ThreadRecorder,
+    filter: FilterNumber,
+    frames: u32,
+) {
+    let mut entered = thread.entered();
+    if !entered.enter_under(filter, frames) {
+        return;
+    }
+    let selects = |filter, facts: &MethodFacts| recorder.methods().is_selected_by(filter, facts);
+    let is_new = |(depth, facts): (u32, &MethodFacts)| {
+        let earlier = entered.filter_of(depth);
+        selects(filter, facts) && !earlier.is_some_and(|earlier| selects(earlier, facts))
+    };
+    let stack = vm.current_stack();
+    let open = (1..=frames).zip(&stack).filter_map(|(depth, facts)| Some((depth, facts.as_ref()?)));
+    let keys = open.filter(|frame| is_new(*frame)).map(|(_, facts)| {
+        let info = &facts.info;
+        key(&info.class, &info.name, &info.descriptor)
+    });
+    recorder.note_open_frames(thread.id(), OpenAt::Change, keys.collect());
 }
 
 /// A thread has thrown an exception, or native code has. It may end some of its calls.
@@ -76,19 +149,27 @@ fn look_up<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, method: RawMethod) -> Res
     })
 }
 
-/// Returns the current thread's recorder, created at its first recorded event: some threads of a JVM never
+/// Returns the current thread's recorder, created at its first recorded event, under this filter: some threads of a JVM never
 /// get a start event.
 #[inline]
-pub fn current_thread<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) -> Option<&'a ThreadRecorder> {
+pub fn current_thread<'a>(
+    recorder: &Recorder,
+    vm: &impl Jvm<'a>,
+    filter: FilterNumber,
+) -> Option<&'a ThreadRecorder> {
     match vm.thread_recorder() {
         Ok(Some(thread)) => Some(thread),
-        Ok(None) => start_current_thread(recorder, vm),
+        Ok(None) => start_current_thread(recorder, vm, filter),
         Err(_ending) => None,
     }
 }
 
 #[cold]
-fn start_current_thread<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) -> Option<&'a ThreadRecorder> {
+fn start_current_thread<'a>(
+    recorder: &Recorder,
+    vm: &impl Jvm<'a>,
+    filter: FilterNumber,
+) -> Option<&'a ThreadRecorder> {
     let Some(facts) = super::starting_thread(recorder, vm) else {
         // Recording begins with VMStart; threads of the JDK may exist before.
         if !vm.knows_threads() {
@@ -99,6 +180,7 @@ fn start_current_thread<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) -> Option<&'
     };
     let control = ControlPlace::Private(Box::default());
     let thread = recorder.start_thread(&facts, control)?;
+    thread.entered().enter_under(filter, facts.frames.saturating_sub(1));
     let kept = vm.keep_thread_recorder(Arc::clone(&thread));
     if kept.is_none() {
         recorder.end_thread(thread, None);

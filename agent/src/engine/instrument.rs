@@ -19,9 +19,9 @@ use flow_codec::format::values::CallValue;
 use flow_codec::{MethodId, Name, ThreadId};
 
 use super::{Jvm, skip_list, starting_thread};
-use crate::filter::{Candidate, LoaderKind, Reason, Verdict};
+use crate::filter::{Candidate, FilterSpec, LoaderKind, Reason, Verdict};
 use crate::recorder::{
-    ControlPlace, Loader, MethodFacts, MethodTable, Recorder, SideBand, ThreadRecorder,
+    ControlPlace, Loader, MethodFacts, MethodTable, OpenAt, Recorder, SideBand, ThreadRecorder,
 };
 use crate::rewrite::{
     self, ClassFile, ConstructorCall, Detail, Ids, Method, Parameter, Plan, Probes, Skip, Values,
@@ -41,25 +41,26 @@ const UNNAMED_CLASS: &str = "(unnamed)";
 /// `name` is the internal one, if the JVM knows it already.
 pub fn on_class_file(
     recorder: &Recorder,
+    filter: &FilterSpec,
     loader: &Loader,
     name: Option<&[u8]>,
     bytes: &[u8],
 ) -> Option<Vec<u8>> {
     let methods = recorder.methods();
-    if loader.kind == LoaderKind::Jdk && !methods.filter().reaches_boot_classes() {
+    if loader.kind == LoaderKind::Jdk && !filter.reaches_boot_classes() {
         return None;
     }
     let class = match ClassFile::parse(bytes) {
         Ok(class) => class,
         Err(error) => {
-            leave_out_class(methods, loader, name, &error);
+            leave_out_class(methods, filter, loader, name, &error);
             return None;
         }
     };
     let name = class.name();
     if class.has_probes()
         || skip_list::is_probe_class(&name)
-        || !methods.filter().may_select(&name, loader.kind)
+        || !filter.may_select(&name, loader.kind)
     {
         return None;
     }
@@ -72,7 +73,7 @@ pub fn on_class_file(
         (_, Order::Total) => Probes::Numbered,
         (_, Order::Time) => Probes::Plain,
     };
-    let rewriting = Rewriting { methods, loader, class: &class, name: &name, probes };
+    let rewriting = Rewriting { methods, filter, loader, class: &class, name: &name, probes };
     rewriting.run().unwrap_or_else(|error| {
         recorder.stop_storing(&error);
         None
@@ -83,13 +84,14 @@ pub fn on_class_file(
 /// agent.
 fn leave_out_class(
     methods: &MethodTable,
+    filter: &FilterSpec,
     loader: &Loader,
     name: Option<&[u8]>,
     error: &rewrite::Malformed,
 ) {
     static WARNING: Once = Once::new();
     let name = name.map_or_else(|| UNNAMED_CLASS.to_owned(), binary_name);
-    if *error == rewrite::Malformed::NotAClass || !methods.filter().may_select(&name, loader.kind) {
+    if *error == rewrite::Malformed::NotAClass || !filter.may_select(&name, loader.kind) {
         return;
     }
     WARNING.call_once(|| {
@@ -120,10 +122,14 @@ pub fn may_rewrite(recorder: &Recorder, loader: &Loader, bytes: &[u8]) -> bool {
 }
 
 /// Handles a class whose loader does not find the probe class. With probes, the class could not run.
-pub fn on_class_without_probes(recorder: &Recorder, loader: &Loader, bytes: &[u8]) {
-    let methods = recorder.methods();
+pub fn on_class_without_probes(
+    methods: &MethodTable,
+    filter: &FilterSpec,
+    loader: &Loader,
+    bytes: &[u8],
+) {
     if let Ok(class) = ClassFile::parse(bytes)
-        && methods.filter().may_select(&class.name(), loader.kind)
+        && filter.may_select(&class.name(), loader.kind)
     {
         methods.leave_out("loader-refuses-probes", key(&class.name(), "*", ""));
     }
@@ -198,11 +204,12 @@ pub fn on_hidden_class(recorder: &Recorder, loader: &Loader, name: &str) {
     }
 }
 
-/// Passes classes that are already loaded through the class file hook.
-pub fn rewrite_loaded<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) {
+/// Passes classes that are already loaded through the class file hook: all that any filter of the recording selects. Returns
+/// how many they are.
+pub fn rewrite_loaded<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) -> usize {
     let methods = recorder.methods();
     let selected = |name: &str, loader| {
-        methods.filter().may_select(name, loader)
+        methods.may_have_selected(name, loader)
             && !skip_list::is_probe_class(name)
             && !(loader == LoaderKind::Jdk && skip_list::is_skipped(name))
     };
@@ -211,12 +218,13 @@ pub fn rewrite_loaded<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) {
     for refused in retransform(vm, &classes) {
         methods.leave_out("class-refused", key(&vm.name_of(refused), "*", ""));
     }
+    classes.len()
 }
 
 /// Restores the code of classes that have probes. Recording is over.
 pub fn restore_loaded<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) {
-    let filter = recorder.methods().filter();
-    retransform(vm, &vm.loaded_classes(|name, loader| filter.may_select(name, loader)));
+    let methods = recorder.methods();
+    retransform(vm, &vm.loaded_classes(|name, loader| methods.may_have_selected(name, loader)));
 }
 
 /// This many classes are changed at a time: the JVM stops all threads meanwhile.
@@ -234,22 +242,32 @@ fn retransform<'a, J: Jvm<'a>>(vm: &J, classes: &[J::Class]) -> Vec<J::Class> {
     refused
 }
 
-/// Records which frames of live threads run the old code of their methods: their exits will not be seen.
+/// Records which frames of live threads run code of their methods without probes, though the filter in force selects them:
+/// their exits will not be seen.
 pub fn note_open_frames<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) {
+    let methods = recorder.methods();
+    let filter = methods.filter_changes();
+    let (when, earlier) = match filter.checked_sub(1) {
+        None => (OpenAt::Start, None),
+        // What this one selected has probes in any code.
+        earlier => (OpenAt::Change, earlier),
+    };
+    let is_open = |facts: &&MethodFacts| {
+        methods.is_selected_by(filter, facts)
+            && !earlier.is_some_and(|earlier| methods.is_selected_by(earlier, facts))
+    };
     for (thread, frames) in vm.replaced_frames() {
-        let keys = frames.iter().filter(|facts| recorder.methods().selects(facts));
-        let keys: Vec<String> = keys
-            .map(|MethodFacts { info, .. }| key(&info.class, &info.name, &info.descriptor))
-            .collect();
-        if !keys.is_empty() {
-            recorder.note_open_frames(thread, keys);
-        }
+        let keys = frames.iter().filter(is_open);
+        let keys =
+            keys.map(|MethodFacts { info, .. }| key(&info.class, &info.name, &info.descriptor));
+        recorder.note_open_frames(thread, when, keys.collect());
     }
 }
 
 /// One class while it is being rewritten.
 struct Rewriting<'a> {
     methods: &'a MethodTable,
+    filter: &'a FilterSpec,
     loader: &'a Loader,
     class: &'a ClassFile<'a>,
     name: &'a str,
@@ -313,7 +331,7 @@ impl Rewriting<'_> {
             self.leave_out(Reason::Protected.name(), method);
             return None;
         }
-        let filter = self.methods.filter();
+        let filter = self.filter;
         let (lines, values) = (filter.has_lines_of(name), filter.has_values_of(name));
         let detail = Detail { lines, values };
         let plan = self.class.plan_for(index, detail);
@@ -329,7 +347,7 @@ impl Rewriting<'_> {
 
     /// Notes which values are left out.
     fn redact(&self, values: &mut Values, method: Name<'_>) {
-        let filter = self.methods.filter();
+        let filter = self.filter;
         let all = filter.redacts_all_of(method);
         values.redacts_messages = all;
         for Parameter { name, typed, .. } in &mut values.parameters {
@@ -364,7 +382,7 @@ impl Rewriting<'_> {
     fn verdict(&self, name: Name<'_>, native: bool, loader: LoaderKind) -> Verdict {
         let Name { class, name: method, descriptor } = name;
         let candidate = Candidate { class, method, descriptor, native, hidden: false, loader };
-        match self.methods.filter().verdict(candidate) {
+        match self.filter.verdict(candidate) {
             Verdict::Record if loader == LoaderKind::Jdk && skip_list::is_skipped(class) => {
                 Verdict::NotRecorded(Reason::Protected)
             }

@@ -66,6 +66,9 @@ pub trait Jvm<'a> {
     /// Returns the name of a loaded class.
     fn name_of(&self, class: Self::Class) -> String;
 
+    /// Describes the methods that the current thread is in, outermost first, as far as the JVM knows them.
+    fn current_stack(&self) -> Vec<Option<MethodFacts>>;
+
     /// Returns the live platform threads, each with the methods it is in that have been replaced since it
     /// entered them, outermost first.
     fn replaced_frames(&self) -> Vec<(ThreadId, Vec<MethodFacts>)>;

@@ -31,13 +31,18 @@ pub(super) fn forbid() {
     TOO_LATE.store(true, Ordering::SeqCst);
 }
 
+/// Whether the JVM ends.
+pub(super) fn is_forbidden() -> bool {
+    TOO_LATE.load(Ordering::SeqCst)
+}
+
 /// Ends the recording that a fault has stopped, on a thread of the agent.
 #[cold]
 pub(super) fn begin(stopped: &Agent) {
     if stopped.engine() != EngineKind::Instrument
         || stopped.is_abandoned()
         || allocator::is_short()
-        || TOO_LATE.load(Ordering::SeqCst)
+        || is_forbidden()
         || !environment::is_live()
         || !stopped.first_to_clean_up()
     {
@@ -58,7 +63,7 @@ pub(super) fn begin(stopped: &Agent) {
 /// that lock.
 #[cold]
 pub(super) fn clean_class(vm: &Vm<'_>, class: jclass, timeout: Option<Duration>) {
-    if Vm::is_retransforming() || allocator::is_short() || TOO_LATE.load(Ordering::SeqCst) {
+    if Vm::is_retransforming() || allocator::is_short() || is_forbidden() {
         return;
     }
     let Some(class) = vm.keep_class(class) else { return };

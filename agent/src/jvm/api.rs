@@ -152,7 +152,8 @@ unsafe extern "system" fn take_snapshot(
 fn with_thread(agent: &Agent, vm: &Vm<'_>, body: impl FnOnce(&ThreadRecorder)) {
     match agent.engine() {
         EngineKind::Events => {
-            if let Some(thread) = events::current_thread(agent.recorder(), vm) {
+            let filter = agent.recorder().methods().filter_changes();
+            if let Some(thread) = events::current_thread(agent.recorder(), vm, filter) {
                 body(thread);
             }
         }

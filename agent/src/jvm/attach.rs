@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::jvmti::Jvmti;
-use super::{Vm, api, callbacks, copies, entry, environment, probe, sampling, unprepared};
+use super::{
+    Vm, api, callbacks, copies, entry, environment, probe, refilter, sampling, unprepared,
+};
 use crate::engine::instrument;
 use crate::lifecycle::{self, Agent, Start};
 use crate::options::EngineKind;
@@ -89,6 +91,7 @@ pub(super) fn snapshot(name: &str) -> Result<PathBuf, String> {
 
 /// Completes the trace, removes the probes from the program, and frees what the recording held.
 pub(super) fn end(vm: &Vm<'_>, jvmti: Jvmti, agent: Arc<Agent>) {
+    let _filter_stays = refilter::forbid();
     agent.finish(Timeout::Long);
     if agent.engine() == EngineKind::Instrument {
         // A journal that must stay must not get the exits of frames that call methods without probes from now

@@ -404,7 +404,10 @@ unsafe extern "C" fn class_prepare(
     if !is_recording && unprepared::are_there() {
         return after_recording(|| {
             let vm = vm();
-            if vm.class_name(class).is_some_and(|name| unprepared::has_old_probes(&name.binary)) {
+            if vm
+                .class_name(class)
+                .is_some_and(|name| unprepared::has_old_probes(&name.binary) == Some(true))
+            {
                 aftermath::clean_class(&vm, class, None);
             }
         });
@@ -429,8 +432,14 @@ unsafe extern "C" fn class_prepare(
                 if name.hidden {
                     let loader = vm.loader_of(class);
                     instrument::on_hidden_class(agent.recorder(), &loader, &name.binary);
-                } else if unprepared::has_old_probes(&name.binary) {
-                    // Gives it probes with the ids of this recording instead, before it runs.
+                    return;
+                }
+                let is_old = unprepared::has_old_probes(&name.binary).unwrap_or_else(|| {
+                    let loader = vm.loader_of(class).kind;
+                    agent.recorder().methods().filter().may_select(&name.binary, loader)
+                });
+                if is_old {
+                    // Gives it probes of this recording and this filter instead, before it runs.
                     aftermath::clean_class(&vm, class, Some(CLASS_TIMEOUT));
                 }
             }
@@ -475,22 +484,34 @@ unsafe extern "C" fn class_file_load_hook(
         });
     }
     guarded(&agent, || {
+        // Held until the class is noted: a class that gets probes by an earlier filter is noted before the filter changes.
+        let filter = agent.recorder().methods().filter();
         // SAFETY: the JVM passes a text that ends in NUL, or null; it stays for this callback.
         let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_bytes());
         let knows_probes = vm.knows_probes(loader);
         let loader = vm.loader(loader);
         let rewritten = if knows_probes == KnowsProbes::No {
-            instrument::on_class_without_probes(agent.recorder(), &loader, class);
+            instrument::on_class_without_probes(
+                agent.recorder().methods(),
+                &filter,
+                &loader,
+                class,
+            );
             None
         } else {
-            instrument::on_class_file(agent.recorder(), &loader, name, class)
+            instrument::on_class_file(agent.recorder(), &filter, &loader, name, class)
         };
-        // A class that is being changed is listed when probes are removed.
-        let rewritten = rewritten.filter(|_| {
-            !class_being_redefined.is_null()
-                || instrument::class_name(name, class)
-                    .is_none_or(|name| unprepared::note(&name, ended))
-        });
+        // A class that is being changed is listed when probes are removed or others inserted.
+        let may = if class_being_redefined.is_null()
+            && (rewritten.is_some() || unprepared::notes_all())
+            && let Some(name) = instrument::class_name(name, class)
+        {
+            unprepared::note(&name, ended)
+        } else {
+            true
+        };
+        drop(filter);
+        let rewritten = rewritten.filter(|_| may);
         if let Some(rewritten) = rewritten
             && let Some(memory) = vm.jvm_copy(&rewritten)
             && let Ok(len) = jint::try_from(rewritten.len())

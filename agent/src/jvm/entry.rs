@@ -11,7 +11,7 @@ use flow_codec::format::manifest::Jvm;
 use jni::sys::{JNI_ERR, JNI_OK, JavaVM, jint};
 
 use super::jvmti::Jvmti;
-use super::{Vm, attach, copies, environment, probe};
+use super::{Vm, attach, copies, environment, probe, refilter};
 use crate::lifecycle::{self, Notice, Start};
 use crate::logging::{PREFIX, one_line};
 use crate::options::{EngineKind, OnError};
@@ -158,6 +158,7 @@ pub(super) fn guard_process() {
     static DONE: Once = Once::new();
     DONE.call_once(|| {
         report_panics();
+        lifecycle::change_filters_by(refilter::change);
         stop_in_copies();
     });
 }

@@ -44,6 +44,7 @@ mod environment;
 mod exports;
 mod jvmti;
 mod probe;
+mod refilter;
 mod sampling;
 mod signature;
 mod triggers;

@@ -83,14 +83,15 @@ fn value_of(found: Found, role: Role, methods: &MethodTable, vm: &Vm<'_>) -> Val
     let [first, _, element, _] = head.to_le_bytes();
     let kind = first & 0x0F;
     let class = class_of(event.to_le_bytes());
-    let filter = methods.filter();
     let holds_text = kind == kind::TEXT || role == Role::Message;
-    let is_redacted = (holds_text && filter.redacts("java.lang.String"))
-        || (kind != kind::TEXT && methods.redacts(class));
-    if is_redacted {
+    // The filter is not held any longer: it may change while the JVM is asked for the value.
+    let (redacts_text, max) = {
+        let filter = methods.filter();
+        (holds_text && filter.redacts("java.lang.String"), filter.max_value)
+    };
+    if redacts_text || (kind != kind::TEXT && methods.redacts(class)) {
         return Value::Redacted;
     }
-    let max = filter.max_value;
     let text = |(units, beginning)| Value::Text { units, beginning };
     let identity = Identity { class, hash: hash.cast_unsigned() };
     let object = Value::Object(identity);

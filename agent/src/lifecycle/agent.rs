@@ -5,15 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use flow_codec::format::manifest::{End, Manifest};
+use flow_codec::format::manifest::{End, FilterChange, Manifest};
 use flow_codec::format::names;
 use flow_codec::format::stream::Command;
+use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
 use super::manifest::{manifest_text, shorten};
 use super::notice::{Notice, notify};
 use super::snapshot::Snapshots;
-use crate::options::EngineKind;
+use crate::filter::FilterSpec;
+use crate::options::{EngineKind, parse_filter};
 use crate::recorder::{Recorder, Stacks, Timeout};
 use crate::sink::{
     BlockFile, JournalPlace, ManifestPlace, Streamed, Streamer, Syncer, TraceDirectory,
@@ -37,6 +39,8 @@ pub struct Agent {
     pub(super) snapshots: Snapshots,
     /// The sampled stacks, if stacks are sampled.
     pub(super) stacks: Option<Stacks>,
+    /// The changes of the filter, for the manifest.
+    pub(super) filters: Mutex<Vec<FilterChange>>,
     /// Taken by the caller that ends the recording, with its place.
     pub(super) manifest: Mutex<Option<(Manifest, ManifestPlace)>>,
     pub(super) abandoned: AtomicBool,
@@ -183,7 +187,8 @@ impl Agent {
             self.recorder.note_loss("the last samples were not written in time");
         }
         let end = self.recorder.finish(timeout);
-        let end = End { samples: self.stacks.as_ref().map_or(0, Stacks::count), ..end };
+        let samples = self.stacks.as_ref().map_or(0, Stacks::count);
+        let end = End { samples, filters: std::mem::take(&mut self.filters.lock()), ..end };
         log::info!(
             "recorded {} calls in {} threads into {}",
             end.totals.enters,
@@ -234,7 +239,27 @@ impl Agent {
     }
 }
 
+/// Replaces the filter of a recording. Returns what that has changed, or why it has not.
+type ChangeFilter = fn(&Agent, FilterSpec) -> Result<String, String>;
+
+/// How it is replaced in the JVM.
+static CHANGE_FILTER: OnceCell<ChangeFilter> = OnceCell::new();
+
+/// Sets how the filter of a recording is replaced in the JVM.
+pub fn change_filters_by(change: ChangeFilter) {
+    let _ = CHANGE_FILTER.set(change);
+}
+
 impl Streamed for Agent {
+    fn change_filter(&self, text: &str) -> Result<String, String> {
+        let change = CHANGE_FILTER.get().ok_or("the JVM is starting; try again")?;
+        let filter = parse_filter(text).map_err(|error| error.to_string())?;
+        let changed = change(self, filter)?;
+        let at_ns = self.recorder.elapsed_ns();
+        self.filters.lock().push(FilterChange { at_ns, filter: text.to_owned() });
+        Ok(changed)
+    }
+
     fn flush(&self) {
         self.recorder.flush();
     }

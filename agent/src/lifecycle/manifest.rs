@@ -20,6 +20,7 @@ pub(super) fn shorten(manifest: &mut Manifest) {
         end.not_recorded.iter_mut().for_each(|entry| entry.methods.clear());
         let requests = end.asked_loaders.iter().map(|asked| asked.requests).sum();
         end.asked_loaders.truncate(1);
+        end.filters.clear();
         end.asked_loaders
             .iter_mut()
             .for_each(|asked| *asked = AskedLoader { class: "*".to_owned(), requests });

@@ -28,7 +28,7 @@ mod notice;
 mod snapshot;
 mod start;
 
-pub use agent::Agent;
+pub use agent::{Agent, change_filters_by};
 pub use current::{agent, agent_of_events, release};
 pub use notice::{Notice, notify};
 pub use start::{Start, StartError, on_error, start};

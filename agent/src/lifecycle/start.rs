@@ -334,6 +334,7 @@ impl Agent {
             blocks: one_file,
             snapshots: Snapshots::new(options.snapshot_on.clone()),
             stacks,
+            filters: Mutex::default(),
             manifest: Mutex::new(Some((manifest, end))),
             abandoned: AtomicBool::new(false),
             unsubscribed: AtomicBool::new(false),

@@ -18,12 +18,13 @@ use flow_codec::format::flow::Encoded;
 use flow_codec::format::ids::{CLASS, key};
 use flow_codec::format::manifest::NotRecorded;
 use flow_codec::format::methods::MethodInfo;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 
 use super::IdTable;
+use super::filters::{FilterNumber, Filters};
 use super::left_out::LeftOut;
 use crate::certain::Certain as _;
-use crate::filter::{Candidate, FilterSpec, LoaderKind, Verdict};
+use crate::filter::{FilterSpec, LoaderKind, Verdict};
 use crate::sink::SinkError;
 use crate::sys::allocator;
 
@@ -40,6 +41,10 @@ pub struct ResolvedMethod {
     pub returns_reference: bool,
     /// Whether the JVM calls it to find a class. If it throws, the JVM may throw another exception, without an event.
     pub finds_classes: bool,
+    /// Whether the filters of this recording decide differently about the method.
+    pub is_disputed: bool,
+    /// The filter that was in force.
+    pub filter: FilterNumber,
 }
 
 impl ResolvedMethod {
@@ -108,7 +113,7 @@ const MAX_HANDLES: usize = 4096;
 /// The methods seen so far.
 #[derive(Debug)]
 pub struct MethodTable {
-    filter: FilterSpec,
+    filters: Filters,
     shards: [RwLock<HashMap<RawMethod, ResolvedMethod>>; SHARDS],
     generation: AtomicU64,
     ids: Mutex<IdTable>,
@@ -126,7 +131,7 @@ impl MethodTable {
     #[must_use]
     pub fn new(filter: FilterSpec, ids: IdTable) -> Self {
         Self {
-            filter,
+            filters: Filters::new(filter),
             shards: std::array::from_fn(|_| RwLock::default()),
             generation: AtomicU64::new(next_generation()),
             described: ids.described(),
@@ -145,36 +150,52 @@ impl MethodTable {
         raw: RawMethod,
         describe: &impl DescribeMethod,
     ) -> Result<ResolvedMethod, SinkError> {
-        // Pairs with the store in `forget`.
-        let generation = self.generation.load(Ordering::Acquire);
-        if let Some(resolved) = recent(raw, generation) {
-            return Ok(resolved);
+        loop {
+            // Pairs with the stores in `forget` and `change_filter`.
+            let generation = self.generation.load(Ordering::Acquire);
+            if let Some(resolved) = recent(raw, generation) {
+                return Ok(resolved);
+            }
+            if let Some(resolved) = self.look_up_shared(raw, generation, describe)? {
+                remember(raw, generation, resolved);
+                return Ok(resolved);
+            }
         }
-        let resolved = self.look_up_shared(raw, describe)?;
-        remember(raw, generation, resolved);
-        Ok(resolved)
     }
 
+    /// Returns `None` if the generation changes meanwhile. So a thread that has seen a result of a filter sees none of an
+    /// earlier filter after that.
     #[cold]
     fn look_up_shared(
         &self,
         raw: RawMethod,
+        generation: u64,
         describe: &impl DescribeMethod,
-    ) -> Result<ResolvedMethod, SinkError> {
+    ) -> Result<Option<ResolvedMethod>, SinkError> {
         let shard = &self.shards[spread(raw) % SHARDS];
-        if let Some(resolved) = shard.read().get(&raw) {
-            return Ok(*resolved);
+        if let Some(resolved) = shard.read().get(&raw)
+            && resolved.filter == self.filters.changes()
+        {
+            return Ok(Some(*resolved));
         }
         // Called without a lock: the JVM may stop this thread here. Two threads may both ask; they get the
         // same id.
-        let resolved = match describe.facts() {
+        let facts = describe.facts();
+        let judged = self.filters.judge(facts.as_ref());
+        // Within one generation there is one filter: both change together.
+        if self.generation.load(Ordering::Acquire) != generation {
+            return Ok(None);
+        }
+        let resolved = match facts {
             Some(facts) => ResolvedMethod {
                 returns_reference: returns_reference(&facts.info.descriptor),
                 finds_classes: facts.info.name == "loadClass"
                     && facts.info.descriptor == "(Ljava/lang/String;)Ljava/lang/Class;",
-                id: self.resolve(facts, describe)?,
+                is_disputed: judged.is_disputed,
+                filter: judged.number,
+                id: self.resolve(judged.verdict, facts, describe)?,
             },
-            None => ResolvedMethod::default(),
+            None => ResolvedMethod { filter: judged.number, ..ResolvedMethod::default() },
         };
         let mut shard = shard.write();
         if shard.len() >= MAX_HANDLES {
@@ -184,15 +205,15 @@ impl MethodTable {
         }
         allocator::try_to(|| shard.try_reserve(1)).map_err(SinkError::no_memory)?;
         shard.insert(raw, resolved);
-        Ok(resolved)
+        Ok(Some(resolved))
     }
 
     fn resolve(
         &self,
+        verdict: Verdict,
         facts: MethodFacts,
         describe: &impl DescribeMethod,
     ) -> Result<Option<MethodId>, SinkError> {
-        let verdict = self.verdict(&facts);
         let MethodFacts { mut info, .. } = facts;
         match verdict {
             Verdict::Record => {
@@ -208,28 +229,41 @@ impl MethodTable {
         }
     }
 
-    /// The filter of methods.
+    /// The filter of methods that is in force. It does not change as long as the result is held.
     #[must_use]
-    pub fn filter(&self) -> &FilterSpec {
-        &self.filter
+    pub fn filter(&self) -> RwLockReadGuard<'_, FilterSpec> {
+        self.filters.current()
     }
 
-    /// Returns whether a method is recorded.
-    #[must_use]
-    pub fn selects(&self, facts: &MethodFacts) -> bool {
-        self.verdict(facts) == Verdict::Record
-    }
-
-    fn verdict(&self, facts: &MethodFacts) -> Verdict {
-        let MethodFacts { info, loader, native, hidden } = facts;
-        self.filter.verdict(Candidate {
-            class: &info.class,
-            method: &info.name,
-            descriptor: &info.descriptor,
-            native: *native,
-            hidden: *hidden,
-            loader: *loader,
+    /// Records other methods from now on. Lines are recorded of the same ones. `and` runs at that moment, while nobody holds
+    /// the [filter](Self::filter).
+    ///
+    /// # Errors
+    /// There have been very many filters.
+    pub fn change_filter(&self, filter: FilterSpec, and: impl FnOnce()) -> Result<(), String> {
+        self.filters.replace(filter, || {
+            // Pairs with the loads in `look_up` and `look_up_shared`.
+            self.generation.store(next_generation(), Ordering::Release);
+            and();
         })
+    }
+
+    /// How often the filter has changed.
+    #[must_use]
+    pub fn filter_changes(&self) -> FilterNumber {
+        self.filters.changes()
+    }
+
+    /// Returns whether the filter with this number selects a method.
+    #[must_use]
+    pub fn is_selected_by(&self, number: FilterNumber, facts: &MethodFacts) -> bool {
+        self.filters.selected(number, facts)
+    }
+
+    /// Returns whether methods of a class may be or have been recorded.
+    #[must_use]
+    pub fn may_have_selected(&self, class: &str, loader: LoaderKind) -> bool {
+        self.filters.may_have_selected(class, loader)
     }
 
     /// Returns the ids of methods of a class, all of which are recorded. Their names are on disk before this
@@ -246,7 +280,7 @@ impl MethodTable {
     /// # Errors
     /// The name cannot be written.
     pub fn assign_class(&self, class: String, loader: String) -> Result<MethodId, SinkError> {
-        let (name, is_redacted) = (CLASS.to_owned(), self.filter.redacts(&class));
+        let (name, is_redacted) = (CLASS.to_owned(), self.filter().redacts(&class));
         let info = MethodInfo { class, name, loader, ..MethodInfo::default() };
         let id = self.ids.lock().assign(info)?;
         if is_redacted {
@@ -258,7 +292,7 @@ impl MethodTable {
     /// Returns whether values of a class are left out: also if some are, and it is not known which class it is.
     #[must_use]
     pub fn redacts(&self, class: Option<MethodId>) -> bool {
-        !self.filter.redact.is_empty()
+        !self.filter().redact.is_empty()
             && class.is_none_or(|class| self.redacted.read().contains(&class))
     }
 
@@ -336,8 +370,13 @@ struct Recent {
 thread_local! {
     static LAST_SEEN: [Cell<Recent>; RECENT] = const {
         [const {
-            let resolved =
-                ResolvedMethod { id: None, returns_reference: false, finds_classes: false };
+            let resolved = ResolvedMethod {
+                id: None,
+                returns_reference: false,
+                finds_classes: false,
+                is_disputed: false,
+                filter: 0,
+            };
             Cell::new(Recent { raw: RawMethod(0), generation: 0, resolved })
         }; RECENT]
     };

@@ -178,7 +178,9 @@ impl Recorder {
     /// Returns whether threads may have frames whose entries were not recorded and whose exits will be.
     #[must_use]
     pub fn may_have_old_frames(&self) -> bool {
-        self.is_attached || self.was_paused.load(Ordering::SeqCst)
+        self.is_attached
+            || self.was_paused.load(Ordering::SeqCst)
+            || self.methods.filter_changes() > 0
     }
 
     /// The methods and their ids.

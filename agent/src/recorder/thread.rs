@@ -19,6 +19,7 @@ use super::ThreadFacts;
 use super::buffers::Buffer;
 use super::chunk::{self, Chunk, Prepared, ReadBy, Shape};
 use super::cpu_time::{CpuTime, Look};
+use super::filters::Entered;
 use super::journal::{Journal, Slot};
 use super::marks::MarkBuffer;
 use super::queue::{After, QueuedChunk};
@@ -46,6 +47,8 @@ pub struct ThreadRecorder {
     cpu: CpuTime,
     /// 1 more than the id of the class of the last exception, or 0; with `engine=events`. Only the thread itself uses it.
     thrown: AtomicU64,
+    /// With `engine=events`. Only the thread itself uses it.
+    entered: Mutex<Entered>,
 }
 
 /// What the sampler knows about a thread. The sampler stores to it all the time, so it fills a cache line.
@@ -349,8 +352,8 @@ impl ThreadRecorder {
             gap: None,
             queued: None,
         };
-        let (out, thrown) = (Mutex::new(out), AtomicU64::default());
-        Ok(Self { id: facts.id, control, out, seen, cpu, thrown })
+        let (out, thrown, entered) = (Mutex::new(out), AtomicU64::default(), Mutex::default());
+        Ok(Self { id: facts.id, control, out, seen, cpu, thrown, entered })
     }
 
     /// Samples the thread's position; `look` has begun at `began_ns`. Returns whether the thread has advanced
@@ -422,6 +425,11 @@ impl ThreadRecorder {
     #[must_use]
     pub fn id(&self) -> ThreadId {
         self.id
+    }
+
+    /// The filters under which the thread entered its frames. For the thread itself.
+    pub(crate) fn entered(&self) -> MutexGuard<'_, Entered> {
+        self.entered.lock()
     }
 
     /// Keeps the class of an exception that was thrown. For the thread itself.

@@ -11,7 +11,7 @@ use super::hand_over::Last;
 use super::marks::MarkBuffer;
 use super::queue::After;
 use super::thread::{OldFrames, OutState, ThreadStart};
-use super::threads::LinesTo;
+use super::threads::{LinesTo, OpenAt};
 use super::{ControlPlace, Recorder, SideBand, ThreadFacts, ThreadRecorder};
 use crate::sys::clock;
 
@@ -115,11 +115,13 @@ impl Recorder {
         self.threads.forget(thread.id());
     }
 
-    /// Records the frames of a thread that were open when recording began, outermost first.
-    pub fn note_open_frames(&self, thread: ThreadId, frames: Vec<String>) {
-        if let Err(error) =
-            self.threads.open_frames(thread, frames, self.elapsed_ns(), self.lines_to())
-        {
+    /// Records the frames of a thread that were open, but not recorded, outermost first.
+    pub fn note_open_frames(&self, thread: ThreadId, when: OpenAt, frames: Vec<String>) {
+        if frames.is_empty() {
+            return;
+        }
+        let (at_ns, to) = (self.elapsed_ns(), self.lines_to());
+        if let Err(error) = self.threads.open_frames(thread, when, frames, at_ns, to) {
             self.stop_storing(&error);
         }
     }

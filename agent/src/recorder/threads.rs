@@ -28,6 +28,15 @@ pub struct ThreadFacts {
     pub frames: u32,
 }
 
+/// When frames were open that were not recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OpenAt {
+    /// When recording began.
+    Start,
+    /// When the filter was changed.
+    Change,
+}
+
 /// A name may have any length; a line of `threads.jsonl` may not.
 const MAX_NAME_CHARS: usize = 4096;
 
@@ -268,13 +277,18 @@ impl ThreadTable {
     pub(super) fn open_frames(
         &self,
         id: ThreadId,
+        when: OpenAt,
         mut frames: Vec<String>,
         at_ns: u64,
         to: LinesTo<'_>,
     ) -> Result<(), SinkError> {
         let omitted = frames.len().saturating_sub(MAX_OPEN_FRAMES);
         frames.drain(..omitted);
-        let line = ThreadLine::Open { id, frames, omitted: omitted as u64, at_ns };
+        let omitted = omitted as u64;
+        let line = match when {
+            OpenAt::Start => ThreadLine::Open { id, frames, omitted, at_ns },
+            OpenAt::Change => ThreadLine::Filter { id, frames, omitted, at_ns },
+        };
         self.write(Home::Own, &line, to)
     }
 

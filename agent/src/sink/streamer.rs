@@ -93,6 +93,11 @@ pub trait Streamed {
     fn flush(&self);
     /// Does what the collector wants.
     fn control(&self, command: Command);
+    /// Records other methods from now on: those that these options choose. Returns what that has changed.
+    ///
+    /// # Errors
+    /// Returns why nothing has changed.
+    fn change_filter(&self, options: &str) -> Result<String, String>;
     /// There is no collector, until the next connection.
     fn disconnected(&self);
 }
@@ -268,6 +273,13 @@ impl Streamer {
                         self.acknowledge(offset, &file);
                     }
                     Received::Control(control) => source.control(control),
+                    Received::Filter(options) => {
+                        let answer = match source.change_filter(&options) {
+                            Ok(changed) => changed,
+                            Err(why) => format!("the filter stays as it was: {why}"),
+                        };
+                        out.put(&Message::Answer(&answer));
+                    }
                     Received::Refusal(why) => {
                         return Err(Closed::Failed(format!("the collector refuses: {why}")));
                     }
@@ -417,6 +429,7 @@ enum Received {
     Welcome(u64),
     Acknowledged(u64),
     Control(Command),
+    Filter(String),
     Refusal(String),
     Nothing,
 }
@@ -441,6 +454,7 @@ impl Incoming {
             Message::Welcome(offset) => Received::Welcome(offset),
             Message::Acknowledged(offset) => Received::Acknowledged(offset),
             Message::Control(Some(control)) => Received::Control(control),
+            Message::Filter(options) => Received::Filter(options.to_owned()),
             Message::Refusal(why) => Received::Refusal(crate::logging::one_line(why)),
             _ => Received::Nothing,
         };

@@ -156,6 +156,7 @@ fn receive(
                         return Err(text(error));
                     }
                 }
+                Message::Answer(text) => (collector.tell)(&format!("{}: {text}", who(hello))),
                 Message::Unknown => {}
                 _ => return Err("it sends what does not follow".to_owned()),
             }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use flow_codec::format::stream::{Command, Message};
+use flow_codec::format::stream::Message;
 
 use super::store::Identity;
 
@@ -178,11 +178,11 @@ impl Sessions {
         locked(&self.lines).contains_key(identity)
     }
 
-    /// Sends a command to all JVMs, or to those with a process id. Returns how many that are.
-    pub(crate) fn control(&self, control: Command, pid: Option<u32>) -> usize {
+    /// Sends a message to all JVMs, or to those with a process id. Returns how many that are.
+    pub(crate) fn send(&self, message: &Message<'_>, pid: Option<u32>) -> usize {
         let lines: Vec<_> = locked(&self.lines).values().map(Arc::clone).collect();
         let chosen = lines.iter().filter(|line| pid.is_none_or(|pid| line.pid == pid));
-        chosen.filter(|line| line.send(&Message::Control(Some(control))).is_ok()).count()
+        chosen.filter(|line| line.send(message).is_ok()).count()
     }
 }
 

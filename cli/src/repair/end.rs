@@ -55,6 +55,7 @@ impl Work<'_> {
             not_recorded: Vec::new(),
             samples: 0,
             asked_loaders: Vec::new(),
+            filters: Vec::new(),
             given_up: Totals::default(),
             repaired: Some(Repaired {
                 tool: concat!("flow ", env!("CARGO_PKG_VERSION")).to_owned(),

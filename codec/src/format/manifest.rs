@@ -41,6 +41,7 @@
 //! | `durability` | with `durability=system` | the time between two [checkpoints](super::journal#checkpoint), and the id of the system's start (`/proc/sys/kernel/random/boot_id`) |
 //! | `lost.stopped_at_ns` | if a fault ended the recording before the program | when; what came after that is missing and not counted |
 //! | `asked_loaders` | if the agent asked any loader | see below |
+//! | `filters` | if the filter was changed while it was recorded | each change: when, and the options that were in force from then on |
 //! | `given_up` | with `keep=last:`, if parts were removed | what was in them, in the form of `totals`, which no longer has it |
 //! | `snapshot` | in a snapshot | its name, and when it was taken, in nanoseconds since the start |
 //!
@@ -301,12 +302,24 @@ pub struct End {
     /// Class loaders of the program that the agent asked for the class of the probes, by their class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked_loaders: Vec<AskedLoader>,
+    /// Changes of the filter.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<FilterChange>,
     /// What was removed because newer events were kept.
     #[serde(default, skip_serializing_if = "Totals::are_zero")]
     pub given_up: Totals,
     /// The program that wrote the end, where the recorder could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repaired: Option<Repaired>,
+}
+
+/// The methods to record were changed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FilterChange {
+    /// When, since the start of the recording.
+    pub at_ns: u64,
+    /// The options that choose the methods; those that it does not name had their defaults.
+    pub filter: String,
 }
 
 fn is_zero(number: &u64) -> bool {

@@ -5,8 +5,8 @@
 //! again, and continues where the collector says.
 //!
 //! ```text
-//! JVM          hello ─▶          ─▶ data ─▶ data ─▶ …
-//! collector           welcome ─▶              ◀─ acknowledgement, control
+//! JVM          hello ─▶          ─▶ data ─▶ data ─▶ …             ─▶ answer
+//! collector           welcome ─▶              ◀─ acknowledgement, control, filter
 //! ```
 //!
 //! Both send *messages*. Numbers have their highest byte first.
@@ -25,6 +25,8 @@
 //! | `04` | data | JVM | 8 bytes: where they begin in the container; and the bytes |
 //! | `05` | acknowledgement | collector | 8 bytes: how much of the container is stored |
 //! | `06` | control | collector | 1 byte: what the JVM should do, a [`Command`] |
+//! | `07` | filter | collector | a text: the methods to record from now on, as options of the agent (`target`, `include`, `exclude`, `constructors`, `natives`); what it does not name has its default |
+//! | `08` | answer | JVM | a text: what a filter has changed, or why it has not |
 //!
 //! # Guarantees
 //!
@@ -33,12 +35,14 @@
 //! - What is acknowledged is in a file of the collector: it survives the collector, but not its machine.
 //! - The recording has ended when the byte [`END`](super::container::END) after the last block was sent. The JVM closes
 //!   the connection when that byte is acknowledged.
+//! - Each filter is answered, in the order of the filters, unless the connection ends before. Calls that begin after the answer
+//!   was sent are recorded by the new filter only.
 //!
 //! # What a reader does
 //!
 //! | message | result |
 //! |---|---|
-//! | a body longer than [`MAX_BODY_BYTES`], or of a hello or refusal longer than [`MAX_HELLO_BYTES`] | refused, before memory is reserved |
+//! | a body longer than [`MAX_BODY_BYTES`], or of a hello, refusal, filter or answer longer than [`MAX_HELLO_BYTES`] | refused, before memory is reserved |
 //! | an unknown kind | skipped |
 //! | a hello with another magic or version, or a wrong token | a refusal; the connection is closed |
 //! | data that do not continue those before them | the connection is closed |
@@ -48,7 +52,7 @@
 //!
 //! # Example
 //!
-//! A collector that has 300 bytes gets two more, and asks for what is in buffers:
+//! A collector that has 300 bytes gets two more, asks for what is in buffers, and changes the filter:
 //!
 //! | bytes | |
 //! |---|---|
@@ -65,6 +69,12 @@
 //! | `06` | control |
 //! | `00 00 00 01` | 1 byte |
 //! | `03` | flush |
+//! | `07` | filter |
+//! | `00 00 00 0E` | 14 bytes |
+//! | `69 6E 63 6C 75 64 65 3D 61 70 70 2E 2A 2A` | `include=app.**` |
+//! | `08` | answer |
+//! | `00 00 00 04` | 4 bytes |
+//! | `64 6F 6E 65` | `done` |
 
 use std::path::PathBuf;
 
@@ -82,7 +92,7 @@ pub const HEADER_BYTES: usize = 5;
 pub const MAX_BODY_BYTES: usize = 256 << 10;
 /// The most bytes of a container in a message.
 pub const MAX_DATA_BYTES: usize = MAX_BODY_BYTES - OFFSET_BYTES;
-/// The most bytes in the body of a hello, or of a refusal.
+/// The most bytes in the body of a hello, or of a text.
 pub const MAX_HELLO_BYTES: usize = 16 << 10;
 
 const OFFSET_BYTES: usize = 8;
@@ -92,6 +102,8 @@ const REFUSAL: u8 = 0x03;
 const DATA: u8 = 0x04;
 const ACKNOWLEDGED: u8 = 0x05;
 const CONTROL: u8 = 0x06;
+const FILTER: u8 = 0x07;
+const ANSWER: u8 = 0x08;
 
 /// Who sends, and what it may know.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
@@ -157,6 +169,10 @@ pub enum Message<'a> {
     Acknowledged(u64),
     /// What the JVM should do; `None` if this build does not know it.
     Control(Option<Command>),
+    /// The methods to record from now on, as options of the agent.
+    Filter(&'a str),
+    /// What a filter has changed, or why it has not.
+    Answer(&'a str),
     /// A message that this build does not know.
     Unknown,
 }
@@ -196,7 +212,7 @@ impl<'a> Message<'a> {
         let message = match kind {
             HELLO => Some(Self::Hello(body)),
             WELCOME => number(body).map(Self::Welcome),
-            REFUSAL => std::str::from_utf8(body).ok().map(Self::Refusal),
+            REFUSAL => text(body).map(Self::Refusal),
             DATA => body
                 .split_first_chunk()
                 .map(|(offset, bytes)| Self::Data { offset: u64::from_be_bytes(*offset), bytes }),
@@ -208,6 +224,8 @@ impl<'a> Message<'a> {
                 }
                 _ => None,
             },
+            FILTER => text(body).map(Self::Filter),
+            ANSWER => text(body).map(Self::Answer),
             _ => Some(Self::Unknown),
         };
         message.map(|message| Some((message, HEADER_BYTES + len))).ok_or(Invalid::Body(kind))
@@ -218,16 +236,15 @@ impl<'a> Message<'a> {
         match *self {
             Self::Hello(body) => put(out, HELLO, &[], body),
             Self::Welcome(offset) => put(out, WELCOME, &offset.to_be_bytes(), &[]),
-            Self::Refusal(text) => {
-                let text = &text[..text.floor_char_boundary(MAX_HELLO_BYTES)];
-                put(out, REFUSAL, &[], text.as_bytes());
-            }
+            Self::Refusal(text) => put_text(out, REFUSAL, text),
             Self::Data { offset, bytes } => put(out, DATA, &offset.to_be_bytes(), bytes),
             Self::Acknowledged(offset) => put(out, ACKNOWLEDGED, &offset.to_be_bytes(), &[]),
             Self::Control(control) => {
                 let known = CONTROLS.iter().find(|(known, _)| Some(*known) == control);
                 put(out, CONTROL, &[known.map_or(0, |(_, code)| *code)], &[]);
             }
+            Self::Filter(text) => put_text(out, FILTER, text),
+            Self::Answer(text) => put_text(out, ANSWER, text),
             Self::Unknown => {}
         }
     }
@@ -240,7 +257,8 @@ impl<'a> Message<'a> {
 pub fn body_bytes(header: &[u8; HEADER_BYTES]) -> Result<usize, Invalid> {
     let [kind, len @ ..] = *header;
     let len = u32::from_be_bytes(len);
-    let most = if matches!(kind, HELLO | REFUSAL) { MAX_HELLO_BYTES } else { MAX_BODY_BYTES };
+    let is_short = matches!(kind, HELLO | REFUSAL | FILTER | ANSWER);
+    let most = if is_short { MAX_HELLO_BYTES } else { MAX_BODY_BYTES };
     let bytes = usize::try_from(len).ok().filter(|bytes| *bytes <= most);
     bytes.ok_or(Invalid::TooLong(len))
 }
@@ -262,6 +280,15 @@ fn put(out: &mut Vec<u8>, kind: u8, start: &[u8], rest: &[u8]) {
     out.extend_from_slice(&len.to_be_bytes());
     out.extend_from_slice(start);
     out.extend_from_slice(rest);
+}
+
+fn put_text(out: &mut Vec<u8>, kind: u8, text: &str) {
+    let text = &text[..text.floor_char_boundary(MAX_HELLO_BYTES)];
+    put(out, kind, &[], text.as_bytes());
+}
+
+fn text(body: &[u8]) -> Option<&str> {
+    std::str::from_utf8(body).ok()
 }
 
 fn number(body: &[u8]) -> Option<u64> {
@@ -302,6 +329,8 @@ mod tests {
             Message::Data { offset: 300, bytes: &[0x81, 0x00] },
             Message::Acknowledged(302),
             Message::Control(Some(Command::Flush)),
+            Message::Filter("include=app.**"),
+            Message::Answer("done"),
         ];
         let mut written = Vec::new();
         messages.iter().for_each(|message| message.encode(&mut written));
@@ -340,9 +369,12 @@ mod tests {
 
     #[test]
     fn a_length_by_its_own_claim_is_refused() {
-        for (kind, len) in
-            [(HELLO, MAX_HELLO_BYTES), (DATA, MAX_BODY_BYTES), (0x7F, MAX_BODY_BYTES)]
-        {
+        for (kind, len) in [
+            (HELLO, MAX_HELLO_BYTES),
+            (FILTER, MAX_HELLO_BYTES),
+            (DATA, MAX_BODY_BYTES),
+            (0x7F, MAX_BODY_BYTES),
+        ] {
             for (len, is_allowed) in [(len, true), (len + 1, false), (u32::MAX as usize, false)] {
                 let len = u32::try_from(len).unwrap();
                 let header = [&[kind][..], &len.to_be_bytes()].concat();
@@ -363,7 +395,9 @@ mod tests {
         for kind in [WELCOME, DATA, ACKNOWLEDGED, CONTROL] {
             assert_eq!(Message::decode(&[kind, 0, 0, 0, 0]), Err(Invalid::Body(kind)));
         }
-        assert_eq!(Message::decode(&[REFUSAL, 0, 0, 0, 1, 0xFF]), Err(Invalid::Body(REFUSAL)));
+        for kind in [REFUSAL, FILTER, ANSWER] {
+            assert_eq!(Message::decode(&[kind, 0, 0, 0, 1, 0xFF]), Err(Invalid::Body(kind)));
+        }
     }
 
     #[test]

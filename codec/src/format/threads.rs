@@ -7,17 +7,18 @@
 //! {"event":"open","id":1,"frames":["com.app.Main#main([Ljava/lang/String;)V","com.app.Main#loop()V"],"at_ns":41200000}
 //! {"event":"start","id":1,"name":"main","daemon":false,"virtual":false,"at_ns":41250000}
 //! {"event":"rename","id":1,"name":"worker","at_ns":52000000}
+//! {"event":"filter","id":1,"frames":["com.app.Main#main([Ljava/lang/String;)V"],"at_ns":57000000}
 //! {"event":"end","id":1,"at_ns":61000000,"cpu_ns":4100000}
 //! ```
 //!
 //! | field | type | value |
 //! |---|---|---|
-//! | `event` | string | `open`: it ran when recording began; `start`: its first event was recorded; `rename`; `end`: the thread ended |
+//! | `event` | string | `open`: it ran when recording began; `start`: its first event was recorded; `rename`; `filter`: the [filter](super::manifest) was changed; `end`: the thread ended |
 //! | `id` | number | [`ThreadId`], as in the name of the thread file |
 //! | `name` | string | the thread's name, cut with `…` after 4096 characters; empty if it has none, or the JVM did not know it yet |
 //! | `daemon`, `virtual` | bool | `start` only |
-//! | `frames` | array of strings | `open` only: the frames of the thread that were entered before recording began and still open when it did, outermost first; only methods that the filter selects. Each is a key as in [`ids`](super::ids), without its escapes; it need not have an id |
-//! | `omitted` | number | `open` only: further such frames, outside those named, of which there are at most the 1000 innermost; absent when 0 |
+//! | `frames` | array of strings | `open` only: the frames of the thread that were entered before recording began and still open when it did, outermost first; only methods that the filter selects. Each is a key as in [`ids`](super::ids), without its escapes; it need not have an id. In `filter`: those that were open when the filter was changed, of methods that only the new one selects |
+//! | `omitted` | number | `open` and `filter`: further such frames, outside those named, of which there are at most the 1000 innermost; absent when 0 |
 //! | `at_ns` | number | nanoseconds since the `start_unix_ns` of the [`manifest`](super::manifest) |
 //! | `cpu_ns` | number | `end` only: processor time of the thread in its whole life, in nanoseconds; absent for virtual threads, and if the system does not report it |
 //!
@@ -25,6 +26,10 @@
 //! without any `start` if the thread recorded no event; there is at most one per thread, and the first one
 //! counts. The thread file does not contain these frames: its first call has depth 0, and whether the open
 //! frames are left is not recorded.
+//!
+//! The same holds for the frames of a `filter` line. A frame that was recorded when the filter was changed is recorded to its
+//! end, whatever the new filter selects. With `engine=events`, the line is written when the thread enters or leaves a
+//! method of which the filters decide differently.
 //!
 //! The lines of threads that share a file are not in `threads.jsonl`, but in the stream *threads* of that
 //! [`container`](super::container), and the newest of them in the [`journal`](super::journal). Readers put them first.
@@ -43,6 +48,18 @@ use crate::ThreadId;
 pub enum ThreadLine {
     /// The thread had entered methods before recording began.
     Open {
+        /// The thread.
+        id: ThreadId,
+        /// The keys of the methods, outermost first.
+        frames: Vec<String>,
+        /// How many further frames are not named.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        omitted: u64,
+        /// When the stack was taken, since the start of the trace.
+        at_ns: u64,
+    },
+    /// The thread had entered methods before a change of the filter selected them.
+    Filter {
         /// The thread.
         id: ThreadId,
         /// The keys of the methods, outermost first.

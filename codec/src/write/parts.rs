@@ -113,7 +113,7 @@ impl PartTracker {
                 ThreadLine::Start { id, .. } => self.progress(id).start = line.to_vec(),
                 ThreadLine::Rename { id, .. } => self.progress(id).rename = line.to_vec(),
                 ThreadLine::End { id, .. } => self.progress(id).end = line.to_vec(),
-                ThreadLine::Unknown => {}
+                ThreadLine::Filter { .. } | ThreadLine::Unknown => {}
             }
         }
     }

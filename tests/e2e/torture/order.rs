@@ -6,6 +6,7 @@ use flow_e2e::{Engine, Program, jdks};
 
 use super::{Random, times};
 use crate::commands::suspend_often;
+use crate::filters::change_often;
 use crate::order::{WAYS, assert_claims, assert_total_order};
 
 #[test]
@@ -17,6 +18,17 @@ fn numbers_never_contradict_a_hand_over() {
             let hand_overs = if way == "getter" { hand_overs / 10 } else { hand_overs };
             assert_total_order((jdk, Engine::Instrument), way, (8, hand_overs), "");
             println!("torture: {hand_overs} hand-overs by {way} on JDK {}", jdk.version);
+        }
+    }
+}
+
+#[test]
+fn trees_stay_whole_while_the_filter_changes_again_and_again() {
+    let changes = usize::try_from(times("FILTERS", 12)).unwrap();
+    for jdk in jdks() {
+        for engine in Engine::ALL {
+            change_often(jdk, engine, changes);
+            println!("torture: {changes} filters on JDK {}, engine={}", jdk.version, engine.name());
         }
     }
 }

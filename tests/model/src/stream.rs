@@ -15,6 +15,10 @@ pub enum StreamMessage {
     Acknowledged(u64),
     /// What the JVM should do.
     Control(Option<String>),
+    /// What it should record.
+    Filter(String),
+    /// What a filter has changed.
+    Answer(String),
     /// Something else.
     Unknown,
 }
@@ -29,7 +33,7 @@ pub fn decode_messages(mut bytes: &[u8]) -> (Vec<StreamMessage>, bool) {
         }
         let kind = bytes[0];
         let len = bytes[1..5].iter().fold(0_usize, |n, byte| n * 256 + usize::from(*byte));
-        let most = if kind == 1 || kind == 3 { 16 * 1024 } else { 256 * 1024 };
+        let most = if [1, 3, 7, 8].contains(&kind) { 16 * 1024 } else { 256 * 1024 };
         if len > most {
             return (messages, false);
         }
@@ -42,9 +46,11 @@ pub fn decode_messages(mut bytes: &[u8]) -> (Vec<StreamMessage>, bool) {
         let message = match (kind, len) {
             (1, _) => StreamMessage::Hello(body.to_vec()),
             (2, 8) => StreamMessage::Welcome(number(body)),
-            (3, _) => match String::from_utf8(body.to_vec()) {
-                Ok(text) => StreamMessage::Refusal(text),
-                Err(_) => return (messages, false),
+            (3 | 7 | 8, _) => match (kind, String::from_utf8(body.to_vec())) {
+                (3, Ok(text)) => StreamMessage::Refusal(text),
+                (7, Ok(text)) => StreamMessage::Filter(text),
+                (_, Ok(text)) => StreamMessage::Answer(text),
+                (_, Err(_)) => return (messages, false),
             },
             (4, 8..) => StreamMessage::Data(number(&body[..8]), body[8..].to_vec()),
             (5, 8) => StreamMessage::Acknowledged(number(body)),

@@ -92,6 +92,12 @@ impl<'a> Jvm<'a> for Vm<'a> {
         self.class_name(class.reference()).map_or_else(String::new, |name| name.binary)
     }
 
+    fn current_stack(&self) -> Vec<Option<MethodFacts>> {
+        let stack = self.jvmti.stack(self.thread);
+        let methods = stack.into_iter().rev().map(|method| method.expose_provenance());
+        methods.map(|method| self.method(RawMethod(method)).facts()).collect()
+    }
+
     fn replaced_frames(&self) -> Vec<(ThreadId, Vec<MethodFacts>)> {
         let threads = self.jvmti.all_threads();
         self.expect_references(threads.len());

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use flow_codec::format::stream::Command;
+use flow_codec::format::stream::{Command, Message};
+use flow_options::parse_filter;
 
 use crate::args::{Format, ListenArgs, ReplayArgs, SourceArgs};
 use crate::cmd::replay::follow_until;
@@ -69,29 +70,79 @@ pub(crate) fn run(args: &ListenArgs, out: &mut Out) -> Result<Status, Failure> {
     })
 }
 
-/// Passes commands from standard input to JVMs: a word, and a process id unless it is for all.
+/// Passes commands from standard input to JVMs.
 fn obey(sessions: &Sessions) {
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { return };
-        let mut words = line.split_whitespace();
-        let Some(word) = words.next() else { continue };
-        let control = match word {
-            "suspend" => Some(Command::Suspend),
-            "resume" => Some(Command::Resume),
-            "flush" => Some(Command::Flush),
-            "stop" => Some(Command::Stop),
-            "pause" => Some(Command::Pause),
-            _ => None,
-        };
-        let pid = words.next().map(str::parse);
-        let (Some(control), None, Ok(pid)) = (control, words.next(), pid.transpose()) else {
-            message(&format!(
-                "{}: expected suspend, pause, resume, flush or stop, and a process id unless it is for all",
-                shell_quoted(&line)
-            ));
+        if line.trim().is_empty() {
             continue;
-        };
-        let count = sessions.control(control, pid);
-        message(&format!("{word}: sent to {}", plural(count as u64, "JVM")));
+        }
+        match command(&line) {
+            Ok((word, sent, pid)) => {
+                let count = sessions.send(&sent, pid);
+                message(&format!("{word}: sent to {}", plural(count as u64, "JVM")));
+            }
+            Err(why) => message(&format!("{}: {why}", shell_quoted(&line))),
+        }
+    }
+}
+
+/// Parses a command: a word, a process id unless it is for all JVMs, and options after the word `filter`.
+fn command(line: &str) -> Result<(&str, Message<'_>, Option<u32>), String> {
+    fn next(rest: &str) -> (&str, &str) {
+        let rest = rest.trim_start();
+        rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len()))
+    }
+    let (word, rest) = next(line);
+    let (first, after) = next(rest);
+    let (pid, rest) = match first.parse() {
+        Ok(pid) => (Some(pid), after),
+        Err(_) => (None, rest),
+    };
+    let rest = rest.trim();
+    let control = match word {
+        "filter" => {
+            parse_filter(rest).map_err(|error| error.to_string())?;
+            return Ok((word, Message::Filter(rest), pid));
+        }
+        "suspend" => Command::Suspend,
+        "resume" => Command::Resume,
+        "flush" => Command::Flush,
+        "stop" => Command::Stop,
+        "pause" => Command::Pause,
+        _ => return Err(EXPECTED.to_owned()),
+    };
+    match rest {
+        "" => Ok((word, Message::Control(Some(control)), pid)),
+        _ => Err(EXPECTED.to_owned()),
+    }
+}
+
+const EXPECTED: &str = "expected suspend, pause, resume, flush, stop or filter OPTIONS, and a process id after the word unless \
+                        it is for all";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_a_word_a_process_and_options() {
+        let control = |command| Message::Control(Some(command));
+        for (line, expected) in [
+            ("suspend", ("suspend", control(Command::Suspend), None)),
+            (" stop  4711 ", ("stop", control(Command::Stop), Some(4711))),
+            ("filter", ("filter", Message::Filter(""), None)),
+            ("filter include=a.A", ("filter", Message::Filter("include=a.A"), None)),
+            (
+                "filter 7 include=a.A#m(int\\, int),natives=true",
+                ("filter", Message::Filter("include=a.A#m(int\\, int),natives=true"), Some(7)),
+            ),
+        ] {
+            assert_eq!(command(line), Ok(expected), "{line}");
+        }
+        for line in ["stop now", "go", "stop 1 2", "4711"] {
+            assert_eq!(command(line).unwrap_err(), EXPECTED, "{line}");
+        }
+        assert!(command("filter 7 out=x").unwrap_err().contains("'out' cannot change"));
     }
 }

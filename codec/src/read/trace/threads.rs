@@ -30,6 +30,8 @@ pub struct Thread {
     pub cpu_ns: Option<u64>,
     /// The frames it had entered before recording began.
     pub open: OpenFrames,
+    /// How many frames it had entered before a change of the filter selected their methods.
+    pub unselected: u64,
 }
 
 /// The frames of a thread that were entered before recording began and still open when it did.
@@ -121,6 +123,11 @@ impl Threads {
                 let thread = self.entry(id);
                 thread.end_ns = Some(at_ns);
                 thread.cpu_ns = cpu_ns;
+            }
+            ThreadLine::Filter { id, frames, omitted, .. } => {
+                let thread = self.entry(id);
+                let more = (frames.len() as u64).saturating_add(omitted);
+                thread.unselected = thread.unselected.saturating_add(more);
             }
             ThreadLine::Unknown => {}
         }

@@ -47,6 +47,8 @@ fn modelled(message: Message<'_>) -> StreamMessage {
         Message::Control(control) => {
             StreamMessage::Control(control.map(|control| format!("{control:?}")))
         }
+        Message::Filter(text) => StreamMessage::Filter(text.to_owned()),
+        Message::Answer(text) => StreamMessage::Answer(text.to_owned()),
         Message::Unknown => StreamMessage::Unknown,
     }
 }
