@@ -72,7 +72,7 @@ pub const KEYS: [Key; 42] = [
     key(
         "max-value",
         "a number from 0 to 1000",
-        "how many characters of a string and elements of an array are recorded",
+        "how many characters and elements of a value are kept",
     ),
     key(
         "own",

@@ -322,7 +322,8 @@ mod tests {
                 put(&words, at, &bytes);
                 let found = words.each_ref().map(|word| word.load(Ordering::Relaxed).to_ne_bytes());
                 let mut expected = [0x55; 4 * WORD_BYTES];
-                expected[at..at + len].iter_mut().zip(&bytes).for_each(|(to, byte)| *to = !byte);
+                let places = expected.iter_mut().skip(at);
+                places.zip(&bytes).for_each(|(to, byte)| *to = !byte);
                 assert_eq!(found.concat(), expected, "{len} bytes at {at}");
             }
         }

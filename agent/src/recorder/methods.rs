@@ -230,7 +230,6 @@ impl MethodTable {
     }
 
     /// The filter of methods that is in force. It does not change as long as the result is held.
-    #[must_use]
     pub fn filter(&self) -> RwLockReadGuard<'_, FilterSpec> {
         self.filters.current()
     }

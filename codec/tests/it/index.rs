@@ -62,7 +62,7 @@ fn index_path(dir: &Path) -> std::path::PathBuf {
 fn indexed(dir: &Path, rounds: u64, seed: u64) -> (Vec<String>, Vec<u8>) {
     fs::write(dir.join("thread-1.flow"), events(rounds, seed)).expect("written");
     let mut tree = open(dir);
-    let stored = tree.index().unwrap().store(&file(dir), tree.content()).expect("stored");
+    let stored = tree.index().expect("an index").store(&file(dir), tree.content()).expect("stored");
     let index = fs::read(index_path(dir)).expect("there it is");
     assert_eq!(stored, index.len() as u64);
     (answers(&mut tree), index)
