@@ -128,8 +128,10 @@ impl Check {
             }
         }
         let without_key = trace.methods.iter().filter(|(_, method)| !method.has_key).count() as u64;
-        // A kill may come between the two files, to which methods are added by class. No event uses them.
-        if without_key > 0 && manifest.end.is_some() && trace.has_text(StreamKind::Ids) {
+        // A kill may come between the two files, to which methods are added by class. No event uses them. Repair leaves them
+        // as they are.
+        let has_ended = manifest.end.as_ref().is_some_and(|end| end.repaired.is_none());
+        if without_key > 0 && has_ended && trace.has_text(StreamKind::Ids) {
             let methods = plural(without_key, "method");
             let text = format!("lacks {methods} that methods.jsonl has");
             self.add(Severity::Missing, names::IDS, text);
