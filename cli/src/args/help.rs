@@ -132,7 +132,7 @@ class. A text of which only the beginning was recorded is equal to none.
 Examples:
   flow record --values 'com.app.Orders' --redact password -- java -jar app.jar
   flow grep 'com.app.Orders#total' --where 'order == null'
-  flow grep 'Orders#total' --where 'result > 1000' --where 'customer starts A'
+  flow grep 'Orders#total' --where 'result < 0' --where 'customer starts A'
   flow grep 'Orders#*' --where 'message contains refused' --format json";
 
 pub(super) const DIFF_HELP: &str = "\
