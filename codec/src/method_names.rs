@@ -149,6 +149,14 @@ fn simple(name: &str, separator: char) -> &str {
     name.rsplit(separator).next().unwrap_or(name)
 }
 
+/// The type of a descriptor as Java writes it, with its package: `java.lang.String[]` of `[Ljava/lang/String;`.
+#[must_use]
+pub fn type_name(descriptor: &str) -> Option<String> {
+    let mut text = String::new();
+    let rest = push_type(descriptor, true, &mut text)?;
+    rest.is_empty().then_some(text)
+}
+
 /// Appends the first type of a descriptor as Java writes it. Returns the rest of the descriptor.
 fn push_type<'a>(types: &'a str, with_package: bool, text: &mut String) -> Option<&'a str> {
     let element = types.trim_start_matches('[');

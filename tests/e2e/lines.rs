@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use flow_e2e::{Decoded, Event, Mark, Program, flow};
+use flow_e2e::{Decoded, Event, Mark, Program};
 
-use crate::on_every_jdk;
+use crate::{on_every_jdk, shown};
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../java-harness/src/main/java");
 
@@ -68,12 +67,6 @@ fn reached(trace: &Decoded) -> Vec<(String, u16)> {
     reached
 }
 
-fn run_flow(args: &[&str], out: &Path) -> String {
-    let output = Command::new(flow()).args(args).arg(out).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
 #[test]
 fn lines_are_recorded_in_the_order_in_which_they_ran() {
     let letters = letters();
@@ -120,7 +113,7 @@ fn verbs_show_lines_with_their_text_and_counts() {
     let letters = letters();
     on_every_jdk(|jdk| {
         let run = Program::harness(jdk, "Lined").options(NAMED).run();
-        let rows = run_flow(&["lines", "--format", "json"], &run.out());
+        let rows = shown(&["lines", "--format", "json"], &run.out());
         let mut counts = BTreeMap::new();
         for row in rows.lines() {
             let row: serde_json::Value = serde_json::from_str(row).unwrap();
@@ -135,9 +128,9 @@ fn verbs_show_lines_with_their_text_and_counts() {
         }
         assert_eq!(counts, expected);
 
-        let text = run_flow(&["lines", "--source", SOURCES], &run.out());
+        let text = shown(&["lines", "--source", SOURCES], &run.out());
         assert!(text.contains("i++; // @j"), "{text}");
-        let tracefile = run_flow(&["lines", "--lcov", "--source", SOURCES], &run.out());
+        let tracefile = shown(&["lines", "--lcov", "--source", SOURCES], &run.out());
         let sum: u64 = tracefile
             .lines()
             .filter_map(|line| line.strip_prefix("DA:")?.split_once(','))
@@ -147,14 +140,14 @@ fn verbs_show_lines_with_their_text_and_counts() {
         assert!(tracefile.contains("java/harness/Lined.java\n"), "{tracefile}");
 
         let replay = ["replay", "--lines", "--source", SOURCES, "--method", "Lined#count"];
-        let replayed = run_flow(&replay, &run.out());
-        let shown: Vec<_> = replayed
+        let replayed = shown(&replay, &run.out());
+        let found: Vec<_> = replayed
             .lines()
             .filter_map(|line| line.split_once("// @"))
             .map(|(_, letter)| letter.to_owned())
             .collect();
-        assert_eq!(shown.concat(), "defefeg", "{replayed}");
-        let rows = run_flow(&["replay", "--lines", "--format", "json"], &run.out());
+        assert_eq!(found.concat(), "defefeg", "{replayed}");
+        let rows = shown(&["replay", "--lines", "--format", "json"], &run.out());
         let lines = rows.lines().filter(|row| row.contains("\"mark\":\"line\"")).count() as u64;
         assert_eq!(lines, expected.values().sum::<u64>());
     });
@@ -172,7 +165,7 @@ fn lines_survive_the_end_of_the_process() {
                 .options("lines=harness.Halt#*er;harness.Halt#before");
             let run = program.run();
             assert_eq!(run.code(), Some(4), "{}", run.errors());
-            let rows = run_flow(&["replay", "--lines", "--format", "csv"], &out);
+            let rows = shown(&["replay", "--lines", "--format", "csv"], &out);
             let lines = rows.lines().filter(|row| row.contains(",line,Halt.java:"));
             let lines: Vec<_> =
                 lines.map(|row| row.rsplit(':').next().unwrap().to_owned()).collect();

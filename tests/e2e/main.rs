@@ -36,6 +36,19 @@ mod torture;
 mod trees;
 mod values;
 
+use std::path::Path;
+use std::process::Command;
+
+use flow_e2e::flow;
+
+/// What a verb of `flow` prints about a trace.
+fn shown(args: &[&str], dir: &Path) -> String {
+    let output = Command::new(flow()).args(args).arg(dir).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
 /// Runs the body for each JDK, naming the one that failed.
 fn on_every_jdk(mut body: impl FnMut(&flow_e2e::Jdk)) {
     for jdk in flow_e2e::jdks() {

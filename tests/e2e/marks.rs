@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use flow_e2e::{Engine, Jdk, Program, flow, harness};
 
-use crate::{on_every_engine, on_every_jdk};
+use crate::{on_every_engine, on_every_jdk, shown};
 
 /// A program of the harness that uses the API.
 fn program(jdk: &Jdk, name: &str) -> Program {
@@ -20,13 +20,6 @@ fn program(jdk: &Jdk, name: &str) -> Program {
 /// The jar with the API.
 fn api() -> PathBuf {
     harness().parent().expect("it is in the project").join("cli/java/flow-api.jar")
-}
-
-fn shown(args: &[&str], dir: &Path) -> String {
-    let output = Command::new(flow()).args(args).arg(dir).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&output.stderr));
-    text
 }
 
 /// The calls of the main thread, `pkg.Class.method` indented.

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use flow_e2e::{Program, flow};
 
-use crate::on_every_jdk;
+use crate::{on_every_jdk, shown};
 
 /// What `harness.Valued` passes, by hand from its source: names and values. Objects are classes, `?` for an identity.
 const EXPECTED: &str = r#"
@@ -49,15 +49,9 @@ secrets = "user7"
 /// All methods that the list is about. With `max-value=10`, so that it is readable.
 const OPTIONS: &str = "values=harness.Valued#*;harness.Valued$Hostile,max-value=10,redact=password;harness.Valued#check";
 
-fn run_flow(args: &[&str], out: &Path) -> String {
-    let output = Command::new(flow()).args(args).arg(out).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
 /// The values of a trace, each line with the name of its method. What differs from run to run is `?`, or nothing.
 fn values(out: &Path) -> Vec<String> {
-    let rows = run_flow(&["replay", "--values", "--format", "json"], out);
+    let rows = shown(&["replay", "--values", "--format", "json"], out);
     let mut open: Vec<String> = Vec::new();
     let mut found = Vec::new();
     for row in rows.lines() {
@@ -136,7 +130,7 @@ fn calls_are_found_by_their_values() {
         assert_eq!(found("Valued$Hostile#*", &["number < 0"]), ["positive", "<init>"]);
         assert_eq!(found("Valued#objects", &["cyclic is java.util.ArrayList"]), ["objects"]);
 
-        let exported = run_flow(&["export", "--to", "chrome"], &run.out());
+        let exported = shown(&["export", "--to", "chrome"], &run.out());
         let exported: serde_json::Value = serde_json::from_str(&exported).unwrap();
         let mut events = exported["traceEvents"].as_array().unwrap().iter();
         let end = |event: &&serde_json::Value| {

@@ -15,7 +15,6 @@ use flow_codec::format::ids::key;
 use flow_codec::format::manifest::Order;
 use flow_codec::format::methods::{MethodInfo, flag_names};
 use flow_codec::format::raw::words_of;
-use flow_codec::format::values::CallValue;
 use flow_codec::{MethodId, Name, ThreadId};
 
 use super::{Jvm, skip_list, starting_thread};
@@ -142,14 +141,10 @@ pub fn on_no_room<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, id: ThreadId, even
     }
 }
 
-/// A probe of the current thread found a value that it cannot store itself.
-pub fn on_value<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, id: ThreadId, value: &CallValue) {
-    let Some(thread) = current_thread(recorder, vm, id) else { return };
-    // Enough for most.
-    let mut bytes = Vec::with_capacity(128);
-    value.encode(&mut bytes);
-    for word in words_of(&bytes) {
-        recorder.append(&thread, &word);
+/// A probe of the current thread found a value that it cannot store itself: these are its bytes.
+pub fn on_value<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, id: ThreadId, value: &[u8]) {
+    if let Some(thread) = current_thread(recorder, vm, id) {
+        words_of(value).for_each(|word| recorder.append(&thread, &word));
     }
 }
 

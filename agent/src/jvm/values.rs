@@ -3,12 +3,11 @@
 #![expect(unsafe_code, reason = "answers calls from Java")]
 
 use flow_codec::format::raw::class_of;
-use flow_codec::format::values::{CallValue, Identity, Primitive, Role, Value, kind};
+use flow_codec::format::values::{CallValue, Identity, Role, Value, kind};
 use jni::sys::{JNIEnv, jint, jlong, jobject};
 
 use super::callbacks::for_probe;
 use super::vm::Vm;
-use crate::certain::Certain as _;
 use crate::engine::instrument;
 use crate::recorder::MethodTable;
 
@@ -35,26 +34,17 @@ pub(super) unsafe fn number(
     head: jint,
 ) {
     let [first, number, ..] = head.to_le_bytes();
-    let role = Role::of([first, number]);
-    let bytes = value.to_le_bytes();
-    let [low, second, ..] = bytes;
-    let four = u32::from_le_bytes(bytes.first_chunk().copied().certain());
-    let value = match first & 0x0F {
-        kind::NULL => Value::Null,
-        kind::BOOLEAN => Value::Primitive(Primitive::Boolean(low != 0)),
-        kind::BYTE => Value::Primitive(Primitive::Byte(low.cast_signed())),
-        kind::CHAR => Value::Primitive(Primitive::Char(u16::from_le_bytes([low, second]))),
-        kind::SHORT => Value::Primitive(Primitive::Short(i16::from_le_bytes([low, second]))),
-        kind::INT => Value::Primitive(Primitive::Int(four.cast_signed())),
-        kind::FLOAT => Value::Primitive(Primitive::Float(four)),
-        kind::LONG => Value::Primitive(Primitive::Long(value)),
-        kind::DOUBLE => Value::Primitive(Primitive::Double(value.cast_unsigned())),
-        _ => Value::Redacted,
+    let content = match first & 0x0F {
+        kind::NULL | kind::REDACTED => 0,
+        kind::LONG | kind::DOUBLE => 8,
+        _ => 4,
     };
+    let content = value.to_le_bytes().into_iter().take(content);
+    let bytes: Vec<u8> = [first, number].into_iter().chain(content).collect();
     // SAFETY: the arguments of this function.
     unsafe {
         for_probe(jni, thread, id, |recorder, vm, id| {
-            instrument::on_value(recorder, vm, id, &CallValue { role, value });
+            instrument::on_value(recorder, vm, id, &bytes);
         });
     }
 }
@@ -73,7 +63,10 @@ pub(super) unsafe fn object(jni: *mut JNIEnv, thread: jobject, id: jlong, found:
             let [first, number, ..] = found.head.to_le_bytes();
             let role = Role::of([first, number]);
             let value = value_of(found, role, recorder.methods(), vm);
-            instrument::on_value(recorder, vm, id, &CallValue { role, value });
+            // Enough for most.
+            let mut bytes = Vec::with_capacity(128);
+            CallValue { role, value }.encode(&mut bytes);
+            instrument::on_value(recorder, vm, id, &bytes);
         });
     }
 }

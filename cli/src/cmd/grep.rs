@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use flow_codec::format::values::Role;
+use flow_codec::format::values::{CallValue, Role};
 use flow_codec::read::{Bounds, Call, CallTimes, Selection, ThreadFile, Trace};
 
 use crate::args::{Format, GrepArgs};
@@ -136,9 +136,12 @@ impl Printer<'_> {
         let texts = ValueTexts::new(&self.trace.methods, Some(call.method));
         found.calls += 1;
         found.values |= !call.values.is_empty();
-        let compared: Vec<_> = call.values.iter().map(|value| texts.compared(value)).collect();
-        if !self.args.conditions.iter().all(|condition| condition.holds(&compared)) {
-            return Ok(());
+        let conditions = &self.args.conditions;
+        if !conditions.is_empty() {
+            let compared: Vec<_> = call.values.iter().map(|value| texts.compared(value)).collect();
+            if !conditions.iter().all(|condition| condition.holds(&compared)) {
+                return Ok(());
+            }
         }
         found.count += 1;
         if found.shown >= self.max as u64 {
@@ -153,7 +156,6 @@ impl Printer<'_> {
             unwound: call.unwound.clone(),
         };
         let thrown = call.unwound.as_ref().map(|by| by.class.as_deref().unwrap_or("?"));
-        let values = texts.all(&call.values);
         let label = self.labels.get(call.method).to_owned();
         let number = call.number;
         match self.args.source.format {
@@ -161,17 +163,14 @@ impl Printer<'_> {
                 let thread = thread_title(self.trace, file.id);
                 let when =
                     if has_clock(self.trace) { self.when(call, duration) } else { String::new() };
-                let message = call.values.iter().find(|value| value.role == Role::Message);
+                let is_message = |value: &CallValue| value.role == Role::Message;
+                let (messages, values): (Vec<_>, Vec<_>) =
+                    call.values.iter().cloned().partition(is_message);
+                let values = texts.all(&values);
                 let thrown = thrown.map(|class| format!("  ! {}", escaped(class)));
-                let thrown = thrown.unwrap_or_default();
-                let (values, message) = match message {
-                    Some(message) => {
-                        let values = call.values.iter().filter(|value| value.role != Role::Message);
-                        let values: Vec<_> = values.cloned().collect();
-                        (texts.all(&values), format!(": {}", texts.text(&message.value)))
-                    }
-                    None => (values, String::new()),
-                };
+                let message =
+                    messages.first().map(|value| format!(": {}", texts.text(&value.value)));
+                let (thrown, message) = (thrown.unwrap_or_default(), message.unwrap_or_default());
                 let number = grouped(number);
                 writeln!(out, "{when}{thread}  call {number}  {label}{values}{thrown}{message}")?;
             }
@@ -193,6 +192,7 @@ impl Printer<'_> {
                 let mut line = Vec::new();
                 push_csv_times(time_numbers(&times), &mut line);
                 let times = String::from_utf8_lossy(&line).into_owned();
+                let values = texts.all(&call.values);
                 let texts = csv_fields([thrown.unwrap_or_default(), values.trim_start()]);
                 writeln!(out, "{},{},{number},{label}{times},{texts}", self.name, file.id)?;
             }

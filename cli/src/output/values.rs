@@ -1,8 +1,8 @@
 //! The values of calls as text and as JSON.
 
-use flow_codec::MethodId;
 use flow_codec::format::values::{CallValue, Identity, Primitive, Role, Value};
 use flow_codec::read::Methods;
+use flow_codec::{MethodId, type_name};
 use serde_json::json;
 
 use super::{escaped, grouped};
@@ -170,23 +170,9 @@ impl<'a> ValueTexts<'a> {
     /// The name of a class as in Java sources; `?` if it is not known.
     fn full_class(&self, class: Option<MethodId>) -> String {
         let name = class.and_then(|class| self.methods.class(class)).unwrap_or("?");
-        let dimensions = name.bytes().take_while(|byte| *byte == b'[').count();
-        let element = name.get(dimensions..).unwrap_or_default();
-        let element = match (dimensions, element) {
-            (0, name) => name,
-            (_, "Z") => "boolean",
-            (_, "B") => "byte",
-            (_, "C") => "char",
-            (_, "S") => "short",
-            (_, "I") => "int",
-            (_, "J") => "long",
-            (_, "F") => "float",
-            (_, "D") => "double",
-            (_, class) => {
-                class.strip_prefix('L').and_then(|c| c.strip_suffix(';')).unwrap_or(class)
-            }
-        };
-        element.to_owned() + &"[]".repeat(dimensions)
+        // That of an array is its descriptor.
+        let of_array = name.starts_with('[').then(|| type_name(name)).flatten();
+        of_array.unwrap_or_else(|| name.to_owned())
     }
 }
 

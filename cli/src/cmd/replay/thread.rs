@@ -8,8 +8,8 @@ use flow_codec::dag::{Repeat, Walk};
 use flow_codec::format::flow::Record;
 use flow_codec::format::values::{CallValue, Role};
 use flow_codec::read::{
-    EventKind, Lookahead, OpenFrames, ShownFrames, StackSample, Stamp, ThreadFile, TimelineEvent,
-    Unwound, VisitTimeline,
+    CallTimes, EventKind, Lookahead, OpenFrames, ShownFrames, StackSample, Stamp, ThreadFile,
+    TimelineEvent, Unwound, VisitTimeline,
 };
 use flow_codec::{Depth, Error, MethodId, Offset};
 
@@ -609,12 +609,7 @@ impl ThreadReplay {
         line: u16,
         lines: &mut Lines<'_>,
     ) -> Result<(), Failure> {
-        let Some(root) = self.root else { return Ok(()) };
-        let is_shown = lines.selection.is_all() || self.shown.shows_topmost();
-        let depth = self.stack.len();
-        if !is_shown || depth > root.saturating_add(self.max_depth) {
-            return Ok(());
-        }
+        let Some(depth) = self.topmost_shown(lines) else { return Ok(()) };
         if let Some(reached) = &mut self.reached
             && (reached.depth, reached.line) == (depth, line)
             && self.is_text
@@ -633,15 +628,8 @@ impl ThreadReplay {
         let Some(Reached { depth, line, count, first }) = self.reached.take() else {
             return Ok(());
         };
-        let method = depth.checked_sub(1).and_then(|top| self.stack.get(top)).copied();
-        let row = MarkRow::of_line(&first, count, lines.line_of(method, line));
-        if !self.is_text {
-            return lines.mark_row(&self.prefix, Depth::new(depth as u64), &row);
-        }
-        self.take_pending(lines)?;
-        self.head(lines)?;
-        let indent = indent(depth, self.root.unwrap_or(depth), lines);
-        lines.timed_row(indent, &row.text(), Some(&row.times))
+        let row = MarkRow::of_line(&first, count, lines.line_of(self.method_at(depth), line));
+        self.print_row(depth, &row, Some(&row.times), lines)
     }
 
     /// Prints values of the topmost frame: arguments as one row, once all are known, a result or a message as another one.
@@ -651,12 +639,7 @@ impl ThreadReplay {
         values: &[CallValue],
         lines: &mut Lines<'_>,
     ) -> Result<(), Failure> {
-        let Some(root) = self.root else { return Ok(()) };
-        let is_shown = lines.selection.is_all() || self.shown.shows_topmost();
-        let depth = self.stack.len();
-        if !is_shown || depth > root.saturating_add(self.max_depth) {
-            return Ok(());
-        }
+        let Some(depth) = self.topmost_shown(lines) else { return Ok(()) };
         for value in values {
             let is_given = matches!(value.role, Role::Argument(_) | Role::This);
             match &mut self.given {
@@ -678,15 +661,37 @@ impl ThreadReplay {
     #[inline]
     fn take_values(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
         let Some(Given { depth, first, values }) = self.given.take() else { return Ok(()) };
-        let method = depth.checked_sub(1).and_then(|top| self.stack.get(top)).copied();
-        let row = MarkRow::of_values(&first, &values, &lines.value_texts(method));
+        let texts = lines.value_texts(self.method_at(depth));
+        self.print_row(depth, &MarkRow::of_values(&first, &values, &texts), None, lines)
+    }
+
+    /// How many calls are shown around what the topmost frame does; `None` if that is not shown.
+    fn topmost_shown(&self, lines: &Lines<'_>) -> Option<usize> {
+        let deepest = self.root?.saturating_add(self.max_depth);
+        let is_shown = lines.selection.is_all() || self.shown.shows_topmost();
+        Some(self.stack.len()).filter(|depth| is_shown && *depth <= deepest)
+    }
+
+    /// The method of the innermost of this many calls.
+    fn method_at(&self, depth: usize) -> Option<MethodId> {
+        depth.checked_sub(1).and_then(|top| self.stack.get(top)).copied()
+    }
+
+    /// Prints a row of a call, in text below it and after these times.
+    fn print_row(
+        &mut self,
+        depth: usize,
+        row: &MarkRow,
+        times: Option<&CallTimes>,
+        lines: &mut Lines<'_>,
+    ) -> Result<(), Failure> {
         if !self.is_text {
-            return lines.mark_row(&self.prefix, Depth::new(depth as u64), &row);
+            return lines.mark_row(&self.prefix, Depth::new(depth as u64), row);
         }
         self.take_pending(lines)?;
         self.head(lines)?;
         let indent = indent(depth, self.root.unwrap_or(depth), lines);
-        lines.timed_text(indent, &row.text())
+        lines.timed_row(indent, &row.text(), times)
     }
 
     /// Keeps a sample until it is known whether the next one is of the same line.
