@@ -409,15 +409,14 @@ impl MarkEncoder {
     }
 
     /// Appends a mark. A position or time before that of an earlier mark is replaced by that one; two bounds
-    /// that are too far apart are moved closer; texts are cut to what a payload holds; [`Mark::Unknown`] is
+    /// that are too far apart are moved closer; texts and values are cut to what a payload holds; [`Mark::Unknown`] is
     /// left out.
     ///
-    /// Instants, lines and values are held back until [`finish`](Self::finish) or another mark.
+    /// Instants and lines are held back until [`finish`](Self::finish) or another mark.
     #[inline]
     pub fn encode(&mut self, position: Position, mark: &Mark, bytes: &mut Vec<u8>) {
         match mark {
             Mark::Line(line) => self.encode_line(position, *line, bytes),
-            Mark::Values(pieces) => self.encode_pieces(position, pieces, bytes),
             Mark::Instant { at_ns } => self.encode_instant(position, *at_ns, bytes),
             _ => self.encode_other(position, mark, bytes),
         }
@@ -467,7 +466,11 @@ impl MarkEncoder {
                 number.iter().for_each(|number| put(&mut payload, *number));
                 ORDER
             }
-            Mark::Line(_) | Mark::Values(_) | Mark::Instant { .. } | Mark::Unknown(_) => return,
+            Mark::Values(piece) => {
+                payload.extend(piece.iter().take(MAX_PAYLOAD_BYTES));
+                VALUES
+            }
+            Mark::Line(_) | Mark::Instant { .. } | Mark::Unknown(_) => return,
         };
         self.put_mark(kind, position, &payload, bytes);
     }
@@ -499,7 +502,7 @@ impl MarkEncoder {
         *len += put_at(&mut room[..], *len, zigzag(later));
     }
 
-    /// Adds the first bytes of a word after all marks: a piece of a value.
+    /// Adds the first bytes of a word after all marks: a piece of a value, held back like a line.
     #[inline]
     pub(crate) fn encode_piece(
         &mut self,
@@ -516,14 +519,6 @@ impl MarkEncoder {
         if let Some(to) = room.get_mut(*len..*len + size_of::<u64>()) {
             to.copy_from_slice(&word.to_le_bytes());
             *len += count.min(size_of::<u64>());
-        }
-    }
-
-    fn encode_pieces(&mut self, position: Position, pieces: &[u8], bytes: &mut Vec<u8>) {
-        for piece in pieces.chunks(size_of::<u64>()) {
-            let mut word = [0; size_of::<u64>()];
-            word.iter_mut().zip(piece).for_each(|(to, from)| *to = *from);
-            self.encode_piece(position, (u64::from_le_bytes(word), piece.len()), bytes);
         }
     }
 
