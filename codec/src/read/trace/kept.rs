@@ -211,6 +211,26 @@ impl LastRecord {
             _ => offset.get() < self.end || (offset.get() == self.end && exits == 0),
         }
     }
+
+    /// What remains of a mark: exits that follow it may be newer than the events, too.
+    fn clip(&self, (position, mark): (Position, Mark)) -> Option<(Position, Mark)> {
+        if !self.has(position) {
+            return None;
+        }
+        let follow = match self.run {
+            Some((start, count)) if position.offset.get() == start => count - position.exits,
+            _ if position.offset.get() < self.end => u64::MAX,
+            _ => 0,
+        };
+        let mark = match mark {
+            Mark::Unwound { exits, thrown } => {
+                Mark::Unwound { exits: NonZeroU64::new(exits.get().min(follow))?, thrown }
+            }
+            Mark::Thrown { .. } if follow == 0 => return None,
+            mark => mark,
+        };
+        Some((position, mark))
+    }
 }
 
 /// Writes marks at their new positions, after a mark for the gap, and one for the time of the last mark before.
@@ -252,9 +272,7 @@ impl<'a> MovedMarks<'a> {
             }
             return Ok(());
         };
-        if !self.end.has(moved.0) {
-            return Ok(());
-        }
+        let Some(moved) = self.end.clip(moved) else { return Ok(()) };
         if let Some(waiting) = &mut self.waiting {
             if time.is_none() && waiting.len() < MAX_WAITING {
                 waiting.push(moved);
@@ -313,5 +331,50 @@ impl<'a> MovedMarks<'a> {
             Some(file) => Stored::file(file),
             None => Stored::Bytes(self.bytes.into()),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MethodId;
+
+    fn at(offset: u64, exits: u64) -> Position {
+        Position { offset: Offset::new(offset), exits }
+    }
+
+    fn unwound(exits: u64) -> Mark {
+        Mark::Unwound { exits: NonZeroU64::new(exits).expect("some"), thrown: None }
+    }
+
+    #[test]
+    fn marks_that_are_newer_than_the_events_are_left_out() {
+        let thrown = Mark::Thrown { class: MethodId::new(7).expect("small") };
+        let clip = |end: LastRecord, position, mark: &Mark| {
+            end.clip((position, mark.clone())).map(|(kept_at, mark)| {
+                assert_eq!(kept_at, position);
+                mark
+            })
+        };
+        // The exits that follow the last record are in no file yet.
+        let end = LastRecord { end: 9, run: None };
+        for mark in [&Mark::Paused, &thrown, &unwound(2)] {
+            assert_eq!(clip(end, at(8, 1), mark), Some(mark.clone()));
+            assert_eq!(clip(end, at(9, 1), mark), None);
+            assert_eq!(clip(end, at(10, 0), mark), None);
+        }
+        assert_eq!(clip(end, at(9, 0), &Mark::Paused), Some(Mark::Paused));
+        assert_eq!(clip(end, at(9, 0), &thrown), None);
+        assert_eq!(clip(end, at(9, 0), &unwound(2)), None);
+        // Three exits end the open chunk.
+        let end = LastRecord { end: 9, run: Some((8, 3)) };
+        assert_eq!(clip(end, at(8, 3), &Mark::Paused), Some(Mark::Paused));
+        assert_eq!(clip(end, at(8, 4), &Mark::Paused), None);
+        assert_eq!(clip(end, at(8, 1), &thrown), Some(thrown.clone()));
+        assert_eq!(clip(end, at(8, 3), &thrown), None);
+        assert_eq!(clip(end, at(8, 1), &unwound(2)), Some(unwound(2)));
+        assert_eq!(clip(end, at(8, 2), &unwound(2)), Some(unwound(1)));
+        assert_eq!(clip(end, at(8, 3), &unwound(2)), None);
+        assert_eq!(clip(end, at(7, 0), &unwound(2)), Some(unwound(2)));
     }
 }
