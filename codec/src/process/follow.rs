@@ -38,8 +38,10 @@ pub struct Follower {
     /// The names of threads that were passed.
     names: BTreeMap<ThreadId, String>,
     threads: BTreeMap<ThreadId, Followed>,
-    /// If more bytes than this are new in a thread, those before are skipped.
+    /// How many new bytes are read in a pass, if not all.
     most_bytes: Option<u64>,
+    /// How many threads had new events in the last pass, and share these bytes.
+    growing: u64,
 }
 
 /// What a [`Follower`] passed.
@@ -67,8 +69,9 @@ struct Followed {
 }
 
 impl Follower {
-    /// Creates a follower that keeps up with threads of any speed: if more than `most_bytes` are new in a thread, only
-    /// about the last of them are read, after a break for [those before](Cause::Skipped).
+    /// Creates a follower that keeps up with threads of any speed: a pass reads about `most_bytes`, an equal share in each
+    /// thread that had new events in the pass before. If more are new in a thread, only about the last of them are read,
+    /// after a break for [those before](Cause::Skipped).
     #[must_use]
     pub fn of_newest(most_bytes: u64) -> Self {
         Self { most_bytes: Some(most_bytes), ..Self::default() }
@@ -91,12 +94,17 @@ impl Follower {
     pub fn pass(&mut self, trace: &Trace, router: &mut Router) -> Passed {
         self.pass_names(trace, router);
         let mut passed = Passed::default();
+        let share = self.most_bytes.map(|most| most / self.growing.max(1));
+        let mut growing = 0;
         for file in &trace.files {
             let thread = self.threads.entry(file.id).or_default();
-            if let Err(error) = thread.pass(file, self.most_bytes, router, &mut passed) {
+            let bytes_before = passed.bytes;
+            if let Err(error) = thread.pass(file, share, router, &mut passed) {
                 passed.damage.push(error);
             }
+            growing += u64::from(passed.bytes > bytes_before);
         }
+        self.growing = growing;
         passed
     }
 
@@ -320,5 +328,26 @@ mod tests {
         assert_eq!((passed.bytes, passed.read_bytes), (6, 2));
         let skipped = format!("{:?}", Cause::Skipped { bytes: 4 });
         assert_eq!(lines(&mut router), [skipped, enter(4), "exit".to_owned()]);
+    }
+
+    #[test]
+    fn threads_that_grow_share_what_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |thread: u64, calls: usize| {
+            let path = dir.path().join(format!("thread-{thread}.flow"));
+            fs::write(path, [0x84, 0x00].repeat(calls)).unwrap();
+        };
+        let mut follower = Follower::of_newest(40);
+        let mut router = Router::default();
+        let mut pass = |calls: [usize; 3]| {
+            (1..).zip(calls).for_each(|(thread, calls)| write(thread, calls));
+            let passed = follower.pass(&Trace::open(dir.path()).unwrap(), &mut router);
+            (passed.bytes, passed.read_bytes)
+        };
+        assert_eq!(pass([10, 10, 1]), (42, 42));
+        // About a third for each, which is 13 bytes; then about a half. An exit at the end counts again: its run may be longer now.
+        assert_eq!(pass([110, 110, 1]), (402, 24));
+        assert_eq!(pass([210, 110, 1]), (201, 18));
+        assert_eq!(pass([310, 110, 1]), (201, 38));
     }
 }

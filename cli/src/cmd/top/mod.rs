@@ -14,7 +14,7 @@ mod watch;
 
 use std::io::IsTerminal;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use self::received::Received;
 use self::watch::Watch;
@@ -22,8 +22,8 @@ use crate::args::TopArgs;
 use crate::failure::{Failure, Status};
 use crate::output::Out;
 
-/// A wait is at least this many times as long as the look before it: a twentieth of a core.
-const SHARE: u32 = 19;
+/// From one look to the next it takes at least this many times as long as a look and its drawing.
+const SHARE: u32 = 20;
 
 pub(crate) fn run(args: &TopArgs, out: &mut Out) -> Result<Status, Failure> {
     let is_on_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &TopArgs, out: &mut Out) -> Result<Status, Failure> {
     terminal::run(&mut watch, args)
 }
 
-/// How long to wait after a look that began at an instant.
-fn pause(args: &TopArgs, begun: Instant) -> Duration {
-    args.interval().max(begun.elapsed().saturating_mul(SHARE))
+/// When the next look is due, after one that began at an instant and is shown.
+fn next_look(args: &TopArgs, begun: Instant) -> Instant {
+    begun + args.interval().max(begun.elapsed().saturating_mul(SHARE))
 }

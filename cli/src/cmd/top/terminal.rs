@@ -7,7 +7,7 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 
 use super::draw::draw;
 use super::look::Look;
-use super::pause;
+use super::next_look;
 use super::view::{Key, Next, View};
 use super::watch::Watch;
 use crate::args::TopArgs;
@@ -37,15 +37,17 @@ fn show(
         if watch.is_interrupted() {
             return Ok(Status::Done);
         }
-        if Instant::now() >= next {
-            let begun = Instant::now();
+        let begun = Instant::now();
+        if begun >= next {
             let found = watch.look()?;
             if !view.is_frozen {
                 look = found;
             }
-            next = begun + pause(args, begun);
         }
         terminal.draw(|frame| draw(frame, &look, &view)).map_err(Failure::Output)?;
+        if begun >= next {
+            next = next_look(args, begun);
+        }
         while event::poll(next.saturating_duration_since(Instant::now()))
             .map_err(Failure::Output)?
         {

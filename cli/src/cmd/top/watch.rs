@@ -17,7 +17,7 @@ use crate::input::{lock, own};
 use crate::live::{By, Edges, Sum, Sums, Wanted};
 use crate::output::{Format, Labels};
 
-/// How many new bytes of a thread are read at most; of more, only the end.
+/// How many new bytes are read in a look; of more, the end of what each thread has.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// A recording, and how far it was read.
