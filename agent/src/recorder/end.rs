@@ -74,6 +74,7 @@ impl Recorder {
             self.note_unless_ended(self.threads.finish(self.lines_to()));
         }
         self.takes_classes.store(false, Ordering::Relaxed);
+        self.methods.finish(deadline);
         let recorded = Totals {
             threads: self.threads.started(),
             methods: self.methods.described(),

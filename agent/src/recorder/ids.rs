@@ -192,6 +192,11 @@ impl IdTable {
         Ok(id)
     }
 
+    /// Assigns no ids from now on: what is named is in both files.
+    pub(super) fn finish(&mut self) {
+        self.failure.get_or_insert_with(SinkError::ended);
+    }
+
     /// Closes the files: nothing is part of the recording any more.
     pub(super) fn close(&self) {
         self.ids.close();
@@ -317,6 +322,18 @@ mod tests {
         assert!(error.contains("ids.properties"), "{error}");
         assert_eq!(table.assign(info("a.B", "app")).unwrap_err().to_string(), error);
         assert_eq!(table.reserve("a.C#m()V").unwrap_err().to_string(), error);
+    }
+
+    #[test]
+    fn after_the_end_nothing_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut table = table(dir.path(), StartIds::default());
+        table.assign(info("a.A", "app")).unwrap();
+        table.finish();
+        let error = table.assign_all(vec![info("a.B", "app")]).unwrap_err();
+        assert_eq!(error.scope(), crate::sink::Scope::Ended);
+        let lines = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap().lines().count();
+        assert_eq!((lines("methods.jsonl"), lines("ids.properties")), (1, 1));
     }
 
     #[test]

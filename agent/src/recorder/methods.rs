@@ -12,6 +12,7 @@ use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use flow_codec::MethodId;
 use flow_codec::format::flow::Encoded;
@@ -322,6 +323,14 @@ impl MethodTable {
             // Pairs with the load in `look_up`. A thread that runs a method of the new class has synchronised
             // with its preparation, so it sees the new generation.
             self.generation.store(next_generation(), Ordering::Release);
+        }
+    }
+
+    /// Names no methods from now on. Waits for a thread that is naming some: otherwise its methods would be in one file
+    /// and not in the other.
+    pub(super) fn finish(&self, deadline: Instant) {
+        if let Some(mut ids) = self.ids.try_lock_until(deadline) {
+            ids.finish();
         }
     }
 
