@@ -127,6 +127,7 @@ impl Follower {
 
 impl Followed {
     fn skip_to_end(&mut self, file: &ThreadFile, router: &mut Router) -> Result<()> {
+        self.reached.follow(file);
         let content = Content::open(file)?;
         if content.len() > SEARCHED_BYTES {
             return self.skip(file, &content, SEARCHED_BYTES, router);
@@ -150,6 +151,23 @@ impl Followed {
         }
         self.reached.continue_at(last.offset);
         Ok(())
+    }
+
+    /// Finds where to continue, although first events may have been removed. Returns how many bytes were not read.
+    fn follow(&mut self, file: &ThreadFile) -> u64 {
+        let before = self.reached.next().get();
+        let removed = self.reached.follow(file);
+        let now = self.reached.next().get();
+        let (Position { offset, exits }, passed) = self.instants;
+        let moved = match removed {
+            0 => offset.get().saturating_add(now).checked_sub(before),
+            _ => None,
+        };
+        self.instants = match moved {
+            Some(offset) => (Position { offset: Offset::new(offset), exits }, passed),
+            None => Default::default(),
+        };
+        removed
     }
 
     /// Skips all but about the last `bytes`.
@@ -181,6 +199,13 @@ impl Followed {
         }
         let content = Content::open(file)?;
         let end = content.len();
+        let removed = self.follow(file);
+        if removed > 0 {
+            let cause = Cause::Skipped { bytes: removed };
+            router.data_break(&DataBreak { thread: Some(file.id), cause });
+            passed.events += 1;
+            passed.bytes = passed.bytes.saturating_add(removed);
+        }
         let new = |reached: &Reached| end.saturating_sub(reached.next().get());
         passed.bytes = passed.bytes.saturating_add(new(&self.reached));
         if let Some(most) = most_bytes.filter(|most| new(&self.reached) > *most) {

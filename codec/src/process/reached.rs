@@ -3,6 +3,7 @@
 use std::num::NonZeroU64;
 
 use crate::Offset;
+use crate::read::ThreadFile;
 
 /// Where to continue. The last run of exits may have become longer by then.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -11,6 +12,8 @@ pub struct Reached {
     next: Offset,
     /// How many exits of that run were read.
     exits: u64,
+    /// What was [removed](ThreadFile::removed_bytes) at the start of the thread.
+    removed: (u64, u64),
 }
 
 impl Reached {
@@ -23,6 +26,31 @@ impl Reached {
     /// Continues with the record at an offset.
     pub fn continue_at(&mut self, next: Offset) {
         (self.next, self.exits) = (next, 0);
+    }
+
+    /// Follows a thread whose first events may have been removed since: then the others are at other offsets. Returns how
+    /// many bytes were removed that were not read.
+    pub fn follow(&mut self, file: &ThreadFile) -> u64 {
+        self.follow_removed(file.removed_bytes())
+    }
+
+    fn follow_removed(&mut self, now: (u64, u64)) -> u64 {
+        let before = std::mem::replace(&mut self.removed, now);
+        // A thread of which nothing was read is read from its start, with what stands for the removed bytes.
+        if before == now || self.next == Offset::new(0) {
+            return 0;
+        }
+        let next = self.next.get().saturating_sub(before.1).saturating_add(before.0);
+        match next.checked_sub(now.0) {
+            Some(rest) => {
+                self.next = Offset::new(rest.saturating_add(now.1));
+                0
+            }
+            None => {
+                self.continue_at(Offset::new(now.1));
+                now.0 - next
+            }
+        }
     }
 
     /// Passes `count` exits of the run at an offset, after the first `before` of it. Returns how many are new.
@@ -42,6 +70,23 @@ impl Reached {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_removed_moves_the_rest() {
+        let mut reached = Reached::default();
+        assert_eq!((reached.follow_removed((100, 7)), reached.next()), (0, Offset::new(0)));
+        let mut reached = Reached::default();
+        reached.pass_exits(Offset::new(700), 0, NonZeroU64::new(2).unwrap());
+        // 600 bytes are gone, and 5 stand for them; then 650 and 3.
+        for (removed, next) in [((600, 5), 105), ((650, 3), 53)] {
+            assert_eq!((reached.follow_removed(removed), reached.next()), (0, Offset::new(next)));
+            assert_eq!(reached.follow_removed(removed), 0);
+        }
+        let run = reached.next();
+        assert_eq!(reached.pass_exits(run, 0, NonZeroU64::new(3).unwrap()), NonZeroU64::new(1));
+        assert_eq!((reached.follow_removed((710, 4)), reached.next()), (10, Offset::new(4)));
+        assert_eq!((reached.follow_removed((900, 6)), reached.next()), (190, Offset::new(6)));
+    }
 
     #[test]
     fn exits_of_a_run_that_grows_are_new_once() {

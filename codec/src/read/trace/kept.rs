@@ -95,6 +95,11 @@ impl Kept {
         Some(Self { beginning, entered: 0, events, marks: None, marks_path })
     }
 
+    /// How many bytes at the start of its events were removed, and how many stand for them.
+    pub(crate) fn removed(&self) -> (u64, u64) {
+        (self.beginning.events, self.entered)
+    }
+
     /// How many entries and exits were given up. The entries of open frames are there again.
     pub(crate) fn given_up(&self) -> EventCounts {
         let frames = self.beginning.frames.len() as u64;

@@ -251,6 +251,13 @@ impl ThreadFile {
         }
     }
 
+    /// How many bytes at the start of its events were removed, because newer ones were kept, and how many bytes stand for
+    /// them: the entries of the frames that are open there.
+    #[must_use]
+    pub fn removed_bytes(&self) -> (u64, u64) {
+        self.kept.as_deref().map_or((0, 0), Kept::removed)
+    }
+
     /// How many of its entries and exits were removed, because newer ones were kept.
     #[must_use]
     pub fn given_up(&self) -> EventCounts {
