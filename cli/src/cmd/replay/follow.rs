@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use flow_codec::format::flow::Record;
 use flow_codec::process::Reached;
 use flow_codec::read::{ReadRecords, Selection, ThreadFile, Trace};
-use flow_codec::{Error, ThreadId};
+use flow_codec::{Error, Offset, ThreadId};
 use signal_hook::consts::SIGINT;
 
 use super::lines::{Lines, Printed};
@@ -26,7 +26,7 @@ use crate::input::reading::{Ending, Reading};
 use crate::input::source::{Source, directories, thread_title};
 use crate::input::times::{has_clock, no_clock};
 use crate::input::{lock, own};
-use crate::output::{Out, Progress, message};
+use crate::output::{Out, Progress, bytes, message};
 
 /// The shortest wait between two passes.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -241,6 +241,9 @@ impl<'a> Follower<'a> {
 
 /// A thread that is being followed.
 struct Followed {
+    /// The number of the thread, and how its lines begin.
+    number: u64,
+    prefix: Vec<u8>,
     replay: ThreadReplay,
     reading: Reading,
     /// The start of its title, if there are several traces.
@@ -261,7 +264,9 @@ impl Followed {
         let name = source.name(&trace.dir);
         let prefix = Lines::prefix(args, &name, file.id);
         Self {
-            replay: ThreadReplay::new(args, number, String::new(), prefix),
+            replay: ThreadReplay::new(args, number, String::new(), prefix.clone()),
+            number,
+            prefix,
             reading: Reading::default(),
             place: if source.several { format!("trace {name}, ") } else { String::new() },
             reached: Reached::default(),
@@ -281,7 +286,18 @@ impl Followed {
         if self.size == Some(size) || self.reading.ending == Ending::Failed {
             return Ok(Pass::Nothing);
         }
-        self.replay.title = format!("{}thread {}", self.place, thread_title(trace, file.id));
+        let title = format!("{}thread {}", self.place, thread_title(trace, file.id));
+        let removed = self.reached.follow(file);
+        if removed > 0 {
+            message(&format!(
+                "{title}: {} of events were removed before they could be read; it goes on with the calls that were \
+                 open after them",
+                bytes(removed)
+            ));
+            self.replay = ThreadReplay::new(args, self.number, String::new(), self.prefix.clone());
+            self.reached.continue_at(Offset::new(0));
+        }
+        self.replay.title = title;
         if self.size.replace(size).is_none() {
             self.replay.entered_before(&args.part.filter.open_frames(trace, file.id), lines)?;
         }
