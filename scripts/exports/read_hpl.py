@@ -40,8 +40,9 @@ def main():
             last[thread] = time
             samples[thread] += 1
             left, is_innermost = max(left, 0), True
-        elif kind == 21:
-            bci, line, method = log.take("iiq")
+        elif kind in (2, 21):
+            # 2 has no line.
+            bci, method = log.take("iq") if kind == 2 else log.take("iiq")[::2]
             assert left > 0, f"a frame outside of a sample at {log.at}"
             left -= 1
             used.add(method)
