@@ -34,6 +34,9 @@ fn main() {
     let outcome = match Args::read(terminal_columns()) {
         Ok(args) => {
             let mut out = Out::new(args.color, args.width);
+            if args.raw_names {
+                input::source::show_raw_names();
+            }
             if args.verb.prints_text() {
                 out.show_to_people();
             }

@@ -48,6 +48,9 @@ pub(crate) struct Args {
     #[arg(long, global = true, display_order = 101, value_name = "N")]
     #[arg(value_parser = columns)]
     pub(crate) width: Option<usize>,
+    /// Name methods as in class files, not as in the language of the source
+    #[arg(long, global = true, display_order = 102)]
+    pub(crate) raw_names: bool,
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }

@@ -14,7 +14,7 @@ use super::flags::{PartArgs, SourceArgs, TestArgs};
 use super::logs::is_log;
 use super::own;
 use super::reading::Chosen;
-use super::source::{Source, is_like, matches};
+use super::source::{Source, has_raw_names, is_like, matches};
 use super::times::weight_of;
 use crate::failure::{Failure, Status};
 use crate::output::{Format, Out, Progress, Unit, escaped, message, plural};
@@ -59,6 +59,9 @@ impl Input<'_> {
         run: Run,
         out: &mut Out,
     ) -> Result<Added, Failure> {
+        if has_raw_names() {
+            profile.show_raw_names();
+        }
         if is_log(self.path) {
             let (samples, status) = read_log(self.path, self.gaps, out)?;
             let is_thread = |id: i64, name: &str, pattern: &str| {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use flow_codec::format::names;
 use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace, TraceSet};
@@ -29,6 +30,26 @@ pub(crate) struct Source {
     /// For the directory of a trace, what is missing from its files.
     pub(crate) missing: BTreeMap<PathBuf, String>,
     dir: PathBuf,
+}
+
+/// Whether methods have the names of the class files.
+static RAW_NAMES: AtomicBool = AtomicBool::new(false);
+
+/// Lets methods have the names of the class files, in all traces that are opened from now on.
+pub(crate) fn show_raw_names() {
+    RAW_NAMES.store(true, Ordering::Relaxed);
+}
+
+/// Whether they are shown like this.
+pub(crate) fn has_raw_names() -> bool {
+    RAW_NAMES.load(Ordering::Relaxed)
+}
+
+fn named(mut trace: Trace) -> Trace {
+    if has_raw_names() {
+        trace.methods.show_raw_names();
+    }
+    trace
 }
 
 impl Source {
@@ -101,14 +122,14 @@ impl Source {
             several: false,
         };
         if is_stdin(dir) {
-            let trace = stdin::trace()?;
+            let trace = named(stdin::trace()?);
             source.missing.extend(missing(&trace).map(|text| (trace.dir.clone(), text)));
             source.traces.push(trace);
             return Ok((source, Vec::new()));
         }
         if logs::is_log(dir) {
             let (trace, damage) = logs::trace(dir)?;
-            source.traces.push(trace);
+            source.traces.push(named(trace));
             return Ok((
                 source,
                 damage.map(|error| (dir.to_path_buf(), error)).into_iter().collect(),
@@ -123,7 +144,7 @@ impl Source {
             match known.map_or_else(|| Trace::open(&directory), Trace::open_again) {
                 Ok(trace) => {
                     source.missing.extend(missing(&trace).map(|text| (directory, text)));
-                    source.traces.push(trace);
+                    source.traces.push(named(trace));
                 }
                 Err(error) if source.several => unreadable.push((directory, error)),
                 Err(error) => return Err(error.into()),

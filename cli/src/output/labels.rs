@@ -123,7 +123,7 @@ impl<'a> Labels<'a> {
 
     /// The names of frames of which only the full name is known, in the form of [`name`](Self::name).
     pub(crate) fn frames(&self, frames: &[String]) -> Vec<String> {
-        MethodNames::frames(frames, self.form())
+        self.memo.names.frames(frames, self.form())
     }
 
     fn form(&self) -> NameForm {

@@ -136,9 +136,15 @@ pub struct Diff {
     beyond: u64,
     /// For the methods by their numbers, from 1 on; computed when the first readable name is requested.
     overloads: OnceCell<Overloads<u32>>,
+    has_raw_names: bool,
 }
 
 impl Diff {
+    /// Lets names be those of the class files, as [`Methods::show_raw_names`] does.
+    pub fn show_raw_names(&mut self) {
+        self.has_raw_names = true;
+    }
+
     /// Adds the calls of a run; nanoseconds, if the tree has times.
     pub fn add(&mut self, run: Run, tree: &PathTree, methods: &Methods) {
         self.add_named(run, tree, |method| MethodName::new(method, methods));
@@ -235,7 +241,7 @@ impl Diff {
             MethodName::Known { class, name, descriptor } => {
                 let name = Name { class, name, descriptor };
                 match form {
-                    NameForm::Short => name.short(),
+                    NameForm::Short => name.short(self.has_raw_names),
                     NameForm::Full => name.to_string(),
                     NameForm::Readable => {
                         let name_of = |number| self.name(number)?.name();
@@ -250,7 +256,8 @@ impl Diff {
     fn overloads(&self) -> &Overloads<u32> {
         self.overloads.get_or_init(|| {
             let names = (1..).zip(&self.names);
-            Overloads::new(names.filter_map(|(number, name)| Some((number, name.name()?))))
+            let names = names.filter_map(|(number, name)| Some((number, name.name()?)));
+            Overloads::new(names, self.has_raw_names)
         })
     }
 

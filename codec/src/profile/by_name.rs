@@ -303,6 +303,11 @@ impl Profile {
         self.thread_grouping
     }
 
+    /// Lets names be those of the class files, as [`Methods::show_raw_names`] does.
+    pub fn show_raw_names(&mut self) {
+        self.methods.show_raw_names();
+    }
+
     /// The methods of the frames.
     #[must_use]
     pub fn methods(&self) -> &Methods {

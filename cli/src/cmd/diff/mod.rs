@@ -87,6 +87,9 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
             let unit = weight_of(Some(args.by), trace)?;
             let read = ContextTree::read(&trace.files, &chosen, &all, unit, &mut progress);
             status = status.and(read.status);
+            if trace.methods.has_raw_names() {
+                diff.show_raw_names();
+            }
             diff.add_named(*run, &read.tree, |id| {
                 tests.rename(MethodName::new(id, &trace.methods))
             });

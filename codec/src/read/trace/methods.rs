@@ -40,6 +40,7 @@ pub struct Methods {
     by_id: Vec<(MethodId, Method)>,
     classes: Arc<Classes>,
     read: NamesRead,
+    has_raw_names: bool,
 }
 
 /// How much of the files was read. The lines in it have no errors.
@@ -59,6 +60,17 @@ impl NamesRead {
 }
 
 impl Methods {
+    /// Lets their [names](crate::MethodNames) be those of the class files, which compilers have made of those in the source.
+    pub fn show_raw_names(&mut self) {
+        self.has_raw_names = true;
+    }
+
+    /// Whether names are shown as they are in class files.
+    #[must_use]
+    pub fn has_raw_names(&self) -> bool {
+        self.has_raw_names
+    }
+
     /// Reads `ids.properties` and `methods.jsonl` of a trace. Files that are absent count as empty, and a
     /// truncated last line is ignored. Errors are added to `damage`.
     pub(crate) fn read(place: &Place, damage: &mut Vec<Error>) -> Self {

@@ -9,6 +9,11 @@
 //! Different methods have different readable names. Where the names of overloads are equal, they get what
 //! distinguishes them: the type of the result, `get(): String`, or the packages of the types,
 //! `total(a.Customer)`.
+//!
+//! Short and readable names are as the [language](languages) of the source writes them, unless the
+//! [raw](crate::read::Methods::show_raw_names) ones are wanted: `Orders.total lambda` for `Orders.lambda$total$0`.
+
+mod languages;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -17,6 +22,7 @@ use std::hash::Hash;
 
 use twox_hash::XxHash3_128;
 
+use self::languages::{Written, written};
 use crate::MethodId;
 use crate::format::methods::MethodInfo;
 use crate::read::{Method, Methods};
@@ -48,6 +54,8 @@ pub struct Name<'a> {
 enum Detail {
     #[default]
     Nothing,
+    /// Everything that the compiler put into the name; so do those after it.
+    WholeName,
     Result,
     Packages,
     PackagesAndResult,
@@ -55,8 +63,14 @@ enum Detail {
 }
 
 impl Detail {
-    const ALL: [Self; 5] =
-        [Self::Nothing, Self::Result, Self::Packages, Self::PackagesAndResult, Self::Descriptor];
+    const ALL: [Self; 6] = [
+        Self::Nothing,
+        Self::WholeName,
+        Self::Result,
+        Self::Packages,
+        Self::PackagesAndResult,
+        Self::Descriptor,
+    ];
 }
 
 impl<'a> From<&'a MethodInfo> for Name<'a> {
@@ -83,16 +97,27 @@ impl<'a> Name<'a> {
         Self { class, name, descriptor }
     }
 
-    /// A hash of class and name, without the descriptor.
-    fn hash(self) -> u64 {
+    /// A hash of class and name as they are shown, without the descriptor.
+    fn hash(self, is_raw: bool) -> u64 {
         let hash = |text: &str| XxHash3_128::oneshot(text.as_bytes());
-        let both = hash(self.class).rotate_left(1) ^ hash(self.name);
+        let both = match self.written(is_raw, Detail::Nothing) {
+            Some(Written { class, rest }) => hash(&class).rotate_left(1) ^ hash(&rest),
+            None => hash(self.class).rotate_left(1) ^ hash(self.name),
+        };
         u64::try_from(both & u128::from(u64::MAX)).unwrap_or_default()
+    }
+
+    /// As its language writes it, if that is another name and the raw one is not wanted.
+    fn written(self, is_raw: bool, detail: Detail) -> Option<Written> {
+        if is_raw { None } else { written(self, detail != Detail::Nothing) }
     }
 
     /// The short form: `Orders.total`.
     #[must_use]
-    pub(crate) fn short(self) -> String {
+    pub(crate) fn short(self, is_raw: bool) -> String {
+        if let Some(Written { class, rest }) = self.written(is_raw, Detail::Nothing) {
+            return format!("{}{rest}", simple(&class, '.'));
+        }
         match self.class {
             "" => self.name.to_owned(),
             class => format!("{}.{}", simple(class, '.'), self.name),
@@ -102,31 +127,47 @@ impl<'a> Name<'a> {
     /// Returns whether `text` is a form of this name without its descriptor: `com.app.Shop$Orders.total`,
     /// `Shop$Orders.total` or `Orders.total`.
     pub(crate) fn is(self, text: &str) -> bool {
+        let is_form = |class: &str, rest: &str| {
+            let of_text = text.strip_suffix(rest);
+            of_text
+                .is_some_and(|text| [class, simple(class, '.'), simple(class, '$')].contains(&text))
+        };
         let class = text.strip_suffix(self.name).and_then(|class| class.strip_suffix('.'));
         let forms = [self.class, simple(self.class, '.'), simple(self.class, '$')];
         class.is_some_and(|class| forms.contains(&class))
+            || [false, true].into_iter().any(|is_whole| {
+                written(self, is_whole)
+                    .is_some_and(|Written { class, rest }| is_form(&class, &rest))
+            })
     }
 
-    /// The full form, and the readable ones with every detail that may be added.
+    /// The full form, and the readable ones with every detail that may be added, as the language writes them and as they
+    /// are in the class file.
     pub(crate) fn forms(self) -> impl Iterator<Item = String> {
-        Detail::ALL.into_iter().map(move |detail| self.readable(detail))
+        let is_written = written(self, false).is_some();
+        let raw = Detail::ALL.into_iter().map(move |detail| self.readable(detail, true));
+        let others = Detail::ALL.into_iter().filter(move |_| is_written);
+        raw.chain(others.map(move |detail| self.readable(detail, false)))
     }
 
     /// The readable form; the full form if the descriptor is invalid.
-    fn readable(self, detail: Detail) -> String {
-        self.try_readable(detail).unwrap_or_else(|| self.to_string())
+    fn readable(self, detail: Detail, is_raw: bool) -> String {
+        self.try_readable(detail, is_raw).unwrap_or_else(|| self.to_string())
     }
 
-    fn try_readable(self, detail: Detail) -> Option<String> {
+    fn try_readable(self, detail: Detail, is_raw: bool) -> Option<String> {
         let (with_packages, with_result) = match detail {
-            Detail::Nothing => (false, false),
+            Detail::Nothing | Detail::WholeName => (false, false),
             Detail::Result => (false, true),
             Detail::Packages => (true, false),
             Detail::PackagesAndResult => (true, true),
             Detail::Descriptor => return None,
         };
         let (mut types, result) = self.descriptor.strip_prefix('(')?.split_once(')')?;
-        let mut text = Self { descriptor: "(", ..self }.to_string();
+        let mut text = match self.written(is_raw, detail) {
+            Some(Written { class, rest }) => class + &rest + "(",
+            None => Self { descriptor: "(", ..self }.to_string(),
+        };
         let start = text.len();
         while !types.is_empty() {
             if text.len() > start {
@@ -202,14 +243,15 @@ pub(crate) struct Overloads<K> {
     methods: Vec<(u64, K)>,
     /// By hash, once one of its methods is shown: what those need that need any.
     details: RefCell<HashMap<u64, HashMap<K, Detail>>>,
+    is_raw: bool,
 }
 
 impl<K: Copy + Eq + Hash> Overloads<K> {
     /// Groups these methods. Memory: 16 bytes a method.
-    pub(crate) fn new<'a>(methods: impl Iterator<Item = (K, Name<'a>)>) -> Self {
-        let mut methods: Vec<_> = methods.map(|(key, name)| (name.hash(), key)).collect();
+    pub(crate) fn new<'a>(methods: impl Iterator<Item = (K, Name<'a>)>, is_raw: bool) -> Self {
+        let mut methods: Vec<_> = methods.map(|(key, name)| (name.hash(is_raw), key)).collect();
         methods.sort_unstable_by_key(|(hash, _)| *hash);
-        Self { methods, details: RefCell::default() }
+        Self { methods, details: RefCell::default(), is_raw }
     }
 
     /// The readable form of one of the methods. `name_of` returns the names of the others.
@@ -219,16 +261,17 @@ impl<K: Copy + Eq + Hash> Overloads<K> {
         name: Name<'a>,
         name_of: impl Fn(K) -> Option<Name<'a>>,
     ) -> String {
-        let of_name = name.hash();
+        let is_raw = self.is_raw;
+        let of_name = name.hash(is_raw);
         let start = self.methods.partition_point(|(hash, _)| *hash < of_name);
         let group = self.methods.get(start..).unwrap_or_default();
         let group = group.iter().take_while(|(hash, _)| *hash == of_name).map(|(_, key)| *key);
         if group.clone().nth(1).is_none() {
-            return name.readable(Detail::default());
+            return name.readable(Detail::default(), is_raw);
         }
         let mut details = self.details.borrow_mut();
-        let details = details.entry(of_name).or_insert_with(|| details_of(group, name_of));
-        name.readable(details.get(&key).copied().unwrap_or_default())
+        let details = details.entry(of_name).or_insert_with(|| details_of(group, name_of, is_raw));
+        name.readable(details.get(&key).copied().unwrap_or_default(), is_raw)
     }
 }
 
@@ -236,17 +279,18 @@ impl<K: Copy + Eq + Hash> Overloads<K> {
 fn details_of<'a, K: Copy + Eq + Hash>(
     methods: impl Iterator<Item = K>,
     name_of: impl Fn(K) -> Option<Name<'a>>,
+    is_raw: bool,
 ) -> HashMap<K, Detail> {
     let mut alike: HashMap<String, Vec<(K, Name<'a>)>> = HashMap::new();
     for (key, name) in methods.filter_map(|key| Some((key, name_of(key)?))) {
-        alike.entry(name.readable(Detail::Nothing)).or_default().push((key, name));
+        alike.entry(name.readable(Detail::Nothing, is_raw)).or_default().push((key, name));
     }
     let mut details = HashMap::new();
     for group in alike.into_values() {
         let names: HashSet<_> = group.iter().map(|(_, name)| *name).collect();
         let differ = |detail: &Detail| {
             let mut seen = HashSet::new();
-            names.iter().all(|name| seen.insert(name.readable(*detail)))
+            names.iter().all(|name| seen.insert(name.readable(*detail, is_raw)))
         };
         let detail = Detail::ALL.into_iter().find(differ).unwrap_or(Detail::Descriptor);
         if detail != Detail::Nothing {
@@ -283,7 +327,7 @@ impl<'a> MethodNames<'a> {
         let Some(method) = self.methods.get(id) else { return self.methods.display(id) };
         let name = Name::from(&method.info);
         match form {
-            NameForm::Short => name.short(),
+            NameForm::Short => name.short(self.methods.has_raw_names()),
             NameForm::Full => name.to_string(),
             NameForm::Readable => {
                 let name_of = |id| self.methods.get(id).map(|method| Name::from(&method.info));
@@ -295,17 +339,18 @@ impl<'a> MethodNames<'a> {
     fn overloads(&self) -> &Overloads<MethodId> {
         self.overloads.get_or_init(|| {
             let name = |(id, method): (MethodId, &'a Method)| (id, Name::from(&method.info));
-            Overloads::new(self.methods.iter().map(name))
+            Overloads::new(self.methods.iter().map(name), self.methods.has_raw_names())
         })
     }
 
     /// The names of frames whose full form is all that is known.
     #[must_use]
-    pub fn frames(frames: &[String], form: NameForm) -> Vec<String> {
+    pub fn frames(&self, frames: &[String], form: NameForm) -> Vec<String> {
+        let is_raw = self.methods.has_raw_names();
         let names = || frames.iter().map(|frame| Name::parse(frame));
-        let overloads = Overloads::new(names().enumerate());
+        let overloads = Overloads::new(names().enumerate(), is_raw);
         let form = |(at, name): (usize, Name<'_>)| match form {
-            NameForm::Short => name.short(),
+            NameForm::Short => name.short(is_raw),
             NameForm::Full => name.to_string(),
             NameForm::Readable => {
                 let name_of = |at: usize| frames.get(at).map(|frame| Name::parse(frame));
@@ -325,7 +370,7 @@ mod tests {
             .iter()
             .map(|&(class, name, descriptor)| Name { class, name, descriptor })
             .collect();
-        let overloads = Overloads::new(names.iter().copied().enumerate());
+        let overloads = Overloads::new(names.iter().copied().enumerate(), false);
         let name_of = |key: usize| names.get(key).copied();
         names
             .iter()
@@ -383,6 +428,47 @@ mod tests {
     }
 
     #[test]
+    fn what_compilers_made_shows_what_differs() {
+        let class = "a.B";
+        let names = readable(&[
+            (class, "lambda$one$0", "(I)V"),
+            (class, "lambda$two$1", "(I)V"),
+            (class, "lambda$two$2", "(I)V"),
+            (class, "lambda$three$3", "(I)V"),
+            (class, "lambda$three$4", "(J)V"),
+            ("a.C$m$1", "invoke", "(I)V"),
+            ("a.C$m$1", "invoke", "(Ljava/lang/Object;)Ljava/lang/Object;"),
+            ("a.C$n$1", "invoke", "()Ljava/lang/Object;"),
+            ("a.C$n$1", "invoke", "()Ljava/lang/String;"),
+        ]);
+        assert_eq!(
+            names,
+            [
+                "a.B.one lambda(int)",
+                "a.B.two lambda 1(int)",
+                "a.B.two lambda 2(int)",
+                "a.B.three lambda(int)",
+                "a.B.three lambda(long)",
+                "a.C.m lambda(int)",
+                "a.C.m lambda(Object)",
+                "a.C.n lambda 1(): Object",
+                "a.C.n lambda 1(): String",
+            ]
+        );
+        let name = Name::parse("com.app.B.lambda$m$1(I)V");
+        assert_eq!(
+            (name.short(false).as_str(), name.short(true).as_str()),
+            ("B.m lambda", "B.lambda$m$1")
+        );
+        let forms: Vec<_> = name.forms().collect();
+        for form in
+            ["com.app.B.m lambda(int)", "com.app.B.m lambda 1(int)", "com.app.B.lambda$m$1(int)"]
+        {
+            assert!(forms.iter().any(|known| known == form), "{form}: {forms:?}");
+        }
+    }
+
+    #[test]
     fn the_same_method_twice_is_no_overload() {
         assert_eq!(readable(&[("a.B", "m", "()V"); 2]), ["a.B.m()"; 2]);
     }
@@ -390,7 +476,7 @@ mod tests {
     #[test]
     fn short_names_have_no_package() {
         let name = Name::parse("com.app.Orders$Line.total(Lcom/app/Customer;)V");
-        assert_eq!(name.short(), "Orders$Line.total");
+        assert_eq!(name.short(false), "Orders$Line.total");
         assert!(name.is("Orders$Line.total") && name.is("com.app.Orders$Line.total"));
         assert!(!name.is("app.Orders$Line.total") && !name.is("total") && !name.is(".total"));
         let odd = Name::parse("odd");
@@ -401,8 +487,10 @@ mod tests {
     fn frames_have_names_too() {
         let frames = ["a.B.get()La/X;", "a.B.get()La/Y;", "a.B.get()La/X;", "odd", "a.B.m(I)V"];
         let frames = frames.map(str::to_owned);
-        let names = MethodNames::frames(&frames, NameForm::Readable);
-        assert_eq!(names, ["a.B.get(): X", "a.B.get(): Y", "a.B.get(): X", "odd", "a.B.m(int)"]);
-        assert_eq!(MethodNames::frames(&frames, NameForm::Full), frames);
+        let methods = Methods::default();
+        let names = MethodNames::new(&methods);
+        let readable = names.frames(&frames, NameForm::Readable);
+        assert_eq!(readable, ["a.B.get(): X", "a.B.get(): Y", "a.B.get(): X", "odd", "a.B.m(int)"]);
+        assert_eq!(names.frames(&frames, NameForm::Full), frames);
     }
 }

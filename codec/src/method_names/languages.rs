@@ -1,0 +1,397 @@
+//! Names as the language of the source writes them, instead of what its compiler made of them.
+//!
+//! | in the class file | shown | what it is |
+//! |---|---|---|
+//! | `Orders.lambda$total$0` | `Orders.total lambda` | Java: a lambda expression in `total`; `lambda$new$0` is one in a constructor |
+//! | `OrdersKt.total$lambda$0` | `OrdersKt.total lambda` | Kotlin: the same |
+//! | `OrdersKt$total$1.invoke` | `OrdersKt.total lambda` | Kotlin: the same, as a class of its own |
+//! | `OrdersKt$total$1.invokeSuspend` | `OrdersKt.total suspend` | Kotlin: what a suspending function runs |
+//! | `Orders.total$default` | `Orders.total default` | Kotlin: fills in default arguments |
+//! | `Orders.total$suspendImpl` | `Orders.total suspend` | Kotlin: the body of a suspending method |
+//! | `Orders$Companion.of` | `Orders.Companion.of` | Kotlin: a companion object |
+//! | `Orders.access$total`, `access$getTotal$p` | `Orders.total accessor`, `Orders.getTotal accessor` | gives nested classes what is private |
+//! | `Orders.$anonfun$total$1` | `Orders.total anonfun` | Scala: a function literal in `total` |
+//! | `Orders.total$default$2` | `Orders.total default 2` | Scala: the default of the second parameter |
+//! | `Orders.$plus$eq` | `Orders.+=` | Scala: an operator, in names of classes too |
+//! | `app.core$map_first$fn__123.invoke` | `app.core/map-first fn` | Clojure: a function in `map-first` |
+//! | `Orders$_total_closure1.doCall` | `Orders.total closure` | Groovy: a closure in `total` |
+//!
+//! Numbers and the names of the methods that are always the same, such as `invoke`, are shown only where methods would have
+//! the same name without.
+//!
+//! Sources: the classes that these compilers make; for Clojure `CHAR_MAP` in `clojure.lang.Compiler`, for Scala
+//! `scala.reflect.NameTransformer`.
+
+use super::Name;
+
+/// A name in two parts: the class, and what follows it with the separator.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Written {
+    pub(super) class: String,
+    pub(super) rest: String,
+}
+
+/// Returns the name as its language writes it, if that is another one. `is_whole` adds what is left out where it
+/// distinguishes nothing.
+pub(super) fn written(name: Name<'_>, is_whole: bool) -> Option<Written> {
+    // Each of them has this character in what its compiler makes.
+    if !name.class.contains('$') && !name.name.contains('$') {
+        return None;
+    }
+    let of_class = clojure(name, is_whole)
+        .or_else(|| groovy(name, is_whole))
+        .or_else(|| kotlin_class(name, is_whole));
+    if of_class.is_some() {
+        return of_class;
+    }
+    let method = of_method(name, is_whole);
+    let (class, companion) = match name.class.strip_suffix("$Companion") {
+        Some(class) => (class, "Companion."),
+        None => (name.class, ""),
+    };
+    let operators = class.contains('$').then(|| scala(class)).flatten();
+    if method.is_none() && operators.is_none() && companion.is_empty() {
+        return None;
+    }
+    let method = method.unwrap_or_else(|| name.name.to_owned());
+    let dot = if class.is_empty() { "" } else { "." };
+    let class = operators.unwrap_or_else(|| class.to_owned());
+    Some(Written { class, rest: format!("{dot}{companion}{method}") })
+}
+
+/// The package with its dot, and the rest.
+fn package(class: &str) -> (&str, &str) {
+    class.split_at(class.rfind('.').map_or(0, |dot| dot + 1))
+}
+
+/// `app.core$map_first$fn__123.invoke`: a function of a namespace. The class has a method for each number of arguments.
+fn clojure(name: Name<'_>, is_whole: bool) -> Option<Written> {
+    let is_call = matches!(name.name, "invoke" | "invokeStatic" | "doInvoke" | "invokePrim");
+    let (package, class) = package(name.class);
+    let mut parts = class.split('$');
+    let namespace = parts.next()?;
+    if !is_call || !namespace.starts_with(char::is_lowercase) || !takes_objects(name.descriptor) {
+        return None;
+    }
+    let function = |part: &str| {
+        let mut shown = part;
+        // Numbers make each of them unique.
+        while !is_whole
+            && let Some(rest) =
+                shown.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix("__")
+        {
+            shown = rest;
+        }
+        clojure_name(shown)
+    };
+    let functions: Vec<_> = parts.map(function).filter(|part| !part.is_empty()).collect();
+    if functions.is_empty() {
+        return None;
+    }
+    let call = if is_whole { format!(" {}", name.name) } else { String::new() };
+    let class = format!("{}{}", clojure_name(package), clojure_name(namespace));
+    Some(Written { class, rest: format!("/{}{call}", functions.join(" ")) })
+}
+
+/// Whether a method takes and returns what Clojure's functions do: objects, `long` and `double`.
+fn takes_objects(descriptor: &str) -> bool {
+    let rest = descriptor
+        .replace("Ljava/lang/Object;", "")
+        .replace("Lclojure/lang/ISeq;", "")
+        .replace(['J', 'D'], "");
+    rest == "()"
+}
+
+/// The name in the source. A `_` is a hyphen, and other characters have words.
+fn clojure_name(name: &str) -> String {
+    const WORDS: [(&str, char); 24] = [
+        ("COLON", ':'),
+        ("PLUS", '+'),
+        ("GT", '>'),
+        ("LT", '<'),
+        ("EQ", '='),
+        ("TILDE", '~'),
+        ("BANG", '!'),
+        ("CIRCA", '@'),
+        ("SHARP", '#'),
+        ("SINGLEQUOTE", '\''),
+        ("DOUBLEQUOTE", '"'),
+        ("PERCENT", '%'),
+        ("CARET", '^'),
+        ("AMPERSAND", '&'),
+        ("STAR", '*'),
+        ("BAR", '|'),
+        ("LBRACE", '{'),
+        ("RBRACE", '}'),
+        ("LBRACK", '['),
+        ("RBRACK", ']'),
+        ("SLASH", '/'),
+        ("BSLASH", '\\'),
+        ("QMARK", '?'),
+        ("DOT", '.'),
+    ];
+    let mut text = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((before, after)) = rest.split_once('_') {
+        text.push_str(before);
+        let word = after.split_once('_').and_then(|(word, after)| {
+            let known = WORDS.iter().find(|(known, _)| *known == word);
+            known.map(|(_, character)| (*character, after))
+        });
+        let character;
+        (character, rest) = word.unwrap_or(('-', after));
+        text.push(character);
+    }
+    text + rest
+}
+
+/// `Orders$_total_closure1$_closure2.doCall`: a closure in a closure of `total`.
+fn groovy(name: Name<'_>, is_whole: bool) -> Option<Written> {
+    if !matches!(name.name, "doCall" | "call") {
+        return None;
+    }
+    let start = name.class.find("$_")?;
+    let (class, closures) = name.class.split_at(start);
+    let mut parts = closures.split("$_").skip(1);
+    let (method, first) = parts.next()?.rsplit_once('_')?;
+    let mut rest = format!(".{method}");
+    for closure in std::iter::once(first).chain(parts) {
+        let word = closure.trim_end_matches(|c: char| c.is_ascii_digit());
+        if !matches!(word, "closure" | "lambda") || word == closure {
+            return None;
+        }
+        rest.push(' ');
+        rest.push_str(word);
+        if is_whole {
+            rest.push(' ');
+            rest.push_str(closure.strip_prefix(word)?);
+        }
+    }
+    if is_whole {
+        rest.push(' ');
+        rest.push_str(name.name);
+    }
+    Some(Written { class: class.to_owned(), rest })
+}
+
+/// `OrdersKt$total$1.invoke`: a lambda, or `invokeSuspend`: the body of a suspending one.
+fn kotlin_class(name: Name<'_>, is_whole: bool) -> Option<Written> {
+    let word = match name.name {
+        "invoke" => "lambda",
+        "invokeSuspend" => "suspend",
+        _ => return None,
+    };
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
+    let mut outer = name.class;
+    while let Some((before, number)) = outer.rsplit_once('$')
+        && is_number(number)
+    {
+        outer = before;
+    }
+    let numbers = name.class.strip_prefix(outer)?.trim_start_matches('$');
+    let (class, method) = outer.rsplit_once('$')?;
+    let is_method = method.starts_with(char::is_lowercase);
+    (is_method && !numbers.is_empty() && !package(class).1.is_empty()).then_some(())?;
+    let whole = if is_whole { format!(" {}", numbers.replace('$', ".")) } else { String::new() };
+    // The bridge of `invoke` takes objects.
+    Some(Written { class: class.to_owned(), rest: format!(".{method} {word}{whole}") })
+}
+
+/// The name of a method that a compiler made of another one's.
+fn of_method(name: Name<'_>, is_whole: bool) -> Option<String> {
+    let text = name.name;
+    if let Some(rest) = text.strip_prefix("lambda$") {
+        let (method, number) = rest.rsplit_once('$')?;
+        return Some(word_of(&in_method(method), "lambda", number, is_whole));
+    }
+    if let Some(rest) = text.strip_prefix("$anonfun$") {
+        let (rest, adapted) = match rest.strip_suffix("$adapted") {
+            Some(rest) => (rest, " adapted"),
+            None => (rest, ""),
+        };
+        let (method, number) = rest.rsplit_once('$')?;
+        let method = scala(method).unwrap_or_else(|| in_method(method));
+        return Some(word_of(&method, "anonfun", number, is_whole) + adapted);
+    }
+    if let Some((method, number)) = text.split_once("$lambda") {
+        let number = number.trim_start_matches(['$', '-']);
+        return (!method.is_empty()).then(|| word_of(method, "lambda", number, is_whole));
+    }
+    if let Some(rest) = text.strip_prefix("access$") {
+        let (rest, kind) = match rest.rsplit_once("$p") {
+            Some((rest, kind)) if kind.len() <= 1 => (rest, " p"),
+            _ => (rest, ""),
+        };
+        let kind = if is_whole { kind } else { "" };
+        return Some(match rest.starts_with(|c: char| c.is_ascii_digit()) {
+            // Of an old compiler, which numbers them.
+            true => format!("accessor {rest}"),
+            false => format!("{rest} accessor{kind}"),
+        });
+    }
+    if let Some(method) = text.strip_suffix("$suspendImpl").filter(|method| !method.is_empty()) {
+        return Some(format!("{method} suspend"));
+    }
+    if let Some((method, number)) = text.rsplit_once("$default").filter(|(m, _)| !m.is_empty()) {
+        let number = match number.strip_prefix('$') {
+            Some(number) => format!(" {number}"),
+            None if number.is_empty() => String::new(),
+            None => return scala(text),
+        };
+        let method = match method {
+            "$lessinit$greater" => "<init>".to_owned(),
+            method => scala(method).unwrap_or_else(|| method.to_owned()),
+        };
+        return Some(format!("{method} default{number}"));
+    }
+    scala(text)
+}
+
+/// The method that a part of a name stands for.
+fn in_method(part: &str) -> String {
+    match part {
+        "new" => "<init>",
+        "static" => "<clinit>",
+        // In another lambda expression.
+        "null" => "",
+        method => method,
+    }
+    .to_owned()
+}
+
+fn word_of(method: &str, word: &str, number: &str, is_whole: bool) -> String {
+    let blank = if method.is_empty() { "" } else { " " };
+    match is_whole && !number.is_empty() {
+        true => format!("{method}{blank}{word} {}", number.replace('$', ".")),
+        false => format!("{method}{blank}{word}"),
+    }
+}
+
+/// A name with the characters of its operators: `+=` of `$plus$eq`. `None` if it has none.
+fn scala(name: &str) -> Option<String> {
+    const WORDS: [(&str, char); 18] = [
+        ("tilde", '~'),
+        ("eq", '='),
+        ("less", '<'),
+        ("greater", '>'),
+        ("bang", '!'),
+        ("hash", '#'),
+        ("percent", '%'),
+        ("up", '^'),
+        ("amp", '&'),
+        ("bar", '|'),
+        ("times", '*'),
+        ("div", '/'),
+        ("plus", '+'),
+        ("minus", '-'),
+        ("colon", ':'),
+        ("bslash", '\\'),
+        ("qmark", '?'),
+        ("at", '@'),
+    ];
+    let mut text = String::new();
+    let (mut rest, mut found) = (name, false);
+    while let Some((before, after)) = rest.split_once('$') {
+        text.push_str(before);
+        // A word ends where the next one begins, or the name does.
+        let word = WORDS.iter().find_map(|(word, character)| {
+            let after = after.strip_prefix(word)?;
+            let ends = after.chars().next().is_none_or(|next| !next.is_ascii_lowercase());
+            ends.then_some((*character, after))
+        });
+        match word {
+            Some((character, after)) => {
+                text.push(character);
+                (rest, found) = (after, true);
+            }
+            None => {
+                text.push('$');
+                rest = after;
+            }
+        }
+    }
+    found.then(|| text + rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn both(full: &str) -> [String; 2] {
+        [false, true].map(|is_whole| {
+            let name = Name::parse(full);
+            match written(name, is_whole) {
+                Some(Written { class, rest }) => class + &rest,
+                None => Name { descriptor: "", ..name }.to_string(),
+            }
+        })
+    }
+
+    #[test]
+    fn names_are_as_in_the_source() {
+        let object = "(Ljava/lang/Object;)Ljava/lang/Object;";
+        for (full, short, whole) in [
+            ("a.B.lambda$total$0(I)V", "a.B.total lambda", "a.B.total lambda 0"),
+            ("a.B.lambda$new$12()V", "a.B.<init> lambda", "a.B.<init> lambda 12"),
+            ("a.B.lambda$static$1()V", "a.B.<clinit> lambda", "a.B.<clinit> lambda 1"),
+            ("a.B.lambda$null$1()V", "a.B.lambda", "a.B.lambda 1"),
+            ("a.B.access$000(La/B;)I", "a.B.accessor 000", "a.B.accessor 000"),
+            ("B.lambda$m$0()V", "B.m lambda", "B.m lambda 0"),
+            ("a.BKt.m$lambda$0(I)V", "a.BKt.m lambda", "a.BKt.m lambda 0"),
+            ("a.BKt.m$lambda-3(I)V", "a.BKt.m lambda", "a.BKt.m lambda 3"),
+            ("a.BKt.m$lambda$0$1(I)V", "a.BKt.m lambda", "a.BKt.m lambda 0.1"),
+            ("a.BKt$m$1.invoke(I)V", "a.BKt.m lambda", "a.BKt.m lambda 1"),
+            ("a.BKt$m$2$1.invokeSuspend()V", "a.BKt.m suspend", "a.BKt.m suspend 2.1"),
+            ("a.B.m$default(La/B;IILjava/lang/Object;)V", "a.B.m default", "a.B.m default"),
+            ("a.B.m$suspendImpl(La/B;)V", "a.B.m suspend", "a.B.m suspend"),
+            ("a.B$Companion.of()V", "a.B.Companion.of", "a.B.Companion.of"),
+            ("a.B.access$total(La/B;)V", "a.B.total accessor", "a.B.total accessor"),
+            ("a.B.access$getX$p(La/B;)V", "a.B.getX accessor", "a.B.getX accessor p"),
+            ("a.B.$anonfun$m$1(I)V", "a.B.m anonfun", "a.B.m anonfun 1"),
+            ("a.B.$anonfun$m$1$adapted(I)V", "a.B.m anonfun adapted", "a.B.m anonfun 1 adapted"),
+            ("a.B.$anonfun$$plus$2(I)V", "a.B.+ anonfun", "a.B.+ anonfun 2"),
+            ("a.B.$plus$eq(I)V", "a.B.+=", "a.B.+="),
+            ("a.B.unary_$bang()Z", "a.B.unary_!", "a.B.unary_!"),
+            ("a.$colon$colon.head()V", "a.::.head", "a.::.head"),
+            ("a.B.m$default$2()I", "a.B.m default 2", "a.B.m default 2"),
+            (
+                "a.B$.$lessinit$greater$default$1()I",
+                "a.B$.<init> default 1",
+                "a.B$.<init> default 1",
+            ),
+            ("a.B$_m_closure1.doCall(I)V", "a.B.m closure", "a.B.m closure 1 doCall"),
+            (
+                "a.B$_m_closure10$_closure2.call(I)V",
+                "a.B.m closure closure",
+                "a.B.m closure 10 closure 2 call",
+            ),
+            // Nothing of this is from such a compiler.
+            ("a.B$C.total(I)V", "a.B$C.total", "a.B$C.total"),
+            ("a.B$1.invoke(I)V", "a.B$1.invoke", "a.B$1.invoke"),
+            ("a.B$C$1.invoke(I)V", "a.B$C$1.invoke", "a.B$C$1.invoke"),
+            ("a.B$.m(I)V", "a.B$.m", "a.B$.m"),
+            ("a.B.loop$1(I)V", "a.B.loop$1", "a.B.loop$1"),
+            ("a.B.$equals(I)V", "a.B.$equals", "a.B.$equals"),
+            ("a.B.lambda$(I)V", "a.B.lambda$", "a.B.lambda$"),
+            ("a.B.$default(I)V", "a.B.$default", "a.B.$default"),
+            ("a.B$_m.doCall(I)V", "a.B$_m.doCall", "a.B$_m.doCall"),
+        ] {
+            assert_eq!(both(full), [short, whole], "{full}");
+        }
+        for (full, short, whole) in [
+            ("app.core$map.invokeStatic", "app.core/map", "app.core/map invokeStatic"),
+            (
+                "app.core$map_first$fn__12.invoke",
+                "app.core/map-first fn",
+                "app.core/map-first fn--12 invoke",
+            ),
+            ("my_app.core$ok_QMARK_.invoke", "my-app.core/ok?", "my-app.core/ok? invoke"),
+            ("user$_STAR_x_STAR_.doInvoke", "user/*x*", "user/*x* doInvoke"),
+            ("a.b$iter__1__2$fn__3.invoke", "a.b/iter fn", "a.b/iter--1--2 fn--3 invoke"),
+        ] {
+            let full = format!("{full}{object}");
+            assert_eq!(both(&full), [short, whole], "{full}");
+        }
+        assert_eq!(both("a.b$m.invoke(Ljava/lang/String;)V")[0], "a.b$m.invoke");
+    }
+}
