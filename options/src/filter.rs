@@ -23,6 +23,8 @@ pub struct FilterSpec {
     pub lines: Vec<Glob>,
     /// Patterns of the methods whose values are recorded, if the methods are.
     pub values: Vec<Glob>,
+    /// Patterns of the methods whose instructions are recorded, if the methods are.
+    pub instructions: Vec<Glob>,
     /// Patterns of values that are left out: of methods, or of names of parameters and classes.
     pub redact: Vec<Glob>,
     /// How many characters of a string and elements of an array are recorded.
@@ -42,6 +44,7 @@ impl Default for FilterSpec {
             exclude: Vec::new(),
             lines: Vec::new(),
             values: Vec::new(),
+            instructions: Vec::new(),
             redact: Vec::new(),
             max_value: DEFAULT_MAX_VALUE,
             constructors: true,
@@ -174,6 +177,12 @@ impl FilterSpec {
     #[must_use]
     pub fn has_values_of(&self, method: Name<'_>) -> bool {
         self.values.iter().any(|glob| glob.selects(method))
+    }
+
+    /// Returns whether the instructions of a method are recorded, if the method is.
+    #[must_use]
+    pub fn has_instructions_of(&self, method: Name<'_>) -> bool {
+        self.instructions.iter().any(|glob| glob.selects(method))
     }
 
     /// Returns whether all values of a method are left out.

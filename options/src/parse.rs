@@ -214,8 +214,12 @@ impl Options {
                     needs_probes(values, engine, format)?;
                     globs(values)
                 })?,
+                instructions: value("instructions").map_or(Ok(Vec::new()), |instructions| {
+                    needs_probes(instructions, engine, format)?;
+                    globs(instructions)
+                })?,
                 redact: value("redact").map_or(Ok(Vec::new()), |redact| {
-                    needs_values(redact, value("values"))?;
+                    needs_values(redact, value("values").or(value("instructions")))?;
                     globs(redact)
                 })?,
                 max_value: value("max-value").map_or(Ok(DEFAULT_MAX_VALUE), |max| {

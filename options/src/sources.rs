@@ -22,7 +22,7 @@ const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key
 }
 
 /// All keys.
-pub const KEYS: [Key; 42] = [
+pub const KEYS: [Key; 43] = [
     key("out", "a directory, or a file whose name ends in .flowtrace", "where the trace goes"),
     key("earlier", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
     key(
@@ -63,6 +63,11 @@ pub const KEYS: [Key; 42] = [
         "values",
         "globs over pkg.Class or pkg.Class#method, separated by ';'",
         "the methods whose values are recorded",
+    ),
+    key(
+        "instructions",
+        "globs over pkg.Class or pkg.Class#method, separated by ';'",
+        "the methods whose instructions are recorded",
     ),
     key(
         "redact",

@@ -86,7 +86,7 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         (
             "zzz=1",
             "unknown option 'zzz' (agent options); known are out, earlier, keep, rotate, snapshot-on, stream, \
-          stream-token, overflow, target, include, exclude, lines, values, redact, max-value, own, constructors, natives, engine, sample, sample-clock, max-frames, format, compress, clock, order, ids, \
+          stream-token, overflow, target, include, exclude, lines, values, instructions, redact, max-value, own, constructors, natives, engine, sample, sample-clock, max-frames, format, compress, clock, order, ids, \
           optimize, chunk, max-size, min-free, start, only-main, api, journal, durability, overload, command, log, debug, config, onerror",
         ),
         ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
@@ -110,6 +110,10 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         (
             "lines=a.B,format=jsonl",
             "lines=a.B (agent options): format=jsonl has no place for it; use format=binary",
+        ),
+        (
+            "engine=events,instructions=a.B",
+            "instructions=a.B (agent options): needs engine=instrument; leave out engine",
         ),
         (
             "engine=events,values=a.B",

@@ -23,7 +23,8 @@ use crate::recorder::{
     ControlPlace, Loader, MethodFacts, MethodTable, OpenAt, Recorder, SideBand, ThreadRecorder,
 };
 use crate::rewrite::{
-    self, ClassFile, ConstructorCall, Detail, Ids, Method, Parameter, Plan, Probes, Skip, Values,
+    self, ClassFile, ConstructorCall, Detail, Ids, Method, Parameter, Plan, Probes, Skip, Steps,
+    Values,
 };
 use crate::sink::SinkError;
 use crate::sys::allocator;
@@ -284,6 +285,7 @@ impl Rewriting<'_> {
         let infos = planned.iter().map(|(_, plan, method)| MethodInfo {
             lines: plan.lines(),
             parameters: plan.values.as_ref().map_or_else(Vec::new, Values::names),
+            code: plan.steps.as_ref().map(|steps| Box::new(steps.code.clone())),
             ..self.info(method, source.as_deref())
         });
         let ids = self.methods.assign_all(infos.collect())?;
@@ -328,11 +330,22 @@ impl Rewriting<'_> {
         }
         let filter = self.filter;
         let (lines, values) = (filter.has_lines_of(name), filter.has_values_of(name));
-        let detail = Detail { lines, values };
+        let instructions = filter.has_instructions_of(name);
+        let detail = Detail { lines, values, instructions };
         let plan = self.class.plan_for(index, detail);
         let mut plan = plan.map_err(|why| self.leave_out(why.name(), method)).ok()?;
         if plan.detail().lines != lines {
             self.leave_out(Skip::WithoutLines.name(), method);
+        }
+        if let Some(steps) = &mut plan.steps {
+            self.redact_constants(steps, name);
+            let key = key(self.name, &method.name, &method.descriptor);
+            if !self.methods.accept_code(&key, &steps.code) {
+                plan = plan.without_instructions();
+            }
+        }
+        if plan.detail().instructions != instructions {
+            self.leave_out(Skip::WithoutInstructions.name(), method);
         }
         if let Some(values) = &mut plan.values {
             self.redact(values, name);
@@ -350,6 +363,22 @@ impl Rewriting<'_> {
         }
         if let Some(result) = &mut values.result {
             result.is_redacted = all || filter.redacts(&result.class);
+        }
+    }
+
+    /// Leaves out constants whose values are left out.
+    fn redact_constants(&self, steps: &mut Steps, method: Name<'_>) {
+        const TEXT: &str = "String";
+        if !self.filter.redacts_all_of(method) && !self.filter.redacts("java.lang.String") {
+            return;
+        }
+        for instruction in &mut steps.code.instructions {
+            if let [text, kind] = &mut instruction.operands[..]
+                && kind == TEXT
+            {
+                text.clear();
+                "redacted".clone_into(kind);
+            }
         }
     }
 
@@ -394,8 +423,7 @@ impl Rewriting<'_> {
             line: method.first_line,
             loader: self.loader.label.clone(),
             flags: flag_names(method.access.into()),
-            lines: Vec::new(),
-            parameters: Vec::new(),
+            ..MethodInfo::default()
         }
     }
 

@@ -151,6 +151,7 @@ pub(super) fn on_class_load(vm: &Vm<'_>, class: jclass) {
         native(c"counter", c"()J", counter as *const c_void),
         native(c"name", c"(Ljava/lang/Object;I)I", name as *const c_void),
         native(c"number", c"(Ljava/lang/Thread;JJI)V", number as *const c_void),
+        native(c"operand", c"(Ljava/lang/Thread;JII)V", operand as *const c_void),
         native(c"object", c"(Ljava/lang/Thread;JLjava/lang/Object;III)V", object as *const c_void),
         native(c"classes", c"(J)J", classes as *const c_void),
     ];
@@ -199,6 +200,19 @@ unsafe extern "system" fn number(
 ) {
     // SAFETY: the arguments of this native method.
     unsafe { values::number(jni, thread, id, value, head) };
+}
+
+/// `FlowProbe.operand`: a probe of an instruction found no room, or no chunk.
+unsafe extern "system" fn operand(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    thread: jobject,
+    id: jlong,
+    kind: jint,
+    value: jint,
+) {
+    // SAFETY: the arguments of this native method.
+    unsafe { values::operand(jni, thread, id, kind, value) };
 }
 
 /// `FlowProbe.object`: a value that is an object.

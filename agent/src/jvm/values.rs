@@ -2,7 +2,8 @@
 
 #![expect(unsafe_code, reason = "answers calls from Java")]
 
-use flow_codec::format::raw::class_of;
+use flow_codec::format::instructions::Operand;
+use flow_codec::format::raw::{self, class_of};
 use flow_codec::format::values::{CallValue, Identity, Role, Value, kind};
 use jni::sys::{JNIEnv, jint, jlong, jobject};
 
@@ -45,6 +46,28 @@ pub(super) unsafe fn number(
     unsafe {
         for_probe(jni, thread, id, |recorder, vm, id| {
             instrument::on_value(recorder, vm, id, &bytes);
+        });
+    }
+}
+
+/// An operand of an instruction, whose kind is in the highest byte.
+///
+/// # Safety
+/// The arguments are those of a native method that is running.
+pub(super) unsafe fn operand(
+    jni: *mut JNIEnv,
+    thread: jobject,
+    id: jlong,
+    kind: jint,
+    value: jint,
+) {
+    let [_, _, _, kind] = kind.to_le_bytes();
+    let Some(kind) = Operand::of(kind) else { return };
+    let event = raw::operand(kind, value.cast_unsigned());
+    // SAFETY: the arguments of this function.
+    unsafe {
+        for_probe(jni, thread, id, |recorder, vm, id| {
+            instrument::on_no_room(recorder, vm, id, &event);
         });
     }
 }

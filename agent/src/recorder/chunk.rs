@@ -29,8 +29,8 @@ use crate::certain::Certain as _;
 use crate::sys::Control;
 use crate::sys::settle_stores;
 
-/// The widest store at a position below the limit: the longest event, with its time.
-const STORE_BYTES: usize = 24;
+/// The widest store at a position below the limit: the steps of an access to an element of an array.
+const STORE_BYTES: usize = 32;
 
 /// Each slot that a thread fills is followed by one that is larger by this factor.
 const GROWTH: usize = 4;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;
+use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flow_codec::MethodId;
 use flow_codec::format::flow::Record;
 use flow_codec::format::ids::{CLASS, decode_line, encode_line, key};
+use flow_codec::format::instructions::Code;
 use flow_codec::format::methods::{MethodInfo, MethodLine};
 use flow_codec::read::{ReadRecords, Trace, TraceSet};
 
@@ -133,6 +135,9 @@ pub struct IdTable {
     known: KnownMethods,
     next: Option<MethodId>,
     described: Arc<AtomicU64>,
+    /// Of methods whose instructions are recorded: a hash of their code, and whether it has been written.
+    codes: HashMap<MethodId, (u64, bool)>,
+    hashes: RandomState,
     ids: LineFile,
     methods: LineFile,
     /// Why names are missing. From then on no id is assigned, because it might have no name.
@@ -154,7 +159,16 @@ impl IdTable {
             known.insert(known.fingerprint(&key), id, true).map_err(SinkError::no_memory)?;
         }
         ids.append(lines.as_bytes())?;
-        Ok(Self { known, next, described: Arc::default(), ids, methods, failure: None })
+        Ok(Self {
+            known,
+            next,
+            described: Arc::default(),
+            codes: HashMap::new(),
+            hashes: RandomState::new(),
+            ids,
+            methods,
+            failure: None,
+        })
     }
 
     /// Returns the id of a method. Writes its name first if it is new.
@@ -177,6 +191,17 @@ impl IdTable {
     /// Returns the id that a method has, or will have if it is ever recorded. Its name is written only then.
     pub(super) fn reserve(&mut self, key: &str) -> Result<MethodId, SinkError> {
         self.id_of(self.known.fingerprint(key))
+    }
+
+    /// Returns whether this is the code of a method of which instructions are recorded: the first one that was accepted. Another
+    /// version of the method has another one.
+    pub(super) fn accept_code(&mut self, key: &str, code: &Code) -> Result<bool, SinkError> {
+        let id = self.reserve(key)?;
+        let hash = self.hashes.hash_one(code);
+        self.codes
+            .try_reserve(1)
+            .map_err(|_| SinkError::whole_trace("no memory for the code of methods"))?;
+        Ok(self.codes.entry(id).or_insert((hash, false)).0 == hash)
     }
 
     fn id_of(&mut self, method: Fingerprint) -> Result<MethodId, SinkError> {
@@ -203,7 +228,11 @@ impl IdTable {
         self.methods.close();
     }
 
-    fn enter(&mut self, method: MethodInfo, lines: &mut NewLines) -> Result<MethodId, SinkError> {
+    fn enter(
+        &mut self,
+        mut method: MethodInfo,
+        lines: &mut NewLines,
+    ) -> Result<MethodId, SinkError> {
         let key = key(&method.class, &method.name, &method.descriptor);
         let fingerprint = self.known.fingerprint(&key);
         let id = self.id_of(fingerprint)?;
@@ -213,7 +242,11 @@ impl IdTable {
             encode_line(&key, id, &mut lines.ids);
         }
         lines.described += u64::from(news.method && method.name != CLASS);
-        if news.loader {
+        let is_written = |(_, written): &mut (u64, bool)| std::mem::replace(written, true);
+        if method.code.is_some() && self.codes.get_mut(&id).is_some_and(is_written) {
+            method.code = None;
+        }
+        if news.loader || method.code.is_some() {
             lines.add_method(&MethodLine { id, method })?;
         }
         Ok(id)
@@ -297,6 +330,24 @@ mod tests {
         let methods = fs::read_to_string(dir.path().join("methods.jsonl")).unwrap();
         assert_eq!(methods.lines().count(), 2);
         assert_eq!(table.described().load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn the_code_of_a_method_is_written_once_and_another_one_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut table = table(dir.path(), StartIds::default());
+        let code = |runs: &[u16]| Code { runs: runs.to_vec(), ..Code::default() };
+        let with_code =
+            |loader: &str| MethodInfo { code: Some(Box::new(code(&[0]))), ..info("a.A", loader) };
+        table.assign(info("a.A", "app")).unwrap();
+        assert!(table.accept_code("a.A#m()V", &code(&[0])).unwrap());
+        assert!(!table.accept_code("a.A#m()V", &code(&[1])).unwrap());
+        for loader in ["app", "x.L@1", "x.L@2"] {
+            assert_eq!(table.assign(with_code(loader)).unwrap().get(), 0);
+        }
+        let lines = fs::read_to_string(dir.path().join("methods.jsonl")).unwrap();
+        let has_code: Vec<_> = lines.lines().map(|line| line.contains("\"runs\":[0]")).collect();
+        assert_eq!(has_code, [false, true, false, false]);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use std::time::Instant;
 use flow_codec::MethodId;
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::ids::{CLASS, key};
+use flow_codec::format::instructions::Code;
 use flow_codec::format::manifest::NotRecorded;
 use flow_codec::format::methods::MethodInfo;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
@@ -302,6 +303,12 @@ impl MethodTable {
     /// No ids are left.
     pub fn reserve(&self, key: &str) -> Result<MethodId, SinkError> {
         self.ids.lock().reserve(key)
+    }
+
+    /// Returns whether the instructions of a method with this code can be recorded: no other version of it was before.
+    #[must_use]
+    pub fn accept_code(&self, key: &str, code: &Code) -> bool {
+        self.ids.lock().accept_code(key, code).unwrap_or(false)
     }
 
     /// Records that the engine leaves out a method that the filter selects.

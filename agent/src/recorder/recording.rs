@@ -224,7 +224,7 @@ impl Recorder {
     /// Records an event, in raw form.
     #[inline]
     pub fn append(&self, thread: &ThreadRecorder, event: &[u8]) {
-        let is_detail = matches!(event.first(), Some(&(raw::LINE | raw::VALUE)));
+        let is_detail = matches!(event.first(), Some(&(raw::LINE | raw::VALUE | raw::STEP)));
         if self.config.side_band == SideBand::ExactTimes && !is_detail {
             return self.append_after(
                 clock::nano_time() << u8::BITS | u64::from(raw::TIME),

@@ -8,7 +8,7 @@ use super::bytes::Reader;
 use super::code::{Code, Instruction, first_line};
 use super::judge::{CompiledBy, judge};
 use super::opcode::INVOKESTATIC;
-use super::pool::{Pool, probe_class};
+use super::pool::{Pool, probe_class, tag};
 use super::{Detail, Malformed, Plan, Skip};
 use crate::certain::Certain as _;
 use crate::text::{binary_name, decode};
@@ -27,6 +27,8 @@ pub struct ClassFile<'a> {
     pub(super) fields: Vec<Field<'a>>,
     pub(super) methods: Vec<Entry<'a>>,
     source_file: Option<&'a [u8]>,
+    /// The method handles of its bootstrap methods.
+    bootstraps: Vec<u16>,
 }
 
 /// A field of the class.
@@ -108,11 +110,13 @@ impl<'a> ClassFile<'a> {
         for _ in 0..reader.u16()? {
             methods.push(Entry::parse(&mut reader, &pool)?);
         }
-        let mut source_file = None;
+        let (mut source_file, mut bootstraps) = (None, Vec::new());
         for attribute in Attributes::new(&mut reader) {
             let (name, content) = attribute?;
-            if pool.utf8(name)? == b"SourceFile" {
-                source_file = Some(pool.utf8(Reader::new(content).u16()?)?);
+            match pool.utf8(name)? {
+                b"SourceFile" => source_file = Some(pool.utf8(Reader::new(content).u16()?)?),
+                b"BootstrapMethods" => bootstraps = bootstrap_handles(content),
+                _ => {}
             }
         }
         if !reader.is_empty() {
@@ -129,6 +133,7 @@ impl<'a> ClassFile<'a> {
             fields,
             methods,
             source_file,
+            bootstraps,
         })
     }
 
@@ -148,6 +153,14 @@ impl<'a> ClassFile<'a> {
     #[must_use]
     pub fn source_file(&self) -> Option<String> {
         self.source_file.map(|name| decode(name).into_owned())
+    }
+
+    /// The internal name of the class of a bootstrap method.
+    pub(super) fn bootstrap_class(&self, number: u16) -> Option<&'a [u8]> {
+        let handle = *self.bootstraps.get(usize::from(number))?;
+        let mut handle = self.pool.entry(handle, &[tag::METHOD_HANDLE]).ok()?;
+        let _kind = handle.u8().ok()?;
+        Some(self.pool.any_member(handle.u16().ok()?).ok()?.class)
     }
 
     /// The access flags.
@@ -223,6 +236,19 @@ impl<'a> ClassFile<'a> {
         let (code, _attributes) = Code::parse_head(content).ok()?;
         judge(&code).ok()?
     }
+}
+
+/// The method handles in a `BootstrapMethods`, as far as they can be read.
+fn bootstrap_handles(content: &[u8]) -> Vec<u16> {
+    let mut table = Reader::new(content);
+    let count = table.u16().unwrap_or_default();
+    let mut handle = || {
+        let handle = table.u16()?;
+        let arguments = usize::from(table.u16()?);
+        table.take(arguments * 2)?;
+        Ok::<_, Malformed>(handle)
+    };
+    (0..count).map_while(|_| handle().ok()).collect()
 }
 
 /// The bytes of an attribute before its content: the index of its name, and the length.

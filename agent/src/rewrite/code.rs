@@ -7,7 +7,7 @@ use super::pool::Pool;
 use super::{Malformed, Skip};
 
 /// A `Code` attribute.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Code<'a> {
     pub(super) max_stack: u16,
     pub(super) max_locals: u16,
@@ -39,7 +39,7 @@ impl Handler {
 /// The attributes of code that are copied, each as the index of its name and its content. All others are left
 /// out: type annotations, which a running program cannot read, and unknown ones, whose offsets could be wrong
 /// unnoticed.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Tables<'a> {
     /// Every `LineNumberTable`; there may be several.
     pub(super) lines: Vec<(u16, &'a [u8])>,

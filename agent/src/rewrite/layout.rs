@@ -1,8 +1,10 @@
 //! Assembles a method: the old instructions, what is inserted, and tables with the new offsets.
 //!
 //! ```text
-//! ENTER  VALUES               first, never again: a branch to place 0 leads to what follows them
+//! ENTER  VALUES  THIS         first, never again: a branch to place 0 leads to what follows them
 //! …  LINE  …                  at the start of each line, if lines are recorded (`lines`)
+//! …  STEP  …                  at the start of each run of instructions, if these are recorded (`steps`)
+//! …  load  STEP  …            after an instruction that loads an object, for the same
 //! …  CATCH  …                 at the start of each exception handler, or soon after it (`catch`)
 //! …  BEGIN  call  END  …      around super(…) and this(…)
 //! …  VALUES  EXIT  return  …  before each return
@@ -11,7 +13,7 @@
 //! VALUES, UNWOUND-EXIT, athrow   for what is covered otherwise
 //! ```
 //!
-//! VALUES are there if values are recorded (`values`).
+//! VALUES are there if values are recorded (`values`), THIS if instructions are.
 //!
 //! An offset of the old code has a *label*, where the code inserted before its instruction begins, and a
 //! *start*, where the instruction itself begins. Branches and tables refer to labels.
@@ -19,12 +21,12 @@
 use super::class::ClassFile;
 use super::frames::Frames;
 use super::opcode::{
-    ATHROW, GOTO_W, IFEQ, IFNONNULL, IFNULL, JSR, JSR_W, Switch, is_goto, padded, target,
+    ATHROW, GOTO_W, IFEQ, IFNONNULL, IFNULL, JSR, JSR_W, Switch, is_goto, length_at, padded, target,
 };
 use super::plan::{Plan, PointKind};
 use super::pool::Additions;
 use super::snippet::{Event, Snippet};
-use super::{Ids, Skip, values};
+use super::{Ids, Skip, steps, values};
 use crate::certain::Certain as _;
 
 /// The first class version whose code is verified by frames.
@@ -70,7 +72,7 @@ pub(super) fn assemble(
 #[derive(Debug)]
 pub(super) struct Snippets {
     enter: Vec<u8>,
-    /// How many bytes of these are the entry itself, without the arguments.
+    /// How many bytes of these are the entry itself, without what follows it.
     pub(super) entered: usize,
     exit: Vec<u8>,
     /// How many bytes of these are the exit itself, without the result.
@@ -78,6 +80,8 @@ pub(super) struct Snippets {
     catch: Snippet,
     /// One for each line.
     lines: Vec<Snippet>,
+    /// For each run of instructions: before and after its first one.
+    steps: Vec<[Vec<u8>; 2]>,
     /// One for each call.
     begins: Vec<Snippet>,
     end: Snippet,
@@ -105,6 +109,13 @@ impl Snippets {
             values.push_result(additions, &mut exit)?;
             values.push_message(additions, &mut unwound_exit)?;
         }
+        let mut steps = Vec::new();
+        if let Some(plan) = &plan.steps {
+            plan.push_this(additions, &mut enter)?;
+            for run in &plan.runs {
+                steps.push([run.before(additions)?, run.after(additions)?]);
+            }
+        }
         exit.extend_from_slice(left.as_bytes());
         unwound_exit.extend_from_slice(Snippet::unwound_exit(additions)?.as_bytes());
         Ok(Self {
@@ -118,6 +129,7 @@ impl Snippets {
                 .iter()
                 .map(|line| Snippet::line(*line, additions))
                 .collect::<Result<_, _>>()?,
+            steps,
             begins,
             end: Snippet::note(Event::END, additions)?,
             unwound_exit,
@@ -131,11 +143,27 @@ impl Snippets {
             PointKind::Line(number) => {
                 self.lines.get(number).map(Snippet::as_bytes).unwrap_or_default()
             }
+            PointKind::Step(number) => {
+                self.steps.get(number).map(|[before, _]| &before[..]).unwrap_or_default()
+            }
             PointKind::Exit => &self.exit,
             PointKind::Call(number) => {
                 self.begins.get(number).map(Snippet::as_bytes).unwrap_or_default()
             }
-            PointKind::Branch | PointKind::WideBranch | PointKind::Switch => &[],
+            PointKind::Branch | PointKind::WideBranch | PointKind::Switch | PointKind::After(_) => {
+                &[]
+            }
+        }
+    }
+
+    /// Returns what is inserted after the instruction of a point.
+    fn after(&self, kind: PointKind) -> &[u8] {
+        match kind {
+            PointKind::Call(_) => self.end.as_bytes(),
+            PointKind::After(number) => {
+                self.steps.get(number).map(|[_, after]| &after[..]).unwrap_or_default()
+            }
+            _ => &[],
         }
     }
 }
@@ -177,9 +205,14 @@ impl Layout<'_, '_> {
             starts.push(point.pc + shift);
             shift += self.snippets.before(point.kind).len();
             match point.kind {
-                PointKind::Catch | PointKind::Line(_) | PointKind::Exit | PointKind::WideBranch => {
+                PointKind::Catch
+                | PointKind::Line(_)
+                | PointKind::Step(_)
+                | PointKind::Exit
+                | PointKind::WideBranch => {}
+                PointKind::Call(_) | PointKind::After(_) => {
+                    shift += self.snippets.after(point.kind).len();
                 }
-                PointKind::Call(_) => shift += self.snippets.end.len(),
                 PointKind::Branch if *wide => {
                     shift += widening(code.get(point.pc).copied().certain());
                 }
@@ -261,14 +294,15 @@ impl Layout<'_, '_> {
 
     fn write(&self, additions: &mut Additions, out: &mut Vec<u8>) -> Result<(), Skip> {
         let code = &self.plan.code;
-        // Most probes start with an empty stack; LINE, BEGIN, END and CATCH add to its content.
+        // Most probes start with an empty stack; LINE, STEP, BEGIN, END and CATCH add to its content.
         let on_top = !self.plan.line_starts.is_empty()
             || !self.plan.calls.is_empty()
             || !code.handlers.is_empty();
         let max_stack = code.max_stack.checked_add(on_top.into()).ok_or(Skip::TooLarge)?;
         let max_stack = max_stack.max(if self.has_handlers() { 2 } else { 1 });
         let for_values = if self.plan.values.is_some() { values::STACK } else { 0 };
-        let max_stack = max_stack.checked_add(for_values).ok_or(Skip::TooLarge)?;
+        let for_steps = if self.plan.steps.is_some() { steps::STACK } else { 0 };
+        let max_stack = max_stack.checked_add(for_values.max(for_steps)).ok_or(Skip::TooLarge)?;
         out.extend_from_slice(&max_stack.to_be_bytes());
         out.extend_from_slice(&code.max_locals.to_be_bytes());
 
@@ -304,11 +338,11 @@ impl Layout<'_, '_> {
             from = pc;
             out.extend_from_slice(self.snippets.before(point.kind));
             match point.kind {
-                PointKind::Catch | PointKind::Line(_) | PointKind::Exit => {}
-                PointKind::Call(_) => {
-                    from += CALL;
+                PointKind::Catch | PointKind::Line(_) | PointKind::Step(_) | PointKind::Exit => {}
+                PointKind::Call(_) | PointKind::After(_) => {
+                    from += length_at(code, pc)?;
                     copy(out, pc, from)?;
-                    out.extend_from_slice(self.snippets.end.as_bytes());
+                    out.extend_from_slice(self.snippets.after(point.kind));
                 }
                 PointKind::Branch => {
                     from += SHORT_BRANCH;

@@ -21,23 +21,29 @@ pub(super) struct Lines {
     pub(super) places: Vec<usize>,
 }
 
+/// The line that begins at each place, of those where instructions start.
+pub(super) fn table(code: &Code<'_>, starts: &Places) -> Result<BTreeMap<usize, u16>, Skip> {
+    // The JVM takes the first of several entries for one place.
+    let mut lines = BTreeMap::new();
+    for (_, table) in &code.tables.lines {
+        let mut table = Reader::new(table);
+        for _ in 0..table.u16()? {
+            let (pc, line) = (usize::from(table.u16()?), table.u16()?);
+            if starts.contains(pc) {
+                lines.entry(pc).or_insert(line);
+            }
+        }
+    }
+    Ok(lines)
+}
+
 impl Lines {
     pub(super) fn of(code: &Code<'_>, locks: bool) -> Result<Self, Skip> {
         let mut starts = Places::none(code.bytes.len());
         for instruction in code.instructions() {
             starts.add(instruction?.pc);
         }
-        // The JVM takes the first of several entries for one place.
-        let mut lines = BTreeMap::new();
-        for (_, table) in &code.tables.lines {
-            let mut table = Reader::new(table);
-            for _ in 0..table.u16()? {
-                let (pc, line) = (usize::from(table.u16()?), table.u16()?);
-                if starts.contains(pc) {
-                    lines.entry(pc).or_insert(line);
-                }
-            }
-        }
+        let lines = table(code, &starts)?;
         let mut moved = CatchPlaces::new(code, locks).peekable();
         let mut last: Option<(usize, usize)> = None;
         let mut places = Vec::with_capacity(lines.len());

@@ -7,7 +7,8 @@
 //! A *probe* is a call of the class `java.lang.FlowProbe`, which appends an event
 //! ([`flow_codec::format::raw`]): at the start of a method, before each return, at each exception handler,
 //! around `super(…)`, in a handler of ours that covers the rest, and if more than calls is recorded at the start of each line
-//! (`lines`), or beside entry and exit (`values`). Methods that can only return have a
+//! (`lines`),
+//! of each run of instructions (`steps`), or beside entry and exit (`values`). Methods that can only return have a
 //! single probe (`leaf`). `layout` shows where probes are.
 //!
 //! These never change: members, their order and flags, existing constants, the order of execution, the stack
@@ -38,6 +39,7 @@ mod plan;
 mod pool;
 mod snippet;
 mod stack;
+mod steps;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -50,6 +52,7 @@ pub use class::{ClassFile, Method};
 pub use judge::CompiledBy;
 pub use plan::{ConstructorCall, Detail, Plan};
 pub use pool::{Probes, use_probe_class};
+pub use steps::Steps;
 pub use values::{Parameter, Typed, Values};
 pub use weave::{Ids, rewrite};
 
@@ -120,6 +123,9 @@ pub enum Skip {
     WithoutLines,
     /// Its values are not recorded: with probes for more than calls it could not be changed.
     WithoutValues,
+    /// Its instructions are not recorded: with probes for them it could not be changed, or another version of it was recorded
+    /// before.
+    WithoutInstructions,
 }
 
 impl Skip {
@@ -139,6 +145,7 @@ impl Skip {
             Self::NotCompilable => "not-compilable",
             Self::WithoutLines => "without-lines",
             Self::WithoutValues => "without-values",
+            Self::WithoutInstructions => "without-instructions",
         }
     }
 }

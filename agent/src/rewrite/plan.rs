@@ -8,6 +8,7 @@ use super::constructor::{self, Before};
 use super::leaf;
 use super::lines;
 use super::opcode::{self, Flow, MONITORENTER, MONITOREXIT, RETURN};
+use super::steps::Steps;
 use super::values::Values;
 use crate::certain::Certain as _;
 use crate::text::{binary_name, decode};
@@ -19,10 +20,12 @@ pub struct Detail {
     pub lines: bool,
     /// Arguments, results, and messages of exceptions.
     pub values: bool,
+    /// Each instruction that is executed.
+    pub instructions: bool,
 }
 
 /// What would be inserted into a method. See [`ClassFile::plan`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Plan<'a> {
     /// The calls of other constructors for the same object, in the order of the code.
     pub calls: Vec<ConstructorCall>,
@@ -30,6 +33,8 @@ pub struct Plan<'a> {
     pub leaf: bool,
     /// The values that are recorded.
     pub values: Option<Values>,
+    /// The instructions that are recorded.
+    pub steps: Option<Steps>,
     /// Whether probes might make HotSpot's compilers refuse the method, so that the result must be
     /// judged.
     pub(super) delicate: bool,
@@ -67,6 +72,8 @@ pub(super) enum PointKind {
     Catch,
     /// The start of a line: its number in [`Plan::line_starts`].
     Line(usize),
+    /// The start of a run of instructions: its number in [`Plan::steps`].
+    Step(usize),
     /// A return.
     Exit,
     /// A call of another constructor: its number in [`Plan::calls`].
@@ -77,6 +84,8 @@ pub(super) enum PointKind {
     WideBranch,
     /// `tableswitch` or `lookupswitch`.
     Switch,
+    /// After the first instruction of a run: its number in [`Plan::steps`].
+    After(usize),
 }
 
 /// Instructions that one of our handlers covers.
@@ -118,16 +127,28 @@ impl<'a> Plan<'a> {
             true => lines::Lines::of(&code, locks)?,
         };
         let values = detail.values.then(|| Values::of(class, entry, &code)).transpose()?;
-        // Lines and values come between entry and exit.
-        let leaf =
-            lines.numbers.is_empty() && values.is_none() && leaf::is_leaf(class, entry, &code);
-        delicate |= !lines.numbers.is_empty() && !code.handlers.is_empty();
+        // All of this comes between entry and exit.
+        let leaf = lines.numbers.is_empty()
+            && values.is_none()
+            && !detail.instructions
+            && leaf::is_leaf(class, entry, &code);
+        delicate |= (!lines.numbers.is_empty() || detail.instructions) && !code.handlers.is_empty();
         let starts = lines.places.iter().enumerate();
         points.extend(starts.map(|(number, pc)| Point { pc: *pc, kind: PointKind::Line(number) }));
         let before = match entry.is_constructor() {
             true => Some(constructor::analyse(class, entry, &code)?),
             false => None,
         };
+        let steps = match detail.instructions {
+            false => None,
+            true => Steps::of(class, entry, &code, locks, before.as_ref()).ok(),
+        };
+        for (number, run) in steps.iter().flat_map(|steps| steps.runs.iter().enumerate()) {
+            points.push(Point { pc: run.place, kind: PointKind::Step(number) });
+            if run.has_probe_after() {
+                points.push(Point { pc: run.place, kind: PointKind::After(number) });
+            }
+        }
         let mut calls = Vec::new();
         for (pc, callee) in before.iter().flat_map(|before| &before.calls) {
             if callee.class != b"java/lang/Object" {
@@ -148,10 +169,10 @@ impl<'a> Plan<'a> {
         points.dedup();
         let covered = match leaf {
             true => Vec::new(),
-            false => cover(&code, &points, before.as_ref(), values.as_ref())?,
+            false => cover(&code, &points, before.as_ref(), values.as_ref(), steps.as_ref())?,
         };
         let line_starts = lines.numbers;
-        Ok(Self { calls, leaf, values, delicate, line_starts, code, points, covered })
+        Ok(Self { calls, leaf, values, steps, delicate, line_starts, code, points, covered })
     }
 
     /// The lines that are recorded, each once, in order.
@@ -166,7 +187,19 @@ impl<'a> Plan<'a> {
     /// Returns what is recorded beside calls.
     #[must_use]
     pub fn detail(&self) -> Detail {
-        Detail { lines: !self.line_starts.is_empty(), values: self.values.is_some() }
+        Detail {
+            lines: !self.line_starts.is_empty(),
+            values: self.values.is_some(),
+            instructions: self.steps.is_some(),
+        }
+    }
+
+    /// The same plan without the probes of instructions.
+    #[must_use]
+    pub fn without_instructions(&self) -> Self {
+        let mut plan = Self { steps: None, ..self.clone() };
+        plan.points.retain(|point| !matches!(point.kind, PointKind::Step(_) | PointKind::After(_)));
+        plan
     }
 }
 
@@ -217,14 +250,15 @@ fn cover(
     points: &[Point],
     before: Option<&Before<'_>>,
     values: Option<&Values>,
+    steps: Option<&Steps>,
 ) -> Result<Vec<Covered>, Skip> {
     let is_before = |pc| before.is_some_and(|before| before.instructions.contains(pc));
     let is_call = |pc| before.is_some_and(|before| before.calls.contains_key(&pc));
     let mut points = points.iter().peekable();
     let mut covered = Vec::new();
     let mut piece = Piece::new(0, is_before(0));
-    // Probes of arguments follow the entry, and one of the result comes before the exit.
-    piece.add_probe(values.is_some());
+    // Probes of arguments and of `this` follow the entry, and one of the result comes before the exit.
+    piece.add_probe(values.is_some() || steps.is_some_and(|steps| steps.has_this));
     let has_result = values.is_some_and(|values| values.result.is_some());
     for instruction in code.instructions() {
         let Instruction { pc, op, next } = instruction?;
@@ -234,9 +268,10 @@ fn cover(
         }
         // The inserted instructions are calls, in which the stack may overflow.
         while let Some(point) = points.next_if(|point| point.pc == pc) {
-            piece.throws |= matches!(point.kind, PointKind::Catch | PointKind::Call(_));
+            piece.throws |=
+                matches!(point.kind, PointKind::Catch | PointKind::Call(_) | PointKind::After(_));
             piece.add_probe(match point.kind {
-                PointKind::Line(_) => true,
+                PointKind::Line(_) | PointKind::Step(_) => true,
                 PointKind::Exit => has_result,
                 _ => false,
             });
@@ -261,7 +296,7 @@ struct Piece {
     start: usize,
     before: bool,
     throws: bool,
-    /// Whether it contains a probe of a line or a value, maybe alone.
+    /// Whether it contains a probe of a line, a value or an instruction, maybe alone.
     holds_probe: bool,
 }
 

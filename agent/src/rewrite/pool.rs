@@ -173,6 +173,19 @@ impl<'a> Pool<'a> {
         Ok(self.name_and_type(entry.u16()?)?.1)
     }
 
+    /// The number of the bootstrap method of a dynamic call or constant, its name and descriptor.
+    pub(super) fn dynamic(&self, index: u16) -> Result<(u16, &'a [u8], &'a [u8]), Malformed> {
+        let mut entry = self.entry(index, &[tag::INVOKE_DYNAMIC, tag::DYNAMIC])?;
+        let bootstrap = entry.u16()?;
+        let (name, descriptor) = self.name_and_type(entry.u16()?)?;
+        Ok((bootstrap, name, descriptor))
+    }
+
+    /// A field or method that a method handle refers to.
+    pub(super) fn any_member(&self, index: u16) -> Result<Member<'a>, Malformed> {
+        self.member(self.entry(index, &[tag::FIELD, tag::METHOD, tag::INTERFACE_METHOD])?)
+    }
+
     fn name_and_type(&self, index: u16) -> Result<(&'a [u8], &'a [u8]), Malformed> {
         let mut entry = self.entry(index, &[tag::NAME_AND_TYPE])?;
         Ok((self.utf8(entry.u16()?)?, self.utf8(entry.u16()?)?))
@@ -200,6 +213,10 @@ struct Added {
     exit: u16,
     unwound: u16,
     line: u16,
+    /// By the number of operands.
+    steps: [u16; 3],
+    step_value: u16,
+    step_this: u16,
     /// By [`Kind`].
     values: [u16; 5],
     redacted: u16,
@@ -246,6 +263,9 @@ impl Additions {
             exit: NOT_YET,
             unwound: NOT_YET,
             line: NOT_YET,
+            steps: [NOT_YET; 3],
+            step_value: NOT_YET,
+            step_this: NOT_YET,
             values: [NOT_YET; 5],
             redacted: NOT_YET,
             probes,
@@ -330,6 +350,28 @@ impl Additions {
     /// The method of the probe class that appends a line.
     pub(super) fn line(&mut self) -> Result<u16, Skip> {
         self.once(b"line", b"(I)V", |state| Some(&mut state.line))
+    }
+
+    /// The method of the probe class that appends that a run begins, and operands.
+    pub(super) fn step(&mut self, descriptor: &[u8]) -> Result<u16, Skip> {
+        let slot = match descriptor {
+            b"(I)V" => 0,
+            b"(Ljava/lang/Object;I)V" => 1,
+            _ => 2,
+        };
+        self.once(b"step", descriptor, |state| state.steps.get_mut(slot))
+    }
+
+    /// The method of the probe class that appends the object that is loaded or stored.
+    pub(super) fn step_value(&mut self) -> Result<u16, Skip> {
+        let descriptor = b"(Ljava/lang/Object;)V";
+        self.once(b"stepValue", descriptor, |state| Some(&mut state.step_value))
+    }
+
+    /// The method of the probe class that appends the object whose method it is.
+    pub(super) fn step_this(&mut self) -> Result<u16, Skip> {
+        let descriptor = b"(Ljava/lang/Object;)V";
+        self.once(b"stepThis", descriptor, |state| Some(&mut state.step_this))
     }
 
     /// The method of the probe class that appends a value.

@@ -23,8 +23,8 @@ pub struct Ids {
 }
 
 /// Rewrites the chosen methods, each given by its number. Returns the new class file, if anything changed,
-/// and the methods that stayed unchanged, or of which only calls are recorded: without [lines](Skip::WithoutLines) or
-/// [values](Skip::WithoutValues).
+/// and the methods that stayed unchanged, or of which less is recorded: without [instructions](Skip::WithoutInstructions), or
+/// without [lines](Skip::WithoutLines) and [values](Skip::WithoutValues), too.
 ///
 /// A class that has probes already is not changed.
 #[must_use]
@@ -42,10 +42,20 @@ pub fn rewrite(
     let mut changed = false;
     for (method, plan, ids) in &chosen {
         let mut written = weave.method(*method, plan, ids);
-        let Detail { lines, values } = plan.detail();
-        if written.is_err() && (lines || values) {
+        let Detail { lines, values, instructions } = plan.detail();
+        if written.is_err() && instructions && (lines || values) {
+            written = weave.method(*method, &plan.without_instructions(), ids);
+            if written.is_ok() {
+                skipped.push((*method, Skip::WithoutInstructions));
+            }
+        }
+        if written.is_err() && (lines || values || instructions) {
             written = class.plan(*method).and_then(|plan| weave.method(*method, &plan, ids));
-            let without = [(lines, Skip::WithoutLines), (values, Skip::WithoutValues)];
+            let without = [
+                (lines, Skip::WithoutLines),
+                (values, Skip::WithoutValues),
+                (instructions, Skip::WithoutInstructions),
+            ];
             let without = without.into_iter().filter(|(wanted, _)| *wanted && written.is_ok());
             skipped.extend(without.map(|(_, skip)| (*method, skip)));
         }

@@ -104,6 +104,9 @@ pub(crate) struct ReplayArgs {
     /// Show arguments, results and messages of exceptions, of methods whose values are recorded; implies --time
     #[arg(long, conflicts_with_all = ["collapse", "follow", "merged", "min_duration"])]
     pub(crate) values: bool,
+    /// Show the instructions that calls executed, of methods whose instructions are recorded; implies --time
+    #[arg(long, conflicts_with_all = ["collapse", "follow", "merged", "min_duration"])]
+    pub(crate) instructions: bool,
     /// Show the text of lines, from source files below this folder; repeatable
     #[arg(long = "source", value_name = "DIR", requires = "lines", value_hint = ValueHint::DirPath)]
     pub(crate) sources: Vec<PathBuf>,
@@ -182,9 +185,14 @@ impl ReplayArgs {
         !self.method.is_empty() && self.depth == Some(1) && !self.collapse
     }
 
+    /// Returns whether lines, values or instructions are shown.
+    pub(crate) fn shows_details(&self) -> bool {
+        self.lines || self.values || self.instructions
+    }
+
     /// Returns whether times are shown.
     pub(crate) fn is_timed(&self) -> bool {
-        self.time || self.min_duration.is_some() || self.samples || self.lines || self.values
+        self.time || self.min_duration.is_some() || self.samples || self.shows_details()
     }
 
     /// Whether text without times has a line where an exception leaves calls: it is the text of all calls. With times, each

@@ -88,8 +88,11 @@ pub(crate) struct AgentArgs {
     /// Record arguments, results and messages of exceptions of methods that match this pattern, too; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) values: Vec<String>,
+    /// Record each instruction that methods matching this pattern execute, too; repeatable
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) instructions: Vec<String>,
     /// Leave out values of this parameter, class or pkg.Class#method; repeatable
-    #[arg(long, value_name = "GLOB", requires = "values")]
+    #[arg(long, value_name = "GLOB")]
     pub(crate) redact: Vec<String>,
     /// Record this many characters of a string and elements of an array [default: 64]
     #[arg(long, value_name = "N", requires = "values")]

@@ -346,6 +346,7 @@ impl AgentOptions {
             ("exclude", &args.exclude, ";"),
             ("lines", &args.lines, ";"),
             ("values", &args.values, ";"),
+            ("instructions", &args.instructions, ";"),
             ("redact", &args.redact, ";"),
             ("snapshot-on", &args.snapshot_on, ";"),
         ] {

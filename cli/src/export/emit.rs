@@ -7,10 +7,11 @@ use flow_codec::MethodId;
 use flow_codec::format::test_marks::TestMark;
 use flow_codec::format::values::CallValue;
 use flow_codec::read::{
-    Bounds, EventKind, Methods, Stamp, ThreadFile, Timeline, TimelineEvent, Trace, Unwound,
-    VisitTimeline, When,
+    Bounds, EventKind, Executed, Executions, Methods, Stamp, ThreadFile, Timeline, TimelineEvent,
+    Trace, Unwound, VisitTimeline, When,
 };
 
+use super::blinky::Blinky;
 use crate::failure::{Failure, Status};
 use crate::input::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
 use crate::output::{Progress, Unit, ValueTexts, escaped};
@@ -150,6 +151,38 @@ impl Emit<'_> {
         Ok(status)
     }
 
+    /// Emits the instructions that ran.
+    pub(crate) fn instructions<'t>(
+        &self,
+        trace: &'t Trace,
+        blinky: &mut Blinky<'t>,
+        progress: &mut Progress,
+        write: &mut dyn FnMut(&[u8]) -> Result<(), Failure>,
+    ) -> Result<Status, Failure> {
+        let mut out = Buffer { bytes: Vec::new(), write };
+        let mut status = Status::Done;
+        for file in &trace.files {
+            let reading = match self.timeline(file, start_ns(trace, file)) {
+                Err(error) => Reading::failed(error),
+                Ok(timeline) => {
+                    blinky.begin_thread(file);
+                    let mut timeline = timeline.with_instructions();
+                    let executions = Executions::new(&trace.methods);
+                    let mut thread =
+                        InstructionEmitter { executions, blinky, out: &mut out, stopped: Ok(()) };
+                    let mut reading = read_timeline(file, &mut timeline, progress, &mut thread);
+                    thread.emit(|executions, mut to| executions.finish(&mut to));
+                    thread.stopped?;
+                    reading.marks = timeline.marks_damage();
+                    reading
+                }
+            };
+            status = status.and(reading.report(file, progress));
+        }
+        out.flush()?;
+        Ok(status)
+    }
+
     /// Emits one thread to nowhere. Returns the size.
     pub(crate) fn measure(
         &self,
@@ -249,6 +282,43 @@ impl Emit<'_> {
             u64::MAX => timeline,
             depth => timeline.select_outermost(&self.chosen.selection, depth),
         })
+    }
+}
+
+/// Emits the instructions of a thread.
+struct InstructionEmitter<'e, 'b, 'a> {
+    executions: Executions<'a>,
+    blinky: &'e mut Blinky<'a>,
+    out: &'e mut Buffer<'b>,
+    stopped: Result<(), Failure>,
+}
+
+impl<'a> InstructionEmitter<'_, '_, 'a> {
+    fn emit(
+        &mut self,
+        add: impl FnOnce(&mut Executions<'a>, &mut dyn FnMut(Executed<'a>)),
+    ) -> bool {
+        let Self { executions, blinky, out, stopped } = self;
+        add(executions, &mut |one| blinky.add(&one, &mut out.bytes));
+        if stopped.is_ok() {
+            *stopped = out.flush_if_full();
+        }
+        stopped.is_ok()
+    }
+}
+
+impl VisitTimeline for InstructionEmitter<'_, '_, '_> {
+    fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
+        self.emit(|executions, mut to| executions.enter(method, at.time, &mut to))
+    }
+
+    fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
+        let is_unwound = unwound.is_some();
+        self.emit(|executions, mut to| executions.exit(count, is_unwound, at.time, &mut to))
+    }
+
+    fn other(&mut self, event: TimelineEvent) -> bool {
+        self.emit(|executions, mut to| executions.other(&event, &mut to))
     }
 }
 

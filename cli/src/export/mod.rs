@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! timeline of a thread ─▶ emit ─▶ Exporter: perfetto chrome speedscope firefox jsonl csv hpl
+//! timeline with instructions ─▶ Executions ─▶ blinky
 //! records, marks ─▶ analysis::Graph, samples ─▶ profile::Profile ─▶ Stacks (weights by path): collapsed svg pprof
 //! ```
 //!
@@ -9,6 +10,7 @@
 //! Timelines are written while they are read, with memory for the open frames and for the names of methods. The
 //! other formats need the memory of their tree.
 
+mod blinky;
 mod calls;
 mod chrome;
 mod collapsed;
@@ -31,6 +33,7 @@ use flow_codec::read::Trace;
 
 use crate::output::{Format, Unit};
 
+pub(crate) use blinky::Blinky;
 pub(crate) use emit::{Emit, Exporter, Size};
 pub(crate) use hpl::HplSamples;
 pub(crate) use labels::short_program;
@@ -43,6 +46,8 @@ pub(crate) use target::{Target, Viewer, is_binary, viewer};
 pub(crate) enum Writer<'a> {
     /// It writes calls one by one.
     Timeline(Box<dyn Exporter + 'a>),
+    /// It writes instructions one by one.
+    Instructions(Box<Blinky<'a>>),
     /// It writes sums by path.
     Paths(&'static dyn PathFormat),
 }
@@ -57,6 +62,7 @@ pub(crate) fn writer(target: Target, trace: &Trace, scale: Unit) -> Writer<'_> {
         Target::Jsonl => Writer::Timeline(Box::new(calls::Calls::new(trace, Format::Json, scale))),
         Target::Csv => Writer::Timeline(Box::new(calls::Calls::new(trace, Format::Csv, scale))),
         Target::Hpl => Writer::Timeline(Box::new(hpl::Hpl::new(trace, scale))),
+        Target::Blinky => Writer::Instructions(Box::new(Blinky::new(trace))),
         Target::Pprof => Writer::Paths(&pprof::Pprof),
         Target::Collapsed => Writer::Paths(&collapsed::Collapsed),
         Target::Svg => Writer::Paths(&svg::Svg),

@@ -25,6 +25,8 @@ pub(crate) enum Target {
     Csv,
     /// A log of samples for Honest Profiler, one for each change of a stack
     Hpl,
+    /// Lines of text for each instruction that ran, in the format of blinky
+    Blinky,
 }
 
 impl Target {
@@ -66,7 +68,7 @@ pub(crate) fn viewer(target: Target) -> Option<Viewer> {
             bytes: 512 * MIB,
             frames: 2000,
         }),
-        Target::Jsonl | Target::Csv | Target::Hpl => None,
+        Target::Jsonl | Target::Csv | Target::Hpl | Target::Blinky => None,
     }
 }
 

@@ -146,7 +146,6 @@ fn method(number: u32) -> MethodInfo {
         line: Some(10 + 20 * (number % METHODS_A_CLASS)),
         loader: "app".to_owned(),
         flags: flag_names(PUBLIC),
-        lines: Vec::new(),
-        parameters: Vec::new(),
+        ..MethodInfo::default()
     }
 }

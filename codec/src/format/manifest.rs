@@ -65,6 +65,7 @@
 //! | `too-large`, `pool-full`, `id-too-large` | with probes it would exceed a limit of the class file format |
 //! | `too-large-to-compile`, `not-compilable` | with probes HotSpot would no longer compile it |
 //! | `empty-finalizer` | with probes its objects would need finalization |
+//! | `without-instructions` | only its instructions are left out, which `instructions=` names: with their probes it would be too large or not be compiled, or another version of it was recorded before |
 //! | `without-lines` | only its lines are left out, which `lines=` names: it has no line numbers, or with their probes it would be too large or not be compiled |
 //!
 //! A class is named as `com.app.A#*`.

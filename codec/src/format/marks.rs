@@ -34,6 +34,7 @@
 //! | `0B` | thrown | the id of a [class](super::ids#classes): that of the exception of the next mark, if it is of kind `02` and has the same position |
 //! | `0C` | lines | one number for each of several lines that were reached here: see *Lines* |
 //! | `0D` | values | a piece of the [values](super::values) of the topmost call; the next mark of this kind continues it, if no event comes in between |
+//! | `0E` | steps | one number for each of several steps of the topmost call: see *Steps* |
 //!
 //! **Time.** Times are nanoseconds since the `start_unix_ns` of the [`manifest`](super::manifest), by a clock
 //! that never goes backwards. A mark has two times: all events before the mark had happened at *by*, and no
@@ -71,6 +72,11 @@
 //! **Lines.** In methods that `lines=` names, each line that is reached has a mark at its position: the topmost frame runs it,
 //! after the events before the mark. Lines that follow each other share a mark. Each is a number: the difference to the line
 //! before it in the mark, or to 0, as `2n`, or as `2n − 1` if the line is before that one. Lines are from 0 to 65535.
+//!
+//! **Steps.** In methods that `instructions=` names, the [steps](super::instructions) of the topmost call have a mark at their
+//! position. Those that follow each other share a mark. Each is a number: 8 times its value, and its kind. The value of a run
+//! is the difference of its index to that of the run before it in the mark, or to 0, as `2n`, or as `2n − 1` if the index is
+//! before that one. Indices are from 0 to 65535, other values have 32 bits.
 //!
 //! **Paused.** A thread pauses at the first event that is not recorded: an entry, or an exit by exception.
 //! All frames that are open there are left in `.flow`, directly after the mark, so that calls nest whatever
@@ -173,6 +179,18 @@
 //! | `0D 01 00 0F` | values, offset 1, 15 bytes |
 //! | `05 00 05 00 00 00 0A 01 03 03 61 62 63 20 00` | the three values |
 //!
+//! # Example of steps
+//!
+//! The steps of the example of [`instructions`](super::instructions): events `81 00`. `codec/tests/golden/steps.hex` has these
+//! bytes.
+//!
+//! | bytes | |
+//! |---|---|
+//! | `66 6C 6F 77 2D 6D 72 6B` | magic |
+//! | `01` | version 1 |
+//! | `0E 01 00 07` | steps, offset 1, seven bytes |
+//! | `85 80 01 EE 12 00 40` | the four steps |
+//!
 //! # Example of instants
 //!
 //! The same events, with a time for each. `codec/tests/golden/instants.hex` has these bytes.
@@ -191,6 +209,7 @@
 
 use std::num::NonZeroU64;
 
+use super::instructions::Step;
 use super::leb128::{MAX_BYTES, from_zigzag, put, put_at, take, zigzag};
 use super::test_marks::{TestMark, prefix};
 use crate::{MethodId, Offset};
@@ -230,7 +249,8 @@ const ORDER: u8 = 0x0A;
 const THROWN: u8 = 0x0B;
 const LINES: u8 = 0x0C;
 const VALUES: u8 = 0x0D;
-/// How many bytes of instants, lines or values flow puts into a mark at most, and one number more.
+const INSTRUCTIONS: u8 = 0x0E;
+/// How many bytes of instants, lines, values or steps flow puts into a mark at most, and one number more.
 const SHARED_BYTES: usize = 4096;
 /// The number of values that select an event: a step is below this.
 const STEPS: u64 = 8;
@@ -307,6 +327,8 @@ pub enum Mark {
     Line(u16),
     /// A piece of the values of the topmost call.
     Values(Vec<u8>),
+    /// A step of the topmost call.
+    Step(Step),
     /// When the event after the mark happened.
     Instant {
         /// The time.
@@ -335,14 +357,14 @@ pub struct MarkEncoder {
     pending: Pending,
 }
 
-/// Instants, lines or values that are to become one mark.
+/// Instants, lines, values or steps that are to become one mark.
 #[derive(Clone, Debug, Default)]
 struct Pending {
     kind: u8,
     first: Position,
     /// That of the last instant.
     last: Position,
-    /// The last line.
+    /// The last line, or the index of the last run.
     line: u16,
     /// Memory for the largest such mark, once there was one.
     room: Option<Box<[u8; Self::ROOM]>>,
@@ -412,11 +434,12 @@ impl MarkEncoder {
     /// that are too far apart are moved closer; texts and values are cut to what a payload holds; [`Mark::Unknown`] is
     /// left out.
     ///
-    /// Instants and lines are held back until [`finish`](Self::finish) or another mark.
+    /// Instants, lines and steps are held back until [`finish`](Self::finish) or another mark.
     #[inline]
     pub fn encode(&mut self, position: Position, mark: &Mark, bytes: &mut Vec<u8>) {
         match mark {
             Mark::Line(line) => self.encode_line(position, *line, bytes),
+            Mark::Step(step) => self.encode_step(position, *step, bytes),
             Mark::Instant { at_ns } => self.encode_instant(position, *at_ns, bytes),
             _ => self.encode_other(position, mark, bytes),
         }
@@ -470,12 +493,12 @@ impl MarkEncoder {
                 payload.extend(piece.iter().take(MAX_PAYLOAD_BYTES));
                 VALUES
             }
-            Mark::Line(_) | Mark::Instant { .. } | Mark::Unknown(_) => return,
+            Mark::Line(_) | Mark::Step(_) | Mark::Instant { .. } | Mark::Unknown(_) => return,
         };
         self.put_mark(kind, position, &payload, bytes);
     }
 
-    /// Appends the instants, lines or values that were held back.
+    /// Appends the instants, lines, values or steps that were held back.
     pub fn finish(&mut self, bytes: &mut Vec<u8>) {
         if self.pending.len > 0 {
             let room = self.pending.room.take();
@@ -500,6 +523,20 @@ impl MarkEncoder {
         let later = i64::from(line) - i64::from(std::mem::replace(last, line));
         let room = room.get_or_insert_with(|| Box::new([0; Pending::ROOM]));
         *len += put_at(&mut room[..], *len, zigzag(later));
+    }
+
+    #[inline]
+    fn encode_step(&mut self, position: Position, step: Step, bytes: &mut Vec<u8>) {
+        if !self.pending.has_room(INSTRUCTIONS) || self.pending.first != position {
+            self.begin(INSTRUCTIONS, position, bytes);
+        }
+        let Pending { line: last, room, len, .. } = &mut self.pending;
+        let number = step.number(*last);
+        if let Step::Run(at) = step {
+            *last = at;
+        }
+        let room = room.get_or_insert_with(|| Box::new([0; Pending::ROOM]));
+        *len += put_at(&mut room[..], *len, number);
     }
 
     /// Adds the first bytes of a word after all marks: a piece of a value, held back like a line.
@@ -575,7 +612,7 @@ fn fitting(text: &str) -> &[u8] {
 /// What is at the start of a byte slice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DecodedMark {
-    /// A whole mark and the number of bytes it takes; 0 for an instant or a line that others follow.
+    /// A whole mark and the number of bytes it takes; 0 for an instant, a line or a step that others follow.
     Mark(Position, Mark, usize),
     /// The bytes end inside a mark, or there are none.
     Incomplete,
@@ -608,12 +645,12 @@ pub struct MarkDecoder {
     within: Option<Within>,
 }
 
-/// How far a mark with instants or lines has been decoded.
+/// How far a mark with instants, lines or steps has been decoded.
 #[derive(Clone, Copy, Debug)]
 struct Within {
     /// Bytes of the payload.
     done: usize,
-    /// The position of the last instant or line, and the line.
+    /// The position of the last instant, line or step, and the line or the index of the last run.
     last: Position,
     line: u16,
 }
@@ -651,6 +688,7 @@ impl MarkDecoder {
         match kind {
             INSTANTS => return self.instant(position, payload, len),
             LINES => return self.line(position, payload, len),
+            INSTRUCTIONS => return self.step(position, payload, len),
             _ => {}
         }
         let mut before = BeforeMarks { offset, ..self.before };
@@ -705,6 +743,24 @@ impl MarkDecoder {
         }
         self.within = Some(Within { done: payload.len() - rest.len(), last: position, line });
         DecodedMark::Mark(position, Mark::Line(line), 0)
+    }
+
+    /// The next step of a mark that has `len` bytes in all.
+    fn step(&mut self, position: Position, payload: &[u8], len: usize) -> DecodedMark {
+        let (done, last) = self.within.map_or((0, 0), |Within { done, line, .. }| (done, line));
+        let mut rest = payload.get(done..).unwrap_or_default();
+        let step = take(&mut rest).and_then(|number| Step::of_number(number, last));
+        let Some(step) = step else {
+            return DecodedMark::Invalid("the fields of its kind");
+        };
+        if rest.is_empty() {
+            self.within = None;
+            self.before.offset = position.offset.get();
+            return DecodedMark::Mark(position, Mark::Step(step), len);
+        }
+        let line = if let Step::Run(at) = step { at } else { last };
+        self.within = Some(Within { done: payload.len() - rest.len(), last: position, line });
+        DecodedMark::Mark(position, Mark::Step(step), 0)
     }
 
     /// A decoder of marks that follow others.
@@ -782,6 +838,7 @@ pub(super) fn text(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::instructions::Operand;
     use super::super::test_marks::Outcome;
     use super::*;
 
@@ -813,6 +870,7 @@ mod tests {
             (position(1 << 40, u64::MAX), Mark::Order { number: Some(1 << 56) }),
             (position(1 << 40, u64::MAX), Mark::Order { number: None }),
             (position(1 << 40, u64::MAX), Mark::Line(12)),
+            (position(1 << 40, u64::MAX), Mark::Step(Step::Run(u16::MAX))),
             (
                 position(u64::MAX, 0),
                 Mark::Time { by_ns: u64::MAX, from_ns: u64::MAX, ran_us: None },
@@ -942,6 +1000,27 @@ mod tests {
     }
 
     #[test]
+    fn steps_share_a_mark_at_one_position() {
+        let step = |offset, step| (position(offset, 0), Mark::Step(step));
+        let marks = vec![
+            step(0, Step::Run(u16::MAX)),
+            step(0, Step::Operand(Operand::Index, u32::MAX)),
+            step(0, Step::Run(u16::MAX)),
+            step(0, Step::Run(0)),
+            (position(0, 0), Mark::Line(5)),
+            step(0, Step::Run(9)),
+            step(7, Step::Run(9)),
+        ];
+        let bytes = encoded(&marks);
+        assert_eq!(bytes[..5], [0x0E, 0, 0, 12, 0xF0]);
+        assert_eq!(decoded(&bytes), (marks, DecodedMark::Incomplete));
+        let many: Vec<_> = (0..60_000).map(|n| step(3, Step::Run(10 + n % 8))).collect();
+        let bytes = encoded(&many);
+        assert!(bytes.len() < 61_000, "{}", bytes.len());
+        assert_eq!(decoded(&bytes), (many, DecodedMark::Incomplete));
+    }
+
+    #[test]
     fn bytes_that_are_no_mark_are_reported() {
         for bytes in [
             &[0x80, 0, 0, 0][..],
@@ -954,6 +1033,9 @@ mod tests {
             &[0x0C, 0, 0, 0],
             &[0x0C, 0, 0, 1, 1],
             &[0x0C, 0, 0, 3, 0x80, 0x80, 0x08],
+            // No step, and one beyond the limits.
+            &[0x0E, 0, 0, 0],
+            &[0x0E, 0, 0, 1, 8],
             // Earlier than the start.
             &[0x01, 0, 0, 2, 0, 1],
         ] {

@@ -17,6 +17,7 @@
 //! | `flags` | strings | access flags in source order, and `hidden` for methods of hidden classes |
 //! | `lines` | numbers, optional | the lines of a method that `lines=` names, each once, in order: those that have marks when they are reached |
 //! | `parameters` | strings, optional | the names of the parameters of a method that `values=` names, in order; empty where the class file has none |
+//! | `code` | object, optional | the code of a method that `instructions=` names: see [`instructions`](super::instructions). Of several lines of a method, one has it |
 //!
 //! A second line with the same id is the same class and method in another class loader. The first 16 loaders
 //! of a method have a line. Lone halves of surrogate pairs, which JVM names may contain and UTF-8 cannot, are
@@ -26,6 +27,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::instructions::Code;
 use crate::MethodId;
 
 /// One line of `methods.jsonl`.
@@ -64,6 +66,9 @@ pub struct MethodInfo {
     /// The names of the parameters, if values are recorded; empty where they are not known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<String>,
+    /// Its code, if its instructions are recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<Box<Code>>,
 }
 
 /// A line while it is read. Serde buffers flattened fields before it knows what they are, which takes twice
@@ -86,6 +91,8 @@ struct FlatLine {
     lines: Vec<u16>,
     #[serde(default)]
     parameters: Vec<String>,
+    #[serde(default)]
+    code: Option<Box<Code>>,
 }
 
 impl MethodLine {
@@ -123,9 +130,16 @@ impl MethodLine {
             flags.push(flag(rest.text()?));
             next = rest.after(",\"").is_some();
         }
-        let (lines, parameters) = (Vec::new(), Vec::new());
-        let method =
-            MethodInfo { class, name, descriptor, source, line, loader, flags, lines, parameters };
+        let method = MethodInfo {
+            class,
+            name,
+            descriptor,
+            source,
+            line,
+            loader,
+            flags,
+            ..MethodInfo::default()
+        };
         (rest.0 == "]}").then_some(Self { id, method })
     }
 }
@@ -170,9 +184,20 @@ impl From<FlatLine> for MethodLine {
             flags,
             lines,
             parameters,
+            code,
         } = flat;
-        let method =
-            MethodInfo { class, name, descriptor, source, line, loader, flags, lines, parameters };
+        let method = MethodInfo {
+            class,
+            name,
+            descriptor,
+            source,
+            line,
+            loader,
+            flags,
+            lines,
+            parameters,
+            code,
+        };
         Self { id, method }
     }
 }
@@ -199,6 +224,13 @@ pub fn flag_names(access: u32) -> Vec<Cow<'static, str>> {
     FLAGS.iter().filter(|(bit, _)| access & bit != 0).map(|(_, name)| (*name).into()).collect()
 }
 
+/// The access flags of a method as a number, of those with a name.
+#[must_use]
+pub fn access_of(flags: &[Cow<'static, str>]) -> u32 {
+    let bit = |flag: &Cow<'_, str>| FLAGS.iter().find(|(_, name)| name == flag).map(|(bit, _)| bit);
+    flags.iter().filter_map(bit).sum()
+}
+
 /// A flag. The names of Java need no memory of their own.
 fn flag(name: &str) -> Cow<'static, str> {
     match FLAGS.iter().find(|(_, known)| *known == name) {
@@ -215,6 +247,7 @@ mod tests {
 
     #[test]
     fn lines_have_the_documented_fields() {
+        assert_eq!(access_of(&flag_names(0x0009)), 0x0009);
         let line = MethodLine {
             id: MethodId::new(0).unwrap(),
             method: MethodInfo {
@@ -225,8 +258,7 @@ mod tests {
                 line: Some(12),
                 loader: "app".into(),
                 flags: flag_names(0x0009),
-                lines: Vec::new(),
-                parameters: Vec::new(),
+                ..MethodInfo::default()
             },
         };
         let text = serde_json::to_string(&line).unwrap();
@@ -270,8 +302,8 @@ mod tests {
         ) {
             let [class, name, descriptor, loader] = texts;
             let flags = flags.into_iter().map(Cow::from).collect();
-            let (lines, parameters) = (Vec::new(), Vec::new());
-            let method = MethodInfo { class, name, descriptor, source, line, loader, flags, lines, parameters };
+            let method =
+                MethodInfo { class, name, descriptor, source, line, loader, flags, ..MethodInfo::default() };
             let id = MethodId::new(id).unwrap_or(MethodId::new(7).unwrap());
             let line = MethodLine { id, method };
             let mut text = serde_json::to_string(&line).unwrap();

@@ -61,6 +61,7 @@ pub mod group;
 pub mod hpl;
 pub mod ids;
 pub mod index;
+pub mod instructions;
 pub mod journal;
 pub mod jsonl;
 pub(crate) mod leb128;

@@ -15,6 +15,7 @@
 //! | UNWOUND EXIT | `7F` | by our own handler, when a method is left by an exception | one exit |
 //! | LINE   | `77`, then two bytes, the lowest first, then `00`: the number of a line | before the first instruction of a line, each time it is reached, in methods that `lines=` names | nothing |
 //! | VALUE | `76`, then six bytes, then how many of them count, 1 to 6 | in methods that `values=` names: after the entry, and before an exit | nothing |
+//! | STEP | `75`, then two bytes, the lowest first, then `00`: the index of an instruction. Or `75`, the lower two bytes of a value, the number of its kind from 1 to 7, its upper two bytes, `00`, `00` | in methods that `instructions=` names: before each run of instructions, with the operands that are not known before | nothing |
 //! | NUMBER | `79`, then seven bytes, the lowest first | before an ENTER, EXIT, UNWOUND EXIT or UNWOUND BY, with `order=total` | the sequence number of that event; seven `FF` if it is not known |
 //! | UNWOUND BY | `78`, then three bytes, the lowest first: 1 more than the id of the class of the exception | the same, if the class has an [id](super::ids#classes) | one exit |
 //! | TIME   | `7A`, then seven bytes, the lowest first | before an event, with `clock=exact` | the time of the events up to the next one; an EXIT directly after an ENTER, without a TIME in between, has no time: that is a method that can only return |
@@ -40,7 +41,10 @@
 //! [mark](super::marks#kinds) at their position. What was said of a LINE holds for it, too. A long value is more than one
 //! event, so a chunk or the recording may end inside it.
 //!
-//! An ENTER never contains `00`; of the bytes `76` to `7F`, only its last byte can be one. No other first
+//! A STEP is a [step](super::instructions) of the topmost call, and has a [mark](super::marks#kinds) at its position. What was
+//! said of a LINE holds for it, too. One with another kind is not valid.
+//!
+//! An ENTER never contains `00`; of the bytes `75` to `7F`, only its last byte can be one. No other first
 //! byte is valid. The canonicalizer skips such bytes, an ENTER that the chunk cuts off, and one that is not
 //! valid in `.flow`.
 //!
@@ -144,7 +148,21 @@
 //! | `00` | it returns |
 //!
 //! The result is `81 00`, with one mark of [kind `0D`](super::marks#kinds) for all of these values.
+//!
+//! A call of the method (id 1) in the example of [instructions](super::instructions):
+//!
+//! | raw | meaning |
+//! |---|---|
+//! | `81` | it begins |
+//! | `75 00 08 05 00 00 00 00` | *this* has the identity 2048 |
+//! | `75 2D 01 06 00 00 00 00` | it is of the class 300 |
+//! | `75 00 00 00` | the run at 0 |
+//! | `75 04 00 00` | the run at 4 |
+//! | `00` | it returns |
+//!
+//! The result is `81 00`, with one mark of [kind `0E`](super::marks#kinds) for all of these steps.
 
+use super::instructions::{Operand, Step};
 use crate::MethodId;
 
 /// A method is left by a return.
@@ -157,6 +175,12 @@ pub const VALUE: u8 = 0x76;
 pub const VALUE_BYTES: usize = 8;
 /// The most bytes of a value in one VALUE.
 pub const PIECE_BYTES: usize = 6;
+/// A step of a run of instructions follows.
+pub const STEP: u8 = 0x75;
+/// Bytes of a STEP that begins a run.
+pub const RUN_BYTES: usize = 4;
+/// Bytes of a STEP with an operand.
+pub const OPERAND_BYTES: usize = 8;
 /// Bytes of a LINE.
 pub const LINE_BYTES: usize = 4;
 /// The sequence number of the event that follows, in seven bytes.
@@ -201,6 +225,26 @@ pub fn words_of(value: &[u8]) -> impl Iterator<Item = [u8; VALUE_BYTES]> {
 pub fn piece_of(word: [u8; VALUE_BYTES]) -> (u64, usize) {
     let [.., count] = word;
     (u64::from_le_bytes(word) >> u8::BITS, usize::from(count).min(PIECE_BYTES))
+}
+
+/// The step at the start of some bytes, and the bytes that it takes. `None` if there is no whole one.
+#[inline]
+#[must_use]
+pub fn step_of(bytes: &[u8]) -> Option<(Step, usize)> {
+    let [STEP, low, high, kind] = *bytes.first_chunk()? else { return None };
+    if kind == 0 {
+        return Some((Step::Run(u16::from_le_bytes([low, high])), RUN_BYTES));
+    }
+    let operand = Operand::of(kind)?;
+    let [_, _, _, _, third, fourth, _, _] = *bytes.first_chunk()?;
+    Some((Step::Operand(operand, u32::from_le_bytes([low, high, third, fourth])), OPERAND_BYTES))
+}
+
+/// The STEP of an operand.
+#[must_use]
+pub fn operand(kind: Operand, value: u32) -> [u8; OPERAND_BYTES] {
+    let [low, high, third, fourth] = value.to_le_bytes();
+    [STEP, low, high, kind as u8, third, fourth, 0, 0]
 }
 
 /// The UNWOUND BY of an exception of this class; `None` if there is no room for its id.

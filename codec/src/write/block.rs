@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn private_bytes_differ_from_the_last_bytes_of_ids() {
-        for private in 0x76..=0x7F {
+        for private in 0x75..=0x7F {
             let seen = block(&[0x81, 0xFB, private, private], &[], &[], Before::default());
             assert_eq!(seen.len(), 3);
         }

@@ -22,7 +22,9 @@ use super::runs::{write_run, write_runs};
 use crate::MethodId;
 use crate::format::flow::MAX_RECORD_BYTES;
 use crate::format::marks::Mark;
-use crate::format::raw::{EXIT, LINE, LINE_BYTES, TIME, VALUE, VALUE_BYTES, piece_of};
+use crate::format::raw::{
+    EXIT, LINE, LINE_BYTES, STEP, TIME, VALUE, VALUE_BYTES, piece_of, step_of,
+};
 
 /// A pending constructor with fewer frames above it is likely to be reached within the next bytes.
 const NEAR: u64 = 8;
@@ -110,6 +112,7 @@ impl Canonicalizer {
                 }
             } else if (*first == LINE && rest.len() >= LINE_BYTES)
                 || (*first == VALUE && rest.len() >= VALUE_BYTES)
+                || (*first == STEP && step_of(rest).is_some())
             {
                 rest = self.push_details(rest, base, &out, marks);
                 // An event at a time: after it, there may be more of them.
@@ -129,7 +132,7 @@ impl Canonicalizer {
         self.written_since(before)
     }
 
-    /// Adds the marks of the lines and values that `raw` begins with, which are at one position; returns the rest.
+    /// Adds the marks of the lines, values and steps that `raw` begins with, which are at one position; returns the rest.
     #[inline(never)]
     fn push_details<'a>(
         &mut self,
@@ -152,6 +155,9 @@ impl Canonicalizer {
             {
                 marks.add_piece(position, piece_of(*word));
                 rest = after;
+            } else if let Some((step, len)) = step_of(rest) {
+                marks.add(position, &Mark::Step(step));
+                rest = rest.get(len..).unwrap_or_default();
             } else {
                 return rest;
             }
@@ -347,7 +353,7 @@ impl Canonicalizer {
             Event::Time(time) => (self.time, self.is_of_entry) = (Some(time), false),
             Event::Number(number) => (self.number, self.is_numbered) = (number, true),
             // Whole ones have been handled.
-            Event::Line(_) | Event::Value | Event::Invalid => {}
+            Event::Line(_) | Event::Value | Event::Step | Event::Invalid => {}
         }
         rest
     }

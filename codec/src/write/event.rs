@@ -8,7 +8,8 @@ use crate::MethodId;
 use crate::format::flow::{self, DecodedRecord, Record};
 use crate::format::raw::{
     BEGIN, BEGIN_UNKNOWN, CATCH, END, EXIT, LINE, LINE_BYTES, NO_NUMBER, NUMBER, NUMBER_BYTES,
-    TIME, TIME_BYTES, UNWOUND_BY, UNWOUND_BY_BYTES, UNWOUND_EXIT, VALUE, VALUE_BYTES, class_of,
+    OPERAND_BYTES, STEP, TIME, TIME_BYTES, UNWOUND_BY, UNWOUND_BY_BYTES, UNWOUND_EXIT, VALUE,
+    VALUE_BYTES, class_of, step_of,
 };
 
 /// The first byte of an ENTER is at least this; so is every byte of one except the last.
@@ -29,6 +30,8 @@ pub(super) enum Event {
     Line(u16),
     /// A piece of a value.
     Value,
+    /// A step of a run of instructions.
+    Step,
     /// The time of the events that follow.
     Time(u64),
     /// The sequence number of the event that follows, if it is known.
@@ -70,6 +73,11 @@ impl Event {
             },
             VALUE if bytes.len() >= VALUE_BYTES => (Self::Value, VALUE_BYTES),
             VALUE => (Self::Invalid, bytes.len()),
+            STEP => match step_of(bytes) {
+                Some((_, len)) => (Self::Step, len),
+                None if may_be_step(bytes) => (Self::Invalid, bytes.len()),
+                None => (Self::Invalid, 1),
+            },
             TIME => match bytes.first_chunk() {
                 Some(bytes) => (Self::Time(u64::from_le_bytes(*bytes) >> u8::BITS), TIME_BYTES),
                 None => (Self::Invalid, bytes.len()),
@@ -84,6 +92,11 @@ impl Event {
             _ => (Self::Invalid, 1),
         }
     }
+}
+
+/// Returns whether bytes that begin with a STEP end inside it.
+fn may_be_step(bytes: &[u8]) -> bool {
+    bytes.len() < OPERAND_BYTES && bytes.get(3).is_none_or(|kind| matches!(kind, 1..=7))
 }
 
 /// The canonical ENTER at the start of `bytes`, and its length.
@@ -142,6 +155,7 @@ pub fn count_events(raw: &[u8]) -> EventCounts {
             | Event::Catch
             | Event::Line(_)
             | Event::Value
+            | Event::Step
             | Event::Time(_)
             | Event::Number(_)
             | Event::Invalid => {}
@@ -160,7 +174,12 @@ pub(super) fn is_numbered(raw: &[u8]) -> bool {
         match event {
             Event::Number(_) => return true,
             // These have none.
-            Event::Begin(_) | Event::End | Event::Catch | Event::Line(_) | Event::Value => {}
+            Event::Begin(_)
+            | Event::End
+            | Event::Catch
+            | Event::Line(_)
+            | Event::Value
+            | Event::Step => {}
             _ => return false,
         }
         rest = rest.get(len..).unwrap_or_default();
@@ -176,7 +195,7 @@ pub(crate) fn first_invalid(raw: &[u8]) -> Option<usize> {
         debug_assert!(0 < len && len <= rest.len(), "an event is some of the bytes");
         let next = rest.get(len..).unwrap_or(&[]);
         let may_be_cut_off =
-            matches!(rest.first(), Some(&(TIME | NUMBER | UNWOUND_BY | LINE | VALUE)))
+            matches!(rest.first(), Some(&(TIME | NUMBER | UNWOUND_BY | LINE | VALUE | STEP)))
                 || flow::decode(rest) == DecodedRecord::Incomplete;
         let is_cut_off = next.is_empty() && may_be_cut_off;
         if event == Event::Invalid && !is_cut_off {
@@ -213,6 +232,12 @@ mod tests {
         assert_eq!(Event::first(&[0x77, 0x2C, 1]), (Event::Invalid, 3), "cut off");
         assert_eq!(Event::first(&[0x76, 5, 0, 5, 0, 0, 0, 6, 9]), (Event::Value, 8));
         assert_eq!(Event::first(&[0x76, 5, 0, 0x81]), (Event::Invalid, 4), "cut off");
+        assert_eq!(Event::first(&[0x75, 0x2C, 1, 0, 9]), (Event::Step, 4));
+        assert_eq!(Event::first(&[0x75, 1, 2, 5, 3, 4, 0, 0, 9]), (Event::Step, 8));
+        for cut in [&[0x75][..], &[0x75, 1, 2], &[0x75, 1, 2, 7], &[0x75, 1, 2, 1, 3, 4, 0]] {
+            assert_eq!(Event::first(cut), (Event::Invalid, cut.len()));
+        }
+        assert_eq!(Event::first(&[0x75, 1, 2, 8, 3, 4, 0, 0, 9]), (Event::Invalid, 1));
         assert_eq!(Event::first(&[0x7A, 1, 2, 0, 0, 0, 0, 0, 9]), (Event::Time(0x201), 8));
         assert_eq!(Event::first(&[0x7A, 1, 2, 0x81]), (Event::Invalid, 4), "cut off");
     }

@@ -408,8 +408,7 @@ fn method_lines() -> Vec<MethodLine> {
                 line: None,
                 loader: loader.into(),
                 flags: flag_names(access),
-                lines: Vec::new(),
-                parameters: Vec::new(),
+                ..MethodInfo::default()
             },
         };
     let mut main = line(0, "com.example.Main", "main", "([Ljava/lang/String;)V", "app", 0x0009);
@@ -837,6 +836,36 @@ fn the_example_of_values_is_that_of_the_specification() {
     canonicalizer.push_marked(&raw, &[], Base::default(), &mut out, &mut folded);
     canonicalizer.finish(&mut out);
     assert_eq!((&out[..], folded.bytes()), (&[0x81, 0x00][..], &marks[..]));
+}
+
+#[test]
+fn the_example_of_steps_is_that_of_the_specification() {
+    use flow_codec::Offset;
+    use flow_codec::format::instructions::{Operand, Step};
+    use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position, decode_all};
+    use flow_codec::format::raw::operand;
+    use flow_codec::write::{Base, Canonicalizer, EncodedMarks};
+    let bytes = example_of(include_str!("../../src/format/marks.rs"), " of steps", "steps.hex");
+    let at = Position { offset: Offset::new(1), exits: 0 };
+    let operands = [(Operand::This, 2048), (Operand::Class, 301)];
+    let steps = operands.map(|(kind, value)| Step::Operand(kind, value));
+    let marks = [steps[0], steps[1], Step::Run(0), Step::Run(4)].map(|step| (at, Mark::Step(step)));
+    assert_eq!(decode_all(&bytes[HEADER.len()..]).unwrap(), marks);
+    let (mut encoder, mut written) = (MarkEncoder::with_header(), Vec::new());
+    marks.iter().for_each(|(position, mark)| encoder.encode(*position, mark, &mut written));
+    encoder.finish(&mut written);
+    assert_eq!(written, bytes);
+
+    // The same from the raw chunk of `format/raw.rs`.
+    let operands = operands.map(|(kind, value)| operand(kind, value));
+    assert_eq!(operands[1], [0x75, 0x2D, 1, 6, 0, 0, 0, 0]);
+    let raw = [&[0x81][..], &operands[0], &operands[1], &[0x75, 0, 0, 0, 0x75, 4, 0, 0, 0]];
+    let (mut out, mut marks) = (Vec::new(), EncodedMarks::of_file());
+    let mut canonicalizer = Canonicalizer::default();
+    canonicalizer.push_marked(&raw.concat(), &[], Base::default(), &mut out, &mut marks);
+    canonicalizer.finish(&mut out);
+    assert_eq!(out, [0x81, 0x00]);
+    assert_eq!(marks.bytes(), bytes);
 }
 
 #[test]

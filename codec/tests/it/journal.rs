@@ -146,6 +146,8 @@ fn raw_event() -> impl Strategy<Value = RawEvent> {
         2 => any::<u16>().prop_map(RawEvent::Line),
         2 => (any::<[u8; 6]>(), 1..=6_u8)
             .prop_map(|([a, b, c, d, e, f], count)| RawEvent::Value([a, b, c, d, e, f, count])),
+        2 => any::<u16>().prop_map(RawEvent::Run),
+        1 => (1..=7_u8, any::<u32>()).prop_map(|(kind, value)| RawEvent::Operand(kind, value)),
     ]
 }
 

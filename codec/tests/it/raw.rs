@@ -185,7 +185,7 @@ fn a_run_includes_a_constructor_that_is_unwound_in_its_middle() {
 
 #[test]
 fn bytes_that_are_no_event_are_skipped() {
-    folds(&[&[0x81, 0x01, 0x75, 0x00]], &[0x81, 0x00]);
+    folds(&[&[0x81, 0x01, 0x74, 0x00]], &[0x81, 0x00]);
     let cut_off: [&[u8]; 3] = [&[0x81, 0xC0], &[0x82, 0xC0, 0x80, 0x80], &[0x00]];
     assert_eq!(fold(cut_off).0, [0x81, 0x82, 0x00]);
     folds(
@@ -285,6 +285,11 @@ fn raw_event() -> impl Strategy<Value = RawEvent> {
         1 => prop_oneof![0..4_u32, Just(0xFE_FFFF), 0..0xFF_0000_u32].prop_map(RawEvent::UnwoundBy),
         3 => prop_oneof![0..20_u16, any::<u16>()].prop_map(RawEvent::Line),
         3 => piece().prop_map(RawEvent::Value),
+        4 => prop_oneof![
+            3 => prop_oneof![0..20_u16, any::<u16>()].prop_map(RawEvent::Run),
+            1 => (1..=7_u8, prop_oneof![0..20_u32, any::<u32>()])
+                .prop_map(|(kind, value)| RawEvent::Operand(kind, value)),
+        ],
     ]
 }
 
@@ -357,7 +362,7 @@ fn sizes() -> impl Strategy<Value = Vec<usize>> {
 /// Bytes that are events more often than random ones.
 fn garbage() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
-        4 => prop::sample::select(vec![0x00, 0x01, 0x76, 0x77, 0x78, 0x79, 0x7B, 0x7C, 0x7D, 0x7E, 0x7F, 0x80, 0xC0, 0xFF]),
+        4 => prop::sample::select(vec![0x00, 0x01, 0x75, 0x76, 0x77, 0x78, 0x79, 0x7B, 0x7C, 0x7D, 0x7E, 0x7F, 0x80, 0xC0, 0xFF]),
         1 => any::<u8>(),
     ];
     prop::collection::vec(byte, 0..120)

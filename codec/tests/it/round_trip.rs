@@ -273,8 +273,7 @@ proptest! {
                 name,
                 source,
                 line,
-                lines: Vec::new(),
-                parameters: Vec::new(),
+                ..MethodInfo::default()
             },
         };
         let text = serde_json::to_string(&method).unwrap();

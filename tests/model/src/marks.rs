@@ -43,6 +43,8 @@ pub enum Mark {
     Line(u16),
     /// A byte of a value.
     Byte(u8),
+    /// A step of a run of instructions: its kind and its value.
+    Step(u8, u32),
     /// The sequence number of the next event, if it has one.
     Order(Option<u64>),
     /// A test begins or ends: the state, the name, the detail.
@@ -54,6 +56,7 @@ impl From<Detail> for Mark {
         match detail {
             Detail::Line(line) => Self::Line(line),
             Detail::Byte(byte) => Self::Byte(byte),
+            Detail::Step(kind, value) => Self::Step(kind, value),
         }
     }
 }
@@ -140,6 +143,27 @@ pub fn decode_marks(file: &[u8], events: &[Event], flow: &[u8]) -> Vec<(usize, M
             }
             13 => {
                 marks.extend(payload.iter().map(|byte| (place, Mark::Byte(*byte))));
+                continue;
+            }
+            14 => {
+                let mut at = 0_i64;
+                assert!(!payload.is_empty(), "a mark of steps has some");
+                while !payload.is_empty() {
+                    let number = leb128::take(&mut payload);
+                    let (kind, value) = (number % 8, number / 8);
+                    let value = match kind {
+                        0 if value.is_multiple_of(2) => {
+                            at += (value / 2).cast_signed();
+                            u16::try_from(at).expect("16 bits").into()
+                        }
+                        0 => {
+                            at -= (value / 2).cast_signed() + 1;
+                            u16::try_from(at).expect("16 bits").into()
+                        }
+                        _ => u32::try_from(value).expect("32 bits"),
+                    };
+                    marks.push((place, Mark::Step(kind.to_le_bytes()[0], value)));
+                }
                 continue;
             }
             7 => {

@@ -13,6 +13,8 @@ pub enum Detail {
     Line(u16),
     /// A byte of a value.
     Byte(u8),
+    /// A step of a run of instructions: its kind and its value.
+    Step(u8, u32),
 }
 
 /// What a probe appends.
@@ -38,6 +40,10 @@ pub enum RawEvent {
     Line(u16),
     /// Up to six bytes of a value, and how many.
     Value([u8; 7]),
+    /// A run of instructions begins.
+    Run(u16),
+    /// An operand: its kind, 1 to 7, and its value.
+    Operand(u8, u32),
     /// The low 56 bits of the time of the events that follow.
     Time(u64),
     /// The sequence number of the event that follows, or all ones.
@@ -57,6 +63,8 @@ impl fmt::Display for RawEvent {
             Self::UnwoundBy(class) => write!(f, "UNWOUND BY {class}"),
             Self::Line(line) => write!(f, "LINE {line}"),
             Self::Value(piece) => write!(f, "VALUE {piece:02X?}"),
+            Self::Run(at) => write!(f, "STEP {at}"),
+            Self::Operand(kind, value) => write!(f, "STEP {kind} {value}"),
             Self::Time(time) => write!(f, "TIME {time}"),
             Self::Number(number) => write!(f, "NUMBER {number}"),
         }
@@ -91,6 +99,15 @@ impl RawEvent {
             Self::Value(piece) => {
                 bytes.push(0x76);
                 bytes.extend(piece);
+            }
+            Self::Run(at) => {
+                bytes.push(0x75);
+                bytes.extend(at.to_le_bytes());
+                bytes.push(0);
+            }
+            Self::Operand(kind, value) => {
+                let [a, b, c, d] = value.to_le_bytes();
+                bytes.extend([0x75, a, b, kind, c, d, 0, 0]);
             }
             Self::Time(time) => {
                 bytes.push(0x7A);
@@ -139,6 +156,14 @@ pub fn parse(chunk: &[u8]) -> Vec<Option<RawEvent>> {
             0x76 => match rest.first_chunk::<8>() {
                 Some([_, piece @ ..]) => (8, Some(RawEvent::Value(*piece))),
                 None => (rest.len(), None),
+            },
+            0x75 => match *rest {
+                [_, low, high, 0, ..] => (4, Some(RawEvent::Run(u16::from_le_bytes([low, high])))),
+                [_, a, b, kind @ 1..=7, c, d, _, _, ..] => {
+                    (8, Some(RawEvent::Operand(kind, u32::from_le_bytes([a, b, c, d]))))
+                }
+                [_, _, _, 8..=0xFF, ..] => (1, None),
+                _ => (rest.len(), None),
             },
             0x7A => match rest.first_chunk() {
                 Some(bytes) => (8, Some(RawEvent::Time(u64::from_le_bytes(*bytes) >> 8))),
@@ -294,6 +319,14 @@ impl Canonicalizer {
                 let place = self.events.len();
                 let bytes = bytes.into_iter().take(count.into());
                 self.details.extend(bytes.map(|byte| (place, Detail::Byte(byte))));
+            }
+            RawEvent::Run(at) => {
+                self.unwind_while(|_| true);
+                self.details.push((self.events.len(), Detail::Step(0, at.into())));
+            }
+            RawEvent::Operand(kind, value) => {
+                self.unwind_while(|_| true);
+                self.details.push((self.events.len(), Detail::Step(kind, value)));
             }
             RawEvent::Time(time) => (self.time, self.is_of_entry) = (Some(time), false),
             RawEvent::Number(number) => self.number = (number != (1 << 56) - 1).then_some(number),

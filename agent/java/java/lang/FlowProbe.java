@@ -90,6 +90,16 @@ public final class FlowProbe {
     /** Other objects. */
     private static final int OBJECT = 9;
 
+    /** The first byte of a step; the index of an instruction and a zero follow. */
+    private static final int STEP = 0x75;
+    /** The bytes of a step. */
+    private static final int STEP_BYTES = 4;
+    /** The bytes of a step with an operand: half of its value, its kind, the other half, and zeros. */
+    private static final int OPERAND_BYTES = 8;
+    /** The kinds of operands, where they are in a step. */
+    private static final int OBJECT_OPERAND = 1 << 24, INDEX_OPERAND = 2 << 24, LENGTH_OPERAND = 3 << 24,
+            VALUE_OPERAND = 4 << 24, THIS_OPERAND = 5 << 24, CLASS_OPERAND = 6 << 24;
+
     /** The bytes of an exit by an exception, with its class. */
     private static final int UNWOUND_BYTES = 4;
 
@@ -213,6 +223,101 @@ public final class FlowProbe {
         } else if (position == 0 || position != U.getLong(null, block + LAST)
                 || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
             append(thread, U.getLong(thread, ID), ~((char) line << 8 | LINE), LINE_BYTES);
+        }
+    }
+
+    /**
+     * Stores that a run of instructions begins, with the lower two bytes of the index of its first one. Like {@link #line}.
+     */
+    public static void step(int at) {
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        if (position < U.getLong(null, block + LIMIT)) {
+            U.putInt(null, position, ~((char) at << 8 | STEP));
+            U.putLong(null, block + POSITION, position + STEP_BYTES);
+        } else if (position == 0 || position != U.getLong(null, block + LAST)
+                || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
+            append(thread, U.getLong(thread, ID), ~((char) at << 8 | STEP), STEP_BYTES);
+        }
+    }
+
+    /** The same, with the identity of the object of which a field is accessed. */
+    public static void step(Object object, int at) {
+        int hash = System.identityHashCode(object);
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        if (position < U.getLong(null, block + LIMIT)) {
+            U.putInt(null, position, ~((char) at << 8 | STEP));
+            U.putLong(null, position + STEP_BYTES,
+                    ~((hash & 0xFFFF0000L) << 16 | OBJECT_OPERAND | (char) hash << 8 | STEP));
+            U.putLong(null, block + POSITION, position + (STEP_BYTES + OPERAND_BYTES));
+        } else if (position == 0 || position != U.getLong(null, block + LAST)
+                || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
+            append(thread, U.getLong(thread, ID), ~((char) at << 8 | STEP), STEP_BYTES);
+            operand(thread, U.getLong(thread, ID), OBJECT_OPERAND, hash);
+        }
+    }
+
+    /** The same, with the identity of the array of which an element is accessed, the index of that, and the array's length. */
+    public static void step(Object array, int index, int at) {
+        int hash = System.identityHashCode(array);
+        int length = array == null ? 0 : java.lang.reflect.Array.getLength(array);
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        if (position < U.getLong(null, block + LIMIT)) {
+            U.putInt(null, position, ~((char) at << 8 | STEP));
+            U.putLong(null, position + STEP_BYTES,
+                    ~((hash & 0xFFFF0000L) << 16 | OBJECT_OPERAND | (char) hash << 8 | STEP));
+            U.putLong(null, position + (STEP_BYTES + OPERAND_BYTES),
+                    ~((index & 0xFFFF0000L) << 16 | INDEX_OPERAND | (char) index << 8 | STEP));
+            U.putLong(null, position + (STEP_BYTES + 2 * OPERAND_BYTES),
+                    ~((length & 0xFFFF0000L) << 16 | LENGTH_OPERAND | (char) length << 8 | STEP));
+            U.putLong(null, block + POSITION, position + (STEP_BYTES + 3 * OPERAND_BYTES));
+        } else if (position == 0 || position != U.getLong(null, block + LAST)
+                || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
+            append(thread, U.getLong(thread, ID), ~((char) at << 8 | STEP), STEP_BYTES);
+            operand(thread, U.getLong(thread, ID), OBJECT_OPERAND, hash);
+            operand(thread, U.getLong(thread, ID), INDEX_OPERAND, index);
+            operand(thread, U.getLong(thread, ID), LENGTH_OPERAND, length);
+        }
+    }
+
+    /** Stores the identity of an object that is loaded from a field or an element, or stored. */
+    public static void stepValue(Object value) {
+        int hash = System.identityHashCode(value);
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        if (position < U.getLong(null, block + LIMIT)) {
+            U.putLong(null, position, ~((hash & 0xFFFF0000L) << 16 | VALUE_OPERAND | (char) hash << 8 | STEP));
+            U.putLong(null, block + POSITION, position + OPERAND_BYTES);
+        } else if (position == 0 || position != U.getLong(null, block + LAST)
+                || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
+            operand(thread, U.getLong(thread, ID), VALUE_OPERAND, hash);
+        }
+    }
+
+    /** Stores the identity and the class of the object whose method begins. */
+    public static void stepThis(Object self) {
+        int hash = System.identityHashCode(self);
+        int word = U.getInt(self, U.getLong(null, CLASSES)) & U.getInt(null, CLASSES + MASK);
+        long entry = U.getLong(null, CLASSES + ENTRIES + ((long) (word * SPREAD >>> SPREAD_SHIFT) << ENTRY_SHIFT));
+        int type = ~((int) (entry >> 32) == word ? (int) entry : name(self, word)) >>> 8;
+        Thread thread = Thread.currentThread();
+        long block = BLOCKS + ((U.getLong(thread, ID) & IDS) << BLOCK_SHIFT);
+        long position = U.getLong(null, block + POSITION);
+        if (position < U.getLong(null, block + LIMIT)) {
+            U.putLong(null, position, ~((hash & 0xFFFF0000L) << 16 | THIS_OPERAND | (char) hash << 8 | STEP));
+            U.putLong(null, position + OPERAND_BYTES,
+                    ~((type & 0xFFFF0000L) << 16 | CLASS_OPERAND | (char) type << 8 | STEP));
+            U.putLong(null, block + POSITION, position + 2 * OPERAND_BYTES);
+        } else if (position == 0 || position != U.getLong(null, block + LAST)
+                || U.getLong(null, BLOCKS + OFF_SWITCH) == 0) {
+            operand(thread, U.getLong(thread, ID), THIS_OPERAND, hash);
+            operand(thread, U.getLong(thread, ID), CLASS_OPERAND, type);
         }
     }
 
@@ -573,6 +678,9 @@ public final class FlowProbe {
 
     /** Makes room and appends a value of four bytes or eight, or of none; implemented by the agent. */
     private static native void number(Thread thread, long id, long value, int head);
+
+    /** Makes room and appends a step with an operand; implemented by the agent. */
+    private static native void operand(Thread thread, long id, int kind, int value);
 
     /** Appends a value: an object whose class is that of an exit by {@code event}; implemented by the agent. */
     private static native void object(Thread thread, long id, Object value, int head, int event, int hash);

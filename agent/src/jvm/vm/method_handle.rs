@@ -46,8 +46,7 @@ impl DescribeMethod for MethodHandle<'_, '_> {
                 line: None,
                 loader: loader.label,
                 flags,
-                lines: Vec::new(),
-                parameters: Vec::new(),
+                ..MethodInfo::default()
             },
             loader: loader.kind,
             native: access & NATIVE != 0,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::Write;
 
+use flow_codec::format::instructions::Step;
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::read::{Tail, ThreadFile, Trace};
 
@@ -62,6 +63,12 @@ impl<'a> Parts<'a> {
             }
             Mark::Order { number } => Parts { kind: "order", count: *number, ..parts },
             Mark::Line(line) => Parts { kind: "line", count: Some((*line).into()), ..parts },
+            Mark::Step(Step::Run(at)) => {
+                Parts { kind: "instruction", count: Some((*at).into()), ..parts }
+            }
+            Mark::Step(Step::Operand(_, value)) => {
+                Parts { kind: "operand", count: Some((*value).into()), ..parts }
+            }
             Mark::Values(pieces) => {
                 Parts { kind: "values", count: Some(pieces.len() as u64), ..parts }
             }

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         let export = Export { args, trace, chosen, scale, samples: Some(tree) };
         return match writer(args.to, trace, scale) {
             Writer::Paths(format) => Ok(source.status.and(export.paths(format, out)?)),
-            Writer::Timeline(_) => Ok(source.status),
+            Writer::Timeline(_) | Writer::Instructions(_) => Ok(source.status),
         };
     }
     source.choose_part(&args.part)?;
@@ -53,6 +53,10 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
             ));
         }
         Writer::Timeline(timeline) => export.timeline(timeline, out)?,
+        Writer::Instructions(_) if args.estimate => {
+            return Err(Failure::Usage("--estimate is for calls, not for instructions".to_owned()));
+        }
+        Writer::Instructions(mut blinky) => export.instructions(&mut blinky, out)?,
         Writer::Paths(format) => export.paths(format, out)?,
     };
     Ok(source.status.and(status))

@@ -8,7 +8,7 @@ use flow_codec::read::{Selection, TimeLimits, Trace};
 use super::destination::Destination;
 use super::size::frames_that_fit;
 use crate::args::ExportArgs;
-use crate::export::{Emit, Exporter, PathFormat, Size, Stacks, Viewer, viewer};
+use crate::export::{Blinky, Emit, Exporter, PathFormat, Size, Stacks, Viewer, viewer};
 use crate::failure::{Failure, Status};
 use crate::input::context_tree::ContextTree;
 use crate::input::reading::Chosen;
@@ -24,7 +24,7 @@ pub(super) struct Export<'a> {
     pub(super) samples: Option<PathTree>,
 }
 
-impl Export<'_> {
+impl<'a> Export<'a> {
     pub(super) fn emit(&self, max_calls: u64) -> Emit<'_> {
         let depth = self.args.depth.unwrap_or(u64::MAX);
         Emit { chosen: &self.chosen, depth, max_calls, scale: self.scale }
@@ -59,6 +59,26 @@ impl Export<'_> {
         let emit = self.emit(u64::MAX);
         let mut write = |bytes: &[u8]| to.put(bytes);
         let status = emit.trace(self.trace, timeline.as_mut(), &mut progress, &mut write)?;
+        to.finish()?;
+        Ok(status)
+    }
+
+    pub(super) fn instructions(
+        &self,
+        blinky: &mut Blinky<'a>,
+        out: &mut Out,
+    ) -> Result<Status, Failure> {
+        let has_code = |(_, method): (_, &flow_codec::read::Method)| method.info.code.is_some();
+        if !self.trace.methods.iter().any(has_code) {
+            let dir = self.trace.dir.display();
+            return Err(Failure::Failed(format!(
+                "{dir}: no instructions; record with --instructions GLOB"
+            )));
+        }
+        let (mut to, mut progress) = Destination::new(self.args.out.as_deref(), self.bytes(), out)?;
+        let mut write = |bytes: &[u8]| to.put(bytes);
+        let emit = self.emit(u64::MAX);
+        let status = emit.instructions(self.trace, blinky, &mut progress, &mut write)?;
         to.finish()?;
         Ok(status)
     }

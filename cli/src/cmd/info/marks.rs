@@ -1,5 +1,6 @@
 //! A summary of the marks of a trace.
 
+use flow_codec::format::instructions::Step;
 use flow_codec::format::marks::Mark;
 use flow_codec::parallel::on_cores;
 use flow_codec::read::{ThreadFile, Trace};
@@ -24,6 +25,8 @@ pub(super) struct MarkCounts {
     pauses: u64,
     /// Places where events are missing.
     gaps: u64,
+    /// Runs of instructions.
+    runs: u64,
     /// Lines that were reached.
     lines: u64,
     /// Bytes of values.
@@ -53,6 +56,7 @@ impl MarkCounts {
             pauses: self.pauses + other.pauses,
             gaps: self.gaps + other.gaps,
             lines: self.lines + other.lines,
+            runs: self.runs + other.runs,
             value_bytes: self.value_bytes + other.value_bytes,
         }
     }
@@ -70,6 +74,7 @@ impl MarkCounts {
                 Mark::Paused => self.pauses += 1,
                 Mark::Gap { .. } => self.gaps += 1,
                 Mark::Line(_) => self.lines += 1,
+                Mark::Step(Step::Run(_)) => self.runs += 1,
                 Mark::Values(pieces) => self.value_bytes += pieces.len() as u64,
                 _ => {}
             }
@@ -101,6 +106,7 @@ impl MarkCounts {
             (self.pauses, "pause", "pauses"),
             (self.gaps, "gap", "gaps"),
             (self.lines, "line reached", "lines reached"),
+            (self.runs, "run of instructions", "runs of instructions"),
             (self.value_bytes, "byte of values", "bytes of values"),
         ]
         .into_iter()

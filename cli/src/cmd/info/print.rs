@@ -238,6 +238,7 @@ fn reason(word: &str) -> &str {
         "too-large-to-compile" | "not-compilable" => "that would no longer be compiled",
         "without-lines" => "recorded without their lines",
         "without-values" => "recorded without their values",
+        "without-instructions" => "recorded without their instructions",
         "empty-finalizer" => "that are empty finalizers",
         word => word,
     }

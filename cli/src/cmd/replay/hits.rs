@@ -273,6 +273,7 @@ impl Notes {
                     | Mark::Order { .. }
                     | Mark::Thrown { .. }
                     | Mark::Line(_)
+                    | Mark::Step(_)
                     | Mark::Values(_)
                     | Mark::Unwound { .. },
                 ))) => {}

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::Write;
 
+use flow_codec::format::instructions::Code;
 use flow_codec::read::{CallTimes, Methods, Selection, StackSamples, Timeline, Trace};
 use flow_codec::{Depth, MethodId, ThreadId};
 
@@ -59,6 +60,7 @@ pub(super) struct Lines<'a> {
     /// Whether lines are shown, and their text.
     has_lines: bool,
     has_values: bool,
+    has_instructions: bool,
     sources: Sources,
     methods: &'a Methods,
     /// With `--merged`: the order of the line that follows.
@@ -99,6 +101,7 @@ impl<'a> Lines<'a> {
             with_origin,
             has_lines: args.lines,
             has_values: args.values,
+            has_instructions: args.instructions,
             sources: Sources::new(&args.sources),
             methods: &trace.methods,
             order: None,
@@ -108,13 +111,14 @@ impl<'a> Lines<'a> {
 
     /// Returns whether more than calls and notes is shown.
     pub(super) fn has_details(&self) -> bool {
-        self.samples.is_some() || self.has_lines || self.has_values
+        self.samples.is_some() || self.has_lines || self.has_values || self.has_instructions
     }
 
     /// Adds the samples, lines and values, if they are shown.
     pub(super) fn with_details(&self, timeline: Timeline<'a>, thread: ThreadId) -> Timeline<'a> {
         let timeline = if self.has_lines { timeline.with_lines() } else { timeline };
         let timeline = if self.has_values { timeline.with_values() } else { timeline };
+        let timeline = if self.has_instructions { timeline.with_instructions() } else { timeline };
         match self.samples {
             Some(samples) => timeline.with_samples(samples, thread),
             None => timeline,
@@ -133,6 +137,11 @@ impl<'a> Lines<'a> {
             None => place.clone(),
         };
         (text, place)
+    }
+
+    /// The code of a method, if its instructions were recorded.
+    pub(super) fn code_of(&self, method: Option<MethodId>) -> Option<&'a Code> {
+        method.and_then(|method| self.methods.get(method))?.info.code.as_deref()
     }
 
     /// How values of a method are shown.

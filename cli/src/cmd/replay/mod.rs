@@ -124,7 +124,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut printed = Printed::default();
     let (mut threads, mut found) = (0, false);
     for trace in &source.traces {
-        let needs_clock = args.is_timed() && !args.lines && !args.values
+        let needs_clock = args.is_timed() && !args.shows_details()
             || (args.merged && !trace.has_numbers())
             || matches!(args.from, Some(From::Time(_)));
         if needs_clock && !has_clock(trace) {

@@ -6,10 +6,11 @@ use std::ops::{ControlFlow, Range};
 
 use flow_codec::dag::{Repeat, Walk};
 use flow_codec::format::flow::Record;
+use flow_codec::format::instructions::Step;
 use flow_codec::format::values::{CallValue, Role};
 use flow_codec::read::{
-    CallTimes, EventKind, Lookahead, OpenFrames, ShownFrames, StackSample, Stamp, ThreadFile,
-    TimelineEvent, Unwound, VisitTimeline,
+    CallTimes, EventKind, Lookahead, OpenFrames, Operands, ShownFrames, StackSample, Stamp,
+    ThreadFile, TimelineEvent, Unwound, VisitTimeline,
 };
 use flow_codec::{Depth, Error, MethodId, Offset};
 
@@ -76,6 +77,8 @@ pub(super) struct ThreadReplay {
     reached: Option<Reached>,
     /// Values that are still to be shown.
     given: Option<Given>,
+    /// An instruction that is still to be shown.
+    stepped: Option<Stepped>,
     /// Whether it is the replay of one call, whose heading has been printed.
     is_hit: bool,
     /// Whether a call was not shown because enough were.
@@ -91,6 +94,16 @@ struct Reached {
     /// How many times in a row.
     count: u64,
     first: TimelineEvent,
+}
+
+/// An instruction that ran.
+#[derive(Debug)]
+struct Stepped {
+    /// How many calls are shown around it.
+    depth: usize,
+    at: u16,
+    first: TimelineEvent,
+    operands: Operands,
 }
 
 /// Values of a call that belong together.
@@ -154,6 +167,7 @@ impl VisitTimeline for TimedReplay<'_, '_> {
         let outcome = match event.kind {
             EventKind::Sample(sample) => self.replay.sample(event, &sample, self.lines),
             EventKind::Line(line) => self.replay.line(event, line, self.lines),
+            EventKind::Step(step) => self.replay.step(event, step, self.lines),
             EventKind::Values(ref values) => self.replay.values(&event, values, self.lines),
             _ => match MarkRow::of(event) {
                 Some(mark) => self.replay.mark(&mark, self.lines),
@@ -196,6 +210,7 @@ impl ThreadReplay {
             sampled: None,
             reached: None,
             given: None,
+            stepped: None,
             is_hit: false,
             is_full: false,
         }
@@ -499,6 +514,9 @@ impl ThreadReplay {
         if self.given.as_ref().is_some_and(|given| left < given.depth) {
             self.take_values(lines)?;
         }
+        if self.stepped.as_ref().is_some_and(|stepped| left < stepped.depth) {
+            self.take_step(lines)?;
+        }
         if let Some(held) = self.pending.depth() {
             // Only its own exit and the next can affect the line.
             let matter = left..open.min(held.as_usize().saturating_add(1));
@@ -665,6 +683,46 @@ impl ThreadReplay {
         self.print_row(depth, &MarkRow::of_values(&first, &values, &texts), None, lines)
     }
 
+    /// Prints the instructions of a run, except for the last one: operands may follow.
+    fn step(
+        &mut self,
+        event: TimelineEvent,
+        step: Step,
+        lines: &mut Lines<'_>,
+    ) -> Result<(), Failure> {
+        let Some(depth) = self.topmost_shown(lines) else { return Ok(()) };
+        match step {
+            Step::Operand(kind, value) => {
+                if let Some(stepped) = self.stepped.as_mut().filter(|last| last.depth == depth) {
+                    stepped.operands.add(kind, value);
+                }
+            }
+            Step::Run(at) => {
+                let code = lines.code_of(self.method_at(depth));
+                for instruction in code.map(|code| code.run(at)).unwrap_or_default() {
+                    self.take_samples(lines)?;
+                    let (at, first) = (instruction.at, event.clone());
+                    let operands = Operands::default();
+                    self.stepped = Some(Stepped { depth, at, first, operands });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints the instruction that was kept.
+    #[inline]
+    fn take_step(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        let Some(Stepped { depth, at, first, operands }) = self.stepped.take() else {
+            return Ok(());
+        };
+        let Some(code) = lines.code_of(self.method_at(depth)) else { return Ok(()) };
+        let Some(instruction) = code.run(at).first() else { return Ok(()) };
+        let line = code.line(at).map(|(line, _)| line);
+        let row = MarkRow::of_instruction(&first, line, instruction, &operands);
+        self.print_row(depth, &row, Some(&row.times), lines)
+    }
+
     /// How many calls are shown around what the topmost frame does; `None` if that is not shown.
     fn topmost_shown(&self, lines: &Lines<'_>) -> Option<usize> {
         let deepest = self.root?.saturating_add(self.max_depth);
@@ -717,6 +775,7 @@ impl ThreadReplay {
     fn take_samples(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
         self.take_values(lines)?;
         self.take_line(lines)?;
+        self.take_step(lines)?;
         let Some(sampled) = self.sampled.take() else { return Ok(()) };
         let shown = sampled.depth;
         let row = MarkRow::of_samples(&sampled, &lines.labels);

@@ -3,8 +3,9 @@
 use std::num::NonZeroU64;
 
 use flow_codec::Offset;
+use flow_codec::format::instructions::{EventType, Instruction, mnemonic};
 use flow_codec::format::values::CallValue;
-use flow_codec::read::{Bounds, CallTimes, EventKind, TimelineEvent, Unwound, When};
+use flow_codec::read::{Bounds, CallTimes, EventKind, Operands, TimelineEvent, Unwound, When};
 
 use super::sampled::Sampled;
 use crate::output::{
@@ -91,6 +92,27 @@ impl MarkRow {
             events: None,
             times,
             row: Some(format!("· {text}")),
+            sampled: None,
+            values: None,
+        }
+    }
+
+    /// An instruction that ran.
+    pub(super) fn of_instruction(
+        first: &TimelineEvent,
+        line: Option<u16>,
+        instruction: &Instruction,
+        operands: &Operands,
+    ) -> Self {
+        let text = instruction_text(instruction, operands);
+        let line = line.map_or(String::new(), |line| line.to_string());
+        Self {
+            kind: "instruction",
+            offset: first.position.offset,
+            row: Some(format!("· {line:>5}  {text}")),
+            text: Some(text),
+            events: None,
+            times: CallTimes { start: first.time, ..UNKNOWN },
             sampled: None,
             values: None,
         }
@@ -208,4 +230,43 @@ pub(super) fn push_csv(line: &mut Vec<u8>, times: &CallTimes) {
     }
     // A call is no mark: two empty columns.
     line.extend_from_slice(b",,");
+}
+
+/// An instruction with its index, its operands, and what was recorded of these when it ran.
+fn instruction_text(Instruction { at, op, operands }: &Instruction, recorded: &Operands) -> String {
+    let mut text = format!("{at}: {}", mnemonic(*op));
+    match (EventType::of(*op), &operands[..]) {
+        (EventType::Field | EventType::Invoke, [class, name, descriptor]) => {
+            let owner = if class.is_empty() { String::new() } else { format!("{class}.") };
+            let gap = if descriptor.starts_with('(') { "" } else { " " };
+            text.push_str(&format!(" {owner}{name}{gap}{descriptor}"));
+        }
+        (EventType::Constant, [constant, kind]) if kind == "String" => {
+            text.push_str(&format!(" {constant:?}"));
+        }
+        (EventType::Constant, [_, kind]) if kind == "redacted" => text.push_str(" (redacted)"),
+        (EventType::Iinc, [by, variable]) => text.push_str(&format!(" {variable} by {by}")),
+        (EventType::Type | EventType::Constant, [what, _]) => text.push_str(&format!(" {what}")),
+        (EventType::Switch, [default, cases]) => {
+            text.push_str(&format!(" {cases} default:{default}"));
+        }
+        // The variable is in the name: iload_1.
+        (EventType::Var, _) if text.contains('_') => {}
+        (_, operands) => {
+            operands.iter().for_each(|operand| text.push_str(&format!(" {operand}")));
+        }
+    }
+    let Operands { object, index, length, value, .. } = *recorded;
+    let identity = |of: u32| if of == 0 { "null".to_owned() } else { format!("@{of:x}") };
+    if let Some(object) = object {
+        text.push_str(&format!("  of {}", identity(object)));
+    }
+    if let Some(index) = index {
+        let length = length.map_or(String::new(), |length| format!(" of {length}"));
+        text.push_str(&format!("[{index}{length}]"));
+    }
+    if let Some(value) = value {
+        text.push_str(&format!("  = {}", identity(value)));
+    }
+    text
 }

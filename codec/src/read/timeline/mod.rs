@@ -18,6 +18,7 @@
 
 mod ahead;
 mod calls;
+mod executions;
 mod known;
 mod limit;
 mod merged;
@@ -35,6 +36,7 @@ use std::sync::Arc;
 
 pub use self::ahead::{CallTimes, Lookahead};
 pub use self::calls::{Call, Calls};
+pub use self::executions::{Executed, Executions, Operands, This};
 use self::known::Known;
 use self::limit::Limit;
 pub use self::merged::{Merged, MergedItem};
@@ -46,6 +48,7 @@ pub use self::test_runs::TestRun;
 use self::values::Values;
 pub use self::visit::{Stamp, VisitTimeline, Visited};
 use crate::format::flow::Record;
+use crate::format::instructions::Step;
 use crate::format::marks::{Mark, Position};
 use crate::format::test_marks::TestMark;
 use crate::format::values::CallValue;
@@ -125,6 +128,8 @@ pub enum EventKind {
     /// Values of the topmost call, if the timeline is one [with values](Timeline::with_values): arguments directly after the
     /// entry, others directly before the exit.
     Values(Vec<CallValue>),
+    /// A step of the topmost call, if the timeline is one [with instructions](Timeline::with_instructions).
+    Step(Step),
     /// Recording was suspended.
     Pause,
     /// Recording continues.
@@ -199,6 +204,7 @@ pub struct Timeline<'a> {
     /// The samples that are still to be placed, if there are samples.
     placing: Option<Placing<'a>>,
     has_lines: bool,
+    has_steps: bool,
     values: Option<Values>,
     stages: Stages<'a>,
     /// Events to be returned.
@@ -237,6 +243,7 @@ impl<'a> Timeline<'a> {
             progress: Progress::Reading,
             placing: None,
             has_lines: false,
+            has_steps: false,
             values: None,
             stages: Stages::default(),
             ready: VecDeque::new(),
@@ -255,6 +262,12 @@ impl<'a> Timeline<'a> {
     #[must_use]
     pub fn with_lines(self) -> Self {
         Self { has_lines: true, ..self }
+    }
+
+    /// Adds the steps of instructions that ran, for [`Executions`].
+    #[must_use]
+    pub fn with_instructions(self) -> Self {
+        Self { has_steps: true, ..self }
     }
 
     /// Adds the values that were recorded.
@@ -446,6 +459,7 @@ impl<'a> Timeline<'a> {
                 Mark::Test(test) => EventKind::Test(test),
                 Mark::Gap { events } => EventKind::Gap { events },
                 Mark::Line(line) if self.has_lines => EventKind::Line(line),
+                Mark::Step(step) if self.has_steps => EventKind::Step(step),
                 Mark::Values(pieces) => {
                     let values = self
                         .values

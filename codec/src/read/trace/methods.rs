@@ -168,7 +168,11 @@ impl Methods {
             let is_same = other == id;
             if is_same && another.is_described {
                 match method.is_described {
-                    true => method.other_loaders.push(std::mem::take(&mut another.info.loader)),
+                    true => {
+                        method.other_loaders.push(std::mem::take(&mut another.info.loader));
+                        let code = another.info.code.take();
+                        method.info.code = method.info.code.take().or(code);
+                    }
                     // Its key was read before.
                     false => {
                         let has_key = method.has_key;

@@ -41,6 +41,7 @@ pub(crate) fn assert_marked<'a>(chunks: impl Iterator<Item = &'a [u8]> + Clone, 
             }
             Mark::Line(line) => details.push((place, Detail::Line(line))),
             Mark::Byte(byte) => details.push((place, Detail::Byte(byte))),
+            Mark::Step(kind, value) => details.push((place, Detail::Step(kind, value))),
             Mark::Order(_) => {}
             other => panic!("no chunk leads to {other:?}"),
         }
