@@ -1,4 +1,5 @@
-//! Rewrites every method of many classes, without a JVM: `rewrite [--lines] [--values] IN OUT`, which also record lines and values.
+//! Rewrites every method of many classes, without a JVM: `rewrite [--lines] [--values]
+//! [--instructions] IN OUT`, which also record lines, values and instructions.
 //!
 //! Class files below the directory `IN` get probes and are written to the same place below `OUT`; unchanged
 //! ones are copied. JVMs then verify the result. The last line sums up, as `key=value` words: `skipped-…`
@@ -22,9 +23,13 @@ fn main() -> ExitCode {
     let mut arguments: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
     let mut has =
         |flag| arguments.extract_if(.., |argument| argument.as_os_str() == flag).count() > 0;
-    let detail = Detail { lines: has("--lines"), values: has("--values") };
+    let detail = Detail {
+        lines: has("--lines"),
+        values: has("--values"),
+        instructions: has("--instructions"),
+    };
     let [input, output] = arguments.as_slice() else {
-        eprintln!("usage: rewrite [--lines] [--values] IN OUT");
+        eprintln!("usage: rewrite [--lines] [--values] [--instructions] IN OUT");
         return ExitCode::from(2);
     };
     match run(detail, input, output) {

@@ -16,7 +16,7 @@ fn id(number: usize) -> MethodId {
 
 fn chosen<'a>(class: &ClassFile<'a>) -> Vec<(usize, Plan<'a>, Ids)> {
     let plan = |method: usize| {
-        let plan = class.plan_for(method, Detail { lines: true, values: true }).ok()?;
+        let plan = class.plan_for(method, Detail { lines: true, values: true, instructions: true }).ok()?;
         let callees = (0..plan.calls.len()).map(|call| (call % 2 == 0).then(|| id(call))).collect();
         Some((method, plan, Ids { method: id(method), callees }))
     };

@@ -24,12 +24,13 @@ pub(crate) const NAME: &str = "verify-corpus";
 pub(crate) const USAGE: &str = "\
 Rewrites real classes and has JVMs verify and compile them.
 
-usage: scripts/verify-corpus.sh [--fast] [--lines] [--values] [DIR]
+usage: scripts/verify-corpus.sh [--fast] [--lines] [--values] [--instructions] [DIR]
 
   --fast   only java.base of one JDK, two jars of java-harness, and one method with a `synchronized` block
            as Kotlin compiles it; needs no network
   --lines  with probes for lines, too
   --values with probes for values, too
+  --instructions with probes for instructions, too
   DIR      where everything is left (target/corpus)
 
 The corpus: every class of JDK 17 and 25, and of the jars that tests/corpus/pom.xml names. The new classes
@@ -65,6 +66,9 @@ fn parse(mut arguments: Arguments) -> Result<Request> {
             Argument::Option(option) if option == "--fast" => request.is_fast = true,
             Argument::Option(option) if option == "--lines" => request.details.push("lines"),
             Argument::Option(option) if option == "--values" => request.details.push("values"),
+            Argument::Option(option) if option == "--instructions" => {
+                request.details.push("instructions");
+            }
             Argument::Operand(dir) if request.dir.is_none() => request.dir = Some(absolute(&dir)?),
             Argument::Option(word) | Argument::Operand(word) => return Arguments::unknown(&word),
         }
@@ -255,8 +259,8 @@ mod tests {
         };
         let nothing = Request { is_fast: false, details: Vec::new(), dir: None };
         assert_eq!(parsed(&[]).unwrap(), nothing);
-        let request = parsed(&["--fast", "--lines", "--values", "/dir"]).unwrap();
-        let details = vec!["lines", "values"];
+        let request = parsed(&["--fast", "--lines", "--values", "--instructions", "/dir"]).unwrap();
+        let details = vec!["lines", "values", "instructions"];
         let all = Request { is_fast: true, details, dir: Some("/dir".into()) };
         assert_eq!(request, all);
         for words in [&["--slow"][..], &["/a", "/b"]] {

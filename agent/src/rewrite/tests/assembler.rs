@@ -183,8 +183,17 @@ pub(super) fn rewrite_one(bytes: &[u8], method: usize) -> Result<Vec<u8>, Skip> 
 
 /// The same, with probes for its lines, if that is possible.
 pub(super) fn rewrite_lines(bytes: &[u8], method: usize) -> (Vec<u8>, Vec<(usize, Skip)>) {
+    rewrite_for(bytes, method, Detail { lines: true, ..Detail::default() })
+}
+
+/// The same, with probes for other details.
+pub(super) fn rewrite_for(
+    bytes: &[u8],
+    method: usize,
+    detail: Detail,
+) -> (Vec<u8>, Vec<(usize, Skip)>) {
     let class = ClassFile::parse(bytes).unwrap();
-    let plan = class.plan_for(method, Detail { lines: true, values: false }).unwrap();
+    let plan = class.plan_for(method, detail).unwrap();
     let callees = vec![Some(id(2)); plan.calls.len()];
     let ids = Ids { method: id(1), callees };
     let (new, skipped) = rewrite(&class, vec![(method, plan, ids)], Probes::Plain);
@@ -230,6 +239,10 @@ impl Listing {
                 (Some(name), Some(value)) if name == "note" => {
                     listing.pop();
                     listing.push(hex("note", &(!value).to_le_bytes()[..1]));
+                }
+                (Some(name), Some(value)) if name == "step" => {
+                    listing.pop();
+                    listing.push(format!("step {}", value & 0xFFFF));
                 }
                 (Some(name), Some(value)) if name == "line" => {
                     listing.pop();

@@ -2,6 +2,7 @@
 
 mod assembler;
 mod locking;
+mod steps;
 
 use assembler::{Body, Class, Listing, id, rewrite_lines, rewrite_one};
 
@@ -654,7 +655,7 @@ proptest::proptest! {
             bytes[at] = byte;
         }
         if let Ok(class) = ClassFile::parse(&bytes)
-            && let Ok(plan) = class.plan_for(0, Detail { lines: true, values: true })
+            && let Ok(plan) = class.plan_for(0, Detail { lines: true, values: true, instructions: true })
             && let ids = (Ids { method: id(1), callees: vec![] })
             && let (Some(new), _) = rewrite(&class, vec![(0, plan, ids)], Probes::Plain)
         {
