@@ -15,6 +15,7 @@ mod engines;
 mod exceptions;
 mod failures;
 mod filters;
+mod instructions;
 mod jdk_classes;
 mod journal;
 mod kept;

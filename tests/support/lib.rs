@@ -9,17 +9,19 @@ mod harness;
 mod jdk;
 mod rounds;
 mod run;
+mod stepper;
 mod tree;
 
 pub use cli::{assert_verbs_agree, check};
 pub use counter::{Counter, Counts};
 pub use decoder::{Decoded, DecodedThread, LeftOut, decode_trace, decode_trace_without, has_trace};
 pub use faults::Fault;
-pub use flow_model::{Event, Mark, encode};
+pub use flow_model::{Blinky, Event, Mark, encode};
 pub use harness::{golden, harness, lib};
 pub use jdk::{Jdk, jdks};
 pub use rounds::{Reach, Rounds, Way, Workers};
 pub use run::{
     Engine, Finished, Program, Running, flow, in_one_file, library, remove_in_use, target_dir,
 };
+pub use stepper::{Stepped, Stepper};
 pub use tree::{Call, Golden, ThreadTree, escaped};

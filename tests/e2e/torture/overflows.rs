@@ -17,7 +17,7 @@ const LOOPS_STAY: &str = "-XX:-UseOnStackReplacement";
 const LOOPS_ARE_REPLACED: &str = "-XX:+UseOnStackReplacement";
 
 /// Plain probes, those with times and with numbers, and more of them, with much room in the chunk and with hardly any.
-const OPTIONS: [&str; 9] = [
+const OPTIONS: [&str; 11] = [
     "",
     "clock=exact",
     "order=total",
@@ -27,6 +27,8 @@ const OPTIONS: [&str; 9] = [
     "values=**",
     "values=**,chunk=64",
     "lines=**,values=**",
+    "instructions=**",
+    "instructions=**,values=**,chunk=64",
 ];
 
 /// Sizes of stacks, in KiB.

@@ -5,6 +5,7 @@
 //! canonical, so the functions that read whole files panic at anything else. Only [`decode`] and [`parse`], which
 //! the tests feed with arbitrary bytes, accept damage.
 
+mod blinky;
 mod container;
 mod flow;
 mod hpl;
@@ -16,6 +17,7 @@ mod samples;
 mod stream;
 mod thread;
 
+pub use blinky::{Blinky, BlinkyExecution, BlinkyInstruction, BlinkyMethod};
 pub use container::decode_container;
 pub use flow::{End, Event, Record, Stream, decode, decode_canonical, encode};
 pub use hpl::{HplEnd, HplRecord, decode_hpl};

@@ -54,7 +54,8 @@ final class Assembler {
         return constants.size();
     }
 
-    private int type(String internalName) throws IOException {
+    /** The constant that an {@code ldc} of a class names. */
+    int type(String internalName) throws IOException {
         int text = utf8(internalName);
         return add("7 " + internalName, 7, text, -1);
     }
