@@ -1,5 +1,5 @@
-//! Rewrites every method of many classes, without a JVM: `rewrite [--lines] [--values]
-//! [--instructions] IN OUT`, which also record lines, values and instructions.
+//! Rewrites every method of many classes, without a JVM: `rewrite [--lines] [--values] [--fields]
+//! [--instructions] IN OUT`, which also record lines, values, accesses to fields and elements, and instructions.
 //!
 //! Class files below the directory `IN` get probes and are written to the same place below `OUT`; unchanged
 //! ones are copied. JVMs then verify the result. The last line sums up, as `key=value` words: `skipped-…`
@@ -26,10 +26,11 @@ fn main() -> ExitCode {
     let detail = Detail {
         lines: has("--lines"),
         values: has("--values"),
+        accesses: has("--fields"),
         instructions: has("--instructions"),
     };
     let [input, output] = arguments.as_slice() else {
-        eprintln!("usage: rewrite [--lines] [--values] [--instructions] IN OUT");
+        eprintln!("usage: rewrite [--lines] [--values] [--fields] [--instructions] IN OUT");
         return ExitCode::from(2);
     };
     match run(detail, input, output) {
@@ -159,7 +160,8 @@ impl Tally {
                         _ => numbers.fresh(),
                     };
                     let callees = plan.calls.iter().map(|call| numbers.callee(call)).collect();
-                    chosen.push((number, plan, Ids { method: id, callees }));
+                    let fields = plan.fields.iter().map(|_| numbers.fresh()).collect();
+                    chosen.push((number, plan, Ids { method: id, callees, fields }));
                 }
                 Err(skip) => *self.skipped.entry(skip).or_default() += 1,
             }

@@ -25,6 +25,9 @@ pub struct FilterSpec {
     pub values: Vec<Glob>,
     /// Patterns of the methods whose instructions are recorded, if the methods are.
     pub instructions: Vec<Glob>,
+    /// Patterns of the fields of which accesses are recorded, in recorded methods; and of the classes in whose methods
+    /// accesses to elements are.
+    pub fields: Vec<Glob>,
     /// Patterns of values that are left out: of methods, or of names of parameters and classes.
     pub redact: Vec<Glob>,
     /// How many characters of a string and elements of an array are recorded.
@@ -45,6 +48,7 @@ impl Default for FilterSpec {
             lines: Vec::new(),
             values: Vec::new(),
             instructions: Vec::new(),
+            fields: Vec::new(),
             redact: Vec::new(),
             max_value: DEFAULT_MAX_VALUE,
             constructors: true,
@@ -185,7 +189,19 @@ impl FilterSpec {
         self.instructions.iter().any(|glob| glob.selects(method))
     }
 
-    /// Returns whether all values of a method are left out.
+    /// Returns whether accesses to a field are recorded.
+    #[must_use]
+    pub fn has_field(&self, field: Name<'_>) -> bool {
+        self.fields.iter().any(|glob| glob.selects(field))
+    }
+
+    /// Returns whether accesses to elements of arrays are recorded in a method, if the method is.
+    #[must_use]
+    pub fn has_elements_of(&self, method: Name<'_>) -> bool {
+        self.fields.iter().any(|glob| !names_method(glob) && glob.selects(method))
+    }
+
+    /// Returns whether all values of a method or field are left out.
     #[must_use]
     pub fn redacts_all_of(&self, method: Name<'_>) -> bool {
         self.redact.iter().any(|glob| names_method(glob) && glob.selects(method))

@@ -218,12 +218,17 @@ impl Options {
                     needs_probes(instructions, engine, format)?;
                     globs(instructions)
                 })?,
+                fields: value("fields").map_or(Ok(Vec::new()), |fields| {
+                    needs_probes(fields, engine, format)?;
+                    globs(fields)
+                })?,
                 redact: value("redact").map_or(Ok(Vec::new()), |redact| {
-                    needs_values(redact, value("values").or(value("instructions")))?;
+                    let of = ["values", "fields", "instructions"].into_iter().find_map(value);
+                    needs_values(redact, of)?;
                     globs(redact)
                 })?,
                 max_value: value("max-value").map_or(Ok(DEFAULT_MAX_VALUE), |max| {
-                    needs_values(max, value("values"))?;
+                    needs_values(max, value("values").or(value("fields")))?;
                     let number = max.value.parse().ok().filter(|number| *number <= MAX_VALUE);
                     number.ok_or_else(|| bad_value(max))
                 })?,
@@ -377,7 +382,7 @@ fn needs_values(
     match values {
         Some(_) => Ok(()),
         None => Err(OptionError(format!(
-            "{key}={value} ({place}): has a meaning with values only; add values=PATTERN"
+            "{key}={value} ({place}): has a meaning with values or fields only; add values=PATTERN"
         ))),
     }
 }

@@ -22,7 +22,7 @@ const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key
 }
 
 /// All keys.
-pub const KEYS: [Key; 43] = [
+pub const KEYS: [Key; 44] = [
     key("out", "a directory, or a file whose name ends in .flowtrace", "where the trace goes"),
     key("earlier", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
     key(
@@ -70,8 +70,13 @@ pub const KEYS: [Key; 43] = [
         "the methods whose instructions are recorded",
     ),
     key(
+        "fields",
+        "globs over pkg.Class or pkg.Class#field, separated by ';'",
+        "the fields of which accesses are recorded",
+    ),
+    key(
         "redact",
-        "globs over names of parameters, pkg.Class, or pkg.Class#method, separated by ';'",
+        "globs over names of parameters and fields, pkg.Class, or pkg.Class#method, separated by ';'",
         "the values to leave out",
     ),
     key(

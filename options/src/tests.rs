@@ -86,7 +86,7 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         (
             "zzz=1",
             "unknown option 'zzz' (agent options); known are out, earlier, keep, rotate, snapshot-on, stream, \
-          stream-token, overflow, target, include, exclude, lines, values, instructions, redact, max-value, own, constructors, natives, engine, sample, sample-clock, max-frames, format, compress, clock, order, ids, \
+          stream-token, overflow, target, include, exclude, lines, values, instructions, fields, redact, max-value, own, constructors, natives, engine, sample, sample-clock, max-frames, format, compress, clock, order, ids, \
           optimize, chunk, max-size, min-free, start, only-main, api, journal, durability, overload, command, log, debug, config, onerror",
         ),
         ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
@@ -120,8 +120,12 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
             "values=a.B (agent options): needs engine=instrument; leave out engine",
         ),
         (
+            "engine=events,fields=a.B",
+            "fields=a.B (agent options): needs engine=instrument; leave out engine",
+        ),
+        (
             "redact=password",
-            "redact=password (agent options): has a meaning with values only; add values=PATTERN",
+            "redact=password (agent options): has a meaning with values or fields only; add values=PATTERN",
         ),
         (
             "values=a.B,max-value=1001",

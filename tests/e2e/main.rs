@@ -14,6 +14,7 @@ mod ends;
 mod engines;
 mod exceptions;
 mod failures;
+mod fields;
 mod filters;
 mod instructions;
 mod jdk_classes;

@@ -50,7 +50,7 @@ secrets = "user7"
 const OPTIONS: &str = "values=harness.Valued#*;harness.Valued$Hostile,max-value=10,redact=password;harness.Valued#check";
 
 /// The values of a trace, each line with the name of its method. What differs from run to run is `?`, or nothing.
-fn values(out: &Path) -> Vec<String> {
+pub(crate) fn values(out: &Path) -> Vec<String> {
     let rows = shown(&["replay", "--values", "--format", "json"], out);
     let mut open: Vec<String> = Vec::new();
     let mut found = Vec::new();
@@ -169,12 +169,12 @@ fn what_is_redacted_reaches_no_file() {
     });
 }
 
-fn assert_holds_no(secret: &[u8], out: &Path) {
+pub(crate) fn assert_holds_no(secret: &[u8], out: &Path) {
     assert!(!contains(secret, out), "{} is in {}", String::from_utf8_lossy(secret), out.display());
 }
 
 /// Whether a text is in a file of a trace, compressed or not.
-fn contains(text: &[u8], out: &Path) -> bool {
+pub(crate) fn contains(text: &[u8], out: &Path) -> bool {
     let plain = out.with_extension("converted");
     let _ = fs::remove_dir_all(&plain);
     let dir = if out.is_dir() { out } else { &*plain };

@@ -16,9 +16,11 @@ fn id(number: usize) -> MethodId {
 
 fn chosen<'a>(class: &ClassFile<'a>) -> Vec<(usize, Plan<'a>, Ids)> {
     let plan = |method: usize| {
-        let plan = class.plan_for(method, Detail { lines: true, values: true, instructions: true }).ok()?;
+        let detail = Detail { lines: true, values: true, accesses: true, instructions: true };
+        let plan = class.plan_for(method, detail).ok()?;
         let callees = (0..plan.calls.len()).map(|call| (call % 2 == 0).then(|| id(call))).collect();
-        Some((method, plan, Ids { method: id(method), callees }))
+        let fields = (0..plan.fields.len()).map(id).collect();
+        Some((method, plan, Ids { method: id(method), callees, fields }))
     };
     (0..class.methods().count()).filter_map(plan).collect()
 }

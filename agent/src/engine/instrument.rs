@@ -23,8 +23,8 @@ use crate::recorder::{
     ControlPlace, Loader, MethodFacts, MethodTable, OpenAt, Recorder, SideBand, ThreadRecorder,
 };
 use crate::rewrite::{
-    self, ClassFile, ConstructorCall, Detail, Ids, Method, Parameter, Plan, Probes, Skip, Steps,
-    Values,
+    self, Accessed, Choice, ClassFile, ConstructorCall, Detail, FieldName, Ids, Method, Parameter,
+    Plan, Probes, Skip, Steps, Values,
 };
 use crate::sink::SinkError;
 use crate::sys::allocator;
@@ -293,7 +293,11 @@ impl Rewriting<'_> {
         for ((index, plan, _), method) in planned.into_iter().zip(ids) {
             let callees = plan.calls.iter().map(|call| self.callee(call));
             let callees = callees.collect::<Result<_, _>>()?;
-            chosen.push((index, plan, Ids { method, callees }));
+            let fields = plan.fields.iter().map(|FieldName { class, name, .. }| {
+                self.methods.assign_field(class.clone(), name)
+            });
+            let fields = fields.collect::<Result<_, _>>()?;
+            chosen.push((index, plan, Ids { method, callees, fields }));
         }
         let (bytes, refused) = rewrite::rewrite(self.class, chosen, self.probes);
         for (index, why) in refused {
@@ -331,8 +335,9 @@ impl Rewriting<'_> {
         let filter = self.filter;
         let (lines, values) = (filter.has_lines_of(name), filter.has_values_of(name));
         let instructions = filter.has_instructions_of(name);
-        let detail = Detail { lines, values, instructions };
-        let plan = self.class.plan_for(index, detail);
+        let accesses = !filter.fields.is_empty();
+        let detail = Detail { lines, values, accesses, instructions };
+        let plan = self.class.plan_with(index, detail, &|accessed| self.choose(accessed, name));
         let mut plan = plan.map_err(|why| self.leave_out(why.name(), method)).ok()?;
         if plan.detail().lines != lines {
             self.leave_out(Skip::WithoutLines.name(), method);
@@ -351,6 +356,31 @@ impl Rewriting<'_> {
             self.redact(values, name);
         }
         Some(plan)
+    }
+
+    /// Chooses what is recorded of an access in a method.
+    fn choose(&self, accessed: &Accessed, method: Name<'_>) -> Choice {
+        let filter = self.filter;
+        let (is_recorded, is_redacted) = match accessed {
+            Accessed::Field(FieldName { class, name, of }) => {
+                let field = Name { class, name, descriptor: "" };
+                let is_redacted = || {
+                    filter.redacts(class)
+                        || filter.redacts_all_of(field)
+                        || filter.redacts_parameter(Some(name), of)
+                };
+                (filter.has_field(field), is_redacted())
+            }
+            // They have no names.
+            Accessed::Element => {
+                (filter.has_elements_of(method), filter.redacts_parameter(None, ""))
+            }
+        };
+        match is_recorded {
+            false => Choice::Nothing,
+            true if is_redacted || filter.redacts_all_of(method) => Choice::Redacted,
+            true => Choice::All,
+        }
     }
 
     /// Notes which values are left out.

@@ -84,11 +84,11 @@ pub(super) unsafe fn object(jni: *mut JNIEnv, thread: jobject, id: jlong, found:
                 return;
             }
             let [first, number, ..] = found.head.to_le_bytes();
-            let role = Role::of([first, number]);
+            let Some(role) = Role::of([first, number]) else { return };
             let value = value_of(found, role, recorder.methods(), vm);
             // Enough for most.
             let mut bytes = Vec::with_capacity(128);
-            CallValue { role, value }.encode(&mut bytes);
+            CallValue::new(role, value).encode(&mut bytes);
             instrument::on_value(recorder, vm, id, &bytes);
         });
     }
@@ -117,6 +117,11 @@ fn value_of(found: Found, role: Role, methods: &MethodTable, vm: &Vm<'_>) -> Val
             None => object,
         },
         kind::TEXT => vm.text(value, max).map_or(object, text),
+        kind::ARRAY if role == Role::Object => {
+            let (length, elements) = vm.elements(value, kind::OBJECT, 0);
+            Value::Array { array: identity, length, elements }
+        }
+        kind::BOXED if role == Role::Object => object,
         kind::BOXED => vm.boxed(value, element).map_or(object, Value::Boxed),
         kind::CONSTANT => match vm.constant_name(value, max) {
             Some(name) => Value::Constant { class, name },

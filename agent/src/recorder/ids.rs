@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flow_codec::MethodId;
 use flow_codec::format::flow::Record;
-use flow_codec::format::ids::{CLASS, decode_line, encode_line, key};
+use flow_codec::format::ids::{CLASS, FIELD, decode_line, encode_line, key};
 use flow_codec::format::instructions::Code;
 use flow_codec::format::methods::{MethodInfo, MethodLine};
 use flow_codec::read::{ReadRecords, Trace, TraceSet};
@@ -241,7 +241,8 @@ impl IdTable {
         if news.id {
             encode_line(&key, id, &mut lines.ids);
         }
-        lines.described += u64::from(news.method && method.name != CLASS);
+        let is_method = method.name != CLASS && !method.name.starts_with(FIELD);
+        lines.described += u64::from(news.method && is_method);
         let is_written = |(_, written): &mut (u64, bool)| std::mem::replace(written, true);
         if method.code.is_some() && self.codes.get_mut(&id).is_some_and(is_written) {
             method.code = None;

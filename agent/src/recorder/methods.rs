@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use flow_codec::MethodId;
 use flow_codec::format::flow::Encoded;
-use flow_codec::format::ids::{CLASS, key};
+use flow_codec::format::ids::{CLASS, FIELD, key};
 use flow_codec::format::instructions::Code;
 use flow_codec::format::manifest::NotRecorded;
 use flow_codec::format::methods::MethodInfo;
@@ -288,6 +288,15 @@ impl MethodTable {
             self.redacted.write().insert(id);
         }
         Ok(id)
+    }
+
+    /// Returns the id of a field. Its name is on disk before this returns.
+    ///
+    /// # Errors
+    /// The name cannot be written.
+    pub fn assign_field(&self, class: String, name: &str) -> Result<MethodId, SinkError> {
+        let name = format!("{FIELD}{name}");
+        self.ids.lock().assign(MethodInfo { class, name, ..MethodInfo::default() })
     }
 
     /// Returns whether values of a class are left out: also if some are, and it is not known which class it is.

@@ -9,7 +9,7 @@ use super::code::{Code, Instruction, first_line};
 use super::judge::{CompiledBy, judge};
 use super::opcode::INVOKESTATIC;
 use super::pool::{Pool, probe_class, tag};
-use super::{Detail, Malformed, Plan, Skip};
+use super::{Accessed, Choice, Detail, Malformed, Plan, Skip};
 use crate::certain::Certain as _;
 use crate::text::{binary_name, decode};
 
@@ -224,9 +224,22 @@ impl<'a> ClassFile<'a> {
     /// # Errors
     /// The method must not be changed.
     pub fn plan_for(&self, method: usize, detail: Detail) -> Result<Plan<'a>, Skip> {
+        self.plan_with(method, detail, &|_| Choice::All)
+    }
+
+    /// The same, with a choice of accesses, if any are recorded.
+    ///
+    /// # Errors
+    /// The method must not be changed.
+    pub fn plan_with(
+        &self,
+        method: usize,
+        detail: Detail,
+        choose: &dyn Fn(&Accessed) -> Choice,
+    ) -> Result<Plan<'a>, Skip> {
         let entry = self.methods.get(method).ok_or(Skip::NoCode)?;
         let content = entry.code_content(self.bytes).ok_or(Skip::NoCode)?;
-        Plan::new(self, entry, content, detail)
+        Plan::new(self, entry, content, detail, choose)
     }
 
     /// Judges whether HotSpot's compilers accept a method. `None` if that cannot be judged.

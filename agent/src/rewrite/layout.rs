@@ -5,6 +5,7 @@
 //! …  LINE  …                  at the start of each line, if lines are recorded (`lines`)
 //! …  STEP  …                  at the start of each run of instructions, if these are recorded (`steps`)
 //! …  load  STEP  …            after an instruction that loads an object, for the same
+//! …  COPY  getfield  VALUES …  around accesses to fields and elements, if these are recorded (`accesses`)
 //! …  CATCH  …                 at the start of each exception handler, or soon after it (`catch`)
 //! …  BEGIN  call  END  …      around super(…) and this(…)
 //! …  VALUES  EXIT  return  …  before each return
@@ -26,7 +27,7 @@ use super::opcode::{
 use super::plan::{Plan, PointKind};
 use super::pool::Additions;
 use super::snippet::{Event, Snippet};
-use super::{Ids, Skip, steps, values};
+use super::{Ids, Skip, accesses, steps, values};
 use crate::certain::Certain as _;
 
 /// The first class version whose code is verified by frames.
@@ -82,6 +83,8 @@ pub(super) struct Snippets {
     lines: Vec<Snippet>,
     /// For each run of instructions: before and after its first one.
     steps: Vec<[Vec<u8>; 2]>,
+    /// What comes before and after each access.
+    accesses: Vec<[Vec<u8>; 2]>,
     /// One for each call.
     begins: Vec<Snippet>,
     end: Snippet,
@@ -103,6 +106,8 @@ impl Snippets {
             .collect::<Result<_, _>>()?;
         let left = if leaf.is_some() { Snippet::NOTHING } else { Snippet::exit(additions)? };
         let mut enter = entered.as_bytes().to_vec();
+        let accesses = plan.accesses.iter().map(|access| access.probes(&ids.fields, additions));
+        let accesses = accesses.collect::<Result<_, _>>()?;
         let (mut exit, mut unwound_exit) = (Vec::new(), Vec::new());
         if let Some(values) = &plan.values {
             values.push_arguments(additions, &mut enter)?;
@@ -130,6 +135,7 @@ impl Snippets {
                 .map(|line| Snippet::line(*line, additions))
                 .collect::<Result<_, _>>()?,
             steps,
+            accesses,
             begins,
             end: Snippet::note(Event::END, additions)?,
             unwound_exit,
@@ -150,6 +156,9 @@ impl Snippets {
             PointKind::Call(number) => {
                 self.begins.get(number).map(Snippet::as_bytes).unwrap_or_default()
             }
+            PointKind::Access(number) => {
+                self.accesses.get(number).map(|[before, _]| &**before).unwrap_or_default()
+            }
             PointKind::Branch | PointKind::WideBranch | PointKind::Switch | PointKind::After(_) => {
                 &[]
             }
@@ -162,6 +171,9 @@ impl Snippets {
             PointKind::Call(_) => self.end.as_bytes(),
             PointKind::After(number) => {
                 self.steps.get(number).map(|[_, after]| &after[..]).unwrap_or_default()
+            }
+            PointKind::Access(number) => {
+                self.accesses.get(number).map(|[_, after]| &**after).unwrap_or_default()
             }
             _ => &[],
         }
@@ -210,7 +222,7 @@ impl Layout<'_, '_> {
                 | PointKind::Step(_)
                 | PointKind::Exit
                 | PointKind::WideBranch => {}
-                PointKind::Call(_) | PointKind::After(_) => {
+                PointKind::Call(_) | PointKind::Access(_) | PointKind::After(_) => {
                     shift += self.snippets.after(point.kind).len();
                 }
                 PointKind::Branch if *wide => {
@@ -302,7 +314,9 @@ impl Layout<'_, '_> {
         let max_stack = max_stack.max(if self.has_handlers() { 2 } else { 1 });
         let for_values = if self.plan.values.is_some() { values::STACK } else { 0 };
         let for_steps = if self.plan.steps.is_some() { steps::STACK } else { 0 };
-        let max_stack = max_stack.checked_add(for_values.max(for_steps)).ok_or(Skip::TooLarge)?;
+        let for_accesses = if self.plan.accesses.is_empty() { 0 } else { accesses::STACK };
+        let for_all = for_values.max(for_steps).max(for_accesses);
+        let max_stack = max_stack.checked_add(for_all).ok_or(Skip::TooLarge)?;
         out.extend_from_slice(&max_stack.to_be_bytes());
         out.extend_from_slice(&code.max_locals.to_be_bytes());
 
@@ -334,14 +348,19 @@ impl Layout<'_, '_> {
         let mut from = 0;
         for (number, point) in self.plan.points.iter().enumerate() {
             let pc = point.pc;
-            copy(out, from, pc)?;
-            from = pc;
+            if from <= pc {
+                copy(out, from, pc)?;
+                from = pc;
+            }
             out.extend_from_slice(self.snippets.before(point.kind));
             match point.kind {
                 PointKind::Catch | PointKind::Line(_) | PointKind::Step(_) | PointKind::Exit => {}
-                PointKind::Call(_) | PointKind::After(_) => {
-                    from += length_at(code, pc)?;
-                    copy(out, pc, from)?;
+                PointKind::Call(_) | PointKind::Access(_) | PointKind::After(_) => {
+                    // After an access, it is there already.
+                    if from == pc {
+                        from += length_at(code, pc)?;
+                        copy(out, pc, from)?;
+                    }
                     out.extend_from_slice(self.snippets.after(point.kind));
                 }
                 PointKind::Branch => {

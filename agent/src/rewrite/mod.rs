@@ -7,8 +7,8 @@
 //! A *probe* is a call of the class `java.lang.FlowProbe`, which appends an event
 //! ([`flow_codec::format::raw`]): at the start of a method, before each return, at each exception handler,
 //! around `super(…)`, in a handler of ours that covers the rest, and if more than calls is recorded at the start of each line
-//! (`lines`),
-//! of each run of instructions (`steps`), or beside entry and exit (`values`). Methods that can only return have a
+//! (`lines`), of each run of instructions (`steps`), beside entry and exit (`values`), or around accesses to fields and
+//! elements (`accesses`). Methods that can only return have a
 //! single probe (`leaf`). `layout` shows where probes are.
 //!
 //! These never change: members, their order and flags, existing constants, the order of execution, the stack
@@ -22,6 +22,7 @@
 //!
 //! Nothing here trusts its input: any bytes give a result, in time proportional to their number.
 
+mod accesses;
 mod annotations;
 mod bytes;
 mod catch;
@@ -48,6 +49,7 @@ mod weave;
 
 use std::fmt;
 
+pub use accesses::{Accessed, Choice, FieldName};
 pub use class::{ClassFile, Method};
 pub use judge::CompiledBy;
 pub use plan::{ConstructorCall, Detail, Plan};
@@ -126,6 +128,8 @@ pub enum Skip {
     /// Its instructions are not recorded: with probes for them it could not be changed, or another version of it was recorded
     /// before.
     WithoutInstructions,
+    /// The fields and elements that it accesses are not recorded: with probes for more than calls it could not be changed.
+    WithoutFields,
 }
 
 impl Skip {
@@ -146,6 +150,7 @@ impl Skip {
             Self::WithoutLines => "without-lines",
             Self::WithoutValues => "without-values",
             Self::WithoutInstructions => "without-instructions",
+            Self::WithoutFields => "without-fields",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Plans what is inserted where, before the ids are known.
 
 use super::Skip;
+use super::accesses::{Access, Accessed, Accesses, Choice, FieldName};
 use super::catch::CatchPlaces;
 use super::class::{ClassFile, Entry};
 use super::code::{Code, Instruction, Places};
@@ -22,6 +23,8 @@ pub struct Detail {
     pub values: bool,
     /// Each instruction that is executed.
     pub instructions: bool,
+    /// Accesses to fields and elements of arrays.
+    pub accesses: bool,
 }
 
 /// What would be inserted into a method. See [`ClassFile::plan`].
@@ -35,11 +38,15 @@ pub struct Plan<'a> {
     pub values: Option<Values>,
     /// The instructions that are recorded.
     pub steps: Option<Steps>,
+    /// The fields of which accesses are recorded, each once.
+    pub fields: Vec<FieldName>,
     /// Whether probes might make HotSpot's compilers refuse the method, so that the result must be
     /// judged.
     pub(super) delicate: bool,
     /// The lines that are recorded, in the order of the code.
     pub(super) line_starts: Vec<u16>,
+    /// The accesses that are recorded, in the order of the code.
+    pub(super) accesses: Vec<Access>,
     pub(super) code: Code<'a>,
     /// In the order of the code.
     pub(super) points: Vec<Point>,
@@ -78,6 +85,8 @@ pub(super) enum PointKind {
     Exit,
     /// A call of another constructor: its number in [`Plan::calls`].
     Call(usize),
+    /// An access to a field or an element: its number in [`Plan::accesses`].
+    Access(usize),
     /// A branch with an offset of two bytes.
     Branch,
     /// A branch with an offset of four bytes.
@@ -114,6 +123,7 @@ impl<'a> Plan<'a> {
         entry: &Entry<'a>,
         content: &'a [u8],
         detail: Detail,
+        choose: &dyn Fn(&Accessed) -> Choice,
     ) -> Result<Self, Skip> {
         let code = Code::parse(content, &class.pool)?;
         // With an empty `finalize()`, the JVM knows that the objects need no finalizer.
@@ -127,14 +137,6 @@ impl<'a> Plan<'a> {
             true => lines::Lines::of(&code, locks)?,
         };
         let values = detail.values.then(|| Values::of(class, entry, &code)).transpose()?;
-        // All of this comes between entry and exit.
-        let leaf = lines.numbers.is_empty()
-            && values.is_none()
-            && !detail.instructions
-            && leaf::is_leaf(class, entry, &code);
-        delicate |= (!lines.numbers.is_empty() || detail.instructions) && !code.handlers.is_empty();
-        let starts = lines.places.iter().enumerate();
-        points.extend(starts.map(|(number, pc)| Point { pc: *pc, kind: PointKind::Line(number) }));
         let before = match entry.is_constructor() {
             true => Some(constructor::analyse(class, entry, &code)?),
             false => None,
@@ -149,6 +151,19 @@ impl<'a> Plan<'a> {
                 points.push(Point { pc: run.place, kind: PointKind::After(number) });
             }
         }
+        let is_early = |pc| before.as_ref().is_some_and(|it| it.instructions.contains(pc));
+        let Accesses { list: accesses, fields } = match detail.accesses {
+            false => Accesses::default(),
+            true => Accesses::of(class, &code, is_early, choose)?,
+        };
+        // All of this comes between entry and exit.
+        let has_probes = !lines.numbers.is_empty() || !accesses.is_empty() || detail.instructions;
+        let leaf = !has_probes && values.is_none() && leaf::is_leaf(class, entry, &code);
+        delicate |= has_probes && !code.handlers.is_empty();
+        let places = accesses.iter().enumerate();
+        points.extend(places.map(|(n, it)| Point { pc: it.pc, kind: PointKind::Access(n) }));
+        let starts = lines.places.iter().enumerate();
+        points.extend(starts.map(|(number, pc)| Point { pc: *pc, kind: PointKind::Line(number) }));
         let mut calls = Vec::new();
         for (pc, callee) in before.iter().flat_map(|before| &before.calls) {
             if callee.class != b"java/lang/Object" {
@@ -172,7 +187,19 @@ impl<'a> Plan<'a> {
             false => cover(&code, &points, before.as_ref(), values.as_ref(), steps.as_ref())?,
         };
         let line_starts = lines.numbers;
-        Ok(Self { calls, leaf, values, steps, delicate, line_starts, code, points, covered })
+        Ok(Self {
+            calls,
+            leaf,
+            values,
+            steps,
+            fields,
+            delicate,
+            line_starts,
+            accesses,
+            code,
+            points,
+            covered,
+        })
     }
 
     /// The lines that are recorded, each once, in order.
@@ -190,6 +217,7 @@ impl<'a> Plan<'a> {
         Detail {
             lines: !self.line_starts.is_empty(),
             values: self.values.is_some(),
+            accesses: !self.accesses.is_empty(),
             instructions: self.steps.is_some(),
         }
     }
@@ -271,7 +299,7 @@ fn cover(
             piece.throws |=
                 matches!(point.kind, PointKind::Catch | PointKind::Call(_) | PointKind::After(_));
             piece.add_probe(match point.kind {
-                PointKind::Line(_) | PointKind::Step(_) => true,
+                PointKind::Line(_) | PointKind::Step(_) | PointKind::Access(_) => true,
                 PointKind::Exit => has_result,
                 _ => false,
             });

@@ -76,6 +76,32 @@ impl Event {
     }
 }
 
+const LDC_W_BYTES: usize = 3;
+
+/// Pushes a number.
+pub(super) fn push_integer(
+    value: i32,
+    additions: &mut Additions,
+    code: &mut Vec<u8>,
+) -> Result<(), Skip> {
+    if let Ok(byte) = i8::try_from(value) {
+        code.extend_from_slice(&[BIPUSH, byte.cast_unsigned()]);
+    } else if let Ok(short) = i16::try_from(value) {
+        code.push(SIPUSH);
+        code.extend_from_slice(&short.to_be_bytes());
+    } else {
+        let index = additions.integer(value)?;
+        match u8::try_from(index) {
+            Ok(index) => code.extend_from_slice(&[LDC, index]),
+            Err(_) => {
+                code.push(LDC_W);
+                code.extend_from_slice(&index.to_be_bytes());
+            }
+        }
+    }
+    Ok(())
+}
+
 /// A few instructions to insert.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Snippet {
@@ -116,23 +142,10 @@ impl Snippet {
         additions: &mut Additions,
         probe: impl Fn(&mut Additions) -> Result<u16, Skip>,
     ) -> Result<Self, Skip> {
-        let value = event.value();
         let mut snippet = Self::NOTHING;
-        if let Ok(byte) = i8::try_from(value) {
-            snippet.push(&[BIPUSH, byte.cast_unsigned()]);
-        } else if let Ok(short) = i16::try_from(value) {
-            snippet.push(&[SIPUSH]);
-            snippet.push(&short.to_be_bytes());
-        } else {
-            let index = additions.integer(value)?;
-            match u8::try_from(index) {
-                Ok(index) => snippet.push(&[LDC, index]),
-                Err(_) => {
-                    snippet.push(&[LDC_W]);
-                    snippet.push(&index.to_be_bytes());
-                }
-            }
-        }
+        let mut pushed = Vec::with_capacity(LDC_W_BYTES);
+        push_integer(event.value(), additions, &mut pushed)?;
+        snippet.push(&pushed);
         snippet.call(probe(additions)?);
         Ok(snippet)
     }

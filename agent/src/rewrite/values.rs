@@ -61,7 +61,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    fn of(descriptor: &[u8]) -> Self {
+    pub(super) fn of(descriptor: &[u8]) -> Self {
         match descriptor {
             b"Z" => Self::Int(kind::BOOLEAN),
             b"B" => Self::Int(kind::BYTE),
@@ -98,7 +98,7 @@ impl Kind {
         }
     }
 
-    fn duplicate(self) -> u8 {
+    pub(super) fn duplicate(self) -> u8 {
         if matches!(self, Self::Long | Self::Double) { DUP2 } else { DUP }
     }
 }
@@ -200,15 +200,20 @@ impl Values {
 
 impl Typed {
     fn of(descriptor: &[u8]) -> Self {
-        let element = descriptor.iter().position(|byte| *byte != b'[').unwrap_or_default();
-        let element = descriptor.get(element..).unwrap_or_default();
-        let class = element.strip_prefix(b"L").and_then(|class| class.strip_suffix(b";"));
-        let class = class.map_or_else(String::new, binary_name);
-        Self { class, is_redacted: false, kind: Kind::of(descriptor) }
+        Self { class: class_in(descriptor), is_redacted: false, kind: Kind::of(descriptor) }
     }
 }
 
-fn push_probe(
+/// The binary name of the class in the descriptor of a type; of arrays, that of the elements; nothing for primitive types.
+pub(super) fn class_in(descriptor: &[u8]) -> String {
+    let element = descriptor.iter().position(|byte| *byte != b'[').unwrap_or_default();
+    let element = descriptor.get(element..).unwrap_or_default();
+    let class = element.strip_prefix(b"L").and_then(|class| class.strip_suffix(b";"));
+    class.map_or_else(String::new, binary_name)
+}
+
+/// Appends the probe of what is on top of the stack, and takes it.
+pub(super) fn push_probe(
     role: Role,
     kind: Kind,
     additions: &mut Additions,
@@ -219,7 +224,12 @@ fn push_probe(
     Ok(())
 }
 
-fn push_redacted(role: Role, additions: &mut Additions, code: &mut Vec<u8>) -> Result<(), Skip> {
+/// Appends the probe of a value that is left out.
+pub(super) fn push_redacted(
+    role: Role,
+    additions: &mut Additions,
+    code: &mut Vec<u8>,
+) -> Result<(), Skip> {
     push_head(role, kind::REDACTED, code);
     push_call(additions.redacted()?, code);
     Ok(())

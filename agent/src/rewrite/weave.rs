@@ -20,11 +20,13 @@ pub struct Ids {
     pub method: MethodId,
     /// The ids of the constructors in [`Plan::calls`]; `None` for those that are not recorded.
     pub callees: Vec<Option<MethodId>>,
+    /// The ids of the fields in [`Plan::fields`].
+    pub fields: Vec<MethodId>,
 }
 
 /// Rewrites the chosen methods, each given by its number. Returns the new class file, if anything changed,
 /// and the methods that stayed unchanged, or of which less is recorded: without [instructions](Skip::WithoutInstructions), or
-/// without [lines](Skip::WithoutLines) and [values](Skip::WithoutValues), too.
+/// without [lines](Skip::WithoutLines), [values](Skip::WithoutValues) and [accesses](Skip::WithoutFields), too.
 ///
 /// A class that has probes already is not changed.
 #[must_use]
@@ -42,19 +44,20 @@ pub fn rewrite(
     let mut changed = false;
     for (method, plan, ids) in &chosen {
         let mut written = weave.method(*method, plan, ids);
-        let Detail { lines, values, instructions } = plan.detail();
-        if written.is_err() && instructions && (lines || values) {
+        let Detail { lines, values, accesses, instructions } = plan.detail();
+        if written.is_err() && instructions && (lines || values || accesses) {
             written = weave.method(*method, &plan.without_instructions(), ids);
             if written.is_ok() {
                 skipped.push((*method, Skip::WithoutInstructions));
             }
         }
-        if written.is_err() && (lines || values || instructions) {
+        if written.is_err() && (lines || values || accesses || instructions) {
             written = class.plan(*method).and_then(|plan| weave.method(*method, &plan, ids));
             let without = [
                 (lines, Skip::WithoutLines),
                 (values, Skip::WithoutValues),
                 (instructions, Skip::WithoutInstructions),
+                (accesses, Skip::WithoutFields),
             ];
             let without = without.into_iter().filter(|(wanted, _)| *wanted && written.is_ok());
             skipped.extend(without.map(|(_, skip)| (*method, skip)));

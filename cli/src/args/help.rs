@@ -129,6 +129,8 @@ of a parameter, arg0, arg1, …, this, result, message (of the exception that le
 !=, <, <=, >, >=, starts, ends, contains, and matches (a regular expression). An object is compared by the name of its \
 class. A text of which only the beginning was recorded is equal to none.
 
+Reads and writes of fields are recorded of those that flow record --fields names. The name of such a value is field(total).
+
 Examples:
   flow record --values 'com.app.Orders' --redact password -- java -jar app.jar
   flow grep 'com.app.Orders#total' --where 'order == null'

@@ -101,7 +101,7 @@ pub(crate) struct ReplayArgs {
     /// A line that follows itself is one row with the number of times (text only).
     #[arg(long, conflicts_with_all = ["collapse", "follow", "merged", "min_duration"])]
     pub(crate) lines: bool,
-    /// Show arguments, results and messages of exceptions, of methods whose values are recorded; implies --time
+    /// Show arguments, results, messages of exceptions, and accesses to fields, if they are recorded; implies --time
     #[arg(long, conflicts_with_all = ["collapse", "follow", "merged", "min_duration"])]
     pub(crate) values: bool,
     /// Show the instructions that calls executed, of methods whose instructions are recorded; implies --time

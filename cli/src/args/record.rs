@@ -91,11 +91,14 @@ pub(crate) struct AgentArgs {
     /// Record each instruction that methods matching this pattern execute, too; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) instructions: Vec<String>,
-    /// Leave out values of this parameter, class or pkg.Class#method; repeatable
+    /// Record reads and writes of fields that match this pattern, too; of a class, also of elements of arrays; repeatable
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) fields: Vec<String>,
+    /// Leave out values of this parameter, field, class or pkg.Class#method; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) redact: Vec<String>,
     /// Record this many characters of a string and elements of an array [default: 64]
-    #[arg(long, value_name = "N", requires = "values")]
+    #[arg(long, value_name = "N")]
     pub(crate) max_value: Option<String>,
     /// Record libraries too, not only the application's own packages
     #[arg(long, conflicts_with_all = ["target", "include"])]

@@ -347,6 +347,7 @@ impl AgentOptions {
             ("lines", &args.lines, ";"),
             ("values", &args.values, ";"),
             ("instructions", &args.instructions, ";"),
+            ("fields", &args.fields, ";"),
             ("redact", &args.redact, ";"),
             ("snapshot-on", &args.snapshot_on, ";"),
         ] {

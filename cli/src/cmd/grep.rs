@@ -2,8 +2,11 @@
 
 use std::io::Write;
 
+use flow_codec::MethodId;
 use flow_codec::format::values::{CallValue, Role};
-use flow_codec::read::{Bounds, Call, CallTimes, Selection, ThreadFile, Trace};
+use flow_codec::read::{
+    Bounds, Call, CallTimes, KeepAccesses, Methods, Selection, ThreadFile, Trace,
+};
 
 use crate::args::{Format, GrepArgs};
 use crate::cmd::{line_limit, trace_field};
@@ -12,6 +15,7 @@ use crate::input::pattern::globs;
 use crate::input::reading::{Ending, Reading};
 use crate::input::source::{Source, thread_title};
 use crate::input::times::has_clock;
+use crate::input::value_conditions::ValueCondition;
 use crate::output::{
     Labels, Out, Progress, TIME_COLUMNS, ValueTexts, bounded_duration, csv_fields, escaped,
     grouped, instant, left_out, message, plural, push_csv_times, push_json_times, time_numbers,
@@ -48,6 +52,7 @@ pub(crate) fn run(args: &GrepArgs, out: &mut Out) -> Result<Status, Failure> {
             status = status.and(reading.report(file, &progress));
         }
         let has_values = |id| trace.methods.get(id).is_some_and(|m| !m.info.parameters.is_empty());
+        with_values |= trace.methods.have_fields();
         with_values |= trace.methods.iter().any(|(id, _)| selection.contains(id) && has_values(id));
         if found.count > found.shown {
             let more = plural(found.count - found.shown, "more call");
@@ -89,6 +94,25 @@ impl Found {
     }
 }
 
+/// Keeps the first access of a call that meets a condition.
+#[derive(Debug)]
+struct Conditions<'a> {
+    methods: &'a Methods,
+    args: &'a GrepArgs,
+}
+
+impl KeepAccesses for Conditions<'_> {
+    fn keeps(&self, method: MethodId, kept: &[(usize, CallValue)], access: &CallValue) -> bool {
+        let texts = ValueTexts::new(self.methods, Some(method));
+        let holds = |condition: &ValueCondition, value: &CallValue| {
+            condition.holds(&[texts.compared(value)])
+        };
+        self.args.conditions.iter().any(|condition| {
+            holds(condition, access) && !kept.iter().any(|(_, value)| holds(condition, value))
+        })
+    }
+}
+
 struct Printer<'a> {
     args: &'a GrepArgs,
     trace: &'a Trace,
@@ -111,7 +135,8 @@ impl Printer<'_> {
             Err(error) => return Ok(Reading::failed(error)),
         };
         let mut reading = Reading::default();
-        let mut calls = timeline.calls();
+        let conditions = Conditions { methods: &self.trace.methods, args: self.args };
+        let mut calls = timeline.calls_with(&conditions);
         for call in calls.by_ref() {
             match call {
                 Ok(call) => self.call(file, &call, found, out)?,

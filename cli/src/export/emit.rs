@@ -363,7 +363,9 @@ impl<'a> OpenValues<'a> {
     fn add(&mut self, values: &[CallValue]) {
         let texts = ValueTexts::new(self.methods, self.frames.last().copied());
         let frames = self.frames.len();
-        self.values.extend(values.iter().map(|value| NamedValue {
+        // A call may make any number of accesses.
+        let values = values.iter().filter(|value| !value.role.is_access());
+        self.values.extend(values.map(|value| NamedValue {
             frames,
             name: texts.name(value.role),
             text: texts.text(&value.value),

@@ -1,6 +1,8 @@
 //! The values of calls as text and as JSON.
 
-use flow_codec::format::values::{CallValue, Identity, Primitive, Role, Value};
+use std::borrow::Cow;
+
+use flow_codec::format::values::{CallValue, Identity, Place, Primitive, Role, Value};
 use flow_codec::read::Methods;
 use flow_codec::{MethodId, type_name};
 use serde_json::json;
@@ -46,10 +48,13 @@ impl<'a> ValueTexts<'a> {
             Role::This => "this".to_owned(),
             Role::Result => "result".to_owned(),
             Role::Message => "message".to_owned(),
+            Role::Read | Role::Write => "access".to_owned(),
+            _ => "?".to_owned(),
         }
     }
 
-    /// Values that belong together, as one line: `(this = Order@1a2b, n = 5)`, `= 42`, `! "not found"`.
+    /// Values that belong together, as one line: `(this = Order@1a2b, n = 5)`, `= 42`, `! "not found"`,
+    /// `read Order@1a2b.total = 42`.
     pub(crate) fn line(&self, values: &[CallValue]) -> String {
         let [first, ..] = values else { return String::new() };
         match first.role {
@@ -61,6 +66,42 @@ impl<'a> ValueTexts<'a> {
                 };
                 format!("({})", values.iter().map(named).collect::<Vec<_>>().join(", "))
             }
+            role => {
+                let verb = if role == Role::Write { "write" } else { "read" };
+                let place = first.place.as_deref().map(|place| self.place(place));
+                let value = self.text(&self.accessed(first));
+                format!("{verb} {} = {value}", place.unwrap_or_default())
+            }
+        }
+    }
+
+    /// What is accessed: `Order@1a2b.total`, `Order.count`, `int[3]@1a2b[2]`.
+    fn place(&self, Place { field, object, index }: &Place) -> String {
+        let field = field.map(|field| self.methods.field(field));
+        let object = match (object, field) {
+            (Some(object), _) => self.text(object),
+            (None, Some(Some(field))) => simple(&field.class),
+            (None, _) => "?".to_owned(),
+        };
+        match (field, index) {
+            (Some(field), _) => {
+                format!("{object}.{}", escaped(field.map_or("?", |field| &field.name)))
+            }
+            (None, Some(index)) => format!("{object}[{index}]"),
+            (None, None) => object,
+        }
+    }
+
+    /// The value of an access. Instructions do not distinguish elements of `boolean[]` from bytes.
+    fn accessed<'v>(&self, CallValue { value, place, .. }: &'v CallValue) -> Cow<'v, Value> {
+        let object = place.as_deref().and_then(|place| place.object.as_ref());
+        match (value, object) {
+            (Value::Primitive(Primitive::Byte(byte)), Some(Value::Array { array, .. }))
+                if self.full_class(array.class) == "boolean[]" =>
+            {
+                Cow::Owned(Value::Primitive(Primitive::Boolean(byte & 1 != 0)))
+            }
+            _ => Cow::Borrowed(value),
         }
     }
 
@@ -72,11 +113,15 @@ impl<'a> ValueTexts<'a> {
     }
 
     /// A value as conditions see it.
-    pub(crate) fn compared(&self, CallValue { role, value }: &CallValue) -> Compared {
-        let position = match role {
-            Role::Argument(number) => format!("arg{number}"),
-            _ => String::new(),
+    pub(crate) fn compared(&self, compared: &CallValue) -> Compared {
+        let CallValue { role, place, .. } = compared;
+        let field = place.as_deref().and_then(|place| self.methods.field(place.field?));
+        let names = match (role, field) {
+            (Role::Argument(number), _) => [self.name(*role), format!("arg{number}")],
+            (_, Some(field)) => [format!("field({})", field.name), String::new()],
+            _ => [self.name(*role), String::new()],
         };
+        let value = &*self.accessed(compared);
         let text = match value {
             Value::Null => None,
             Value::Text { beginning, .. } => Some(beginning.clone()),
@@ -90,7 +135,7 @@ impl<'a> ValueTexts<'a> {
             Value::Text { units, beginning } => *units > shown_units(beginning),
             _ => false,
         };
-        Compared { names: [self.name(*role), position], text, is_cut }
+        Compared { names, text, is_cut }
     }
 
     /// A value as Java would write it, with what is known of an object.
@@ -128,8 +173,36 @@ impl<'a> ValueTexts<'a> {
     }
 
     /// A value as JSON: its name, its type, and what is known of it.
-    pub(crate) fn json(&self, CallValue { role, value }: &CallValue) -> serde_json::Value {
-        let name = self.name(*role);
+    pub(crate) fn json(&self, value: &CallValue) -> serde_json::Value {
+        let Some(Place { field, object, index }) = value.place.as_deref() else {
+            return self.named_json(&self.name(value.role), &value.value);
+        };
+        let field = field.and_then(|field| self.methods.field(field));
+        let name = match (field, index) {
+            (Some(field), _) => field.name.clone(),
+            (None, Some(index)) => format!("[{index}]"),
+            (None, None) => "?".to_owned(),
+        };
+        let mut json = self.named_json(&name, &self.accessed(value));
+        if let Some(json) = json.as_object_mut() {
+            let access = if value.role == Role::Write { "write" } else { "read" };
+            json.insert("access".to_owned(), access.into());
+            if let Some(field) = field {
+                json.insert("class".to_owned(), field.class.clone().into());
+            }
+            if let Some(object) = object {
+                let mut object = self.named_json("", object);
+                object.as_object_mut().map(|object| object.remove("name"));
+                json.insert("object".to_owned(), object);
+            }
+            if let Some(index) = index {
+                json.insert("index".to_owned(), (*index).into());
+            }
+        }
+        json
+    }
+
+    fn named_json(&self, name: &str, value: &Value) -> serde_json::Value {
         let of = |kind: &str, value: serde_json::Value| json!({"name": name, "type": kind, "value": value});
         match value {
             Value::Null => of("null", serde_json::Value::Null),
@@ -162,9 +235,7 @@ impl<'a> ValueTexts<'a> {
 
     /// The name of a class without its package.
     fn class(&self, class: Option<MethodId>) -> String {
-        let full = self.full_class(class);
-        let start = full.rfind('.').map_or(0, |dot| dot + 1);
-        escaped(full.get(start..).unwrap_or_default()).into_owned()
+        simple(&self.full_class(class))
     }
 
     /// The name of a class as in Java sources; `?` if it is not known.
@@ -174,6 +245,12 @@ impl<'a> ValueTexts<'a> {
         let of_array = name.starts_with('[').then(|| type_name(name)).flatten();
         of_array.unwrap_or_else(|| name.to_owned())
     }
+}
+
+/// The name of a class without its package.
+fn simple(full: &str) -> String {
+    let start = full.rfind('.').map_or(0, |dot| dot + 1);
+    escaped(full.get(start..).unwrap_or_default()).into_owned()
 }
 
 /// How many code units of a text its beginning has.

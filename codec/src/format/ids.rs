@@ -22,6 +22,17 @@
 //!
 //! No event of [`flow`](super::flow) has such an id; [`marks`](super::marks) do.
 //!
+//! # Fields
+//!
+//! So have the fields that `fields=` names, if recorded code refers to them. The class is the one by which the code does. Their
+//! name is [`FIELD`] and the name of the field:
+//!
+//! ```text
+//! com.example.A#<field>total=9
+//! ```
+//!
+//! Only [values](super::values) have such an id.
+//!
 //! # Source
 //!
 //! Source: the Java agent's `ids.properties`, which escapes nothing. JVM names may contain almost any
@@ -45,6 +56,9 @@ use crate::MethodId;
 
 /// The name in place of a method's, for a class.
 pub const CLASS: &str = "<class>";
+
+/// What the name of a field begins with, where a method has its name.
+pub const FIELD: &str = "<field>";
 
 /// Appends the line for one method to `out`, LF included.
 pub fn encode_line(key: &str, id: MethodId, out: &mut String) {

@@ -10,10 +10,10 @@
 //! |---|---|---|
 //! | `id` | number | [`MethodId`] |
 //! | `class` | string | binary class name; hidden classes end in `/0x…` |
-//! | `name`, `descriptor` | string | as in the class file; `<class>` and empty for a [class](super::ids#classes) |
+//! | `name`, `descriptor` | string | as in the class file; `<class>` and empty for a [class](super::ids#classes), `<field>total` and empty for a [field](super::ids#fields) |
 //! | `source` | string, optional | name of the source file |
 //! | `line` | number, optional | line of the first instruction |
-//! | `loader` | string | `boot`; a built-in loader's own name (`app`, `platform`); else its class, `@`, a number |
+//! | `loader` | string | `boot`; a built-in loader's own name (`app`, `platform`); else its class, `@`, a number; empty for a field |
 //! | `flags` | strings | access flags in source order, and `hidden` for methods of hidden classes |
 //! | `lines` | numbers, optional | the lines of a method that `lines=` names, each once, in order: those that have marks when they are reached |
 //! | `parameters` | strings, optional | the names of the parameters of a method that `values=` names, in order; empty where the class file has none |

@@ -1,4 +1,5 @@
-//! Values: the arguments of calls, their results, and the messages of exceptions, in methods that `values=` names.
+//! Values: the arguments of calls, their results, and the messages of exceptions, in methods that `values=` names; reads
+//! and writes of fields that `fields=` names, and of elements of arrays.
 //!
 //! A value belongs to the call that is the topmost one at its position. Values are bytes, one value after the other: a
 //! probe appends them in [words](super::raw), and in the [marks](super::marks#kinds) of the thread they are pieces of one
@@ -6,9 +7,26 @@
 //!
 //! | part | bytes | |
 //! |---|---|---|
-//! | type and role | 1 | the type in the lower four bits, the role in the two above them: 0 an argument, 1 `this`, 2 the result, 3 the message of the exception that leaves the call |
+//! | type and role | 1 | the type in the lower four bits, the role in the four above them |
 //! | number | 1 | of an argument, from 0 on, `this` not counted; otherwise 0 |
 //! | content | | depends on the type |
+//!
+//! | role | |
+//! |---:|---|
+//! | 0 | an argument |
+//! | 1 | `this` |
+//! | 2 | the result |
+//! | 3 | the message of the exception that leaves the call |
+//! | 4 | of an access: the [id](super::ids#fields) of the field, an int |
+//! | 5 | of an access: the object that has the field, or the array |
+//! | 6 | of an access: the index of the element, an int |
+//! | 7 | an access: what was read |
+//! | 8 | an access: what will be written |
+//!
+//! An access is one value of role 7 or 8 after those that belong to it: of a field roles 4 and 5, of a static one 4 alone, of
+//! an element 6 and 5. They begin with 4 or 6; what comes before one of these and has no end is dropped. A field that a
+//! constructor writes before it calls another one has no object. A read follows the access; a write comes before it, and
+//! may fail. Elements of type byte may be those of a `boolean[]`. Of an array of role 5 there are no elements.
 //!
 //! | type | name | content |
 //! |---:|---|---|
@@ -41,12 +59,26 @@
 //! | `05 00 05 00 00 00` | argument 0, an int, 5 |
 //! | `0A 01 03 03 61 62 63` | argument 1, a text of 3 code units, all 3 bytes of it |
 //! | `20 00` | the result, null |
+//!
+//! # Example of accesses
+//!
+//! A call that writes 7 to the static field with the id 300, and reads element 2 of an array of class 4, identity 9 and
+//! length 3, which is 1. `codec/tests/golden/accesses.hex` has these bytes.
+//!
+//! | bytes | |
+//! |---|---|
+//! | `45 00 2C 01 00 00` | the field |
+//! | `85 00 07 00 00 00` | 7 is written |
+//! | `65 00 02 00 00 00` | the index |
+//! | `5B 00 05 09 00 00 00 03 09 00` | the array |
+//! | `75 00 01 00 00 00` | 1 was read |
 
 use super::leb128::{put, take};
 use crate::MethodId;
 
 /// What a value is to its call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Role {
     /// An argument, by its number from 0 on.
     Argument(u8),
@@ -56,6 +88,16 @@ pub enum Role {
     Result,
     /// The message of the exception that leaves it.
     Message,
+    /// Of an access: the id of the field. A [`CallValue`] has it in its [place](CallValue::place).
+    Field,
+    /// Of an access: the object or array. A [`CallValue`] has it in its [place](CallValue::place).
+    Object,
+    /// Of an access: the index of the element. A [`CallValue`] has it in its [place](CallValue::place).
+    Index,
+    /// What was read.
+    Read,
+    /// What will be written.
+    Write,
 }
 
 /// A number, a character or a truth value.
@@ -134,6 +176,19 @@ pub struct CallValue {
     pub role: Role,
     /// The value.
     pub value: Value,
+    /// What is accessed, if it is an access.
+    pub place: Option<Box<Place>>,
+}
+
+/// A field or an element.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Place {
+    /// The id of the field; `None` of elements.
+    pub field: Option<MethodId>,
+    /// The object that has the field, or the array; `None` of static fields.
+    pub object: Option<Value>,
+    /// The index of the element.
+    pub index: Option<i32>,
 }
 
 /// The numbers of types.
@@ -181,18 +236,35 @@ impl Role {
             Self::This => [1 << ROLE_SHIFT, 0],
             Self::Result => [2 << ROLE_SHIFT, 0],
             Self::Message => [3 << ROLE_SHIFT, 0],
+            Self::Field => [4 << ROLE_SHIFT, 0],
+            Self::Object => [5 << ROLE_SHIFT, 0],
+            Self::Index => [6 << ROLE_SHIFT, 0],
+            Self::Read => [7 << ROLE_SHIFT, 0],
+            Self::Write => [8 << ROLE_SHIFT, 0],
         }
     }
 
-    /// What the first two bytes of a value say.
+    /// What the first two bytes of a value say; `None` if there is no such role.
     #[must_use]
-    pub const fn of([first, number]: [u8; 2]) -> Self {
-        match first >> ROLE_SHIFT & 3 {
+    pub const fn of([first, number]: [u8; 2]) -> Option<Self> {
+        Some(match first >> ROLE_SHIFT {
             0 => Self::Argument(number),
             1 => Self::This,
             2 => Self::Result,
-            _ => Self::Message,
-        }
+            3 => Self::Message,
+            4 => Self::Field,
+            5 => Self::Object,
+            6 => Self::Index,
+            7 => Self::Read,
+            8 => Self::Write,
+            _ => return None,
+        })
+    }
+
+    /// Whether it is that of an access.
+    #[must_use]
+    pub const fn is_access(self) -> bool {
+        matches!(self, Self::Read | Self::Write)
     }
 }
 
@@ -259,32 +331,91 @@ pub enum Undecoded {
 }
 
 impl CallValue {
+    /// A value that is no access.
+    #[must_use]
+    pub const fn new(role: Role, value: Value) -> Self {
+        Self { role, value, place: None }
+    }
+
     /// Appends the value.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
-        let [first, number] = self.role.head();
+        if let Some(Place { field, object, index }) = self.place.as_deref() {
+            let number = |number: i32| Value::Primitive(Primitive::Int(number));
+            // Ids that probes can pass are not larger.
+            let field = field.map(|field| number(i32::try_from(field.get()).unwrap_or(i32::MAX)));
+            let index = index.map(number);
+            for (role, part) in
+                [(Role::Field, &field), (Role::Index, &index), (Role::Object, object)]
+            {
+                part.iter().for_each(|part| part.encode(role, bytes));
+            }
+        }
+        self.value.encode(self.role, bytes);
+    }
+
+    /// Decodes the value at the start of `bytes`, and shortens them by it.
+    ///
+    /// # Errors
+    /// There is no whole value. The bytes stay as they are, or are shortened by what belongs to no value.
+    pub fn decode(bytes: &mut &[u8]) -> Result<Self, Undecoded> {
+        let mut place: Option<Box<Place>> = None;
+        let mut rest = *bytes;
+        loop {
+            let part = rest;
+            let (role, value) = Value::decode(&mut rest)?;
+            if let Role::Field | Role::Index = role {
+                // What came before it has no end.
+                *bytes = part;
+            }
+            match (role, value) {
+                (Role::Field, Value::Primitive(Primitive::Int(id))) => {
+                    let id = u64::try_from(id).ok().and_then(MethodId::new);
+                    let field = Some(id.ok_or(Undecoded::Invalid)?);
+                    place = Some(Box::new(Place { field, ..Place::default() }));
+                }
+                (Role::Index, Value::Primitive(Primitive::Int(index))) => {
+                    place = Some(Box::new(Place { index: Some(index), ..Place::default() }));
+                }
+                (Role::Object, value) => match &mut place {
+                    Some(place) if place.object.is_none() => place.object = Some(value),
+                    _ => return Err(Undecoded::Invalid),
+                },
+                (Role::Field | Role::Index, _) => return Err(Undecoded::Invalid),
+                (role, value) => {
+                    *bytes = rest;
+                    return Ok(Self { role, value, place: place.filter(|_| role.is_access()) });
+                }
+            }
+        }
+    }
+}
+
+impl Value {
+    fn encode(&self, role: Role, bytes: &mut Vec<u8>) {
+        let [first, number] = role.head();
         let mut head = |kind: u8| bytes.extend_from_slice(&[first | kind, number]);
-        match &self.value {
-            Value::Null => head(kind::NULL),
-            Value::Redacted => head(kind::REDACTED),
-            Value::Primitive(value) => {
+        match self {
+            Self::Null => head(kind::NULL),
+            Self::Redacted => head(kind::REDACTED),
+            Self::Primitive(value) => {
                 head(value.kind());
                 value.encode(bytes);
             }
-            Value::Boxed(value) => {
+            Self::Boxed(value) => {
                 head(kind::BOXED);
                 bytes.push(value.kind());
                 value.encode(bytes);
             }
-            Value::Object(identity) => {
+            Self::Object(identity) => {
                 head(kind::OBJECT);
                 identity.encode(bytes);
             }
-            Value::Text { units, beginning } => {
+            Self::Text { units, beginning } => {
                 head(kind::TEXT);
                 put(bytes, *units);
                 put_text(bytes, beginning);
             }
-            Value::Array { array, length, elements } => {
+            Self::Array { array, length, elements } => {
                 head(kind::ARRAY);
                 array.encode(bytes);
                 put(bytes, *length);
@@ -292,7 +423,7 @@ impl CallValue {
                 put(bytes, elements.len() as u64);
                 elements.iter().for_each(|element| element.encode(bytes));
             }
-            Value::Constant { class, name } => {
+            Self::Constant { class, name } => {
                 head(kind::CONSTANT);
                 put_class(bytes, *class);
                 put_text(bytes, name);
@@ -300,28 +431,26 @@ impl CallValue {
         }
     }
 
-    /// Decodes the value at the start of `bytes`, and shortens them by it.
-    ///
-    /// # Errors
-    /// There is no whole value; the bytes stay as they are.
-    pub fn decode(bytes: &mut &[u8]) -> Result<Self, Undecoded> {
+    /// Decodes the value at the start of `bytes`, and shortens them by it, or leaves them as they are.
+    fn decode(bytes: &mut &[u8]) -> Result<(Role, Self), Undecoded> {
         let mut rest = *bytes;
         let head: [u8; 2] = chunk(&mut rest)?;
         let [first, _] = head;
+        let role = Role::of(head).ok_or(Undecoded::Invalid)?;
         let value = match first & 0x0F {
-            kind::NULL => Value::Null,
-            kind::REDACTED => Value::Redacted,
+            kind::NULL => Self::Null,
+            kind::REDACTED => Self::Redacted,
             primitive @ kind::BOOLEAN..=kind::DOUBLE => {
-                Value::Primitive(Primitive::decode(primitive, &mut rest)?)
+                Self::Primitive(Primitive::decode(primitive, &mut rest)?)
             }
             kind::BOXED => {
                 let [kind] = chunk(&mut rest)?;
-                Value::Boxed(Primitive::decode(kind, &mut rest)?)
+                Self::Boxed(Primitive::decode(kind, &mut rest)?)
             }
-            kind::OBJECT => Value::Object(Identity::decode(&mut rest)?),
+            kind::OBJECT => Self::Object(Identity::decode(&mut rest)?),
             kind::TEXT => {
                 let units = number(&mut rest)?;
-                Value::Text { units, beginning: text(&mut rest)? }
+                Self::Text { units, beginning: text(&mut rest)? }
             }
             kind::ARRAY => {
                 let array = Identity::decode(&mut rest)?;
@@ -330,16 +459,16 @@ impl CallValue {
                 let count = number(&mut rest)?;
                 // Each is in the bytes, so no memory is taken for what is not there.
                 let elements = (0..count).map(|_| Primitive::decode(kind, &mut rest));
-                Value::Array { array, length, elements: elements.collect::<Result<_, _>>()? }
+                Self::Array { array, length, elements: elements.collect::<Result<_, _>>()? }
             }
             kind::CONSTANT => {
                 let class = class(&mut rest)?;
-                Value::Constant { class, name: text(&mut rest)? }
+                Self::Constant { class, name: text(&mut rest)? }
             }
             _ => return Err(Undecoded::Invalid),
         };
         *bytes = rest;
-        Ok(Self { role: Role::of(head), value })
+        Ok((role, value))
     }
 }
 
@@ -433,7 +562,7 @@ mod tests {
         let roles =
             [Role::Argument(0), Role::Argument(255), Role::This, Role::Result, Role::Message];
         for (value, role) in values().into_iter().zip(roles.into_iter().cycle()) {
-            let value = CallValue { role, value };
+            let value = CallValue::new(role, value);
             let mut bytes = Vec::new();
             value.encode(&mut bytes);
             for len in 0..bytes.len() {
@@ -448,9 +577,50 @@ mod tests {
     }
 
     #[test]
+    fn accesses_come_back_with_their_places() {
+        let object = values().into_iter().map(Some).chain([None]);
+        for (number, object) in (0..).zip(object) {
+            let (field, index) = match number % 2 {
+                0 => (MethodId::new(300), None),
+                _ => (None, Some(i32::MIN + number)),
+            };
+            let place = Some(Box::new(Place { field, object, index }));
+            let role = if number % 3 == 0 { Role::Read } else { Role::Write };
+            let access = CallValue { role, value: Value::Null, place };
+            let mut bytes = Vec::new();
+            access.encode(&mut bytes);
+            for len in 0..bytes.len() {
+                let part = CallValue::decode(&mut &bytes[..len]);
+                assert_eq!(part, Err(Undecoded::Incomplete), "{access:?}");
+            }
+            // After one without an end.
+            let mut two = bytes[..bytes.len() - 2].to_vec();
+            let first = two.len();
+            two.extend(&bytes[..bytes.len() - 1]);
+            let mut rest = &two[..];
+            assert_eq!(CallValue::decode(&mut rest), Err(Undecoded::Incomplete));
+            assert_eq!(rest.len(), two.len() - first, "the first one is gone");
+            two.push(0);
+            let mut rest = &two[..];
+            assert_eq!((CallValue::decode(&mut rest), rest), (Ok(access), &[][..]));
+        }
+        // An argument belongs to no place.
+        let mut bytes = &[0x45, 0, 1, 0, 0, 0, 0x00, 0][..];
+        assert_eq!(
+            CallValue::decode(&mut bytes),
+            Ok(CallValue::new(Role::Argument(0), Value::Null))
+        );
+    }
+
+    #[test]
     fn bytes_that_are_no_value_are_invalid() {
         for bytes in [
             &[0x0F, 0][..],
+            &[0x90, 0],
+            &[0x40, 0],
+            &[0x45, 0, 0xFF, 0xFF, 0xFF, 0xFF],
+            &[0x50, 0],
+            &[0x65, 0, 0, 0, 0, 0, 0x50, 0, 0x50, 0],
             &[0x0D, 0, 9, 0, 0, 0, 0],
             &[0x0A, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x02],
         ] {

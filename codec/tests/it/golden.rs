@@ -796,6 +796,28 @@ fn the_example_of_lines_is_that_of_the_specification() {
 }
 
 #[test]
+fn the_example_of_accesses_is_that_of_the_specification() {
+    use flow_codec::format::values::{CallValue, Identity, Place, Primitive, Role, Value};
+    let spec = include_str!("../../src/format/values.rs");
+    let bytes = example_of(spec, " of accesses", "accesses.hex");
+    let int = |number| Value::Primitive(Primitive::Int(number));
+    let array = Identity { class: MethodId::new(4), hash: 9 };
+    let array = Value::Array { array, length: 3, elements: Vec::new() };
+    let field = Place { field: MethodId::new(300), ..Place::default() };
+    let element = Place { object: Some(array), index: Some(2), ..Place::default() };
+    let accesses = [
+        CallValue { role: Role::Write, value: int(7), place: Some(Box::new(field)) },
+        CallValue { role: Role::Read, value: int(1), place: Some(Box::new(element)) },
+    ];
+    let mut rest = &bytes[..];
+    let decoded: Vec<_> = std::iter::from_fn(|| CallValue::decode(&mut rest).ok()).collect();
+    assert_eq!((&decoded[..], rest), (&accesses[..], &[][..]));
+    let mut encoded = Vec::new();
+    accesses.iter().for_each(|access| access.encode(&mut encoded));
+    assert_eq!(encoded, bytes);
+}
+
+#[test]
 fn the_example_of_values_is_that_of_the_specification() {
     use flow_codec::Offset;
     use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position, decode_all};
@@ -809,7 +831,7 @@ fn the_example_of_values_is_that_of_the_specification() {
         (Role::Argument(1), text),
         (Role::Result, Value::Null),
     ]
-    .map(|(role, value)| CallValue { role, value });
+    .map(|(role, value)| CallValue::new(role, value));
     let mut rest = &bytes[..];
     let decoded: Vec<_> = std::iter::from_fn(|| CallValue::decode(&mut rest).ok()).collect();
     assert_eq!((&decoded[..], rest), (&values[..], &[][..]));

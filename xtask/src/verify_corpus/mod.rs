@@ -24,13 +24,14 @@ pub(crate) const NAME: &str = "verify-corpus";
 pub(crate) const USAGE: &str = "\
 Rewrites real classes and has JVMs verify and compile them.
 
-usage: scripts/verify-corpus.sh [--fast] [--lines] [--values] [--instructions] [DIR]
+usage: scripts/verify-corpus.sh [--fast] [--lines] [--values] [--fields] [--instructions] [DIR]
 
   --fast   only java.base of one JDK, two jars of java-harness, and one method with a `synchronized` block
            as Kotlin compiles it; needs no network
   --lines  with probes for lines, too
   --values with probes for values, too
   --instructions with probes for instructions, too
+  --fields with probes for accesses to fields and elements of arrays, too
   DIR      where everything is left (target/corpus)
 
 The corpus: every class of JDK 17 and 25, and of the jars that tests/corpus/pom.xml names. The new classes
@@ -69,6 +70,7 @@ fn parse(mut arguments: Arguments) -> Result<Request> {
             Argument::Option(option) if option == "--instructions" => {
                 request.details.push("instructions");
             }
+            Argument::Option(option) if option == "--fields" => request.details.push("fields"),
             Argument::Operand(dir) if request.dir.is_none() => request.dir = Some(absolute(&dir)?),
             Argument::Option(word) | Argument::Operand(word) => return Arguments::unknown(&word),
         }
@@ -86,7 +88,7 @@ struct Corpus {
     /// The example of the agent that rewrites classes.
     rewriter: PathBuf,
     agent: PathBuf,
-    /// What is recorded beside calls: `lines`, `values`.
+    /// What is recorded beside calls: `lines`, `values`, `fields`.
     details: Vec<&'static str>,
     /// What classes of the corpus need from one another.
     libraries: Vec<PathBuf>,
@@ -259,8 +261,8 @@ mod tests {
         };
         let nothing = Request { is_fast: false, details: Vec::new(), dir: None };
         assert_eq!(parsed(&[]).unwrap(), nothing);
-        let request = parsed(&["--fast", "--lines", "--values", "--instructions", "/dir"]).unwrap();
-        let details = vec!["lines", "values", "instructions"];
+        let request = parsed(&["--fast", "--lines", "--values", "--fields", "/dir"]).unwrap();
+        let details = vec!["lines", "values", "fields"];
         let all = Request { is_fast: true, details, dir: Some("/dir".into()) };
         assert_eq!(request, all);
         for words in [&["--slow"][..], &["/a", "/b"]] {

@@ -172,7 +172,11 @@ pub(super) fn rewrite_one(bytes: &[u8], method: usize) -> Result<Vec<u8>, Skip> 
     let class = ClassFile::parse(bytes).unwrap();
     let plan = class.plan(method)?;
     let callees = vec![Some(id(2)); plan.calls.len()];
-    match rewrite(&class, vec![(method, plan, Ids { method: id(1), callees })], Probes::Plain) {
+    match rewrite(
+        &class,
+        vec![(method, plan, Ids { method: id(1), callees, fields: vec![] })],
+        Probes::Plain,
+    ) {
         (Some(new), skipped) => {
             assert_eq!(skipped, []);
             Ok(new)
@@ -186,7 +190,7 @@ pub(super) fn rewrite_lines(bytes: &[u8], method: usize) -> (Vec<u8>, Vec<(usize
     rewrite_for(bytes, method, Detail { lines: true, ..Detail::default() })
 }
 
-/// The same, with probes for other details.
+/// The same, with probes for other details. Fields have the id 3.
 pub(super) fn rewrite_for(
     bytes: &[u8],
     method: usize,
@@ -195,7 +199,8 @@ pub(super) fn rewrite_for(
     let class = ClassFile::parse(bytes).unwrap();
     let plan = class.plan_for(method, detail).unwrap();
     let callees = vec![Some(id(2)); plan.calls.len()];
-    let ids = Ids { method: id(1), callees };
+    let fields = vec![id(3); plan.fields.len()];
+    let ids = Ids { method: id(1), callees, fields };
     let (new, skipped) = rewrite(&class, vec![(method, plan, ids)], Probes::Plain);
     (new.unwrap(), skipped)
 }

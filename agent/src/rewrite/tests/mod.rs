@@ -4,7 +4,7 @@ mod assembler;
 mod locking;
 mod steps;
 
-use assembler::{Body, Class, Listing, id, rewrite_lines, rewrite_one};
+use assembler::{Body, Class, Listing, id, rewrite_for, rewrite_lines, rewrite_one};
 
 use super::opcode::{
     ALOAD_0, ATHROW, BIPUSH, GETFIELD, GETSTATIC, GOTO, IFEQ, INVOKESPECIAL, INVOKESTATIC, LDC,
@@ -432,6 +432,85 @@ fn a_method_that_lines_would_make_too_large_is_recorded_without_them() {
     assert_eq!(rewritten(65_500), (false, vec![(0, Skip::WithoutLines)]), "too large for a class");
 }
 
+const ACCESSES: Detail =
+    Detail { lines: false, values: false, accesses: true, instructions: false };
+
+/// The code of a method that is one access, with its probes: opcodes, and of what is pushed the id or the first byte.
+fn accessed(op: u8, descriptor: &str) -> String {
+    let mut class = Class::new(61, OBJECT);
+    let [a, b] = class.field("p/D", "f", descriptor);
+    let mut code = vec![NOP, op];
+    if (GETSTATIC..=PUTFIELD).contains(&op) {
+        code.extend([a, b]);
+    }
+    code.push(RETURN);
+    class.add_method(STATIC, "f", "()V", Body { code, ..Body::default() });
+    let (new, skipped) = rewrite_for(&class.build(), 0, ACCESSES);
+    assert_eq!(skipped, []);
+    let new = Listing::of(&new);
+    assert_eq!(new.max_stack, 8 + 4);
+    let code = &new.code[2..new.code.len() - 4];
+    code.iter().map(|line| line.split(' ').next().unwrap().to_owned() + &number(line)).collect()
+}
+
+/// The role and type, or the id, that is pushed, if it is that.
+fn number(line: &str) -> String {
+    match line.split(' ').collect::<Vec<_>>()[..] {
+        ["11", _, head] => format!(":{head} "),
+        ["10", id] => format!(":{id} "),
+        _ => " ".to_owned(),
+    }
+}
+
+#[test]
+fn the_stack_is_the_same_before_and_after_an_access() {
+    const LALOAD: u8 = 47;
+    const AALOAD: u8 = 50;
+    const LASTORE: u8 = 80;
+    const BASTORE: u8 = 84;
+    for (op, descriptor, expected) in [
+        (GETSTATIC, "I", "B2 10:03 11:45 B8 59 11:75 B8 "),
+        (GETSTATIC, "D", "B2 10:03 11:45 B8 5C 11:78 B8 "),
+        (PUTSTATIC, "[I", "10:03 11:45 B8 59 11:80 B8 B3 "),
+        (PUTSTATIC, "J", "10:03 11:45 B8 5C 11:87 B8 B3 "),
+        (GETFIELD, "Z", "59 B4 10:03 11:45 B8 5F 11:50 B8 59 11:71 B8 "),
+        (GETFIELD, "J", "59 B4 10:03 11:45 B8 5D 58 11:50 B8 5C 11:77 B8 "),
+        (PUTFIELD, "F", "10:03 11:45 B8 5C 57 11:50 B8 59 11:86 B8 B5 "),
+        (PUTFIELD, "D", "10:03 11:45 B8 5D 58 5B 11:50 B8 5C 11:88 B8 B5 "),
+        (LALOAD, "I", "5C 2F 5E 58 11:65 B8 11:50 B8 5C 11:77 B8 "),
+        (AALOAD, "I", "5C 32 5B 57 11:65 B8 11:50 B8 59 11:70 B8 "),
+        (LASTORE, "I", "5E 58 5E 11:65 B8 11:50 B8 5C 11:87 B8 50 "),
+        (BASTORE, "I", "5B 57 5D 11:65 B8 11:50 B8 59 11:82 B8 54 "),
+    ] {
+        assert_eq!(accessed(op, descriptor), expected, "{op} {descriptor}");
+    }
+}
+
+#[test]
+fn a_field_that_is_written_before_super_has_no_object() {
+    let mut class = Class::new(61, "p/B");
+    let [a, b] = class.field("p/C", "f", "I");
+    let [c, d] = class.method("p/B", "<init>", "()V");
+    let write = [ALOAD_0, ICONST_0, PUTFIELD, a, b];
+    let code = [&write[..], &[ALOAD_0, INVOKESPECIAL, c, d], &write, &[RETURN]].concat();
+    class.add_method(PUBLIC, "<init>", "()V", Body { code, ..Body::default() });
+    let new = Listing::of(&rewrite_for(&class.build(), 0, ACCESSES).0).code;
+    let super_call = new.iter().position(|line| line.starts_with("B7")).unwrap();
+    let objects = |code: &[String]| code.iter().filter(|line| *line == "11 00 50").count();
+    assert_eq!((objects(&new[..super_call]), objects(&new[super_call..])), (0, 1));
+}
+
+#[test]
+fn a_method_whose_accesses_would_make_it_too_large_is_recorded_without_them() {
+    let mut class = Class::new(61, OBJECT);
+    let [a, b] = class.field("p/D", "f", "I");
+    let code = [[GETSTATIC, a, b, POP].repeat(1000), vec![RETURN]].concat();
+    class.add_method(STATIC, "f", "()V", Body { code, ..Body::default() });
+    let (new, skipped) = rewrite_for(&class.build(), 0, ACCESSES);
+    assert_eq!(skipped, [(0, Skip::WithoutFields)]);
+    assert!(!Listing::of(&new).code.iter().any(|line| line.starts_with("B8")));
+}
+
 #[test]
 fn odd_constructors_stay_unchanged() {
     let odd = |body: fn([[u8; 2]; 1]) -> Body| {
@@ -576,7 +655,7 @@ fn a_method_that_is_skipped_leaves_no_trace_in_its_class() {
     let old = class.build();
     let class = ClassFile::parse(&old).unwrap();
     let chosen = |methods: &[usize]| -> Vec<_> {
-        let ids = || Ids { method: id(70_000), callees: Vec::new() };
+        let ids = || Ids { method: id(70_000), callees: Vec::new(), fields: Vec::new() };
         methods.iter().map(|method| (*method, class.plan(*method).unwrap(), ids())).collect()
     };
     assert_eq!(rewrite(&class, Vec::new(), Probes::Plain), (None, vec![]));
@@ -590,7 +669,8 @@ fn a_method_that_is_skipped_leaves_no_trace_in_its_class() {
     let new = one.unwrap();
     let class = ClassFile::parse(&new).unwrap();
     assert!(class.has_probes());
-    let again = (0, class.plan(0).unwrap(), Ids { method: id(1), callees: Vec::new() });
+    let again =
+        (0, class.plan(0).unwrap(), Ids { method: id(1), callees: Vec::new(), fields: Vec::new() });
     assert_eq!(rewrite(&class, vec![again], Probes::Plain), (None, vec![]));
 }
 
@@ -655,8 +735,9 @@ proptest::proptest! {
             bytes[at] = byte;
         }
         if let Ok(class) = ClassFile::parse(&bytes)
-            && let Ok(plan) = class.plan_for(0, Detail { lines: true, values: true, instructions: true })
-            && let ids = (Ids { method: id(1), callees: vec![] })
+            && let detail = (Detail { lines: true, values: true, accesses: true, instructions: true })
+            && let Ok(plan) = class.plan_for(0, detail)
+            && let ids = (Ids { method: id(1), callees: vec![], fields: vec![id(3); plan.fields.len()] })
             && let (Some(new), _) = rewrite(&class, vec![(0, plan, ids)], Probes::Plain)
         {
             let new = ClassFile::parse(&new).unwrap();

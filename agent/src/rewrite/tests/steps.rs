@@ -3,7 +3,8 @@
 use super::assembler::{Body, Class, Listing, rewrite_for};
 use super::*;
 
-const INSTRUCTIONS: Detail = Detail { lines: false, values: false, instructions: true };
+const INSTRUCTIONS: Detail =
+    Detail { lines: false, values: false, accesses: false, instructions: true };
 const LLOAD_1: u8 = 31;
 const LASTORE: u8 = 80;
 const AALOAD: u8 = 50;

@@ -239,6 +239,7 @@ fn reason(word: &str) -> &str {
         "without-lines" => "recorded without their lines",
         "without-values" => "recorded without their values",
         "without-instructions" => "recorded without their instructions",
+        "without-fields" => "recorded without what they access",
         "empty-finalizer" => "that are empty finalizers",
         word => word,
     }

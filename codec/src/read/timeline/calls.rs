@@ -1,5 +1,7 @@
 //! Calls: entries and exits of a timeline, paired.
 
+use std::fmt::Debug;
+
 use super::{Bounds, EventKind, Timeline, TimelineEvent, Unwound, When};
 use crate::format::values::CallValue;
 use crate::{Depth, MethodId, Result};
@@ -24,7 +26,8 @@ pub struct Call {
     pub unwound: Option<Unwound>,
     /// Calls made in it, including itself; up to the end if it was not left.
     pub calls: u64,
-    /// Its values, if the timeline is one [with values](Timeline::with_values).
+    /// Its values, if the timeline is one [with values](Timeline::with_values), and accesses that are
+    /// [kept](Timeline::calls_with).
     pub values: Vec<CallValue>,
 }
 
@@ -50,6 +53,13 @@ impl Call {
     }
 }
 
+/// Chooses accesses to fields and elements that [`Call::values`] has.
+pub trait KeepAccesses: Debug {
+    /// Returns whether a call of this method keeps an access. `kept` are the values of the call so far. A call may make any
+    /// number of accesses, so few should be kept.
+    fn keeps(&self, method: MethodId, kept: &[(usize, CallValue)], access: &CallValue) -> bool;
+}
+
 /// The calls of a timeline, each where it is left; those open at the end come last, the innermost first. Memory: 64
 /// bytes for each open frame.
 #[derive(Debug)]
@@ -58,6 +68,7 @@ pub struct Calls<'a> {
     open: Vec<(MethodId, u64, When)>,
     /// Values of open frames, each with the number of frames with which it came.
     values: Vec<(usize, CallValue)>,
+    keep: Option<&'a dyn KeepAccesses>,
     /// How the next frames are left, how many, and the number of calls made until then.
     end: When,
     unwound: Option<Unwound>,
@@ -67,9 +78,10 @@ pub struct Calls<'a> {
 }
 
 impl<'a> Calls<'a> {
-    pub(super) fn new(timeline: Timeline<'a>) -> Self {
+    pub(super) fn new(timeline: Timeline<'a>, keep: Option<&'a dyn KeepAccesses>) -> Self {
         let (open, values, end) = (Vec::new(), Vec::new(), When::UNKNOWN);
-        Self { timeline, open, values, end, unwound: None, leaving: 0, calls: 0, is_ended: false }
+        let (unwound, leaving, calls, is_ended) = (None, 0, 0, false);
+        Self { timeline, open, values, keep, end, unwound, leaving, calls, is_ended }
     }
 
     /// Returns the timeline, which knows how it ended.
@@ -97,6 +109,22 @@ impl<'a> Calls<'a> {
             calls: self.calls - number,
             values: self.take_values(self.open.len() + 1),
         })
+    }
+
+    /// Adds values to the topmost frame.
+    fn add_values(&mut self, values: Vec<CallValue>) {
+        let frames = self.open.len();
+        for value in values {
+            let is_kept = || {
+                let (method, ..) = self.open.last()?;
+                let first = self.values.partition_point(|(of, _)| *of < frames);
+                let kept = self.values.get(first..).unwrap_or_default();
+                Some(self.keep?.keeps(*method, kept, &value))
+            };
+            if !value.role.is_access() || is_kept().unwrap_or(false) {
+                self.values.push((frames, value));
+            }
+        }
     }
 
     /// Takes the values of the frame that was left.
@@ -140,8 +168,7 @@ impl Iterator for Calls<'_> {
                 EventKind::Exit { count, unwound } => (count.get(), unwound),
                 EventKind::RangeEnd { frames } => (frames.get(), None),
                 EventKind::Values(values) => {
-                    let frames = self.open.len();
-                    self.values.extend(values.into_iter().map(|value| (frames, value)));
+                    self.add_values(values);
                     continue;
                 }
                 _ => continue,

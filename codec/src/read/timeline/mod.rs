@@ -35,7 +35,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 pub use self::ahead::{CallTimes, Lookahead};
-pub use self::calls::{Call, Calls};
+pub use self::calls::{Call, Calls, KeepAccesses};
 pub use self::executions::{Executed, Executions, Operands, This};
 use self::known::Known;
 use self::limit::Limit;
@@ -126,7 +126,7 @@ pub enum EventKind {
     /// The topmost frame reached this line, if the timeline is one [with lines](Timeline::with_lines).
     Line(u16),
     /// Values of the topmost call, if the timeline is one [with values](Timeline::with_values): arguments directly after the
-    /// entry, others directly before the exit.
+    /// entry, result and message directly before the exit, and in between what it reads and writes.
     Values(Vec<CallValue>),
     /// A step of the topmost call, if the timeline is one [with instructions](Timeline::with_instructions).
     Step(Step),
@@ -304,7 +304,13 @@ impl<'a> Timeline<'a> {
     /// Turns events into calls, each where it is left.
     #[must_use]
     pub fn calls(self) -> Calls<'a> {
-        Calls::new(self)
+        Calls::new(self, None)
+    }
+
+    /// The same, with the accesses to fields and elements that `keep` chooses among their values.
+    #[must_use]
+    pub fn calls_with(self, keep: &'a dyn KeepAccesses) -> Calls<'a> {
+        Calls::new(self, Some(keep))
     }
 
     /// Position, time and number of calls of the last event that was read, left out or not. At the end, with

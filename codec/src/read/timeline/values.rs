@@ -47,7 +47,7 @@ mod tests {
 
     fn value(number: u8) -> CallValue {
         let value = Value::Primitive(Primitive::Int(number.into()));
-        CallValue { role: Role::Argument(number), value }
+        CallValue::new(Role::Argument(number), value)
     }
 
     #[test]

@@ -39,8 +39,18 @@ pub struct Methods {
     /// Sorted. Ids are assigned in the order of the lines that are read, so hardly one is not added at the end.
     by_id: Vec<(MethodId, Method)>,
     classes: Arc<Classes>,
+    fields: BTreeMap<MethodId, Field>,
     read: NamesRead,
     has_raw_names: bool,
+}
+
+/// A field of a class.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// The binary name of the class by which code refers to it.
+    pub class: String,
+    /// Its name.
+    pub name: String,
 }
 
 /// How much of the files was read. The lines in it have no errors.
@@ -154,7 +164,16 @@ impl Methods {
         if classes.peek().is_some() {
             let known = Arc::make_mut(&mut self.classes);
             known.extend(classes.map(|(id, method)| (id, Arc::from(method.info.class))));
+        } else {
+            drop(classes);
         }
+        let is_field =
+            |(_, method): &mut (MethodId, Method)| method.info.name.starts_with(ids::FIELD);
+        let fields = self.by_id.extract_if(.., is_field).map(|(id, Method { info, .. })| {
+            let name = info.name.strip_prefix(ids::FIELD).unwrap_or_default().to_owned();
+            (id, Field { class: info.class, name })
+        });
+        self.fields.extend(fields);
         true
     }
 
@@ -193,6 +212,18 @@ impl Methods {
     #[must_use]
     pub fn class(&self, id: MethodId) -> Option<&str> {
         self.classes.get(&id).map(|name| &**name)
+    }
+
+    /// A field that values are of.
+    #[must_use]
+    pub fn field(&self, id: MethodId) -> Option<&Field> {
+        self.fields.get(&id)
+    }
+
+    /// Returns whether values are of fields.
+    #[must_use]
+    pub fn have_fields(&self) -> bool {
+        !self.fields.is_empty()
     }
 
     /// All names of classes.
@@ -286,6 +317,18 @@ mod tests {
         let method = methods.get(id(0)).unwrap();
         assert_eq!(method.info.line, Some(3));
         assert_eq!(method.other_loaders, ["x.Loader@2"]);
+    }
+
+    #[test]
+    fn fields_are_no_methods() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(names::IDS), "a.B#m(I)V=0\na.C$D#<field>total=1\n").unwrap();
+        let mut damage = Vec::new();
+        let methods = Methods::read(&Place::directory(dir.path()), &mut damage);
+        assert!(damage.is_empty());
+        let field = Field { class: "a.C$D".to_owned(), name: "total".to_owned() };
+        assert_eq!((methods.len(), methods.field(id(1))), (1, Some(&field)));
+        assert_eq!(methods.field(id(0)), None);
     }
 
     #[test]

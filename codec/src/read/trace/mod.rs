@@ -28,7 +28,7 @@ pub(crate) use self::container::Container;
 pub use self::directory::{JournalReading, Trace};
 pub use self::journal::is_journal_elsewhere;
 pub(crate) use self::methods::Classes;
-pub use self::methods::{Method, Methods};
+pub use self::methods::{Field, Method, Methods};
 pub use self::open_chunk::OpenChunk;
 pub(crate) use self::open_chunk::OpenMarks;
 pub use self::parts::parts_beside;
