@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! timeline of a thread ─▶ emit ─▶ Exporter: perfetto chrome speedscope firefox jsonl csv hpl
+//! timeline of a thread ─▶ emit ─▶ parquet
 //! timeline with instructions ─▶ Executions ─▶ blinky
 //! records, marks ─▶ analysis::Graph, samples ─▶ profile::Profile ─▶ Stacks (weights by path): collapsed svg pprof
 //! ```
@@ -19,6 +20,7 @@ mod firefox;
 mod hpl;
 mod labels;
 mod names;
+mod parquet;
 mod path_format;
 mod perfetto;
 mod pprof;
@@ -38,6 +40,7 @@ pub(crate) use emit::{Emit, Exporter, Size};
 pub(crate) use hpl::HplSamples;
 pub(crate) use labels::short_program;
 pub(crate) use names::MethodNumbers;
+pub(crate) use parquet::Parquet;
 pub(crate) use path_format::PathFormat;
 pub(crate) use stacks::Stacks;
 pub(crate) use target::{Target, Viewer, is_binary, viewer};
@@ -48,6 +51,8 @@ pub(crate) enum Writer<'a> {
     Timeline(Box<dyn Exporter + 'a>),
     /// It writes instructions one by one.
     Instructions(Box<Blinky<'a>>),
+    /// It writes calls into several files.
+    Tables,
     /// It writes sums by path.
     Paths(&'static dyn PathFormat),
 }
@@ -63,6 +68,7 @@ pub(crate) fn writer(target: Target, trace: &Trace, scale: Unit) -> Writer<'_> {
         Target::Csv => Writer::Timeline(Box::new(calls::Calls::new(trace, Format::Csv, scale))),
         Target::Hpl => Writer::Timeline(Box::new(hpl::Hpl::new(trace, scale))),
         Target::Blinky => Writer::Instructions(Box::new(Blinky::new(trace))),
+        Target::Parquet => Writer::Tables,
         Target::Pprof => Writer::Paths(&pprof::Pprof),
         Target::Collapsed => Writer::Paths(&collapsed::Collapsed),
         Target::Svg => Writer::Paths(&svg::Svg),

@@ -23,6 +23,8 @@ pub(crate) enum Target {
     Jsonl,
     /// A row for each call
     Csv,
+    /// Tables for databases and data frames, in a new directory that --out names
+    Parquet,
     /// A log of samples for Honest Profiler, one for each change of a stack
     Hpl,
     /// Lines of text for each instruction that ran, in the format of blinky
@@ -68,11 +70,11 @@ pub(crate) fn viewer(target: Target) -> Option<Viewer> {
             bytes: 512 * MIB,
             frames: 2000,
         }),
-        Target::Jsonl | Target::Csv | Target::Hpl | Target::Blinky => None,
+        Target::Jsonl | Target::Csv | Target::Parquet | Target::Hpl | Target::Blinky => None,
     }
 }
 
 /// Returns whether a format is not text.
 pub(crate) fn is_binary(target: Target) -> bool {
-    matches!(target, Target::Perfetto | Target::Pprof | Target::Hpl)
+    matches!(target, Target::Perfetto | Target::Pprof | Target::Parquet | Target::Hpl)
 }

@@ -235,6 +235,65 @@ fn rows_have_a_call_each_with_its_caller() {
 }
 
 #[test]
+fn tables_have_the_rows_of_csv() {
+    let dir = large_trace();
+    for case in &CASES {
+        let new = tempfile::tempdir().unwrap();
+        let out = new.path().join("tables");
+        let to = text(&out);
+        let args = [&["export", "--to", "parquet", "-o", &to], case.args].concat();
+        let run = flow(&args, dir.path());
+        assert_eq!((run.code, run.out.as_str()), (Some(0), ""), "{}", run.err);
+        let calls = crate::readers::tables::calls(&out);
+        let csv = case.export("csv", dir.path());
+        let mut csv = csv::Reader::from_reader(&csv[..]);
+        let rows = csv.deserialize().map(Result::unwrap);
+        let rows: Vec<BTreeMap<String, String>> = rows.collect();
+        assert_eq!(calls.len(), rows.len());
+        for (call, row) in calls.iter().zip(&rows) {
+            for column in ["thread", "call", "caller", "depth", "total", "method", "thrown"] {
+                assert_eq!(call[column], row[column], "{column} of {row:?}");
+            }
+        }
+        // Without a clock there are no times.
+        assert_eq!(calls[0].len(), 8);
+        let methods = crate::readers::tables::rows(&out.join("methods.parquet"));
+        let names: Vec<_> = methods.iter().map(|row| row["readable"].clone()).collect();
+        assert_eq!(names[..3], NAMES[..3]);
+        let threads = crate::readers::tables::rows(&out.join("threads.parquet"));
+        for thread in &threads {
+            let of_thread = rows.iter().filter(|row| row["thread"] == thread["thread"]).count();
+            assert_eq!(thread["calls"], of_thread.to_string());
+        }
+        let run = flow(&args, dir.path());
+        assert_eq!(run.code, Some(1));
+        assert!(
+            run.err.contains("tables: not empty; tables go into a new directory"),
+            "{}",
+            run.err
+        );
+    }
+    let run = flow(&["export", "--to", "parquet"], dir.path());
+    assert_eq!(run.code, Some(2));
+    assert!(run.err.contains("parquet needs a new directory: --out DIR"), "{}", run.err);
+}
+
+#[test]
+fn a_thread_with_many_calls_has_a_table_of_its_own() {
+    // main > work, 700,000 times.
+    let dir = bare(&[&[0x80][..], &[0x81, 0x00].repeat(700_000), &[0x00]].concat());
+    let to = tempfile::tempdir().unwrap();
+    let out = to.path().join("tables");
+    let run = flow(&["export", "--to", "parquet", "-o", &text(&out)], dir.path());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let rows = crate::readers::tables::rows(&out.join("calls/threads=1/0000.parquet"));
+    let calls = rows.iter().map(|row| row["call"].parse::<u32>().unwrap());
+    assert!(calls.eq((1..=700_000).chain([0])), "in the order of their ends");
+    assert!(rows.iter().all(|row| row["caller"] == if row["call"] == "0" { "" } else { "0" }));
+    assert!(!out.join("calls/threads=small").exists());
+}
+
+#[test]
 fn paths_have_the_calls_made_on_them() {
     let dir = large_trace();
     for case in &CASES {

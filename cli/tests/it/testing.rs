@@ -4,7 +4,7 @@ use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;
 
-use crate::common::{flow, page_data, test_mark, write_trace};
+use crate::common::{flow, page_data, test_mark, text, write_trace};
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use tempfile::TempDir;
@@ -89,6 +89,27 @@ failed       1  6.00 ms    0  a.T.two(int)[1]
     let run = flow(&["tests", "--format", "csv"], dir.path());
     assert_eq!(run.out.lines().count(), 4);
     assert!(run.out.contains("\n.,a.T.one,one(),passed,,3,"), "{}", run.out);
+}
+
+#[test]
+fn tables_have_the_tests_with_their_calls() {
+    let dir = trace(FAILED);
+    let to = tempfile::tempdir().unwrap();
+    let out = to.path().join("tables");
+    let run = flow(&["export", "--to", "parquet", "-o", &text(&out)], dir.path());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let tests = crate::readers::tables::rows(&out.join("tests.parquet"));
+    let calls = crate::readers::tables::calls(&out);
+    let listed = objects(&["tests", "--format", "json"], dir.path());
+    assert_eq!(tests.len(), listed.len());
+    for test in &tests {
+        let same = |row: &&serde_json::Value| row["test"] == test["name"].as_str();
+        let listed = listed.iter().find(same).unwrap();
+        assert_eq!(listed["result"], test["outcome"].as_str());
+        assert_eq!(listed["calls"].to_string(), test["calls"]);
+        let of_test = calls.iter().filter(|call| call["test"] == test["test"]).count();
+        assert_eq!(test["calls"], of_test.to_string());
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Times, exceptions and notes: a thread whose events all have exact times, and marks that are truncated,
 //! damaged or missing.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -139,6 +140,34 @@ fn rows_have_times_and_their_bounds() {
     // By calls there are no times.
     let by_calls = export("csv", &["--by", "calls"], dir.path());
     assert_eq!(by_calls, export("csv", &[], bare(MAIN).path()));
+}
+
+#[test]
+fn tables_have_times_and_their_bounds() {
+    for dir in [exact(), two_threads()] {
+        let to = tempfile::tempdir().unwrap();
+        let out = to.path().join("tables");
+        let run = flow(&["export", "--to", "parquet", "-o", &text(&out)], dir.path());
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        let csv = export("csv", &[], dir.path());
+        let mut csv = csv::Reader::from_reader(&csv[..]);
+        let rows = csv.deserialize().map(Result::unwrap);
+        let rows: Vec<BTreeMap<String, String>> = rows.collect();
+        let calls = crate::readers::tables::calls(&out);
+        assert_eq!(calls.len(), rows.len());
+        for (call, row) in calls.iter().zip(&rows) {
+            let ns = |column: &str| call[column].parse::<u64>().ok();
+            for column in ["call", "start_ns", "end_ns", "thrown"] {
+                assert_eq!(call[column], row[column], "{column} of {row:?}");
+            }
+            let least = ns("end_from_ns").zip(ns("start_by_ns"));
+            let least = least.map(|(end, start)| end.saturating_sub(start).to_string());
+            assert_eq!(least.unwrap_or_default(), row["duration_from_ns"], "{call:?}");
+            let most = ns("end_by_ns").zip(ns("start_from_ns"));
+            let most = most.map(|(end, start)| (end - start).to_string());
+            assert_eq!(most.unwrap_or_default(), row["duration_by_ns"], "{call:?}");
+        }
+    }
 }
 
 #[test]

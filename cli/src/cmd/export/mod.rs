@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         let export = Export { args, trace, chosen, scale, samples: Some(tree) };
         return match writer(args.to, trace, scale) {
             Writer::Paths(format) => Ok(source.status.and(export.paths(format, out)?)),
-            Writer::Timeline(_) | Writer::Instructions(_) => Ok(source.status),
+            Writer::Timeline(_) | Writer::Tables | Writer::Instructions(_) => Ok(source.status),
         };
     }
     source.choose_part(&args.part)?;
@@ -47,12 +47,16 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
     let export = Export { args, trace, chosen, scale, samples: None };
     let status = match writer(args.to, trace, scale) {
-        Writer::Timeline(_) if export.is_limited() && scale == Unit::Calls => {
+        Writer::Timeline(_) | Writer::Tables if export.is_limited() && scale == Unit::Calls => {
             return Err(Failure::Usage(
                 "--time and --min-duration cannot be combined with a timeline by calls".to_owned(),
             ));
         }
         Writer::Timeline(timeline) => export.timeline(timeline, out)?,
+        Writer::Tables if args.estimate => {
+            return Err(Failure::Usage("--estimate is for one file, not for tables".to_owned()));
+        }
+        Writer::Tables => export.tables()?,
         Writer::Instructions(_) if args.estimate => {
             return Err(Failure::Usage("--estimate is for calls, not for instructions".to_owned()));
         }

@@ -8,7 +8,7 @@ use flow_codec::read::{Selection, TimeLimits, Trace};
 use super::destination::Destination;
 use super::size::frames_that_fit;
 use crate::args::ExportArgs;
-use crate::export::{Blinky, Emit, Exporter, PathFormat, Size, Stacks, Viewer, viewer};
+use crate::export::{Blinky, Emit, Exporter, Parquet, PathFormat, Size, Stacks, Viewer, viewer};
 use crate::failure::{Failure, Status};
 use crate::input::context_tree::ContextTree;
 use crate::input::reading::Chosen;
@@ -60,6 +60,18 @@ impl<'a> Export<'a> {
         let mut write = |bytes: &[u8]| to.put(bytes);
         let status = emit.trace(self.trace, timeline.as_mut(), &mut progress, &mut write)?;
         to.finish()?;
+        Ok(status)
+    }
+
+    pub(super) fn tables(&self) -> Result<Status, Failure> {
+        let Some(dir) = self.args.out.as_deref() else {
+            return Err(Failure::Usage("parquet needs a new directory: --out DIR".to_owned()));
+        };
+        let mut progress = Progress::without_results(self.bytes());
+        let mut tables = Parquet::create(dir, self.trace, self.scale)?;
+        let emit = self.emit(u64::MAX);
+        let status = emit.trace(self.trace, &mut tables, &mut progress, &mut |_| Ok(()))?;
+        tables.end()?;
         Ok(status)
     }
 

@@ -11,6 +11,7 @@ pub(crate) mod pprof;
 pub(crate) mod rows;
 pub(crate) mod speedscope;
 pub(crate) mod svg;
+pub(crate) mod tables;
 
 use std::collections::BTreeMap;
 
