@@ -234,7 +234,7 @@ Examples:
   flow export --to speedscope --thread main -o trace.speedscope.json
   flow export --to chrome --time 1.5s..2s --min-duration 1ms -o part.json
   flow export --to jsonl --include 'com.app.**' | jq .name
-  flow export --to parquet -o tables               then ask DuckDB, Spark or pandas";
+  flow export --to parquet -o tables               ask DuckDB or pandas";
 
 pub(super) const DETACH_HELP: &str = "\
 The program continues without probes. The trace is complete and can be read at once. The JVM replaces the code of the \
