@@ -69,11 +69,11 @@ enum Access {
     PutStatic,
     /// The object on top.
     GetField,
-    /// An object, and a value of so many slots.
+    /// An object, and a value of this many slots.
     PutField(usize),
     /// An array and an index.
     Load,
-    /// An array, an index, and a value of so many slots.
+    /// An array, an index, and a value of this many slots.
     Store(usize),
 }
 

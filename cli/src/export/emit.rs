@@ -162,7 +162,9 @@ impl Emit<'_> {
         let mut out = Buffer { bytes: Vec::new(), write };
         let mut status = Status::Done;
         for file in &trace.files {
-            let reading = match self.timeline(file, start_ns(trace, file)) {
+            // Instructions are in marks, whatever is known of time.
+            let timeline = self.timeline_of(file, Unit::Nanos, start_ns(trace, file));
+            let reading = match timeline {
                 Err(error) => Reading::failed(error),
                 Ok(timeline) => {
                     blinky.begin_thread(file);
@@ -243,7 +245,7 @@ impl Emit<'_> {
             stopped,
         };
         let mut now = thread.moment(When::UNKNOWN, 0);
-        let reading = match self.timeline(file, start_ns) {
+        let reading = match self.timeline_of(file, scale, start_ns) {
             Err(error) => Reading::failed(error),
             Ok(timeline) => {
                 let mut timeline = match thread.values {
@@ -272,12 +274,13 @@ impl Emit<'_> {
     }
 
     /// The events of a thread that are emitted.
-    fn timeline(
+    fn timeline_of(
         &self,
         file: &ThreadFile,
+        scale: Unit,
         start_ns: u64,
     ) -> Result<Timeline<'_>, flow_codec::Error> {
-        let timeline = self.chosen.timeline(file, self.scale, start_ns)?;
+        let timeline = self.chosen.timeline(file, scale, start_ns)?;
         Ok(match self.depth {
             u64::MAX => timeline,
             depth => timeline.select_outermost(&self.chosen.selection, depth),

@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn every_type_of_event_has_instructions_or_stands_for_calls_and_lines() {
+    fn every_type_of_event_has_instructions_or_is_of_calls_and_lines() {
         let mut seen: Vec<_> = (0..202).map(EventType::of).collect();
         seen.extend([EventType::Enter, EventType::Exit, EventType::Line, EventType::Complete]);
         seen.sort_unstable();

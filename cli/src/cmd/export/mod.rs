@@ -47,7 +47,9 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
     let export = Export { args, trace, chosen, scale, samples: None };
     let status = match writer(args.to, trace, scale) {
-        Writer::Timeline(_) | Writer::Tables if export.is_limited() && scale == Unit::Calls => {
+        Writer::Timeline(_) | Writer::Tables | Writer::Instructions(_)
+            if export.is_limited() && scale == Unit::Calls =>
+        {
             return Err(Failure::Usage(
                 "--time and --min-duration cannot be combined with a timeline by calls".to_owned(),
             ));
