@@ -20,6 +20,16 @@ public final class FlowProbe {
 
     public static void line(int line) {}
 
+    public static void step(int at) {}
+
+    public static void step(Object object, int at) {}
+
+    public static void step(Object array, int index, int at) {}
+
+    public static void stepValue(Object value) {}
+
+    public static void stepThis(Object self) {}
+
     public static void value(int value, int head) {}
 
     public static void value(float value, int head) {}
