@@ -27,13 +27,20 @@ pub(crate) fn put_at(room: &mut [u8], at: usize, number: u64) -> usize {
     }
 }
 
-#[cold]
+#[inline(never)]
 fn put_long(room: &mut [u8], number: u64) -> usize {
-    let mut bytes = Vec::new();
-    put(&mut bytes, number);
-    debug_assert!(bytes.len() <= room.len(), "the caller leaves room for the longest number");
-    room.iter_mut().zip(&bytes).for_each(|(to, from)| *to = *from);
-    bytes.len()
+    let mut rest = number;
+    for (at, to) in room.iter_mut().enumerate() {
+        let [group, ..] = rest.to_le_bytes();
+        rest >>= 7;
+        if rest == 0 {
+            *to = group;
+            return at + 1;
+        }
+        *to = group | 1 << 7;
+    }
+    debug_assert!(false, "the caller leaves room for the longest number");
+    0
 }
 
 /// Decodes the number at the start of `bytes`; `None` if they end inside it, or if it has more than 64 bits.

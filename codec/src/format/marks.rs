@@ -525,18 +525,39 @@ impl MarkEncoder {
         *len += put_at(&mut room[..], *len, zigzag(later));
     }
 
-    #[inline]
     fn encode_step(&mut self, position: Position, step: Step, bytes: &mut Vec<u8>) {
-        if !self.pending.has_room(INSTRUCTIONS) || self.pending.first != position {
-            self.begin(INSTRUCTIONS, position, bytes);
+        let mut step = Some(step);
+        self.encode_steps(position, || step.take(), bytes);
+    }
+
+    /// HOT: encodes steps at one position, until there are no more.
+    #[inline]
+    pub(crate) fn encode_steps(
+        &mut self,
+        position: Position,
+        mut next: impl FnMut() -> Option<Step>,
+        bytes: &mut Vec<u8>,
+    ) {
+        let mut step = next();
+        while let Some(first) = step {
+            if !self.pending.has_room(INSTRUCTIONS) || self.pending.first != position {
+                self.begin(INSTRUCTIONS, position, bytes);
+            }
+            let Pending { line, room, len, .. } = &mut self.pending;
+            let room = room.get_or_insert_with(|| Box::new([0; Pending::ROOM]));
+            let (mut at, mut last, mut one) = (*len, *line, first);
+            step = loop {
+                at += put_at(&mut room[..], at, one.number(last));
+                if let Step::Run(run) = one {
+                    last = run;
+                }
+                match next() {
+                    Some(more) if at < SHARED_BYTES => one = more,
+                    more => break more,
+                }
+            };
+            (*len, *line) = (at, last);
         }
-        let Pending { line: last, room, len, .. } = &mut self.pending;
-        let number = step.number(*last);
-        if let Step::Run(at) = step {
-            *last = at;
-        }
-        let room = room.get_or_insert_with(|| Box::new([0; Pending::ROOM]));
-        *len += put_at(&mut room[..], *len, number);
     }
 
     /// Adds the first bytes of a word after all marks: a piece of a value, held back like a line.

@@ -155,9 +155,12 @@ impl Canonicalizer {
             {
                 marks.add_piece(position, piece_of(*word));
                 rest = after;
-            } else if let Some((step, len)) = step_of(rest) {
-                marks.add(position, &Mark::Step(step));
-                rest = rest.get(len..).unwrap_or_default();
+            } else if step_of(rest).is_some() {
+                marks.add_steps(position, || {
+                    let (step, len) = step_of(rest)?;
+                    rest = rest.get(len..).unwrap_or_default();
+                    Some(step)
+                });
             } else {
                 return rest;
             }

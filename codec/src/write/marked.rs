@@ -3,6 +3,7 @@
 use super::canonicalize::{Canonicalizer, Noted, UnwoundExits, What};
 use super::event::EventCounts;
 use crate::Offset;
+use crate::format::instructions::Step;
 use crate::format::marks::{Mark, MarkEncoder, Position};
 
 /// A sample: the position of a thread in its chunk at an instant, or at two and all between them.
@@ -77,6 +78,12 @@ impl EncodedMarks {
     #[inline]
     pub(super) fn add_piece(&mut self, position: Position, piece: (u64, usize)) {
         self.encoder.encode_piece(position, piece, &mut self.bytes);
+    }
+
+    /// Adds steps after all marks, all at one position, until there are no more.
+    #[inline]
+    pub(super) fn add_steps(&mut self, position: Position, next: impl FnMut() -> Option<Step>) {
+        self.encoder.encode_steps(position, next, &mut self.bytes);
     }
 
     /// Makes [bytes](Self::bytes) contain all marks so far, including instants.
