@@ -8,11 +8,11 @@ import jdk.internal.org.objectweb.asm.Opcodes;
 
 /** Raises the stack and the local variables of the probes that append entries; {@code FlowProbe} says why. */
 public final class Claim {
-    /** With words of 8 bytes more than a page of 4 KiB, and 512 bytes to spare. C2 takes time for each. */
-    private static final int STACK = 576;
+    /** With words of 8 bytes more than a page of 4 KiB, and 640 bytes to spare. C2 takes time for each. */
+    private static final int STACK = 592;
 
     /** More than the operand stack of any other probe, with what its method has on the stack. */
-    private static final int LOCALS = 24;
+    private static final int LOCALS = 40;
 
     /** How much more an interpreted probe with a sequence number takes: two Java calls and a native one. */
     private static final int NUMBERED = 128;

@@ -19,6 +19,7 @@ text (some = "abc", empty = "", none = null, odd = "😀\uD800", tall = "0123456
 text = "0123456789"… (1,000 characters)
 arrays (ints = int[2] {1, -2}, large = byte[1,048,576] {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, …}, none = boolean[0]@?, texts = String[][1]@?, doubles = double[1] {0.5})
 arrays = 1048576
+LENGTHS
 constant (colour = GREEN)
 constant = GREEN
 <init> (number = 1)
@@ -85,7 +86,7 @@ fn without_identities(text: &str) -> String {
 
 #[test]
 fn values_are_recorded_without_running_code_of_the_program() {
-    let expected: Vec<_> = EXPECTED.trim().lines().collect();
+    let expected = expected(10);
     on_every_jdk(|jdk| {
         let plain = Program::harness(jdk, "Valued").run_without_agent();
         for options in [
@@ -102,6 +103,43 @@ fn values_are_recorded_without_running_code_of_the_program() {
             assert!(run.stdout.ends_with(b"\n0\n"), "nothing was disturbed");
             let found = values(&run.out());
             assert_eq!(found, expected, "{options}");
+        }
+    });
+}
+
+/// The list, with the calls of `lengths` for this `max-value`.
+fn expected(most: usize) -> Vec<String> {
+    let lengths = (0..=20).chain([73]).chain(126..140);
+    let shown = |c: &str, length: usize| match length > most {
+        true => format!("\"{}\"… ({length} characters)", c.repeat(most)),
+        false => format!("\"{}\"", c.repeat(length)),
+    };
+    let calls = lengths.map(|length| {
+        let [ascii, latin, other] = ["a", "é", "€"].map(|c| shown(c, length));
+        format!("lengths (ascii = {ascii}, latin = {latin}, other = {other})")
+    });
+    let calls: Vec<_> = calls.collect();
+    let line = |line: &str| match line {
+        "LENGTHS" => calls.clone(),
+        line => vec![line.to_owned()],
+    };
+    EXPECTED.trim().lines().flat_map(line).collect()
+}
+
+/// A probe stores short texts itself, and passes others to the agent.
+#[test]
+fn texts_of_any_length_are_cut_at_the_limit() {
+    on_every_jdk(|jdk| {
+        for most in [0, 1, 19, 64, 127, 128, 1000] {
+            for clock in ["off,chunk=64", "tick"] {
+                let options =
+                    format!("values=harness.Valued#lengths,max-value={most},clock={clock}");
+                let run = Program::harness(jdk, "Valued").options(&options).run();
+                assert_eq!((run.code(), run.errors()), (Some(0), String::new()), "{options}");
+                let mut expected = expected(most);
+                expected.retain(|line| line.starts_with("lengths"));
+                assert_eq!(values(&run.out()), expected, "{options}");
+            }
         }
     });
 }

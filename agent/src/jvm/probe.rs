@@ -84,7 +84,7 @@ pub(super) fn is_defined() -> bool {
 fn define_now(vm: &Vm<'_>) -> Result<&'static CStr, String> {
     let defined = NAMES.into_iter().find_map(|name| {
         DEFINING.set(Some(name));
-        let class = vm.define_class(name, &bytes_named(name));
+        let class = vm.define_class(name, &for_jvm(vm, bytes_named(name)));
         DEFINING.set(None);
         Some((name, class?))
     });
@@ -118,8 +118,26 @@ pub(super) fn introduce(recorder: &Recorder, vm: &Vm<'_>, loader: jobject) {
 /// Returns the bytes of the class under another name.
 fn bytes_named(name: &CStr) -> Cow<'static, [u8]> {
     let [first, ..] = NAMES;
-    if name == first {
-        return Cow::Borrowed(BYTES);
+    renamed(Cow::Borrowed(BYTES), first, name)
+}
+
+/// Makes the class call what this JVM has: before JDK 12, `Unsafe.getReference` had another name.
+fn for_jvm<'a>(vm: &Vm<'_>, bytes: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
+    const GET: &CStr = c"getReference";
+    match vm.has_method(
+        c"jdk/internal/misc/Unsafe",
+        GET,
+        c"(Ljava/lang/Object;J)Ljava/lang/Object;",
+    ) {
+        true => bytes,
+        false => renamed(bytes, GET, c"getObject"),
+    }
+}
+
+/// Replaces a name in the bytes of a class.
+fn renamed<'a>(bytes: Cow<'a, [u8]>, from: &CStr, to: &CStr) -> Cow<'a, [u8]> {
+    if from == to {
+        return bytes;
     }
     // A string in the constant pool: its tag, its length, and its bytes.
     let entry = |name: &CStr| {
@@ -127,12 +145,10 @@ fn bytes_named(name: &CStr) -> Cow<'static, [u8]> {
         let len = u16::try_from(bytes.len()).certain();
         [&[1][..], &len.to_be_bytes(), bytes].concat()
     };
-    let old = entry(first);
-    let Some(at) = BYTES.windows(old.len()).position(|bytes| bytes == old) else {
-        return Cow::Borrowed(BYTES);
-    };
-    let (before, rest) = BYTES.split_at(at);
-    Cow::Owned([before, &entry(name), rest.get(old.len()..).certain()].concat())
+    let old = entry(from);
+    let Some(at) = bytes.windows(old.len()).position(|bytes| bytes == old) else { return bytes };
+    let (before, rest) = bytes.split_at(at);
+    Cow::Owned([before, &entry(to), rest.get(old.len()..).certain()].concat())
 }
 
 /// Binds the native methods of the probe class when it is loaded, the only moment at which the JVM does so
@@ -262,5 +278,12 @@ mod tests {
             let class = ClassFile::parse(&bytes).unwrap();
             assert_eq!(class.name().replace('.', "/"), name.to_str().unwrap());
         }
+    }
+
+    #[test]
+    fn the_class_can_call_what_older_jvms_have() {
+        let new = renamed(Cow::Borrowed(BYTES), c"getReference", c"getObject");
+        assert_eq!(new.len() + "Reference".len() - "Object".len(), BYTES.len());
+        ClassFile::parse(&new).unwrap();
     }
 }

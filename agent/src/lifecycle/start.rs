@@ -320,6 +320,10 @@ impl Agent {
         let recorder = if options.starts_paused { recorder.paused() } else { recorder };
         // The ids of classes are those of an earlier recording, of which no thread adds any more.
         crate::sys::classes::clear();
+        let filter = &options.filter;
+        let shows_texts = !filter.redacts("java.lang.String");
+        let text = shows_texts.then_some(filter.max_value);
+        crate::sys::classes::set_shown(filter.redact.is_empty(), text);
         let recorder = match crate::sys::shared_block() {
             Some(shared) => recorder.with_off_switch(shared.off_switch()),
             None => recorder,

@@ -7,8 +7,10 @@
 //! | offset | size | |
 //! |---:|---:|---|
 //! | 0 | 8 | where in an object the word is |
-//! | 8 | 4 | which of its bits count; 0 if it is not known where the word is: then it is always 0 |
-//! | 16 | 8 each | entries: the word in the upper half, the event in the lower one, as probes store it |
+//! | 8 | 4 | which of its bits count; 0 if it is not known where the word is: then it is always 0, and texts are passed to the agent |
+//! | 12 | 4 | whether no object is left out of values: 1, or 0 |
+//! | 16 | 4 | one more than the most code units of a text that are stored; 0 if texts may have to be left out of values |
+//! | 24 | 8 each | entries: the word in the upper half, the event in the lower one, as probes store it |
 //!
 //! The number of an entry is in the highest bits of the product of its word and [`SPREAD`]. One that is not in use has a
 //! word that no class has.
@@ -22,6 +24,8 @@ const ENTRIES: usize = 1 << ENTRY_BITS;
 const ENTRY_BITS: u32 = 9;
 /// Spreads the words, which are addresses.
 const SPREAD: u32 = 0x9E37_79B1;
+/// The most code units of a text of which a probe stores the beginning: their number fits into a byte.
+const MOST_TEXT: usize = 127;
 /// No class has it: it is not aligned.
 const NO_WORD: u64 = (u32::MAX as u64) << u32::BITS;
 
@@ -29,12 +33,16 @@ const NO_WORD: u64 = (u32::MAX as u64) << u32::BITS;
 struct Table {
     place: AtomicU64,
     mask: AtomicU32,
+    all_objects: AtomicU32,
+    most_text: AtomicU32,
     entries: [AtomicU64; ENTRIES],
 }
 
 static TABLE: Table = Table {
     place: AtomicU64::new(0),
     mask: AtomicU32::new(0),
+    all_objects: AtomicU32::new(0),
+    most_text: AtomicU32::new(0),
     entries: [const { AtomicU64::new(NO_WORD) }; ENTRIES],
 };
 /// Whether there are entries. Held while there is one more, and while all are removed.
@@ -79,6 +87,14 @@ pub(crate) fn add(word: u32, event: u32, holds: impl FnOnce() -> bool) {
     }
 }
 
+/// Sets what probes store of values without the agent: objects if `all` are shown, and texts of at most as many code units as
+/// are recorded of one, unless texts may have to be left out. Before the recording begins.
+pub(crate) fn set_shown(all: bool, text: Option<usize>) {
+    TABLE.all_objects.store(all.into(), Ordering::SeqCst);
+    let most = text.filter(|most| *most <= MOST_TEXT).map_or(0, |most| most + 1);
+    TABLE.most_text.store(u32::try_from(most).unwrap_or(0), Ordering::SeqCst);
+}
+
 /// Removes all classes. What is added meanwhile belongs to a class that has objects, so it may stay.
 pub(crate) fn clear() {
     if HAS_ENTRIES.load(Ordering::SeqCst) {
@@ -99,6 +115,8 @@ mod tests {
     fn the_probe_class_has_the_layout_of_the_table() {
         for (name, expected) in [
             ("MASK", offset_of!(Table, mask)),
+            ("ALL_OBJECTS", offset_of!(Table, all_objects)),
+            ("MOST_TEXT", offset_of!(Table, most_text)),
             ("ENTRIES", offset_of!(Table, entries)),
             ("SPREAD", SPREAD as usize),
             ("SPREAD_SHIFT", (u32::BITS - ENTRY_BITS) as usize),

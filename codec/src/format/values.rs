@@ -46,7 +46,7 @@
 //! | 13 | boxed | an object of a class like `Integer`: the type of its value, one byte from 1 to 8; the value |
 //! | 14 | constant | of an enum: its class; how many bytes follow; its name in UTF-8 |
 //!
-//! Numbers of 4 and 8 bytes have the lowest byte first, the others are LEB128. A class is 1 more than its
+//! Numbers of 4 and 8 bytes have the lowest byte first, the others are LEB128, maybe with more groups than needed. A class is 1 more than its
 //! [id](super::ids#classes), or 0 if that is not known. The identity is that of `System.identityHashCode`. Elements are of
 //! types 1 to 8; of other arrays, there are none and the type is 9. Lone halves of surrogate pairs are the text `\uD800`.
 //!

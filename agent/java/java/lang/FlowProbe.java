@@ -31,7 +31,7 @@ import jdk.internal.misc.Unsafe;
  * <ul>
  * <li>Compiled code touches the stack as deep as the interpreter might need for everything that is inlined into it, if
  * that is more than a page. So large a {@code max_stack} makes it more: that costs one store at the start of a compiled
- * method, and leaves at least 512 bytes for a frame that returns to the interpreter and calls a probe there.
+ * method, and leaves at least 640 bytes for a frame that returns to the interpreter and calls a probe there.
  * <li>The interpreter makes room for local variables, and ignores {@code max_stack} (on x86-64).
  * </ul>
  */
@@ -89,6 +89,10 @@ public final class FlowProbe {
     private static final int CONSTANT = 14;
     /** Other objects. */
     private static final int OBJECT = 9;
+    /** Which bits have the role of a value, and the role of messages of exceptions, whose objects are not stored. */
+    private static final int ROLE = 0xF0, MESSAGE = 0x30;
+    /** The high bits of three bytes, each followed by another one with seven more bits of a number. */
+    private static final long MORE = 0x808080;
 
     /** The first byte of a step; the index of an instruction and a zero follow. */
     private static final int STEP = 0x75;
@@ -109,8 +113,12 @@ public final class FlowProbe {
 
     /** Which bits of the word count. */
     private static final int MASK = 8;
+    /** Whether no object is left out of values, so that the agent need not be asked. */
+    private static final int ALL_OBJECTS = 12;
+    /** One more than the most characters of a text that are stored; 0 if texts may have to be left out. */
+    private static final int MOST_TEXT = 16;
     /** The entries. */
-    private static final int ENTRIES = 16;
+    private static final int ENTRIES = 24;
     /** A word times this has the number of its entry in its highest bits. */
     private static final int SPREAD = 0x9E3779B1;
     /** How many bits come after these. */
@@ -120,6 +128,8 @@ public final class FlowProbe {
 
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final long ID = U.objectFieldOffset(Thread.class, "tid");
+    /** Where in a string its characters are, and whether each has one byte. */
+    private static final long TEXT_BYTES = offset("value"), TEXT_CODER = offset("coder");
     private static final long BLOCKS = blocks();
     private static final long IDS = ids();
     private static final long CLASSES = classes(U.objectFieldOffset(Integer.class, "value"));
@@ -127,6 +137,15 @@ public final class FlowProbe {
     private static final long COUNTER = counter();
 
     private FlowProbe() {}
+
+    /** Where a string has a field; 0 if it has none of this name: then its texts are passed to the agent. */
+    private static long offset(String field) {
+        try {
+            return U.objectFieldOffset(String.class, field);
+        } catch (InternalError unknown) {
+            return 0;
+        }
+    }
 
     /** Stores the lowest byte of {@code event}. */
     public static void append1(int event) {
@@ -418,8 +437,8 @@ public final class FlowProbe {
     }
 
     /**
-     * Passes a reference to the agent, which stores a text, the beginning of an array, or the class and the identity of an
-     * object. None of the program's code is called, and no method of the JDK that is not native: {@code Class.isArray} is
+     * Stores a text of few characters, all of ASCII, or the class and the identity of an object. Passes what is different, such
+     * as an array, to the agent, and all objects if some are left out. None of the program's code is called, and no method of the JDK that is not native: {@code Class.isArray} is
      * Java code from JDK 24 on, and would be recorded in turn.
      */
     public static void value(Object value, int head) {
@@ -438,22 +457,64 @@ public final class FlowProbe {
                 number(thread, U.getLong(thread, ID), 0, head);
             }
         } else if (value instanceof String) {
+            int most = U.getInt(null, CLASSES + MOST_TEXT);
+            Object content = null;
+            if (most != 0 && TEXT_BYTES != 0 && TEXT_CODER != 0 && U.getInt(null, CLASSES + MASK) != 0
+                    && U.getByte(value, TEXT_CODER) == 0 && (head & ROLE) != MESSAGE) {
+                content = U.getReference(value, TEXT_BYTES);
+            }
+            if (content instanceof byte[]) {
+                byte[] text = (byte[]) content;
+                int count = text.length < most ? text.length : most - 1, all = text.length >>> 14;
+                for (int i = 0; i < count; i++) {
+                    all |= text[i] >>> 7;
+                }
+                if (all == 0 && position + (count + 10) / 6 * VALUE_BYTES <= U.getLong(null, block + LIMIT)) {
+                    // How many characters there are, in two groups of seven bits, and how many follow.
+                    long word = (char) head | TEXT | (text.length & 0x7F | 0x80) << 16 | text.length >>> 7 << 24 | (long) count << 32;
+                    int shift = 40;
+                    for (int i = 0; i < count; i++) {
+                        if (shift == 48) {
+                            U.putLong(null, position, ~(SIX | word << 8 | VALUE));
+                            position += VALUE_BYTES;
+                            word = 0;
+                            shift = 0;
+                        }
+                        word |= (long) text[i] << shift;
+                        shift += 8;
+                    }
+                    U.putLong(null, position, ~((long) shift << 53 | word << 8 | VALUE));
+                    U.putLong(null, block + POSITION, position + VALUE_BYTES);
+                    return;
+                }
+            }
             object(thread, U.getLong(thread, ID), value, (char) head | TEXT, 0, 0);
         } else {
             int word = U.getInt(value, U.getLong(null, CLASSES)) & U.getInt(null, CLASSES + MASK);
             long entry = U.getLong(null, CLASSES + ENTRIES + ((long) (word * SPREAD >>> SPREAD_SHIFT) << ENTRY_SHIFT));
-            object(thread, U.getLong(thread, ID), value,
-                    (char) head | (value instanceof Integer ? BOXED | 5 << 16 : value instanceof Long ? BOXED | 7 << 16
-                            : value instanceof Boolean ? BOXED | 1 << 16 : value instanceof Double ? BOXED | 8 << 16
-                            : value instanceof Character ? BOXED | 3 << 16 : value instanceof Byte ? BOXED | 2 << 16
-                            : value instanceof Short ? BOXED | 4 << 16 : value instanceof Float ? BOXED | 6 << 16
-                            : value instanceof Enum ? CONSTANT
-                            : value instanceof Object[] ? ARRAY | 9 << 16 : value instanceof int[] ? ARRAY | 5 << 16
-                            : value instanceof byte[] ? ARRAY | 2 << 16 : value instanceof char[] ? ARRAY | 3 << 16
-                            : value instanceof long[] ? ARRAY | 7 << 16 : value instanceof double[] ? ARRAY | 8 << 16
-                            : value instanceof boolean[] ? ARRAY | 1 << 16 : value instanceof short[] ? ARRAY | 4 << 16
-                            : value instanceof float[] ? ARRAY | 6 << 16 : OBJECT),
-                    (int) (entry >> 32) == word ? (int) entry : name(value, word), System.identityHashCode(value));
+            int type = value instanceof Integer ? BOXED | 5 << 16 : value instanceof Long ? BOXED | 7 << 16
+                    : value instanceof Boolean ? BOXED | 1 << 16 : value instanceof Double ? BOXED | 8 << 16
+                    : value instanceof Character ? BOXED | 3 << 16 : value instanceof Byte ? BOXED | 2 << 16
+                    : value instanceof Short ? BOXED | 4 << 16 : value instanceof Float ? BOXED | 6 << 16
+                    : value instanceof Enum ? CONSTANT
+                    : value instanceof Object[] ? ARRAY | 9 << 16 : value instanceof int[] ? ARRAY | 5 << 16
+                    : value instanceof byte[] ? ARRAY | 2 << 16 : value instanceof char[] ? ARRAY | 3 << 16
+                    : value instanceof long[] ? ARRAY | 7 << 16 : value instanceof double[] ? ARRAY | 8 << 16
+                    : value instanceof boolean[] ? ARRAY | 1 << 16 : value instanceof short[] ? ARRAY | 4 << 16
+                    : value instanceof float[] ? ARRAY | 6 << 16 : OBJECT;
+            int event = (int) (entry >> 32) == word ? (int) entry : name(value, word);
+            if (type == OBJECT && (head & ROLE) != MESSAGE && position < U.getLong(null, block + LIMIT)
+                    && U.getInt(null, CLASSES + ALL_OBJECTS) != 0) {
+                // The number of the class in four groups of seven bits.
+                entry = ~event >>> 8;
+                entry = MORE | entry & 0x7F | (entry & 0x3F80) << 1 | (entry & 0x1FC000) << 2 | (entry & 0xFE00000) << 3;
+                U.putLong(null, position, ~(SIX | entry << 24 | (char) head << 8 | OBJECT << 8 | VALUE));
+                U.putLong(null, position + VALUE_BYTES,
+                        ~(FOUR | (System.identityHashCode(value) & 0xFFFFFFFFL) << 8 | VALUE));
+                U.putLong(null, block + POSITION, position + 2 * VALUE_BYTES);
+            } else {
+                object(thread, U.getLong(thread, ID), value, (char) head | type, event, System.identityHashCode(value));
+            }
         }
     }
 

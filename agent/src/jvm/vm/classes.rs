@@ -192,6 +192,17 @@ impl Vm<'_> {
         self.unless_thrown(method).is_some()
     }
 
+    /// Returns whether there is such a class and method, which is not static. Initialises the class.
+    pub(in crate::jvm) fn has_method(&self, class: &CStr, name: &CStr, descriptor: &CStr) -> bool {
+        let Some(class) = self.find_class(class) else { return false };
+        let function = self.jni().v1_1().GetMethodID;
+        // SAFETY: a class, and NUL-terminated strings.
+        let method = unsafe { function(self.jni, class, name.as_ptr(), descriptor.as_ptr()) };
+        let has_it = self.unless_thrown(method).is_some();
+        self.forget(class);
+        has_it
+    }
+
     /// Returns whether the class path has a resource of this name. Runs code of the JDK.
     pub(in crate::jvm) fn has_resource(&self, name: &CStr) -> bool {
         let jni = self.jni().v1_1();

@@ -18,6 +18,9 @@ public final class Valued {
         System.out.println(boxes(5, -6L, 'x', false, 2.5, (byte) 7, (short) 8, 0.5f));
         text("abc", "", null, "\ud83d\ude00\ud800", "0123456789".repeat(100));
         arrays(new int[] {1, -2}, new byte[1 << 20], new boolean[0], new String[][] {{"a"}}, new double[] {0.5});
+        for (int length = 0; length < 140; length += length < 20 ? 1 : length < 126 ? 53 : 1) {
+            lengths("a".repeat(length), "\u00e9".repeat(length), "\u20ac".repeat(length));
+        }
         constant(Colour.GREEN);
         new Hostile(1).instance(2);
         try {
@@ -56,6 +59,8 @@ public final class Valued {
     private static long arrays(int[] ints, byte[] large, boolean[] none, String[][] texts, double[] doubles) {
         return large.length;
     }
+
+    private static void lengths(String ascii, String latin, String other) {}
 
     private static Colour constant(Colour colour) {
         return colour;
