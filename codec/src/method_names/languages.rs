@@ -247,7 +247,7 @@ fn of_method(name: Name<'_>, is_whole: bool) -> Option<String> {
     scala(text)
 }
 
-/// The method that a part of a name stands for.
+/// The method that a part of a name comes from.
 fn in_method(part: &str) -> String {
     match part {
         "new" => "<init>",

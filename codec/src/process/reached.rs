@@ -36,7 +36,7 @@ impl Reached {
 
     fn follow_removed(&mut self, now: (u64, u64)) -> u64 {
         let before = std::mem::replace(&mut self.removed, now);
-        // A thread of which nothing was read is read from its start, with what stands for the removed bytes.
+        // A thread of which nothing was read is read from its start, with the entries in place of the removed bytes.
         if before == now || self.next == Offset::new(0) {
             return 0;
         }

@@ -290,7 +290,7 @@ impl Followed {
         let removed = self.reached.follow(file);
         if removed > 0 {
             message(&format!(
-                "{title}: {} of events were removed before they could be read; it goes on with the calls that were \
+                "{title}: {} of events were removed before they could be read; it continues with the calls that were \
                  open after them",
                 bytes(removed)
             ));
