@@ -544,6 +544,10 @@ fn handle(info: &SignalInfo, context: *mut c_void) {
         target.env.store((walker.identify)().max(1), Ordering::Release);
         return;
     }
+    if info.code == libc::SI_QUEUE && target.due.load(Ordering::Relaxed) == 0 {
+        // The thread got two signals at once, and the first one counted the intervals of both.
+        return;
+    }
     let began_ns = clock::cpu_time();
     let before_ns = target.began_ns.swap(began_ns, Ordering::Relaxed);
     if !ON.load(Ordering::Relaxed) {
@@ -553,7 +557,7 @@ fn handle(info: &SignalInfo, context: *mut c_void) {
     let due = target.due.swap(0, Ordering::Relaxed);
     let intervals = match info.code {
         libc::SI_TIMER => 1 + u64::try_from(info.second).unwrap_or(0),
-        _ => due.max(1),
+        _ => due,
     };
     if env == 1 {
         env = 0;
