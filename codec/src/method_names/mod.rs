@@ -127,18 +127,17 @@ impl<'a> Name<'a> {
     /// Returns whether `text` is a form of this name without its descriptor: `com.app.Shop$Orders.total`,
     /// `Shop$Orders.total` or `Orders.total`.
     pub(crate) fn is(self, text: &str) -> bool {
-        let is_form = |class: &str, rest: &str| {
-            let of_text = text.strip_suffix(rest);
-            of_text
-                .is_some_and(|text| [class, simple(class, '.'), simple(class, '$')].contains(&text))
+        let is_class = |class: &str, text: &str| {
+            [class, simple(class, '.'), simple(class, '$')].contains(&text)
         };
-        let class = text.strip_suffix(self.name).and_then(|class| class.strip_suffix('.'));
-        let forms = [self.class, simple(self.class, '.'), simple(self.class, '$')];
-        class.is_some_and(|class| forms.contains(&class))
-            || [false, true].into_iter().any(|is_whole| {
-                written(self, is_whole)
-                    .is_some_and(|Written { class, rest }| is_form(&class, &rest))
-            })
+        let raw = text.strip_suffix(self.name).and_then(|class| class.strip_suffix('.'));
+        let is_written = |is_whole| {
+            let Some(Written { class, rest }) = written(self, is_whole) else { return false };
+            text.strip_suffix(&*rest).is_some_and(|text| is_class(&class, text))
+        };
+        raw.is_some_and(|text| is_class(self.class, text))
+            // Patterns are of class files; selections ask this of each method.
+            || (!text.contains(['*', '#']) && (is_written(false) || is_written(true)))
     }
 
     /// The full form, and the readable ones with every detail that may be added, as the language writes them and as they
@@ -460,6 +459,12 @@ mod tests {
             (name.short(false).as_str(), name.short(true).as_str()),
             ("B.m lambda", "B.lambda$m$1")
         );
+        for text in ["com.app.B.m lambda", "B.m lambda", "B.m lambda 1", "B.lambda$m$1"] {
+            assert!(name.is(text), "{text}");
+        }
+        assert!(!name.is("B.m") && !name.is("B.m lambda 2"));
+        let operator = Name::parse("com.app.B.$times(I)V");
+        assert!(operator.is("B.$times") && !operator.is("com.app.B.*"), "which names classes");
         let forms: Vec<_> = name.forms().collect();
         for form in
             ["com.app.B.m lambda(int)", "com.app.B.m lambda 1(int)", "com.app.B.lambda$m$1(int)"]
