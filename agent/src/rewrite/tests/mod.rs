@@ -380,15 +380,14 @@ fn lines_around_the_call_of_another_constructor_are_recorded() {
     assert_eq!(probes, expected);
 }
 
-#[test]
-fn lines_at_the_start_of_a_handler_are_recorded_where_a_call_may_be() {
+/// As for `synchronized`: the handler releases the monitor, and covers itself up to there.
+fn class_with_lock(lines: Vec<[u16; 2]>) -> Class {
     let mut class = Class::new(61, OBJECT);
     let [a, b] = class.method("p/D", "f", "()V");
-    // As for `synchronized`: the handler releases the monitor, and covers itself up to there.
     let body = Body {
         handlers: vec![[4, 10, 11], [11, 14, 11]],
         frames: Some(vec![0, 1, 255, 0, 11, 0, 2, 7, 0, 2, 7, 0, 2, 0, 1, 7, 0, 2]),
-        lines: vec![[0, 1], [4, 2], [11, 3]],
+        lines,
         ..Body::from([
             ALOAD_0,
             DUP,
@@ -409,6 +408,12 @@ fn lines_at_the_start_of_a_handler_are_recorded_where_a_call_may_be() {
         ])
     };
     class.add_method(STATIC, "f", "(Ljava/lang/Object;)V", body);
+    class
+}
+
+#[test]
+fn lines_at_the_start_of_a_handler_are_recorded_where_a_call_may_be() {
+    let class = class_with_lock(vec![[0, 1], [4, 2], [11, 3]]);
     let (new, skipped) = rewrite_lines(&class.build(), 0);
     let new = Listing::of(&new);
     let at = |text: &str| new.code.iter().position(|line| line == text).unwrap();

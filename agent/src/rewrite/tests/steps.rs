@@ -177,31 +177,7 @@ fn this_may_be_overwritten_later() {
 
 #[test]
 fn runs_at_the_start_of_a_handler_are_recorded_where_a_call_may_be() {
-    let mut class = Class::new(61, OBJECT);
-    let [a, b] = class.method("p/D", "f", "()V");
-    let body = Body {
-        handlers: vec![[4, 10, 11], [11, 14, 11]],
-        frames: Some(vec![0, 1, 255, 0, 11, 0, 2, 7, 0, 2, 7, 0, 2, 0, 1, 7, 0, 2]),
-        ..Body::from([
-            ALOAD_0,
-            DUP,
-            ASTORE_1,
-            MONITORENTER,
-            INVOKESTATIC,
-            a,
-            b,
-            NOP,
-            ALOAD_1,
-            MONITOREXIT,
-            RETURN,
-            ASTORE_2,
-            ALOAD_1,
-            MONITOREXIT,
-            ALOAD_2,
-            ATHROW,
-        ])
-    };
-    class.add_method(STATIC, "f", "(Ljava/lang/Object;)V", body);
+    let class = class_with_lock(Vec::new());
     let code = listing(&class);
     let at = |text: &str| code.iter().position(|line| line == text).unwrap();
     let handler = &code[at("note 7E") - 1..];
