@@ -3,12 +3,10 @@
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
-use tempfile::TempDir;
-
 use crate::Program;
+use crate::compiled::Compiled;
 
 /// What goes wrong; `faults.c` has the details.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -137,17 +135,6 @@ fn fault_log(workspace: &Path) -> PathBuf {
 
 /// Compiled once per process.
 fn library() -> PathBuf {
-    static DIR: OnceLock<TempDir> = OnceLock::new();
-    let dir = DIR.get_or_init(|| {
-        let dir = tempfile::tempdir().expect("a temporary directory can be made");
-        let cc = Command::new("cc")
-            .args(["-shared", "-fPIC", "-O2", "-o"])
-            .arg(dir.path().join("libfaults.so"))
-            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("support/faults.c"))
-            .arg("-ldl")
-            .status();
-        assert!(cc.is_ok_and(|status| status.success()), "faults.c does not compile");
-        dir
-    });
-    dir.path().join("libfaults.so")
+    static LIBRARY: OnceLock<Compiled> = OnceLock::new();
+    LIBRARY.get_or_init(|| Compiled::new("faults", ["-ldl".into()])).library().to_path_buf()
 }

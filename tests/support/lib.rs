@@ -2,6 +2,7 @@
 //! shares no code with the tested one.
 
 mod cli;
+mod compiled;
 mod counter;
 mod decoder;
 mod faults;
