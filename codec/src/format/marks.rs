@@ -514,15 +514,37 @@ impl MarkEncoder {
         }
     }
 
-    #[inline]
     fn encode_line(&mut self, position: Position, line: u16, bytes: &mut Vec<u8>) {
-        if !self.pending.has_room(LINES) || self.pending.first != position {
-            self.begin(LINES, position, bytes);
+        let mut line = Some(line);
+        self.encode_lines(position, || line.take(), bytes);
+    }
+
+    /// HOT: encodes lines that are reached at one position, until there are no more.
+    #[inline]
+    pub(crate) fn encode_lines(
+        &mut self,
+        position: Position,
+        mut next: impl FnMut() -> Option<u16>,
+        bytes: &mut Vec<u8>,
+    ) {
+        let mut line = next();
+        while let Some(first) = line {
+            if !self.pending.has_room(LINES) || self.pending.first != position {
+                self.begin(LINES, position, bytes);
+            }
+            let Pending { line: before, room, len, .. } = &mut self.pending;
+            let room = room.get_or_insert_with(|| Box::new([0; Pending::ROOM]));
+            let (mut at, mut last, mut one) = (*len, *before, first);
+            line = loop {
+                at += put_at(&mut room[..], at, zigzag(i64::from(one) - i64::from(last)));
+                last = one;
+                match next() {
+                    Some(more) if at < SHARED_BYTES => one = more,
+                    more => break more,
+                }
+            };
+            (*len, *before) = (at, last);
         }
-        let Pending { line: last, room, len, .. } = &mut self.pending;
-        let later = i64::from(line) - i64::from(std::mem::replace(last, line));
-        let room = room.get_or_insert_with(|| Box::new([0; Pending::ROOM]));
-        *len += put_at(&mut room[..], *len, zigzag(later));
     }
 
     fn encode_step(&mut self, position: Position, step: Step, bytes: &mut Vec<u8>) {
@@ -560,23 +582,36 @@ impl MarkEncoder {
         }
     }
 
-    /// Adds the first bytes of a word after all marks: a piece of a value, held back like a line.
+    /// HOT: adds pieces of values at one position, until there are no more. A piece is the first bytes of a word. It is held
+    /// back like a line.
     #[inline]
-    pub(crate) fn encode_piece(
+    pub(crate) fn encode_pieces(
         &mut self,
         position: Position,
-        (word, count): (u64, usize),
+        mut next: impl FnMut() -> Option<(u64, usize)>,
         bytes: &mut Vec<u8>,
     ) {
-        if !self.pending.has_room(VALUES) || self.pending.first != position {
-            self.begin(VALUES, position, bytes);
-        }
-        let Pending { room, len, .. } = &mut self.pending;
-        let room = room.get_or_insert_with(|| Box::new([0; Pending::ROOM]));
-        // The bytes that do not count are overwritten by what follows.
-        if let Some(to) = room.get_mut(*len..*len + size_of::<u64>()) {
-            to.copy_from_slice(&word.to_le_bytes());
-            *len += count.min(size_of::<u64>());
+        let mut piece = next();
+        while let Some(first) = piece {
+            if !self.pending.has_room(VALUES) || self.pending.first != position {
+                self.begin(VALUES, position, bytes);
+            }
+            let Pending { room, len, .. } = &mut self.pending;
+            let room = room.get_or_insert_with(|| Box::new([0; Pending::ROOM]));
+            let (mut at, mut one) = (*len, first);
+            piece = loop {
+                let (word, count) = one;
+                // The bytes that do not count are overwritten by what follows.
+                if let Some(to) = room.get_mut(at..at + size_of::<u64>()) {
+                    to.copy_from_slice(&word.to_le_bytes());
+                    at += count.min(size_of::<u64>());
+                }
+                match next() {
+                    Some(more) if at < SHARED_BYTES => one = more,
+                    more => break more,
+                }
+            };
+            *len = at;
         }
     }
 

@@ -21,7 +21,6 @@ use super::pending::PendingConstructors;
 use super::runs::{write_run, write_runs};
 use crate::MethodId;
 use crate::format::flow::MAX_RECORD_BYTES;
-use crate::format::marks::Mark;
 use crate::format::raw::{
     EXIT, LINE, LINE_BYTES, STEP, TIME, VALUE, VALUE_BYTES, piece_of, step_of,
 };
@@ -147,14 +146,22 @@ impl Canonicalizer {
         let position = base.position(out.len(), self.held);
         let mut rest = raw;
         loop {
-            if let Some(([LINE, low, high, _], after)) = rest.split_first_chunk() {
-                marks.add(position, &Mark::Line(u16::from_le_bytes([*low, *high])));
-                rest = after;
-            } else if rest.first() == Some(&VALUE)
-                && let Some((word, after)) = rest.split_first_chunk()
-            {
-                marks.add_piece(position, piece_of(*word));
-                rest = after;
+            if let Some([LINE, _, _, _]) = rest.first_chunk() {
+                marks.add_lines(position, || match rest.split_first_chunk()? {
+                    ([LINE, low, high, _], after) => {
+                        rest = after;
+                        Some(u16::from_le_bytes([*low, *high]))
+                    }
+                    _ => None,
+                });
+            } else if rest.first() == Some(&VALUE) && rest.len() >= VALUE_BYTES {
+                marks.add_pieces(position, || match rest.split_first_chunk::<VALUE_BYTES>()? {
+                    (word @ [VALUE, ..], after) => {
+                        rest = after;
+                        Some(piece_of(*word))
+                    }
+                    _ => None,
+                });
             } else if step_of(rest).is_some() {
                 marks.add_steps(position, || {
                     let (step, len) = step_of(rest)?;

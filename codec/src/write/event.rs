@@ -170,6 +170,10 @@ pub fn count_events(raw: &[u8]) -> EventCounts {
 pub(super) fn is_numbered(raw: &[u8]) -> bool {
     let mut rest = raw;
     loop {
+        // A chunk may consist of lines alone, so this has to be quick.
+        while let Some(([LINE, ..], after)) = rest.split_first_chunk::<LINE_BYTES>() {
+            rest = after;
+        }
         let (event, len) = Event::first(rest);
         match event {
             Event::Number(_) => return true,

@@ -74,10 +74,20 @@ impl EncodedMarks {
         self.encoder.encode(position, mark, &mut self.bytes);
     }
 
-    /// Adds a piece of a value after all marks.
+    /// Adds pieces of values after all marks, all at one position, until there are no more.
     #[inline]
-    pub(super) fn add_piece(&mut self, position: Position, piece: (u64, usize)) {
-        self.encoder.encode_piece(position, piece, &mut self.bytes);
+    pub(super) fn add_pieces(
+        &mut self,
+        position: Position,
+        next: impl FnMut() -> Option<(u64, usize)>,
+    ) {
+        self.encoder.encode_pieces(position, next, &mut self.bytes);
+    }
+
+    /// Adds lines after all marks, all at one position, until there are no more.
+    #[inline]
+    pub(super) fn add_lines(&mut self, position: Position, next: impl FnMut() -> Option<u16>) {
+        self.encoder.encode_lines(position, next, &mut self.bytes);
     }
 
     /// Adds steps after all marks, all at one position, until there are no more.
