@@ -179,6 +179,8 @@ fn calls_are_found_by_their_values() {
             (&values["j"], &values["c"], &values["result"]),
             (&serde_json::Value::from("1099511627776"), &"'\u{e9}'".into(), &"-7".into())
         );
+        let page = shown(&["report", "--html", "-"], &run.out());
+        assert!(page.contains("j = 1099511627776, "), "the page has them, too");
     });
 }
 

@@ -14,7 +14,7 @@ use flow_codec::read::{
 use super::blinky::Blinky;
 use crate::failure::{Failure, Status};
 use crate::input::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
-use crate::output::{Progress, Unit, ValueTexts, escaped};
+use crate::output::{OpenValues, Progress, Unit, ValueTexts, escaped};
 
 /// A buffer of at least this size is written out.
 pub(super) const FULL_BYTES: usize = 64 * 1024;
@@ -43,8 +43,6 @@ pub(crate) struct Exit<'a> {
 /// A value of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct NamedValue {
-    /// With how many frames it came.
-    frames: usize,
     pub(crate) name: String,
     pub(crate) text: String,
 }
@@ -163,7 +161,7 @@ impl Emit<'_> {
         let mut status = Status::Done;
         for file in &trace.files {
             // Instructions are in marks, whatever is known of time.
-            let timeline = self.timeline_of(file, Unit::Nanos, start_ns(trace, file));
+            let timeline = self.timeline_of(file, start_ns(trace, file));
             let reading = match timeline {
                 Err(error) => Reading::failed(error),
                 Ok(timeline) => {
@@ -231,7 +229,7 @@ impl Emit<'_> {
         exporter.begin_thread(file, &mut out.bytes);
         let start_ns = start_ns(trace, file);
         let (scale, max_calls, stopped) = (self.scale, self.max_calls, Ok(()));
-        let values = exporter.shows_values().then(|| OpenValues::new(&trace.methods));
+        let frames = exporter.shows_values().then(|| Frames::new(&trace.methods));
         let (calls, open) = (0, 0);
         let mut thread = ThreadEmitter {
             exporter,
@@ -241,14 +239,14 @@ impl Emit<'_> {
             max_calls,
             calls,
             open,
-            values,
+            frames,
             stopped,
         };
         let mut now = thread.moment(When::UNKNOWN, 0);
-        let reading = match self.timeline_of(file, scale, start_ns) {
+        let reading = match self.timeline_of(file, start_ns) {
             Err(error) => Reading::failed(error),
             Ok(timeline) => {
-                let mut timeline = match thread.values {
+                let mut timeline = match thread.frames {
                     Some(_) => timeline.with_values(),
                     None => timeline,
                 };
@@ -277,10 +275,9 @@ impl Emit<'_> {
     fn timeline_of(
         &self,
         file: &ThreadFile,
-        scale: Unit,
         start_ns: u64,
     ) -> Result<Timeline<'_>, flow_codec::Error> {
-        let timeline = self.chosen.timeline(file, scale, start_ns)?;
+        let timeline = self.chosen.timeline(file, start_ns)?;
         Ok(match self.depth {
             u64::MAX => timeline,
             depth => timeline.select_outermost(&self.chosen.selection, depth),
@@ -351,36 +348,31 @@ impl VisitTimeline for Count<'_> {
     }
 }
 
-/// The values of open frames.
-struct OpenValues<'a> {
+/// The open frames, and their values.
+struct Frames<'a> {
     methods: &'a Methods,
-    frames: Vec<MethodId>,
-    values: Vec<NamedValue>,
+    open: Vec<MethodId>,
+    values: OpenValues,
 }
 
-impl<'a> OpenValues<'a> {
+impl<'a> Frames<'a> {
     fn new(methods: &'a Methods) -> Self {
-        Self { methods, frames: Vec::new(), values: Vec::new() }
+        Self { methods, open: Vec::new(), values: OpenValues::default() }
     }
 
     fn add(&mut self, values: &[CallValue]) {
-        let texts = ValueTexts::new(self.methods, self.frames.last().copied());
-        let frames = self.frames.len();
-        // A call may make any number of accesses.
-        let values = values.iter().filter(|value| !value.role.is_access());
-        self.values.extend(values.map(|value| NamedValue {
-            frames,
-            name: texts.name(value.role),
-            text: texts.text(&value.value),
-        }));
+        self.values.add(self.open.len(), values);
     }
 
-    /// Takes the values of the topmost frame, which is left.
+    /// The topmost frame is left. Returns its values.
     fn leave(&mut self) -> Vec<NamedValue> {
-        let frames = self.frames.len();
-        self.frames.pop();
-        let first = self.values.partition_point(|value| value.frames < frames);
-        self.values.split_off(first)
+        let values = self.values.leave(self.open.len());
+        let texts = ValueTexts::new(self.methods, self.open.pop());
+        let named = |value: &CallValue| NamedValue {
+            name: texts.name(value.role),
+            text: texts.text(&value.value),
+        };
+        values.iter().map(named).collect()
     }
 }
 
@@ -394,8 +386,8 @@ struct ThreadEmitter<'a, 'o> {
     max_calls: u64,
     calls: u64,
     open: u64,
-    /// The values of open frames, if they are shown.
-    values: Option<OpenValues<'a>>,
+    /// The open frames, if their values are shown.
+    frames: Option<Frames<'a>>,
     /// The error that ended the export of the thread.
     stopped: Result<(), Failure>,
 }
@@ -421,8 +413,8 @@ impl VisitTimeline for ThreadEmitter<'_, '_> {
             return false;
         }
         (self.calls, self.open) = (self.calls + 1, self.open + 1);
-        if let Some(values) = &mut self.values {
-            values.frames.push(method);
+        if let Some(frames) = &mut self.frames {
+            frames.open.push(method);
         }
         self.exporter.enter(method, self.moment(at.time, at.calls), &mut self.out.bytes);
         self.flush_if_full()
@@ -435,15 +427,15 @@ impl VisitTimeline for ThreadEmitter<'_, '_> {
         let count = count.get().min(self.open);
         self.open -= count;
         (0..count).all(|_| {
-            let values = self.values.as_mut().map(OpenValues::leave).unwrap_or_default();
+            let values = self.frames.as_mut().map(Frames::leave).unwrap_or_default();
             self.exporter.exit(Exit { values: &values, ..exit }, &mut self.out.bytes);
             self.flush_if_full()
         })
     }
 
     fn other(&mut self, event: TimelineEvent) -> bool {
-        if let (EventKind::Values(found), Some(values)) = (&event.kind, &mut self.values) {
-            values.add(found);
+        if let (EventKind::Values(found), Some(frames)) = (&event.kind, &mut self.frames) {
+            frames.add(found);
         }
         let instant = match &event.kind {
             EventKind::Throw(unwound) => InstantEvent::Thrown(class(unwound)),

@@ -108,6 +108,9 @@ pub(crate) fn page(
     if marks.more_samples() > 0 {
         facts.many_samples(marks.more_samples());
     }
+    if threads.more_values() > 0 {
+        facts.many_values(threads.more_values());
+    }
     let data = Data {
         unit: scale.word(),
         has_cpu,
@@ -153,11 +156,11 @@ fn read(
     sampled: Option<(&StackSamples, &Labels<'_>)>,
 ) -> (Reading, ThreadSums) {
     let start_ns = start_ns(trace, file);
-    let opened = chosen.timeline(file, scale, start_ns);
+    let opened = chosen.timeline(file, start_ns);
     let mut timeline = match opened {
         Ok(timeline) => match sampled {
-            Some((samples, _)) => timeline.with_samples(samples, file.id),
-            None => timeline,
+            Some((samples, _)) => timeline.with_values().with_samples(samples, file.id),
+            None => timeline.with_values(),
         },
         Err(error) => return (Reading::failed(error), gather.end_thread(0, 0)),
     };
@@ -237,6 +240,7 @@ impl VisitTimeline for Scaled<'_> {
             (EventKind::Sample(sample), Some((samples, labels))) => {
                 self.marks.sample((sample, samples), self.gather.innermost(), at, labels);
             }
+            (EventKind::Values(values), _) => self.gather.add_values(values),
             (kind, _) => self.marks.add(kind, at),
         }
         true

@@ -147,6 +147,15 @@ impl Head {
         self.notes.push(Note::info(&text));
     }
 
+    /// The same for values of calls.
+    pub(super) fn many_values(&mut self, calls: u64) {
+        let calls = plural(calls, "call");
+        let text = format!(
+            "there are very many values: those of {calls} are not on this page; flow replay --values shows all"
+        );
+        self.notes.push(Note::info(&text));
+    }
+
     /// The same for samples.
     pub(super) fn many_samples(&mut self, samples: u64) {
         let samples = plural(samples, "more sample");

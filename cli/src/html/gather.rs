@@ -8,6 +8,7 @@ use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
 use flow_codec::analysis::ROOT;
+use flow_codec::format::values::CallValue;
 
 use super::chart::{ChartBox, FRAMES, Kind};
 use super::flame::Flame;
@@ -15,6 +16,7 @@ use super::kinds::{MethodKind, MethodKinds};
 use super::lane::Lane;
 use super::timeline::{Contents, Timeline};
 use crate::export::MethodNumbers;
+use crate::output::OpenValues;
 
 /// The sums of one method.
 #[derive(Clone, Copy, Default, Debug)]
@@ -86,18 +88,22 @@ pub(super) struct ThreadSums {
     pub(super) charts: Option<Charts>,
 }
 
-/// The most boxes of the charts of a thread.
+/// How much the page shows of a thread: the most boxes of its charts, and what else is counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     pub(super) timeline: usize,
     pub(super) flame: usize,
     pub(super) instants: usize,
+    /// The most calls with values.
+    pub(super) values: usize,
 }
 
 /// The charts of a thread.
 #[derive(Debug)]
 pub(super) struct Charts {
     pub(super) timeline: Vec<ChartBox>,
+    /// The values of calls of the timeline: the place of the box, and the method.
+    pub(super) values: Vec<(usize, MethodId, Vec<CallValue>)>,
     pub(super) flame: Vec<ChartBox>,
 }
 
@@ -113,6 +119,7 @@ pub(super) struct Gather {
     timeline: Option<Timeline>,
     budget: Option<Budget>,
     open: Vec<Frame>,
+    values: OpenValues,
     /// The start of the thread's first call, and the number of its calls.
     begin: Option<u64>,
     calls: u64,
@@ -167,9 +174,15 @@ impl Gather {
             active,
             lane: std::mem::take(&mut self.lane),
             called: self.take_called(),
-            charts: charts.map(|(timeline, budget)| {
+            charts: charts.map(|((timeline, values), budget)| {
                 let flame = flame.finish(budget.flame);
-                Charts { timeline, flame }
+                let methods = self.numbers.methods();
+                let of_method = |(place, values): (usize, _)| {
+                    let number = usize::try_from(timeline.get(place)?.method).ok()?;
+                    Some((place, *methods.get(number)?, values))
+                };
+                let values = values.into_iter().filter_map(of_method).collect();
+                Charts { timeline, values, flame }
             }),
         }
     }
@@ -270,6 +283,13 @@ impl Gather {
         }
     }
 
+    /// Values of the topmost frame were recorded.
+    pub(super) fn add_values(&mut self, values: &[CallValue]) {
+        if self.timeline.is_some() {
+            self.values.add(self.open.len(), values);
+        }
+    }
+
     /// The topmost frame ran until now. A moment much shorter than the lane can show is left for the next time, and then
     /// counts for the frame that is on top: this is called for each event.
     #[inline]
@@ -294,6 +314,7 @@ impl Gather {
         } else {
             self.pass_time(end);
         }
+        let values = self.values.leave(self.open.len());
         let Some(frame) = self.open.pop() else { return };
         let duration = end.saturating_sub(frame.at);
         let total = weight.saturating_sub(frame.weight_at);
@@ -340,6 +361,7 @@ impl Gather {
             timeline.leave(
                 cell,
                 contents,
+                values,
                 first,
                 self.open.iter_mut().map(|frame| &mut frame.first),
             );
@@ -375,6 +397,7 @@ mod tests {
                 timeline: 50,
                 flame: 50,
                 instants: 0,
+                values: 0,
             }));
             let (mut reader, mut now) = (FlowReader::new(&bytes[..]), 0);
             while let Some((_, record)) = reader.next_record().unwrap() {
@@ -410,7 +433,12 @@ mod tests {
     /// The timeline and the flame graph of one thread.
     fn boxes(budget: usize, program: &str) -> [Vec<ChartBox>; 2] {
         let mut gather = Gather::default();
-        gather.begin_thread(Some(Budget { timeline: budget, flame: budget, instants: 0 }));
+        gather.begin_thread(Some(Budget {
+            timeline: budget,
+            flame: budget,
+            instants: 0,
+            values: 0,
+        }));
         let charts = run(&mut gather, program).charts.unwrap();
         [charts.timeline, charts.flame]
     }
@@ -523,7 +551,7 @@ mod tests {
     #[test]
     fn calls_that_take_no_time_are_merged_too() {
         let mut gather = Gather::default();
-        gather.begin_thread(Some(Budget { timeline: 10, flame: 10, instants: 0 }));
+        gather.begin_thread(Some(Budget { timeline: 10, flame: 10, instants: 0, values: 0 }));
         for at in 0..100_000 {
             gather.enter(MethodId::new(1).unwrap(), at / 1000, at / 1000);
             gather.exit(NonZeroU64::MIN, at / 1000, at / 1000);
@@ -539,7 +567,12 @@ mod tests {
         let method = |id| MethodId::new(id).unwrap();
         let own_boxes = |kinds| {
             let mut gather = Gather::new(kinds);
-            gather.begin_thread(Some(Budget { timeline: 1000, flame: 1000, instants: 0 }));
+            gather.begin_thread(Some(Budget {
+                timeline: 1000,
+                flame: 1000,
+                instants: 0,
+                values: 0,
+            }));
             let mut now = 0;
             // Ten wide calls of a library for each narrow one of the application, which a library calls.
             for _ in 0..150 {

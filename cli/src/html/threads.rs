@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use flow_codec::ThreadId;
 use flow_codec::dag::ShapeId;
+use flow_codec::format::values::CallValue;
 use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::{MethodId, ThreadId};
 use serde::Serialize;
 
 use super::data::{exact, flat_boxes};
@@ -16,6 +17,7 @@ use super::marks::PageMark;
 use super::names::{PageMethods, cut};
 use super::shapes::{Missing, PageShapes};
 use crate::input::reading::{Ending, Reading};
+use crate::output::ValueTexts;
 
 /// The boxes of all timelines together, and the most and the least of one.
 const BOXES: usize = 40_000;
@@ -42,6 +44,10 @@ const LEAST_BINS: usize = 32;
 const FULL: u64 = 9;
 /// The instants of calls, all together.
 const INSTANTS: usize = 40_000;
+/// The calls with values, all together. The longest are kept.
+const VALUES: usize = 10_000;
+/// The most characters of the values of one.
+const VALUE_CHARS: usize = 300;
 /// The most characters of a name.
 const NAME_CHARS: usize = 120;
 
@@ -59,6 +65,8 @@ pub(super) struct Threads<'a> {
     more_lane: Lane,
     /// The end of the last thread.
     end: u64,
+    /// The calls whose values are not on the page.
+    more_values: u64,
     most_called: usize,
     most_bins: usize,
     /// Whether the page shows times.
@@ -74,6 +82,8 @@ struct Read<'a> {
     marks: Vec<PageMark>,
     state: &'static str,
     instants: Vec<Instant>,
+    /// The values of calls that have boxes, by the places of the boxes.
+    values: Vec<(usize, String)>,
     /// The shape of all its calls.
     shape: Result<ShapeId, Missing>,
 }
@@ -103,6 +113,9 @@ pub(super) struct PageThread {
     /// The timeline as [`flat_boxes`]; absent without charts.
     #[serde(skip_serializing_if = "Option::is_none")]
     boxes: Option<Vec<i64>>,
+    /// The values of calls of the timeline: the place of the box, and a line.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    values: Vec<(usize, String)>,
     /// The flame graph, likewise; absent for a single thread, which has that of the page.
     #[serde(skip_serializing_if = "Option::is_none")]
     flame: Option<Vec<i64>>,
@@ -155,6 +168,7 @@ impl<'a> Threads<'a> {
             timeline: share(of, BOXES, MOST_BOXES),
             flame: share(of, FLAME_BOXES, MOST_FLAME_BOXES),
             instants: share(of, INSTANTS, INSTANTS),
+            values: share(of, VALUES, VALUES),
         };
         let mut budgets: Vec<_> =
             is_listed.into_iter().map(|is_listed| (is_listed, None)).collect();
@@ -171,6 +185,7 @@ impl<'a> Threads<'a> {
             more: More::default(),
             more_lane: Lane::default(),
             end: 0,
+            more_values: 0,
             most_called: (CALLED / listed).max(LEAST_CALLED),
             most_bins: (BINS / listed).clamp(LEAST_BINS, MOST_BINS),
             is_time,
@@ -197,6 +212,7 @@ impl<'a> Threads<'a> {
         reading: &Reading,
     ) {
         let is_listed = self.lists_next();
+        let values = self.next_budget().map_or(0, |budget| budget.values);
         self.read += 1;
         self.end = self.end.max(sums.end);
         if !is_listed {
@@ -219,7 +235,26 @@ impl<'a> Threads<'a> {
             (_, None) => "",
         };
         let shape = Err(Missing::Repeats);
-        self.threads.push(Read { file, sums, is_complete, marks, state, instants, shape });
+        let values = self.value_lines(&mut sums, values);
+        self.threads.push(Read { file, sums, is_complete, marks, state, instants, values, shape });
+    }
+
+    /// Takes the values of calls of a thread. Returns those of the longest as lines, at most `most`.
+    fn value_lines(&mut self, sums: &mut ThreadSums, most: usize) -> Vec<(usize, String)> {
+        let Some(charts) = &mut sums.charts else { return Vec::new() };
+        let mut values = std::mem::take(&mut charts.values);
+        let boxes = &charts.timeline;
+        let width = |place: usize| boxes.get(place).map_or(0, |cell| cell.end - cell.at);
+        values.sort_by_key(|(place, ..)| (Reverse(width(*place)), *place));
+        self.more_values += values.len().saturating_sub(most) as u64;
+        values.truncate(most);
+        values.sort_by_key(|(place, ..)| *place);
+        let methods = &self.trace.methods;
+        let line = |(place, method, values): (usize, MethodId, Vec<CallValue>)| {
+            let line = ValueTexts::new(methods, Some(method)).all(&values);
+            (place, cut(line.trim_start(), VALUE_CHARS))
+        };
+        values.into_iter().map(line).collect()
     }
 
     /// Sets the shape of each listed thread, from its file and its number of calls.
@@ -257,7 +292,7 @@ impl<'a> Threads<'a> {
 
     fn row(
         &self,
-        Read { file, sums, is_complete, marks, state, instants, shape }: &Read<'_>,
+        Read { file, sums, is_complete, marks, state, instants, values, shape }: &Read<'_>,
         names: &PageMethods,
     ) -> PageThread {
         let thread = self.trace.threads.get(file.id);
@@ -287,6 +322,7 @@ impl<'a> Threads<'a> {
             is_complete: *is_complete,
             marks: marks.clone(),
             boxes: charts.map(|charts| flat_boxes(&charts.timeline, names)),
+            values: values.clone(),
             flame: flame.map(|charts| flat_boxes(&charts.flame, names)),
             shape: None,
             no_shape: "",
@@ -300,6 +336,11 @@ impl<'a> Threads<'a> {
         let mut lane = self.more_lane.clone();
         lane.shrink(self.most_bins);
         More { lane: flat_lane(&lane, names), ..self.more.clone() }
+    }
+
+    /// The calls with a box whose values are not on the page.
+    pub(super) fn more_values(&self) -> u64 {
+        self.more_values
     }
 
     /// The end of the last thread.

@@ -6,6 +6,8 @@
 //!
 //! A box is stored after the boxes inside it, so a call that turns out to be too narrow removes them from the end.
 
+use flow_codec::format::values::CallValue;
+
 use super::chart::{ChartBox, FRAMES, Kind, wider, width, width_at};
 
 /// While a thread is read, up to this many times the budget is kept.
@@ -43,10 +45,12 @@ impl Contents {
 }
 
 /// A box, and the number of boxes inside it, which are stored before it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Done {
     cell: ChartBox,
     contents: Contents,
+    /// The recorded values of a call.
+    values: Vec<CallValue>,
     inside: usize,
     /// Of a *more* box, the width of the widest call in it, whose method it shows: of the application, if there is one.
     widest: (bool, u64),
@@ -79,11 +83,12 @@ impl Timeline {
         &mut self,
         cell: ChartBox,
         contents: Contents,
+        values: Vec<CallValue>,
         first: usize,
         firsts: impl Iterator<Item = &'f mut usize>,
     ) {
         if cell.depth < FRAMES {
-            self.add(cell, contents, first);
+            self.add(cell, contents, values, first);
         } else {
             self.merge(cell, contents, widest_of(cell, contents));
         }
@@ -93,18 +98,24 @@ impl Timeline {
         }
     }
 
-    /// Returns the boxes, each after the one it is in. No frame is open.
-    pub(super) fn finish(mut self) -> Vec<ChartBox> {
+    /// Returns the boxes, each after the one it is in, and the values of some of them, by the places of the boxes. No frame
+    /// is open.
+    pub(super) fn finish(mut self) -> (Vec<ChartBox>, Vec<(usize, Vec<CallValue>)>) {
         self.shrink(self.budget, Vec::new());
         let mut boxes = Vec::with_capacity(self.done.len());
+        let mut values = Vec::new();
         let mut to_do = Vec::new();
         self.push_siblings(0, self.done.len(), &mut to_do);
         while let Some(place) = to_do.pop() {
-            let Some(done) = self.done.get(place) else { continue };
+            let Some(done) = self.done.get_mut(place) else { continue };
+            if !done.values.is_empty() {
+                values.push((boxes.len(), std::mem::take(&mut done.values)));
+            }
             boxes.push(done.cell);
-            self.push_siblings(place - done.inside, place, &mut to_do);
+            let inside = done.inside;
+            self.push_siblings(place - inside, place, &mut to_do);
         }
-        boxes
+        (boxes, values)
     }
 
     /// Pushes the outermost boxes in a range, the first one last.
@@ -119,10 +130,10 @@ impl Timeline {
     }
 
     /// Keeps a call, whose boxes begin at `first`, or merges it.
-    fn add(&mut self, cell: ChartBox, contents: Contents, first: usize) {
+    fn add(&mut self, cell: ChartBox, contents: Contents, values: Vec<CallValue>, first: usize) {
         if width(cell.at, cell.end) >= width_at(cell.depth, self.min) * contents.factor() {
             let inside = self.done.len() - first;
-            self.done.push(Done { cell, contents, inside, widest: (false, 0) });
+            self.done.push(Done { cell, contents, values, inside, widest: (false, 0) });
         } else {
             self.done.truncate(first);
             self.merge(cell, contents, widest_of(cell, contents));
@@ -149,7 +160,8 @@ impl Timeline {
             }
         } else {
             let cell = ChartBox { kind: Kind::More, ..more };
-            self.done.push(Done { cell, contents, inside: 0, widest });
+            let values = Vec::new();
+            self.done.push(Done { cell, contents, values, inside: 0, widest });
         }
     }
 
@@ -160,13 +172,14 @@ impl Timeline {
             let before = std::mem::take(&mut self.done);
             // For each old place, the new place of the boxes that began there.
             let mut firsts = Vec::with_capacity(before.len() + 1);
-            for done in &before {
+            for done in before {
                 firsts.push(self.done.len());
                 match done.cell.kind {
                     Kind::More => self.merge(done.cell, done.contents, done.widest),
                     Kind::Call => {
                         let first = firsts.get(firsts.len() - 1 - done.inside);
-                        self.add(done.cell, done.contents, first.copied().unwrap_or(0));
+                        let first = first.copied().unwrap_or(0);
+                        self.add(done.cell, done.contents, done.values, first);
                     }
                 }
             }

@@ -17,7 +17,7 @@ use flow_codec::{Error, Offset};
 
 use super::parallel::{sweep_all, sweep_thread};
 use crate::failure::{Failure, Status};
-use crate::output::{Progress, Unit, plural};
+use crate::output::{Progress, plural};
 
 /// How the reading of a thread file ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -169,18 +169,9 @@ impl Chosen {
         Self { selection, limits: TimeLimits::NONE }
     }
 
-    /// The selected events of a thread, in order. If calls are counted, marks are not read.
-    pub(crate) fn timeline(
-        &self,
-        file: &ThreadFile,
-        unit: Unit,
-        start_ns: u64,
-    ) -> Result<Timeline<'_>, Error> {
-        let timeline = match unit {
-            Unit::Calls => file.timeline_without_marks()?,
-            Unit::Nanos | Unit::Cpu => file.timeline()?.limit(self.limits, start_ns),
-        };
-        Ok(timeline.select(&self.selection))
+    /// The selected events of a thread, in order.
+    pub(crate) fn timeline(&self, file: &ThreadFile, start_ns: u64) -> Result<Timeline<'_>, Error> {
+        Ok(file.timeline()?.limit(self.limits, start_ns).select(&self.selection))
     }
 
     /// Returns whether nothing is left out.

@@ -17,7 +17,7 @@ use super::reading::{Chosen, Ending, Reading, bytes_read, read_timeline, stored_
 use super::source::{Source, file_title};
 use super::test_runs::test_of;
 use crate::failure::Status;
-use crate::output::{Progress, Unit, bytes};
+use crate::output::{Progress, bytes};
 
 /// Methods of several traces, numbered by their names.
 #[derive(Debug, Default)]
@@ -372,7 +372,7 @@ pub(crate) fn read_shapes(
         return (Some(dag), Reading::default());
     }
     let mut gather = Gather::default();
-    let timeline = chosen.timeline(file, Unit::Nanos, start_ns);
+    let timeline = chosen.timeline(file, start_ns);
     let mut timeline = match timeline {
         Ok(timeline) => timeline,
         Err(error) => return (None, Reading::failed(error)),

@@ -4,6 +4,9 @@
 use std::fs;
 use std::path::Path;
 
+use flow_codec::Offset;
+use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+
 use crate::common::{Run, bare, command, flow, page_data, script, test_mark, text, trace};
 use serde_json::Value;
 
@@ -403,6 +406,28 @@ fn the_page_mentions_missing_events() {
     .unwrap();
     let (damaged, run) = page(&[], dir.path());
     assert_eq!((run.code, of(&page_data(&damaged)).as_str()), (Some(1), "damaged"), "{}", run.err);
+}
+
+#[test]
+fn a_call_on_the_page_has_its_values() {
+    let dir = bare(crate::common::MAIN);
+    // The first call of `work` begins after two entries, and ends at the second exit of a run of two.
+    let argument = vec![0x05, 0, 5, 0, 0, 0];
+    let result = vec![0x25, 0, 42, 0, 0, 0];
+    let (mut encoder, mut marks) = (MarkEncoder::default(), HEADER.to_vec());
+    for (offset, exits, value) in [(2, 0, argument), (5, 1, result)] {
+        let position = Position { offset: Offset::new(offset), exits };
+        encoder.encode(position, &Mark::Values(value), &mut marks);
+    }
+    fs::write(dir.path().join("thread-1.marks"), marks).unwrap();
+    let data = data_of(&[], dir.path());
+    let thread = &data["threads"][0];
+    assert_eq!(thread["values"], serde_json::json!([[1, "(arg0 = 5)  = 42"]]));
+    let drawn = &boxes(&thread["boxes"])[1];
+    assert_eq!((drawn.depth, drawn.calls), (1, 3), "work, with two constructors in it");
+    // Without the method that has them, there are none.
+    let data = data_of(&["--exclude", "com.app.Main#work"], dir.path());
+    assert_eq!(data["threads"][0].get("values"), None);
 }
 
 #[test]

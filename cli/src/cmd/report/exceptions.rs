@@ -12,7 +12,7 @@ use crate::failure::{Failure, Status};
 use crate::input::reading::{Chosen, Reading, read_timeline, start_ns};
 use crate::input::source::Source;
 use crate::output::{
-    Align, Labels, Out, Progress, Table, Unit, csv_fields, escaped, grouped, left_out, plural,
+    Align, Labels, Out, Progress, Table, csv_fields, escaped, grouped, left_out, plural,
 };
 
 /// What caught exceptions that left all recorded methods of their thread.
@@ -61,7 +61,7 @@ fn read(
     exceptions: &mut Exceptions,
     progress: &mut Progress,
 ) -> Reading {
-    let mut timeline = match chosen.timeline(file, Unit::Nanos, start_ns(trace, file)) {
+    let mut timeline = match chosen.timeline(file, start_ns(trace, file)) {
         Ok(timeline) => timeline,
         Err(error) => return Reading::failed(error),
     };

@@ -14,7 +14,7 @@ use crate::input::parallel::{find_stacks, open_tree};
 use crate::input::reading::{Chosen, Reading, read_timeline, start_ns};
 use crate::input::source::{Source, file_title};
 use crate::input::times::{has_clock, no_clock};
-use crate::output::{Align, Labels, Out, Progress, Table, Unit, bounded_duration, chain, instant};
+use crate::output::{Align, Labels, Out, Progress, Table, bounded_duration, chain, instant};
 
 /// The number of intervals of the index that a lookup in the tree reads, for the call and for its frames.
 const INTERVALS_A_LOOKUP: usize = 4;
@@ -77,7 +77,7 @@ fn read(
     slowest: &mut Slowest,
     progress: &mut Progress,
 ) -> Reading {
-    let mut timeline = match chosen.timeline(file, Unit::Nanos, start_ns(trace, file)) {
+    let mut timeline = match chosen.timeline(file, start_ns(trace, file)) {
         Ok(timeline) => timeline,
         Err(error) => return Reading::failed(error),
     };

@@ -28,6 +28,8 @@ class Boxes {
     this.hasMore = false;
     // Notes, tests, gaps and pauses.
     this.marks = [];
+    // The values of calls, by the number of calls of the thread before each.
+    this.values = new Map();
     const open = [];
     for (let box = 0; box < count; box++) {
       const first = 5 * box;
@@ -63,6 +65,16 @@ class Boxes {
     this.end = isFlame && count ? this.at[last] + this.width[last] : end;
     this.end = Math.max(this.end, begin + SHORTEST);
     this.length = length ?? this.end - this.begin;
+  }
+
+  // Sets the values of some calls, which are given by their boxes.
+  setValues(values) {
+    for (const [box, text] of values) this.values.set(this.before[box], text);
+  }
+
+  // The values of the call of a box, or nothing.
+  valuesOf(box) {
+    return this.isMore[box] ? undefined : this.values.get(this.before[box]);
   }
 
   // The width of a box without those directly inside it.

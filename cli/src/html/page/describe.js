@@ -16,7 +16,8 @@ function caption(boxes, thread) {
 
 // What is known about a box, as lines.
 function describe(boxes, box) {
-  const lines = [element("b", {}, boxes.title(box)), fact(boxes, box)];
+  const values = boxes.valuesOf(box);
+  const lines = [element("b", {}, boxes.title(box)), ...(values ? [element("code", {}, values)] : []), fact(boxes, box)];
   return lines.map((line) => element("div", {}, line));
 }
 

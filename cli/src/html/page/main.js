@@ -17,7 +17,8 @@ let range = null;
 function boxesOf(thread, isFlame) {
   const key = `${thread} ${isFlame} ${onlyOwn}`;
   if (!charts.has(key)) {
-    const { boxes, flame: paths, begin = 0, end = 0, marks = [] } = data.threads[thread] ?? {};
+    const { boxes, flame: paths, begin = 0, end = 0 } = data.threads[thread] ?? {};
+    const { marks = [], values = [] } = data.threads[thread] ?? {};
     const isWhole = isFlame && (thread === ALL_THREADS || data.threads.length === 1);
     const length = Math.max(end - begin, SHORTEST);
     // Times are those of the whole recording, so that a range means the same in every thread.
@@ -26,7 +27,10 @@ function boxesOf(thread, isFlame) {
         ? flame
         : new Boxes(paths ?? [], 0, 0, true)
       : new Boxes(boxes ?? [], 0, isTime ? data.end : end, false, length);
-    if (!isFlame) made.marks = marks;
+    if (!isFlame) {
+      made.marks = marks;
+      made.setValues(values);
+    }
     charts.set(key, onlyOwn ? made.folded() : made);
   }
   return charts.get(key);
