@@ -120,6 +120,7 @@ fn accesses_are_recorded_and_nothing_else_changes() {
             "clock=off",
             "order=total,chunk=64",
             "clock=tick",
+            "instructions=harness.**,lines=harness.**,chunk=64",
         ] {
             let program =
                 Program::harness(jdk, "Accessed").options(&format!("{OPTIONS},{options}"));

@@ -123,7 +123,7 @@ fn every_opcode_and_every_type_is_recorded_and_nothing_is_disturbed() {
             "clock=exact,chunk=64",
             "clock=off",
             "order=total,chunk=64",
-            "lines=**,values=**,clock=off",
+            "lines=**,values=**,fields=**,clock=off",
         ] {
             let program = Program::harness(jdk, "Instructed").options(&format!("{ALL},{options}"));
             let run = program.run();

@@ -10,14 +10,15 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use flow_e2e::{
-    Decoded, Jdk, Program, Reach, Rounds, Running, Way, assert_verbs_agree, check, decode_trace,
-    flow, golden, jdks, library,
+    Blinky, Decoded, Jdk, Program, Reach, Rounds, Running, Way, assert_verbs_agree, check,
+    decode_trace, flow, golden, jdks, library,
 };
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::attach::{Session, steps_of_workers, workers};
-use crate::{on_every_engine, on_every_jdk};
+use crate::values::values;
+use crate::{on_every_engine, on_every_jdk, shown};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -170,6 +171,36 @@ fn a_collector_stores_what_a_directory_has() {
             let (dir, messages) = collector.end();
             assert!(messages.contains("106 calls in "), "{messages}");
             assert!(!dir.path().join("socket").exists());
+        }
+    });
+}
+
+/// What `replay` shows of accesses and instructions, without identities.
+fn details(trace: &Path) -> (Vec<String>, Vec<String>) {
+    let executed = Blinky::read(&shown(&["export", "--to", "blinky"], trace));
+    let of = |one| (one, executed.of(one));
+    let executed = executed.executions.iter().map(of).map(|(one, (instruction, method))| {
+        format!("{} {} {} {}", method.owner, method.name, instruction.at, one.kind)
+    });
+    (values(trace), executed.collect())
+}
+
+#[test]
+fn details_are_sent_too() {
+    const DETAILS: &str = "fields=harness.**,values=harness.**,instructions=harness.**,lines=**";
+    on_every_jdk(|jdk| {
+        let program = Program::harness(jdk, "Accessed").options(DETAILS);
+        let expected = details(&program.run().out());
+        assert!(expected.0.len() > 100 && expected.1.len() > 500, "{expected:?}");
+        for options in ["", "chunk=64"] {
+            let collector = Collector::start();
+            let program =
+                Program::harness(jdk, "Accessed").options(&format!("{DETAILS},{options}"));
+            let run = program.only_send_to(&collector.address).run();
+            assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+            collector.wait_for("has ended: ");
+            assert_eq!(details(&collector.trace()), expected, "{options}");
+            assert_sound(&collector.trace());
         }
     });
 }
