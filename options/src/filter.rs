@@ -36,6 +36,8 @@ pub struct FilterSpec {
     pub constructors: bool,
     /// Whether native methods are recorded.
     pub natives: bool,
+    /// Whether accessors are left out: methods that only read a field, set one, or pass their arguments on.
+    pub skips_accessors: bool,
 }
 
 impl Default for FilterSpec {
@@ -53,6 +55,7 @@ impl Default for FilterSpec {
             max_value: DEFAULT_MAX_VALUE,
             constructors: true,
             natives: false,
+            skips_accessors: false,
         }
     }
 }
@@ -77,6 +80,9 @@ pub struct Candidate<'a> {
     pub descriptor: &'a str,
     /// Whether the method is native.
     pub native: bool,
+    /// Whether the method only reads a field, sets one, or passes its arguments on. May be `false` where the filter leaves
+    /// none of these out.
+    pub accessor: bool,
     /// Whether the class is hidden (`Lookup.defineHiddenClass`, lambda proxies).
     pub hidden: bool,
     /// The loader that defined the class.
@@ -103,6 +109,8 @@ pub enum Reason {
     SwitchesThread,
     /// It belongs to the JVM and must stay unchanged.
     Protected,
+    /// It is an accessor, and these are left out.
+    Accessor,
 }
 
 impl Reason {
@@ -113,6 +121,7 @@ impl Reason {
             Self::Native => "native",
             Self::SwitchesThread => "switches-thread",
             Self::Protected => "protected",
+            Self::Accessor => "accessor",
         }
     }
 }
@@ -168,7 +177,15 @@ impl FilterSpec {
         if candidate.loader == LoaderKind::Jdk && THREAD_SWITCHING.into_iter().any(switches) {
             return Verdict::NotRecorded(Reason::SwitchesThread);
         }
+        if candidate.accessor && self.skips_accessors && !self.has_details_of(candidate.name()) {
+            return Verdict::NotRecorded(Reason::Accessor);
+        }
         Verdict::Record
+    }
+
+    /// Returns whether more than the calls of a method is recorded, if the method is.
+    fn has_details_of(&self, method: Name<'_>) -> bool {
+        self.has_lines_of(method) || self.has_values_of(method) || self.has_instructions_of(method)
     }
 
     /// Returns whether the lines of a method are recorded, if the method is.
@@ -289,7 +306,8 @@ mod tests {
     fn method<'a>(class: &'a str, method: &'a str) -> Candidate<'a> {
         let jdk = class.starts_with("java.") || class.starts_with("jdk.");
         let loader = if jdk { LoaderKind::Jdk } else { LoaderKind::Application };
-        Candidate { class, method, descriptor: "(I)V", native: false, hidden: false, loader }
+        let (native, accessor, hidden) = (false, false, false);
+        Candidate { class, method, descriptor: "(I)V", native, accessor, hidden, loader }
     }
 
     fn globs(patterns: &[&str]) -> Vec<Glob> {
@@ -312,6 +330,19 @@ mod tests {
     fn without_a_filter_the_application_is_recorded() {
         assert_eq!(spec().verdict(method("com.app.A", "<init>")), Verdict::Record);
         assert_eq!(spec().verdict(method("java.util.List", "of")), Verdict::Exclude);
+    }
+
+    #[test]
+    fn accessors_are_left_out_unless_something_names_them() {
+        let getter = Candidate { accessor: true, ..method("com.app.A", "total") };
+        assert_eq!(spec().verdict(getter), Verdict::Record);
+        let skipping = FilterSpec { skips_accessors: true, ..spec() };
+        assert_eq!(skipping.verdict(getter), Verdict::NotRecorded(Reason::Accessor));
+        assert_eq!(skipping.verdict(method("com.app.A", "total")), Verdict::Record);
+        let valued = FilterSpec { values: globs(&["com.app.A#total"]), ..skipping };
+        assert_eq!(valued.verdict(getter), Verdict::Record);
+        let excluding = FilterSpec { exclude: globs(&["com.app.A"]), ..valued };
+        assert_eq!(excluding.verdict(getter), Verdict::Exclude);
     }
 
     #[test]

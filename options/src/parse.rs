@@ -232,6 +232,8 @@ impl Options {
                     let number = max.value.parse().ok().filter(|number| *number <= MAX_VALUE);
                     number.ok_or_else(|| bad_value(max))
                 })?,
+                skips_accessors: value("skip")
+                    .map_or(Ok(false), |skip| skips_accessors(skip, value("fields")))?,
                 ..filter(&settings)?
             },
             own: value("own").map_or(Ok(Vec::new()), |own| list(own, ';'))?,
@@ -355,6 +357,19 @@ fn needs_one_file(setting: &Setting, out: &str) -> Result<(), OptionError> {
         None => Err(OptionError(format!(
             "{key}={value} ({place}): needs a trace in one file; use a name such as out={out}.{CONTAINER_EXTENSION}"
         ))),
+    }
+}
+
+/// Whether accessors are left out.
+fn skips_accessors(skip: &Setting, fields: Option<&Setting>) -> Result<bool, OptionError> {
+    let Setting { key, value, place } = skip;
+    match (value.as_str(), fields) {
+        ("accessors", None) => Ok(true),
+        ("accessors", Some(fields)) => Err(OptionError(format!(
+            "{key}={value} ({place}): leaves out methods that access the fields of fields={}; leave out one of the two",
+            fields.value
+        ))),
+        _ => Err(bad_value(skip)),
     }
 }
 

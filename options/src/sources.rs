@@ -22,7 +22,7 @@ const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key
 }
 
 /// All keys.
-pub const KEYS: [Key; 44] = [
+pub const KEYS: [Key; 45] = [
     key("out", "a directory, or a file whose name ends in .flowtrace", "where the trace goes"),
     key("earlier", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
     key(
@@ -91,6 +91,7 @@ pub const KEYS: [Key; 44] = [
     ),
     key("constructors", "true or false", "whether to record constructors and static initialisers"),
     key("natives", "true or false", "whether to record native methods, if the engine sees them"),
+    key("skip", "accessors", "methods that only read a field, set one, or pass their arguments on"),
     key("engine", "instrument, events or none", "how calls are seen"),
     key(
         "sample",

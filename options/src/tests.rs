@@ -86,7 +86,7 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         (
             "zzz=1",
             "unknown option 'zzz' (agent options); known are out, earlier, keep, rotate, snapshot-on, stream, \
-          stream-token, overflow, target, include, exclude, lines, values, instructions, fields, redact, max-value, own, constructors, natives, engine, sample, sample-clock, max-frames, format, compress, clock, order, ids, \
+          stream-token, overflow, target, include, exclude, lines, values, instructions, fields, redact, max-value, own, constructors, natives, skip, engine, sample, sample-clock, max-frames, format, compress, clock, order, ids, \
           optimize, chunk, max-size, min-free, start, only-main, api, journal, durability, overload, command, log, debug, config, onerror",
         ),
         ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
@@ -106,6 +106,11 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         (
             "engine=events,lines=a.B",
             "lines=a.B (agent options): needs engine=instrument; leave out engine",
+        ),
+        ("skip=getters", "skip=getters (agent options): expected accessors"),
+        (
+            "skip=accessors,fields=a.B#c",
+            "skip=accessors (agent options): leaves out methods that access the fields of fields=a.B#c; leave out one of the two",
         ),
         (
             "lines=a.B,format=jsonl",

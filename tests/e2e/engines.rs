@@ -124,6 +124,11 @@ fn around<'a, 'b>(calls: &'b [Call<'a>], at: usize) -> &'b [Call<'a>] {
 
 /// Runs a program under both engines, and compares call by call. Returns the number of calls.
 fn compare(name: &str, program: impl Fn() -> Program) -> usize {
+    compare_traces(name, program).0
+}
+
+/// The same. Returns also what both recorded: the engine that rewrites first, then the events.
+fn compare_traces(name: &str, program: impl Fn() -> Program) -> (usize, [Decoded; 2]) {
     let [instrument, events] = Engine::ALL.map(|engine| {
         // Identity hash codes determine the order of maps: with all of them equal, two runs are the same.
         let program = program().jvm_arg("-XX:+UnlockExperimentalVMOptions");
@@ -144,6 +149,7 @@ fn compare(name: &str, program: impl Fn() -> Program) -> usize {
     });
     let found = all_calls(&instrument, &found);
     let expected = all_calls(&events, &expected);
+    let calls = expected.values().flatten().map(Vec::len).sum();
     let names = |calls: &Calls<'_>| -> Vec<(String, usize)> {
         calls.iter().map(|(name, threads)| ((*name).to_owned(), threads.len())).collect()
     };
@@ -162,7 +168,8 @@ fn compare(name: &str, program: impl Fn() -> Program) -> usize {
             );
         }
     }
-    expected.values().flatten().map(Vec::len).sum()
+    drop((found, expected));
+    (calls, [instrument, events])
 }
 
 /// The arguments with which a program is short and worth comparing.
@@ -222,19 +229,40 @@ fn javac_gives_the_same_calls() {
     });
 }
 
+/// Each class loader is asked once for the probe class.
+const WITHOUT_LOADER: &str = "exclude=clojure.lang.DynamicClassLoader";
+
+fn clojure(jdk: &Jdk) -> Program {
+    let jars = ["clojure.jar", "spec.alpha.jar", "core.specs.alpha.jar"].map(lib);
+    let class_path = std::env::join_paths(jars).unwrap();
+    let script = "(println (reduce + (map inc (filter odd? (range 2000)))) (sort [3 1 2]))";
+    Program::new(jdk, [OsStr::new("-cp"), &class_path]).args(["clojure.main", "-e", script])
+}
+
 #[test]
 fn a_clojure_script_gives_the_same_calls() {
     on_every_jdk(|jdk| {
-        let jars = ["clojure.jar", "spec.alpha.jar", "core.specs.alpha.jar"].map(lib);
-        let class_path = std::env::join_paths(jars).unwrap();
-        let script = "(println (reduce + (map inc (filter odd? (range 2000)))) (sort [3 1 2]))";
-        let compared = compare("clojure", || {
-            Program::new(jdk, [OsStr::new("-cp"), &class_path])
-                .args(["clojure.main", "-e", script])
-                // Each class loader is asked once for the probe class.
-                .options("exclude=clojure.lang.DynamicClassLoader")
-        });
+        let compared = compare("clojure", || clojure(jdk).options(WITHOUT_LOADER));
         assert!(compared > 1_000_000, "{compared}");
+    });
+}
+
+/// Both decide by the same instructions: the JVM's own, and those of the class file.
+#[test]
+fn accessors_are_left_out_by_both_engines() {
+    on_every_jdk(|jdk| {
+        let (compared, [instrument, events]) = compare_traces("clojure", || {
+            clojure(jdk).options(&format!("skip=accessors,{WITHOUT_LOADER}"))
+        });
+        assert!(compared > 100_000, "{compared}");
+        let [left_out, met] =
+            [&instrument, &events].map(|trace| trace.left_out(&["accessor"]).keys().clone());
+        assert!(met.len() > 100, "{met:?}");
+        // The events tell of methods that ran; all of a class are rewritten.
+        assert!(met.is_subset(&left_out), "{:?}", met.difference(&left_out).collect::<Vec<_>>());
+        let recorded: HashSet<&String> = events.keys.values().collect();
+        let accessors: Vec<_> = left_out.iter().filter(|key| recorded.contains(key)).collect();
+        assert!(accessors.is_empty(), "{accessors:?}");
     });
 }
 

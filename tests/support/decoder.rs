@@ -132,6 +132,12 @@ impl LeftOut {
             || self.keys.contains(&format!("{without_number}#*"))
     }
 
+    /// The keys of the methods, and `class#*` of whole classes.
+    #[must_use]
+    pub fn keys(&self) -> &HashSet<String> {
+        &self.keys
+    }
+
     /// Returns whether nothing is named.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -312,7 +312,8 @@ impl Rewriting<'_> {
     fn plan(&self, index: usize, method: &Method<'_>) -> Option<Plan<'_>> {
         let native = method.access & NATIVE != 0;
         let name = Name { class: self.name, name: &method.name, descriptor: &method.descriptor };
-        match self.verdict(name, native, self.loader.kind) {
+        let accessor = self.filter.skips_accessors && self.class.is_accessor(index);
+        match self.verdict(name, native, accessor, self.loader.kind) {
             Verdict::Exclude => return None,
             Verdict::NotRecorded(reason) => {
                 self.leave_out(reason.name(), method);
@@ -425,7 +426,7 @@ impl Rewriting<'_> {
             kind => kind,
         };
         let name = Name { class: &call.class, name: "<init>", descriptor: &call.descriptor };
-        match self.verdict(name, false, loader) {
+        match self.verdict(name, false, false, loader) {
             Verdict::Record => {
                 self.methods.reserve(&key(&call.class, "<init>", &call.descriptor)).map(Some)
             }
@@ -433,9 +434,10 @@ impl Rewriting<'_> {
         }
     }
 
-    fn verdict(&self, name: Name<'_>, native: bool, loader: LoaderKind) -> Verdict {
+    fn verdict(&self, name: Name<'_>, native: bool, accessor: bool, loader: LoaderKind) -> Verdict {
         let Name { class, name: method, descriptor } = name;
-        let candidate = Candidate { class, method, descriptor, native, hidden: false, loader };
+        let hidden = false;
+        let candidate = Candidate { class, method, descriptor, native, accessor, hidden, loader };
         match self.filter.verdict(candidate) {
             Verdict::Record if loader == LoaderKind::Jdk && skip_list::is_skipped(class) => {
                 Verdict::NotRecorded(Reason::Protected)

@@ -158,6 +158,7 @@ unsafe fn interface(vm: *mut JavaVM, version: i32) -> Option<*mut std::ffi::c_vo
 /// Bits of `jvmtiCapabilities` that the agent requests.
 mod capability {
     pub(super) const TAG_OBJECTS: usize = 0;
+    pub(super) const BYTECODES: usize = 3;
     pub(super) const SOURCE_FILE_NAME: usize = 11;
     pub(super) const LINE_NUMBERS: usize = 12;
     /// Available at the start only.
@@ -218,8 +219,10 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
         BREAKPOINTS,
         "breakpoints, which snapshot-on needs for methods and exceptions and which exist only from the start of the JVM",
     ));
+    let for_accessors = options.filter.skips_accessors;
+    let for_accessors = for_accessors.then_some(&(BYTECODES, "bytecodes for skip=accessors"));
     let for_memory = on.oom.then_some(&(OUT_OF_MEMORY, "events for snapshot-on=oom"));
-    for (bit, what) in needed.iter().chain(for_methods).chain(for_memory) {
+    for (bit, what) in needed.iter().chain(for_methods).chain(for_memory).chain(for_accessors) {
         if !potential._bitfield_1.get_bit(*bit) {
             return Err(format!("this JVM offers no {what}; another agent may hold them"));
         }

@@ -164,6 +164,13 @@ impl Jvmti {
         Some(modifiers.cast_unsigned())
     }
 
+    /// Returns the instructions of a method. `None` without code, or without the capability to ask for it.
+    pub(super) fn bytecodes(self, method: sys::jmethodID) -> Option<Vec<u8>> {
+        let (mut count, mut code) = (0, ptr::null_mut());
+        call!(self, GetBytecodes, method, &raw mut count, &raw mut code).ok()?;
+        Some(self.take_array(code, count))
+    }
+
     /// Returns the line of the first instruction.
     pub(super) fn first_line(self, method: sys::jmethodID) -> Option<u32> {
         let (mut count, mut table) = (0, ptr::null_mut());

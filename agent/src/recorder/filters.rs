@@ -94,12 +94,14 @@ impl Filters {
     }
 }
 
-fn candidate(MethodFacts { info, loader, native, hidden }: &MethodFacts) -> Candidate<'_> {
+fn candidate(facts: &MethodFacts) -> Candidate<'_> {
+    let MethodFacts { info, loader, native, accessor, hidden } = facts;
     Candidate {
         class: &info.class,
         method: &info.name,
         descriptor: &info.descriptor,
         native: *native,
+        accessor: *accessor,
         hidden: *hidden,
         loader: *loader,
     }

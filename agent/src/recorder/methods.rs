@@ -94,6 +94,8 @@ pub struct MethodFacts {
     pub loader: LoaderKind,
     /// Whether the method is native.
     pub native: bool,
+    /// Whether the method is an accessor. `false` if the filter leaves none of these out.
+    pub accessor: bool,
     /// Whether the class is hidden.
     pub hidden: bool,
 }
@@ -437,7 +439,8 @@ mod tests {
                 ..MethodInfo::default()
             };
             let native = self.1 == "nativeOne";
-            Some(MethodFacts { info, loader: LoaderKind::Application, native, hidden: false })
+            let (loader, accessor, hidden) = (LoaderKind::Application, false, false);
+            Some(MethodFacts { info, loader, native, accessor, hidden })
         }
 
         fn source(&self) -> (Option<String>, Option<u32>) {

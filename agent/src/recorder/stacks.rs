@@ -560,6 +560,7 @@ mod tests {
                 info,
                 loader: LoaderKind::Application,
                 native: false,
+                accessor: false,
                 hidden: false,
             })
         }

@@ -81,7 +81,7 @@ impl DescribeMethod for OneMethod {
     fn facts(&self) -> Option<MethodFacts> {
         let info = MethodInfo { descriptor: "()V".to_owned(), ..MethodInfo::default() };
         let loader = LoaderKind::Application;
-        Some(MethodFacts { info, loader, native: false, hidden: false })
+        Some(MethodFacts { info, loader, native: false, accessor: false, hidden: false })
     }
 
     fn source(&self) -> (Option<String>, Option<u32>) {

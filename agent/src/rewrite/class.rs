@@ -9,7 +9,7 @@ use super::code::{Code, Instruction, first_line};
 use super::judge::{CompiledBy, judge};
 use super::opcode::INVOKESTATIC;
 use super::pool::{Pool, probe_class, tag};
-use super::{Accessed, Choice, Detail, Malformed, Plan, Skip};
+use super::{Accessed, Choice, Detail, Malformed, Plan, Skip, is_accessor};
 use crate::certain::Certain as _;
 use crate::text::{binary_name, decode};
 
@@ -240,6 +240,18 @@ impl<'a> ClassFile<'a> {
         let entry = self.methods.get(method).ok_or(Skip::NoCode)?;
         let content = entry.code_content(self.bytes).ok_or(Skip::NoCode)?;
         Plan::new(self, entry, content, detail, choose)
+    }
+
+    /// Returns whether a method [is an accessor](is_accessor).
+    #[must_use]
+    pub fn is_accessor(&self, method: usize) -> bool {
+        let entry = self.methods.get(method);
+        let found = entry.and_then(|entry| {
+            let (code, _attributes) = Code::parse_head(entry.code_content(self.bytes)?).ok()?;
+            let (name, descriptor) = (decode(entry.name), decode(entry.descriptor));
+            Some(is_accessor(&name, &descriptor, entry.access.into(), code.bytes))
+        });
+        found.unwrap_or(false)
     }
 
     /// Judges whether HotSpot's compilers accept a method. `None` if that cannot be judged.

@@ -23,6 +23,7 @@
 //! Nothing here trusts its input: any bytes give a result, in time proportional to their number.
 
 mod accesses;
+mod accessor;
 mod annotations;
 mod bytes;
 mod catch;
@@ -50,6 +51,7 @@ mod weave;
 use std::fmt;
 
 pub use accesses::{Accessed, Choice, FieldName};
+pub use accessor::is_accessor;
 pub use class::{ClassFile, Method};
 pub use judge::CompiledBy;
 pub use plan::{ConstructorCall, Detail, Plan};

@@ -97,6 +97,9 @@ pub(crate) struct AgentArgs {
     /// Leave out values of this parameter, field, class or pkg.Class#method; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) redact: Vec<String>,
+    /// Leave out methods that only read a field, set one, or pass their arguments on (accessors)
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) skip: Option<String>,
     /// Record this many characters of a string and elements of an array [default: 64]
     #[arg(long, value_name = "N")]
     pub(crate) max_value: Option<String>,

@@ -374,6 +374,7 @@ impl AgentOptions {
         }
         for (key, value) in [
             ("engine", &args.engine),
+            ("skip", &args.skip),
             ("sample", &args.sample),
             ("sample-clock", &args.sample_clock),
             ("max-frames", &args.max_frames),

@@ -10,13 +10,13 @@ pub(crate) struct OpenValues {
 }
 
 impl OpenValues {
-    /// Adds values of the topmost of so many frames.
+    /// Adds values of the topmost of this many frames.
     pub(crate) fn add(&mut self, frames: usize, values: &[CallValue]) {
         let values = values.iter().filter(|value| !value.role.is_access());
         self.values.extend(values.map(|value| (frames, value.clone())));
     }
 
-    /// Takes the values of the topmost of so many frames, which ends.
+    /// Takes the values of the topmost of this many frames, which ends.
     #[inline]
     pub(crate) fn leave(&mut self, frames: usize) -> Vec<CallValue> {
         match self.values.last() {

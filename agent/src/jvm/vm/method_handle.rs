@@ -8,6 +8,7 @@ use jvmti_rs::sys;
 use super::super::signature::class_name;
 use super::Vm;
 use crate::recorder::{DescribeMethod, MethodFacts, RawMethod};
+use crate::rewrite::is_accessor;
 
 /// One method of an event.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +34,9 @@ impl DescribeMethod for MethodHandle<'_, '_> {
         let loader = self.vm.loader_of(class);
         self.vm.forget(class);
         let class_name = class_name?;
+        // There is none if the filter does not ask for it.
+        let code = jvmti.bytecodes(self.id()).unwrap_or_default();
+        let accessor = is_accessor(&name, &descriptor, access, &code);
         let mut flags = flag_names(access);
         if class_name.hidden {
             flags.push("hidden".into());
@@ -50,6 +54,7 @@ impl DescribeMethod for MethodHandle<'_, '_> {
             },
             loader: loader.kind,
             native: access & NATIVE != 0,
+            accessor,
             hidden: class_name.hidden,
         })
     }
