@@ -11,7 +11,7 @@ final class Command {
     private Command() {}
 
     /** Runs a program to its end. Returns its exit status, or 128 and the number of the signal that killed it. */
-    static int run(Path program, List<String> arguments) throws IOException {
+    static int run(Path program, List<String> arguments) throws Refusal {
         List<String> words = new ArrayList<>();
         words.add(program.toString());
         words.addAll(arguments);
@@ -22,7 +22,13 @@ final class Command {
         // These come from a process that knows only this one.
         on("TERM", running::terminate);
         on("HUP", running::terminate);
-        running.start(new ProcessBuilder(words).inheritIO());
+        try {
+            running.start(new ProcessBuilder(words).inheritIO());
+        } catch (IOException error) {
+            // The system reports a missing loader as if the program were missing.
+            throw new Refusal(error.getMessage() + "; it needs the GNU C library (glibc 2.17 or later), which Alpine"
+                + " Linux does not have");
+        }
         return running.end();
     }
 

@@ -118,6 +118,14 @@ final class LauncherTest {
     }
 
     @Test
+    void aMissingLoaderIsExplained() throws Exception {
+        payload("#!/no/such/loader\n");
+        String message = run(1);
+        assertTrue(message.startsWith("flow: Cannot run program \"" + home), message);
+        assertTrue(message.contains("; it needs the GNU C library"), message);
+    }
+
+    @Test
     void anotherPlatformIsRefused() throws Exception {
         Process process = launcher().command(command("-Dos.arch=riscv64")).start();
         assertEquals(1, process.waitFor());
@@ -134,8 +142,12 @@ final class LauncherTest {
 
     /** Makes the script that is run in place of {@code flow}. */
     private void program(String commands) throws IOException {
+        payload("#!/bin/sh\n" + commands + "\n");
+    }
+
+    private void payload(String text) throws IOException {
         Path payload = Files.createDirectories(dir.resolve("jar/dev/flow/native/" + Platform.here()));
-        byte[] script = ("#!/bin/sh\n" + commands + "\n").getBytes(StandardCharsets.UTF_8);
+        byte[] script = text.getBytes(StandardCharsets.UTF_8);
         Files.write(payload.resolve("flow"), script);
         String checksum = Payload.hex(Payload.sha256().digest(script));
         Files.write(payload.resolve("SHA256SUMS"), (checksum + "  flow\n").getBytes(StandardCharsets.UTF_8));
