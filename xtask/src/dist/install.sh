@@ -6,10 +6,12 @@
 set -eu
 from=$(cd "$(dirname "$0")" && pwd)
 
-if [ $# -gt 1 ] || [ "${1#-}" != "${1-}" ]; then
+if [ $# -gt 1 ]; then set -- --help; fi
+case ${1-} in -*)
     echo "usage: install.sh [PREFIX]" >&2
     exit 2
-fi
+    ;;
+esac
 if [ $# = 1 ]; then
     prefix=$1
 elif [ "$(id -u)" = 0 ]; then
