@@ -1,6 +1,7 @@
 //! A directory with the layout of a Maven repository.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -39,6 +40,8 @@ impl Artifact {
             "--activate-profiles",
             "release",
         ]);
+        // Maven writes its messages to stdout, where our results are.
+        maven.stdout(io::stderr());
         run(maven.args(["-Dstyle.color=never", "-DskipTests", "clean", "package"]))
     }
 
