@@ -129,10 +129,11 @@ final class Cache {
     }
 
     private static void write(Payload payload, String name, Path path) throws IOException {
-        Path part = Files.createTempFile(path.getParent(), name, ".part");
+        // Not a temporary file of the library: its random name may need seconds where there is no /dev/random.
+        Path part = path.resolveSibling(name + '.' + Long.toHexString(System.nanoTime()) + ".part");
         try {
             try (InputStream in = payload.open(name)) {
-                Files.copy(in, part, StandardCopyOption.REPLACE_EXISTING);
+                Files.copy(in, part);
             }
             Files.setPosixFilePermissions(part, PosixFilePermissions.fromString("rwx------"));
             Files.move(part, path, StandardCopyOption.ATOMIC_MOVE);

@@ -19,7 +19,7 @@ final class Command {
         Running running = new Running();
         // A terminal sends these to the program, too.
         on("INT", () -> {});
-        // These come from a process that knows only this one.
+        // These come from a process that knows only this one. Java can send no other signal than TERM.
         on("TERM", running::terminate);
         on("HUP", running::terminate);
         try {
