@@ -34,7 +34,7 @@ licences() {
     fi
 }
 
-java_programs() { (cd java-harness && mvn -q -B package); }
+java_programs() { (cd java-harness && mvn -q -B package) && (cd java-launcher && mvn -q -B package); }
 
 fuzzing() {
     # Installs the nightly compiler and the fuzzer, which not every machine has.

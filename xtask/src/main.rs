@@ -5,6 +5,7 @@
 //! - [`bench_read`]: how fast traces are read
 //! - [`builds`]: whether builds that run tests have the same results when they are recorded
 //! - [`compare_output`]: whether two builds of flow print the same
+//! - [`dist`]: makes the files of a release
 //! - [`fuzz`]: runs fuzz targets, and keeps what they find
 //! - [`jdks`]: fetches JDKs of several versions
 //! - [`verify_corpus`]: whether JVMs accept rewritten classes
@@ -17,6 +18,7 @@ mod bench;
 mod bench_read;
 mod builds;
 mod compare_output;
+mod dist;
 mod failure;
 mod fuzz;
 mod jdk;
@@ -66,6 +68,7 @@ const VERBS: &[Verb] = &[
     Verb { name: bench_read::NAME, usage: bench_read::USAGE, run: bench_read::run },
     Verb { name: builds::NAME, usage: builds::USAGE, run: builds::run },
     Verb { name: compare_output::NAME, usage: compare_output::USAGE, run: compare_output::run },
+    Verb { name: dist::NAME, usage: dist::USAGE, run: dist::run },
     Verb { name: fuzz::NAME, usage: fuzz::USAGE, run: fuzz::run },
     Verb { name: jdks::NAME, usage: jdks::USAGE, run: jdks::run },
     Verb { name: verify_corpus::NAME, usage: verify_corpus::USAGE, run: verify_corpus::run },

@@ -197,6 +197,10 @@ unsafe fn vm<'a>(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv, thread: sys::
 }
 
 unsafe extern "C" fn vm_start(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) {
+    // To look up a field, the JVM would initialize the class, and crash. VMInit does it then: nothing is recorded before.
+    if environment::starts_without_classes() {
+        return;
+    }
     while_recording(jvmti, |agent| {
         // SAFETY: the arguments of this callback.
         let vm = unsafe { vm(jvmti, jni, ptr::null_mut()) };
@@ -235,6 +239,9 @@ unsafe extern "C" fn vm_init(
     while_recording(jvmti, |agent| {
         // SAFETY: the arguments of this callback.
         let vm = unsafe { vm(jvmti, jni, thread) };
+        if environment::starts_without_classes() {
+            vm.prepare();
+        }
         let threads = vm.platform_threads();
         if agent.engine() == EngineKind::Instrument {
             threads.iter().for_each(|facts| make_block(agent, Some(facts.id)));

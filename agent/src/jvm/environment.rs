@@ -26,6 +26,12 @@ static JVM: AtomicPtr<JavaVM> = AtomicPtr::new(ptr::null_mut());
 /// Whether its name is one of HotSpot.
 static IS_HOTSPOT: AtomicBool = AtomicBool::new(false);
 
+/// Whether VMStart comes before a class has been initialized, as it does before Java 9.
+static STARTS_WITHOUT_CLASSES: AtomicBool = AtomicBool::new(false);
+
+/// The first version of JVMTI in which VMStart comes after `java.lang` has been initialized.
+const STARTS_WITH_CLASSES: u32 = 9;
+
 /// The environment, once there is one.
 pub(super) fn current() -> Option<Jvmti> {
     let env = ENVIRONMENT.load(Ordering::Acquire);
@@ -191,6 +197,14 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
              engine=instrument to try it anyway"
         ));
     }
+    let failed = |error| format!("JVMTI error {error} while asking for the version");
+    let starts_without_classes = jvmti.version().map_err(failed)? < STARTS_WITH_CLASSES;
+    STARTS_WITHOUT_CLASSES.store(starts_without_classes, Ordering::Relaxed);
+    if engine == EngineKind::Instrument && starts_without_classes {
+        return Err("this JVM is older than Java 11, for which engine=instrument is made; use \
+                    engine=events"
+            .to_owned());
+    }
     use capability::*;
     sampling::prepare(JVM.load(Ordering::Acquire), options)?;
     let (needed, useful): (&[(usize, &str)], &[usize]) = match engine {
@@ -239,6 +253,11 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
     jvmti
         .set_callbacks(&callbacks::table())
         .map_err(|error| format!("JVMTI error {error} while setting callbacks"))
+}
+
+/// Returns whether VMStart comes too early to look up a class.
+pub(super) fn starts_without_classes() -> bool {
+    STARTS_WITHOUT_CLASSES.load(Ordering::Relaxed)
 }
 
 /// Returns whether this JVM is HotSpot. The JVM itself cannot be asked before VMInit.

@@ -131,6 +131,14 @@ impl Jvmti {
         call!(self, SetEventNotificationMode, mode, event, every_thread)
     }
 
+    /// Returns the version of JVMTI: 1 before Java 9, and from then on that of Java.
+    pub(super) fn version(self) -> Result<u32, JvmtiError> {
+        let mut version = 0;
+        call!(self, GetVersionNumber, &raw mut version)?;
+        Ok((version.cast_unsigned() & sys::JVMTI_VERSION_MASK_MAJOR)
+            >> sys::JVMTI_VERSION_SHIFT_MAJOR)
+    }
+
     /// Returns whether the JVM has started and has not ended.
     pub(super) fn is_live(self) -> bool {
         let mut phase = 0;

@@ -76,8 +76,8 @@ pub(crate) fn file_name() -> String {
 
 fn places(program: &Path) -> Vec<PathBuf> {
     let dir = program.parent().unwrap_or(Path::new("."));
-    // An installed program is in bin, its library in lib.
-    let lib = dir.parent().unwrap_or(dir).join("lib");
+    // An installed program is in bin, its library in a directory of lib that is not for libraries of all programs.
+    let lib = dir.parent().unwrap_or(dir).join("lib/flow");
     vec![dir.join(file_name()), lib.join(file_name())]
 }
 
@@ -523,7 +523,7 @@ mod tests {
             .iter()
             .map(|place| place.parent().unwrap().display().to_string())
             .collect();
-        assert_eq!(names, ["/opt/flow/bin", "/opt/flow/lib"]);
+        assert_eq!(names, ["/opt/flow/bin", "/opt/flow/lib/flow"]);
     }
 
     #[test]

@@ -1,0 +1,30 @@
+package dev.flow.launcher;
+
+import java.util.Locale;
+
+/** The name of the kind of machine that this is, such as {@code linux-x86_64}. It is a classifier in Maven. */
+final class Platform {
+    private Platform() {}
+
+    /** Returns the platform of this JVM, which may be one that the jar has nothing for. */
+    static String here() {
+        return of(System.getProperty("os.name", ""), System.getProperty("os.arch", ""));
+    }
+
+    /** Returns the platform that the JVM names in its properties {@code os.name} and {@code os.arch}. */
+    static String of(String system, String machine) {
+        return system.toLowerCase(Locale.ROOT).replace(' ', '-') + '-' + architecture(machine);
+    }
+
+    /** Returns the name that {@code os-maven-plugin} uses, because other classifiers have it too. */
+    private static String architecture(String machine) {
+        switch (machine) {
+            case "amd64":
+                return "x86_64";
+            case "aarch64":
+                return "aarch_64";
+            default:
+                return machine;
+        }
+    }
+}

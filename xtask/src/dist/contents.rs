@@ -1,0 +1,114 @@
+//! What is in the archive and in the package of a platform.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::archive::gzip;
+use super::binaries::Binaries;
+use super::files::{Files, Kind};
+use crate::failure::{Context, Result};
+use crate::process::output_of;
+
+const INSTALL: &str = include_str!("install.sh");
+const LICENCES: [&str; 3] = ["LICENSE", "LICENSE-MIT", "LICENSE-APACHE"];
+
+/// What is the same for all platforms.
+#[derive(Debug)]
+pub(super) struct Common {
+    /// Below `share`: man pages and completions.
+    share: Files,
+    /// Texts and examples.
+    documents: Files,
+    /// The licences of flow and of the libraries in it.
+    pub(super) licences: Files,
+}
+
+impl Common {
+    /// Gathers it: by running `flow`, and from the source tree, which is the working directory.
+    ///
+    /// # Errors
+    ///
+    /// If `flow` fails, or a file cannot be read.
+    pub(super) fn gather(flow: &Path, third_party: &str) -> Result<Self> {
+        let mut share = Files::default();
+        let pages = tempfile::tempdir().context("a temporary directory")?;
+        output_of(Command::new(flow).args(["man", "--out"]).arg(pages.path()))?;
+        for entry in fs::read_dir(pages.path()).context("man pages")? {
+            let entry = entry.context("man pages")?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            share.read(format!("man/man1/{name}"), Kind::Data, &entry.path())?;
+        }
+        for (shell, path) in [
+            ("bash", "bash-completion/completions/flow"),
+            ("zsh", "zsh/site-functions/_flow"),
+            ("fish", "fish/vendor_completions.d/flow.fish"),
+        ] {
+            let script = output_of(Command::new(flow).args(["completions", shell]))?;
+            share.add(path, Kind::Data, format!("{script}\n"));
+        }
+
+        let mut documents = Files::default();
+        // What git knows, and so nothing that builds of the examples have left.
+        let files = ["README.md", "CHANGELOG.md", "docs", "examples"];
+        let listed = output_of(Command::new("git").args(["ls-files", "--"]).args(files))?;
+        for path in listed.lines() {
+            documents.read(path, Kind::Data, Path::new(path))?;
+        }
+        let mut licences = Files::default();
+        for path in LICENCES {
+            licences.read(path, Kind::Data, Path::new(path))?;
+        }
+        licences.add("THIRD-PARTY-LICENSES.txt", Kind::Data, third_party);
+        Ok(Self { share, documents, licences })
+    }
+
+    /// Returns the content of the archive for a platform, in one directory of that name.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read.
+    pub(super) fn archive(&self, binaries: &Binaries, directory: &str) -> Result<Files> {
+        let mut files = Files::default();
+        files.add_below(directory, &programs(binaries)?);
+        files.add_below(&format!("{directory}/share"), &self.share);
+        files.add_below(directory, &self.documents);
+        files.add_below(directory, &self.licences);
+        files.add(format!("{directory}/install.sh"), Kind::Program, INSTALL);
+        Ok(files)
+    }
+
+    /// Returns the content of the package for a platform, from the root of the system.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read.
+    pub(super) fn package(&self, binaries: &Binaries) -> Result<Files> {
+        let mut files = Files::default();
+        files.add_below("usr", &programs(binaries)?);
+        for (path, file) in self.share.iter() {
+            // Debian wants its man pages compressed.
+            let (path, bytes) = if path.starts_with("man/") {
+                (format!("usr/share/{path}.gz"), gzip(&file.bytes)?)
+            } else if let Some(rest) = path.strip_prefix("zsh/site-functions/") {
+                (format!("usr/share/zsh/vendor-completions/{rest}"), file.bytes.clone())
+            } else {
+                (format!("usr/share/{path}"), file.bytes.clone())
+            };
+            files.add(path, file.kind, bytes);
+        }
+        files.add_below("usr/share/doc/flow", &self.documents);
+        files.add_below("usr/share/doc/flow", &self.licences);
+        files.read("usr/share/doc/flow/copyright", Kind::Data, Path::new("LICENSE"))?;
+        Ok(files)
+    }
+}
+
+/// Returns the programs and what they need, below a prefix such as `/usr/local`.
+fn programs(binaries: &Binaries) -> Result<Files> {
+    let mut files = Files::default();
+    files.read("bin/flow", Kind::Program, &binaries.flow)?;
+    files.read("lib/flow/libflowagent.so", Kind::Data, &binaries.agent)?;
+    files.read("lib/flow/flow-api.jar", Kind::Data, Path::new(super::API_JAR))?;
+    Ok(files)
+}

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Installs flow from the directory of this script: ./install.sh [PREFIX]
+#
+# PREFIX is where bin, lib and share are: by default /usr/local for root, and ~/.local for others. To remove flow, remove
+# what this script lists.
+set -eu
+from=$(cd "$(dirname "$0")" && pwd)
+
+if [ $# -gt 1 ]; then set -- --help; fi
+case ${1-} in -*)
+    echo "usage: install.sh [PREFIX]" >&2
+    exit 2
+    ;;
+esac
+if [ $# = 1 ]; then
+    prefix=$1
+elif [ "$(id -u)" = 0 ]; then
+    prefix=/usr/local
+else
+    prefix=${HOME:?"is not set; name the directory to install to: install.sh PREFIX"}/.local
+fi
+
+"$from/bin/flow" --version >/dev/null || {
+    echo "install.sh: flow does not run here: it needs Linux with the GNU C library, on the processor that the name of" \
+        "the archive has" >&2
+    exit 1
+}
+
+# Removed first: a program that runs, or a library that a JVM has loaded, keeps its old file.
+mkdir -p "$prefix"
+(cd "$from" && find bin lib share -type f) | while read -r file; do
+    mkdir -p "$prefix/$(dirname "$file")"
+    rm -f "$prefix/$file"
+    cp "$from/$file" "$prefix/$file"
+    echo "$prefix/$file"
+done
+documents=$prefix/share/doc/flow
+rm -rf "$documents"
+mkdir -p "$documents"
+(cd "$from" && cp -R README.md CHANGELOG.md LICENSE* THIRD-PARTY-LICENSES.txt docs examples "$documents")
+echo "$documents"
+
+"$prefix/bin/flow" --version
+case ":$PATH:" in
+*":$prefix/bin:"*) echo "Try: flow record -- java -jar app.jar" ;;
+*) echo "Try: $prefix/bin/flow record -- java -jar app.jar (or add $prefix/bin to the PATH)" ;;
+esac

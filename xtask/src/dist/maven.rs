@@ -1,0 +1,154 @@
+//! A directory with the layout of a Maven repository.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::binaries::Binaries;
+use super::checksum;
+use crate::failure::{Context, Result};
+use crate::process::run;
+
+const GROUP: &str = "dev/flow";
+/// Maven Central demands the first two.
+const CHECKSUMS: [&str; 3] = ["md5", "sha1", "sha256"];
+
+/// A project that is built by Maven, and the artifact that it makes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Artifact {
+    pub(super) id: &'static str,
+    pub(super) project: &'static str,
+}
+
+pub(super) const API: Artifact = Artifact { id: "flow-api", project: "java-api" };
+pub(super) const AGENT: Artifact = Artifact { id: "flow-agent", project: "java-launcher" };
+
+impl Artifact {
+    /// Builds its jars. Tests ran before: `scripts/test.sh` has them.
+    ///
+    /// # Errors
+    ///
+    /// If Maven fails.
+    pub(super) fn build(self) -> Result<()> {
+        let mut maven = Command::new("mvn");
+        maven.args([
+            "--quiet",
+            "--batch-mode",
+            "--file",
+            self.project,
+            "--activate-profiles",
+            "release",
+        ]);
+        // Maven writes its messages to stdout, where our results are.
+        maven.stdout(io::stderr());
+        run(maven.args(["-Dstyle.color=never", "-DskipTests", "clean", "package"]))
+    }
+
+    /// Returns a jar that Maven built; `suffix` is empty, or such as `-sources`.
+    pub(super) fn jar(self, version: &str, suffix: &str) -> PathBuf {
+        let name = format!("{}-{version}{suffix}.jar", self.id);
+        Path::new(self.project).join("target").join(name)
+    }
+}
+
+/// A repository that is being made.
+#[derive(Debug)]
+pub(super) struct Repository<'a> {
+    pub(super) dir: &'a Path,
+    pub(super) version: &'a str,
+}
+
+impl Repository<'_> {
+    /// Adds an artifact: its description, its jar, its sources and its documentation.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read or written.
+    pub(super) fn add(&self, artifact: Artifact, jar: &[u8]) -> Result<()> {
+        let read = |path: PathBuf| fs::read(&path).context(path.display());
+        self.add_file(artifact, ".pom", &read(Path::new(artifact.project).join("pom.xml"))?)?;
+        self.add_file(artifact, ".jar", jar)?;
+        for suffix in ["-sources", "-javadoc"] {
+            let bytes = read(artifact.jar(self.version, suffix))?;
+            self.add_file(artifact, &format!("{suffix}.jar"), &bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the agent libraries, with the platforms as classifiers. They are not in jars, because `-agentpath` needs a file.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read or written.
+    pub(super) fn add_library(&self, binaries: &Binaries) -> Result<()> {
+        let bytes = fs::read(&binaries.agent).context(binaries.agent.display())?;
+        let end = format!("-{}.so", binaries.platform.classifier());
+        self.add_file(AGENT, &end, &bytes)
+    }
+
+    /// Adds a file and its checksums.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub(super) fn add_file(&self, artifact: Artifact, end: &str, bytes: &[u8]) -> Result<()> {
+        let dir = self.dir.join(GROUP).join(artifact.id).join(self.version);
+        fs::create_dir_all(&dir).context(dir.display())?;
+        let name = format!("{}-{}{end}", artifact.id, self.version);
+        let path = dir.join(&name);
+        fs::write(&path, bytes).context(path.display())?;
+        for kind in CHECKSUMS {
+            let path_of_sum = dir.join(format!("{name}.{kind}"));
+            fs::write(&path_of_sum, checksum(kind, &path)?).context(path_of_sum.display())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(path: &str) -> String {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        fs::read_to_string(root.join(path)).unwrap()
+    }
+
+    #[test]
+    fn descriptions_have_the_version_of_this_build_and_what_maven_central_demands() {
+        for artifact in [API, AGENT] {
+            let pom = source(&format!("{}/pom.xml", artifact.project));
+            let version = env!("CARGO_PKG_VERSION");
+            let begin =
+                format!("<artifactId>{}</artifactId>\n  <version>{version}</version>", artifact.id);
+            assert!(pom.contains(&begin), "{pom}");
+            for element in ["name", "description", "url", "licenses", "developers", "scm"] {
+                assert!(pom.contains(&format!("\n  <{element}>")), "{}: {element}", artifact.id);
+            }
+            let url = format!("\n  <url>{}</url>", env!("CARGO_PKG_HOMEPAGE"));
+            assert!(pom.contains(&url), "{}: not {url}", artifact.id);
+        }
+    }
+
+    #[test]
+    fn the_launcher_looks_for_the_names_of_platforms() {
+        let java = source("java-launcher/src/main/java/dev/flow/launcher/Platform.java");
+        for platform in super::super::platform::Platform::ALL {
+            let machine = platform.classifier().strip_prefix("linux-").unwrap();
+            assert!(java.contains(machine), "{machine}");
+        }
+    }
+
+    #[test]
+    fn a_file_has_its_checksums_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let repository = Repository { dir: dir.path(), version: "1.0" };
+        repository.add_file(AGENT, "-all.jar", b"abc").unwrap();
+        let made = dir.path().join("dev/flow/flow-agent/1.0/flow-agent-1.0-all.jar");
+        assert_eq!(fs::read(&made).unwrap(), b"abc");
+        let sum = fs::read_to_string(made.with_extension("jar.md5")).unwrap();
+        assert_eq!(sum, "900150983cd24fb0d6963f7d28e17f72");
+        assert!(made.with_extension("jar.sha1").is_file());
+    }
+}

@@ -1,0 +1,262 @@
+//! `xtask dist`: makes the files of a release.
+//!
+//! ```text
+//! cargo, zig ─▶ binaries ─▶ contents ─▶ archive, deb ─▶ SHA256SUMS
+//! cargo metadata ─▶ dependencies ─▶ sbom, licences ─┘
+//! Maven ─▶ archive::extended_jar ─▶ maven ──────────┘
+//! ```
+//!
+//! The same source makes the same bytes: files are sorted, have one time and one owner, and the linker has a fixed
+//! version.
+
+mod archive;
+mod binaries;
+mod contents;
+mod deb;
+mod dependencies;
+mod files;
+mod licences;
+mod maven;
+mod platform;
+mod sbom;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::arguments::{Argument, Arguments};
+use crate::failure::{Context, Failure, Result};
+use crate::process::output_of;
+use crate::project::{Project, absolute};
+use crate::{Outcome, report};
+
+use binaries::Binaries;
+use contents::Common;
+use files::{Files, Kind};
+use maven::{AGENT, API, Repository};
+use platform::Platform;
+
+pub(crate) const NAME: &str = "dist";
+
+pub(crate) const USAGE: &str = "\
+Makes the files of a release, for x86-64 and aarch64:
+
+  flow-VERSION-PLATFORM.tar.gz   flow, the agent, man pages, completions, documents, install.sh
+  flow_VERSION_PLATFORM.deb      the same as a Debian package
+  flow-all.jar                   java -jar flow-all.jar record -- COMMAND
+  flow-VERSION.cdx.json          the libraries in the programs (CycloneDX)
+  maven/                         what Maven Central needs, without signatures
+  SHA256SUMS                     checksums of these files
+
+usage: scripts/dist.sh [--out DIR] [--only PLATFORM]
+
+  --out DIR         where to put them; is emptied before (target/distribution)
+  --only PLATFORM   x86_64-linux or aarch64-linux; the jar then works on that platform only
+
+The same source makes the same bytes. Times are SOURCE_DATE_EPOCH, or else the time of the last commit. The
+programs need glibc 2.17 or later. Needs git, a JDK, Maven, and Python, which fetches a linker (Zig).
+";
+
+/// The jar of the Java API, which `scripts/api.sh` builds.
+const API_JAR: &str = "cli/java/flow-api.jar";
+/// The packages that the programs are built from.
+const ROOTS: [&str; 2] = ["flow-cli", "flow-agent"];
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+const MAINTAINER: &str = "The flow authors <maintainers@flow.example>";
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Options {
+    out: Option<PathBuf>,
+    only: Option<Platform>,
+}
+
+fn parse(mut arguments: Arguments) -> Result<Options> {
+    let mut options = Options::default();
+    while let Some(argument) = arguments.next() {
+        match argument {
+            Argument::Option(name) if name == "--out" => {
+                options.out = Some(absolute(&arguments.value()?)?);
+            }
+            Argument::Option(name) if name == "--only" => {
+                options.only = Some(Platform::named(&arguments.value()?)?);
+            }
+            Argument::Option(word) | Argument::Operand(word) => return Arguments::unknown(&word),
+        }
+    }
+    Ok(options)
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
+    let options = parse(arguments)?;
+    let project = Project::enter()?;
+    let here = Platform::here().ok_or_else(|| {
+        Failure::Usage("releases are made on Linux, on x86-64 or aarch64".to_owned())
+    })?;
+    let time = time()?;
+    let wanted: Vec<_> = Platform::ALL
+        .into_iter()
+        .filter(|one| options.only.is_none_or(|only| only == *one))
+        .collect();
+    let built: Vec<_> =
+        wanted.iter().map(|one| binaries::build(&project, *one)).collect::<Result<_>>()?;
+    // The flow of this machine prints its manual.
+    let own = match built.iter().find(|binaries| binaries.platform == here) {
+        Some(binaries) => binaries.flow.clone(),
+        None => binaries::build(&project, here)?.flow,
+    };
+    let packages = dependencies::packages(&ROOTS)?;
+    let common = Common::gather(&own, &licences::text(&packages)?)?;
+
+    let out = options.out.unwrap_or_else(|| project.target.join("distribution"));
+    empty(&out)?;
+    let bill = sbom::cyclonedx(VERSION, &packages, &ROOTS);
+    write(&out, &format!("flow-{VERSION}.cdx.json"), bill.as_bytes())?;
+    for binaries in &built {
+        let name = format!("flow-{VERSION}-{}", binaries.platform.name());
+        let files = common.archive(binaries, &name)?;
+        write(&out, &format!("{name}.tar.gz"), &archive::tar_gz(&files, time)?)?;
+        let control = deb::Control {
+            version: VERSION,
+            platform: binaries.platform,
+            glibc: &binaries.glibc,
+            homepage: env!("CARGO_PKG_HOMEPAGE"),
+            maintainer: MAINTAINER,
+        };
+        let package = deb::package(&control, &common.package(binaries)?, time)?;
+        write(&out, &format!("flow_{VERSION}_{}.deb", binaries.platform.debian()), &package)?;
+    }
+    java(&out, &built, &common)?;
+    let sums = sums(&out)?;
+    write(&out, "SHA256SUMS", sums.as_bytes())?;
+
+    report::print(&format!("{sums}in {}\n", out.display()));
+    if env!("CARGO_PKG_HOMEPAGE").contains(".example") {
+        report::say(NAME, "flow has no public address yet: see \"A release\" in CONTRIBUTING.md");
+    }
+    Ok(Outcome::Passed)
+}
+
+/// Makes the jar that contains everything, and the Maven repository.
+fn java(out: &Path, built: &[Binaries], common: &Common) -> Result<()> {
+    API.build()?;
+    AGENT.build()?;
+    let repository = Repository { dir: &out.join("maven"), version: VERSION };
+    repository.add(API, &fs::read(API_JAR).context(API_JAR)?)?;
+    let launcher = AGENT.jar(VERSION, "");
+    let launcher = fs::read(&launcher).context(launcher.display())?;
+    repository.add(AGENT, &launcher)?;
+    let mut content = Files::default();
+    content.add_below("META-INF", &common.licences);
+    for binaries in built {
+        repository.add_library(binaries)?;
+        content.add_below("dev/flow/native", &payload(binaries)?);
+    }
+    let all = archive::extended_jar(&launcher, &content)?;
+    repository.add_file(AGENT, "-all.jar", &all)?;
+    write(out, "flow-all.jar", &all)
+}
+
+/// Returns what the launcher unpacks on a platform. `Payload.java` reads it.
+fn payload(binaries: &Binaries) -> Result<Files> {
+    let mut files = Files::default();
+    let mut sums = String::new();
+    let dir = binaries.platform.classifier();
+    for (name, path) in [("flow", &binaries.flow), ("libflowagent.so", &binaries.agent)] {
+        files.read(format!("{dir}/{name}"), Kind::Program, path)?;
+        sums += &format!("{}  {name}\n", checksum("sha256", path)?);
+    }
+    files.add(format!("{dir}/SHA256SUMS"), Kind::Data, sums);
+    Ok(files)
+}
+
+/// Returns the time of all files, in seconds since 1970.
+fn time() -> Result<u64> {
+    let text = match env::var("SOURCE_DATE_EPOCH") {
+        Ok(text) => text,
+        Err(_) => output_of(Command::new("git").args(["log", "-1", "--format=%ct"]))?,
+    };
+    text.parse().context(format!("the time of the files: {text}"))
+}
+
+/// Makes a directory empty. It may have been made by an earlier run only.
+fn empty(dir: &Path) -> Result<()> {
+    let is_ours = dir.join("SHA256SUMS").is_file();
+    let is_empty = fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
+    if dir.exists() && !is_ours && !is_empty {
+        let message = format!("{}: not empty, and not of an earlier run", dir.display());
+        return Err(Failure::Usage(message));
+    }
+    if is_ours {
+        fs::remove_dir_all(dir).context(dir.display())?;
+    }
+    fs::create_dir_all(dir).context(dir.display())
+}
+
+fn write(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
+    let path = dir.join(name);
+    fs::write(&path, bytes).context(path.display())
+}
+
+/// Returns the checksum of a file, in hexadecimal. `kind` is such as `sha256`.
+fn checksum(kind: &str, path: &Path) -> Result<String> {
+    let line = output_of(Command::new(format!("{kind}sum")).arg(path))?;
+    Ok(line.split(' ').next().unwrap_or_default().to_owned())
+}
+
+/// Returns lines with the checksum of each file in a directory, sorted by name.
+fn sums(dir: &Path) -> Result<String> {
+    let mut names: Vec<String> = fs::read_dir(dir)
+        .context(dir.display())?
+        .flatten()
+        .filter(|entry| entry.path().is_file())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+        .iter()
+        .map(|name| Ok(format!("{}  {name}\n", checksum("sha256", &dir.join(name))?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Result<Options> {
+        parse(Arguments::new(words.iter().map(|&word| word.to_owned()).collect()))
+    }
+
+    #[test]
+    fn a_platform_is_one_of_those_that_there_are() {
+        let options = parsed(&["--only", "aarch64-linux", "--out", "/a"]).unwrap();
+        assert_eq!(options.only, Some(Platform::Aarch64));
+        assert_eq!(options.out, Some("/a".into()));
+        let message = parsed(&["--only", "riscv64"]).unwrap_err().to_string();
+        assert_eq!(message, "no platform riscv64; there are: x86_64-linux aarch64-linux");
+        assert!(parsed(&["now"]).is_err());
+    }
+
+    #[test]
+    fn only_a_directory_of_an_earlier_run_is_emptied() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("new");
+        empty(&out).unwrap();
+        fs::write(out.join("precious"), "").unwrap();
+        assert!(empty(&out).is_err() && out.join("precious").is_file());
+        fs::write(out.join("SHA256SUMS"), "").unwrap();
+        empty(&out).unwrap();
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn checksums_are_those_of_files_sorted_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["b", "a"] {
+            fs::write(dir.path().join(name), "abc").unwrap();
+        }
+        fs::create_dir(dir.path().join("maven")).unwrap();
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sums(dir.path()).unwrap(), format!("{abc}  a\n{abc}  b\n"));
+    }
+}
