@@ -201,6 +201,23 @@ impl Callees<'_> {
         }
     }
 
+    /// Passes the consecutive calls of one shape that follow. Returns the first, how many they are, and the calls in each,
+    /// including itself.
+    pub(crate) fn next_run(&mut self) -> Option<(Call, u64, u64)> {
+        loop {
+            let next = self.peek()?;
+            let first = self.first();
+            let count = self.pass(u64::MAX);
+            let Some(first) = first else { continue };
+            let calls = match next {
+                Root::Calls(shape, _) => self.dag.shapes().calls(shape),
+                // All that follows is in it.
+                _ => self.dag.calls().saturating_sub(first.place.enters),
+            };
+            return Some((first, count, calls));
+        }
+    }
+
     /// Passes this many calls.
     pub(crate) fn skip_calls(&mut self, mut count: u64) {
         while count > 0 && self.peek().is_some() {

@@ -1,6 +1,6 @@
 //! The call tree of a thread from its shapes, which needs no events.
 
-use super::{Node, Subtree};
+use super::{EqualCalls, Node, Subtree};
 use crate::dag::{Call, Callees, Dag, Target};
 use crate::index::Place;
 use crate::{MethodId, Offset};
@@ -8,7 +8,7 @@ use crate::{MethodId, Offset};
 /// The answers of a [`LazyTree`](super::LazyTree) from shapes.
 #[derive(Debug)]
 pub(super) struct Shaped {
-    dag: Dag,
+    pub(super) dag: Dag,
     pub(super) end: Place,
 }
 
@@ -51,6 +51,35 @@ impl Shaped {
         let mut last = None;
         self.dag.find_place(Target::Offset(node.place.offset), |call| last = Some(call));
         last.map(Node::from)
+    }
+
+    pub(super) fn frame_at(&self, place: Place, depth: u64) -> Option<Node> {
+        let mut found = None;
+        self.dag.find_place(Target::Offset(place.offset), |call| {
+            if call.place.frames == depth {
+                found = Some(call);
+            }
+        });
+        found.map(Node::from)
+    }
+
+    pub(super) fn equal_calls(&self, node: &Node) -> Option<EqualCalls> {
+        let parent = self.parent(node);
+        let mut callees = match parent {
+            None => self.dag.outermost(),
+            Some(parent) => {
+                let mut here = self.at(&parent)?;
+                let call = here.first()?;
+                here.inside(call)
+            }
+        };
+        while let Some((first, count, calls)) = callees.next_run() {
+            let run = EqualCalls { first: first.into(), count, calls };
+            if run.number_of(node).is_some() {
+                return Some(run);
+            }
+        }
+        None
     }
 
     pub(super) fn subtree(&self, node: &Node) -> Subtree {

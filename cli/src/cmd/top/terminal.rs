@@ -2,16 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-
 use super::draw::draw;
 use super::look::Look;
 use super::next_look;
-use super::view::{Key, Next, View};
+use super::view::{Next, View};
 use super::watch::Watch;
 use crate::args::TopArgs;
 use crate::failure::{Failure, Status};
+use crate::terminal::{Input, Mouse, Session};
 
 /// The first look after the beginning comes soon.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -19,14 +17,12 @@ const FIRST_PAUSE: Duration = Duration::from_millis(200);
 pub(super) fn run(watch: &mut Watch<'_>, args: &TopArgs) -> Result<Status, Failure> {
     // Before the screen changes, so that an error is read where commands are.
     watch.look()?;
-    let mut terminal = ratatui::try_init().map_err(Failure::Output)?;
-    let outcome = show(&mut terminal, watch, args);
-    ratatui::restore();
-    outcome
+    let mut session = Session::open(Mouse::OfTerminal)?;
+    show(&mut session, watch, args)
 }
 
 fn show(
-    terminal: &mut DefaultTerminal,
+    session: &mut Session,
     watch: &mut Watch<'_>,
     args: &TopArgs,
 ) -> Result<Status, Failure> {
@@ -44,41 +40,17 @@ fn show(
                 look = found;
             }
         }
-        terminal.draw(|frame| draw(frame, &look, &view)).map_err(Failure::Output)?;
+        session.draw(|frame| draw(frame, &look, &view))?;
         if begun >= next {
             next = next_look(args, begun);
         }
-        while event::poll(next.saturating_duration_since(Instant::now()))
-            .map_err(Failure::Output)?
-        {
-            let event = event::read().map_err(Failure::Output)?;
-            if let Event::Key(key) = event
-                && let Some(key) = key_of(key)
+        while let Some(input) = session.input(next.saturating_duration_since(Instant::now()))? {
+            if let Input::Key(key) = input
                 && view.press(key, &look) == Next::End
             {
                 return Ok(Status::Done);
             }
-            terminal.draw(|frame| draw(frame, &look, &view)).map_err(Failure::Output)?;
+            session.draw(|frame| draw(frame, &look, &view))?;
         }
     }
-}
-
-/// The key of an event.
-fn key_of(key: KeyEvent) -> Option<Key> {
-    if key.kind == KeyEventKind::Release {
-        return None;
-    }
-    Some(match key.code {
-        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Key::Interrupt,
-        KeyCode::Char(c) => Key::Char(c),
-        KeyCode::Up => Key::Up,
-        KeyCode::Down => Key::Down,
-        KeyCode::PageUp => Key::PageUp,
-        KeyCode::PageDown => Key::PageDown,
-        KeyCode::Tab => Key::Tab,
-        KeyCode::Enter => Key::Enter,
-        KeyCode::Esc => Key::Escape,
-        KeyCode::Backspace => Key::Backspace,
-        _ => return None,
-    })
 }
