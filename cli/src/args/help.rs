@@ -282,7 +282,7 @@ Keys:
   n, N              the next call of it, the one before
   e, E              the next call that an exception ended, the one before
   c                 callers and callees of the method
-  t                 tests
+  t, Tab            tests; threads, and back
   g                 go to a call, event:N, offset:N, a time such as 1.5s, or 50%
   x                 show equal calls in a row one by one, or as one line
   d, s              show details of the call, its source

@@ -318,7 +318,11 @@ impl LazyTree {
     /// Searches from a place. If the index turns out to be wrong, searches again with a new
     /// index. After that some places may still have the counts of the wrong index; only their offsets are
     /// used.
-    pub(super) fn ask<T>(&mut self, place: Place, question: impl Fn(&Self, Place) -> Found<T>) -> Result<T> {
+    pub(super) fn ask<T>(
+        &mut self,
+        place: Place,
+        question: impl Fn(&Self, Place) -> Found<T>,
+    ) -> Result<T> {
         let found_out = Origin::Rebuilt("it does not agree with the events");
         let ask_there = |tree: &Self| {
             let there = tree.record_at(place.offset)?.unwrap_or(tree.end());
@@ -556,11 +560,11 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::tree::SearchStep;
     use crate::ThreadId;
     use crate::format::flow::{Encoded, Record};
     use crate::format::names::EventFormat;
     use crate::read::{FlowReader, ReadRecords};
+    use crate::tree::SearchStep;
     use crate::{Depth, MethodId};
 
     /// A thread file on disk, read through short intervals.

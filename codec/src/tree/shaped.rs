@@ -64,8 +64,7 @@ impl Shaped {
     }
 
     pub(super) fn equal_calls(&self, node: &Node) -> Option<EqualCalls> {
-        let parent = self.parent(node);
-        let mut callees = match parent {
+        let callees = match self.parent(node) {
             None => self.dag.outermost(),
             Some(parent) => {
                 let mut here = self.at(&parent)?;
@@ -73,13 +72,8 @@ impl Shaped {
                 here.inside(call)
             }
         };
-        while let Some((first, count, calls)) = callees.next_run() {
-            let run = EqualCalls { first: first.into(), count, calls };
-            if run.number_of(node).is_some() {
-                return Some(run);
-            }
-        }
-        None
+        let (first, count, calls) = callees.run_at(node.place.offset)?;
+        Some(EqualCalls { first: first.into(), count, calls })
     }
 
     pub(super) fn subtree(&self, node: &Node) -> Subtree {

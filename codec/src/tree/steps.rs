@@ -128,7 +128,8 @@ impl LazyTree {
                 }
             }
             let next = tree.index.intervals().get(end);
-            Ok(next.map_or(SearchStep::End, |next| SearchStep::Reached(next.start.enters.max(number))))
+            Ok(next
+                .map_or(SearchStep::End, |next| SearchStep::Reached(next.start.enters.max(number))))
         })
     }
 

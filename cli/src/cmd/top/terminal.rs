@@ -21,11 +21,7 @@ pub(super) fn run(watch: &mut Watch<'_>, args: &TopArgs) -> Result<Status, Failu
     show(&mut session, watch, args)
 }
 
-fn show(
-    session: &mut Session,
-    watch: &mut Watch<'_>,
-    args: &TopArgs,
-) -> Result<Status, Failure> {
+fn show(session: &mut Session, watch: &mut Watch<'_>, args: &TopArgs) -> Result<Status, Failure> {
     let mut view = View { sort: args.sort, ..View::default() };
     let mut look = Look::default();
     let mut next = Instant::now() + FIRST_PAUSE.min(args.interval());

@@ -10,6 +10,9 @@ use crate::input::own;
 use crate::input::place::From;
 use crate::output::{Format, Labels};
 
+/// This many callers of the outermost call on the screen are named.
+const NAMED_CALLERS: usize = 4;
+
 /// A thread whose calls are shown.
 pub(super) struct Calls<'a> {
     pub(super) trace: &'a Trace,
@@ -22,6 +25,8 @@ pub(super) struct Calls<'a> {
     /// What is on the screen.
     pub(super) rows: Vec<Row>,
     pub(super) chosen: usize,
+    /// The callers of the outermost call on the screen, if there are any: the last ones.
+    pub(super) callers: Vec<String>,
     /// How many rows fit.
     height: usize,
 }
@@ -45,6 +50,7 @@ impl<'a> Calls<'a> {
             own: (!own.is_empty()).then(|| Selection::new(&trace.methods, &own, &[])),
             rows: Vec::new(),
             chosen: 0,
+            callers: Vec::new(),
             height: height.max(1),
         };
         if let Some(mut first) = calls.tree.first()? {
@@ -88,6 +94,23 @@ impl<'a> Calls<'a> {
             chosen += 1;
         }
         (self.rows, self.chosen) = (rows, chosen);
+        self.settle()
+    }
+
+    /// Reads what else is on the screen, after the rows have changed.
+    fn settle(&mut self) -> Result<(), Error> {
+        self.callers.clear();
+        let outermost = self.rows.iter().min_by_key(|row| row.depth());
+        let mut inner = outermost.map(|row| row.node);
+        while let Some(node) = inner.take() {
+            if self.callers.len() == NAMED_CALLERS {
+                self.callers.push("…".to_owned());
+                break;
+            }
+            inner = self.tree.lazy.parent(&node)?;
+            self.callers.extend(inner.map(|caller| self.labels.short(caller.method)));
+        }
+        self.callers.reverse();
         self.clock.read(&self.rows, &mut self.tree.lazy)
     }
 
@@ -112,7 +135,7 @@ impl<'a> Calls<'a> {
                 false => self.chosen.saturating_sub(1),
             };
         }
-        self.clock.read(&self.rows, &mut self.tree.lazy)
+        self.settle()
     }
 
     /// Moves the rows, and keeps the chosen one as long as it is on the screen.
@@ -122,7 +145,7 @@ impl<'a> Calls<'a> {
                 break;
             }
         }
-        self.clock.read(&self.rows, &mut self.tree.lazy)
+        self.settle()
     }
 
     /// Moves all rows by one. Returns whether there was one more.

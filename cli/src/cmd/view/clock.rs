@@ -88,7 +88,8 @@ impl RowClock {
             else {
                 continue;
             };
-            let of_self = is_known.then(|| without(*span, callees.iter().map(|(_, span, _)| *span)));
+            let of_self =
+                is_known.then(|| without(*span, callees.iter().map(|(_, span, _)| *span)));
             let (start, total, unwound) = (*start, *span, unwound.clone());
             let times = RowTimes { start, total, of_self, unwound };
             self.known.insert((row.number(), row.count), times);
@@ -100,7 +101,8 @@ impl RowClock {
     fn times(&mut self, extents: &[Extent]) -> Vec<(When, Span, Option<Unwound>)> {
         let mut found = vec![(When::UNKNOWN, When::UNKNOWN, None); extents.len()];
         let positions = extents.iter().enumerate();
-        let positions = positions.flat_map(|(at, extent)| [(extent.start, at, false), (extent.end, at, true)]);
+        let positions =
+            positions.flat_map(|(at, extent)| [(extent.start, at, false), (extent.end, at, true)]);
         let mut positions: Vec<_> = positions.collect();
         positions.sort_unstable();
         if positions.first().is_some_and(|(first, ..)| *first < self.last) {

@@ -35,9 +35,8 @@ pub(super) fn source_folders(named: &[PathBuf]) -> Vec<PathBuf> {
     USUAL.iter().map(PathBuf::from).filter(|dir| dir.is_dir()).collect()
 }
 
-/// What is known of the chosen call, in lines.
-pub(super) fn details(calls: &mut Calls<'_>) -> Result<Vec<String>, Error> {
-    let Some(row) = calls.row() else { return Ok(Vec::new()) };
+/// What is known of the calls of a row, in lines.
+pub(super) fn details(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error> {
     let name = MethodNames::new(&calls.trace.methods).get(row.method(), NameForm::Full);
     let mut lines = vec![escaped(&name).into_owned()];
     let info = calls.trace.methods.get(row.method()).map(|method| &method.info);
@@ -55,7 +54,7 @@ pub(super) fn details(calls: &mut Calls<'_>) -> Result<Vec<String>, Error> {
         grouped(row.depth()),
         grouped(row.node.place.offset.get()),
     ));
-    if let Some(times) = calls.clock.get(&row)
+    if let Some(times) = calls.clock.get(row)
         && let Some(start_ns) = times.start.estimate_ns
     {
         let of_self = times.of_self.map_or(String::new(), |of_self| {
@@ -66,7 +65,7 @@ pub(super) fn details(calls: &mut Calls<'_>) -> Result<Vec<String>, Error> {
     }
     let below = plural(row.calls.saturating_sub(1), "call");
     let each = if row.count > 1 { " in each" } else { "" };
-    let end = match (row.left, calls.clock.get(&row).and_then(|times| times.unwound.as_ref())) {
+    let end = match (row.left, calls.clock.get(row).and_then(|times| times.unwound.as_ref())) {
         (None, _) => ", still open at the end".to_owned(),
         (_, Some(by)) => {
             format!(", ended by {}", escaped(by.class.as_deref().unwrap_or("an exception")))
@@ -75,7 +74,7 @@ pub(super) fn details(calls: &mut Calls<'_>) -> Result<Vec<String>, Error> {
     };
     lines.push(format!("{below} below it{each}{end}"));
     if info.is_some_and(|info| !info.parameters.is_empty() || !info.lines.is_empty()) {
-        lines.extend(recorded(calls, &row)?);
+        lines.extend(recorded(calls, row)?);
     }
     Ok(lines)
 }
@@ -83,7 +82,8 @@ pub(super) fn details(calls: &mut Calls<'_>) -> Result<Vec<String>, Error> {
 /// `com/app/Orders.java:12  public static`.
 fn origin(info: &MethodInfo) -> String {
     let line = info.line.map_or(String::new(), |line| format!(":{line}"));
-    let flags = if info.flags.is_empty() { String::new() } else { format!("  {}", info.flags.join(" ")) };
+    let flags =
+        if info.flags.is_empty() { String::new() } else { format!("  {}", info.flags.join(" ")) };
     format!("{}{line}{flags}", source_file(info))
 }
 
@@ -153,7 +153,8 @@ pub(super) fn source_of(trace: &Trace, row: &Row) -> Option<(String, Option<u32>
 
 /// How a file is named to a person who looks for it.
 pub(super) fn not_found(file: &str, folders: &[PathBuf]) -> String {
-    let names: Vec<_> = folders.iter().map(|dir: &PathBuf| Path::display(dir).to_string()).collect();
+    let names: Vec<_> =
+        folders.iter().map(|dir: &PathBuf| Path::display(dir).to_string()).collect();
     let folders = if names.is_empty() { "no folder".to_owned() } else { names.join(", ") };
     format!("{file} is not below {folders}; name the folder with --source DIR")
 }

@@ -14,7 +14,8 @@ use super::text::{Cells, header_of};
 use super::view::{Page, Prompt, View};
 use crate::terminal::{BOLD, CHOSEN, DIM, draw_page, safe};
 
-const KEYS_OF_CALLS: &str = " ↑↓ choose  → unfold  ← fold  / find  n next  c callers  g go to  d details  ? help  q end";
+const KEYS_OF_CALLS: &str =
+    " ↑↓ choose  → unfold  ← fold  / find  c callers  d details  ? help  q end";
 const KEYS_OF_LIST: &str = " ↑↓ choose  Enter open  Esc back  t tests  ? help  q end";
 const RED: Style = Style::new().fg(Color::Red);
 
@@ -42,7 +43,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &mut View<'_>) {
 fn prompt_line(prompt: Prompt, text: &str) -> String {
     let text = safe(text);
     match prompt {
-        Prompt::Find => format!(" find a method: {text}_   Enter goes to its next call, Esc ends it"),
+        Prompt::Find => {
+            format!(" find a method: {text}_   Enter goes to its next call, Esc ends it")
+        }
         Prompt::GoTo => format!(" go to call, event:N, offset:N, 1.5s or 50%: {text}_"),
     }
 }
@@ -96,9 +99,13 @@ fn draw_calls(frame: &mut Frame<'_>, view: &mut View<'_>) {
 }
 
 fn draw_details(frame: &mut Frame<'_>, view: &mut View<'_>) -> Result<(), Error> {
-    let Some(calls) = &mut view.calls else { return Ok(()) };
-    let lines = details(calls)?;
-    draw_page(frame, view.areas.pane, lines.into_iter().map(Line::raw).collect());
+    let Some(calls) = &view.calls else { return Ok(()) };
+    let row = calls.row();
+    if view.details.as_ref().is_none_or(|(of, _)| Some(*of) != row) {
+        view.details = row.map(|row| details(calls, &row).map(|lines| (row, lines))).transpose()?;
+    }
+    let lines = view.details.iter().flat_map(|(_, lines)| lines).map(|line| Line::raw(&**line));
+    draw_page(frame, view.areas.pane, lines.collect());
     Ok(())
 }
 
@@ -107,7 +114,11 @@ fn draw_source(frame: &mut Frame<'_>, view: &mut View<'_>) {
     let row = view.calls.as_ref().and_then(|calls| Some((calls.trace, calls.row()?)));
     let source = row.and_then(|(trace, row)| source_of(trace, &row));
     let Some((file, first)) = source else {
-        return draw_page(frame, area, vec![Line::raw("the source file of this method is not known")]);
+        return draw_page(
+            frame,
+            area,
+            vec![Line::raw("the source file of this method is not known")],
+        );
     };
     let Some(text) = view.sources.lines(&file) else {
         return draw_page(frame, area, vec![Line::raw(safe(&not_found(&file, &view.folders)))]);
@@ -129,14 +140,15 @@ fn draw_source(frame: &mut Frame<'_>, view: &mut View<'_>) {
 
 fn draw_help(frame: &mut Frame<'_>, view: &View<'_>) {
     let text = "\
-Up, Down          choose a line           PgUp, PgDn, Home, End
-Right, Enter      show what a call called Left  hide it; then go to the caller
+Up, Down          choose a line; also PgUp, PgDn, Home, End
+Right, Enter      show what a call called
+Left              hide it; then go to the caller
 [ and ]           the call before or after, of the same caller
 /                 find a method by a part of its name, or by a pattern
 n, N              the next call of it, the one before
 e, E              the next call that an exception ended, the one before
 c                 callers and callees of the method
-t                 tests                   Tab   threads, and back
+t, Tab            tests; threads, and back
 g                 go to a call, event:N, offset:N, a time such as 1.5s, or 50%
 x                 equal calls in a row one by one, or as one line
 d, s              details of the call, its source

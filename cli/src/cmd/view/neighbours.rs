@@ -26,11 +26,7 @@ pub(super) struct Neighbours {
 
 impl Neighbours {
     /// Adds up the shapes of a thread, or begins with its events.
-    pub(super) fn new(
-        method: MethodId,
-        file: &ThreadFile,
-        tree: &LazyTree,
-    ) -> Result<Self, Error> {
+    pub(super) fn new(method: MethodId, file: &ThreadFile, tree: &LazyTree) -> Result<Self, Error> {
         let edges = |side| -> OfMethod {
             Edges::new(Report::default(), side, Box::new(move |id| id == method))
         };
@@ -80,7 +76,8 @@ impl Neighbours {
         self.callers.end_thread();
         self.callees.end_thread();
         let name = labels.get(self.method).to_owned();
-        let mut list = List { header: format!("{:>14}  {:>14}  {name}", "calls", "total"), ..List::default() };
+        let mut list =
+            List { header: format!("{:>14}  {:>14}  {name}", "calls", "total"), ..List::default() };
         for (title, rows) in [("callers", self.callers.rows()), ("callees", self.callees.rows())] {
             list.rows.push((format!("{title}: {}", rows.len()), Target::Nothing));
             list.rows.extend(rows.iter().map(|row| row_of(row, labels)));
@@ -99,6 +96,7 @@ fn row_of(row: &EdgeRow, labels: &mut Labels<'_>) -> (String, Target) {
         Some(method) => labels.get(method).to_owned(),
         None => "(outermost)".to_owned(),
     };
-    let text = format!("{:>14}  {:>14}  {}", grouped(row.calls), grouped(row.total), escaped(&name));
+    let text =
+        format!("{:>14}  {:>14}  {}", grouped(row.calls), grouped(row.total), escaped(&name));
     (text, row.method.map_or(Target::Nothing, Target::Method))
 }

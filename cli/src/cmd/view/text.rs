@@ -3,14 +3,15 @@
 use super::calls::Calls;
 use super::clock::Span;
 use super::tree::Row;
-use crate::output::{grouped, rough_duration, shortened};
+use crate::output::{escaped, grouped, rough_duration, shortened};
 
 /// The rows of calls as text, in columns.
 #[derive(Debug, Default)]
 pub(super) struct Cells {
     pub(super) rows: Vec<RowCells>,
-    /// The widths of the numbers.
+    /// The widths of the numbers, and of all.
     widths: [usize; 3],
+    width: usize,
 }
 
 /// A row.
@@ -72,7 +73,7 @@ impl Cells {
                 Some(by) => {
                     let class = by.class.as_deref().unwrap_or("?");
                     let class = class.rsplit('.').next().unwrap_or(class);
-                    format!("  ! {}", crate::terminal::safe(class))
+                    format!("  ! {}", escaped(class))
                 }
             };
             let start = format!("{:indent$}{marker}{count}", "");
@@ -81,15 +82,19 @@ impl Cells {
             let name = shortened(name, room.saturating_sub(others).max(1)).into_owned();
             RowCells { numbers: joined(numbers, widths), start, name, end }
         });
-        Self { rows: rows.collect(), widths }
+        Self { rows: rows.collect(), widths, width }
     }
 }
 
-/// The titles of the columns. If the outermost calls are above the screen, with the depth at which it begins.
+/// The titles of the columns; if the outermost calls are above the screen, with the callers of those on it.
 pub(super) fn header_of(calls: &Calls<'_>, cells: &Cells) -> String {
-    let base = calls.rows.iter().map(Row::depth).min().unwrap_or(0);
-    let call = if base == 0 { "call".to_owned() } else { format!("call, from depth {}", grouped(base)) };
-    format!("{}  {call}", joined(&TITLES.map(str::to_owned), cells.widths))
+    let titles = joined(&TITLES.map(str::to_owned), cells.widths);
+    if calls.callers.is_empty() {
+        return format!("{titles}  call");
+    }
+    let room = cells.width.saturating_sub(titles.chars().count() + "  call, in ".len()).max(1);
+    let callers = calls.callers.join(" > ");
+    format!("{titles}  call, in {}", shortened(&escaped(&callers), room))
 }
 
 fn joined(numbers: &[String; 3], widths: [usize; 3]) -> String {

@@ -51,20 +51,27 @@ impl Row {
 #[derive(Debug)]
 pub(super) struct CallTree {
     pub(super) lazy: LazyTree,
-    /// The numbers of calls whose callees are shown.
+    /// The numbers of calls whose callees are shown because a person unfolded them.
     unfolded: BTreeSet<u64>,
-    /// The number of a call that has a row of its own, because a person went there.
+    /// The number of a call that has a row of its own because a person went there, and those of its callers, whose callees
+    /// are shown for that.
     alone: Option<u64>,
+    revealed: BTreeSet<u64>,
     /// Whether calls in a row that did the same are one row.
     pub(super) collapses: bool,
 }
 
 /// If a call made only one call, and that only one, at most this many are unfolded together.
-const CHAIN: usize = 64;
+const CHAIN: usize = 8;
 
 impl CallTree {
     pub(super) fn new(lazy: LazyTree) -> Self {
-        Self { lazy, unfolded: BTreeSet::new(), alone: None, collapses: true }
+        let (unfolded, revealed) = (BTreeSet::new(), BTreeSet::new());
+        Self { lazy, unfolded, alone: None, revealed, collapses: true }
+    }
+
+    fn is_unfolded(&self, number: u64) -> bool {
+        self.unfolded.contains(&number) || self.revealed.contains(&number)
     }
 
     /// Returns whether the thread has no call.
@@ -106,7 +113,7 @@ impl CallTree {
             count: last - first + 1,
             calls: run.calls,
             left: self.lazy.subtree(&last_node)?.left,
-            is_unfolded: first == last && self.unfolded.contains(&first_node.place.enters),
+            is_unfolded: first == last && self.is_unfolded(first_node.place.enters),
         })
     }
 
@@ -114,7 +121,7 @@ impl CallTree {
     /// separated from it by a call with a row of its own. Returns the numbers in the run of the first and the last.
     fn around(&self, start: u64, calls: u64, count: u64, number: u64) -> (u64, u64) {
         let end = start.saturating_add(calls.saturating_mul(count));
-        let unfolded = self.unfolded.range(start..end);
+        let unfolded = self.unfolded.range(start..end).chain(self.revealed.range(start..end));
         let alone = self.alone.iter().filter(|alone| (start..end).contains(*alone));
         let apart = unfolded.chain(alone).filter(|at| (**at - start).is_multiple_of(calls.max(1)));
         let (mut first, mut last) = (0, count - 1);
@@ -198,13 +205,15 @@ impl CallTree {
     pub(super) fn fold(&mut self, row: &Row) -> Result<Row, Error> {
         let below = row.number()..row.number().saturating_add(row.calls);
         self.unfolded.retain(|number| !below.contains(number));
+        self.revealed.retain(|number| !below.contains(number));
         self.row_of(&row.node)
     }
 
-    /// Unfolds all callers of a call, and gives it a row of its own.
+    /// Unfolds all callers of a call, and gives it a row of its own. Those that were unfolded for another call are folded
+    /// again.
     pub(super) fn reveal(&mut self, node: &Node) -> Result<Row, Error> {
         let callers = self.lazy.frames(node.place)?;
-        self.unfolded.extend(callers.iter().map(|caller| caller.place.enters));
+        self.revealed = callers.iter().map(|caller| caller.place.enters).collect();
         self.alone = Some(node.place.enters);
         self.row_of(node)
     }

@@ -19,6 +19,7 @@ use super::layout::{Areas, Pane};
 use super::list::{List, Target};
 use super::neighbours::Neighbours;
 use super::search::{Found, Searching, Wanted, find_exception};
+use super::tree::Row;
 use crate::args::ViewArgs;
 use crate::input::place::From;
 use crate::input::source::{Source, thread_title};
@@ -83,6 +84,8 @@ type OfTrace<'a> = (&'a Trace, &'a ThreadFile);
 pub(super) struct View<'a> {
     source: &'a Source,
     threads: Vec<OfTrace<'a>>,
+    /// Whether a JVM was still writing when the trace was opened.
+    is_recorded: bool,
     pub(super) list: List,
     /// The thread whose calls are shown, or were.
     pub(super) calls: Option<Calls<'a>>,
@@ -97,6 +100,8 @@ pub(super) struct View<'a> {
     /// The call that the last exception ended, and where.
     exception: Option<(u64, Position)>,
     pub(super) pane: Pane,
+    /// The details that were shown last, and of which row.
+    pub(super) details: Option<(Row, Vec<String>)>,
     pub(super) folders: Vec<PathBuf>,
     pub(super) sources: Sources,
     pub(super) areas: Areas,
@@ -109,6 +114,7 @@ impl<'a> View<'a> {
         let folders = source_folders(&args.sources);
         let mut view = Self {
             source,
+            is_recorded: source.traces.iter().any(|trace| State::of(trace) == State::Recording),
             list: List::default(),
             calls: None,
             is_on_threads: true,
@@ -119,6 +125,7 @@ impl<'a> View<'a> {
             wanted: None,
             exception: None,
             pane: Pane::default(),
+            details: None,
             sources: Sources::new(&folders),
             folders,
             areas: Areas::default(),
@@ -184,11 +191,7 @@ impl<'a> View<'a> {
 
     /// Whether more may come.
     fn state(&self) -> &'static str {
-        let is_recorded = |trace: &Trace| State::of(trace) == State::Recording;
-        match self.source.traces.iter().any(is_recorded) {
-            true => ", still recorded (r reads more)",
-            false => "",
-        }
+        if self.is_recorded { ", still recorded (r reads more)" } else { "" }
     }
 
     /// From now on, the screen has this size.
@@ -312,7 +315,7 @@ impl<'a> View<'a> {
             }
             Ok((calls, damaged)) => {
                 self.calls = Some(calls);
-                (self.is_on_threads, self.exception) = (false, None);
+                (self.is_on_threads, self.exception, self.details) = (false, None, None);
                 if let Some(wanted) = &mut self.wanted {
                     wanted.forget_thread();
                 }
@@ -517,7 +520,8 @@ impl<'a> View<'a> {
                 let Some(calls) = &self.calls else { return };
                 let wanted = Wanted::like(text, &calls.trace.methods);
                 if wanted.count == 0 {
-                    self.message = Some(format!("no method has '{text}' in its name, or matches it"));
+                    self.message =
+                        Some(format!("no method has '{text}' in its name, or matches it"));
                     return;
                 }
                 self.wanted = Some(wanted);
@@ -616,10 +620,8 @@ impl<'a> View<'a> {
     }
 
     fn show_tests(&mut self) {
-        let mut list = List {
-            header: format!("{:<10}  {:>10}  test", "result", "lasted"),
-            ..List::default()
-        };
+        let mut list =
+            List { header: format!("{:<10}  {:>10}  test", "result", "lasted"), ..List::default() };
         for (at, trace) in self.source.traces.iter().enumerate() {
             let (runs, errors) = TestRun::read_all(trace);
             self.message = errors.first().map(ToString::to_string).or(self.message.take());
@@ -708,7 +710,8 @@ mod tests {
 
     /// `main` calls `run` twice, which calls `leaf` twice; then `run`, which calls `leaf` and `other`.
     const EVENTS: &[u8] = &[
-        0x81, 0x82, 0x83, 0x00, 0x83, 0x01, 0x82, 0x83, 0x00, 0x83, 0x01, 0x82, 0x83, 0x00, 0x84, 0x02,
+        0x81, 0x82, 0x83, 0x00, 0x83, 0x01, 0x82, 0x83, 0x00, 0x83, 0x01, 0x82, 0x83, 0x00, 0x84,
+        0x02,
     ];
 
     /// The same events in a form that has no shapes: two records in place of one for two exits.
@@ -738,11 +741,11 @@ mod tests {
     fn rows(view: &mut View<'_>) -> Vec<String> {
         let calls = view.calls.as_mut().unwrap();
         let lines = plain_rows(calls, WIDTH.into());
-        let (_, tree) = lines[0].split_once("call").map(|(start, _)| (start, start.len())).unwrap();
+        let tree = lines[0].find("    call").unwrap() + 2;
         let rows = lines[1..].iter().enumerate();
         let chosen = calls.chosen;
         let row = |(at, line): (usize, &String)| {
-            let text: String = line.chars().skip(tree - 2).collect();
+            let text: String = line.chars().skip(tree).collect();
             format!("{}{}", if at == chosen { ">" } else { " " }, text)
         };
         rows.map(row).collect()
@@ -752,10 +755,7 @@ mod tests {
     fn equal_calls_are_one_line_until_one_of_them_is_unfolded() {
         let shown = Shown::new(EVENTS, &[]);
         let mut view = shown.view();
-        assert_eq!(
-            rows(&mut view),
-            [">▾ a.B.main()", "   ▸ ×2 a.B.run()", "   ▸ a.B.run()"]
-        );
+        assert_eq!(rows(&mut view), [">▾ a.B.main()", "   ▸ ×2 a.B.run()", "   ▸ a.B.run()"]);
         press(&mut view, "↓→");
         assert_eq!(
             rows(&mut view),
@@ -768,10 +768,7 @@ mod tests {
             ]
         );
         press(&mut view, "←");
-        assert_eq!(
-            rows(&mut view),
-            [" ▾ a.B.main()", ">  ▸ ×2 a.B.run()", "   ▸ a.B.run()"]
-        );
+        assert_eq!(rows(&mut view), [" ▾ a.B.main()", ">  ▸ ×2 a.B.run()", "   ▸ a.B.run()"]);
         press(&mut view, "x");
         assert_eq!(
             rows(&mut view),
@@ -848,7 +845,7 @@ mod tests {
             press(&mut view, "⇲");
             let all = rows(&mut view);
             assert_eq!(all.len(), usize::from(HEIGHT) - 3, "{all:?}");
-            assert_eq!(all.last().unwrap(), ">    a.B.other()");
+            assert_eq!(all.last().unwrap(), ">  a.B.other()");
             press(&mut view, "g50%⏎");
             let number = view.calls.as_ref().unwrap().row().unwrap().number();
             assert!((49_990..50_010).contains(&number), "{number}");
@@ -917,7 +914,7 @@ mod tests {
         let mut view = shown.view();
         press(&mut view, "↓→");
         let lines = plain_rows(view.calls.as_mut().unwrap(), 60);
-        assert_eq!(lines[0], "duration     self  calls    call");
+        assert_eq!(lines[0], "duration      self  calls    call");
         // From the times around the events, which do not show when between them they happened.
         assert!(lines[1].trim_start().starts_with("89.0 µs"), "{lines:#?}");
         press(&mut view, "g21us⏎");
@@ -980,7 +977,10 @@ mod tests {
 
     #[test]
     fn damaged_and_empty_threads_are_reported() {
-        let shown = Shown::new(&[0x81, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x82], &[]);
+        let shown = Shown::new(
+            &[0x81, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x82],
+            &[],
+        );
         let view = shown.view();
         assert!(view.message.as_ref().unwrap().contains("damaged"), "{:?}", view.message);
         let shown = Shown::new(&[], &[]);
