@@ -70,8 +70,8 @@ fn rows_have_times_and_show_which_exception_ended_them() {
         rows,
         [
             "duration      self  calls    call",
-            "~9.00 ms  ~3.00 ms      5  ▾ com.app.Main.main(String[])",
-            "~5.00 ms  ~3.00 ms      3    ▾ com.app.Main.work(int)",
+            " 9.00 ms  ~3.00 ms      5  ▾ com.app.Main.main(String[])",
+            " 5.00 ms  ~3.00 ms      3    ▾ com.app.Main.work(int)",
             "~1.00 ms  ~1.00 ms      1        com.app.Main$Job.<init>()",
             "~1.00 ms  ~1.00 ms      1        com.app.Main$Job.<init>()  ! Oops",
             "~1.00 ms  ~1.00 ms      1      com.app.Main.work(int)",
@@ -109,6 +109,7 @@ fn what_cannot_be_shown_is_explained() {
     // Damage is left out, and reported.
     let dir = bare(&[&[0x80, 0xFF, 0xFF, 0xFF][..], &[0xFF; 20], &[0x00, 0x81]].concat());
     let run = flow(&["view", "--once"], dir.path());
+    assert_eq!(run.code, Some(1));
     assert!(run.err.contains("damaged in 1 place"), "{}", run.err);
     assert!(run.out.contains("com.app.Main.work(int)  still open"), "{}", run.out);
     let run = flow(&["view", "--once"], &dir.path().join("none"));

@@ -125,8 +125,10 @@ impl LazyTree {
         if file.bytes < SMALLEST_INDEXED_BYTES {
             let content = Content::open(file)?;
             let built = Dag::build(file, &content, progress)?;
-            if built.not_stored(file, &content).is_none()
-                && let Some(dag) = built.dag
+            // Offsets must be those of the events.
+            let is_same = |dag: &Dag| dag.bytes() == content.len();
+            if let Some(dag) = built.dag.filter(is_same)
+                && built.damage.places.is_empty()
             {
                 return Ok(Self::of_shapes(file, content, dag));
             }

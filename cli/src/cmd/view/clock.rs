@@ -77,20 +77,15 @@ impl RowClock {
             let callees = callees(row, tree)?;
             let is_known = callees.is_some();
             extents.extend(callees.into_iter().flatten());
-            missing.push((row, at, is_known));
+            missing.push((row, at..extents.len(), is_known));
         }
         let times = self.times(&extents);
-        let mut ends = missing.iter().skip(1).map(|(_, at, _)| *at).chain([times.len()]);
-        for (row, at, is_known) in &missing {
-            let end = ends.next().unwrap_or(times.len());
-            let Some(((start, span, unwound), callees)) =
-                times.get(*at..end).and_then(<[_]>::split_first)
-            else {
-                continue;
-            };
+        for (row, of_row, is_known) in missing {
+            let of_row = times.get(of_row).and_then(<[_]>::split_first);
+            let Some(((start, total, unwound), callees)) = of_row else { continue };
             let of_self =
-                is_known.then(|| without(*span, callees.iter().map(|(_, span, _)| *span)));
-            let (start, total, unwound) = (*start, *span, unwound.clone());
+                is_known.then(|| without(*total, callees.iter().map(|(_, span, _)| *span)));
+            let (start, total, unwound) = (*start, *total, unwound.clone());
             let times = RowTimes { start, total, of_self, unwound };
             self.known.insert((row.number(), row.count), times);
         }

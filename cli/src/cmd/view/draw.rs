@@ -134,7 +134,8 @@ fn draw_source(frame: &mut Frame<'_>, view: &mut View<'_>) {
             Span::styled(safe(line), style),
         ])
     });
-    let block = Block::new().borders(Borders::TOP).border_style(DIM).title(safe(&file));
+    let block =
+        Block::new().borders(Borders::TOP).border_style(DIM).title(format!(" {} ", safe(&file)));
     frame.render_widget(Paragraph::new(Text::from_iter(lines)).block(block), area);
 }
 
@@ -160,12 +161,4 @@ Esc, q            back; end
 self is empty for calls with more than 32 direct callees.
 Methods of the application are bold, if the trace knows its packages.";
     draw_page(frame, view.areas.page, text.lines().map(Line::raw).collect());
-}
-
-/// Draws the calls for a test, or for `--once`.
-pub(super) fn plain_rows(calls: &mut Calls<'_>, width: usize) -> Vec<String> {
-    let cells = Cells::of(calls, width);
-    let header = header_of(calls, &cells);
-    let rows = cells.rows.iter().map(|cells| cells.line());
-    std::iter::once(header).chain(rows).map(|line| line.trim_end().to_owned()).collect()
 }

@@ -15,6 +15,7 @@ mod layout;
 mod list;
 mod neighbours;
 mod once;
+mod opening;
 mod search;
 mod terminal;
 mod text;
@@ -43,8 +44,7 @@ pub(crate) fn run(args: &ViewArgs, out: &mut Out) -> Result<Status, Failure> {
     source.report_losses();
     let mut start = first(&source, args)?;
     if args.once {
-        once::print(&source, args, start, out)?;
-        return Ok(source.status);
+        return once::print(&source, args, start, out);
     }
     while let Some(next) = terminal::show(&source, args, start)? {
         start = next;
@@ -78,5 +78,5 @@ fn first(source: &Source, args: &ViewArgs) -> Result<Start, Failure> {
         ));
     }
     let thread = thread.map(|(trace, file)| (trace.dir.clone(), file.id));
-    Ok(Start { thread, from: args.from.clone() })
+    Ok(Start { thread, from: args.from.clone(), ..Start::default() })
 }

@@ -4,10 +4,10 @@ use std::io::Write;
 
 use ratatui::layout::Rect;
 
-use super::draw::plain_rows;
+use super::text::plain_lines;
 use super::view::{Start, View};
 use crate::args::ViewArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, Status};
 use crate::input::source::Source;
 use crate::output::{Out, escaped, message};
 
@@ -19,14 +19,14 @@ pub(super) fn print(
     args: &ViewArgs,
     start: Start,
     out: &mut Out,
-) -> Result<(), Failure> {
+) -> Result<Status, Failure> {
     let width = out.columns().and_then(|width| u16::try_from(width).ok()).unwrap_or(WIDTH);
     let mut view = View::new(source, args, start);
     view.resize(Rect::new(0, 0, width, args.height));
     view.finish();
     out.heading(&escaped(&view.heading()))?;
     let lines = match view.calls.as_mut().filter(|_| !view.is_on_threads) {
-        Some(calls) => plain_rows(calls, usize::from(width)),
+        Some(calls) => plain_lines(calls, usize::from(width)),
         None => {
             let rows = view.list.rows.iter().take(view.areas.rows());
             let rows = rows.map(|(text, _)| text.clone());
@@ -39,5 +39,5 @@ pub(super) fn print(
     if let Some(text) = &view.message {
         message(text);
     }
-    Ok(())
+    Ok(source.status.and(view.status))
 }

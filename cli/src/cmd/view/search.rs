@@ -10,7 +10,7 @@ use flow_codec::{Depth, Error, Glob, MethodId, MethodMap, MethodNames, NameForm}
 
 /// For how long events are read before the screen and keys have their turn.
 const TURN: Duration = Duration::from_millis(30);
-/// Intervals of events read between two looks at the clock.
+/// Intervals of events read before the time is checked.
 const INTERVALS: usize = 32;
 
 /// The methods that are searched for.

@@ -27,7 +27,7 @@ pub(super) struct RowCells {
 }
 
 impl RowCells {
-    pub(super) fn line(&self) -> String {
+    fn line(&self) -> String {
         format!("{}{}{}{}", self.numbers, self.start, self.name, self.end)
     }
 }
@@ -84,6 +84,14 @@ impl Cells {
         });
         Self { rows: rows.collect(), widths, width }
     }
+}
+
+/// The titles of the columns and the rows, as lines without styles.
+pub(super) fn plain_lines(calls: &mut Calls<'_>, width: usize) -> Vec<String> {
+    let cells = Cells::of(calls, width);
+    let header = header_of(calls, &cells);
+    let rows = cells.rows.iter().map(RowCells::line);
+    std::iter::once(header).chain(rows).map(|line| line.trim_end().to_owned()).collect()
 }
 
 /// The titles of the columns; if the outermost calls are above the screen, with the callers of those on it.

@@ -1,14 +1,12 @@
 //! What a person sees and does: the threads, the calls of one, what lies over them, and the keys for it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
-use std::thread;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 
 use flow_codec::format::marks::Position;
-use flow_codec::read::{TestRun, ThreadFile, Trace};
+use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::tree::LazyTree;
 use flow_codec::{Error, MethodId, Offset, ThreadId};
 use ratatui::layout::Rect;
@@ -18,15 +16,16 @@ use super::details::source_folders;
 use super::layout::{Areas, Pane};
 use super::list::{List, Target};
 use super::neighbours::Neighbours;
+use super::opening::Opening;
 use super::search::{Found, Searching, Wanted, find_exception};
 use super::tree::Row;
 use crate::args::ViewArgs;
+use crate::failure::Status;
 use crate::input::place::From;
 use crate::input::source::{Source, thread_title};
 use crate::input::sources::Sources;
 use crate::input::state::State;
-use crate::input::test_runs::outcome;
-use crate::output::{bytes, duration, escaped, grouped, instant, percent, plural};
+use crate::output::{grouped, percent, plural};
 use crate::terminal::{Input, Key};
 
 /// What follows from an input.
@@ -44,6 +43,7 @@ pub(super) struct Start {
     /// The directory of the trace and the thread; the list of threads without it.
     pub(super) thread: Option<(PathBuf, ThreadId)>,
     pub(super) from: Option<From>,
+    pub(super) pane: Pane,
 }
 
 /// What lies over the calls or the threads.
@@ -67,15 +67,8 @@ enum Job {
     Neighbours(Box<Neighbours>),
 }
 
-/// A thread that is being opened.
-struct Opening {
-    /// Its place among all threads.
-    thread: usize,
-    read: Arc<AtomicU64>,
-    opened: Receiver<Result<LazyTree, Error>>,
-    /// Where to go then.
-    then: Option<From>,
-}
+/// If the thread that opens a thread has panicked.
+const NOT_OPENED: &str = "the thread cannot be opened";
 
 /// A thread of one of the traces.
 type OfTrace<'a> = (&'a Trace, &'a ThreadFile);
@@ -95,6 +88,8 @@ pub(super) struct View<'a> {
     pub(super) prompt: Option<(Prompt, String)>,
     /// What happened last.
     pub(super) message: Option<String>,
+    /// The worst of what was found in the threads that were opened.
+    pub(super) status: Status,
     job: Option<Job>,
     wanted: Option<Wanted>,
     /// The call that the last exception ended, and where.
@@ -121,17 +116,18 @@ impl<'a> View<'a> {
             page: None,
             prompt: None,
             message: None,
+            status: Status::Done,
             job: None,
             wanted: None,
             exception: None,
-            pane: Pane::default(),
+            pane: start.pane,
             details: None,
             sources: Sources::new(&folders),
             folders,
             areas: Areas::default(),
             threads,
         };
-        view.list = view.list_of_threads();
+        view.list = List::of_threads(source, &view.threads);
         let is_it = |(trace, file): &OfTrace<'_>| {
             start.thread.as_ref().is_some_and(|(dir, id)| trace.dir == *dir && file.id == *id)
         };
@@ -142,34 +138,6 @@ impl<'a> View<'a> {
             view.open(thread, start.from);
         }
         view
-    }
-
-    /// All threads; the largest one is chosen.
-    fn list_of_threads(&self) -> List {
-        let row = |(at, (trace, file)): (usize, &OfTrace<'_>)| {
-            let thread = trace.threads.get(file.id);
-            let start_ns = thread.and_then(|thread| thread.start_ns);
-            let end_ns = thread.and_then(|thread| thread.end_ns);
-            let lasted = start_ns.zip(end_ns).map(|(start, end)| end.saturating_sub(start));
-            let name = match self.source.several {
-                true => format!("{} ", self.source.name(&trace.dir)),
-                false => String::new(),
-            };
-            let title = format!("{name}{}", thread_title(trace, file.id));
-            let text = format!(
-                "{:>10}  {:>14}  {:>10}  {}",
-                bytes(file.bytes),
-                start_ns.map_or(String::new(), instant),
-                lasted.map_or(String::new(), duration),
-                escaped(&title)
-            );
-            (text, Target::Thread(at))
-        };
-        let rows: Vec<_> = self.threads.iter().enumerate().map(row).collect();
-        let sizes = self.threads.iter().map(|(_, file)| file.bytes).enumerate();
-        let chosen = sizes.max_by_key(|(at, bytes)| (*bytes, std::cmp::Reverse(*at)));
-        let header = format!("{:>10}  {:>14}  {:>10}  {}", "events", "begins", "lasts", "thread");
-        List { header, rows, chosen: chosen.map_or(0, |(at, _)| at) }
     }
 
     /// The first line: what is shown.
@@ -218,26 +186,25 @@ impl<'a> View<'a> {
 
     /// What is being done, and how far it is.
     pub(super) fn progress(&self) -> Option<String> {
-        let (what, done, all) = match self.job.as_ref()? {
+        let part = |done: u64, all: u64| percent(done, all).trim().to_owned();
+        let what = match self.job.as_ref()? {
             Job::Open(opening) => {
                 let (_, file) = self.threads.get(opening.thread)?;
-                ("reading the thread", opening.read.load(Ordering::Relaxed), file.bytes)
+                let read = opening.read.load(Ordering::Relaxed);
+                format!("reading the thread, {}", part(read, file.bytes))
             }
             Job::Search(searching) => {
                 let all = self.calls.as_ref()?.tree.lazy.end().enters;
-                ("searching, now at call", searching.number, all)
+                let (now, all) = (grouped(searching.number), grouped(all));
+                format!("searching, now at call {now} of {all}; fast after flow index")
             }
             Job::Neighbours(neighbours) => {
                 let all = self.calls.as_ref()?.file.bytes;
-                ("adding up calls", neighbours.position().map_or(all, Offset::get), all)
+                let read = neighbours.position().map_or(all, Offset::get);
+                format!("adding up calls, {}; fast after flow index", part(read, all))
             }
         };
-        let number = if matches!(self.job, Some(Job::Search(_))) {
-            format!(" {}", grouped(done))
-        } else {
-            String::new()
-        };
-        Some(format!("{what}{number}, {} (Esc ends it)", percent(done, all).trim()))
+        Some(format!("{what} (Esc ends it)"))
     }
 
     /// For how long there is nothing to do without an input.
@@ -253,11 +220,11 @@ impl<'a> View<'a> {
     pub(super) fn step(&mut self) {
         match self.job.take() {
             None => {}
-            Some(Job::Open(opening)) => match opening.opened.try_recv() {
+            Some(Job::Open(opening)) => match opening.tree.try_recv() {
                 Ok(tree) => self.opened(opening.thread, tree, opening.then.as_ref()),
                 Err(TryRecvError::Empty) => self.job = Some(Job::Open(opening)),
                 Err(TryRecvError::Disconnected) => {
-                    self.message = Some("the thread cannot be opened".to_owned());
+                    self.message = Some(NOT_OPENED.to_owned());
                 }
             },
             Some(Job::Search(mut searching)) => {
@@ -281,9 +248,17 @@ impl<'a> View<'a> {
 
     /// Does all that is being done.
     pub(super) fn finish(&mut self) {
-        while self.job.is_some() {
-            self.step();
-            thread::yield_now();
+        while let Some(job) = self.job.take() {
+            match job {
+                Job::Open(opening) => match opening.tree.recv() {
+                    Ok(tree) => self.opened(opening.thread, tree, opening.then.as_ref()),
+                    Err(_) => self.message = Some(NOT_OPENED.to_owned()),
+                },
+                job => {
+                    self.job = Some(job);
+                    self.step();
+                }
+            }
         }
     }
 
@@ -296,10 +271,7 @@ impl<'a> View<'a> {
             self.go_to(then.as_ref());
             return;
         }
-        let (read, (sender, opened)) = (Arc::new(AtomicU64::new(0)), channel());
-        let (file, progress) = (ThreadFile::clone(file), Arc::clone(&read));
-        thread::spawn(move || sender.send(LazyTree::open_shapes_first(&file, &progress)));
-        self.job = Some(Job::Open(Opening { thread, read, opened, then }));
+        self.job = Some(Job::Open(Opening::begin(thread, file, then)));
     }
 
     fn opened(&mut self, thread: usize, tree: Result<LazyTree, Error>, then: Option<&From>) {
@@ -320,12 +292,16 @@ impl<'a> View<'a> {
                     wanted.forget_thread();
                 }
                 if damaged > 0 {
+                    self.status = Status::Damaged;
                     let places = plural(damaged as u64, "place");
                     self.message = Some(format!("damaged in {places}, which are left out"));
                 }
                 self.go_to(then);
             }
-            Err(error) => self.message = Some(error.to_string()),
+            Err(error) => {
+                self.status = Status::Damaged;
+                self.message = Some(error.to_string());
+            }
         }
     }
 
@@ -620,21 +596,8 @@ impl<'a> View<'a> {
     }
 
     fn show_tests(&mut self) {
-        let mut list =
-            List { header: format!("{:<10}  {:>10}  test", "result", "lasted"), ..List::default() };
-        for (at, trace) in self.source.traces.iter().enumerate() {
-            let (runs, errors) = TestRun::read_all(trace);
-            self.message = errors.first().map(ToString::to_string).or(self.message.take());
-            for run in &runs {
-                let lasted = run.elapsed_ns().map_or(String::new(), duration);
-                let text = format!("{:<10}  {lasted:>10}  {}", outcome(run), escaped(&run.name));
-                let target = match run.ranges.first() {
-                    Some(range) => Target::Test(at, run.thread, range.start.offset),
-                    None => Target::Nothing,
-                };
-                list.rows.push((text, target));
-            }
-        }
+        let (list, damage) = List::of_tests(self.source);
+        self.message = damage.map(|error| error.to_string());
         match list.rows.is_empty() {
             true => self.message = Some("no tests are marked in this trace".to_owned()),
             false => self.page = Some(Page::List(list)),
@@ -646,7 +609,7 @@ impl<'a> View<'a> {
         let calls = self.calls.as_ref().filter(|_| !self.is_on_threads);
         let thread = calls.map(|calls| (calls.trace.dir.clone(), calls.file.id));
         let from = calls.and_then(Calls::row).map(|row| From::Call(row.number()));
-        Start { thread, from }
+        Start { thread, from, pane: self.pane }
     }
 }
 
@@ -657,9 +620,11 @@ mod tests {
 
     use clap::Parser;
     use flow_codec::format::marks::{HEADER, Mark, MarkEncoder};
+    use flow_codec::format::test_marks::{Outcome, TestMark};
     use tempfile::TempDir;
 
-    use super::super::draw::{draw, plain_rows};
+    use super::super::draw::draw;
+    use super::super::text::plain_lines;
     use super::*;
     use crate::args::{Args, SourceArgs, Verb};
     use crate::output::Format;
@@ -700,7 +665,7 @@ mod tests {
         }
 
         fn view(&self) -> View<'_> {
-            let start = Start { thread: None, from: self.args.from.clone() };
+            let start = Start { from: self.args.from.clone(), ..Start::default() };
             let mut view = View::new(&self.source, &self.args, start);
             view.resize(Rect::new(0, 0, WIDTH, HEIGHT));
             view.finish();
@@ -740,7 +705,7 @@ mod tests {
     /// The rows of the calls without their numbers; `>` is before the chosen one.
     fn rows(view: &mut View<'_>) -> Vec<String> {
         let calls = view.calls.as_mut().unwrap();
-        let lines = plain_rows(calls, WIDTH.into());
+        let lines = plain_lines(calls, WIDTH.into());
         let tree = lines[0].find("    call").unwrap() + 2;
         let rows = lines[1..].iter().enumerate();
         let chosen = calls.chosen;
@@ -913,7 +878,7 @@ mod tests {
         let shown = timed();
         let mut view = shown.view();
         press(&mut view, "↓→");
-        let lines = plain_rows(view.calls.as_mut().unwrap(), 60);
+        let lines = plain_lines(view.calls.as_mut().unwrap(), 60);
         assert_eq!(lines[0], "duration      self  calls    call");
         // From the times around the events, which do not show when between them they happened.
         assert!(lines[1].trim_start().starts_with("89.0 µs"), "{lines:#?}");
@@ -938,6 +903,27 @@ mod tests {
             press(&mut view, "↓↓⏎");
             assert_eq!(view.calls.as_ref().unwrap().row().unwrap().number(), 2);
         }
+    }
+
+    #[test]
+    fn tests_lead_to_what_they_called() {
+        let test = |outcome| {
+            let (name, detail) = ("a.BTest.runs()".to_owned(), String::new());
+            Mark::Test(TestMark { outcome, name, detail })
+        };
+        let marks = [(6, 0, test(None)), (11, 0, test(Some(Outcome::Passed)))];
+        let shown = Shown::new(EVENTS, &marks);
+        let mut view = shown.view();
+        press(&mut view, "t");
+        let list = view.shown_list().unwrap();
+        let rows: Vec<_> = list.rows.iter().map(|(text, _)| text.as_str()).collect();
+        assert_eq!(rows, ["passed                  a.BTest.runs()"]);
+        press(&mut view, "⏎");
+        assert_eq!(view.calls.as_ref().unwrap().row().unwrap().number(), 4);
+        let shown = Shown::new(EVENTS, &[]);
+        let mut view = shown.view();
+        press(&mut view, "t");
+        assert_eq!(view.message.as_deref(), Some("no tests are marked in this trace"));
     }
 
     #[test]
