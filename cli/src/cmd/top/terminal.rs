@@ -9,7 +9,7 @@ use super::view::{Next, View};
 use super::watch::Watch;
 use crate::args::TopArgs;
 use crate::failure::{Failure, Status};
-use crate::terminal::{Input, Mouse, Session};
+use crate::terminal::{Display, Input, Mouse};
 
 /// The first look after the beginning comes soon.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -17,11 +17,11 @@ const FIRST_PAUSE: Duration = Duration::from_millis(200);
 pub(super) fn run(watch: &mut Watch<'_>, args: &TopArgs) -> Result<Status, Failure> {
     // Before the screen changes, so that an error is read where commands are.
     watch.look()?;
-    let mut session = Session::open(Mouse::OfTerminal)?;
-    show(&mut session, watch, args)
+    let mut display = Display::open(Mouse::OfTerminal)?;
+    show(&mut display, watch, args)
 }
 
-fn show(session: &mut Session, watch: &mut Watch<'_>, args: &TopArgs) -> Result<Status, Failure> {
+fn show(display: &mut Display, watch: &mut Watch<'_>, args: &TopArgs) -> Result<Status, Failure> {
     let mut view = View { sort: args.sort, ..View::default() };
     let mut look = Look::default();
     let mut next = Instant::now() + FIRST_PAUSE.min(args.interval());
@@ -36,17 +36,17 @@ fn show(session: &mut Session, watch: &mut Watch<'_>, args: &TopArgs) -> Result<
                 look = found;
             }
         }
-        session.draw(|frame| draw(frame, &look, &view))?;
+        display.draw(|frame| draw(frame, &look, &view))?;
         if begun >= next {
             next = next_look(args, begun);
         }
-        while let Some(input) = session.input(next.saturating_duration_since(Instant::now()))? {
+        while let Some(input) = display.input(next.saturating_duration_since(Instant::now()))? {
             if let Input::Key(key) = input
                 && view.press(key, &look) == Next::End
             {
                 return Ok(Status::Done);
             }
-            session.draw(|frame| draw(frame, &look, &view))?;
+            display.draw(|frame| draw(frame, &look, &view))?;
         }
     }
 }

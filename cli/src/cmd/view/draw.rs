@@ -6,12 +6,11 @@ use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
-use super::calls::Calls;
+use super::control::{Page, Prompt, View};
 use super::details::{details, not_found, source_of};
 use super::layout::Pane;
 use super::list::List;
 use super::text::{Cells, header_of};
-use super::view::{Page, Prompt, View};
 use crate::terminal::{BOLD, CHOSEN, DIM, draw_page, safe};
 
 const KEYS_OF_CALLS: &str =

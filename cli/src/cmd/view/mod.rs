@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! LazyTree (index or shapes) ─▶ tree (rows before and after a row) ─▶ calls (those on the screen, with their times: clock)
-//! keys, mouse ─▶ view (threads, calls, lists, searches) ─▶ text, details ─▶ draw, or once
+//! keys, mouse ─▶ control (threads, calls, lists, searches) ─▶ text, details ─▶ draw, or once
 //! ```
 //!
 //! Memory: what is on the screen, the numbers of unfolded calls, and the index or the shapes of one thread.
 
 mod calls;
 mod clock;
+mod control;
 mod details;
 mod draw;
 mod layout;
@@ -20,12 +21,11 @@ mod search;
 mod terminal;
 mod text;
 mod tree;
-mod view;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use self::view::Start;
+use self::control::Start;
 use super::recorded;
 use crate::args::ViewArgs;
 use crate::failure::{Failure, Status};

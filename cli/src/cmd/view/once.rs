@@ -4,8 +4,8 @@ use std::io::Write;
 
 use ratatui::layout::Rect;
 
+use super::control::{Start, View};
 use super::text::plain_lines;
-use super::view::{Start, View};
 use crate::args::ViewArgs;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;

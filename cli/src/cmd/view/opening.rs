@@ -28,7 +28,9 @@ impl Opening {
         let (sender, tree) = channel();
         let read = Arc::new(AtomicU64::new(0));
         let (file, progress) = (file.clone(), Arc::clone(&read));
-        thread::spawn(move || sender.send(LazyTree::open_shapes_first(&file, &progress)));
+        thread::spawn(move || {
+            let _ = sender.send(LazyTree::open_shapes_first(&file, &progress));
+        });
         Self { thread, read, tree, then }
     }
 }

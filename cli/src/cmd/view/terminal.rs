@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use super::control::{Next, Start, View};
 use super::draw::draw;
-use super::view::{Next, Start, View};
 use crate::args::ViewArgs;
 use crate::failure::Failure;
 use crate::input::source::Source;
-use crate::terminal::{Mouse, Session};
+use crate::terminal::{Display, Mouse};
 
 /// Shows a trace. Returns where to begin if it is to be read again.
 pub(super) fn show(
@@ -15,16 +15,16 @@ pub(super) fn show(
     args: &ViewArgs,
     start: Start,
 ) -> Result<Option<Start>, Failure> {
-    let mut session = Session::open(Mouse::OfProgram)?;
+    let mut display = Display::open(Mouse::OfProgram)?;
     let mut view = View::new(source, args, start);
     loop {
-        session.draw(|frame| {
+        display.draw(|frame| {
             view.resize(frame.area());
             draw(frame, &mut view);
         })?;
         // All that is there, before the screen is drawn again.
         let mut patience = view.patience();
-        while let Some(input) = session.input(patience)? {
+        while let Some(input) = display.input(patience)? {
             match view.on(input) {
                 Next::Stay => {}
                 Next::End => return Ok(None),

@@ -18,15 +18,15 @@ pub(crate) enum Mouse {
 
 /// The terminal in another screen, without echo. It is as before when this is dropped, and after a panic.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct Display {
     terminal: DefaultTerminal,
     mouse: Mouse,
 }
 
-impl Session {
+impl Display {
     pub(crate) fn open(mouse: Mouse) -> io::Result<Self> {
         let terminal = ratatui::try_init()?;
-        let session = Self { terminal, mouse };
+        let display = Self { terminal, mouse };
         if mouse == Mouse::OfProgram {
             // The library's hook restores the rest.
             let restore = std::panic::take_hook();
@@ -36,7 +36,7 @@ impl Session {
             }));
             execute!(io::stdout(), EnableMouseCapture)?;
         }
-        Ok(session)
+        Ok(display)
     }
 
     pub(crate) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
@@ -49,7 +49,7 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for Display {
     fn drop(&mut self) {
         if self.mouse == Mouse::OfProgram {
             let _ = execute!(io::stdout(), DisableMouseCapture);
