@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! args ─▶ cmd::<verb> ─▶ input (a trace directory, through flow-codec) ─▶ output ─▶ stdout
-//!                   └─▶ export, html, repair, live, jvm, own
+//!                   └─▶ export, html, repair, live, jvm, own, terminal
 //! ```
 //!
 //! Imports point one way: `cmd` alone knows `args`, and nothing knows `cmd`.
@@ -23,6 +23,7 @@ mod live;
 mod output;
 mod own;
 mod repair;
+mod terminal;
 
 use std::io::ErrorKind;
 
@@ -77,6 +78,7 @@ fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
         Verb::Graph(args) => cmd::graph::run(args, out),
         Verb::Profile(args) => cmd::profile::run(args, out),
         Verb::Top(args) => cmd::top::run(args, out),
+        Verb::View(args) => cmd::view::run(args, out),
         Verb::Tests(args) => cmd::test_runs::run(args, out),
         Verb::Diff(args) => cmd::diff::run(args, out),
         Verb::Dump(args) => cmd::dump::run(args, out),

@@ -120,8 +120,8 @@ const FLOORS: [(&str, &[&str]); 4] = [
     (
         "cli",
         &[
-            "failure", "output", "input", "jvm", "own", "repair", "export", "html", "live", "args",
-            "cmd",
+            "failure", "output", "terminal", "input", "jvm", "own", "repair", "export", "html",
+            "live", "args", "cmd",
         ],
     ),
 ];

@@ -11,6 +11,7 @@ mod record;
 mod shell;
 mod tips;
 mod top;
+mod view;
 
 use clap::{CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
@@ -23,7 +24,7 @@ use self::help::{
     ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, CONVERT_HELP, DETACH_HELP, DIFF_HELP, DUMP_HELP,
     EXAMPLES, EXPORT_HELP, FIND_HELP, GRAPH_HELP, GREP_HELP, INDEX_HELP, INFO_HELP, LINES_HELP,
     LISTEN_HELP, MAN_HELP, PROFILE_HELP, REPLAY_HELP, REPORT_HELP, SHAPES_HELP, SNAPSHOT_HELP,
-    TESTS_HELP, TOP_HELP,
+    TESTS_HELP, TOP_HELP, VIEW_HELP,
 };
 pub(crate) use self::live::{ListenArgs, ReportKind};
 pub(crate) use self::profile::{PercentOf, ProfileArgs, ProfileBy, ProfileKey};
@@ -33,6 +34,7 @@ pub(crate) use self::read::{
 pub(crate) use self::record::{AgentArgs, AttachArgs, DetachArgs, RecordArgs, SnapshotArgs};
 pub(crate) use self::shell::{CompletionsArgs, ManArgs};
 pub(crate) use self::top::{TopArgs, TopKey};
+pub(crate) use self::view::ViewArgs;
 pub(crate) use crate::input::flags::{By, DEFAULT_DIR, SourceArgs, TestArgs};
 use crate::input::flags::{FilterArgs, PartArgs};
 pub(crate) use crate::output::{ColorWhen, Format};
@@ -98,6 +100,9 @@ pub(crate) enum Verb {
     /// Show calls in order, indented by depth
     #[command(after_long_help = REPLAY_HELP)]
     Replay(ReplayArgs),
+    /// Show the calls of a trace on the terminal, to unfold and search
+    #[command(after_long_help = VIEW_HELP)]
+    View(ViewArgs),
     /// Show calls, total and self time of each method
     #[command(after_long_help = REPORT_HELP)]
     Report(ReportArgs),
@@ -164,6 +169,7 @@ impl Verb {
             Self::Graph(args) => args.source.format,
             Self::Profile(args) => args.format,
             Self::Top(args) if args.once && !args.json => Format::Text,
+            Self::View(args) if args.once => Format::Text,
             Self::Tests(args) => args.source.format,
             Self::Diff(args) => args.format,
             Self::Dump(args) => args.source.format,

@@ -1,5 +1,5 @@
 //! The verbs, one file or folder each; `agent` and `choose` are shared by those that record,
-//! `page_file` by those that write a page.
+//! `page_file` by those that write a page, `recorded` by those that take a process.
 
 mod agent;
 pub(crate) mod attach;
@@ -22,12 +22,14 @@ pub(crate) mod man;
 mod page_file;
 pub(crate) mod profile;
 pub(crate) mod record;
+mod recorded;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod shapes;
 pub(crate) mod snapshot;
 pub(crate) mod test_runs;
 pub(crate) mod top;
+pub(crate) mod view;
 
 use flow_codec::read::Trace;
 

@@ -13,7 +13,7 @@ const MAX_BYTES: u64 = 64 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     dirs: Vec<PathBuf>,
-    files: HashMap<String, Vec<String>>,
+    files: HashMap<String, Option<Vec<String>>>,
 }
 
 /// The file of a method as its package and the name of the file: `com/app/Orders.java`. Without debug information, the
@@ -44,6 +44,13 @@ impl Sources {
 
     /// The text of a line, without indentation.
     pub(crate) fn line(&mut self, file: &str, line: u16) -> Option<&str> {
+        let index = usize::from(line).checked_sub(1)?;
+        self.lines(file)?.get(index).map(|line| line.trim())
+    }
+
+    /// All lines of a file, with blanks instead of tabs; `None` if there is no such file, or if it is not text of a
+    /// reasonable size.
+    pub(crate) fn lines(&mut self, file: &str) -> Option<&[String]> {
         if self.dirs.is_empty() {
             return None;
         }
@@ -51,14 +58,22 @@ impl Sources {
             let is_small =
                 |path: &PathBuf| fs::metadata(path).is_ok_and(|it| it.len() <= MAX_BYTES);
             let bytes = self.path(file).filter(is_small).and_then(|path| fs::read(path).ok());
-            let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-            let lines = text.iter().flat_map(|text| text.lines());
-            let lines = lines.map(|line| line.trim().replace('\t', " ")).collect();
+            let lines = bytes.map(|bytes| {
+                let text = String::from_utf8_lossy(&bytes);
+                let blanks = |line: &str| with_blanks(line);
+                text.lines().map(blanks).collect()
+            });
             self.files.insert(file.to_owned(), lines);
         }
-        let index = usize::from(line).checked_sub(1)?;
-        self.files.get(file)?.get(index).map(String::as_str)
+        self.files.get(file)?.as_deref()
     }
+}
+
+/// A line with blanks instead of tabs: as many as editors show at the start, and one anywhere else.
+fn with_blanks(line: &str) -> String {
+    let text = line.trim_start_matches(['\t', ' ']);
+    let (start, _) = line.split_at(line.len() - text.len());
+    format!("{}{}", start.replace('\t', "    "), text.replace('\t', " "))
 }
 
 #[cfg(test)]
@@ -93,6 +108,8 @@ mod tests {
         let mut sources = Sources::new(&[at("a"), at("b")]);
         assert_eq!(sources.line("com/app/A.java", 1), Some("first"));
         assert_eq!(sources.line("com/app/A.java", 2), Some("second part"));
+        assert_eq!(sources.lines("com/app/A.java").unwrap()[1], "    second part ");
+        assert_eq!(sources.lines("com/app/C.java"), None);
         assert_eq!(sources.line("com/app/A.java", 3), None);
         assert_eq!(sources.line("com/app/A.java", 0), None);
         assert_eq!(sources.line("com/app/B.kt", 1), Some("flat"));

@@ -117,7 +117,8 @@ fn words(line: &str) -> Vec<&str> {
     words
 }
 
-fn fit_word(word: &str, columns: usize) -> Cow<'_, str> {
+/// A text without gaps in at most `columns`: the name of a method becomes shorter as in a line.
+pub(crate) fn fit_word(word: &str, columns: usize) -> Cow<'_, str> {
     if word.width() <= columns {
         return Cow::Borrowed(word);
     }

@@ -25,7 +25,7 @@ mod weight;
 
 pub(crate) use call_times::{TIME_COLUMNS, push_csv_times, push_json_times, time_numbers};
 pub(crate) use escape::escaped;
-pub(crate) use fit::columns as terminal_columns;
+pub(crate) use fit::{columns as terminal_columns, fit_word as shortened};
 pub(crate) use format::{ColorWhen, Format};
 pub(crate) use labels::{Labels, Memo, csv_fields};
 pub(crate) use line_samples::LineSamples;

@@ -64,7 +64,7 @@ impl Out {
     }
 
     /// The width of lines, if it is limited.
-    pub(super) fn columns(&self) -> Option<usize> {
+    pub(crate) fn columns(&self) -> Option<usize> {
         self.writer.get_ref().columns()
     }
 

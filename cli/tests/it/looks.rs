@@ -14,6 +14,7 @@ fn verbs(other: &str) -> Vec<Vec<&str>> {
         vec!["graph"],
         vec!["replay"],
         vec!["replay", "--method", "**#work"],
+        vec!["view", "--once", "--thread", "main"],
         vec!["info"],
         vec!["check"],
         vec!["diff", "--by", "calls", other],

@@ -26,3 +26,4 @@ mod shapes;
 mod starting;
 mod testing;
 mod timing;
+mod viewing;

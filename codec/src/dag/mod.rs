@@ -28,6 +28,7 @@ mod compare;
 mod find;
 mod gather;
 mod join;
+mod matches;
 mod names;
 mod outline;
 mod places;
@@ -44,7 +45,9 @@ pub use self::compare::{Comparison, Difference, Shift};
 pub use self::find::{Find, Occurrence};
 pub use self::gather::Gather;
 pub use self::join::{Join, Joined};
+pub use self::matches::Matches;
 pub use self::outline::Departure;
+use self::places::Strides;
 pub(crate) use self::places::{Call, Callees, Target};
 pub use self::ranges::Ranges;
 pub use self::shapes::Shapes;
@@ -136,11 +139,14 @@ pub struct Dag {
     /// Where the roots end.
     end: Place,
     calls: u64,
+    strides: Strides,
 }
 
 impl Dag {
     fn new(shapes: Words, roots: Vec<u64>) -> Self {
-        let mut dag = Self { shapes: Shapes::new(shapes), roots, end: Place::default(), calls: 0 };
+        let shapes = Shapes::new(shapes);
+        let strides = Strides::of(&shapes, roots.iter().map(|word| Self::root_of(*word)));
+        let mut dag = Self { shapes, roots, end: Place::default(), calls: 0, strides };
         let mut end = Place::default();
         dag.calls = dag.roots().fold(0, |calls: u64, root| {
             end.pass_root(root, &dag.shapes);

@@ -1,7 +1,9 @@
 //! Places in a thread, and the calls that a call made directly, from its shapes.
 
+use std::collections::HashMap;
+
 use super::sums::{Place as Extent, Sums};
-use super::{Dag, Kind, Root, ShapeId};
+use super::{Dag, Kind, Root, ShapeId, Shapes};
 use crate::format::marks::Position;
 use crate::index::Place;
 use crate::{MethodId, Offset};
@@ -40,7 +42,7 @@ pub(crate) struct Callees<'a> {
 }
 
 /// How far the events of a thread are passed.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct At {
     extent: Extent,
     /// Calls, exits without entries, and open frames.
@@ -49,7 +51,72 @@ struct At {
     frames: u64,
 }
 
+/// Places among the calls that a caller made directly, after every [`STRIDE`] runs, for callers with many runs: to find a
+/// place, runs before the last one of these need not be passed. Memory: a tenth of a byte a run.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct Strides {
+    /// By shape, from where the first call of the caller begins.
+    shapes: HashMap<ShapeId, Vec<At>>,
+    /// Of the roots, up to the first call that is not left.
+    roots: Vec<At>,
+}
+
+/// Small for tests, whose callers have few runs.
+const STRIDE: usize = if cfg!(test) { 2 } else { 512 };
+
+impl Strides {
+    pub(super) fn of(shapes: &Shapes, roots: impl Iterator<Item = Root>) -> Self {
+        let wide = shapes.iter().filter(|shape| shapes.runs(*shape).len() > 2 * STRIDE);
+        let places = |shape| {
+            let runs = shapes.runs(shape).map(|(shape, count)| Root::Calls(shape, count));
+            (shape, Self::after_strides(shapes, runs))
+        };
+        let is_left = |root: &Root| !matches!(root, Root::Open(_));
+        let roots = Self::after_strides(shapes, roots.take_while(is_left));
+        Self { shapes: wide.map(places).collect(), roots }
+    }
+
+    fn after_strides(shapes: &Shapes, runs: impl Iterator<Item = Root>) -> Vec<At> {
+        let (mut at, mut places) = (At::default(), Vec::new());
+        for (number, run) in runs.enumerate() {
+            if number > 0 && number % STRIDE == 0 {
+                places.push(at);
+            }
+            match run {
+                Root::Calls(shape, count) => at.pass_calls(shapes.sums(shape), count),
+                Root::UnseenExits(count) => at.exit_unseen(count),
+                Root::Open(_) => {}
+            }
+        }
+        places
+    }
+}
+
 impl At {
+    /// The place that is as far after this one, where no exit precedes, as another one is after the start.
+    fn plus(self, after: Self) -> Self {
+        Self {
+            extent: self.extent.plus(after.extent),
+            calls: self.calls.saturating_add(after.calls),
+            unseen: self.unseen.saturating_add(after.unseen),
+            frames: self.frames,
+        }
+    }
+
+    fn exit_unseen(&mut self, count: u64) {
+        self.extent.exit(count);
+        self.unseen = self.unseen.saturating_add(count);
+    }
+
+    /// Returns whether a target is not before this place.
+    fn is_up_to(self, target: Target) -> bool {
+        match target {
+            Target::Call(number) => self.calls <= number,
+            Target::Event(number) => self.place().events() <= number,
+            Target::Offset(offset) => self.extent.next_entry().offset <= offset,
+        }
+    }
+
     fn place(self) -> Place {
         let Self { extent, calls: enters, unseen, frames } = self;
         let exits = enters.saturating_sub(frames).saturating_add(unseen);
@@ -201,6 +268,27 @@ impl Callees<'_> {
         }
     }
 
+    /// Passes the consecutive calls of one shape that follow.
+    fn next_run(&mut self) -> Option<(Call, u64, u64)> {
+        loop {
+            let next = self.peek()?;
+            let first = self.first();
+            let count = self.pass(u64::MAX);
+            let Some(first) = first else { continue };
+            let calls = match next {
+                Root::Calls(shape, _) => self.dag.shapes().calls(shape),
+                // All that follows is in it.
+                _ => self.dag.calls().saturating_sub(first.place.enters),
+            };
+            return Some((first, count, calls));
+        }
+    }
+
+    /// Returns whether a call was passed that is not left: then nothing follows.
+    fn is_done(&self) -> bool {
+        self.begun == usize::MAX
+    }
+
     /// Passes this many calls.
     pub(crate) fn skip_calls(&mut self, mut count: u64) {
         while count > 0 && self.peek().is_some() {
@@ -235,8 +323,7 @@ impl Callees<'_> {
         match self.left.take() {
             None => 0,
             Some(Root::UnseenExits(exits)) => {
-                self.at.extent.exit(exits);
-                self.at.unseen = self.at.unseen.saturating_add(exits);
+                self.at.exit_unseen(exits);
                 0
             }
             Some(Root::Calls(shape, left)) => {
@@ -253,8 +340,39 @@ impl Callees<'_> {
         }
     }
 
+    /// Passes many runs before a target at once, if none was passed yet.
+    fn stride_to(&mut self, target: Target) {
+        let strides = &self.dag.strides;
+        let places = match self.of {
+            Some(shape) => strides.shapes.get(&shape),
+            None => Some(&strides.roots),
+        };
+        if self.begun > 0 {
+            return;
+        }
+        let start = self.at;
+        let places = places.map_or(&[][..], |places| places);
+        let passed = places.partition_point(|after| start.plus(*after).is_up_to(target));
+        if let Some(after) = passed.checked_sub(1).and_then(|last| places.get(last)) {
+            (self.begun, self.at) = (passed * STRIDE, start.plus(*after));
+        }
+    }
+
+    /// The consecutive calls of one shape that the next call at or after an offset is one of: the first, how many they are,
+    /// and the calls in each, including itself.
+    pub(crate) fn run_at(mut self, offset: Offset) -> Option<(Call, u64, u64)> {
+        self.stride_to(Target::Offset(offset));
+        loop {
+            let run = self.next_run()?;
+            if self.is_done() || self.at.extent.next_entry().offset > offset {
+                return Some(run);
+            }
+        }
+    }
+
     /// Passes all that is before a place. Returns whether the place is here; if not, it is in the next call.
     fn pass_to(&mut self, target: Target) -> bool {
+        self.stride_to(target);
         while let Some(next) = self.peek() {
             match next {
                 Root::Calls(shape, count) => {

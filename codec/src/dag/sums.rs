@@ -30,6 +30,11 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// The place that is as far after this one, after an entry, as another one is after the start.
+    pub(super) fn plus(self, after: Self) -> Self {
+        Self { offset: self.end().saturating_add(after.offset), exits: after.exits }
+    }
+
     /// Where an entry after it begins; the end of its record.
     #[inline]
     pub(super) fn end(self) -> u64 {

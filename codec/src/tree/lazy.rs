@@ -1,12 +1,12 @@
 //! The call tree of a thread, of which only the requested places are read.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::atomic::AtomicU64;
 
 use super::shaped::Shaped;
 use crate::dag::{Dag, REPEATS};
 use crate::format::flow::Record;
-use crate::index::{Index, Origin, Place};
+use crate::index::{Index, Origin, Place, SMALLEST_INDEXED_BYTES};
 use crate::read::{Content, ReadRecords, ThreadFile};
 use crate::{Depth, Error, MethodId, Offset, Result};
 
@@ -60,14 +60,14 @@ pub struct Subtree {
 pub struct LazyTree {
     file: ThreadFile,
     content: Content,
-    index: Index,
+    pub(super) index: Index,
     origin: Origin,
     /// If the answers come from shapes; then the index is empty.
-    shapes: Option<Shaped>,
+    pub(super) shapes: Option<Shaped>,
 }
 
 /// Why a question has no answer.
-enum Fault {
+pub(super) enum Fault {
     Read(Error),
     /// The index differs from the events.
     Index,
@@ -79,7 +79,7 @@ impl From<Error> for Fault {
     }
 }
 
-type Found<T> = std::result::Result<T, Fault>;
+pub(super) type Found<T> = std::result::Result<T, Fault>;
 
 impl LazyTree {
     /// Opens a thread with its index: the stored one if it is usable. Without one, with its stored shapes, or with an
@@ -113,6 +113,29 @@ impl LazyTree {
         Ok(Self::new(file, content, index, origin))
     }
 
+    /// Opens a thread for many questions: with its stored shapes, with new ones if the thread is small, or else as
+    /// [`open`](Self::open) does. From shapes, calls that repeat are passed without reading them.
+    ///
+    /// # Errors
+    /// The events cannot be read. Damage is not an error: it is skipped.
+    pub fn open_shapes_first(file: &ThreadFile, progress: &AtomicU64) -> Result<Self> {
+        if let Some(dag) = Dag::open_small(file, file.bytes, REPEATS) {
+            return Ok(Self::of_shapes(file, Content::open(file)?, dag));
+        }
+        if file.bytes < SMALLEST_INDEXED_BYTES {
+            let content = Content::open(file)?;
+            let built = Dag::build(file, &content, progress)?;
+            // Offsets must be those of the events.
+            let is_same = |dag: &Dag| dag.bytes() == content.len();
+            if let Some(dag) = built.dag.filter(is_same)
+                && built.damage.places.is_empty()
+            {
+                return Ok(Self::of_shapes(file, content, dag));
+            }
+        }
+        Self::open(file, progress)
+    }
+
     fn new(file: &ThreadFile, content: Content, index: Index, origin: Origin) -> Self {
         Self { file: file.clone(), content, index, origin, shapes: None }
     }
@@ -133,6 +156,12 @@ impl LazyTree {
     #[must_use]
     pub fn index(&self) -> Option<&Index> {
         self.shapes.is_none().then_some(&self.index)
+    }
+
+    /// The shapes; `None` if the answers come from events.
+    #[must_use]
+    pub fn shapes(&self) -> Option<&Dag> {
+        self.shapes.as_ref().map(|shapes| &shapes.dag)
     }
 
     /// The bytes to which offsets refer.
@@ -204,7 +233,7 @@ impl LazyTree {
         if let Some(shapes) = &self.shapes {
             return Ok(shapes.frames(place));
         }
-        self.ask(place, |tree, place| tree.frames_from(place, 0, |frame| frame))
+        self.ask(place, |tree, place| tree.frames_in(place, 0..place.frames, |frame| frame))
     }
 
     /// Only their methods, which suits stacks of millions of frames.
@@ -215,7 +244,7 @@ impl LazyTree {
         if let Some(shapes) = &self.shapes {
             return Ok(shapes.open_methods(place));
         }
-        self.ask(place, |tree, place| tree.frames_from(place, 0, |frame| frame.method))
+        self.ask(place, |tree, place| tree.frames_in(place, 0..place.frames, |frame| frame.method))
     }
 
     /// The caller of a call.
@@ -228,7 +257,7 @@ impl LazyTree {
         }
         self.ask(node.place, |tree, place| {
             let Some(depth) = place.frames.checked_sub(1) else { return Ok(None) };
-            Ok(tree.frames_from(place, depth, |frame| frame)?.first().copied())
+            tree.frame_in(place, depth)
         })
     }
 
@@ -291,7 +320,11 @@ impl LazyTree {
     /// Searches from a place. If the index turns out to be wrong, searches again with a new
     /// index. After that some places may still have the counts of the wrong index; only their offsets are
     /// used.
-    fn ask<T>(&mut self, place: Place, question: impl Fn(&Self, Place) -> Found<T>) -> Result<T> {
+    pub(super) fn ask<T>(
+        &mut self,
+        place: Place,
+        question: impl Fn(&Self, Place) -> Found<T>,
+    ) -> Result<T> {
         let found_out = Origin::Rebuilt("it does not agree with the events");
         let ask_there = |tree: &Self| {
             let there = tree.record_at(place.offset)?.unwrap_or(tree.end());
@@ -335,12 +368,23 @@ impl LazyTree {
         Ok(None)
     }
 
-    /// Of the frames open at a place, those from depth `lowest` on, converted by `keep`.
-    fn frames_from<T>(&self, place: Place, lowest: u64, keep: impl Fn(Node) -> T) -> Found<Vec<T>> {
+    /// Of the frames open at a place, the one at a depth.
+    pub(super) fn frame_in(&self, place: Place, depth: u64) -> Found<Option<Node>> {
+        let depths = depth..depth.saturating_add(1).min(place.frames);
+        Ok(self.frames_in(place, depths, |frame| frame)?.first().copied())
+    }
+
+    /// Of the frames open at a place, those at some depths, converted by `keep`.
+    fn frames_in<T>(
+        &self,
+        place: Place,
+        depths: Range<u64>,
+        keep: impl Fn(Node) -> T,
+    ) -> Found<Vec<T>> {
         // Innermost first.
         let mut frames = Vec::new();
         // Frames below this depth are still needed.
-        let mut wanted = place.frames;
+        let Range { start: lowest, end: mut wanted } = depths;
         let last = self.interval_of(place);
         for interval in (0..=last).rev() {
             let Some(entry) = self.index.intervals().get(interval) else { break };
@@ -464,7 +508,7 @@ impl LazyTree {
 
     /// Passes the records of an interval, or those from a place in it on, to `each` until that returns an
     /// answer. If it returns none, the index is compared with the records.
-    fn each_in<T>(
+    pub(super) fn each_in<T>(
         &self,
         interval: usize,
         from: Option<Place>,
@@ -522,6 +566,7 @@ mod tests {
     use crate::format::flow::{Encoded, Record};
     use crate::format::names::EventFormat;
     use crate::read::{FlowReader, ReadRecords};
+    use crate::tree::SearchStep;
     use crate::{Depth, MethodId};
 
     /// A thread file on disk, read through short intervals.
@@ -676,6 +721,17 @@ mod tests {
                 let siblings = made_from(expected.parent);
                 let next = siblings.into_iter().find(|at| *at > expected.offset.get());
                 prop_assert_eq!(sibling.map(offset), next);
+                let before = tree.previous_sibling(&node).unwrap().map(offset);
+                let siblings = made_from(expected.parent);
+                let last = siblings.into_iter().rfind(|at| *at < expected.offset.get());
+                prop_assert_eq!(before, last);
+                let last = tree.last_child(Some(&node)).unwrap().map(offset);
+                prop_assert_eq!(last, made_from(Some(number)).pop());
+                for frame in tree.frames(node.place).unwrap() {
+                    let found = tree.frame_at(node.place, frame.depth()).unwrap();
+                    prop_assert_eq!(found, Some(frame));
+                }
+                prop_assert_eq!(tree.frame_at(node.place, node.depth()).unwrap(), None);
                 let children = made_from(Some(number));
                 let found = tree.children(Some(&node), 0, usize::MAX).unwrap();
                 prop_assert_eq!(offsets(&found), children.clone());
@@ -683,8 +739,47 @@ mod tests {
                 let expected: Vec<_> = children.into_iter().skip(1).take(2).collect();
                 prop_assert_eq!(offsets(&some), expected);
             }
+            let last = tree.last_child(None).unwrap().map(|last| last.place.offset.get());
+            prop_assert_eq!(last, made_from(None).pop());
             prop_assert_eq!(tree.call(whole.len() as u64).unwrap(), None);
             prop_assert_eq!(tree.origin(), Origin::Built, "the index agrees throughout");
+        }
+
+        #[test]
+        fn a_search_finds_the_next_and_the_last_call(
+            bytes in events(),
+            interval in 1_usize..40,
+            most in 1_usize..4,
+        ) {
+            let whole = calls(&bytes);
+            let thread = Thread::new(&bytes);
+            let mut tree = thread.tree(interval);
+            let is_wanted = |method: MethodId| method.get() % 5 == 1;
+            let numbers = (0_u64..).zip(&whole).filter(|(_, call)| is_wanted(call.method));
+            let numbers: Vec<u64> = numbers.map(|(number, _)| number).collect();
+            for number in 0..=whole.len() as u64 {
+                let mut from = number;
+                let found = loop {
+                    match tree.search_from(from, is_wanted, most).unwrap() {
+                        SearchStep::Found(node) => break Some(node.place.enters),
+                        SearchStep::Reached(next) => from = next,
+                        SearchStep::End => break None,
+                    }
+                };
+                prop_assert_eq!(found, numbers.iter().copied().find(|found| *found >= number));
+                let mut before = number;
+                let found = loop {
+                    match tree.search_before(before, is_wanted, most).unwrap() {
+                        SearchStep::Found(node) => break Some(node.place.enters),
+                        SearchStep::Reached(next) => {
+                            prop_assert!(next < before);
+                            before = next;
+                        }
+                        SearchStep::End => break None,
+                    }
+                };
+                prop_assert_eq!(found, numbers.iter().copied().rfind(|found| *found < number));
+            }
         }
 
         #[test]
@@ -724,6 +819,22 @@ mod tests {
                     let siblings = shaped.siblings_after(&node, skip, max).unwrap();
                     prop_assert_eq!(siblings, indexed.siblings_after(&node, skip, max).unwrap());
                 }
+                let before = shaped.previous_sibling(&node).unwrap();
+                prop_assert_eq!(before, indexed.previous_sibling(&node).unwrap());
+                let last = shaped.last_child(Some(&node)).unwrap();
+                prop_assert_eq!(last, indexed.last_child(Some(&node)).unwrap());
+                for depth in (0..=node.place.frames).map(Depth::new) {
+                    let frame = shaped.frame_at(node.place, depth).unwrap();
+                    prop_assert_eq!(frame, indexed.frame_at(node.place, depth).unwrap());
+                }
+                // A run has the calls that follow its first one.
+                let run = shaped.equal_calls(&node).unwrap();
+                let number = run.number_of(&node).unwrap();
+                let after = number.checked_sub(1).map(|skip| {
+                    shaped.siblings_after(&run.first, skip, 1).unwrap()
+                });
+                prop_assert_eq!(after.unwrap_or(vec![run.first]), vec![node]);
+                prop_assert_eq!(run.calls, shaped.subtree(&node).unwrap().calls);
             }
         }
 

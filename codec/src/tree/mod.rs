@@ -13,8 +13,10 @@ mod lazy;
 mod parts;
 mod shaped;
 mod stacks;
+mod steps;
 
 pub use forest::{Forest, ForestCall};
 pub use kept::KeptTree;
 pub use lazy::{LazyTree, Node, Subtree};
 pub use stacks::{CallStack, call_stacks};
+pub use steps::{EqualCalls, SearchStep};

@@ -1,6 +1,6 @@
 //! The call tree of a thread from its shapes, which needs no events.
 
-use super::{Node, Subtree};
+use super::{EqualCalls, Node, Subtree};
 use crate::dag::{Call, Callees, Dag, Target};
 use crate::index::Place;
 use crate::{MethodId, Offset};
@@ -8,7 +8,7 @@ use crate::{MethodId, Offset};
 /// The answers of a [`LazyTree`](super::LazyTree) from shapes.
 #[derive(Debug)]
 pub(super) struct Shaped {
-    dag: Dag,
+    pub(super) dag: Dag,
     pub(super) end: Place,
 }
 
@@ -51,6 +51,29 @@ impl Shaped {
         let mut last = None;
         self.dag.find_place(Target::Offset(node.place.offset), |call| last = Some(call));
         last.map(Node::from)
+    }
+
+    pub(super) fn frame_at(&self, place: Place, depth: u64) -> Option<Node> {
+        let mut found = None;
+        self.dag.find_place(Target::Offset(place.offset), |call| {
+            if call.place.frames == depth {
+                found = Some(call);
+            }
+        });
+        found.map(Node::from)
+    }
+
+    pub(super) fn equal_calls(&self, node: &Node) -> Option<EqualCalls> {
+        let callees = match self.parent(node) {
+            None => self.dag.outermost(),
+            Some(parent) => {
+                let mut here = self.at(&parent)?;
+                let call = here.first()?;
+                here.inside(call)
+            }
+        };
+        let (first, count, calls) = callees.run_at(node.place.offset)?;
+        Some(EqualCalls { first: first.into(), count, calls })
     }
 
     pub(super) fn subtree(&self, node: &Node) -> Subtree {

@@ -1,21 +1,17 @@
-//! Draws a look: a heading, methods, threads, and a line with the keys. Only with the colours that a terminal has for
-//! text, so that it can be read on any background.
+//! Draws a look: a heading, methods, threads, and a line with the keys.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Modifier, Style};
-use ratatui::text::{Line, Text};
-use ratatui::widgets::{Block, Borders, Cell, Paragraph, Row, Table, TableState, Wrap};
+use ratatui::text::Line;
+use ratatui::widgets::Row;
 
 use super::look::Look;
 use super::view::{Focus, Page, View, default_key, heading};
 use crate::args::TopKey;
-use crate::output::{duration, escaped, grouped, percent};
+use crate::output::{duration, grouped, percent};
+use crate::terminal::{BOLD, DIM, draw_page, draw_table, left, right, safe};
 
 const KEYS: &str = " q end  ↑↓ choose  Tab table  Enter open  s sort  / find  space stop  ? help";
-const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
-const DIM: Style = Style::new().add_modifier(Modifier::DIM);
-const CHOSEN: Style = Style::new().add_modifier(Modifier::REVERSED);
 
 /// Draws all of it.
 pub(super) fn draw(frame: &mut Frame<'_>, look: &Look, view: &View) {
@@ -116,24 +112,6 @@ fn draw_threads(frame: &mut Frame<'_>, area: Rect, look: &Look, view: &View) {
     draw_table(frame, area, (header, widths), rows, (selected, view.focus == Focus::Threads));
 }
 
-fn draw_table<'a, const N: usize>(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    (header, widths): ([Cell<'a>; N], [Constraint; N]),
-    rows: impl Iterator<Item = Row<'a>>,
-    (selected, has_focus): (Option<usize>, bool),
-) {
-    let rule = if has_focus { BOLD } else { DIM };
-    let block = Block::new().borders(Borders::TOP).border_style(rule);
-    let table = Table::new(rows, widths)
-        .header(Row::new(header).style(BOLD))
-        .column_spacing(2)
-        .row_highlight_style(if has_focus { CHOSEN } else { BOLD })
-        .block(block);
-    let mut state = TableState::new().with_selected(selected);
-    frame.render_stateful_widget(table, area, &mut state);
-}
-
 /// Callers and callees of a method, the most frequent first.
 fn draw_method(frame: &mut Frame<'_>, area: Rect, look: &Look, name: &str) {
     let row = look.methods.iter().position(|row| row.name == name);
@@ -190,40 +168,13 @@ q          end";
     draw_page(frame, area, text.lines().map(Line::raw).collect());
 }
 
-fn draw_page(frame: &mut Frame<'_>, area: Rect, lines: Vec<Line<'_>>) {
-    let block = Block::new().borders(Borders::TOP).border_style(DIM);
-    let page = Paragraph::new(Text::from(lines)).wrap(Wrap { trim: false }).block(block);
-    frame.render_widget(page, area);
-}
-
-fn left(text: &str) -> Cell<'static> {
-    Cell::new(safe(text))
-}
-
-fn right(text: &str) -> Cell<'static> {
-    Cell::new(Line::raw(safe(text)).right_aligned())
-}
-
-/// Names may contain anything.
-fn safe(text: &str) -> String {
-    escaped(text).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
-    use ratatui::Terminal;
-    use ratatui::backend::TestBackend;
-
     use super::*;
     use crate::cmd::top::look::{Edge, MethodRow, ThreadRow};
 
-    /// What a terminal of this size shows, without blanks at the ends of lines.
     fn shown(width: u16, height: u16, look: &Look, view: &View) -> Vec<String> {
-        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| draw(frame, look, view)).unwrap();
-        let buffer = terminal.backend().buffer().clone();
-        let line = |row: u16| (0..width).map(|column| buffer[(column, row)].symbol()).collect();
-        (0..height).map(line).map(|line: String| line.trim_end().to_owned()).collect()
+        crate::terminal::shown(width, height, |frame| draw(frame, look, view))
     }
 
     fn look() -> Look {

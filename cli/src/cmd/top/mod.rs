@@ -7,7 +7,6 @@ mod draw;
 mod look;
 mod once;
 mod received;
-mod source;
 mod terminal;
 mod view;
 mod watch;
@@ -18,6 +17,7 @@ use std::time::Instant;
 
 use self::received::Received;
 use self::watch::Watch;
+use super::recorded;
 use crate::args::TopArgs;
 use crate::failure::{Failure, Status};
 use crate::output::Out;
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &TopArgs, out: &mut Out) -> Result<Status, Failure> {
     };
     let dir = match &received {
         Some(received) => received.path(),
-        None => source::trace_of(&args.source)?,
+        None => recorded::trace_of(&args.source)?,
     };
     let mut watch = Watch::new(dir, received, args);
     if args.once {

@@ -2,16 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-
 use super::draw::draw;
 use super::look::Look;
 use super::next_look;
-use super::view::{Key, Next, View};
+use super::view::{Next, View};
 use super::watch::Watch;
 use crate::args::TopArgs;
 use crate::failure::{Failure, Status};
+use crate::terminal::{Display, Input, Mouse};
 
 /// The first look after the beginning comes soon.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -19,17 +17,11 @@ const FIRST_PAUSE: Duration = Duration::from_millis(200);
 pub(super) fn run(watch: &mut Watch<'_>, args: &TopArgs) -> Result<Status, Failure> {
     // Before the screen changes, so that an error is read where commands are.
     watch.look()?;
-    let mut terminal = ratatui::try_init().map_err(Failure::Output)?;
-    let outcome = show(&mut terminal, watch, args);
-    ratatui::restore();
-    outcome
+    let mut display = Display::open(Mouse::OfTerminal)?;
+    show(&mut display, watch, args)
 }
 
-fn show(
-    terminal: &mut DefaultTerminal,
-    watch: &mut Watch<'_>,
-    args: &TopArgs,
-) -> Result<Status, Failure> {
+fn show(display: &mut Display, watch: &mut Watch<'_>, args: &TopArgs) -> Result<Status, Failure> {
     let mut view = View { sort: args.sort, ..View::default() };
     let mut look = Look::default();
     let mut next = Instant::now() + FIRST_PAUSE.min(args.interval());
@@ -44,41 +36,17 @@ fn show(
                 look = found;
             }
         }
-        terminal.draw(|frame| draw(frame, &look, &view)).map_err(Failure::Output)?;
+        display.draw(|frame| draw(frame, &look, &view))?;
         if begun >= next {
             next = next_look(args, begun);
         }
-        while event::poll(next.saturating_duration_since(Instant::now()))
-            .map_err(Failure::Output)?
-        {
-            let event = event::read().map_err(Failure::Output)?;
-            if let Event::Key(key) = event
-                && let Some(key) = key_of(key)
+        while let Some(input) = display.input(next.saturating_duration_since(Instant::now()))? {
+            if let Input::Key(key) = input
                 && view.press(key, &look) == Next::End
             {
                 return Ok(Status::Done);
             }
-            terminal.draw(|frame| draw(frame, &look, &view)).map_err(Failure::Output)?;
+            display.draw(|frame| draw(frame, &look, &view))?;
         }
     }
-}
-
-/// The key of an event.
-fn key_of(key: KeyEvent) -> Option<Key> {
-    if key.kind == KeyEventKind::Release {
-        return None;
-    }
-    Some(match key.code {
-        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Key::Interrupt,
-        KeyCode::Char(c) => Key::Char(c),
-        KeyCode::Up => Key::Up,
-        KeyCode::Down => Key::Down,
-        KeyCode::PageUp => Key::PageUp,
-        KeyCode::PageDown => Key::PageDown,
-        KeyCode::Tab => Key::Tab,
-        KeyCode::Enter => Key::Enter,
-        KeyCode::Esc => Key::Escape,
-        KeyCode::Backspace => Key::Backspace,
-        _ => return None,
-    })
 }

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use super::look::{Look, ThreadRow};
 use crate::args::TopKey;
 use crate::output::{bytes, duration, grouped, percent, plural};
+use crate::terminal::Key;
 
 /// The table that keys go to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -22,22 +23,6 @@ pub(super) enum Page {
     Method(String),
     /// The stack of a thread, by its title.
     Thread(String),
-}
-
-/// A key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Key {
-    Char(char),
-    Up,
-    Down,
-    PageUp,
-    PageDown,
-    Tab,
-    Enter,
-    Escape,
-    Backspace,
-    /// Ctrl-C.
-    Interrupt,
 }
 
 /// What a person chose.
@@ -155,7 +140,7 @@ impl View {
                     Focus::Threads => Page::Thread(name),
                 });
             }
-            Key::Char(_) | Key::Backspace | Key::Interrupt => {}
+            _ => {}
         }
         Next::Stay
     }

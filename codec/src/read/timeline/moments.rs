@@ -1,7 +1,7 @@
 //! When single events of a thread happened, without reading its events.
 
-use super::When;
 use super::known::Known;
+use super::{Unwound, When};
 use crate::format::marks::Position;
 use crate::read::ThreadFile;
 use crate::{Error, Offset};
@@ -40,6 +40,13 @@ impl Moments {
         while self.known.next_mark(|at| at <= position).is_some() {}
         self.last = Some(position);
         self.known.when(position)
+    }
+
+    /// Returns whether the exit at a position was by exception. To be called after [`when`](Self::when), with the same
+    /// position.
+    #[must_use]
+    pub fn unwound(&self, position: Position) -> Option<Unwound> {
+        self.known.unwound(position)
     }
 
     /// The error of the marks, if there was one in those that were read.

@@ -1,4 +1,4 @@
-//! Which trace is meant.
+//! Which trace is meant, by verbs that take the id of a process, too.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::jvm::Process;
 
 /// The trace of a path, or the one that the process with an id records.
-pub(super) fn trace_of(source: &str) -> Result<PathBuf, Failure> {
+pub(in crate::cmd) fn trace_of(source: &str) -> Result<PathBuf, Failure> {
     let path = PathBuf::from(source);
     let pid = source.parse().ok().filter(|pid| *pid > 0 && !path.exists());
     let Some(pid) = pid else { return Ok(path) };

@@ -1,0 +1,82 @@
+//! `flow view`: the calls of a trace on the terminal.
+//!
+//! ```text
+//! LazyTree (index or shapes) ─▶ tree (rows before and after a row) ─▶ calls (those on the screen, with their times: clock)
+//! keys, mouse ─▶ control (threads, calls, lists, searches) ─▶ text, details ─▶ draw, or once
+//! ```
+//!
+//! Memory: what is on the screen, the numbers of unfolded calls, and the index or the shapes of one thread.
+
+mod calls;
+mod clock;
+mod control;
+mod details;
+mod draw;
+mod layout;
+mod list;
+mod neighbours;
+mod once;
+mod opening;
+mod search;
+mod terminal;
+mod text;
+mod tree;
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use self::control::Start;
+use super::recorded;
+use crate::args::ViewArgs;
+use crate::failure::{Failure, Status};
+use crate::input::source::Source;
+use crate::output::{Format, Out, message};
+
+pub(crate) fn run(args: &ViewArgs, out: &mut Out) -> Result<Status, Failure> {
+    let is_on_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+    if !args.once && !is_on_terminal {
+        return Err(Failure::Usage(
+            "flow view needs a terminal; with --once it prints the first screen".to_owned(),
+        ));
+    }
+    let path = recorded::trace_of(&args.source)?;
+    let mut source = opened(path.clone(), args)?;
+    source.report_losses();
+    let mut start = first(&source, args)?;
+    if args.once {
+        return once::print(&source, args, start, out);
+    }
+    while let Some(next) = terminal::show(&source, args, start)? {
+        start = next;
+        match opened(path.clone(), args) {
+            Ok(again) => source = again,
+            // What was read before is still right.
+            Err(failure) => message(&failure.to_string()),
+        }
+    }
+    Ok(Status::Done)
+}
+
+/// Opens the traces, of which the selected threads are shown.
+fn opened(path: PathBuf, args: &ViewArgs) -> Result<Source, Failure> {
+    let format = Format::Text;
+    let mut source = Source::open(&crate::args::SourceArgs { dir: path, format })?;
+    source.choose(&args.threads)?;
+    Ok(source)
+}
+
+/// Where the view begins: with the calls of the only thread, or the thread that `--from` is in.
+fn first(source: &Source, args: &ViewArgs) -> Result<Start, Failure> {
+    let threads = || {
+        let traces = source.traces.iter();
+        traces.flat_map(|trace| trace.files.iter().map(move |file| (trace, file)))
+    };
+    let thread = threads().next().filter(|_| threads().nth(1).is_none());
+    if thread.is_none() && args.from.is_some() {
+        return Err(Failure::Usage(
+            "--from is a position in one thread: choose one with --thread".to_owned(),
+        ));
+    }
+    let thread = thread.map(|(trace, file)| (trace.dir.clone(), file.id));
+    Ok(Start { thread, from: args.from.clone(), ..Start::default() })
+}

@@ -1,0 +1,36 @@
+//! Opens a thread in the background: of a large one without index and shapes, all events are read.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+use flow_codec::Error;
+use flow_codec::read::ThreadFile;
+use flow_codec::tree::LazyTree;
+
+use crate::input::place::From;
+
+/// A thread that is being opened.
+pub(super) struct Opening {
+    /// Its place among all threads.
+    pub(super) thread: usize,
+    /// How many bytes were read.
+    pub(super) read: Arc<AtomicU64>,
+    pub(super) tree: Receiver<Result<LazyTree, Error>>,
+    /// Where to go then.
+    pub(super) then: Option<From>,
+}
+
+impl Opening {
+    /// Begins to open a thread. If nobody waits for it any more, it is opened for nothing.
+    pub(super) fn begin(thread: usize, file: &ThreadFile, then: Option<From>) -> Self {
+        let (sender, tree) = channel();
+        let read = Arc::new(AtomicU64::new(0));
+        let (file, progress) = (file.clone(), Arc::clone(&read));
+        thread::spawn(move || {
+            let _ = sender.send(LazyTree::open_shapes_first(&file, &progress));
+        });
+        Self { thread, read, tree, then }
+    }
+}

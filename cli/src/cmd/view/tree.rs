@@ -1,0 +1,233 @@
+//! The call tree of a thread as rows, of which only those on the screen exist. A row follows from the one before or after
+//! it, so a caller of billions of calls costs no more than one of ten.
+
+use std::collections::BTreeSet;
+
+use flow_codec::index::Place;
+use flow_codec::tree::{LazyTree, Node};
+use flow_codec::{Error, MethodId};
+
+/// A line of the tree: a call, or several in a row that did the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Row {
+    /// The first of the calls.
+    pub(super) node: Node,
+    /// How many they are.
+    pub(super) count: u64,
+    /// The calls in each of them, including itself.
+    pub(super) calls: u64,
+    /// Where the last of them is left; `None` if it is still open at the end.
+    pub(super) left: Option<Place>,
+    pub(super) is_unfolded: bool,
+}
+
+impl Row {
+    /// The number of its first call in the thread.
+    pub(super) fn number(&self) -> u64 {
+        self.node.place.enters
+    }
+
+    pub(super) fn depth(&self) -> u64 {
+        self.node.place.frames
+    }
+
+    pub(super) fn method(&self) -> MethodId {
+        self.node.method
+    }
+
+    /// Returns whether it called anything.
+    pub(super) fn has_callees(&self) -> bool {
+        self.calls > 1
+    }
+
+    /// All calls that the row represents, with those below.
+    pub(super) fn all_calls(&self) -> u64 {
+        self.calls.saturating_mul(self.count)
+    }
+}
+
+/// The calls of a thread, of which some are unfolded. Memory: that of the [`LazyTree`], and a number for each unfolded
+/// call.
+#[derive(Debug)]
+pub(super) struct CallTree {
+    pub(super) lazy: LazyTree,
+    /// The numbers of calls whose callees are shown because a person unfolded them.
+    unfolded: BTreeSet<u64>,
+    /// The number of a call that has a row of its own because a person went there, and those of its callers, whose callees
+    /// are shown for that.
+    alone: Option<u64>,
+    revealed: BTreeSet<u64>,
+    /// Whether calls in a row that did the same are one row.
+    pub(super) collapses: bool,
+}
+
+/// If a call made only one call, and that only one, at most this many are unfolded together.
+const CHAIN: usize = 8;
+
+impl CallTree {
+    pub(super) fn new(lazy: LazyTree) -> Self {
+        let (unfolded, revealed) = (BTreeSet::new(), BTreeSet::new());
+        Self { lazy, unfolded, alone: None, revealed, collapses: true }
+    }
+
+    fn is_unfolded(&self, number: u64) -> bool {
+        self.unfolded.contains(&number) || self.revealed.contains(&number)
+    }
+
+    /// Returns whether the thread has no call.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lazy.end().enters == 0
+    }
+
+    pub(super) fn first(&mut self) -> Result<Option<Row>, Error> {
+        let first = self.lazy.children(None, 0, 1)?;
+        first.first().map(|node| self.row_of(node)).transpose()
+    }
+
+    pub(super) fn last(&mut self) -> Result<Option<Row>, Error> {
+        let last = self.lazy.last_child(None)?;
+        last.map(|node| self.last_below(&node)).transpose()
+    }
+
+    /// The row that a call is in.
+    pub(super) fn row_of(&mut self, node: &Node) -> Result<Row, Error> {
+        let run = self.lazy.equal_calls(node)?;
+        let (first, last) = if self.collapses && run.count > 1 {
+            let number = run.number_of(node).unwrap_or(0);
+            self.around(run.first.place.enters, run.calls, run.count, number)
+        } else {
+            let number = run.number_of(node).unwrap_or(0);
+            (number, number)
+        };
+        let nth = |lazy: &mut LazyTree, number: u64| match number.checked_sub(1) {
+            None => Ok(run.first),
+            Some(skip) => {
+                let found = lazy.siblings_after(&run.first, skip, 1)?;
+                Ok(found.first().copied().unwrap_or(*node))
+            }
+        };
+        let first_node = nth(&mut self.lazy, first)?;
+        let last_node = nth(&mut self.lazy, last)?;
+        Ok(Row {
+            node: first_node,
+            count: last - first + 1,
+            calls: run.calls,
+            left: self.lazy.subtree(&last_node)?.left,
+            is_unfolded: first == last && self.is_unfolded(first_node.place.enters),
+        })
+    }
+
+    /// Of the calls of a run, given by its first number, the calls in each and their count: those around one that are not
+    /// separated from it by a call with a row of its own. Returns the numbers in the run of the first and the last.
+    fn around(&self, start: u64, calls: u64, count: u64, number: u64) -> (u64, u64) {
+        let end = start.saturating_add(calls.saturating_mul(count));
+        let unfolded = self.unfolded.range(start..end).chain(self.revealed.range(start..end));
+        let alone = self.alone.iter().filter(|alone| (start..end).contains(*alone));
+        let apart = unfolded.chain(alone).filter(|at| (**at - start).is_multiple_of(calls.max(1)));
+        let (mut first, mut last) = (0, count - 1);
+        for at in apart.map(|at| (at - start) / calls.max(1)) {
+            match at.cmp(&number) {
+                std::cmp::Ordering::Less => first = first.max(at + 1),
+                std::cmp::Ordering::Equal => return (number, number),
+                std::cmp::Ordering::Greater => last = last.min(at - 1),
+            }
+        }
+        (first, last)
+    }
+
+    /// The next row.
+    pub(super) fn after(&mut self, row: &Row) -> Result<Option<Row>, Error> {
+        if row.is_unfolded
+            && let Some(child) = self.lazy.children(Some(&row.node), 0, 1)?.first()
+        {
+            return self.row_of(child).map(Some);
+        }
+        let mut node = row.node;
+        let mut skip = row.count - 1;
+        loop {
+            if let Some(next) = self.lazy.siblings_after(&node, skip, 1)?.first() {
+                return self.row_of(next).map(Some);
+            }
+            let Some(caller) = self.lazy.parent(&node)? else { return Ok(None) };
+            (node, skip) = (caller, 0);
+        }
+    }
+
+    /// The row before.
+    pub(super) fn before(&mut self, row: &Row) -> Result<Option<Row>, Error> {
+        match self.lazy.previous_sibling(&row.node)? {
+            Some(node) => self.last_below(&node).map(Some),
+            None => self.caller(row),
+        }
+    }
+
+    /// The row of the caller.
+    pub(super) fn caller(&mut self, row: &Row) -> Result<Option<Row>, Error> {
+        let caller = self.lazy.parent(&row.node)?;
+        caller.map(|caller| self.row_of(&caller)).transpose()
+    }
+
+    /// The next row with the same caller, or the one before.
+    pub(super) fn sibling(&mut self, row: &Row, is_next: bool) -> Result<Option<Row>, Error> {
+        let found = match is_next {
+            true => self.lazy.siblings_after(&row.node, row.count - 1, 1)?.first().copied(),
+            false => self.lazy.previous_sibling(&row.node)?,
+        };
+        found.map(|node| self.row_of(&node)).transpose()
+    }
+
+    /// The last row of a call and what is unfolded below it.
+    fn last_below(&mut self, node: &Node) -> Result<Row, Error> {
+        let mut row = self.row_of(node)?;
+        while row.is_unfolded {
+            let Some(last) = self.lazy.last_child(Some(&row.node))? else { break };
+            row = self.row_of(&last)?;
+        }
+        Ok(row)
+    }
+
+    /// Shows what the first call of a row called, and if that is only one call, what that called. Returns the row, which
+    /// may be one of several now.
+    pub(super) fn unfold(&mut self, row: &Row) -> Result<Row, Error> {
+        let mut node = row.node;
+        for _ in 0..CHAIN {
+            self.unfolded.insert(node.place.enters);
+            let [only] = self.lazy.children(Some(&node), 0, 2)?[..] else { break };
+            if self.lazy.subtree(&only)?.calls == 1 {
+                break;
+            }
+            node = only;
+        }
+        self.row_of(&row.node)
+    }
+
+    /// Hides what a call called, and forgets what was unfolded below. Returns the row.
+    pub(super) fn fold(&mut self, row: &Row) -> Result<Row, Error> {
+        let below = row.number()..row.number().saturating_add(row.calls);
+        self.unfolded.retain(|number| !below.contains(number));
+        self.revealed.retain(|number| !below.contains(number));
+        self.row_of(&row.node)
+    }
+
+    /// Unfolds all callers of a call, and gives it a row of its own. Those that were unfolded for another call are folded
+    /// again.
+    pub(super) fn reveal(&mut self, node: &Node) -> Result<Row, Error> {
+        let callers = self.lazy.frames(node.place)?;
+        self.revealed = callers.iter().map(|caller| caller.place.enters).collect();
+        self.alone = Some(node.place.enters);
+        self.row_of(node)
+    }
+
+    /// The call at a place, or the innermost one that is open there.
+    pub(super) fn call_at(&mut self, place: Place) -> Result<Option<Node>, Error> {
+        if let Some(node) = self.lazy.call(place.enters)?
+            && node.place.offset == place.offset
+        {
+            return Ok(Some(node));
+        }
+        match place.frames.checked_sub(1) {
+            Some(depth) => self.lazy.frame_at(place, flow_codec::Depth::new(depth)),
+            None => Ok(None),
+        }
+    }
+}
