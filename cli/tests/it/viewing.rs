@@ -112,6 +112,12 @@ fn what_cannot_be_shown_is_explained() {
     assert_eq!(run.code, Some(1));
     assert!(run.err.contains("damaged in 1 place"), "{}", run.err);
     assert!(run.out.contains("com.app.Main.work(int)  still open"), "{}", run.out);
+    for thread in [1, 12, 13] {
+        fs::remove_file(trace.path().join(format!("thread-{thread}.flow"))).unwrap();
+    }
+    let run = flow(&["view", "--once"], trace.path());
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.contains("no calls were recorded"), "{}", run.err);
     let run = flow(&["view", "--once"], &dir.path().join("none"));
     assert_eq!(run.code, Some(1));
     assert!(run.err.contains("no such directory"), "{}", run.err);

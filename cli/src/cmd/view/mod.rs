@@ -30,7 +30,7 @@ use super::recorded;
 use crate::args::ViewArgs;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
-use crate::output::{Format, Out, message};
+use crate::output::{Format, Out, escaped, message};
 
 pub(crate) fn run(args: &ViewArgs, out: &mut Out) -> Result<Status, Failure> {
     let is_on_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
@@ -71,6 +71,12 @@ fn first(source: &Source, args: &ViewArgs) -> Result<Start, Failure> {
         let traces = source.traces.iter();
         traces.flat_map(|trace| trace.files.iter().map(move |file| (trace, file)))
     };
+    if threads().next().is_none() {
+        let source = escaped(&args.source);
+        return Err(Failure::Failed(format!(
+            "{source}: no calls were recorded (flow info shows what was, flow profile shows samples)"
+        )));
+    }
     let thread = threads().next().filter(|_| threads().nth(1).is_none());
     if thread.is_none() && args.from.is_some() {
         return Err(Failure::Usage(

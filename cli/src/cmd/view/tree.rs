@@ -92,12 +92,10 @@ impl CallTree {
     /// The row that a call is in.
     pub(super) fn row_of(&mut self, node: &Node) -> Result<Row, Error> {
         let run = self.lazy.equal_calls(node)?;
-        let (first, last) = if self.collapses && run.count > 1 {
-            let number = run.number_of(node).unwrap_or(0);
-            self.around(run.first.place.enters, run.calls, run.count, number)
-        } else {
-            let number = run.number_of(node).unwrap_or(0);
-            (number, number)
+        let number = run.number_of(node).unwrap_or(0);
+        let (first, last) = match self.collapses {
+            true => self.around(run.first.place.enters, run.calls, run.count, number),
+            false => (number, number),
         };
         let nth = |lazy: &mut LazyTree, number: u64| match number.checked_sub(1) {
             None => Ok(run.first),
