@@ -1,4 +1,4 @@
-//! Builds the programs of a release: for machines with an old GNU C library, and with the same bytes on each machine.
+//! Builds the programs of a release: for machines with an old GNU C library, and without paths of this machine.
 
 use std::env;
 use std::ffi::OsString;

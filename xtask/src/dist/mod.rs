@@ -6,8 +6,7 @@
 //! Maven ─▶ archive::extended_jar ─▶ maven ──────────┘
 //! ```
 //!
-//! The same source makes the same bytes: files are sorted, have one time and one owner, and the linker has a fixed
-//! version.
+//! Two runs make the same bytes: files are sorted, have one time and one owner, and the linker has a fixed version.
 
 mod archive;
 mod binaries;
@@ -54,7 +53,7 @@ usage: scripts/dist.sh [--out DIR] [--only PLATFORM]
   --out DIR         where to put them; is emptied before (target/distribution)
   --only PLATFORM   x86_64-linux or aarch64-linux; the jar then works on that platform only
 
-The same source makes the same bytes. Times are SOURCE_DATE_EPOCH, or else the time of the last commit. The
+Two runs for a commit make the same bytes. Times are SOURCE_DATE_EPOCH, or else the time of the last commit. The
 programs need glibc 2.17 or later. Needs git, a JDK, Maven, and Python, which fetches a linker (Zig).
 ";
 
