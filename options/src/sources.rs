@@ -91,7 +91,7 @@ pub const KEYS: [Key; 45] = [
     ),
     key("constructors", "true or false", "whether to record constructors and static initialisers"),
     key("natives", "true or false", "whether to record native methods, if the engine sees them"),
-    key("skip", "accessors", "methods that only read a field, set one, or pass their arguments on"),
+    key("skip", "accessors", "methods that only read or set a field, or pass arguments on"),
     key("engine", "instrument, events or none", "how calls are seen"),
     key(
         "sample",
