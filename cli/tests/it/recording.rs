@@ -187,11 +187,11 @@ fn a_missing_agent_library_is_reported_with_a_remedy() {
     assert_eq!(run_.code, Some(1));
     assert!(run_.err.contains("bin/libflowagent.so nor ") && run_.err.contains("--agent PATH"));
 
-    fs::create_dir(dir.path().join("lib")).unwrap();
-    fs::write(dir.path().join("lib/libflowagent.so"), "").unwrap();
+    fs::create_dir_all(dir.path().join("lib/flow")).unwrap();
+    fs::write(dir.path().join("lib/flow/libflowagent.so"), "").unwrap();
     let java = script(dir.path(), "java", PRINTS);
     let run_ = run(Command::new(&alone).args(["record", "--"]).arg(java).current_dir(dir.path()));
-    assert!(run_.out.contains("/lib/libflowagent.so=out="), "{} {}", run_.out, run_.err);
+    assert!(run_.out.contains("/lib/flow/libflowagent.so=out="), "{} {}", run_.out, run_.err);
 }
 
 #[test]
