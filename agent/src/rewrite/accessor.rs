@@ -1,10 +1,10 @@
 //! Accessors: methods that only read a field, set one, or pass their arguments on to another method.
 //!
-//! Both engines decide by the instructions alone, so that they agree: all are executed, one after the other, up to the return
-//! at the end, and none computes anything. One of them at most writes a field or calls a method.
+//! Both engines decide by the instructions alone, so that they agree. An accessor has no branch and computes nothing, ends with
+//! its only return, and has at most one instruction that writes a field or calls a method.
 //!
-//! A method without parameters and result, such as one that runs something, is no accessor. Neither is one that holds a
-//! monitor: it waits.
+//! A method without parameters and result, such as `run()`, is never an accessor. Neither is a `synchronized` one, which may
+//! wait.
 
 use super::opcode::{
     self, ALOAD_3, GETFIELD, GETSTATIC, INVOKEINTERFACE, INVOKEVIRTUAL, LDC2_W, PUTFIELD, PUTSTATIC,

@@ -265,35 +265,38 @@ Examples:
   flow top app.flowtrace --once --json";
 
 pub(super) const VIEW_HELP: &str = "\
-Threads, and the calls of one as a tree. Only what is on the screen is read: traces of billions of calls open at once if \
-their shapes or indexes are stored (flow index). Calls in a row that did the same are one line, such as ×1,204, if shapes \
-are known. A trace that is still recorded is shown as it was when it was opened.
+Threads, and the calls of one as a tree. Only the calls on the screen are read, so a trace of billions of calls opens \
+immediately after flow index; without it, a large thread is read once first. Calls in a row that did the same are one line, \
+such as ×1,204, if flow index or flow record found them. A trace that is still recorded is shown as it was when it was opened.
 
-Durations are estimates; ~ means that bounds are wider than half the value, and d shows the bounds. Of several calls in a \
-line, the duration is from the start of the first to the end of the last. Self time is empty for calls with more than 32 \
-direct callees. Methods of the application are bold if the trace knows its packages.
+Durations are estimates. ~ marks an imprecise one, whose possible range is wider than half the value; d shows the range. \
+A line of several calls shows the time from the start of the first to the end of the last. Self time is empty for calls with \
+more than 32 direct callees. Methods of the application are bold if the trace has its packages.
 
 Keys:
   Up, Down          choose a line           PgUp, PgDn, Home, End
   Right, Enter      show what a call called
-  Left              hide it; then go to the caller
-  [ and ]           the call before or after, of the same caller
+  Left              hide what it called; if hidden, go to the caller
+  [ and ]           the previous, the next call of the same caller
   /                 find a method by a part of its name, or by a pattern
-  n, N              the next call of it, the one before
-  e, E              the next call that an exception ended, the one before
+  n, N              the next, the previous call of what was found
+  e, E              the next, the previous call that an exception ended
   c                 callers and callees of the method
-  t, Tab            tests; threads, and back
+  t                 list the tests
+  Tab               switch between threads and calls
   g                 go to a call, event:N, offset:N, a time such as 1.5s, or 50%
   x                 show equal calls in a row one by one, or as one line
   d, s              show details of the call, its source
   r                 read the trace again
-  Esc, q            back; end
+  ?                 show these keys
+  Esc               go back
+  q                 end
 A click chooses a line, and a click on the chosen line unfolds it. The wheel scrolls.
 
 Examples:
   flow view app.flowtrace
   flow view flow-trace --thread main --source src/main/java
-  flow view flow-trace --from 1.5s --once";
+  flow view flow-trace --thread main --from 1.5s --once";
 
 pub(super) const LISTEN_HELP: &str = "\
 JVMs send what they record with the option stream=ADDR. Each trace is stored in a file that every verb reads, also while \

@@ -16,10 +16,11 @@ pub(crate) struct ViewArgs {
     pub(crate) threads: ThreadArgs,
     /// Begin at this position of the thread
     ///
-    /// The number of a call, event:N, offset:N, or a time such as 1.5s.
+    /// The number of a call, event:N, offset:N, or a time such as 1.5s. If the trace has several threads, choose one with
+    /// --thread.
     #[arg(long, value_name = "POSITION")]
     pub(crate) from: Option<From>,
-    /// Show source files below this folder; repeatable [default: the usual folders of a project here]
+    /// Show source files below this folder; repeatable [default: src/main/java and the like, here]
     #[arg(long = "source", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) sources: Vec<PathBuf>,
     /// Print the first screen and end

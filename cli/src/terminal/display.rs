@@ -1,4 +1,4 @@
-//! The terminal, for as long as a program has all of it.
+//! Sets up the terminal for a program that fills it, and restores it at the end.
 
 use std::io::{self, Write};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a person does: keys, and the mouse.
+//! Input from the terminal: keys, and the mouse.
 
 use ratatui::crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,

@@ -110,7 +110,7 @@ fn what_cannot_be_shown_is_explained() {
     let dir = bare(&[&[0x80, 0xFF, 0xFF, 0xFF][..], &[0xFF; 20], &[0x00, 0x81]].concat());
     let run = flow(&["view", "--once"], dir.path());
     assert_eq!(run.code, Some(1));
-    assert!(run.err.contains("damaged in 1 place"), "{}", run.err);
+    assert!(run.err.contains("1 place of this thread cannot be read"), "{}", run.err);
     assert!(run.out.contains("com.app.Main.work(int)  still open"), "{}", run.out);
     for thread in [1, 12, 13] {
         fs::remove_file(trace.path().join(format!("thread-{thread}.flow"))).unwrap();

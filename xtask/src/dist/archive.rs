@@ -1,4 +1,4 @@
-//! Archives with the same bytes each time: sorted files of root, with one time and fixed modes.
+//! Archives with the same bytes each time: files are sorted, belong to root, and have one time and fixed modes.
 
 use std::io::{Cursor, Write};
 

@@ -1,4 +1,4 @@
-//! Files on their way into an archive.
+//! The files of an archive before it is written: path, mode and content.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! The licences of the libraries in the programs, as these demand.
+//! The texts of the licences of the libraries in the programs, which these licences require us to pass on.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

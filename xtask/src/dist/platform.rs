@@ -1,4 +1,4 @@
-//! The kinds of machines that a release is for, and their names elsewhere.
+//! The kinds of machines that a release is for, and their names in Rust, Debian and Maven.
 
 use std::env::consts::ARCH;
 

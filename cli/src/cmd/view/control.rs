@@ -1,4 +1,4 @@
-//! What a person sees and does: the threads, the calls of one, what lies over them, and the keys for it.
+//! The state of the view, and how keys and the mouse change it.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -196,12 +196,12 @@ impl<'a> View<'a> {
             Job::Search(searching) => {
                 let all = self.calls.as_ref()?.tree.lazy.end().enters;
                 let (now, all) = (grouped(searching.number), grouped(all));
-                format!("searching, now at call {now} of {all}; fast after flow index")
+                format!("searching: call {now} of {all}; flow index makes this fast")
             }
             Job::Neighbours(neighbours) => {
                 let all = self.calls.as_ref()?.file.bytes;
                 let read = neighbours.position().map_or(all, Offset::get);
-                format!("adding up calls, {}; fast after flow index", part(read, all))
+                format!("adding up calls: {}; flow index makes this fast", part(read, all))
             }
         };
         Some(format!("{what} (Esc ends it)"))
@@ -294,7 +294,9 @@ impl<'a> View<'a> {
                 if damaged > 0 {
                     self.status = Status::Damaged;
                     let places = plural(damaged as u64, "place");
-                    self.message = Some(format!("damaged in {places}, which are left out"));
+                    self.message = Some(format!(
+                        "{places} of this thread cannot be read: flow check shows more"
+                    ));
                 }
                 self.go_to(then);
             }
@@ -469,7 +471,11 @@ impl<'a> View<'a> {
                 self.page = None;
                 match self.threads.iter().position(is_it) {
                     Some(thread) => self.open(thread, Some(From::Offset(offset.get()))),
-                    None => self.message = Some("the test's thread is not shown".to_owned()),
+                    None => {
+                        self.message = Some(
+                            "the thread of this test was not chosen: leave out --thread".to_owned(),
+                        )
+                    }
                 }
             }
             Target::Method(method) => {
@@ -497,7 +503,7 @@ impl<'a> View<'a> {
                 let wanted = Wanted::like(text, &calls.trace.methods);
                 if wanted.count == 0 {
                     self.message =
-                        Some(format!("no method has '{text}' in its name, or matches it"));
+                        Some(format!("no method name has '{text}' in it, or matches it"));
                     return;
                 }
                 self.wanted = Some(wanted);
@@ -766,7 +772,7 @@ mod tests {
             press(&mut view, "NNNNN");
             assert_eq!(number(&view), 2);
             press(&mut view, "/no such method⏎");
-            assert!(view.message.as_ref().unwrap().starts_with("no method has"));
+            assert!(view.message.as_ref().unwrap().starts_with("no method name has"));
             assert_eq!(number(&view), 2);
         }
     }
@@ -968,7 +974,11 @@ mod tests {
             &[],
         );
         let view = shown.view();
-        assert!(view.message.as_ref().unwrap().contains("damaged"), "{:?}", view.message);
+        assert!(
+            view.message.as_ref().unwrap().contains("1 place of this thread cannot be read"),
+            "{:?}",
+            view.message
+        );
         let shown = Shown::new(&[], &[]);
         let view = shown.view();
         assert!(view.calls.is_none() && view.is_on_threads);

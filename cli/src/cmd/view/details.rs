@@ -1,4 +1,4 @@
-//! What is below the tree: all that is known of the chosen call, or its source.
+//! The lower pane: details or source of the chosen call.
 
 use std::path::{Path, PathBuf};
 

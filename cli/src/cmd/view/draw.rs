@@ -142,22 +142,24 @@ fn draw_help(frame: &mut Frame<'_>, view: &View<'_>) {
     let text = "\
 Up, Down          choose a line; also PgUp, PgDn, Home, End
 Right, Enter      show what a call called
-Left              hide it; then go to the caller
-[ and ]           the call before or after, of the same caller
+Left              hide what it called; if hidden, go to the caller
+[ and ]           the previous, the next call of the same caller
 /                 find a method by a part of its name, or by a pattern
-n, N              the next call of it, the one before
-e, E              the next call that an exception ended, the one before
+n, N              the next, the previous call of what was found
+e, E              the next, the previous call that an exception ended
 c                 callers and callees of the method
-t, Tab            tests; threads, and back
+t                 list the tests
+Tab               switch between threads and calls
 g                 go to a call, event:N, offset:N, a time such as 1.5s, or 50%
 x                 equal calls in a row one by one, or as one line
 d, s              details of the call, its source
 r                 read the trace again
-Esc, q            back; end
+Esc               go back
+q                 end
 
 ▸ has callees that are not shown, ×N are N calls in a row that did the same.
-~ before a duration: its bounds are wider than half of it; d shows them.
+~ marks an imprecise duration: its range is wider than half of it; d shows it.
 self is empty for calls with more than 32 direct callees.
-Methods of the application are bold, if the trace knows its packages.";
+Methods of the application are bold if the trace has its packages.";
     draw_page(frame, view.areas.page, text.lines().map(Line::raw).collect());
 }

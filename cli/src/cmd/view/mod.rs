@@ -65,7 +65,8 @@ fn opened(path: PathBuf, args: &ViewArgs) -> Result<Source, Failure> {
     Ok(source)
 }
 
-/// Where the view begins: with the calls of the only thread, or the thread that `--from` is in.
+/// Where the view begins: with the calls of the only thread, from `--from` on, or with the list of threads. Refuses `--from` if
+/// there are several threads.
 fn first(source: &Source, args: &ViewArgs) -> Result<Start, Failure> {
     let threads = || {
         let traces = source.traces.iter();

@@ -1,4 +1,4 @@
-//! Opens a thread in the background: of a large one without index and shapes, all events are read.
+//! Opens a thread in the background, because without an index and shapes all events of a large one must be read.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

@@ -1,4 +1,4 @@
-//! Finds calls from the chosen one on: of methods, or that an exception ended.
+//! Searches, forwards or backwards from the chosen call, for a call of some methods, or for one that an exception ended.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! The call tree of a thread as rows, of which only those on the screen exist. A row follows from the one before or after
-//! it, so a caller of billions of calls costs no more than one of ten.
+//! The call tree of a thread as rows, of which only those on the screen exist. Each is found from its neighbour, so
+//! a caller of billions of calls costs no more than one of ten.
 
 use std::collections::BTreeSet;
 

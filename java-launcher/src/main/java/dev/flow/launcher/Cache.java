@@ -78,7 +78,7 @@ final class Cache {
             if (!isIntact(path, file.getValue())) {
                 write(payload, file.getKey(), path);
                 if (!isIntact(path, file.getValue())) {
-                    throw new Refusal(path + ": does not have the checksum that the jar names; the jar is damaged");
+                    throw new Refusal(path + ": wrong checksum after unpacking; the jar is damaged, get it again");
                 }
             }
         }
@@ -98,7 +98,7 @@ final class Cache {
             // From an earlier run, or from someone who guessed the name.
         }
         if (!Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)) {
-            throw new Refusal(directory + ": not a directory");
+            throw new Refusal(directory + ": exists and is not a directory; remove it");
         }
         if (!user().equals(Files.getAttribute(directory, "unix:uid", LinkOption.NOFOLLOW_LINKS))) {
             throw new Refusal(directory + ": belongs to another user");

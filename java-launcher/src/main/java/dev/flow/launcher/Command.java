@@ -26,8 +26,9 @@ final class Command {
             running.start(new ProcessBuilder(words).inheritIO());
         } catch (IOException error) {
             // The system reports a missing loader as if the program were missing.
-            throw new Refusal(error.getMessage() + "; it needs the GNU C library (glibc 2.17 or later), which Alpine"
-                + " Linux does not have");
+            boolean lacksLoader = error.getMessage().contains("error=2,");
+            throw new Refusal(error.getMessage() + (lacksLoader
+                ? "; flow needs the GNU C library, glibc 2.17 or later, which Alpine Linux does not have" : ""));
         }
         return running.end();
     }

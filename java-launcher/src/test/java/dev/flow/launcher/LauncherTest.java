@@ -122,7 +122,7 @@ final class LauncherTest {
         payload("#!/no/such/loader\n");
         String message = run(1);
         assertTrue(message.startsWith("flow: Cannot run program \"" + home), message);
-        assertTrue(message.contains("; it needs the GNU C library"), message);
+        assertTrue(message.contains("; flow needs the GNU C library"), message);
     }
 
     @Test
