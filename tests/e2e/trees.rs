@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use flow_e2e::{Decoded, Engine, Event, Golden, Jdk, Program, encode, escaped, golden};
 
-use crate::on_every_engine;
+use crate::{on_every_engine, on_every_jdk, shown};
 
 /// The programs whose whole tree is known; `VirtualThreads` has tests of its own.
 const PROGRAMS: [&str; 22] = [
@@ -217,6 +217,23 @@ fn overflows_in_constructors_and_handlers_do_not_shift_the_tree() {
                 .run();
             assert_eq!(run.stdout, b"overflows 24\n", "{mode}: {}", run.errors());
             assert_not_shifted(&run.trace(), 24, mode);
+        }
+    });
+}
+
+#[test]
+fn the_terminal_shows_the_calls_of_a_trace() {
+    on_every_jdk(|jdk| {
+        for options in ["", "values=harness.Valued#main"] {
+            let run = Program::harness(jdk, "Valued").options(options).run();
+            let trace = run.trace();
+            let calls: usize =
+                trace.threads.values().map(|thread| Decoded::balance(thread).0).sum();
+            let screen = shown(&["view", "--once", "--width", "200"], &run.out());
+            let first = screen.lines().next().unwrap();
+            assert!(first.ends_with(&format!(" main, {calls} calls")), "{screen}");
+            let of_main = screen.lines().find(|line| line.contains("harness.Valued.main("));
+            assert!(of_main.is_some_and(|line| line.contains('▸')), "{screen}");
         }
     });
 }
