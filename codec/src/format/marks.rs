@@ -519,32 +519,18 @@ impl MarkEncoder {
         self.encode_lines(position, || line.take(), bytes);
     }
 
-    /// HOT: encodes lines that are reached at one position, until there are no more.
+    /// Encodes lines that are reached at one position, until there are no more.
     #[inline]
     pub(crate) fn encode_lines(
         &mut self,
         position: Position,
-        mut next: impl FnMut() -> Option<u16>,
+        next: impl FnMut() -> Option<u16>,
         bytes: &mut Vec<u8>,
     ) {
-        let mut line = next();
-        while let Some(first) = line {
-            if !self.pending.has_room(LINES) || self.pending.first != position {
-                self.begin(LINES, position, bytes);
-            }
-            let Pending { line: before, room, len, .. } = &mut self.pending;
-            let room = room.get_or_insert_with(|| Box::new([0; Pending::ROOM]));
-            let (mut at, mut last, mut one) = (*len, *before, first);
-            line = loop {
-                at += put_at(&mut room[..], at, zigzag(i64::from(one) - i64::from(last)));
-                last = one;
-                match next() {
-                    Some(more) if at < SHARED_BYTES => one = more,
-                    more => break more,
-                }
-            };
-            (*len, *before) = (at, last);
-        }
+        self.hold_back(LINES, position, next, bytes, |room, at, last, line| {
+            let later = i64::from(line) - i64::from(std::mem::replace(last, line));
+            put_at(room, at, zigzag(later))
+        });
     }
 
     fn encode_step(&mut self, position: Position, step: Step, bytes: &mut Vec<u8>) {
@@ -552,66 +538,66 @@ impl MarkEncoder {
         self.encode_steps(position, || step.take(), bytes);
     }
 
-    /// HOT: encodes steps at one position, until there are no more.
+    /// Encodes steps at one position, until there are no more.
     #[inline]
     pub(crate) fn encode_steps(
         &mut self,
         position: Position,
-        mut next: impl FnMut() -> Option<Step>,
+        next: impl FnMut() -> Option<Step>,
         bytes: &mut Vec<u8>,
     ) {
-        let mut step = next();
-        while let Some(first) = step {
-            if !self.pending.has_room(INSTRUCTIONS) || self.pending.first != position {
-                self.begin(INSTRUCTIONS, position, bytes);
+        self.hold_back(INSTRUCTIONS, position, next, bytes, |room, at, last, step| {
+            let number = step.number(*last);
+            if let Step::Run(run) = step {
+                *last = run;
+            }
+            put_at(room, at, number)
+        });
+    }
+
+    /// Adds pieces of values at one position, until there are no more. A piece is the first bytes of a word.
+    #[inline]
+    pub(crate) fn encode_pieces(
+        &mut self,
+        position: Position,
+        next: impl FnMut() -> Option<(u64, usize)>,
+        bytes: &mut Vec<u8>,
+    ) {
+        self.hold_back(VALUES, position, next, bytes, |room, at, _, (word, count)| {
+            // The bytes that do not count are overwritten by what follows.
+            let Some(to) = room.get_mut(at..at + size_of::<u64>()) else { return 0 };
+            to.copy_from_slice(&word.to_le_bytes());
+            count.min(size_of::<u64>())
+        });
+    }
+
+    /// HOT: adds details of one kind at one position, until there are no more, to the mark that is held back. `put` writes one
+    /// at a place of the room and returns its length; it keeps the last line, or the index of the last run.
+    #[inline(always)]
+    fn hold_back<T>(
+        &mut self,
+        kind: u8,
+        position: Position,
+        mut next: impl FnMut() -> Option<T>,
+        bytes: &mut Vec<u8>,
+        put: impl Fn(&mut [u8], usize, &mut u16, T) -> usize,
+    ) {
+        let mut detail = next();
+        while let Some(first) = detail {
+            if !self.pending.has_room(kind) || self.pending.first != position {
+                self.begin(kind, position, bytes);
             }
             let Pending { line, room, len, .. } = &mut self.pending;
             let room = room.get_or_insert_with(|| Box::new([0; Pending::ROOM]));
             let (mut at, mut last, mut one) = (*len, *line, first);
-            step = loop {
-                at += put_at(&mut room[..], at, one.number(last));
-                if let Step::Run(run) = one {
-                    last = run;
-                }
+            detail = loop {
+                at += put(&mut room[..], at, &mut last, one);
                 match next() {
                     Some(more) if at < SHARED_BYTES => one = more,
                     more => break more,
                 }
             };
             (*len, *line) = (at, last);
-        }
-    }
-
-    /// HOT: adds pieces of values at one position, until there are no more. A piece is the first bytes of a word. It is held
-    /// back like a line.
-    #[inline]
-    pub(crate) fn encode_pieces(
-        &mut self,
-        position: Position,
-        mut next: impl FnMut() -> Option<(u64, usize)>,
-        bytes: &mut Vec<u8>,
-    ) {
-        let mut piece = next();
-        while let Some(first) = piece {
-            if !self.pending.has_room(VALUES) || self.pending.first != position {
-                self.begin(VALUES, position, bytes);
-            }
-            let Pending { room, len, .. } = &mut self.pending;
-            let room = room.get_or_insert_with(|| Box::new([0; Pending::ROOM]));
-            let (mut at, mut one) = (*len, first);
-            piece = loop {
-                let (word, count) = one;
-                // The bytes that do not count are overwritten by what follows.
-                if let Some(to) = room.get_mut(at..at + size_of::<u64>()) {
-                    to.copy_from_slice(&word.to_le_bytes());
-                    at += count.min(size_of::<u64>());
-                }
-                match next() {
-                    Some(more) if at < SHARED_BYTES => one = more,
-                    more => break more,
-                }
-            };
-            *len = at;
         }
     }
 
