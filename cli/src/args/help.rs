@@ -264,17 +264,11 @@ Examples:
   flow top flow-trace --own
   flow top app.flowtrace --once --json";
 
-pub(super) const VIEW_HELP: &str = "\
-Threads, and the calls of one as a tree. Only the calls on the screen are read, so a trace of billions of calls opens \
-immediately after flow index; without it, a large thread is read once first. Calls in a row that did the same are one line, \
-such as ×1,204, if flow index or flow record found them. A trace that is still recorded is shown as it was when it was opened.
-
-Durations are estimates. ~ marks an imprecise one, whose possible range is wider than half the value; d shows the range. \
-A line of several calls shows the time from the start of the first to the end of the last. Self time is empty for calls with \
-more than 32 direct callees. Methods of the application are bold if the trace has its packages.
-
-Keys:
-  Up, Down          choose a line           PgUp, PgDn, Home, End
+/// The keys of `flow view`.
+macro_rules! view_keys {
+    () => {
+        "\
+\x20 Up, Down          choose a line           PgUp, PgDn, Home, End
   Right, Enter      show what a call called
   Left              hide what it called; if hidden, go to the caller
   [ and ]           the previous, the next call of the same caller
@@ -291,12 +285,34 @@ Keys:
   ?                 show these keys
   Esc               go back
   q                 end
+"
+    };
+}
+
+/// The same, for its page of keys.
+pub(crate) const VIEW_KEYS: &str = view_keys!();
+
+pub(super) const VIEW_HELP: &str = concat!(
+    "\
+Threads, and the calls of one as a tree. Only the calls on the screen are read, so a trace of billions of calls opens \
+immediately after flow index; without it, a large thread is read once first. Calls in a row that did the same are one line, \
+such as ×1,204, if flow index or flow record found them. A trace that is still recorded is shown as it was when it was opened.
+
+Durations are estimates. ~ marks an imprecise one, whose possible range is wider than half the value; d shows the range. \
+A line of several calls shows the time from the start of the first to the end of the last. Self time is empty for calls with \
+more than 32 direct callees. Methods of the application are bold if the trace has its packages.
+
+Keys:
+",
+    view_keys!(),
+    "\
 A click chooses a line, and a click on the chosen line unfolds it. The wheel scrolls.
 
 Examples:
   flow view app.flowtrace
   flow view flow-trace --thread main --source src/main/java
-  flow view flow-trace --thread main --from 1.5s --once";
+  flow view flow-trace --thread main --from 1.5s --once"
+);
 
 pub(super) const LISTEN_HELP: &str = "\
 JVMs send what they record with the option stream=ADDR. Each trace is stored in a file that every verb reads, also while \

@@ -20,6 +20,7 @@ pub(crate) use self::analyse::{
     SortKey, TestKey, TestsArgs,
 };
 pub(crate) use self::export::ExportArgs;
+pub(crate) use self::help::VIEW_KEYS;
 use self::help::{
     ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, CONVERT_HELP, DETACH_HELP, DIFF_HELP, DUMP_HELP,
     EXAMPLES, EXPORT_HELP, FIND_HELP, GRAPH_HELP, GREP_HELP, INDEX_HELP, INFO_HELP, LINES_HELP,

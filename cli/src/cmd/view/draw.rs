@@ -11,6 +11,7 @@ use super::details::{details, not_found, source_of};
 use super::layout::Pane;
 use super::list::List;
 use super::text::{Cells, header_of};
+use crate::args::VIEW_KEYS;
 use crate::terminal::{BOLD, CHOSEN, DIM, draw_page, safe};
 
 const KEYS_OF_CALLS: &str =
@@ -139,27 +140,14 @@ fn draw_source(frame: &mut Frame<'_>, view: &mut View<'_>) {
 }
 
 fn draw_help(frame: &mut Frame<'_>, view: &View<'_>) {
-    let text = "\
-Up, Down          choose a line; also PgUp, PgDn, Home, End
-Right, Enter      show what a call called
-Left              hide what it called; if hidden, go to the caller
-[ and ]           the previous, the next call of the same caller
-/                 find a method by a part of its name, or by a pattern
-n, N              the next, the previous call of what was found
-e, E              the next, the previous call that an exception ended
-c                 callers and callees of the method
-t                 list the tests
-Tab               switch between threads and calls
-g                 go to a call, event:N, offset:N, a time such as 1.5s, or 50%
-x                 equal calls in a row one by one, or as one line
-d, s              details of the call, its source
-r                 read the trace again
-Esc               go back
-q                 end
-
+    // This page is what `?` shows.
+    let keys = VIEW_KEYS.lines().filter(|line| !line.starts_with("  ?"));
+    let keys = keys.map(|line| line.strip_prefix("  ").unwrap_or(line));
+    let about = "
 ▸ has callees that are not shown, ×N are N calls in a row that did the same.
 ~ marks an imprecise duration: its range is wider than half of it; d shows it.
 self is empty for calls with more than 32 direct callees.
 Methods of the application are bold if the trace has its packages.";
-    draw_page(frame, view.areas.page, text.lines().map(Line::raw).collect());
+    let lines = keys.chain(about.lines());
+    draw_page(frame, view.areas.page, lines.map(Line::raw).collect());
 }
