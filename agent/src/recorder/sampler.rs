@@ -17,8 +17,12 @@ use super::Recorder;
 use super::cpu_time::Look;
 use crate::sys::clock;
 
-/// Sampling, and being woken for it, may use one part in this many of a core.
+/// Sampling, and being woken for it, may use one part in this many of a core,
 const SHARE: u32 = 40;
+/// and of a core on which a thread of the program has to stop for it, which costs that thread as much again.
+const STOLEN_SHARE: u32 = 100;
+/// Whether threads have to stop is decided anew after this many samples.
+const SAMPLES_A_LOOK: u32 = 16;
 /// After this time without an event, samples become rarer,
 const IDLE_AFTER: Duration = Duration::from_secs(2);
 /// by this factor.
@@ -32,6 +36,7 @@ pub fn run(recorder: &Recorder, period: Duration) {
     let mut last_event = Instant::now();
     let mut due = last_event;
     let mut spent_ns = clock::cpu_time();
+    let mut share = Share::new(clock::preemptions());
     while recorder.is_on() {
         recorder.check_memory();
         let before = Instant::now();
@@ -44,8 +49,35 @@ pub fn run(recorder: &Recorder, period: Duration) {
         let cost = Duration::from_nanos(spent_ns.saturating_sub(before_ns));
         // Counted from when the sample was due: the system wakes this thread late, and half a period may have
         // passed. Missed samples are not made up for.
-        due = (due + pause).max(now + period / 4).max(now + cost * SHARE);
+        due = (due + pause).max(now + period / 4).max(now + cost * share.next(clock::preemptions));
         sleep(recorder, due - now);
+    }
+}
+
+/// Which part of a core may be used.
+#[derive(Debug)]
+struct Share {
+    one_in: u32,
+    samples: u32,
+    preemptions: u64,
+}
+
+impl Share {
+    fn new(preemptions: u64) -> Self {
+        Self { one_in: STOLEN_SHARE, samples: 0, preemptions }
+    }
+
+    /// Returns one part in how many, after another sample. `preemptions` counts how often threads had to stop so far.
+    fn next(&mut self, preemptions: impl FnOnce() -> u64) -> u32 {
+        self.samples += 1;
+        if self.samples == SAMPLES_A_LOOK {
+            self.samples = 0;
+            let before = std::mem::replace(&mut self.preemptions, preemptions());
+            // Some are for other reasons.
+            let stolen = self.preemptions.saturating_sub(before) > u64::from(SAMPLES_A_LOOK / 4);
+            self.one_in = if stolen { STOLEN_SHARE } else { SHARE };
+        }
+        self.one_in
     }
 }
 
@@ -56,4 +88,22 @@ fn sleep(recorder: &Recorder, mut pause: Duration) {
         pause -= LONGEST_SLEEP;
     }
     thread::sleep(pause.min(LONGEST_SLEEP));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn less_is_used_where_threads_have_to_stop_for_it() {
+        let mut share = Share::new(100);
+        let mut after = |preemptions: u64| {
+            (0..SAMPLES_A_LOOK).map(|_| share.next(|| preemptions)).last().unwrap()
+        };
+        assert_eq!(after(100), SHARE);
+        assert_eq!(after(104), SHARE, "a few have other reasons");
+        assert_eq!(after(120), STOLEN_SHARE);
+        assert_eq!(after(136), STOLEN_SHARE);
+        assert_eq!(after(136), SHARE);
+    }
 }

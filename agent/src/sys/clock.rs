@@ -1,6 +1,9 @@
 //! Clocks of the system, in nanoseconds.
 
-#![expect(unsafe_code, reason = "the CPU clock of another thread has no safe form")]
+#![expect(
+    unsafe_code,
+    reason = "the CPU clock of another thread, and counts of switches, have no safe form"
+)]
 
 use std::mem::MaybeUninit;
 
@@ -19,6 +22,17 @@ pub(crate) fn cpu_time() -> u64 {
 /// Returns how long all threads of the process have run on processors.
 pub(crate) fn process_cpu_time() -> u64 {
     read(ClockId::ProcessCPUTime)
+}
+
+/// Returns how often the system took a processor from a thread of the process that wanted to run on, to run
+/// another one.
+pub(crate) fn preemptions() -> u64 {
+    let mut usage = MaybeUninit::<libc::rusage>::uninit();
+    // SAFETY: there is room for the result.
+    let result = unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
+    // SAFETY: the call has stored the result if it returned 0.
+    let usage = (result == 0).then(|| unsafe { usage.assume_init() });
+    usage.and_then(|usage| u64::try_from(usage.ru_nivcsw).ok()).unwrap_or_default()
 }
 
 /// The CPU clock of a thread, which any thread of the process can read.
@@ -84,5 +98,14 @@ mod tests {
         assert!(inner <= elapsed && elapsed <= outer.elapsed(), "{inner:?}, {elapsed:?}");
         // The kernel measures CPU time by another clock, which may run a little faster.
         assert!(Duration::from_nanos(cpu) <= elapsed + elapsed / 100, "{cpu} ns, {elapsed:?}");
+    }
+
+    #[test]
+    fn preemptions_of_every_thread_count() {
+        let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        let own = status.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
+        let own: u64 = own.unwrap().trim().parse().unwrap();
+        let before = preemptions();
+        assert!(own <= before && before <= preemptions(), "{own}, {before}");
     }
 }
