@@ -132,6 +132,13 @@ pub fn start(
     {
         agent.recorder.stop(&format!("cannot start the thread that writes chunks: {error}"));
     }
+    if agent.recorder.encodes_ahead()
+        && let Err(error) = agent.spawn("flow-encoder", |agent| agent.recorder.run_encoder())
+    {
+        log::warn!(
+            "cannot start the thread that encodes chunks ahead: {error}; the program does it"
+        );
+    }
     if agent.syncer.is_some()
         && let Err(error) = agent.spawn("flow-sync", |agent| agent.run_syncer())
     {
@@ -272,7 +279,8 @@ impl Agent {
         let journal =
             journal(journal_file, &journal_place).map_err(|error| (names::JOURNAL, error))?;
         let journal = journal.with_zero(zero_ns);
-        let chunk_bytes = match journal.is_shared() {
+        let is_shared = journal.is_shared();
+        let chunk_bytes = match is_shared {
             true => options.chunk_bytes,
             false => options.chunk_bytes.min(UNSAFE_CHUNK_BYTES),
         };
@@ -311,6 +319,12 @@ impl Agent {
             Overload::Wait if gathers => recorder.queueing(WhenFull::Wait),
             Overload::Wait => recorder,
             Overload::Drop => recorder.queueing(WhenFull::Drop),
+        };
+        let has_cores = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+        let is_usual = options.format == EventFormat::Binary && !recorder.has_queue();
+        let recorder = match is_usual && is_shared && has_cores && stacks.is_none() {
+            true => recorder.encoding_ahead(),
+            false => recorder,
         };
         // Fewer, if a part would have no room for other threads.
         let part = usize::try_from(options.parts.part_bytes()).unwrap_or(usize::MAX);

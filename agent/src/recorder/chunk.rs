@@ -18,6 +18,7 @@
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flow_codec::format::journal::{WORD_BYTES, chunk_start};
@@ -31,6 +32,9 @@ use crate::sys::settle_stores;
 
 /// The widest store at a position below the limit: the steps of an access to an element of an array.
 const STORE_BYTES: usize = 32;
+
+/// Chunks are copied in pieces of this size.
+const PIECE_WORDS: usize = 512;
 
 /// Each slot that a thread fills is followed by one that is larger by this factor.
 const GROWTH: usize = 4;
@@ -130,6 +134,11 @@ impl Chunk {
         self.samples.prolong(&self.slot, from_ns);
     }
 
+    /// Whether the next sample may replace the last one.
+    pub(super) fn is_full_of_samples(&self) -> bool {
+        self.samples.replaces_last()
+    }
+
     /// The samples so far, without those of stacks.
     pub(super) fn copy_samples(&self, samples: &mut Vec<Sample>) {
         self.samples.copy_to(&self.slot, samples);
@@ -151,16 +160,24 @@ impl Chunk {
         len
     }
 
-    /// A copy of the first `len` bytes of events.
-    pub(super) fn copy_to(&self, len: usize, bytes: &mut Vec<u8>) {
-        let words = self.slot.words().get(self.start / WORD_BYTES..).certain();
-        let words = words.get(..len.div_ceil(WORD_BYTES)).certain();
-        // Not cleared first: every byte is overwritten.
-        bytes.resize(words.len() * WORD_BYTES, 0);
-        for (to, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
-            *to = (!word.load(Ordering::Relaxed)).to_ne_bytes();
+    /// A copy of these bytes of events.
+    pub(super) fn copy_to(&self, range: Range<usize>, bytes: &mut Vec<u8>) {
+        let (first, skipped) = (range.start / WORD_BYTES, range.start % WORD_BYTES);
+        let words = self.slot.words().get(self.start / WORD_BYTES + first..).certain();
+        let words = words.get(..(skipped + range.len()).div_ceil(WORD_BYTES)).certain();
+        let load = |word: &AtomicU64| (!word.load(Ordering::Relaxed)).to_ne_bytes();
+        let (head, words) = words.split_at(usize::from(skipped > 0));
+        bytes.clear();
+        head.iter().for_each(|word| bytes.extend(load(word).into_iter().skip(skipped)));
+        for words in words.chunks(PIECE_WORDS) {
+            // Room for all of them would have to be cleared first.
+            let mut piece = [0; PIECE_WORDS * WORD_BYTES];
+            for (to, word) in piece.as_chunks_mut().0.iter_mut().zip(words) {
+                *to = load(word);
+            }
+            bytes.extend_from_slice(piece.get(..words.len() * WORD_BYTES).unwrap_or(&piece));
         }
-        bytes.truncate(len);
+        bytes.truncate(range.len());
     }
 
     /// Whether exits may be missing because more followed each other than there was room for.
@@ -308,7 +325,8 @@ mod tests {
 
         fn recorded(&self) -> Vec<u8> {
             let mut bytes = vec![1, 2, 3];
-            self.chunk.copy_to(self.chunk.recorded_bytes(&self.control, ReadBy::Other), &mut bytes);
+            let len = self.chunk.recorded_bytes(&self.control, ReadBy::Other);
+            self.chunk.copy_to(0..len, &mut bytes);
             bytes
         }
     }

@@ -167,6 +167,7 @@ impl Recorder {
 
     /// Ends the recording silently, in a process that is a fork of the recorded one.
     pub fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Relaxed);
         self.switch_off();
         self.takes_classes.store(false, Ordering::Relaxed);
         self.journal.leave_file();

@@ -43,6 +43,10 @@ impl Recorder {
     /// when it comes here the next time. A mark is added after what was written.
     #[cold]
     pub(super) fn hand_over(&self, thread: &ThreadRecorder, mark: Option<Mark>) -> bool {
+        if self.abandoned.load(Ordering::Relaxed) {
+            thread.park();
+            return false;
+        }
         // Held until the thread has its next chunk: a reader would take one that is written already for new
         // events.
         let mut out = thread.lock_out();
@@ -52,7 +56,7 @@ impl Recorder {
                 return false;
             }
             let is_usual = !was_paused && !pauses && mark.is_none() && !self.hold.is_on();
-            if !is_usual || !thread.grow(&mut out, &self.journal, self.config.shape()) {
+            if !is_usual || !thread.grow(&mut out, &self.journal, self.shape()) {
                 self.write_and_continue(thread, &mut out, mark, pauses);
             }
             if pauses && self.is_on() {
@@ -102,8 +106,10 @@ impl Recorder {
         self.write_urgent_marks(thread.id(), out);
         let position = thread.rewind(out);
         // A write that failed may have ended the recording.
+        let mut next = |shape| thread.next_chunk(out, position, &self.journal, shape);
+        // Where there is no space for a large chunk, there may be for a usual one.
         if self.is_on()
-            && let Err(error) = thread.next_chunk(out, position, &self.journal, self.config.shape())
+            && let Err(error) = next(self.shape()).or_else(|_| next(self.config.shape()))
         {
             self.stop_storing(&error);
         }
@@ -128,13 +134,16 @@ impl Recorder {
         let mut buffer = self.buffers.take();
         let is_last = matches!(last, Last::OfThread | Last::OfRecording);
         let recorded = thread.recorded_bytes(out, reader);
-        if let Err(error) = buffer.make_room(recorded) {
+        let encoded = std::mem::take(&mut out.encoded);
+        let left = recorded.saturating_sub(encoded);
+        if let Err(error) = buffer.make_room(left) {
             self.fail_held(out, &mut buffer);
-            return self.leave_unwritten(thread, out, recorded, &error, is_last);
+            return self.leave_unwritten(thread, out, left, &error, is_last);
         }
-        thread.copy_recorded(out, recorded, &mut buffer.raw);
+        thread.copy_recorded(out, encoded..encoded + left, &mut buffer.raw);
         out.put_first(&mut buffer.raw);
-        thread.copy_samples(out, buffer.raw.len(), self.clock_ns(), &mut buffer.samples);
+        let sampled = encoded..encoded + buffer.raw.len();
+        thread.copy_samples(out, sampled, self.clock_ns(), &mut buffer.samples);
         let position = thread.position();
         let queue = self.queue.as_ref().filter(|queue| queue.takes_chunks());
         let gathers = last == Last::OfThread && self.can_gather(out);
@@ -157,9 +166,7 @@ impl Recorder {
                 buffer.raw.extend_from_slice(out.first());
                 buffer.samples.clear();
                 let position = thread.rewind(out);
-                if let Err(error) =
-                    thread.next_chunk(out, position, &self.journal, self.config.shape())
-                {
+                if let Err(error) = thread.next_chunk(out, position, &self.journal, self.shape()) {
                     self.stop_storing(&error);
                 }
                 reserved = queue.reserve(buffer.raw.len(), true);
@@ -167,9 +174,9 @@ impl Recorder {
             out.mark_gap(usize::MAX);
         }
         let counts = out.canonicalize(&mut buffer, self.journal.zero_ns(), is_last);
-        let is_kept = queue.is_some() && out.slot().is_open() && self.journal.is_shared();
+        let is_kept = out.slot().is_open() && self.journal.is_shared();
         if out.state == OutState::Failed && is_kept {
-            // A chunk before it could not be written; the journal has both.
+            // What came before it could not be written; the journal has both.
             self.add(counts, 0);
         } else if out.state == OutState::Failed {
             self.losses.count(counts.enters + counts.exits);
@@ -191,31 +198,13 @@ impl Recorder {
         } else if gathers && self.gather(thread.id(), out, &buffer.canonical, counts) {
             out.state = OutState::Waiting;
         } else {
-            let chunk = CanonicalChunk {
-                thread: thread.id(),
-                home: out.home,
-                offset: out.offset,
-                bytes: &buffer.canonical,
-                pack: Pack::No,
-                is_last,
-            };
-            match self.sink.write_chunk(&chunk) {
-                Ok(written) => {
-                    out.offset = out.offset.plus(usize::try_from(written).certain());
-                    self.add(counts, written);
-                }
-                Err(error) => {
-                    out.state = OutState::Failed;
-                    self.fail(&error, counts);
-                    self.fail_held(out, &mut buffer);
-                }
-            }
+            self.write_canonical(thread.id(), out, &mut buffer, counts, is_last);
         }
         if out.state == OutState::Waiting {
             self.buffers.give_back(buffer);
             return;
         }
-        if is_last || out.has_many_marks(position, self.config.shape()) {
+        if is_last || out.has_many_marks(position, self.shape()) {
             self.write_marks(thread.id(), out);
         }
         if is_last {
@@ -228,6 +217,36 @@ impl Recorder {
             out.state = OutState::Closed;
         }
         self.buffers.give_back(buffer);
+    }
+
+    /// Passes encoded events to the sink, as what follows in the thread's file.
+    pub(super) fn write_canonical(
+        &self,
+        thread: ThreadId,
+        out: &mut Out,
+        buffer: &mut Buffer,
+        counts: EventCounts,
+        is_last: bool,
+    ) {
+        let chunk = CanonicalChunk {
+            thread,
+            home: out.home,
+            offset: out.offset,
+            bytes: &buffer.canonical,
+            pack: Pack::No,
+            is_last,
+        };
+        match self.sink.write_chunk(&chunk) {
+            Ok(written) => {
+                out.offset = out.offset.plus(usize::try_from(written).certain());
+                self.add(counts, written);
+            }
+            Err(error) => {
+                out.state = OutState::Failed;
+                self.fail(&error, counts);
+                self.fail_held(out, buffer);
+            }
+        }
     }
 
     /// Counts the exits that the canonicalizer still holds, after a chunk that could not be written.

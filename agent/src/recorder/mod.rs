@@ -11,6 +11,7 @@
 //! while they may still be writing: `chunk` says why that is sound, [`lifecycle`](crate::lifecycle) shows the
 //! protocol. `pause` has what the program itself requests.
 
+mod ahead;
 mod asked;
 mod buffers;
 mod checkpoint;

@@ -60,6 +60,10 @@ pub struct Recorder {
     pub(super) ended: Ended,
     /// How many bytes of a thread that thread writes at once.
     pub(super) gathered_bytes: usize,
+    /// In a process that is a fork of the recorded one: locks that its threads held are held for ever.
+    pub(super) abandoned: AtomicBool,
+    /// Whether a thread of the agent encodes chunks while they are filled.
+    pub(super) encodes_ahead: bool,
     pub(super) losses: Losses,
     pub(super) asked_loaders: AskedLoaders,
     pub(super) totals: Mutex<Totals>,
@@ -106,6 +110,8 @@ impl Recorder {
             queue: None,
             ended: Ended::default(),
             gathered_bytes: 0,
+            abandoned: AtomicBool::new(false),
+            encodes_ahead: false,
             losses: Losses::default(),
             asked_loaders: AskedLoaders::default(),
             totals: Mutex::default(),

@@ -113,6 +113,11 @@ impl Samples {
         self.count + 1 >= self.room
     }
 
+    /// Returns whether the next sample may replace the last one.
+    pub(super) fn replaces_last(&self) -> bool {
+        self.room > 0 && self.is_full()
+    }
+
     /// Copies all samples of positions alone, in order.
     pub(super) fn copy_to(&self, slot: &Slot, samples: &mut Vec<Sample>) {
         samples.clear();

@@ -1,5 +1,6 @@
 //! The recorder without a JVM: ends, pauses, and writers that are held up.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
@@ -166,6 +167,71 @@ fn a_small_chunk_moves_to_a_larger_slot_instead_of_being_written() {
     let end = recorder.finish(Timeout::Long);
     assert_eq!((end.totals.enters, end.totals.exits), (3301, 3301));
     assert_eq!(count_nested(&sink.bytes()), (3301, 3301));
+}
+
+#[test]
+fn what_is_encoded_ahead_is_written_once() {
+    for ahead in [0, 1, 7] {
+        let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
+        let (recorder, thread, method) = recorder(dir.path(), &sink, 4096);
+        for call in 0..30_000 {
+            recorder.enter(&thread, method);
+            // Parts begin with entries, with exits, and within runs of exits.
+            if ahead > 0 && call % (ahead * 100) == 0 {
+                recorder.encode_ahead(&thread);
+            }
+            if call % 5 == 4 {
+                (0..3).for_each(|_| recorder.exit(&thread, Left::Returned));
+                if ahead > 0 && call % 3 == 0 {
+                    recorder.encode_ahead(&thread);
+                }
+                (0..2).for_each(|_| recorder.exit(&thread, Left::Unwound));
+            }
+        }
+        let end = recorder.finish(Timeout::Long);
+        recorder.encode_ahead(&thread);
+        assert_eq!((end.totals.enters, end.totals.exits), (30_000, 30_000));
+        let whole = [method.as_bytes().repeat(5), vec![4]].concat().repeat(6000);
+        assert!(sink.bytes() == whole, "{ahead}");
+    }
+}
+
+#[test]
+fn a_chunk_that_was_encoded_ahead_does_not_move_to_a_larger_slot() {
+    let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
+    let (recorder, thread, method) = recorder(dir.path(), &sink, 4096);
+    recorder.enter(&thread, method);
+    recorder.encode_ahead(&thread);
+    let first = thread.lock_out().slot().address();
+    while thread.lock_out().slot().address() == first {
+        recorder.enter(&thread, method);
+    }
+    let out = thread.lock_out();
+    let words = out.slot().words().iter().map(|word| word.load(Ordering::Relaxed).to_ne_bytes());
+    let bytes: Vec<u8> = words.flatten().collect();
+    let header = SlotHeader::decode(bytes.first_chunk().unwrap());
+    assert_eq!(header.offset, sink.bytes().len() as u64);
+    assert!(header.offset > 1);
+}
+
+#[test]
+fn a_part_that_cannot_be_written_stays_in_the_journal() {
+    let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
+    let directory = TraceDirectory::open(&dir.path().join("trace"), None).unwrap();
+    let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
+    let journal = Journal::in_file(file).unwrap();
+    let (recorder, thread, method) = recorder_with(journal, dir.path(), &sink, 4096);
+    (0..100).for_each(|_| recorder.enter(&thread, method));
+    recorder.encode_ahead(&thread);
+    (0..50).for_each(|_| recorder.exit(&thread, Left::Returned));
+    sink.0.0.lock().unwrap().fail = true;
+    recorder.encode_ahead(&thread);
+    // The recording has ended.
+    (0..50).for_each(|_| recorder.exit(&thread, Left::Returned));
+    let end = recorder.finish(Timeout::Long);
+    assert_eq!((end.totals.enters, end.totals.exits, end.lost.events), (100, 50, 0));
+    assert!(recorder.journal().is_needed());
+    assert!(thread.lock_out().slot().is_open());
 }
 
 fn start(recorder: &Recorder, id: u64) -> Arc<ThreadRecorder> {

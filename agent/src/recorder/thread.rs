@@ -3,6 +3,7 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::num::NonZeroU64;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -73,6 +74,8 @@ pub(super) struct Out {
     pub(super) state: OutState,
     /// The chunk that the thread records into.
     chunk: Chunk,
+    /// Bytes of it that have been [encoded ahead](super::ahead).
+    pub(super) encoded: usize,
     /// Marks that are still to be written, if marks are recorded.
     pub(super) marks: Option<MarkBuffer>,
     /// Whether there are marks that must be written at once.
@@ -272,6 +275,16 @@ impl Out {
         self.chunk.slot()
     }
 
+    /// Whether a part of the chunk may be encoded before the rest: it is like any other one, and all of its samples but
+    /// the last stay as they are.
+    pub(super) fn may_be_divided(&self) -> bool {
+        self.state == OutState::Open
+            && self.home == Home::Own
+            && !self.is_paused
+            && self.first.raw.is_empty()
+            && !self.chunk.is_full_of_samples()
+    }
+
     fn open_frames(&self) -> usize {
         // Negative after exits of frames that were entered before recording began.
         usize::try_from(self.open_frames).unwrap_or_default()
@@ -342,6 +355,7 @@ impl ThreadRecorder {
             offset: Offset::default(),
             state: OutState::default(),
             chunk,
+            encoded: 0,
             marks,
             has_urgent_marks: false,
             is_paused: false,
@@ -393,12 +407,12 @@ impl ThreadRecorder {
         self.cpu.skip();
     }
 
-    /// Copies the samples of the chunk, of which `recorded` bytes are recorded, and adds one for the current
-    /// position.
+    /// Copies the samples of the chunk that belong to these bytes, the last ones that are recorded, and adds one for
+    /// the current position.
     pub(super) fn copy_samples(
         &self,
         out: &mut MutexGuard<'_, Out>,
-        recorded: usize,
+        Range { start, end: recorded }: Range<usize>,
         now_ns: Option<u64>,
         samples: &mut Vec<Sample>,
     ) {
@@ -418,7 +432,8 @@ impl ThreadRecorder {
         }
         out.chunk.add_stacks_to(samples);
         // Another thread may read this while the handler stores.
-        samples.retain(|sample| sample.bytes <= recorded);
+        samples.retain(|sample| (start..=recorded).contains(&sample.bytes));
+        samples.iter_mut().for_each(|sample| sample.bytes -= start);
     }
 
     /// The thread.
@@ -458,9 +473,31 @@ impl ThreadRecorder {
         self.control.call_for_attention();
     }
 
-    /// Copies the events that are not yet handed over, up to `len` bytes of them.
-    pub(super) fn copy_recorded(&self, out: &MutexGuard<'_, Out>, len: usize, bytes: &mut Vec<u8>) {
-        out.chunk.copy_to(len, bytes);
+    /// Copies these bytes of the events that are not yet handed over.
+    pub(super) fn copy_recorded(
+        &self,
+        out: &MutexGuard<'_, Out>,
+        range: Range<usize>,
+        bytes: &mut Vec<u8>,
+    ) {
+        out.chunk.copy_to(range, bytes);
+    }
+
+    /// Copies the samples of a part of the chunk that the thread has passed.
+    pub(super) fn copy_samples_of(
+        &self,
+        out: &MutexGuard<'_, Out>,
+        range: Range<usize>,
+        samples: &mut Vec<Sample>,
+    ) {
+        let Seen { position, at_ns } = &self.seen;
+        // What the sampler does when it sees that the thread has moved on.
+        if self.position() != position.load(Ordering::Relaxed) {
+            out.chunk.prolong_sample(at_ns.load(Ordering::Relaxed));
+        }
+        out.chunk.copy_samples(samples);
+        samples.retain(|sample| range.contains(&sample.bytes));
+        samples.iter_mut().for_each(|sample| sample.bytes -= range.start);
     }
 
     /// The length in bytes of the events that are not yet handed over; more may follow meanwhile.
@@ -524,6 +561,7 @@ impl ThreadRecorder {
             && out.chunk.wanted_bytes(position) > out.chunk.slot().bytes()
             && out.state == OutState::Open
             && out.first.raw.is_empty()
+            && out.encoded == 0
             && !self.is_overrun(out);
         let (mut raw, mut samples) = (Vec::new(), Vec::new());
         if !grows
@@ -532,7 +570,7 @@ impl ThreadRecorder {
         {
             return false;
         }
-        self.copy_recorded(out, recorded, &mut raw);
+        self.copy_recorded(out, 0..recorded, &mut raw);
         out.chunk.copy_samples(&mut samples);
         out.chunk.add_stacks_to(&mut samples);
         // Each event may be an entry.
@@ -573,6 +611,12 @@ impl ThreadRecorder {
         position
     }
 
+    /// How much of the chunk has not been [encoded ahead](super::ahead) yet, in bytes; 0 if that is not known now.
+    pub(super) fn unencoded(&self) -> usize {
+        let Some(out) = self.out.try_lock() else { return 0 };
+        self.recorded_bytes(&out, ReadBy::Owner).saturating_sub(out.encoded)
+    }
+
     /// Whether exits may be missing.
     pub(super) fn is_overrun(&self, out: &MutexGuard<'_, Out>) -> bool {
         out.chunk.is_overrun(&self.control)
@@ -610,6 +654,10 @@ impl ThreadRecorder {
 
     pub(super) fn lock_out(&self) -> MutexGuard<'_, Out> {
         self.out.lock()
+    }
+
+    pub(super) fn try_lock_out(&self) -> Option<MutexGuard<'_, Out>> {
+        self.out.try_lock()
     }
 
     pub(super) fn try_lock_out_until(&self, deadline: Instant) -> Option<MutexGuard<'_, Out>> {

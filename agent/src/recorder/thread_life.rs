@@ -72,6 +72,9 @@ impl Recorder {
     /// Ends the recording of a thread, called by that thread: writes its open chunk. `name` is the name it
     /// has now, if the JVM knows it.
     pub fn end_thread(&self, thread: Arc<ThreadRecorder>, facts: Option<&ThreadFacts>) {
+        if self.abandoned.load(Ordering::Relaxed) {
+            return thread.end();
+        }
         let (queued, waits) = {
             let mut out = thread.lock_out();
             self.write_out(&thread, &mut out, Last::OfThread, ReadBy::Owner);
@@ -106,6 +109,9 @@ impl Recorder {
     /// Like [`end_thread`](Self::end_thread), after the end of the recording: the thread's end is not
     /// written.
     pub fn leave_thread(&self, thread: &ThreadRecorder) {
+        if self.abandoned.load(Ordering::Relaxed) {
+            return thread.end();
+        }
         let mut out = thread.lock_out();
         // Does nothing if [`finish`](Self::finish) has done so.
         self.write_out(thread, &mut out, Last::OfRecording, ReadBy::Owner);

@@ -305,6 +305,11 @@ impl ThreadTable {
         })
     }
 
+    /// How many threads record now.
+    pub(super) fn live(&self) -> usize {
+        self.live.lock().by_id.len()
+    }
+
     /// How many threads have begun to record.
     pub(super) fn started(&self) -> u64 {
         self.started.load(Ordering::Relaxed)

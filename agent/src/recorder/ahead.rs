@@ -1,0 +1,140 @@
+//! Encodes and writes chunks while their threads still fill them.
+//!
+//! Encoding a chunk and writing it costs a thread about as much as recording it. So where another core has nothing to do, a
+//! thread of the agent does that for what each thread has recorded so far, and the thread itself for the rest when its chunk
+//! is full: nothing, or all of it if no core was free. For that, chunks of the first threads are larger.
+//!
+//! The slot of the chunk does not change. It says how far the file went when the chunk began, and what the file has after
+//! that is the same once more: so a kill loses nothing, and needs no other rule than after one between a write and the
+//! next slot.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use flow_codec::ThreadId;
+
+use super::chunk::{ReadBy, Shape};
+use super::{Recorder, ThreadRecorder};
+
+/// Chunks are larger by this factor, so that a thread does not fill one before it is looked after,
+const GROWTH: usize = 16;
+/// up to this size,
+const MAX_CHUNK_BYTES: usize = 1 << 20;
+/// and unless there are more threads: their chunks would take much memory.
+const MAX_THREADS: usize = 16;
+/// A part of a chunk has at least one in this many of its bytes.
+const PARTS: usize = 16;
+/// Looks are at least this far apart, because each costs a core some 20 µs,
+const SHORTEST_PAUSE: Duration = Duration::from_micros(250);
+/// and at most this far.
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+impl Recorder {
+    /// Lets a thread that must [run](Self::run_encoder) encode chunks ahead.
+    #[must_use]
+    pub fn encoding_ahead(mut self) -> Self {
+        self.encodes_ahead = true;
+        self
+    }
+
+    /// Whether a thread must encode chunks ahead.
+    #[must_use]
+    pub fn encodes_ahead(&self) -> bool {
+        self.encodes_ahead
+    }
+
+    /// The sizes of the next chunk of a thread.
+    pub(super) fn shape(&self) -> Shape {
+        let shape = self.config.shape();
+        if !self.encodes_ahead || self.threads.live() > MAX_THREADS {
+            return shape;
+        }
+        let larger = shape.max_fill.saturating_mul(GROWTH).min(MAX_CHUNK_BYTES);
+        Shape { max_fill: shape.max_fill.max(larger), ..shape }
+    }
+
+    /// Encodes chunks ahead, until the recording ends.
+    pub fn run_encoder(&self) {
+        let mut pauses = Pauses::default();
+        let mut found: Vec<ThreadId> = Vec::with_capacity(MAX_THREADS);
+        while self.is_on() {
+            let part = (self.shape().max_fill / PARTS).max(1);
+            found.clear();
+            self.threads.any(|thread| {
+                let is_found = thread.unencoded() >= part && found.len() < found.capacity();
+                if is_found {
+                    found.push(thread.id());
+                }
+                is_found
+            });
+            for thread in found.iter().filter_map(|id| self.threads.get(*id)) {
+                self.encode_ahead(&thread);
+            }
+            match found.is_empty() {
+                true => sleep(pauses.next()),
+                // Fast ones have recorded as much again meanwhile.
+                false => pauses.found(),
+            }
+        }
+    }
+
+    /// Encodes what a thread has recorded in its chunk, and passes it to the sink.
+    pub(super) fn encode_ahead(&self, thread: &ThreadRecorder) {
+        // A thread that hands over encodes the rest itself.
+        let Some(mut out) = thread.try_lock_out() else { return };
+        if !out.may_be_divided() || !self.is_recording() {
+            return;
+        }
+        let part = out.encoded..thread.recorded_bytes(&out, ReadBy::Other);
+        let mut buffer = self.buffers.take();
+        if !part.is_empty() && buffer.make_room(part.len()).is_ok() {
+            thread.copy_recorded(&out, part.clone(), &mut buffer.raw);
+            thread.copy_samples_of(&out, part.clone(), &mut buffer.samples);
+            let counts = out.canonicalize(&mut buffer, self.journal.zero_ns(), false);
+            out.encoded = part.end;
+            self.write_canonical(thread.id(), &mut out, &mut buffer, counts, false);
+        }
+        self.buffers.give_back(buffer);
+    }
+}
+
+/// How long to wait before threads are looked after again, until the fastest one has recorded a part.
+#[derive(Debug, Default)]
+struct Pauses {
+    next: Duration,
+    /// Since a part was found.
+    waited: Duration,
+}
+
+impl Pauses {
+    fn next(&mut self) -> Duration {
+        let next = self.next.clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+        self.waited += next;
+        self.next = next * 2;
+        next
+    }
+
+    fn found(&mut self) {
+        self.next = std::mem::take(&mut self.waited) / 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_faster_thread_is_looked_after_more_often() {
+        let us = Duration::from_micros;
+        let mut pauses = Pauses::default();
+        assert_eq!([pauses.next(), pauses.next(), pauses.next()], [us(250), us(500), us(1000)]);
+        pauses.found();
+        assert_eq!(pauses.next(), us(875));
+        pauses.found();
+        pauses.found();
+        assert_eq!(pauses.next(), SHORTEST_PAUSE);
+        assert_eq!((0..9).map(|_| pauses.next()).last(), Some(LONGEST_PAUSE));
+    }
+}
