@@ -52,7 +52,7 @@ pub(crate) struct Args {
     #[arg(long, global = true, display_order = 101, value_name = "N")]
     #[arg(value_parser = columns)]
     pub(crate) width: Option<usize>,
-    /// What links open: file, vscode, idea, kitty, off, or a URL with {path}, {line}
+    /// What links to source files open: file, vscode, idea, kitty, off, or a URL
     ///
     /// On a terminal with colours, names of methods and places such as Orders.java:12 are links to source files that are in
     /// this directory, in src/main/java and the like, also of modules. The default suits the terminal. docs/editors.md has
