@@ -39,7 +39,7 @@ fn main() {
                 input::source::show_raw_names();
             }
             if args.verb.prints_text() {
-                out.show_to_people();
+                out.show_to_people(args.links);
             }
             run(&args.verb, &mut out).and_then(|status| {
                 out.finish()?;

@@ -60,4 +60,4 @@ pub use error::{Error, Result};
 pub use glob::Glob;
 pub use ids::{Depth, MethodId, Offset, ThreadId};
 pub use method_map::MethodMap;
-pub use method_names::{MethodNames, Name, NameForm, type_name};
+pub use method_names::{MADE_WORDS, MethodNames, Name, NameForm, Origin, type_name};

@@ -153,7 +153,7 @@ pub fn is_or_is_nested_in(class: &str, outer: &str) -> bool {
 
 impl<'a> Candidate<'a> {
     fn name(&self) -> Name<'a> {
-        Name { class: self.class, name: self.method, descriptor: self.descriptor }
+        Name::new(self.class, self.method, self.descriptor)
     }
 }
 

@@ -6,7 +6,7 @@
 use flow_codec::Glob;
 
 /// What `!tools` excludes: JVMs of build tools, and of compilers.
-const TOOLS: [&str; 20] = [
+const TOOLS: [&str; 21] = [
     "org.codehaus.plexus.classworlds.launcher.Launcher",
     "org.apache.maven.wrapper.**",
     "org.mvndaemon.**",
@@ -28,6 +28,8 @@ const TOOLS: [&str; 20] = [
     "jdk.tools.**",
     "jdk.internal.**",
     "jdk.jfr.internal.**",
+    // With Mockito, a test starts it to load an agent into its own JVM.
+    "net.bytebuddy.agent.Attacher",
 ];
 
 /// The option `only-main`: patterns of which one must match, if there are any without `!`, and none of those
@@ -133,6 +135,7 @@ mod tests {
             "org.gradle.launcher.GradleMain x",
             "a.B a.C",
             "jdk.compiler/com.sun.tools.javac.Main x",
+            "net.bytebuddy.agent.Attacher com.sun.tools.attach.VirtualMachine 16652 /m2/a.jar false ",
         ] {
             assert!(!all_but.select(Some(unwanted)), "{unwanted}");
         }

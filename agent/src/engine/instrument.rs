@@ -311,7 +311,7 @@ impl Rewriting<'_> {
     /// Plans what is inserted into a method, if it is selected and can be rewritten.
     fn plan(&self, index: usize, method: &Method<'_>) -> Option<Plan<'_>> {
         let native = method.access & NATIVE != 0;
-        let name = Name { class: self.name, name: &method.name, descriptor: &method.descriptor };
+        let name = Name::new(self.name, &method.name, &method.descriptor);
         let accessor = self.filter.skips_accessors && self.class.is_accessor(index);
         match self.verdict(name, native, accessor, self.loader.kind) {
             Verdict::Exclude => return None,
@@ -364,7 +364,7 @@ impl Rewriting<'_> {
         let filter = self.filter;
         let (is_recorded, is_redacted) = match accessed {
             Accessed::Field(FieldName { class, name, of }) => {
-                let field = Name { class, name, descriptor: "" };
+                let field = Name::new(class, name, "");
                 let is_redacted = || {
                     filter.redacts(class)
                         || filter.redacts_all_of(field)
@@ -425,7 +425,7 @@ impl Rewriting<'_> {
             }
             kind => kind,
         };
-        let name = Name { class: &call.class, name: "<init>", descriptor: &call.descriptor };
+        let name = Name::new(&call.class, "<init>", &call.descriptor);
         match self.verdict(name, false, false, loader) {
             Verdict::Record => {
                 self.methods.reserve(&key(&call.class, "<init>", &call.descriptor)).map(Some)
@@ -435,7 +435,7 @@ impl Rewriting<'_> {
     }
 
     fn verdict(&self, name: Name<'_>, native: bool, accessor: bool, loader: LoaderKind) -> Verdict {
-        let Name { class, name: method, descriptor } = name;
+        let Name { class, name: method, descriptor, .. } = name;
         let hidden = false;
         let candidate = Candidate { class, method, descriptor, native, accessor, hidden, loader };
         match self.filter.verdict(candidate) {

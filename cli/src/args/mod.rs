@@ -38,6 +38,7 @@ pub(crate) use self::top::{TopArgs, TopKey};
 pub(crate) use self::view::ViewArgs;
 pub(crate) use crate::input::flags::{By, DEFAULT_DIR, SourceArgs, TestArgs};
 use crate::input::flags::{FilterArgs, PartArgs};
+use crate::output::LinkTo;
 pub(crate) use crate::output::{ColorWhen, Format};
 
 /// Records every method call of a JVM program and shows what happened.
@@ -51,8 +52,16 @@ pub(crate) struct Args {
     #[arg(long, global = true, display_order = 101, value_name = "N")]
     #[arg(value_parser = columns)]
     pub(crate) width: Option<usize>,
+    /// What links to source files open: file, vscode, idea, kitty, off, or a URL
+    ///
+    /// On a terminal with colours, names of methods and places such as Orders.java:12 are links to source files that are in
+    /// this directory, in src/main/java and the like, also of modules. The default suits the terminal. docs/editors.md has
+    /// the details.
+    #[arg(long, global = true, display_order = 102, value_name = "EDITOR")]
+    #[arg(env = "FLOW_LINKS", hide_env_values = true)]
+    pub(crate) links: Option<LinkTo>,
     /// Name methods as in class files, not as in the language of the source
-    #[arg(long, global = true, display_order = 102)]
+    #[arg(long, global = true, display_order = 103)]
     pub(crate) raw_names: bool,
     #[command(subcommand)]
     pub(crate) verb: Verb,

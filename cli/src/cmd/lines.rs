@@ -13,12 +13,11 @@ use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
 use crate::input::reading::{Reading, read_timeline};
 use crate::input::source::Source;
-use crate::input::sources::{Sources, source_file};
+use crate::input::sources::{self, Sources, source_file};
 use crate::output::{Out, Progress, csv_fields, escaped, grouped, message, plural};
 
-/// The width of counts and of line numbers in text.
+/// The width of counts in text.
 const COUNT_WIDTH: usize = 12;
-const LINE_WIDTH: usize = 6;
 
 /// The lines of a source file.
 #[derive(Default)]
@@ -63,15 +62,16 @@ pub(crate) fn run(args: &LinesArgs, out: &mut Out) -> Result<Status, Failure> {
                 "no lines are recorded; record with --lines GLOB, such as --lines 'com.app.Orders#total'",
             );
         }
-        let mut sources = Sources::new(&args.sources);
+        let mut texts = Sources::new(&args.sources);
         if args.lcov {
-            lcov(&files, &sources, out)?;
+            lcov(&files, &mut texts, out)?;
         } else {
+            sources::link(&trace.methods, &args.sources, out);
             source.begin(trace, format, out)?;
             let name = trace_field(&source, trace, format);
             for (number, (file, lines)) in files.iter().enumerate() {
                 match format {
-                    Format::Text => text((number, file, lines), &mut sources, out)?,
+                    Format::Text => text((number, file, lines), &mut texts, out)?,
                     _ => rows((file, lines), format, &name, out)?,
                 }
             }
@@ -137,11 +137,18 @@ fn text(
         out.write_all(b"\n")?;
     }
     out.heading(&format!("{}  {}", escaped(file), lines.summary()))?;
-    out.heading(&format!("{:>COUNT_WIDTH$}  {:>LINE_WIDTH$}", "count", "line"))?;
+    out.heading(&format!("{:>COUNT_WIDTH$}  {}", "count", "line"))?;
+    let name = escaped(file.rsplit('/').next().unwrap_or(file));
+    let last = lines.lines.keys().next_back().map_or(0, |line| line.to_string().len());
+    let width = name.chars().count() + 1 + last;
     for (line, count) in &lines.lines {
-        let text = sources.line(file, *line).map(escaped);
-        let text = text.map(|text| format!("  {text}")).unwrap_or_default();
-        writeln!(out, "{:>COUNT_WIDTH$}  {line:>LINE_WIDTH$}{text}", grouped(*count))?;
+        // As editors and other tools write it.
+        let place = format!("{name}:{line}");
+        let row = match sources.line(file, *line) {
+            Some(text) => format!("{place:<width$}  {}", escaped(text)),
+            None => place,
+        };
+        writeln!(out, "{:>COUNT_WIDTH$}  {row}", grouped(*count))?;
     }
     Ok(())
 }
@@ -171,7 +178,7 @@ fn rows(
 /// Prints a tracefile of LCOV, as `geninfo` describes it.
 fn lcov(
     files: &BTreeMap<String, FileLines>,
-    sources: &Sources,
+    sources: &mut Sources,
     out: &mut Out,
 ) -> Result<(), Failure> {
     for (file, FileLines { lines, methods }) in files {

@@ -14,6 +14,7 @@ use super::logs;
 use super::own;
 use super::pattern::{check, globs};
 use super::reading::bytes_read;
+use super::sources;
 use super::stdin::{self, STDIN, is_stdin};
 use crate::failure::{Failure, Status};
 use crate::output::{Format, Out, escaped, lost, message, plural, shell_quoted};
@@ -291,13 +292,14 @@ impl Source {
         Ok(trace)
     }
 
-    /// Begins the output of a trace: prints its name in text, if there are several.
+    /// Begins the output of a trace: links its methods to their sources, and prints its name in text, if there are several.
     pub(crate) fn begin(
         &self,
         trace: &Trace,
         format: Format,
         out: &mut Out,
     ) -> Result<(), Failure> {
+        sources::link(&trace.methods, &[], out);
         if self.several && format == Format::Text {
             let first = self.traces.first().is_some_and(|first| first.dir == trace.dir);
             if !first {

@@ -1,18 +1,31 @@
-//! The text of source files, where lines refer to them.
+//! Source files, where names of methods and lines refer to them: where they are, and their text.
 
-use std::collections::HashMap;
-use std::fs;
-use std::path::PathBuf;
+use std::collections::{HashMap, VecDeque};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirEntry};
+use std::path::{Path, PathBuf};
 
 use flow_codec::format::methods::MethodInfo;
+use flow_codec::read::Methods;
+
+use crate::output::Out;
 
 /// A longer file is not source code.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Finds lines of source files. Memory: the files that lines were taken from.
+/// A project has at most this many directories in which modules are searched.
+const MAX_DIRS: usize = 1000;
+/// Modules are at most this deep in a project.
+const MAX_DEPTH: usize = 2;
+
+/// Finds lines of source files. Memory: the files that lines were taken from, and the packages that were searched.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     dirs: Vec<PathBuf>,
+    /// The folders of each package.
+    packages: HashMap<String, Vec<PathBuf>>,
+    /// The files that are in none, by name.
+    loose: Option<HashMap<OsString, PathBuf>>,
     files: HashMap<String, Option<Vec<String>>>,
 }
 
@@ -27,19 +40,87 @@ pub(crate) fn source_file(info: &MethodInfo) -> String {
     }
 }
 
+/// The folders with source files that a person named, or those of the project in this directory and of its modules, as
+/// the usual build tools have them.
+pub(crate) fn source_folders(named: &[PathBuf]) -> Vec<PathBuf> {
+    if !named.is_empty() {
+        return named.to_vec();
+    }
+    folders_of_project(Path::new("."))
+}
+
+fn folders_of_project(project: &Path) -> Vec<PathBuf> {
+    const KINDS: [&str; 2] = ["main", "test"];
+    const LANGUAGES: [&str; 5] = ["java", "kotlin", "scala", "groovy", "clojure"];
+    let mut found = Vec::new();
+    let mut to_do = VecDeque::from([(project.to_path_buf(), 0)]);
+    for _ in 0..MAX_DIRS {
+        let Some((dir, depth)) = to_do.pop_front() else { break };
+        let src = dir.join("src");
+        if src.is_dir() {
+            let all = KINDS
+                .iter()
+                .flat_map(|kind| LANGUAGES.map(|language| src.join(kind).join(language)));
+            found.extend(all.filter(|dir| dir.is_dir()));
+        }
+        if depth < MAX_DEPTH {
+            to_do.extend(entries(&dir).filter(is_module).map(|entry| (entry.path(), depth + 1)));
+        }
+    }
+    let whole = [project.join("src"), project.to_path_buf()];
+    found.extend(whole.into_iter().filter(|dir| dir.is_dir()));
+    found
+}
+
+fn entries(dir: &Path) -> impl Iterator<Item = DirEntry> + use<> {
+    let mut entries: Vec<_> = fs::read_dir(dir).into_iter().flatten().flatten().collect();
+    entries.sort_by_key(DirEntry::file_name);
+    entries.into_iter()
+}
+
+/// Returns whether a directory may be a module of a project, by its name.
+fn is_module(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    let name = name.to_string_lossy();
+    let is_other = name.starts_with('.')
+        || matches!(&*name, "src" | "target" | "build" | "out" | "node_modules");
+    !is_other && entry.file_type().is_ok_and(|kind| kind.is_dir())
+}
+
+/// From now on, names of methods have links to their files below these folders or, if none are named, below those of the
+/// project in this directory.
+pub(crate) fn link(methods: &Methods, named: &[PathBuf], out: &mut Out) {
+    if out.has_links() {
+        let mut sources = Sources::new(&source_folders(named));
+        out.link(methods, |info| sources.path(&source_file(info)));
+    }
+}
+
 impl Sources {
     /// Files below these folders, each of which has the packages.
     pub(crate) fn new(dirs: &[PathBuf]) -> Self {
-        Self { dirs: dirs.to_vec(), files: HashMap::new() }
+        Self { dirs: dirs.to_vec(), ..Self::default() }
     }
 
     /// Where a file is.
-    pub(crate) fn path(&self, file: &str) -> Option<PathBuf> {
+    pub(crate) fn path(&mut self, file: &str) -> Option<PathBuf> {
+        if file.split('/').any(|part| part == "..") {
+            return None;
+        }
+        let (package, name) = file.rsplit_once('/').unwrap_or(("", file));
+        let Self { dirs, packages, loose, .. } = self;
+        if !packages.contains_key(package) {
+            let folders = dirs.iter().map(|dir| dir.join(package)).filter(|dir| dir.is_dir());
+            packages.insert(package.to_owned(), folders.collect());
+        }
+        let mut places = packages.get(package)?.iter().map(|folder| folder.join(name));
         // Kotlin allows files outside of the folders of their packages.
-        let name = file.rsplit('/').next().unwrap_or(file);
-        let is_inside = !file.split('/').any(|part| part == "..");
-        let places = self.dirs.iter().flat_map(|dir| [dir.join(file), dir.join(name)]);
-        places.filter(|_| is_inside).find(|path| path.is_file())
+        let loose = loose.get_or_insert_with(|| {
+            let files = dirs.iter().rev().flat_map(|dir| entries(dir));
+            files.map(|entry| (entry.file_name(), entry.path())).collect()
+        });
+        let place = places.find(|path| path.is_file());
+        place.or_else(|| loose.get(OsStr::new(name)).filter(|path| path.is_file()).cloned())
     }
 
     /// The text of a line, without indentation.
@@ -93,6 +174,37 @@ mod tests {
         );
         assert_eq!(source_file(&info("Main", Some("Main.java"))), "Main.java");
         assert_eq!(source_file(&info("com.app.Orders$1", None)), "com/app/Orders$1.class");
+    }
+
+    #[test]
+    fn the_folders_of_modules_are_those_of_the_project() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path();
+        for folder in [
+            "src/main/java",
+            "src/test/kotlin",
+            "core/src/main/scala",
+            "apps/web/src/main/java",
+            "apps/web/deep/src/main/java",
+            "target/src/main/java",
+            ".hidden/src/main/java",
+            "src/it/java",
+        ] {
+            fs::create_dir_all(project.join(folder)).unwrap();
+        }
+        let found = folders_of_project(project);
+        let found: Vec<_> =
+            found.iter().map(|dir| dir.strip_prefix(project).unwrap().to_str().unwrap()).collect();
+        let expected = [
+            "src/main/java",
+            "src/test/kotlin",
+            "core/src/main/scala",
+            "apps/web/src/main/java",
+            "src",
+            "",
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(source_folders(&["x".into()]), [PathBuf::from("x")]);
     }
 
     #[test]

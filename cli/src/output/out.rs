@@ -2,12 +2,16 @@
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::path::PathBuf;
 use std::time::Duration;
 
+use flow_codec::format::methods::MethodInfo;
+use flow_codec::read::Methods;
 use indicatif::ProgressBar;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use super::links::{LinkTo, Links};
 use super::paint::Style;
 use super::screen::{Look, Screen};
 use super::{ColorWhen, Format, escaped, grouped, plural};
@@ -53,9 +57,29 @@ impl Out {
         Self { writer: BufWriter::with_capacity(BUFFER_BYTES, screen), styled, terminal }
     }
 
-    /// From now on, lines that go to a terminal are shortened to its width, and have colours.
-    pub(crate) fn show_to_people(&mut self) {
-        self.writer.get_mut().show_to_people();
+    /// From now on, lines that go to a terminal are shortened to its width, and have colours and links, by default those
+    /// that suit the terminal.
+    pub(crate) fn show_to_people(&mut self, link_to: Option<LinkTo>) {
+        let screen = self.writer.get_mut();
+        screen.show_to_people();
+        if self.styled {
+            screen.links = Links::new(link_to.unwrap_or_else(LinkTo::of_terminal));
+        }
+    }
+
+    /// Returns whether names of methods may have links to source files.
+    pub(crate) fn has_links(&self) -> bool {
+        self.writer.get_ref().links.are_on()
+    }
+
+    /// From now on, the names of these methods have links to the files that `find` returns. Methods that have a link
+    /// already keep it.
+    pub(crate) fn link(
+        &mut self,
+        methods: &Methods,
+        find: impl FnMut(&MethodInfo) -> Option<PathBuf>,
+    ) {
+        self.writer.get_mut().links.add(methods, find);
     }
 
     /// Returns whether results have colours.

@@ -9,6 +9,11 @@ use super::shown_name::shown_names;
 
 /// The end of a style.
 const RESET: &str = "\u{1b}[0m";
+/// The start of a link, after which its URL follows, and the end of the URL.
+const LINK: &str = "\u{1b}]8;;";
+const STRING_END: &str = "\u{1b}\\";
+/// The end of a link: an empty URL.
+const LINK_END: &str = "\u{1b}]8;;\u{1b}\\";
 
 /// How a part of a line looks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,40 +51,57 @@ const WARM: f64 = 5.0;
 /// Smaller shares are dim.
 const COLD: f64 = 1.0;
 
-/// Returns the line with colours. A heading has its own already.
-pub(super) fn paint(line: &str) -> Cow<'_, str> {
+/// Returns the line with colours, and with links to these URLs. A heading has its own look already.
+pub(super) fn paint<'a>(line: &'a str, links: &[(Range<usize>, String)]) -> Cow<'a, str> {
     if line.starts_with('\u{1b}') {
         return Cow::Borrowed(line);
     }
     if line.trim_start().starts_with("… ") && shown_names(line).next().is_none() {
         return Cow::Owned(Style::Dim.of(line));
     }
-    let mut spans: Vec<(Range<usize>, Style)> = Vec::new();
+    let styles = styles(line);
+    if styles.is_empty() && links.is_empty() {
+        return Cow::Borrowed(line);
+    }
+    // What is inserted at each position. Of the sequences at one, the innermost ones end first and begin last.
+    let mut inserted: Vec<(usize, u8, Cow<'_, str>)> = Vec::new();
+    for (range, style) in styles {
+        inserted.push((range.end, 0, Cow::Borrowed(RESET)));
+        inserted.push((range.start, 3, Cow::Borrowed(style.start())));
+    }
+    for (range, url) in links {
+        inserted.push((range.end, 1, Cow::Borrowed(LINK_END)));
+        inserted.push((range.start, 2, Cow::Owned(format!("{LINK}{url}{STRING_END}"))));
+    }
+    inserted.sort_by_key(|(at, order, _)| (*at, *order));
+    let mut painted = String::with_capacity(line.len() + inserted.len() * 8);
+    let mut done = 0;
+    for (at, _, text) in inserted {
+        painted.push_str(&line[std::mem::replace(&mut done, at)..at]);
+        painted.push_str(&text);
+    }
+    painted.push_str(&line[done..]);
+    Cow::Owned(painted)
+}
+
+/// The parts of a line with a style, in order.
+fn styles(line: &str) -> Vec<(Range<usize>, Style)> {
+    let mut styles: Vec<(Range<usize>, Style)> = Vec::new();
     for cell in cells(line) {
         let text = &line[cell.clone()];
         if let Some(style) = of_cell(text) {
-            spans.push((cell, style));
+            styles.push((cell, style));
             continue;
         }
         for name in shown_names(text) {
             let at = |part: Range<usize>| cell.start + part.start..cell.start + part.end;
-            spans.push((at(name.package), Style::Dim));
-            spans.push((at(name.method), Style::Bold));
-            spans.push((at(name.parameters), Style::Dim));
+            styles.push((at(name.package), Style::Dim));
+            styles.push((at(name.method), Style::Bold));
+            styles.push((at(name.parameters), Style::Dim));
         }
     }
-    if spans.is_empty() {
-        return Cow::Borrowed(line);
-    }
-    let mut painted = String::with_capacity(line.len() + spans.len() * 8);
-    let mut done = 0;
-    for (range, style) in spans.into_iter().filter(|(range, _)| !range.is_empty()) {
-        painted.push_str(&line[done..range.start]);
-        painted.push_str(&style.of(&line[range.clone()]));
-        done = range.end;
-    }
-    painted.push_str(&line[done..]);
-    Cow::Owned(painted)
+    styles.retain(|(range, _)| !range.is_empty());
+    styles
 }
 
 /// The style of a whole cell, if it is not a name.
@@ -122,7 +144,7 @@ mod tests {
 
     /// The line with `<b:…>` for bold and so on.
     fn painted(line: &str) -> String {
-        let mut text = paint(line).replace(RESET, "}");
+        let mut text = paint(line, &[]).replace(RESET, "}");
         for (style, mark) in [
             (Style::Bold, "{b "),
             (Style::Dim, "{d "),
@@ -156,9 +178,21 @@ mod tests {
     }
 
     #[test]
+    fn a_link_surrounds_the_styles_of_its_text() {
+        assert_eq!(
+            paint(
+                "12.0%  a.Bcd.m(int)  B.kt:3",
+                &[(7..19, "x:1".to_owned()), (21..27, "y:2".to_owned())]
+            ),
+            "\u{1b}[33m12.0%\u{1b}[0m  \u{1b}]8;;x:1\u{1b}\\\u{1b}[2ma.\u{1b}[0mBcd.\u{1b}[1mm\u{1b}[0m\
+             \u{1b}[2m(int)\u{1b}[0m\u{1b}]8;;\u{1b}\\  \u{1b}]8;;y:2\u{1b}\\B.kt:3\u{1b}]8;;\u{1b}\\"
+        );
+    }
+
+    #[test]
     fn without_colours_the_text_is_the_same() {
         for line in ["", "a.B.m(", "((", "1%  ━━╾─  x.y(z) > (", "… … …"] {
-            let mut text = paint(line).replace(RESET, "");
+            let mut text = paint(line, &[]).replace(RESET, "");
             for style in
                 [Style::Bold, Style::Dim, Style::Red, Style::Yellow, Style::Green, Style::Blue]
             {

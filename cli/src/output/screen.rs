@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use indicatif::ProgressBar;
 
 use super::fit::{columns, fit};
+use super::links::Links;
 use super::paint::paint;
 
 /// How text for people looks.
@@ -28,12 +29,14 @@ pub(super) struct Screen<W> {
     is_for_people: bool,
     /// The start of a line that is not complete yet.
     line: Vec<u8>,
+    pub(super) links: Links,
     bar: Option<ProgressBar>,
 }
 
 impl<W> Screen<W> {
     pub(super) fn new(inner: W, is_terminal: bool, look: Look) -> Self {
-        Self { inner, is_terminal, look, is_for_people: false, line: Vec::new(), bar: None }
+        let (line, links) = (Vec::new(), Links::default());
+        Self { inner, is_terminal, look, is_for_people: false, line, links, bar: None }
     }
 
     /// From now on, lines are shortened to the width of the terminal, and have colours.
@@ -75,9 +78,12 @@ impl<W: Write> Write for Screen<W> {
             self.line.extend_from_slice(part);
             if let Some(line) = self.line.strip_suffix(b"\n") {
                 let line = String::from_utf8_lossy(line);
-                let line = columns.map_or(Cow::Borrowed(&*line), |columns| fit(&line, columns));
-                let line = if styled { paint(&line) } else { Cow::Borrowed(&*line) };
-                writeln!(self.inner, "{line}")?;
+                let fitted = columns.map_or(Cow::Borrowed(&*line), |columns| fit(&line, columns));
+                let painted = match styled {
+                    true => paint(&fitted, &self.links.of_line(&line, &fitted)),
+                    false => fitted,
+                };
+                writeln!(self.inner, "{painted}")?;
                 self.line.clear();
             }
         }

@@ -10,6 +10,7 @@
 
 use std::ops::Range;
 
+use flow_codec::MADE_WORDS;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::more;
@@ -38,7 +39,8 @@ pub(super) fn shown_names(line: &str) -> impl Iterator<Item = ShownName> {
             let close = line[open..].find(')').map_or(line.len(), |close| open + close + 1);
             // The type of the result follows a descriptor.
             let end = line[close..].find([' ', ',', '>', ':']).map_or(line.len(), |at| close + at);
-            let word = &line[start..open];
+            let start = from + start_of_name(&line[from..start], &line[start..open]);
+            let word = line[start..open].split(' ').next()?;
             let is_start = |c: char| c.is_alphabetic() || matches!(c, '_' | '$' | '…' | '<');
             if !word.starts_with(is_start) || !word.contains(['.', '…']) {
                 from = open + 1;
@@ -56,6 +58,23 @@ pub(super) fn shown_names(line: &str) -> impl Iterator<Item = ShownName> {
             });
         }
     })
+}
+
+/// Where the name begins that ends with a word: that of what a compiler made, such as `a.B.total lambda 2`, has blanks.
+fn start_of_name(before: &str, last: &str) -> usize {
+    let is_made = |word: &str| {
+        let is_number = word.starts_with(|c: char| c.is_ascii_digit());
+        MADE_WORDS.contains(&word) || is_number
+    };
+    let (mut start, mut word) = (before.len(), last);
+    loop {
+        let Some(rest) = before[..start].strip_suffix(' ') else { return start };
+        let previous = rest.rfind(' ').map_or(0, |blank| blank + 1);
+        if !is_made(word) && rest[previous..] != *"fun" {
+            return start;
+        }
+        (start, word) = (previous, &rest[previous..]);
+    }
 }
 
 fn length_at(text: &str, at: usize) -> usize {
@@ -218,11 +237,22 @@ mod tests {
             ("a.B.m(Ljava/lang/String;)V  3", ["a.", "B.", "m", "(Ljava/lang/String;)V"]),
             ("a.B$C.get(): String", ["a.", "B$C.", "get", "()"]),
             ("in …ler.m(…)", ["…", "ler.", "m", "(…)"]),
+            ("3  a.B.m lambda 2.1(int)", ["a.", "B.", "m lambda 2.1", "(int)"]),
+            ("a.B.m fun outer fun inner()", ["a.", "B.", "m fun outer fun inner", "()"]),
         ] {
             assert_eq!(parts(line), [expected], "{line}");
         }
         assert_eq!(parts("a.B.m() > a.C.n(int)").len(), 2);
-        for line in ["1 call (--max 3)", "(no recorded caller)", "call(s)", "12.5% (a.b)", "f("] {
+        for line in [
+            "1 call (--max 3)",
+            "(no recorded caller)",
+            "call(s)",
+            "12.5% (a.b)",
+            "f(",
+            "12.5 lambda(x)",
+            "lambda()",
+            " fun()",
+        ] {
             assert_eq!(parts(line).len(), 0, "{line}");
         }
     }

@@ -1,8 +1,12 @@
 //! How text looks on a terminal: width and colours. `--width` and `--color` have the same effect without one.
 
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
 use unicode_width::UnicodeWidthStr;
 
-use crate::common::{flow, text, trace};
+use crate::common::{Run, command, flow, text, trace};
 
 /// The verbs that print tables or trees.
 fn verbs(other: &str) -> Vec<Vec<&str>> {
@@ -75,4 +79,84 @@ fn colours_change_nothing_but_colours() {
         let run = flow(&["report", "--color", "always", "--format", format], trace.path());
         assert!(!run.out.contains('\u{1b}'), "{}", run.out);
     }
+}
+
+/// A project with the source of `com.app.Main`, and a trace of it in `trace`.
+fn project() -> TempDir {
+    let project = tempfile::tempdir().unwrap();
+    let package = project.path().join("my code/src/main/java/com/app");
+    fs::create_dir_all(&package).unwrap();
+    fs::write(package.join("Main.java"), "class Main {\n  void work() {}\n}\n").unwrap();
+    let trace = trace();
+    let method = r#"{"id":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","source":"Main.java","line":2,"loader":"app","flags":[]}"#;
+    fs::write(trace.path().join("methods.jsonl"), format!("{method}\n")).unwrap();
+    fs::rename(trace.keep(), project.path().join("trace")).unwrap();
+    project
+}
+
+fn flow_in(project: &Path, args: &[&str], links: Option<&str>) -> Run {
+    let mut command = command();
+    command.env("TERM", "xterm").env_remove("TERM_PROGRAM").current_dir(project);
+    command.args(args).arg("trace").envs(links.map(|links| ("FLOW_LINKS", links)));
+    command.output().unwrap().into()
+}
+
+#[test]
+fn names_of_methods_are_links_to_their_source() {
+    let project = project();
+    let styled = ["report", "--by", "calls", "--color", "always"];
+    let off = flow_in(project.path(), &[&styled[..], &["--links", "off"]].concat(), None);
+    let file = fs::canonicalize(project.path()).unwrap();
+    let file = format!("{}/my%20code/src/main/java/com/app/Main.java", file.display());
+    let (open, end) = ("\u{1b}]8;;", "\u{1b}\\");
+    for (args, variable, url) in [
+        (vec!["--links", "vscode"], None, format!("vscode://file{file}:2")),
+        (vec![], Some("idea"), format!("http://localhost:63342/api/file/{file}:2")),
+        (vec!["--links", "x:{line}:{path}"], Some("off"), format!("x:2:{file}")),
+    ] {
+        let run = flow_in(project.path(), &[&styled[..], &args].concat(), variable);
+        let start = format!("{open}{url}{end}");
+        let row = run
+            .out
+            .lines()
+            .find(|line| line.contains(&start))
+            .unwrap_or_else(|| panic!("{url}: {}", run.out));
+        assert!(row.ends_with(&format!("{open}{end}")), "{row}");
+        assert_eq!(run.out.replace(&start, "").replace(&format!("{open}{end}"), ""), off.out);
+    }
+    // By default, they are for a terminal.
+    assert!(flow_in(project.path(), &styled, None).out.contains(&format!("{open}file://")));
+    let verbose = ["replay", "--verbose", "--color", "always", "--links", "x:{line}:{path}"];
+    let verbose = flow_in(project.path(), &verbose, None);
+    assert!(
+        verbose.out.contains(&format!("({open}x:2:{file}{end}Main.java:2{open}{end}, app)")),
+        "{}",
+        verbose.out
+    );
+}
+
+#[test]
+fn links_are_where_colours_are() {
+    let project = project();
+    for args in [
+        vec!["report"],
+        vec!["report", "--color", "always", "--format", "json"],
+        vec!["report", "--color", "always", "--format", "csv"],
+    ] {
+        let run = flow_in(project.path(), &args, Some("vscode"));
+        assert!(run.code == Some(0) && !run.out.contains('\u{1b}'), "{args:?}: {}", run.out);
+    }
+    // Elsewhere, there are no sources.
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::rename(project.path().join("trace"), elsewhere.path().join("trace")).unwrap();
+    let run = flow_in(elsewhere.path(), &["report", "--color", "always"], Some("vscode"));
+    assert!(run.out.contains('\u{1b}') && !run.out.contains("\u{1b}]8"), "{}", run.out);
+    let run = flow_in(elsewhere.path(), &["report"], Some("vim"));
+    assert_eq!(run.code, Some(2));
+    assert!(
+        run.err.contains("invalid value 'vim' for '--links")
+            && run.err.contains("expected file, idea"),
+        "{}",
+        run.err
+    );
 }

@@ -10,10 +10,9 @@ use std::num::NonZeroU32;
 
 use super::path_tree::{PathId, PathTree};
 use super::paths::{BEYOND, Paths, ROOT, at};
-use crate::format::methods::MethodInfo;
 use crate::method_names::Overloads;
 use crate::read::Methods;
-use crate::{MethodId, MethodMap, Name, NameForm};
+use crate::{MethodId, MethodMap, Name, NameForm, Origin};
 
 /// One of two runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,6 +95,8 @@ pub enum MethodName {
         name: String,
         /// JVM descriptor.
         descriptor: String,
+        /// What is known of its source.
+        origin: Origin,
     },
     /// An id without a name.
     Unknown(MethodId),
@@ -106,10 +107,11 @@ impl MethodName {
     #[must_use]
     pub fn new(id: MethodId, methods: &Methods) -> Self {
         match methods.get(id).map(|method| &method.info) {
-            Some(MethodInfo { class, name, descriptor, .. }) => Self::Known {
-                class: class.clone(),
-                name: name.clone(),
-                descriptor: descriptor.clone(),
+            Some(info) => Self::Known {
+                class: info.class.clone(),
+                name: info.name.clone(),
+                descriptor: info.descriptor.clone(),
+                origin: info.into(),
             },
             None => Self::Unknown(id),
         }
@@ -121,7 +123,9 @@ impl MethodName {
     #[must_use]
     pub fn name(&self) -> Option<Name<'_>> {
         match self {
-            Self::Known { class, name, descriptor } => Some(Name { class, name, descriptor }),
+            Self::Known { class, name, descriptor, origin } => {
+                Some(Name::new(class, name, descriptor).of(*origin))
+            }
             Self::Unknown(_) => None,
         }
     }
@@ -238,8 +242,8 @@ impl Diff {
         let name = |number| Some((number, self.name(number)?));
         let form = |(number, name): (u32, &MethodName)| match name {
             MethodName::Unknown(id) => format!("?#{id}"),
-            MethodName::Known { class, name, descriptor } => {
-                let name = Name { class, name, descriptor };
+            MethodName::Known { class, name, descriptor, origin } => {
+                let name = Name::new(class, name, descriptor).of(*origin);
                 match form {
                     NameForm::Short => name.short(self.has_raw_names),
                     NameForm::Full => name.to_string(),

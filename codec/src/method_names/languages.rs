@@ -6,23 +6,53 @@
 //! | `OrdersKt.total$lambda$0` | `OrdersKt.total lambda` | Kotlin: the same |
 //! | `OrdersKt$total$1.invoke` | `OrdersKt.total lambda` | Kotlin: the same, as a class of its own |
 //! | `OrdersKt$total$1.invokeSuspend` | `OrdersKt.total suspend` | Kotlin: what a suspending function runs |
+//! | `Orders.total$sum` | `Orders.total fun sum` | Kotlin: a function in `total` |
+//! | `Orders.pay-u05o7KA` | `Orders.pay` | Kotlin: takes a value of an inline class |
 //! | `Orders.total$default` | `Orders.total default` | Kotlin: fills in default arguments |
 //! | `Orders.total$suspendImpl` | `Orders.total suspend` | Kotlin: the body of a suspending method |
 //! | `Orders$Companion.of` | `Orders.Companion.of` | Kotlin: a companion object |
 //! | `Orders.access$total`, `access$getTotal$p` | `Orders.total accessor`, `Orders.getTotal accessor` | gives nested classes what is private |
-//! | `Orders.$anonfun$total$1` | `Orders.total anonfun` | Scala: a function literal in `total` |
+//! | `Orders.$anonfun$total$1`, `total$$anonfun$1` | `Orders.total anonfun` | Scala 2 and 3: a function literal in `total` |
+//! | `Orders.total$lzycompute`, `total$lzyINIT1` | `Orders.total lazy` | Scala 2 and 3: computes a lazy value |
+//! | `Orders.sum$1` | `Orders.sum local` | Scala: a function in a method |
+//! | `Orders.total$` | `Orders.total forwarder` | Scala: calls the method of a trait |
+//! | `Orders$.of` | `Orders.of` | Scala: a method of an object |
 //! | `Orders.total$default$2` | `Orders.total default 2` | Scala: the default of the second parameter |
 //! | `Orders.$plus$eq` | `Orders.+=` | Scala: an operator, in names of classes too |
 //! | `app.core$map_first$fn__123.invoke` | `app.core/map-first fn` | Clojure: a function in `map-first` |
 //! | `Orders$_total_closure1.doCall` | `Orders.total closure` | Groovy: a closure in `total` |
 //!
-//! Numbers and the names of the methods that are always the same, such as `invoke`, are shown only where methods would have
-//! the same name without.
+//! Numbers, the names of the methods that are always the same, such as `invoke`, and the `$` of an object are shown only
+//! where methods would have the same name without.
+//!
+//! Most of these forms are those of no other names. Those of functions in functions of Kotlin, and of functions in methods,
+//! objects and forwarders of Scala may be: they are recognised only if [the source file](super::Origin) is of the language.
 //!
 //! Sources: the classes that these compilers make; for Clojure `CHAR_MAP` in `clojure.lang.Compiler`, for Scala
 //! `scala.reflect.NameTransformer`.
 
-use super::Name;
+use super::{Name, Source};
+
+/// The words that follow the name of a method in that of what a compiler made of it. The name of a function follows `fun`.
+pub const MADE_WORDS: [&str; 17] = [
+    "accessor",
+    "adapted",
+    "anonfun",
+    "call",
+    "closure",
+    "default",
+    "doCall",
+    "fn",
+    "forwarder",
+    "fun",
+    "invoke",
+    "invokePrim",
+    "invokeStatic",
+    "lambda",
+    "lazy",
+    "local",
+    "suspend",
+];
 
 /// A name in two parts: the class, and what follows it with the separator.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,7 +65,7 @@ pub(super) struct Written {
 /// distinguishes nothing.
 pub(super) fn written(name: Name<'_>, is_whole: bool) -> Option<Written> {
     // Each of them has this character in what its compiler makes.
-    if !name.class.contains('$') && !name.name.contains('$') {
+    if !name.class.contains('$') && !name.name.contains(['$', '-']) {
         return None;
     }
     let of_class = clojure(name, is_whole)
@@ -49,8 +79,11 @@ pub(super) fn written(name: Name<'_>, is_whole: bool) -> Option<Written> {
         Some(class) => (class, "Companion."),
         None => (name.class, ""),
     };
+    let is_object = name.origin.0 == Source::Scala && !is_whole;
+    let object = class.strip_suffix('$').filter(|_| is_object);
+    let class = object.unwrap_or(class);
     let operators = class.contains('$').then(|| scala(class)).flatten();
-    if method.is_none() && operators.is_none() && companion.is_empty() {
+    if method.is_none() && operators.is_none() && companion.is_empty() && object.is_none() {
         return None;
     }
     let method = method.unwrap_or_else(|| name.name.to_owned());
@@ -176,12 +209,12 @@ fn groovy(name: Name<'_>, is_whole: bool) -> Option<Written> {
 
 /// `OrdersKt$total$1.invoke`: a lambda, or `invokeSuspend`: the body of a suspending one.
 fn kotlin_class(name: Name<'_>, is_whole: bool) -> Option<Written> {
-    let word = match name.name {
+    let (invoked, made) = name.name.split_at(name.name.find('$').unwrap_or(name.name.len()));
+    let word = match invoked {
         "invoke" => "lambda",
         "invokeSuspend" => "suspend",
         _ => return None,
     };
-    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
     let mut outer = name.class;
     while let Some((before, number)) = outer.rsplit_once('$')
         && is_number(number)
@@ -193,8 +226,13 @@ fn kotlin_class(name: Name<'_>, is_whole: bool) -> Option<Written> {
     let is_method = method.starts_with(char::is_lowercase);
     (is_method && !numbers.is_empty() && !package(class).1.is_empty()).then_some(())?;
     let whole = if is_whole { format!(" {}", numbers.replace('$', ".")) } else { String::new() };
+    // What is in it, such as `invoke$lambda$0`.
+    let inside = match made {
+        "" => String::new(),
+        _ => of_method(name, is_whole)?.strip_prefix(invoked)?.to_owned(),
+    };
     // The bridge of `invoke` takes objects.
-    Some(Written { class: class.to_owned(), rest: format!(".{method} {word}{whole}") })
+    Some(Written { class: class.to_owned(), rest: format!(".{method} {word}{whole}{inside}") })
 }
 
 /// The name of a method that a compiler made of another one's.
@@ -213,6 +251,23 @@ fn of_method(name: Name<'_>, is_whole: bool) -> Option<String> {
         let method = scala(method).unwrap_or_else(|| in_method(method));
         return Some(word_of(&method, "anonfun", number, is_whole) + adapted);
     }
+    if name.origin.0 == Source::KotlinLocal
+        && !text.starts_with("access$")
+        && let Some(local) = kotlin_local(text, is_whole)
+    {
+        return Some(local);
+    }
+    if let Some((method, number)) = text.split_once("$$anonfun$") {
+        let number = number.strip_suffix("$adapted").unwrap_or(number);
+        let method = scala(method).unwrap_or_else(|| in_method(method));
+        return Some(word_of(&method, "anonfun", &number.replace("$$anonfun$", "$"), is_whole));
+    }
+    for lazy in ["$lzycompute", "$lzyINIT"] {
+        if let Some((method, number)) = text.split_once(lazy).filter(|(m, _)| !m.is_empty()) {
+            let method = scala(method).unwrap_or_else(|| method.to_owned());
+            return Some(word_of(&method, "lazy", number.trim_start_matches('$'), is_whole));
+        }
+    }
     if let Some((method, number)) = text.split_once("$lambda") {
         let number = number.trim_start_matches(['$', '-']);
         return (!method.is_empty()).then(|| word_of(method, "lambda", number, is_whole));
@@ -223,6 +278,11 @@ fn of_method(name: Name<'_>, is_whole: bool) -> Option<String> {
             _ => (rest, ""),
         };
         let kind = if is_whole { kind } else { "" };
+        if name.origin.0 == Source::KotlinLocal
+            && let Some(local) = kotlin_local(rest, is_whole)
+        {
+            return Some(format!("{local} accessor{kind}"));
+        }
         return Some(match rest.starts_with(|c: char| c.is_ascii_digit()) {
             // Of an old compiler, which numbers them.
             true => format!("accessor {rest}"),
@@ -232,9 +292,19 @@ fn of_method(name: Name<'_>, is_whole: bool) -> Option<String> {
     if let Some(method) = text.strip_suffix("$suspendImpl").filter(|method| !method.is_empty()) {
         return Some(format!("{method} suspend"));
     }
+    if name.origin.0 == Source::Scala
+        && let Some(method) = text.strip_suffix('$').filter(|method| !method.starts_with('$'))
+    {
+        let shown = of_method(Name { name: method, ..name }, is_whole);
+        return Some(format!("{} forwarder", shown.unwrap_or_else(|| method.to_owned())));
+    }
     if let Some((method, number)) = text.rsplit_once("$default").filter(|(m, _)| !m.is_empty()) {
         let number = match number.strip_prefix('$') {
-            Some(number) => format!(" {number}"),
+            // That of a function in a method has another number.
+            Some(number) => match number.split_once('$') {
+                Some((number, _)) if !is_whole => format!(" {number}"),
+                _ => format!(" {}", number.replace('$', ".")),
+            },
             None if number.is_empty() => String::new(),
             None => return scala(text),
         };
@@ -244,7 +314,81 @@ fn of_method(name: Name<'_>, is_whole: bool) -> Option<String> {
         };
         return Some(format!("{method} default{number}"));
     }
+    if name.origin.0 == Source::Scala
+        && let Some((method, number)) = text.rsplit_once('$')
+        && is_number(number)
+        && !method.is_empty()
+    {
+        let method = scala(method).unwrap_or_else(|| method.to_owned());
+        return Some(word_of(&method, "local", number, is_whole));
+    }
+    if let Some((method, hash)) = text.split_at_checked(text.len().saturating_sub(HASH))
+        && let Some(method) = method.strip_suffix('-')
+        && is_hash(hash)
+        && !is_whole
+    {
+        return Some(method.to_owned());
+    }
     scala(text)
+}
+
+/// The length of what Kotlin appends to a method that takes values of inline classes.
+const HASH: usize = 7;
+
+/// Returns whether it is such a hash, and not a word of a name.
+fn is_hash(text: &str) -> bool {
+    text.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-'))
+        && text.bytes().any(|c| c.is_ascii_digit() || c.is_ascii_uppercase())
+}
+
+/// `load fun outer fun inner` of `load$outer$inner`: functions in functions and lambda expressions. `None` if it is no
+/// function.
+fn kotlin_local(text: &str, is_whole: bool) -> Option<String> {
+    let mut parts = text.split('$');
+    let mut shown = kotlin_accessor(parts.next()?);
+    let mut is_function = false;
+    for part in parts {
+        match part {
+            "" => return None,
+            "lambda" | "default" => {
+                shown.push(' ');
+                shown.push_str(part);
+            }
+            number if is_number(number) => {
+                if is_whole {
+                    shown.push(' ');
+                    shown.push_str(number);
+                }
+            }
+            function => {
+                is_function = true;
+                shown.push_str(" fun ");
+                shown.push_str(function);
+            }
+        }
+    }
+    (is_function && !shown.starts_with(' ')).then_some(shown)
+}
+
+/// What a function in Kotlin's code of a constructor or an accessor is in.
+fn kotlin_accessor(method: &str) -> String {
+    if method == "_init_" {
+        return "<init>".to_owned();
+    }
+    for accessor in ["get", "set"] {
+        let property = method.strip_prefix('_').and_then(|rest| rest.strip_prefix(accessor));
+        let property = property.and_then(|rest| rest.strip_prefix('_')?.strip_suffix('_'));
+        if let Some(property) = property {
+            let mut chars = property.chars();
+            let first = chars.next().map(|first| first.to_uppercase().to_string());
+            return format!("{accessor}{}{}", first.unwrap_or_default(), chars.as_str());
+        }
+    }
+    method.to_owned()
+}
+
+fn is_number(part: &str) -> bool {
+    !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit())
 }
 
 /// The method that a part of a name comes from.
@@ -293,13 +437,20 @@ fn scala(name: &str) -> Option<String> {
     let (mut rest, mut found) = (name, false);
     while let Some((before, after)) = rest.split_once('$') {
         text.push_str(before);
+        // Any other character, by its number.
+        let code = after.strip_prefix('u').and_then(|code| code.split_at_checked(4));
+        let code = code.and_then(|(code, after)| {
+            let is_code = code.bytes().all(|c| c.is_ascii_digit() || matches!(c, b'a'..=b'f'));
+            let number = u32::from_str_radix(code, 16).ok().filter(|_| is_code)?;
+            Some((char::from_u32(number)?, after))
+        });
         // A word ends where the next one begins, or the name does.
         let word = WORDS.iter().find_map(|(word, character)| {
             let after = after.strip_prefix(word)?;
             let ends = after.chars().next().is_none_or(|next| !next.is_ascii_lowercase());
             ends.then_some((*character, after))
         });
-        match word {
+        match word.or(code) {
             Some((character, after)) => {
                 text.push(character);
                 (rest, found) = (after, true);
@@ -315,16 +466,148 @@ fn scala(name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Origin;
     use super::*;
 
     fn both(full: &str) -> [String; 2] {
+        both_of(full, Source::Unknown)
+    }
+
+    fn both_of(full: &str, source: Source) -> [String; 2] {
         [false, true].map(|is_whole| {
-            let name = Name::parse(full);
+            let name = Name::parse(full).of(Origin(source));
             match written(name, is_whole) {
                 Some(Written { class, rest }) => class + &rest,
                 None => Name { descriptor: "", ..name }.to_string(),
             }
         })
+    }
+
+    /// As Kotlin 1.8 and 2.0 compile them.
+    #[test]
+    fn functions_in_functions_of_kotlin_have_their_names() {
+        for (full, short, whole) in [
+            ("shop.Cart.load$local(II)I", "shop.Cart.load fun local", ""),
+            (
+                "shop.Cart.load$local$0(II)I",
+                "shop.Cart.load fun local",
+                "shop.Cart.load fun local 0",
+            ),
+            ("shop.Cart.load$outer$inner(II)I", "shop.Cart.load fun outer fun inner", ""),
+            (
+                "shop.Cart.withDefault$d$default(IILjava/lang/Object;)I",
+                "shop.Cart.withDefault fun d default",
+                "",
+            ),
+            (
+                "shop.Cart.inLambda$lambda$2$inL(I)I",
+                "shop.Cart.inLambda lambda fun inL",
+                "shop.Cart.inLambda lambda 2 fun inL",
+            ),
+            ("shop.Cart._get_size_$count(Lshop/Cart;)I", "shop.Cart.getSize fun count", ""),
+            ("shop.Cart._init_$initial(Lshop/Cart;)Z", "shop.Cart.<init> fun initial", ""),
+            ("shop.Cart.access$later$sus(I)V", "shop.Cart.later fun sus accessor", ""),
+            (
+                "shop.MainKt$main$1.invokeSuspend$local(I)I",
+                "shop.MainKt.main suspend fun local",
+                "shop.MainKt.main suspend 1 fun local",
+            ),
+            (
+                "shop.MainKt$main$1.invokeSuspend$lambda$0(I)I",
+                "shop.MainKt.main suspend lambda",
+                "shop.MainKt.main suspend 1 lambda 0",
+            ),
+            (
+                "shop.CartKt$m$1.invoke$lambda$0(I)I",
+                "shop.CartKt.m lambda lambda",
+                "shop.CartKt.m lambda 1 lambda 0",
+            ),
+            ("shop.Cart.anon$lambda$3(I)I", "shop.Cart.anon lambda", "shop.Cart.anon lambda 3"),
+            // An entry of an enumeration, and what is no function.
+            ("shop.Color.$values()[Lshop/Color;", "shop.Color.$values", ""),
+            ("shop.Cart.a$$b(I)I", "shop.Cart.a$$b", ""),
+        ] {
+            let whole = if whole.is_empty() { short } else { whole };
+            assert_eq!(both_of(full, Source::KotlinLocal), [short, whole], "{full}");
+        }
+        // Anyone may have given a method these names.
+        for full in
+            ["shop.Cart.load$local(II)I", "shop.Cart.hidden$main()I", "CGLIB$f$0.CGLIB$g$1()V"]
+        {
+            let name = Name { descriptor: "", ..Name::parse(full) }.to_string();
+            assert_eq!(both(full), [name.clone(), name], "{full}");
+        }
+        for (full, short) in [
+            ("shop.MainKt.useId-u05o7KA(I)S", "shop.MainKt.useId"),
+            ("shop.Id.show-impl(I)S", "shop.Id.show-impl"),
+            ("shop.T.adds-numbers()V", "shop.T.adds-numbers"),
+        ] {
+            assert_eq!(both(full)[0], short, "{full}");
+        }
+        assert_eq!(both("shop.MainKt.useId-u05o7KA(I)S")[1], "shop.MainKt.useId-u05o7KA");
+    }
+
+    /// As Scala 2.13 and 3.3 compile them.
+    #[test]
+    fn objects_lazy_values_and_functions_of_scala_have_their_names() {
+        for (full, short, whole) in [
+            ("shop.Shop$.find(I)I", "shop.Shop.find", "shop.Shop$.find"),
+            ("shop.Cart$Nested$.deep()I", "shop.Cart$Nested.deep", "shop.Cart$Nested$.deep"),
+            (
+                "shop.my$minusobj$.odd$u0020name()I",
+                "shop.my$minusobj.odd name",
+                "shop.my$minusobj$.odd name",
+            ),
+            (
+                "shop.Main$.$anonfun$main$1(I)I",
+                "shop.Main.main anonfun",
+                "shop.Main$.main anonfun 1",
+            ),
+            ("shop.Main$$anon$1.name()S", "shop.Main$$anon$1.name", ""),
+            ("shop.Cart.local$1(II)I", "shop.Cart.local local", "shop.Cart.local local 1"),
+            ("shop.Cart.d$default$1$1()I", "shop.Cart.d default 1", "shop.Cart.d default 1.1"),
+            ("shop.Named.name$(Lshop/Named;)S", "shop.Named.name forwarder", ""),
+            (
+                "shop.Priced.price$default$1$(Lshop/Priced;)I",
+                "shop.Priced.price default 1 forwarder",
+                "",
+            ),
+            ("shop.Named.$init$(Lshop/Named;)V", "shop.Named.$init$", ""),
+        ] {
+            let whole = if whole.is_empty() { short } else { whole };
+            assert_eq!(both_of(full, Source::Scala), [short, whole], "{full}");
+        }
+        for full in ["shop.Shop$.find(I)I", "shop.Cart.local$1(II)I", "shop.Named.name$(I)S"] {
+            let name = Name { descriptor: "", ..Name::parse(full) }.to_string();
+            assert_eq!(both(full), [name.clone(), name], "{full}");
+        }
+        for (full, short, whole) in [
+            ("shop.Cart.total$lzycompute()I", "shop.Cart.total lazy", ""),
+            (
+                "shop.Cart.inside$lzycompute$1(I)I",
+                "shop.Cart.inside lazy",
+                "shop.Cart.inside lazy 1",
+            ),
+            ("shop.Cart.total$lzyINIT1()I", "shop.Cart.total lazy", "shop.Cart.total lazy 1"),
+            (
+                "shop.Cart.inside$lzyINIT1$1(I)I",
+                "shop.Cart.inside lazy",
+                "shop.Cart.inside lazy 1.1",
+            ),
+            (
+                "shop.Cart.tryIt$$anonfun$1(I)I",
+                "shop.Cart.tryIt anonfun",
+                "shop.Cart.tryIt anonfun 1",
+            ),
+            (
+                "shop.Cart.a$$anonfun$1$$anonfun$2(I)I",
+                "shop.Cart.a anonfun",
+                "shop.Cart.a anonfun 1.2",
+            ),
+        ] {
+            let whole = if whole.is_empty() { short } else { whole };
+            assert_eq!(both(full), [short, whole], "{full}");
+        }
     }
 
     #[test]

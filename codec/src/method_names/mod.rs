@@ -16,12 +16,14 @@
 mod languages;
 
 use std::cell::{OnceCell, RefCell};
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::hash::Hash;
+use std::hash::{Hash, Hasher};
 
 use twox_hash::XxHash3_128;
 
+pub use self::languages::MADE_WORDS;
 use self::languages::{Written, written};
 use crate::MethodId;
 use crate::format::methods::MethodInfo;
@@ -47,6 +49,59 @@ pub struct Name<'a> {
     pub name: &'a str,
     /// JVM descriptor.
     pub descriptor: &'a str,
+    /// What is known of its source.
+    pub origin: Origin,
+}
+
+/// What the source file and the flags of a method show, where its name alone is not certain. It does not identify a method:
+/// any two are equal.
+#[derive(Clone, Copy, Eq, Default, Debug)]
+pub struct Origin(Source);
+
+impl PartialEq for Origin {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Ord for Origin {
+    fn cmp(&self, _: &Self) -> Ordering {
+        Ordering::Equal
+    }
+}
+
+impl PartialOrd for Origin {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Hash for Origin {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl From<&MethodInfo> for Origin {
+    fn from(info: &MethodInfo) -> Self {
+        let source = info.source.as_deref().unwrap_or_default();
+        let has = |flag: &str| info.flags.iter().any(|other| other == flag);
+        let is_local = || has("static") && !has("public") && !has("protected");
+        Self(if source.ends_with(".scala") {
+            Source::Scala
+        } else if source.ends_with(".kt") && (is_local() || info.name.starts_with("access$")) {
+            Source::KotlinLocal
+        } else {
+            Source::Unknown
+        })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Source {
+    #[default]
+    Unknown,
+    /// Of Kotlin, and no method that others may call by its name.
+    KotlinLocal,
+    Scala,
 }
 
 /// What a readable name shows besides the simple names of the parameters' types.
@@ -75,7 +130,7 @@ impl Detail {
 
 impl<'a> From<&'a MethodInfo> for Name<'a> {
     fn from(info: &'a MethodInfo) -> Self {
-        Self { class: &info.class, name: &info.name, descriptor: &info.descriptor }
+        Self::new(&info.class, &info.name, &info.descriptor).of(Origin::from(info))
     }
 }
 
@@ -88,20 +143,35 @@ impl fmt::Display for Name<'_> {
 }
 
 impl<'a> Name<'a> {
+    /// A name of whose source nothing is known.
+    #[must_use]
+    pub fn new(class: &'a str, name: &'a str, descriptor: &'a str) -> Self {
+        Self { class, name, descriptor, origin: Origin::default() }
+    }
+
+    /// The same, with what is known of its source.
+    #[must_use]
+    pub fn of(self, origin: Origin) -> Self {
+        Self { origin, ..self }
+    }
+
     /// Splits the full form.
     #[must_use]
     pub fn parse(full: &'a str) -> Self {
         // A descriptor has one parenthesis that opens; a name may have some.
         let (name, descriptor) = full.split_at(full.rfind('(').unwrap_or(full.len()));
         let (class, name) = name.rsplit_once('.').unwrap_or(("", name));
-        Self { class, name, descriptor }
+        Self::new(class, name, descriptor)
     }
 
     /// A hash of class and name as they are shown, without the descriptor.
     fn hash(self, is_raw: bool) -> u64 {
         let hash = |text: &str| XxHash3_128::oneshot(text.as_bytes());
         let both = match self.written(is_raw, Detail::Nothing) {
-            Some(Written { class, rest }) => hash(&class).rotate_left(1) ^ hash(&rest),
+            // Another method may have this very name in its class file.
+            Some(Written { class, rest }) => {
+                hash(&class).rotate_left(1) ^ hash(rest.strip_prefix('.').unwrap_or(&rest))
+            }
             None => hash(self.class).rotate_left(1) ^ hash(self.name),
         };
         u64::try_from(both & u128::from(u64::MAX)).unwrap_or_default()
@@ -367,7 +437,7 @@ mod tests {
     fn readable(methods: &[(&str, &str, &str)]) -> Vec<String> {
         let names: Vec<_> = methods
             .iter()
-            .map(|&(class, name, descriptor)| Name { class, name, descriptor })
+            .map(|&(class, name, descriptor)| Name::new(class, name, descriptor))
             .collect();
         let overloads = Overloads::new(names.iter().copied().enumerate(), false);
         let name_of = |key: usize| names.get(key).copied();
@@ -471,6 +541,44 @@ mod tests {
         {
             assert!(forms.iter().any(|known| known == form), "{form}: {forms:?}");
         }
+    }
+
+    #[test]
+    fn the_source_file_shows_what_a_name_alone_does_not() {
+        let mut methods = Methods::default();
+        for (id, (class, name, source, flags)) in (0..).zip([
+            ("shop.Main", "main", "Main.scala", &["public", "static"][..]),
+            ("shop.Main$", "main", "Main.scala", &["public"]),
+            ("shop.Main$", "run", "Main.scala", &["public"]),
+            ("shop.Java$", "run", "Java.java", &["public"]),
+            ("shop.Cart", "load$sum", "Cart.kt", &["private", "static", "final"]),
+            // Of an internal function, in the module `main`.
+            ("shop.Cart", "load$main", "Cart.kt", &["public", "final"]),
+        ]) {
+            let info = MethodInfo {
+                class: class.to_owned(),
+                name: name.to_owned(),
+                descriptor: "(I)V".to_owned(),
+                source: Some(source.to_owned()),
+                flags: flags.iter().map(|flag| (*flag).into()).collect(),
+                ..MethodInfo::default()
+            };
+            methods.insert(MethodId::new(id).unwrap(), info);
+        }
+        let names = MethodNames::new(&methods);
+        let names = methods.iter().map(|(id, _)| names.get(id, NameForm::Readable));
+        assert_eq!(
+            names.collect::<Vec<_>>(),
+            [
+                "shop.Main.main(int)",
+                // The former calls it.
+                "shop.Main$.main(int)",
+                "shop.Main.run(int)",
+                "shop.Java$.run(int)",
+                "shop.Cart.load fun sum(int)",
+                "shop.Cart.load$main(int)",
+            ]
+        );
     }
 
     #[test]

@@ -72,7 +72,7 @@ impl LeanMethod {
     /// Its class, name and descriptor.
     #[must_use]
     pub fn full_name(&self) -> Name<'_> {
-        Name { class: &self.class, name: &self.name, descriptor: &self.descriptor }
+        Name::new(&self.class, &self.name, &self.descriptor)
     }
 }
 

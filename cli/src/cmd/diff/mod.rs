@@ -18,6 +18,7 @@ use crate::input::own;
 use crate::input::pattern::globs;
 use crate::input::reading::Chosen;
 use crate::input::source::Source;
+use crate::input::sources;
 use crate::input::times::weight_of;
 use crate::output::{Out, Progress};
 use print::print;
@@ -35,8 +36,8 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     let dirs = [&args.before, args.after.as_ref().unwrap_or(&args.before)];
     let [before, after] = Source::open_two(dirs.map(PathBuf::as_path))?;
-    let mut sources = [(Run::Before, before), (Run::After, after)];
-    let [(_, before), (_, after)] = &mut sources;
+    let mut runs = [(Run::Before, before), (Run::After, after)];
+    let [(_, before), (_, after)] = &mut runs;
     globs(&args.part.filter.include, before.traces.iter().chain(&after.traces))?;
     own::check(&args.part.filter, &before.traces)?;
     own::check(&args.part.filter, &after.traces)?;
@@ -47,14 +48,14 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     } else {
         Source::choose_in([before, after], &args.part.threads)?;
     }
-    let bytes = sources.iter().fold(0_u64, |sum, (_, source)| sum.saturating_add(source.bytes()));
+    let bytes = runs.iter().fold(0_u64, |sum, (_, source)| sum.saturating_add(source.bytes()));
     let mut progress = Progress::new(bytes, out);
     let mut status = Status::Done;
     let mut paired = TestPairs::default();
     let mut tests = ComparedTests::default();
     match (&args.after, &args.part.tests.patterns[..]) {
         (Some(_), _) => {
-            for (run, source) in &mut sources {
+            for (run, source) in &mut runs {
                 if !args.exact {
                     status = status.and(paired.add(*run, source, args, &mut progress));
                 }
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
             }
         }
         (None, [before, after]) => {
-            for ((_, source), pattern) in sources.iter_mut().zip([before, after]) {
+            for ((_, source), pattern) in runs.iter_mut().zip([before, after]) {
                 let pattern = TestArgs::one(pattern);
                 tests.add(source, &pattern);
                 source.choose_tests(&pattern)?;
@@ -71,18 +72,19 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         // Two threads.
         (None, _) => {}
     }
-    for (_, source) in &sources {
+    for (_, source) in &runs {
         source.report_losses();
         status = status.and(source.status);
     }
     if args.exact {
-        let (worst, differs) = exact::run(&sources, &tests, args, &mut progress, out)?;
+        let (worst, differs) = exact::run(&runs, &tests, args, &mut progress, out)?;
         drop(progress);
         return Ok(status.and(worst).and(args.status(differs)));
     }
     let mut diff = Diff::default();
-    for (run, source) in &sources {
+    for (run, source) in &runs {
         for trace in &source.traces {
+            sources::link(&trace.methods, &[], out);
             let (chosen, all) = (Chosen::of(args.part.filter.selection(trace)), Selection::all());
             let unit = weight_of(Some(args.by), trace)?;
             let read = ContextTree::read(&trace.files, &chosen, &all, unit, &mut progress);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Write;
 
+use flow_codec::Origin;
 use flow_codec::analysis::{Called, MethodName, Run};
 use flow_codec::format::test_marks::Outcome;
 use serde_json::json;
@@ -245,6 +246,7 @@ impl ComparedTests {
             class: String::new(),
             name: name.to_owned(),
             descriptor: String::new(),
+            origin: Origin::default(),
         };
         let MethodName::Known { class, name, .. } = &method else { return method };
         let is_test = |name: &str| self.methods.contains(&(class.clone(), name.to_owned()));

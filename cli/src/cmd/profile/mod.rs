@@ -11,6 +11,7 @@ use crate::args::{ProfileArgs, ProfileBy};
 use crate::failure::{Failure, Status};
 use crate::input::pattern::unmatched;
 use crate::input::profile::{Added, Input, Origin};
+use crate::input::sources;
 use crate::output::Out;
 use print::Print;
 
@@ -37,6 +38,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut Out) -> Result<Status, Failure> 
         return Err(Failure::Usage("samples and calls cannot be compared".to_owned()));
     }
     let view = viewed(profile, args)?;
+    sources::link(view.methods(), &[], out);
     Print { args, profile: &view, added: &added }.all(out)?;
     Ok(status)
 }

@@ -133,7 +133,7 @@ impl<'a> Lines<'a> {
         let file = method.info.source.as_deref().unwrap_or("?");
         let place = format!("{file}:{line}");
         let text = match self.sources.line(&source_file(&method.info), line) {
-            Some(text) => format!("{line:>5}  {text}"),
+            Some(text) => format!("{place:<width$}  {text}", width = file.len() + ":123".len()),
             None => place.clone(),
         };
         (text, place)

@@ -36,6 +36,7 @@ use crate::input::pattern::{check, globs};
 use crate::input::place::From;
 use crate::input::reading::{Ending, Reading};
 use crate::input::source::{Source, file_title};
+use crate::input::sources;
 use crate::input::times::{has_clock, no_clock, no_samples};
 use crate::input::values::window;
 use crate::output::{Out, Progress, message, plural};
@@ -130,6 +131,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         if needs_clock && !has_clock(trace) {
             return Err(no_clock(trace));
         }
+        sources::link(&trace.methods, &args.sources, out);
         source.begin(trace, args.source.format, out)?;
         printed.thread = None;
         let samples = samples(args, trace, &mut status)?;

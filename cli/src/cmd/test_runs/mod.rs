@@ -17,6 +17,7 @@ use crate::failure::{Failure, Status};
 use crate::input::own;
 use crate::input::reading::{Chosen, bytes_read};
 use crate::input::source::Source;
+use crate::input::sources;
 use crate::input::test_runs::{TestCalls, files};
 use crate::output::{Out, Progress, message};
 
@@ -67,6 +68,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
         // Only now: the new methods of a test depend on all tests before it.
         rows.retain(|row| args.tests.include(&row.run.name));
         sort(&mut rows, args.sort);
+        sources::link(&trace.methods, &[], out);
         print.trace(trace, &rows, out)?;
     }
     drop(progress);

@@ -12,7 +12,6 @@ use flow_codec::{Error, MethodId, Offset, ThreadId};
 use ratatui::layout::Rect;
 
 use super::calls::Calls;
-use super::details::source_folders;
 use super::layout::{Areas, Pane};
 use super::list::{List, Target};
 use super::neighbours::Neighbours;
@@ -23,7 +22,7 @@ use crate::args::ViewArgs;
 use crate::failure::Status;
 use crate::input::place::From;
 use crate::input::source::{Source, thread_title};
-use crate::input::sources::Sources;
+use crate::input::sources::{Sources, source_folders};
 use crate::input::state::State;
 use crate::output::{grouped, percent, plural};
 use crate::terminal::{Input, Key};

@@ -14,27 +14,6 @@ use crate::output::{ValueTexts, bounded_duration, escaped, grouped, instant, plu
 
 /// At most this many events of a call are read for its values and lines.
 const MOST_EVENTS: usize = 4096;
-/// Where the source files of a project are, by the usual build tools.
-const USUAL: [&str; 9] = [
-    "src/main/java",
-    "src/test/java",
-    "src/main/kotlin",
-    "src/test/kotlin",
-    "src/main/scala",
-    "src/main/groovy",
-    "src/main/clojure",
-    "src",
-    ".",
-];
-
-/// The folders with source files that a person named, or the usual ones of a project in this directory.
-pub(super) fn source_folders(named: &[PathBuf]) -> Vec<PathBuf> {
-    if !named.is_empty() {
-        return named.to_vec();
-    }
-    USUAL.iter().map(PathBuf::from).filter(|dir| dir.is_dir()).collect()
-}
-
 /// What is known of the calls of a row, in lines.
 pub(super) fn details(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error> {
     let name = MethodNames::new(&calls.trace.methods).get(row.method(), NameForm::Full);
