@@ -128,6 +128,16 @@ at 0.005000 s for ≤ 6.00 ms in thread 1 main, test a.T.two(int)[1] (failed), d
   com.app.Main.work(int)
 "
     );
+    let run = flow(&["view", "--once", "--test", "a.T.one"], dir.path());
+    let lines: Vec<_> = run.out.lines().collect();
+    assert!(
+        lines[0].ends_with("thread 1 main, test a.T.one (passed), 3 of 5 calls"),
+        "{}",
+        run.out
+    );
+    let names: Vec<_> = lines[1..].iter().filter_map(|line| line.split_once("  1  ")).collect();
+    let run = flow(&["view", "--once", "--test", "*"], dir.path());
+    assert_eq!(names, [], "{}", run.out);
     let run = flow(&["replay", "--test", "a.T.one"], dir.path());
     assert_eq!(
         run.out,

@@ -51,7 +51,7 @@ pub(super) fn details(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error
         "call {} of thread {}, depth {}, at offset {}{several}",
         grouped(row.number()),
         escaped(&thread_title(calls.trace, calls.file.id)),
-        grouped(row.depth()),
+        grouped(row.node.place.frames),
         grouped(row.node.place.offset.get()),
     ));
     if let Some(times) = calls.clock.get(row)
@@ -129,7 +129,7 @@ fn result(
     texts: &ValueTexts<'_>,
 ) -> Result<Vec<String>, Error> {
     let Some(left) = row.left else { return Ok(Vec::new()) };
-    let before = left.frames.saturating_sub(row.depth().saturating_add(1));
+    let before = left.frames.saturating_sub(row.node.place.frames.saturating_add(1));
     let mut shown = Vec::new();
     for event in calls.file.timeline_from(exit)?.with_values().take(MOST_EVENTS) {
         let Ok(event) = event else { break };
