@@ -550,6 +550,7 @@ mod tests {
             let globs: Vec<_> = (1..600).step_by(2).map(|id| Glob::new(&format!("?#{id}"))).collect();
             let globs = if selects { globs } else { Vec::new() };
             let selection = Selection::new(&Methods::default(), &globs, &[]);
+            prop_assert_eq!(selection.contains(MethodId::new(2).unwrap()), !selects);
             let mut file = thread.file.clone();
             if let Some(borders) = borders {
                 let place = |offset| tree.offset(Offset::new(offset)).unwrap();

@@ -65,6 +65,10 @@ pub(super) fn details(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error
     }
     let below = plural(row.calls.saturating_sub(1), "call");
     let each = if row.count > 1 { " in each" } else { "" };
+    let some = match row.selected < row.calls {
+        true => format!(", {} of them selected", grouped(row.selected.saturating_sub(1))),
+        false => String::new(),
+    };
     let end = match (row.left, calls.clock.get(row).and_then(|times| times.unwound.as_ref())) {
         (None, _) => ", still open at the end".to_owned(),
         (_, Some(by)) => {
@@ -72,7 +76,7 @@ pub(super) fn details(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error
         }
         _ => String::new(),
     };
-    lines.push(format!("{below} below it{each}{end}"));
+    lines.push(format!("{below} below it{each}{some}{end}"));
     if info.is_some_and(|info| !info.parameters.is_empty() || !info.lines.is_empty()) {
         lines.extend(recorded(calls, row)?);
     }
