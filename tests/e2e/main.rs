@@ -17,6 +17,7 @@ mod failures;
 mod fields;
 mod filters;
 mod instructions;
+mod java_8;
 mod jdk_classes;
 mod journal;
 mod kept;

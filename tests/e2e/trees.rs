@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use flow_e2e::{Decoded, Engine, Event, Golden, Jdk, Program, encode, escaped, golden};
+use flow_e2e::{Decoded, Engine, Event, Golden, Program, encode, escaped, golden};
 
 use crate::{on_every_engine, on_every_jdk, shown};
 
@@ -33,7 +33,7 @@ const PROGRAMS: [&str; 22] = [
 ];
 
 /// Lines of each thread by name, without the threads that ran nothing of the harness.
-fn recorded(trace: &Decoded) -> BTreeMap<String, Vec<String>> {
+pub(crate) fn recorded(trace: &Decoded) -> BTreeMap<String, Vec<String>> {
     trace
         .threads
         .values()
@@ -43,8 +43,8 @@ fn recorded(trace: &Decoded) -> BTreeMap<String, Vec<String>> {
 }
 
 /// A program with the arguments and options of its golden file.
-fn program(jdk: &Jdk, engine: Engine, name: &str, golden: &Golden) -> Program {
-    let program = Program::harness(jdk, name).engine(engine).args(&golden.args);
+pub(crate) fn program(program: Program, engine: Engine, golden: &Golden) -> Program {
+    let program = program.engine(engine).args(&golden.args);
     match &golden.options {
         Some(options) => program.options(options),
         None => program,
@@ -56,7 +56,7 @@ fn every_program_has_its_expected_tree() {
     on_every_engine(|jdk, engine| {
         for name in PROGRAMS {
             let expected = golden(name);
-            let run = program(jdk, engine, name, &expected).run();
+            let run = program(Program::harness(jdk, name), engine, &expected).run();
             assert_eq!(run.code(), Some(expected.exit_code), "{name}: {}", run.errors());
             let trace = flow_e2e::decode_trace(&run.out());
             let threads = recorded(&trace);
@@ -103,7 +103,7 @@ fn with_the_java_agents_filter_the_bytes_are_the_java_agents() {
     on_every_engine(|jdk, engine| {
         for name in PROGRAMS {
             let expected = golden(name);
-            let run = program(jdk, engine, name, &expected)
+            let run = program(Program::harness(jdk, name), engine, &expected)
                 .options("target=harness.,constructors=false")
                 .run();
             let trace = flow_e2e::decode_trace(&run.out());

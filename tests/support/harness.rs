@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-use crate::Golden;
+use crate::{Golden, jdks};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ has a parent").to_path_buf()
@@ -39,6 +39,21 @@ pub fn harness() -> &'static Path {
         }
         dir
     })
+}
+
+/// Compiles a program of the harness for Java 8 into a directory.
+///
+/// # Panics
+/// No JDK has a compiler, or the program does not compile for Java 8.
+pub fn compile_for_java_8(program: &str, into: &Path) {
+    let jdk = jdks().iter().find(|jdk| jdk.has_module("jdk.compiler")).expect("a JDK with javac");
+    let sources = root().join("java-harness/src/main/java");
+    let mut javac = Command::new(jdk.tool("javac"));
+    javac.args(["--release", "8", "-g", "-nowarn", "-proc:none", "-d"]).arg(into);
+    javac.arg("-sourcepath").arg(&sources).arg(sources.join(format!("harness/{program}.java")));
+    let output = javac.output().expect("javac runs");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} does not compile for Java 8:\n{text}");
 }
 
 /// A library by others, which the harness has as a test subject.

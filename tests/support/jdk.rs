@@ -59,7 +59,10 @@ impl Jdk {
     }
 }
 
-/// Finds JDKs, one of each version: those of `FLOW_TEST_JDKS` (directories separated by `:`), or else
+/// The oldest version on which every test runs.
+const OLDEST: u32 = 11;
+
+/// Finds JDKs from version 11 on, one of each version: those of `FLOW_TEST_JDKS` (directories separated by `:`), or else
 /// `JAVA_HOME`, the `java` on the PATH, and those installed under `/usr/lib/jvm`.
 ///
 /// # Panics
@@ -69,7 +72,8 @@ pub fn jdks() -> &'static [Jdk] {
     static JDKS: OnceLock<Vec<Jdk>> = OnceLock::new();
     JDKS.get_or_init(|| {
         let mut by_version = BTreeMap::new();
-        for jdk in candidates().iter().filter_map(|home| Jdk::at(home)) {
+        let found = candidates().into_iter().filter_map(|home| Jdk::at(&home));
+        for jdk in found.filter(|jdk| jdk.version >= OLDEST) {
             by_version.entry(jdk.version).or_insert(jdk);
         }
         let found: Vec<_> = by_version.into_values().collect();
@@ -80,6 +84,13 @@ pub fn jdks() -> &'static [Jdk] {
         );
         found
     })
+}
+
+/// Finds a JDK 8, in the same places. On it, flow records with `engine=events` only, so that most tests do not run there.
+#[must_use]
+pub fn jdk_8() -> Option<Jdk> {
+    let found = candidates().into_iter().filter_map(|home| Jdk::at(&home));
+    found.into_iter().find(|jdk| jdk.version == 8)
 }
 
 fn candidates() -> Vec<PathBuf> {

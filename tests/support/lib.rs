@@ -18,8 +18,8 @@ pub use counter::{Counter, Counts};
 pub use decoder::{Decoded, DecodedThread, LeftOut, decode_trace, decode_trace_without, has_trace};
 pub use faults::Fault;
 pub use flow_model::{Blinky, Event, Mark, encode};
-pub use harness::{golden, harness, lib};
-pub use jdk::{Jdk, jdks};
+pub use harness::{compile_for_java_8, golden, harness, lib};
+pub use jdk::{Jdk, jdk_8, jdks};
 pub use rounds::{Reach, Rounds, Way, Workers};
 pub use run::{
     Engine, Finished, Program, Running, flow, in_one_file, library, remove_in_use, target_dir,

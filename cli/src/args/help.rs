@@ -298,9 +298,13 @@ Threads, and the calls of one as a tree. Only the calls on the screen are read, 
 immediately after flow index; without it, a large thread is read once first. Calls in a row that did the same are one line, \
 such as ×1,204, if flow index or flow record found them. A trace that is still recorded is shown as it was when it was opened.
 
+--test shows what a test called, as a tree of its own; numbers of calls remain those of the thread. --include, --exclude and \
+--own hide other calls, and their callees move up to their callers. Columns count shown calls only. Without flow index, a \
+large thread is read once more for that.
+
 Durations are estimates. ~ marks an imprecise one, whose possible range is wider than half the value; d shows the range. \
 A line of several calls shows the time from the start of the first to the end of the last. Self time is empty for calls with \
-more than 32 direct callees. Methods of the application are bold if the trace has its packages.
+more than 32 shown callees. Methods of the application are bold if the trace has its packages.
 
 Keys:
 ",
@@ -311,7 +315,8 @@ A click chooses a line, and a click on the chosen line unfolds it. The wheel scr
 Examples:
   flow view app.flowtrace
   flow view flow-trace --thread main --source src/main/java
-  flow view flow-trace --thread main --from 1.5s --once"
+  flow view flow-trace --thread main --from 1.5s --once
+  flow view flow-trace --test OrdersTest.cancels --own"
 );
 
 pub(super) const LISTEN_HELP: &str = "\

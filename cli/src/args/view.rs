@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueHint};
 
-use crate::input::flags::{DEFAULT_DIR, ThreadArgs};
+use crate::input::flags::{DEFAULT_DIR, PartArgs};
 use crate::input::place::From;
 
 #[derive(ClapArgs, Debug)]
@@ -13,7 +13,7 @@ pub(crate) struct ViewArgs {
     #[arg(value_name = "SOURCE", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
     pub(crate) source: String,
     #[command(flatten)]
-    pub(crate) threads: ThreadArgs,
+    pub(crate) part: PartArgs,
     /// Begin at this position of the thread
     ///
     /// The number of a call, event:N, offset:N, or a time such as 1.5s. If the trace has several threads, choose one with

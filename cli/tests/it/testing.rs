@@ -128,6 +128,19 @@ at 0.005000 s for ≤ 6.00 ms in thread 1 main, test a.T.two(int)[1] (failed), d
   com.app.Main.work(int)
 "
     );
+    let run = flow(&["view", "--once", "--test", "a.T.one"], dir.path());
+    let lines: Vec<_> = run.out.lines().collect();
+    assert!(
+        lines[0].ends_with("thread 1 main, test a.T.one (passed), 3 of 5 calls"),
+        "{}",
+        run.out
+    );
+    assert!(lines[2].ends_with("  3  ▾ com.app.Main.work(int)"), "{}", run.out);
+    assert!(lines[3].ends_with("  2      ×2 com.app.Main$Job.<init>()"), "{}", run.out);
+    assert_eq!(lines.len(), 4, "{}", run.out);
+    let run = flow(&["view", "--once", "--test", "*"], dir.path());
+    assert!(run.out.contains("  1 main, test a.T.one (passed)\n"), "{}", run.out);
+    assert!(run.out.contains("  1 main, test a.T.two(int)[1] (failed)\n"), "{}", run.out);
     let run = flow(&["replay", "--test", "a.T.one"], dir.path());
     assert_eq!(
         run.out,

@@ -554,7 +554,7 @@ impl LazyTree {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::fs;
     use std::num::NonZeroU64;
 
@@ -566,17 +566,17 @@ mod tests {
     use crate::format::flow::{Encoded, Record};
     use crate::format::names::EventFormat;
     use crate::read::{FlowReader, ReadRecords};
-    use crate::tree::SearchStep;
+    use crate::tree::{Direction, SearchStep};
     use crate::{Depth, MethodId};
 
     /// A thread file on disk, read through short intervals.
-    struct Thread {
+    pub(in crate::tree) struct Thread {
         _dir: TempDir,
-        file: ThreadFile,
+        pub(in crate::tree) file: ThreadFile,
     }
 
     impl Thread {
-        fn new(bytes: &[u8]) -> Self {
+        pub(in crate::tree) fn new(bytes: &[u8]) -> Self {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("thread-1.flow");
             fs::write(&path, bytes).unwrap();
@@ -585,7 +585,7 @@ mod tests {
             Self { _dir: dir, file }
         }
 
-        fn tree(&self, interval_bytes: usize) -> LazyTree {
+        pub(in crate::tree) fn tree(&self, interval_bytes: usize) -> LazyTree {
             self.tree_until(u64::MAX, interval_bytes)
         }
 
@@ -596,7 +596,7 @@ mod tests {
             LazyTree::new(&self.file, content, index, Origin::Built)
         }
 
-        fn tree_of_shapes(&self) -> LazyTree {
+        pub(in crate::tree) fn tree_of_shapes(&self) -> LazyTree {
             let content = Content::open(&self.file).unwrap();
             let built = Dag::build(&self.file, &content, &AtomicU64::new(0)).unwrap();
             assert_eq!(built.not_stored(&self.file, &content), None);
@@ -613,12 +613,12 @@ mod tests {
         ]
     }
 
-    fn events() -> impl Strategy<Value = Vec<u8>> {
+    pub(in crate::tree) fn events() -> impl Strategy<Value = Vec<u8>> {
         prop::collection::vec(record(), 0..120).prop_map(|records| records.concat())
     }
 
     /// The same events as flow writes them: exits in a row are one record.
-    fn canonical(bytes: &[u8]) -> Vec<u8> {
+    pub(in crate::tree) fn canonical(bytes: &[u8]) -> Vec<u8> {
         let (mut canonical, mut exits) = (Vec::new(), 0);
         let mut reader = FlowReader::new(bytes);
         let leave = |exits: u64, canonical: &mut Vec<u8>| {
@@ -757,28 +757,21 @@ mod tests {
             let is_wanted = |method: MethodId| method.get() % 5 == 1;
             let numbers = (0_u64..).zip(&whole).filter(|(_, call)| is_wanted(call.method));
             let numbers: Vec<u64> = numbers.map(|(number, _)| number).collect();
+            let mut search = |mut number: u64, direction| loop {
+                match tree.search(number, direction, is_wanted, most).unwrap() {
+                    SearchStep::Found(node) => break Some(node.place.enters),
+                    SearchStep::Reached(next) => {
+                        assert!(direction == Direction::Forwards || next < number);
+                        number = next;
+                    }
+                    SearchStep::End => break None,
+                }
+            };
             for number in 0..=whole.len() as u64 {
-                let mut from = number;
-                let found = loop {
-                    match tree.search_from(from, is_wanted, most).unwrap() {
-                        SearchStep::Found(node) => break Some(node.place.enters),
-                        SearchStep::Reached(next) => from = next,
-                        SearchStep::End => break None,
-                    }
-                };
-                prop_assert_eq!(found, numbers.iter().copied().find(|found| *found >= number));
-                let mut before = number;
-                let found = loop {
-                    match tree.search_before(before, is_wanted, most).unwrap() {
-                        SearchStep::Found(node) => break Some(node.place.enters),
-                        SearchStep::Reached(next) => {
-                            prop_assert!(next < before);
-                            before = next;
-                        }
-                        SearchStep::End => break None,
-                    }
-                };
-                prop_assert_eq!(found, numbers.iter().copied().rfind(|found| *found < number));
+                let after = numbers.iter().copied().find(|found| *found >= number);
+                prop_assert_eq!(search(number, Direction::Forwards), after);
+                let before = numbers.iter().copied().rfind(|found| *found < number);
+                prop_assert_eq!(search(number, Direction::Backwards), before);
             }
         }
 

@@ -5,12 +5,14 @@
 //! |---|---|---|
 //! | [`Forest`] | any | 24 bytes a call, up to a limit |
 //! | [`LazyTree`] | any | an [`Index`](crate::index::Index), a thousandth of the thread file, or its stored [shapes](crate::dag) |
-//! | [`KeptTree`] | any | the same, and the calls that were read and not forgotten |
+//! | [`SelectedTree`] | any | the same, and a count for each shape or for each interval of the index |
+//! | [`KeptTree`] | any | that of a `LazyTree`, and the calls that were read and not forgotten |
 
 mod forest;
 mod kept;
 mod lazy;
 mod parts;
+mod selected;
 mod shaped;
 mod stacks;
 mod steps;
@@ -18,5 +20,6 @@ mod steps;
 pub use forest::{Forest, ForestCall};
 pub use kept::KeptTree;
 pub use lazy::{LazyTree, Node, Subtree};
+pub use selected::{SelectedCalls, SelectedTree};
 pub use stacks::{CallStack, call_stacks};
-pub use steps::{EqualCalls, SearchStep};
+pub use steps::{Direction, EqualCalls, SearchStep};

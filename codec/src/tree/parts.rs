@@ -1,5 +1,7 @@
 //! Calls of ranges of a thread, found in the whole thread.
 
+use std::ops::Range;
+
 use super::{LazyTree, Node};
 use crate::read::Parts;
 use crate::{Offset, Result};
@@ -24,6 +26,19 @@ impl LazyTree {
             before += calls;
         }
         Ok(None)
+    }
+
+    /// The numbers of the calls in each range that has calls.
+    pub(super) fn numbers_in(&mut self, parts: &Parts) -> Result<Vec<Range<u64>>> {
+        let mut numbers = Vec::new();
+        for range in parts.ranges.iter() {
+            let first = self.enters_before(range.start.offset)?;
+            let end = self.enters_before(range.end.offset)?;
+            if first < end {
+                numbers.push(first..end);
+            }
+        }
+        Ok(numbers)
     }
 
     fn enters_before(&mut self, offset: Offset) -> Result<u64> {

@@ -31,6 +31,15 @@ impl EqualCalls {
     }
 }
 
+/// Whether a search is for a call after a place or before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// The first such call is searched for.
+    Forwards,
+    /// The last such call is searched for.
+    Backwards,
+}
+
 /// How far a search came.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SearchStep {
@@ -100,80 +109,70 @@ impl LazyTree {
         Ok(EqualCalls { first: *node, count: 1, calls: self.subtree(node)?.calls })
     }
 
-    /// Searches the events for the first call from a number on whose method is wanted. Reads at most `most` intervals of
-    /// the [index](crate::index::INTERVAL_BYTES). A tree with [shapes](Self::shapes) has nothing to read: these have
-    /// [matches](crate::dag::Dag::matches).
+    /// Searches the events for a call whose method is wanted: forwards for the first one from a number on, backwards for the
+    /// last one before it. Reads at most `most` intervals of the [index](crate::index::INTERVAL_BYTES). A tree with
+    /// [shapes](Self::shapes) has nothing to read: these have [matches](crate::dag::Dag::matches).
     ///
     /// # Errors
     /// As those of [`call`](Self::call).
-    pub fn search_from(
+    pub fn search(
         &mut self,
         number: u64,
+        direction: Direction,
         is_wanted: impl Fn(MethodId) -> bool,
         most: usize,
     ) -> Result<SearchStep> {
+        let first = match direction {
+            Direction::Forwards => Some(number),
+            Direction::Backwards => number.checked_sub(1),
+        };
+        let Some(first) = first else { return Ok(SearchStep::End) };
         self.ask(Place::default(), |tree, _| {
-            let all = tree.index.intervals().len();
-            let first = tree.index.interval_at(|place| place.enters, number);
-            let end = first.saturating_add(most).min(all);
-            for interval in first..end {
-                let found = tree.each_in(interval, None, |place, record| match record {
-                    Record::Enter(method) if place.enters >= number && is_wanted(method) => {
-                        ControlFlow::Break(Node { place, method })
-                    }
-                    _ => ControlFlow::Continue(()),
-                })?;
-                if let Some(node) = found {
+            let intervals = tree.index.intervals().len();
+            let mut interval = tree.index.interval_at(|place| place.enters, first);
+            for _ in 0..most.max(1) {
+                if let Some(node) = tree.wanted_in(interval, number, direction, &is_wanted)? {
                     return Ok(SearchStep::Found(node));
                 }
+                let next = match direction {
+                    Direction::Forwards => interval.checked_add(1),
+                    Direction::Backwards => interval.checked_sub(1),
+                };
+                match next.filter(|next| *next < intervals) {
+                    Some(next) => interval = next,
+                    None => return Ok(SearchStep::End),
+                }
             }
-            let next = tree.index.intervals().get(end);
-            Ok(next
-                .map_or(SearchStep::End, |next| SearchStep::Reached(next.start.enters.max(number))))
+            Ok(SearchStep::Reached(match direction {
+                Direction::Forwards => tree.index.end_of(interval - 1).enters.max(number),
+                Direction::Backwards => tree.index.end_of(interval).enters,
+            }))
         })
     }
 
-    /// The same for the last call before a number.
-    ///
-    /// # Errors
-    /// As those of [`call`](Self::call).
-    pub fn search_before(
-        &mut self,
-        number: u64,
-        is_wanted: impl Fn(MethodId) -> bool,
-        most: usize,
-    ) -> Result<SearchStep> {
-        self.ask(Place::default(), |tree, _| {
-            let Some(last) = number.checked_sub(1) else { return Ok(SearchStep::End) };
-            let last = tree.index.interval_at(|place| place.enters, last);
-            let first = last.saturating_add(1).saturating_sub(most.max(1));
-            for interval in (first..=last).rev() {
-                if let Some(node) = tree.last_in(interval, number, &is_wanted)? {
-                    return Ok(SearchStep::Found(node));
-                }
-            }
-            let start = tree.index.intervals().get(first).map_or(0, |first| first.start.enters);
-            Ok(if start == 0 { SearchStep::End } else { SearchStep::Reached(start) })
-        })
-    }
-
-    fn last_in(
+    /// The first wanted call of an interval from a number on, or the last one before it.
+    fn wanted_in(
         &self,
         interval: usize,
         number: u64,
+        direction: Direction,
         is_wanted: &impl Fn(MethodId) -> bool,
     ) -> Found<Option<Node>> {
-        let mut found = None;
-        self.each_in(interval, None, |place, record| match record {
-            Record::Enter(_) if place.enters >= number => ControlFlow::Break(()),
-            Record::Enter(method) => {
-                if is_wanted(method) {
-                    found = Some(Node { place, method });
+        let mut last = None;
+        let first = self.each_in(interval, None, |place, record| {
+            let Record::Enter(method) = record else { return ControlFlow::Continue(()) };
+            let is_after = place.enters >= number;
+            let node = Node { place, method };
+            match direction {
+                Direction::Forwards if is_after && is_wanted(method) => {
+                    return ControlFlow::Break(Some(node));
                 }
-                ControlFlow::Continue(())
+                Direction::Backwards if is_after => return ControlFlow::Break(None),
+                Direction::Backwards if is_wanted(method) => last = Some(node),
+                _ => {}
             }
-            Record::Exit(_) => ControlFlow::Continue(()),
+            ControlFlow::Continue(())
         })?;
-        Ok(found)
+        Ok(first.flatten().or(last))
     }
 }

@@ -48,7 +48,10 @@ pub(super) fn build(project: &Project, platform: Platform) -> Result<Binaries> {
     let path = env::var_os("PATH").unwrap_or_default();
     let path =
         env::join_paths([tools].into_iter().chain(env::split_paths(&path))).context("PATH")?;
-    run(cargo.env("PATH", path).env("CARGO_ENCODED_RUSTFLAGS", flags()?).env_remove("RUSTFLAGS"))?;
+    run(cargo
+        .env("PATH", path)
+        .env("CARGO_ENCODED_RUSTFLAGS", flags(project)?)
+        .env_remove("RUSTFLAGS"))?;
 
     let built = project.target.join(platform.triple()).join("dist");
     let (flow, agent) = (built.join("flow"), built.join("libflowagent.so"));
@@ -81,12 +84,17 @@ fn tools(project: &Project) -> Result<PathBuf> {
 }
 
 /// Returns flags that replace the directories of this machine in messages of panics.
-fn flags() -> Result<OsString> {
+fn flags(project: &Project) -> Result<OsString> {
     let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cargo"));
     let cargo = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home).unwrap_or_default();
     let root = env::current_dir().context("the working directory")?;
+    Ok(replacing(&[(&cargo, "/cargo"), (&root, "/flow"), (&project.target, "/target")]))
+}
+
+/// Returns flags that replace paths. Of those that are inside each other, the last one counts.
+fn replacing(paths: &[(&Path, &str)]) -> OsString {
     let mut flags = OsString::new();
-    for (from, to) in [(cargo, "/cargo"), (root, "/flow")] {
+    for (from, to) in paths {
         if !flags.is_empty() {
             // Between flags.
             flags.push("\x1f");
@@ -95,7 +103,7 @@ fn flags() -> Result<OsString> {
         flags.push(from);
         flags.push(format!("={to}"));
     }
-    Ok(flags)
+    flags
 }
 
 /// Returns the newest version of the GNU C library whose functions a program calls.
@@ -119,6 +127,13 @@ fn parts(version: &str) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flags_replace_each_directory() {
+        let flags = replacing(&[(Path::new("/a b"), "/cargo"), (Path::new("/a b/c"), "/flow")]);
+        let expected = "--remap-path-prefix=/a b=/cargo\x1f--remap-path-prefix=/a b/c=/flow";
+        assert_eq!(flags, expected);
+    }
 
     #[test]
     fn versions_of_the_c_library_compare_as_numbers() {

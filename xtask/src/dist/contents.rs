@@ -1,5 +1,6 @@
 //! What is in the archive and in the package of a platform.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -7,6 +8,7 @@ use std::process::Command;
 use super::archive::gzip;
 use super::binaries::Binaries;
 use super::files::{Files, Kind};
+use super::links;
 use crate::failure::{Context, Result};
 use crate::process::output_of;
 
@@ -49,11 +51,8 @@ impl Common {
         }
 
         let mut documents = Files::default();
-        // What git knows, and so nothing that builds of the examples have left.
-        let files = ["README.md", "CHANGELOG.md", "docs", "examples"];
-        let listed = output_of(Command::new("git").args(["ls-files", "--"]).args(files))?;
-        for path in listed.lines() {
-            documents.read(path, Kind::Data, Path::new(path))?;
+        for (path, bytes) in shipped(Path::new("."))? {
+            documents.add(path, Kind::Data, bytes);
         }
         let mut licences = Files::default();
         for path in LICENCES {
@@ -104,6 +103,25 @@ impl Common {
     }
 }
 
+/// Returns the documents and examples with their paths in the source tree. Their links lead to each other only.
+fn shipped(root: &Path) -> Result<Vec<(String, Vec<u8>)>> {
+    // What git knows, and so nothing that builds of the examples have left.
+    let mut git = Command::new("git");
+    git.current_dir(root).args(["ls-files", "--", "README.md", "CHANGELOG.md", "docs", "examples"]);
+    let listed = output_of(&mut git)?;
+    let paths: BTreeSet<&str> = listed.lines().chain(LICENCES).collect();
+    let read = |path: &str| {
+        let bytes = fs::read(root.join(path)).context(path)?;
+        let bytes = match String::from_utf8(bytes) {
+            Ok(text) if path.ends_with(".md") => links::without_others(&text, path, &paths).into(),
+            Ok(text) => text.into(),
+            Err(other) => other.into_bytes(),
+        };
+        Ok((path.to_owned(), bytes))
+    };
+    listed.lines().map(read).collect()
+}
+
 /// Returns the programs and what they need, below a prefix such as `/usr/local`.
 fn programs(binaries: &Binaries) -> Result<Files> {
     let mut files = Files::default();
@@ -111,4 +129,24 @@ fn programs(binaries: &Binaries) -> Result<Files> {
     files.read("lib/flow/libflowagent.so", Kind::Data, &binaries.agent)?;
     files.read("lib/flow/flow-api.jar", Kind::Data, Path::new(super::API_JAR))?;
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_of_documents_lead_to_files_that_are_shipped() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let shipped = shipped(root).unwrap();
+        let paths: BTreeSet<&str> =
+            shipped.iter().map(|(path, _)| &**path).chain(LICENCES).collect();
+        let texts = shipped.iter().filter(|(path, _)| path.ends_with(".md"));
+        for (path, bytes) in texts {
+            let text = std::str::from_utf8(bytes).unwrap();
+            assert_eq!(links::without_others(text, path, &paths), text, "{path}");
+            assert!(!text.contains("](../codec") && !text.contains("](CONTRIBUTING"), "{path}");
+        }
+        assert!(paths.contains("docs/time.md") && paths.contains("docs/page.png"), "{paths:?}");
+    }
 }

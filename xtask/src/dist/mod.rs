@@ -15,6 +15,7 @@ mod deb;
 mod dependencies;
 mod files;
 mod licences;
+mod links;
 mod maven;
 mod platform;
 mod sbom;

@@ -1,13 +1,14 @@
 //! The calls of an open thread: the rows on the screen, and the one that is chosen.
 
 use flow_codec::read::{Selection, ThreadFile, Trace};
-use flow_codec::tree::{LazyTree, Node};
+use flow_codec::tree::{Direction, Node, SelectedTree};
 use flow_codec::{Error, Glob, Offset};
 
 use super::clock::RowClock;
 use super::tree::{CallTree, Row};
 use crate::input::own;
 use crate::input::place::From;
+use crate::input::source::file_title;
 use crate::output::{Format, Labels};
 
 /// This many callers of the outermost call on the screen are named.
@@ -16,7 +17,15 @@ const NAMED_CALLERS: usize = 4;
 /// A thread whose calls are shown.
 pub(super) struct Calls<'a> {
     pub(super) trace: &'a Trace,
-    pub(super) file: &'a ThreadFile,
+    /// What of the thread is shown: all of it, or what a test called.
+    pub(super) part: &'a ThreadFile,
+    /// All of the thread.
+    pub(super) file: ThreadFile,
+    /// The name of the thread, and of the test.
+    pub(super) title: String,
+    /// How many calls the thread has, and how many of these are selected.
+    pub(super) all: u64,
+    pub(super) count: u64,
     pub(super) tree: CallTree,
     pub(super) clock: RowClock,
     pub(super) labels: Labels<'a>,
@@ -35,17 +44,22 @@ impl<'a> Calls<'a> {
     /// Begins with the outermost calls. A single one is unfolded.
     pub(super) fn new(
         trace: &'a Trace,
-        file: &'a ThreadFile,
-        tree: LazyTree,
+        part: &'a ThreadFile,
+        mut tree: SelectedTree,
         height: usize,
     ) -> Result<Self, Error> {
         let own = own::patterns(trace);
         let own: Vec<_> = own.iter().map(|pattern| Glob::new(pattern)).collect();
+        let file = part.whole();
         let mut calls = Self {
             trace,
-            file,
+            part,
+            title: file_title(trace, part),
+            all: tree.whole().end().enters,
+            count: tree.count_in(0..u64::MAX)?,
             tree: CallTree::new(tree),
-            clock: RowClock::new(file),
+            clock: RowClock::new(&file),
+            file,
             labels: Labels::new(&trace.methods, Format::Text, false),
             own: (!own.is_empty()).then(|| Selection::new(&trace.methods, &own, &[])),
             rows: Vec::new(),
@@ -100,18 +114,18 @@ impl<'a> Calls<'a> {
     /// Reads what else is on the screen, after the rows have changed.
     fn settle(&mut self) -> Result<(), Error> {
         self.callers.clear();
-        let outermost = self.rows.iter().min_by_key(|row| row.depth());
+        let outermost = self.rows.iter().min_by_key(|row| row.depth);
         let mut inner = outermost.map(|row| row.node);
         while let Some(node) = inner.take() {
             if self.callers.len() == NAMED_CALLERS {
                 self.callers.push("…".to_owned());
                 break;
             }
-            inner = self.tree.lazy.parent(&node)?;
+            inner = self.tree.selected.parent(&node)?;
             self.callers.extend(inner.map(|caller| self.labels.short(caller.method)));
         }
         self.callers.reverse();
-        self.clock.read(&self.rows, &mut self.tree.lazy)
+        self.clock.read(&self.rows, &mut self.tree.selected)
     }
 
     /// From now on, this many rows fit.
@@ -219,9 +233,9 @@ impl<'a> Calls<'a> {
     }
 
     /// Chooses the next call of the same caller, or the one before.
-    pub(super) fn go_to_sibling(&mut self, is_next: bool) -> Result<(), Error> {
+    pub(super) fn go_to_sibling(&mut self, direction: Direction) -> Result<(), Error> {
         let Some(row) = self.row() else { return Ok(()) };
-        let sibling = self.tree.sibling(&row, is_next)?;
+        let sibling = self.tree.sibling(&row, direction)?;
         sibling.map_or(Ok(()), |sibling| self.go_to_row(sibling))
     }
 
@@ -244,21 +258,22 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Unfolds the callers of a call and chooses it.
+    /// Unfolds the callers of a call and chooses it; if it is not selected, the nearest one that is.
     pub(super) fn go_to(&mut self, node: &Node) -> Result<(), Error> {
-        let row = self.tree.reveal(node)?;
+        let Some(node) = self.tree.nearest(node)? else { return Ok(()) };
+        let row = self.tree.reveal(&node)?;
         self.show(row, self.height / 3)
     }
 
     /// Goes to the call with a number. Returns whether there is one.
     pub(super) fn go_to_number(&mut self, number: u64) -> Result<bool, Error> {
-        let node = self.tree.lazy.call(number)?;
+        let node = self.tree.selected.whole().call(number)?;
         node.map_or(Ok(false), |node| self.go_to(&node).map(|()| true))
     }
 
     /// Goes to the first call at an offset or after it, or to the one that is open there.
     pub(super) fn go_to_offset(&mut self, offset: Offset) -> Result<bool, Error> {
-        let place = self.tree.lazy.offset(offset)?;
+        let place = self.tree.selected.whole().offset(offset)?;
         let node = place.map(|place| self.tree.call_at(place)).transpose()?.flatten();
         node.map_or(Ok(false), |node| self.go_to(&node).map(|()| true))
     }
@@ -273,21 +288,25 @@ impl<'a> Calls<'a> {
                 None => Ok(false),
             },
             From::Event(number) => {
-                let place = self.tree.lazy.event(*number)?;
+                let place = self.tree.selected.whole().event(*number)?;
                 place.map_or(Ok(false), |place| self.go_to_offset(place.offset))
             }
             From::Path(_) => Ok(false),
         }
     }
 
-    /// Goes to a part of the thread's events, in percent.
+    /// Goes to a part of the events between the first and the last selected call, in percent.
     pub(super) fn go_to_percent(&mut self, percent: u64) -> Result<bool, Error> {
-        let end = self.tree.lazy.end().offset.get();
-        let offset = u128::from(end) * u128::from(percent.min(100)) / 100;
-        let offset = u64::try_from(offset).unwrap_or(end);
-        if offset >= end {
+        let mut edge = |number, direction| self.tree.selected.nearest(number, direction);
+        let first = edge(0, Direction::Forwards)?;
+        let last = edge(u64::MAX, Direction::Backwards)?;
+        let Some((first, last)) = first.zip(last) else { return Ok(false) };
+        if percent >= 100 {
             return self.go_to_last().map(|()| true);
         }
-        self.go_to_offset(Offset::new(offset))
+        let (first, last) = (first.place.offset.get(), last.place.offset.get());
+        let after = u128::from(last.saturating_sub(first)) * u128::from(percent) / 100;
+        let after = u64::try_from(after).unwrap_or(u64::MAX);
+        self.go_to_offset(Offset::new(first.saturating_add(after)))
     }
 }

@@ -6,13 +6,13 @@ use flow_codec::Error;
 use flow_codec::format::marks::Position;
 use flow_codec::index::Place;
 use flow_codec::read::{Bounds, Moments, ThreadFile, Unwound, When};
-use flow_codec::tree::{LazyTree, Node};
+use flow_codec::tree::{Node, SelectedTree};
 
 use super::tree::Row;
 
 /// The times of more rows are forgotten.
 const KEPT: usize = 1 << 12;
-/// Self time is known of calls that made at most this many calls directly: their durations are subtracted.
+/// Self time is known of calls that made at most this many selected calls directly: their durations are subtracted.
 const MOST_CALLEES: usize = 32;
 
 /// What is known of the calls of a row.
@@ -65,7 +65,7 @@ impl RowClock {
     }
 
     /// Reads the times of rows, in one pass over the marks.
-    pub(super) fn read(&mut self, rows: &[Row], tree: &mut LazyTree) -> Result<(), Error> {
+    pub(super) fn read(&mut self, rows: &[Row], tree: &mut SelectedTree) -> Result<(), Error> {
         if self.known.len() > KEPT {
             self.known.clear();
         }
@@ -73,7 +73,7 @@ impl RowClock {
         let mut missing = Vec::new();
         for row in rows.iter().filter(|row| self.get(row).is_none()) {
             let at = extents.len();
-            extents.push(Extent::new(&row.node, row.left, tree));
+            extents.push(Extent::new(&row.node, row.left, tree.whole().end()));
             let callees = callees(row, tree)?;
             let is_known = callees.is_some();
             extents.extend(callees.into_iter().flatten());
@@ -140,10 +140,10 @@ fn without(total: Span, callees: impl Iterator<Item = Span>) -> Span {
 }
 
 impl Extent {
-    fn new(node: &Node, left: Option<Place>, tree: &LazyTree) -> Self {
+    fn new(node: &Node, left: Option<Place>, end_of_thread: Place) -> Self {
         let start = Position::before(node.place.offset);
         let end = match left {
-            None => Position::before(tree.end().offset),
+            None => Position::before(end_of_thread.offset),
             Some(place) => {
                 // Exits that follow each other are one record: those of its callees come first.
                 let exits = place.frames.saturating_sub(node.place.frames.saturating_add(1));
@@ -154,22 +154,22 @@ impl Extent {
     }
 }
 
-/// Where the callees of a row begin and end; `None` if they are too many, or those of several calls.
-fn callees(row: &Row, tree: &mut LazyTree) -> Result<Option<Vec<Extent>>, Error> {
+/// Where the selected callees of a row begin and end; `None` if they are too many, or those of several calls.
+fn callees(row: &Row, tree: &mut SelectedTree) -> Result<Option<Vec<Extent>>, Error> {
     if !row.has_callees() {
         return Ok(Some(Vec::new()));
     }
     if row.count > 1 {
         return Ok(None);
     }
-    let callees = tree.children(Some(&row.node), 0, MOST_CALLEES + 1)?;
+    let callees = tree.children(Some(&row.node), MOST_CALLEES + 1)?;
     if callees.len() > MOST_CALLEES {
         return Ok(None);
     }
-    let mut extents = Vec::with_capacity(callees.len());
+    let (end, mut extents) = (tree.whole().end(), Vec::with_capacity(callees.len()));
     for callee in callees {
-        let left = tree.subtree(&callee)?.left;
-        extents.push(Extent::new(&callee, left, tree));
+        let left = tree.whole().subtree(&callee)?.left;
+        extents.push(Extent::new(&callee, left, end));
     }
     Ok(Some(extents))
 }

@@ -30,7 +30,7 @@ pub(super) fn details(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error
         "call {} of thread {}, depth {}, at offset {}{several}",
         grouped(row.number()),
         escaped(&thread_title(calls.trace, calls.file.id)),
-        grouped(row.depth()),
+        grouped(row.node.place.frames),
         grouped(row.node.place.offset.get()),
     ));
     if let Some(times) = calls.clock.get(row)
@@ -44,6 +44,10 @@ pub(super) fn details(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error
     }
     let below = plural(row.calls.saturating_sub(1), "call");
     let each = if row.count > 1 { " in each" } else { "" };
+    let some = match row.selected < row.calls {
+        true => format!(", {} of them selected", grouped(row.selected.saturating_sub(1))),
+        false => String::new(),
+    };
     let end = match (row.left, calls.clock.get(row).and_then(|times| times.unwound.as_ref())) {
         (None, _) => ", still open at the end".to_owned(),
         (_, Some(by)) => {
@@ -51,7 +55,7 @@ pub(super) fn details(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error
         }
         _ => String::new(),
     };
-    lines.push(format!("{below} below it{each}{end}"));
+    lines.push(format!("{below} below it{each}{some}{end}"));
     if info.is_some_and(|info| !info.parameters.is_empty() || !info.lines.is_empty()) {
         lines.extend(recorded(calls, row)?);
     }
@@ -108,7 +112,7 @@ fn result(
     texts: &ValueTexts<'_>,
 ) -> Result<Vec<String>, Error> {
     let Some(left) = row.left else { return Ok(Vec::new()) };
-    let before = left.frames.saturating_sub(row.depth().saturating_add(1));
+    let before = left.frames.saturating_sub(row.node.place.frames.saturating_add(1));
     let mut shown = Vec::new();
     for event in calls.file.timeline_from(exit)?.with_values().take(MOST_EVENTS) {
         let Ok(event) = event else { break };

@@ -146,7 +146,7 @@ fn draw_help(frame: &mut Frame<'_>, view: &View<'_>) {
     let about = "
 ▸ has callees that are not shown, ×N are N calls in a row that did the same.
 ~ marks an imprecise duration: its range is wider than half of it; d shows it.
-self is empty for calls with more than 32 direct callees.
+self is empty for calls with more than 32 shown callees.
 Methods of the application are bold if the trace has its packages.";
     let lines = keys.chain(about.lines());
     draw_page(frame, view.areas.page, lines.map(Line::raw).collect());

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use flow_codec::read::{TestRun, ThreadFile, Trace};
 use flow_codec::{Error, MethodId, Offset, ThreadId};
 
-use crate::input::source::{Source, thread_title};
+use crate::input::source::{Source, file_title};
 use crate::input::test_runs::outcome;
 use crate::output::{bytes, duration, escaped, instant};
 
@@ -40,7 +40,7 @@ impl List {
             let end_ns = thread.and_then(|thread| thread.end_ns);
             let lasted = start_ns.zip(end_ns).map(|(start, end)| end.saturating_sub(start));
             let of = if source.several { source.name(&trace.dir) + " " } else { String::new() };
-            let title = format!("{of}{}", thread_title(trace, file.id));
+            let title = format!("{of}{}", file_title(trace, file));
             let text = format!(
                 "{:>10}  {:>14}  {:>10}  {}",
                 bytes(file.bytes),

@@ -1,7 +1,7 @@
 //! `flow view`: the calls of a trace on the terminal.
 //!
 //! ```text
-//! LazyTree (index or shapes) ─▶ tree (rows before and after a row) ─▶ calls (those on the screen, with their times: clock)
+//! SelectedTree (index or shapes) ─▶ tree (rows before and after a row) ─▶ calls (those on the screen, with their times: clock)
 //! keys, mouse ─▶ control (threads, calls, lists, searches) ─▶ text, details ─▶ draw, or once
 //! ```
 //!
@@ -25,7 +25,7 @@ mod tree;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use self::control::Start;
+use self::control::{Start, ThreadKey};
 use super::recorded;
 use crate::args::ViewArgs;
 use crate::failure::{Failure, Status};
@@ -57,11 +57,11 @@ pub(crate) fn run(args: &ViewArgs, out: &mut Out) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// Opens the traces, of which the selected threads are shown.
+/// Opens the traces, of which the selected threads and tests are shown.
 fn opened(path: PathBuf, args: &ViewArgs) -> Result<Source, Failure> {
     let format = Format::Text;
     let mut source = Source::open(&crate::args::SourceArgs { dir: path, format })?;
-    source.choose(&args.threads)?;
+    source.choose_part(&args.part)?;
     Ok(source)
 }
 
@@ -81,9 +81,9 @@ fn first(source: &Source, args: &ViewArgs) -> Result<Start, Failure> {
     let thread = threads().next().filter(|_| threads().nth(1).is_none());
     if thread.is_none() && args.from.is_some() {
         return Err(Failure::Usage(
-            "--from is a position in one thread: choose one with --thread".to_owned(),
+            "--from is a position in one thread: choose one with --thread, or one test".to_owned(),
         ));
     }
-    let thread = thread.map(|(trace, file)| (trace.dir.clone(), file.id));
+    let thread = thread.map(|(trace, file)| ThreadKey::new(trace, file));
     Ok(Start { thread, from: args.from.clone(), ..Start::default() })
 }

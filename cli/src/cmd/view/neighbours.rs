@@ -1,10 +1,12 @@
 //! Callers and callees of a method in a thread.
 
+use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
 use flow_codec::analysis::{AddShapes, EdgeRow, Edges, Report, Side};
-use flow_codec::read::{Events, ReadRecords, Selection, ThreadFile, Visit};
-use flow_codec::tree::LazyTree;
+use flow_codec::dag::Dag;
+use flow_codec::read::{Events, ReadRecords, Selection, ShownFrames, ThreadFile, Visit};
+use flow_codec::tree::SelectedTree;
 use flow_codec::{Error, MethodId, Offset};
 
 use super::list::{List, Target};
@@ -20,13 +22,20 @@ pub(super) struct Neighbours {
     method: MethodId,
     callers: OfMethod,
     callees: OfMethod,
+    selection: Selection,
+    /// The open frames, as far as the events were read.
+    frames: ShownFrames,
     /// `None` if all is added up.
     events: Option<Events>,
 }
 
 impl Neighbours {
-    /// Adds up the shapes of a thread, or begins with its events.
-    pub(super) fn new(method: MethodId, file: &ThreadFile, tree: &LazyTree) -> Result<Self, Error> {
+    /// Adds up selected calls of a thread: from its shapes, or by beginning with its events.
+    pub(super) fn new(
+        method: MethodId,
+        file: &ThreadFile,
+        tree: &mut SelectedTree,
+    ) -> Result<Self, Error> {
         let edges = |side| -> OfMethod {
             Edges::new(Report::default(), side, Box::new(move |id| id == method))
         };
@@ -34,11 +43,17 @@ impl Neighbours {
             method,
             callers: edges(Side::Callers),
             callees: edges(Side::Callees),
+            selection: tree.selection().clone(),
+            frames: ShownFrames::default(),
             events: None,
         };
-        let all = Selection::all();
-        let is_added = tree.shapes().is_some_and(|dag| {
-            this.callers.add_shapes(dag, &all) && this.callees.add_shapes(dag, &all)
+        let mut add = |dag: &Dag| {
+            this.callers.add_shapes(dag, &this.selection)
+                && this.callees.add_shapes(dag, &this.selection)
+        };
+        let is_added = tree.whole().shapes().is_some_and(|dag| match &file.parts {
+            None => add(dag),
+            Some(parts) => dag.only(&parts.ranges).is_some_and(|dag| add(&dag)),
         });
         if !is_added {
             (this.callers, this.callees) = (edges(Side::Callers), edges(Side::Callees));
@@ -55,11 +70,12 @@ impl Neighbours {
     /// Reads events for a while. Returns whether all are added up.
     pub(super) fn step(&mut self) -> Result<bool, Error> {
         let begun = Instant::now();
-        let mut both = (&mut self.callers, &mut self.callees);
-        while let Some(events) = &mut self.events {
-            match visit_some(events, &mut both) {
+        let Self { callers, callees, selection, frames, events, .. } = self;
+        let mut selected = Selected { both: (callers, callees), selection, frames };
+        while let Some(reading) = events {
+            match reading.visit_some(&mut selected) {
                 Ok(true) => {}
-                Ok(false) => self.events = None,
+                Ok(false) => *events = None,
                 Err(error @ Error::Io { .. }) => return Err(error),
                 // Damage is skipped, as in the tree.
                 Err(_) => {}
@@ -87,8 +103,27 @@ impl Neighbours {
     }
 }
 
-fn visit_some(events: &mut Events, visitor: &mut impl Visit) -> Result<bool, Error> {
-    events.visit_some(visitor)
+/// Passes selected calls to both sums.
+struct Selected<'a> {
+    both: (&'a mut OfMethod, &'a mut OfMethod),
+    selection: &'a Selection,
+    frames: &'a mut ShownFrames,
+}
+
+impl Visit for Selected<'_> {
+    fn enter(&mut self, method: MethodId) {
+        let is_selected = self.selection.contains(method);
+        self.frames.enter(is_selected);
+        if is_selected {
+            self.both.enter(method);
+        }
+    }
+
+    fn exit(&mut self, count: NonZeroU64) {
+        if let Some(selected) = self.frames.exit(count) {
+            self.both.exit(selected);
+        }
+    }
 }
 
 fn row_of(row: &EdgeRow, labels: &mut Labels<'_>) -> (String, Target) {

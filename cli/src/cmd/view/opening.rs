@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use flow_codec::Error;
-use flow_codec::read::ThreadFile;
-use flow_codec::tree::LazyTree;
+use flow_codec::read::{Selection, ThreadFile};
+use flow_codec::tree::{LazyTree, SelectedTree};
 
 use crate::input::place::From;
 
@@ -17,19 +17,28 @@ pub(super) struct Opening {
     pub(super) thread: usize,
     /// How many bytes were read.
     pub(super) read: Arc<AtomicU64>,
-    pub(super) tree: Receiver<Result<LazyTree, Error>>,
+    pub(super) tree: Receiver<Result<SelectedTree, Error>>,
     /// Where to go then.
     pub(super) then: Option<From>,
 }
 
 impl Opening {
-    /// Begins to open a thread. If nobody waits for it any more, it is opened for nothing.
-    pub(super) fn begin(thread: usize, file: &ThreadFile, then: Option<From>) -> Self {
+    /// Begins to open the selected calls of a thread. If nobody waits for it any more, it is opened for nothing.
+    pub(super) fn begin(
+        thread: usize,
+        file: &ThreadFile,
+        selection: Selection,
+        then: Option<From>,
+    ) -> Self {
         let (sender, tree) = channel();
         let read = Arc::new(AtomicU64::new(0));
         let (file, progress) = (file.clone(), Arc::clone(&read));
         thread::spawn(move || {
-            let _ = sender.send(LazyTree::open_shapes_first(&file, &progress));
+            let opened = LazyTree::open_shapes_first(&file.whole(), &progress);
+            let parts = file.parts.as_deref();
+            let selected =
+                opened.and_then(|tree| SelectedTree::new(tree, selection, parts, &progress));
+            let _ = sender.send(selected);
         });
         Self { thread, read, tree, then }
     }

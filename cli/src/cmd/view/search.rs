@@ -1,17 +1,19 @@
 //! Searches, forwards or backwards from the chosen call, for a call of some methods, or for one that an exception ended.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use flow_codec::dag::Matches;
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::read::{Methods, Selection, ThreadFile};
-use flow_codec::tree::{LazyTree, Node, SearchStep};
+use flow_codec::tree::{Direction, Node, SearchStep, SelectedCalls, SelectedTree};
 use flow_codec::{Depth, Error, Glob, MethodId, MethodMap, MethodNames, NameForm};
 
 /// For how long events are read before the screen and keys have their turn.
 const TURN: Duration = Duration::from_millis(30);
 /// Intervals of events read before the time is checked.
 const INTERVALS: usize = 32;
+/// Exceptions of which the calls are read before others are searched for.
+const EXCEPTIONS: usize = 1024;
 
 /// The methods that are searched for.
 #[derive(Debug)]
@@ -22,7 +24,7 @@ pub(super) struct Wanted {
     /// How many methods these are.
     pub(super) count: usize,
     /// Their calls, if the thread has shapes.
-    matches: Option<Matches>,
+    calls: Option<SelectedCalls>,
 }
 
 /// What a search found.
@@ -39,7 +41,7 @@ pub(super) enum Found {
 pub(super) struct Searching {
     /// The call at which it continues.
     pub(super) number: u64,
-    pub(super) is_next: bool,
+    pub(super) direction: Direction,
 }
 
 impl Wanted {
@@ -66,7 +68,7 @@ impl Wanted {
             *methods.or_default(id) = true;
             count += 1;
         }
-        Self { text: text.to_owned(), methods, count, matches: None }
+        Self { text: text.to_owned(), methods, count, calls: None }
     }
 
     fn has(&self, id: MethodId) -> bool {
@@ -75,50 +77,46 @@ impl Wanted {
 
     /// Forgets what depends on the thread.
     pub(super) fn forget_thread(&mut self) {
-        self.matches = None;
+        self.calls = None;
     }
 
     /// Finds the next call after one, or the one before. If events have to be read for it, the caller
     /// [continues](Self::step) the search.
     pub(super) fn find(
         &mut self,
-        tree: &mut LazyTree,
+        tree: &mut SelectedTree,
         number: u64,
-        is_next: bool,
+        direction: Direction,
     ) -> Result<Result<Found, Searching>, Error> {
-        let Some(dag) = tree.shapes() else {
-            let number = if is_next { number.saturating_add(1) } else { number };
-            return Ok(Err(Searching { number, is_next }));
+        let number = match direction {
+            Direction::Forwards => number.saturating_add(1),
+            Direction::Backwards => number,
         };
-        let matches = match self.matches.take() {
-            Some(matches) => matches,
-            None => dag.matches(|id| self.has(id)),
+        let Some(calls) = self.calls.take().or_else(|| tree.calls_of(|id| self.has(id))) else {
+            return Ok(Err(Searching { number, direction }));
         };
-        let rank = match is_next {
-            true => Some(matches.before(dag, number.saturating_add(1))),
-            false => matches.before(dag, number).checked_sub(1),
+        let whole = tree.whole();
+        let found = match calls.nearest(whole, number, direction)? {
+            None => Found::Nothing,
+            Some(node) => {
+                let before = calls.count_in(whole, 0..node.place.enters)?;
+                Found::CallOf(node, before + 1, calls.count_in(whole, 0..u64::MAX)?)
+            }
         };
-        let call = rank.and_then(|rank| Some((rank, matches.call(dag, rank)?)));
-        let all = matches.count();
-        self.matches = Some(matches);
-        let Some((rank, number)) = call else { return Ok(Ok(Found::Nothing)) };
-        let node = tree.call(number)?;
-        Ok(Ok(node.map_or(Found::Nothing, |node| Found::CallOf(node, rank + 1, all))))
+        self.calls = Some(calls);
+        Ok(Ok(found))
     }
 
     /// Continues a search for a while; `None` if it has not ended.
     pub(super) fn step(
         &self,
-        tree: &mut LazyTree,
+        tree: &mut SelectedTree,
         searching: &mut Searching,
     ) -> Result<Option<Found>, Error> {
         let begun = Instant::now();
         while begun.elapsed() < TURN {
-            let Searching { number, is_next } = *searching;
-            let found = match is_next {
-                true => tree.search_from(number, |id| self.has(id), INTERVALS)?,
-                false => tree.search_before(number, |id| self.has(id), INTERVALS)?,
-            };
+            let Searching { number, direction } = *searching;
+            let found = tree.search(number, direction, |id| self.has(id), INTERVALS)?;
             match found {
                 SearchStep::Found(node) => return Ok(Some(Found::Call(node))),
                 SearchStep::End => return Ok(Some(Found::Nothing)),
@@ -129,28 +127,45 @@ impl Wanted {
     }
 }
 
-/// Finds the first exception after a position, or the last one before it: where it leaves a call, and the call.
+/// Finds the first exception after a position, or the last one before it, that leaves a selected call: where, and the call.
 pub(super) fn find_exception(
     file: &ThreadFile,
-    tree: &mut LazyTree,
-    from: Position,
-    is_next: bool,
+    tree: &mut SelectedTree,
+    mut from: Position,
+    direction: Direction,
 ) -> Result<Option<(Position, Node)>, Error> {
-    let Some(mut marks) = file.marks()? else { return Ok(None) };
-    let mut found = None;
+    loop {
+        let some = exceptions(file, from, direction)?;
+        let Some(last) = some.back().copied() else { return Ok(None) };
+        for at in some {
+            if let Some(node) = left_at(tree, at)?.filter(|node| tree.has(node)) {
+                return Ok(Some((at, node)));
+            }
+        }
+        from = last;
+    }
+}
+
+/// The nearest exceptions after a position or before it, in this order, but not more than [`EXCEPTIONS`].
+fn exceptions(
+    file: &ThreadFile,
+    from: Position,
+    direction: Direction,
+) -> Result<VecDeque<Position>, Error> {
+    let mut found = VecDeque::new();
+    let Some(mut marks) = file.marks()? else { return Ok(found) };
     loop {
         match marks.next_mark() {
-            Ok(Some((at, Mark::Unwound { .. }))) => {
-                if !is_next && at >= from {
-                    break;
+            Ok(Some((at, Mark::Unwound { .. }))) => match direction {
+                Direction::Forwards if at <= from => {}
+                Direction::Forwards if found.len() == EXCEPTIONS => break,
+                Direction::Forwards => found.push_back(at),
+                Direction::Backwards if at >= from => break,
+                Direction::Backwards => {
+                    found.truncate(EXCEPTIONS - 1);
+                    found.push_front(at);
                 }
-                if !is_next || at > from {
-                    found = Some(at);
-                }
-                if is_next && found.is_some() {
-                    break;
-                }
-            }
+            },
             Ok(Some(_)) => {}
             Ok(None) => break,
             Err(error @ Error::Io { .. }) => return Err(error),
@@ -158,9 +173,13 @@ pub(super) fn find_exception(
             Err(_) => {}
         }
     }
-    let Some(at) = found else { return Ok(None) };
-    let Some(place) = tree.offset(at.offset)? else { return Ok(None) };
-    let depth = place.frames.checked_sub(at.exits.saturating_add(1));
-    let node = depth.map(|depth| tree.frame_at(place, Depth::new(depth))).transpose()?.flatten();
-    Ok(node.map(|node| (at, node)))
+    Ok(found)
+}
+
+/// The call that an exception leaves at a position.
+fn left_at(tree: &mut SelectedTree, at: Position) -> Result<Option<Node>, Error> {
+    let whole = tree.whole();
+    let Some(place) = whole.offset(at.offset)? else { return Ok(None) };
+    let Some(depth) = place.frames.checked_sub(at.exits.saturating_add(1)) else { return Ok(None) };
+    whole.frame_at(place, Depth::new(depth))
 }

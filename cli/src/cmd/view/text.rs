@@ -53,10 +53,10 @@ impl Cells {
         let widths = [width_of(0), width_of(1), width_of(2)];
         let taken: usize = widths.iter().filter(|width| **width > 0).map(|width| width + 2).sum();
         let room = width.saturating_sub(taken);
-        let base = calls.rows.iter().map(Row::depth).min().unwrap_or(0);
+        let base = calls.rows.iter().map(|row| row.depth).min().unwrap_or(0);
         let rows = calls.rows.clone();
         let rows = rows.iter().zip(&numbers).map(|(row, numbers)| {
-            let depth = usize::try_from(row.depth() - base).unwrap_or(usize::MAX);
+            let depth = usize::try_from(row.depth - base).unwrap_or(usize::MAX);
             let indent = depth.saturating_mul(2).min(room.saturating_sub(NARROWEST + 2));
             let marker = match (row.has_callees(), row.is_unfolded) {
                 (false, _) => "  ",

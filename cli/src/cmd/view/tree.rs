@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use flow_codec::index::Place;
-use flow_codec::tree::{LazyTree, Node};
+use flow_codec::tree::{Direction, Node, SelectedTree};
 use flow_codec::{Error, MethodId};
 
 /// A line of the tree: a call, or several in a row that did the same.
@@ -14,8 +14,12 @@ pub(super) struct Row {
     pub(super) node: Node,
     /// How many they are.
     pub(super) count: u64,
-    /// The calls in each of them, including itself.
+    /// The calls in each of them, including itself, whether they are selected or not.
     pub(super) calls: u64,
+    /// How many of these are selected.
+    pub(super) selected: u64,
+    /// How many of its callers are selected.
+    pub(super) depth: u64,
     /// Where the last of them is left; `None` if it is still open at the end.
     pub(super) left: Option<Place>,
     pub(super) is_unfolded: bool,
@@ -27,30 +31,26 @@ impl Row {
         self.node.place.enters
     }
 
-    pub(super) fn depth(&self) -> u64 {
-        self.node.place.frames
-    }
-
     pub(super) fn method(&self) -> MethodId {
         self.node.method
     }
 
-    /// Returns whether it called anything.
+    /// Returns whether there are rows for what it called.
     pub(super) fn has_callees(&self) -> bool {
-        self.calls > 1
+        self.selected > 1
     }
 
-    /// All calls that the row represents, with those below.
+    /// All selected calls that the row represents, with those below.
     pub(super) fn all_calls(&self) -> u64 {
-        self.calls.saturating_mul(self.count)
+        self.selected.saturating_mul(self.count)
     }
 }
 
-/// The calls of a thread, of which some are unfolded. Memory: that of the [`LazyTree`], and a number for each unfolded
-/// call.
+/// The selected calls of a thread, of which some are unfolded. Memory: that of the [`SelectedTree`], and a number for each
+/// unfolded call.
 #[derive(Debug)]
 pub(super) struct CallTree {
-    pub(super) lazy: LazyTree,
+    pub(super) selected: SelectedTree,
     /// The numbers of calls whose callees are shown because a person unfolded them.
     unfolded: BTreeSet<u64>,
     /// The number of a call that has a row of its own because a person went there, and those of its callers, whose callees
@@ -65,52 +65,49 @@ pub(super) struct CallTree {
 const CHAIN: usize = 8;
 
 impl CallTree {
-    pub(super) fn new(lazy: LazyTree) -> Self {
+    pub(super) fn new(selected: SelectedTree) -> Self {
         let (unfolded, revealed) = (BTreeSet::new(), BTreeSet::new());
-        Self { lazy, unfolded, alone: None, revealed, collapses: true }
+        Self { selected, unfolded, alone: None, revealed, collapses: true }
     }
 
     fn is_unfolded(&self, number: u64) -> bool {
         self.unfolded.contains(&number) || self.revealed.contains(&number)
     }
 
-    /// Returns whether the thread has no call.
-    pub(super) fn is_empty(&self) -> bool {
-        self.lazy.end().enters == 0
-    }
-
     pub(super) fn first(&mut self) -> Result<Option<Row>, Error> {
-        let first = self.lazy.children(None, 0, 1)?;
+        let first = self.selected.children(None, 1)?;
         first.first().map(|node| self.row_of(node)).transpose()
     }
 
     pub(super) fn last(&mut self) -> Result<Option<Row>, Error> {
-        let last = self.lazy.last_child(None)?;
+        let last = self.selected.last_child(None)?;
         last.map(|node| self.last_below(&node)).transpose()
     }
 
     /// The row that a call is in.
     pub(super) fn row_of(&mut self, node: &Node) -> Result<Row, Error> {
-        let run = self.lazy.equal_calls(node)?;
+        let run = self.selected.equal_calls(node)?;
         let number = run.number_of(node).unwrap_or(0);
         let (first, last) = match self.collapses {
             true => self.around(run.first.place.enters, run.calls, run.count, number),
             false => (number, number),
         };
-        let nth = |lazy: &mut LazyTree, number: u64| match number.checked_sub(1) {
+        let whole = self.selected.whole();
+        let mut nth = |number: u64| match number.checked_sub(1) {
             None => Ok(run.first),
             Some(skip) => {
-                let found = lazy.siblings_after(&run.first, skip, 1)?;
+                let found = whole.siblings_after(&run.first, skip, 1)?;
                 Ok(found.first().copied().unwrap_or(*node))
             }
         };
-        let first_node = nth(&mut self.lazy, first)?;
-        let last_node = nth(&mut self.lazy, last)?;
+        let (first_node, last_node) = (nth(first)?, nth(last)?);
         Ok(Row {
             node: first_node,
             count: last - first + 1,
             calls: run.calls,
-            left: self.lazy.subtree(&last_node)?.left,
+            selected: self.selected.subtree(&first_node)?.calls,
+            depth: self.selected.depth(&first_node)?.get(),
+            left: self.selected.whole().subtree(&last_node)?.left,
             is_unfolded: first == last && self.is_unfolded(first_node.place.enters),
         })
     }
@@ -136,24 +133,24 @@ impl CallTree {
     /// The next row.
     pub(super) fn after(&mut self, row: &Row) -> Result<Option<Row>, Error> {
         if row.is_unfolded
-            && let Some(child) = self.lazy.children(Some(&row.node), 0, 1)?.first()
+            && let Some(child) = self.selected.children(Some(&row.node), 1)?.first()
         {
             return self.row_of(child).map(Some);
         }
         let mut node = row.node;
         let mut skip = row.count - 1;
         loop {
-            if let Some(next) = self.lazy.siblings_after(&node, skip, 1)?.first() {
-                return self.row_of(next).map(Some);
+            if let Some(next) = self.selected.next_sibling(&node, skip)? {
+                return self.row_of(&next).map(Some);
             }
-            let Some(caller) = self.lazy.parent(&node)? else { return Ok(None) };
+            let Some(caller) = self.selected.parent(&node)? else { return Ok(None) };
             (node, skip) = (caller, 0);
         }
     }
 
     /// The row before.
     pub(super) fn before(&mut self, row: &Row) -> Result<Option<Row>, Error> {
-        match self.lazy.previous_sibling(&row.node)? {
+        match self.selected.previous_sibling(&row.node)? {
             Some(node) => self.last_below(&node).map(Some),
             None => self.caller(row),
         }
@@ -161,15 +158,19 @@ impl CallTree {
 
     /// The row of the caller.
     pub(super) fn caller(&mut self, row: &Row) -> Result<Option<Row>, Error> {
-        let caller = self.lazy.parent(&row.node)?;
+        let caller = self.selected.parent(&row.node)?;
         caller.map(|caller| self.row_of(&caller)).transpose()
     }
 
     /// The next row with the same caller, or the one before.
-    pub(super) fn sibling(&mut self, row: &Row, is_next: bool) -> Result<Option<Row>, Error> {
-        let found = match is_next {
-            true => self.lazy.siblings_after(&row.node, row.count - 1, 1)?.first().copied(),
-            false => self.lazy.previous_sibling(&row.node)?,
+    pub(super) fn sibling(
+        &mut self,
+        row: &Row,
+        direction: Direction,
+    ) -> Result<Option<Row>, Error> {
+        let found = match direction {
+            Direction::Forwards => self.selected.next_sibling(&row.node, row.count - 1)?,
+            Direction::Backwards => self.selected.previous_sibling(&row.node)?,
         };
         found.map(|node| self.row_of(&node)).transpose()
     }
@@ -178,7 +179,7 @@ impl CallTree {
     fn last_below(&mut self, node: &Node) -> Result<Row, Error> {
         let mut row = self.row_of(node)?;
         while row.is_unfolded {
-            let Some(last) = self.lazy.last_child(Some(&row.node))? else { break };
+            let Some(last) = self.selected.last_child(Some(&row.node))? else { break };
             row = self.row_of(&last)?;
         }
         Ok(row)
@@ -190,8 +191,8 @@ impl CallTree {
         let mut node = row.node;
         for _ in 0..CHAIN {
             self.unfolded.insert(node.place.enters);
-            let [only] = self.lazy.children(Some(&node), 0, 2)?[..] else { break };
-            if self.lazy.subtree(&only)?.calls == 1 {
+            let [only] = self.selected.children(Some(&node), 2)?[..] else { break };
+            if self.selected.subtree(&only)?.calls == 1 {
                 break;
             }
             node = only;
@@ -210,7 +211,7 @@ impl CallTree {
     /// Unfolds all callers of a call, and gives it a row of its own. Those that were unfolded for another call are folded
     /// again.
     pub(super) fn reveal(&mut self, node: &Node) -> Result<Row, Error> {
-        let callers = self.lazy.frames(node.place)?;
+        let callers = self.selected.frames(node)?;
         self.revealed = callers.iter().map(|caller| caller.place.enters).collect();
         self.alone = Some(node.place.enters);
         self.row_of(node)
@@ -218,14 +219,29 @@ impl CallTree {
 
     /// The call at a place, or the innermost one that is open there.
     pub(super) fn call_at(&mut self, place: Place) -> Result<Option<Node>, Error> {
-        if let Some(node) = self.lazy.call(place.enters)?
+        let whole = self.selected.whole();
+        if let Some(node) = whole.call(place.enters)?
             && node.place.offset == place.offset
         {
             return Ok(Some(node));
         }
         match place.frames.checked_sub(1) {
-            Some(depth) => self.lazy.frame_at(place, flow_codec::Depth::new(depth)),
+            Some(depth) => whole.frame_at(place, flow_codec::Depth::new(depth)),
             None => Ok(None),
+        }
+    }
+
+    /// A call if it is selected; or else its innermost selected caller, or the next selected call, or the last one.
+    pub(super) fn nearest(&mut self, node: &Node) -> Result<Option<Node>, Error> {
+        if self.selected.has(node) {
+            return Ok(Some(*node));
+        }
+        if let Some(caller) = self.selected.parent(node)? {
+            return Ok(Some(caller));
+        }
+        match self.selected.nearest(node.place.enters, Direction::Forwards)? {
+            Some(next) => Ok(Some(next)),
+            None => self.selected.nearest(u64::MAX, Direction::Backwards),
         }
     }
 }

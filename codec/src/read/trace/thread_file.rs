@@ -103,7 +103,8 @@ impl ThreadFile {
     }
 
     /// The thread without restriction to ranges.
-    pub(crate) fn whole(&self) -> Self {
+    #[must_use]
+    pub fn whole(&self) -> Self {
         Self { parts: None, ..self.clone() }
     }
 

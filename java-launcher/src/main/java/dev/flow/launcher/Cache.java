@@ -84,7 +84,8 @@ final class Cache {
         }
         // False on a file system that is mounted with noexec, whatever the mode of the file.
         if (!Files.isExecutable(directory.resolve(Payload.PROGRAM))) {
-            throw new Refusal(directory + ": no program may be run there (noexec)");
+            throw new Refusal(directory + ": no program may be run there (noexec); set XDG_CACHE_HOME to a directory"
+                + " of another file system");
         }
         return directory;
     }
@@ -101,11 +102,12 @@ final class Cache {
             throw new Refusal(directory + ": exists and is not a directory; remove it");
         }
         if (!user().equals(Files.getAttribute(directory, "unix:uid", LinkOption.NOFOLLOW_LINKS))) {
-            throw new Refusal(directory + ": belongs to another user");
+            throw new Refusal(directory + ": belongs to another user; remove it, or set XDG_CACHE_HOME to a directory of"
+                + " your own");
         }
         Set<PosixFilePermission> mode = Files.getPosixFilePermissions(directory, LinkOption.NOFOLLOW_LINKS);
         if (mode.contains(PosixFilePermission.GROUP_WRITE) || mode.contains(PosixFilePermission.OTHERS_WRITE)) {
-            throw new Refusal(directory + ": other users may write to it; run chmod go-w");
+            throw new Refusal(directory + ": other users may write to it; run chmod go-w " + directory);
         }
     }
 

@@ -10,6 +10,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 /**
  * The programs that the class path has for one platform: the resources in {@code dev/flow/native/<platform>/}.
@@ -35,11 +36,13 @@ final class Payload {
 
     /** Finds the programs for a platform. */
     static Payload of(String platform) throws Refusal, IOException {
-        String directory = "/dev/flow/native/" + platform + '/';
-        if (Payload.class.getResource(directory + INDEX) == null) {
-            throw new Refusal("this jar has no programs for " + platform
-                + "; it has them for Linux with the GNU C library, on x86-64 and aarch64");
+        if (!has(platform)) {
+            String others = Platform.ALL.stream().filter(Payload::has).collect(Collectors.joining(", "));
+            throw new Refusal("this jar has no programs for " + platform + (others.isEmpty()
+                ? "; take flow-all.jar, which has them for " + String.join(", ", Platform.ALL)
+                : "; it has them for " + others));
         }
+        String directory = directory(platform);
         Map<String, String> checksums = new LinkedHashMap<>();
         MessageDigest digest = sha256();
         try (BufferedReader lines = new BufferedReader(
@@ -54,6 +57,14 @@ final class Payload {
             }
         }
         return new Payload(directory, checksums, hex(digest.digest()).substring(0, 16));
+    }
+
+    private static boolean has(String platform) {
+        return Payload.class.getResource(directory(platform) + INDEX) != null;
+    }
+
+    private static String directory(String platform) {
+        return "/dev/flow/native/" + platform + '/';
     }
 
     /** Returns the names of the files, and the SHA-256 of each. */

@@ -1,9 +1,15 @@
 package dev.flow.launcher;
 
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
 import java.util.Locale;
 
 /** The name of the kind of machine that this is, such as {@code linux-x86_64}. It is a classifier in Maven. */
 final class Platform {
+    /** The platforms that a release is made for. All of them are Linux with the GNU C library. */
+    static final List<String> ALL = Collections.unmodifiableList(Arrays.asList("linux-x86_64", "linux-aarch_64"));
+
     private Platform() {}
 
     /** Returns the platform of this JVM, which may be one that the jar has nothing for. */

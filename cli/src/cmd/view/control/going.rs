@@ -1,0 +1,119 @@
+//! Goes to calls: to positions, to what is searched for, and to exceptions; and lists from which one is chosen.
+
+use flow_codec::format::marks::Position;
+use flow_codec::tree::Direction;
+
+use super::super::list::List;
+use super::super::neighbours::Neighbours;
+use super::super::search::{Found, find_exception};
+use super::jobs::Job;
+use super::{Page, View};
+use crate::input::place::From;
+use crate::output::grouped;
+
+impl View<'_> {
+    /// Goes to a position of the thread that is shown.
+    pub(super) fn go_to(&mut self, position: Option<&From>) {
+        let (Some(position), Some(calls)) = (position, &mut self.calls) else { return };
+        if let From::Path(_) = position {
+            self.message = Some("to go to a method, search for it with /".to_owned());
+            return;
+        }
+        match calls.go_to_position(position) {
+            Ok(true) => {
+                let found = calls.row().map(|row| row.number());
+                if let From::Call(number) = position
+                    && found != Some(*number)
+                {
+                    let number = grouped(*number);
+                    self.message =
+                        Some(format!("call {number} is not selected; the nearest one that is"));
+                }
+            }
+            Ok(false) => self.message = Some(format!("this thread has no {position}")),
+            Err(error) => self.message = Some(error.to_string()),
+        }
+    }
+
+    /// Searches for the next call of what was searched for last, or the one before.
+    pub(super) fn search(&mut self, direction: Direction) {
+        let (Some(calls), Some(wanted)) = (&mut self.calls, &mut self.wanted) else {
+            self.message = Some("search for a method with / first".to_owned());
+            return;
+        };
+        let Some(row) = calls.row() else { return };
+        match wanted.find(&mut calls.tree.selected, row.number(), direction) {
+            Ok(Ok(found)) => self.found(found, direction),
+            Ok(Err(searching)) => self.job = Some(Job::Search(searching)),
+            Err(error) => self.message = Some(error.to_string()),
+        }
+    }
+
+    pub(super) fn found(&mut self, found: Found, direction: Direction) {
+        let (Some(calls), Some(wanted)) = (&mut self.calls, &self.wanted) else { return };
+        let what = match wanted.count {
+            1 => wanted.text.clone(),
+            count => format!("{} methods like {}", grouped(count as u64), wanted.text),
+        };
+        let node = match found {
+            Found::Nothing => {
+                let way = way(direction);
+                self.message = Some(format!("no call of {what} {way} this one"));
+                return;
+            }
+            Found::Call(node) => node,
+            Found::CallOf(node, rank, all) => {
+                let (rank, all) = (grouped(rank), grouped(all));
+                self.message = Some(format!("{rank} of {all} calls of {what}"));
+                node
+            }
+        };
+        let outcome = calls.go_to(&node);
+        self.report(outcome);
+    }
+
+    pub(super) fn go_to_exception(&mut self, direction: Direction) {
+        let Some(calls) = &mut self.calls else { return };
+        let Some(row) = calls.row() else { return };
+        let last = self.exception.filter(|(number, _)| *number == row.number());
+        let from = last.map_or(Position::before(row.node.place.offset), |(_, at)| at);
+        match find_exception(&calls.file, &mut calls.tree.selected, from, direction) {
+            Ok(Some((at, node))) => {
+                self.exception = Some((node.place.enters, at));
+                let outcome = calls.go_to(&node);
+                self.report(outcome);
+            }
+            Ok(None) => {
+                let way = way(direction);
+                self.message = Some(format!("no call is ended by an exception {way} this one"));
+            }
+            Err(error) => self.message = Some(error.to_string()),
+        }
+    }
+
+    pub(super) fn show_neighbours(&mut self) {
+        let Some(calls) = &mut self.calls else { return };
+        let Some(row) = calls.row() else { return };
+        match Neighbours::new(row.method(), calls.part, &mut calls.tree.selected) {
+            Ok(neighbours) => self.job = Some(Job::Neighbours(Box::new(neighbours))),
+            Err(error) => self.message = Some(error.to_string()),
+        }
+        self.step();
+    }
+
+    pub(super) fn show_tests(&mut self) {
+        let (list, damage) = List::of_tests(self.source);
+        self.message = damage.map(|error| error.to_string());
+        match list.rows.is_empty() {
+            true => self.message = Some("no tests are marked in this trace".to_owned()),
+            false => self.page = Some(Page::List(list)),
+        }
+    }
+}
+
+fn way(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Forwards => "after",
+        Direction::Backwards => "before",
+    }
+}

@@ -1,0 +1,157 @@
+//! Work that takes longer than a person should wait for a key: a few milliseconds of it at a time.
+
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::TryRecvError;
+use std::time::Duration;
+
+use flow_codec::tree::SelectedTree;
+use flow_codec::{Error, Offset};
+
+use super::super::calls::Calls;
+use super::super::neighbours::Neighbours;
+use super::super::opening::Opening;
+use super::super::search::Searching;
+use super::{Page, View};
+use crate::failure::Status;
+use crate::input::place::From;
+use crate::output::{grouped, percent, plural};
+
+/// Work that takes longer than a person should wait for a key.
+pub(super) enum Job {
+    Open(Opening),
+    Search(Searching),
+    Neighbours(Box<Neighbours>),
+}
+
+/// If the thread that opens a thread has panicked.
+const NOT_OPENED: &str = "the thread cannot be opened";
+
+impl View<'_> {
+    /// What is being done, and how far it is.
+    pub(in super::super) fn progress(&self) -> Option<String> {
+        let part = |done: u64, all: u64| percent(done, all).trim().to_owned();
+        let what = match self.job.as_ref()? {
+            Job::Open(opening) => {
+                let (_, file) = self.threads.get(opening.thread)?;
+                let read = opening.read.load(Ordering::Relaxed);
+                format!("reading the thread, {}", part(read, file.bytes))
+            }
+            Job::Search(searching) => {
+                let all = self.calls.as_ref()?.all;
+                let (now, all) = (grouped(searching.number), grouped(all));
+                format!("searching: call {now} of {all}; flow index makes this fast")
+            }
+            Job::Neighbours(neighbours) => {
+                let all = self.calls.as_ref()?.file.bytes;
+                let read = neighbours.position().map_or(all, Offset::get);
+                format!("adding up calls: {}; flow index makes this fast", part(read, all))
+            }
+        };
+        Some(format!("{what} (Esc ends it)"))
+    }
+
+    /// For how long there is nothing to do without an input.
+    pub(in super::super) fn patience(&self) -> Duration {
+        match self.job {
+            None => Duration::from_secs(3600),
+            Some(Job::Open(_)) => Duration::from_millis(50),
+            Some(_) => Duration::ZERO,
+        }
+    }
+
+    /// Continues what is being done.
+    pub(in super::super) fn step(&mut self) {
+        match self.job.take() {
+            None => {}
+            Some(Job::Open(opening)) => match opening.tree.try_recv() {
+                Ok(tree) => self.opened(opening.thread, tree, opening.then.as_ref()),
+                Err(TryRecvError::Empty) => self.job = Some(Job::Open(opening)),
+                Err(TryRecvError::Disconnected) => {
+                    self.message = Some(NOT_OPENED.to_owned());
+                }
+            },
+            Some(Job::Search(mut searching)) => {
+                let (Some(calls), Some(wanted)) = (&mut self.calls, &self.wanted) else { return };
+                match wanted.step(&mut calls.tree.selected, &mut searching) {
+                    Ok(None) => self.job = Some(Job::Search(searching)),
+                    Ok(Some(found)) => self.found(found, searching.direction),
+                    Err(error) => self.message = Some(error.to_string()),
+                }
+            }
+            Some(Job::Neighbours(mut neighbours)) => {
+                let Some(calls) = &mut self.calls else { return };
+                match neighbours.step() {
+                    Ok(false) => self.job = Some(Job::Neighbours(neighbours)),
+                    Ok(true) => self.page = Some(Page::List(neighbours.list(&mut calls.labels))),
+                    Err(error) => self.message = Some(error.to_string()),
+                }
+            }
+        }
+    }
+
+    /// Does all that is being done.
+    pub(in super::super) fn finish(&mut self) {
+        while let Some(job) = self.job.take() {
+            match job {
+                Job::Open(opening) => match opening.tree.recv() {
+                    Ok(tree) => self.opened(opening.thread, tree, opening.then.as_ref()),
+                    Err(_) => self.message = Some(NOT_OPENED.to_owned()),
+                },
+                job => {
+                    self.job = Some(job);
+                    self.step();
+                }
+            }
+        }
+    }
+
+    /// Opens a thread, in the background: of a large one without index and shapes, all events are read.
+    pub(super) fn open(&mut self, thread: usize, then: Option<From>) {
+        let Some((trace, file)) = self.threads.get(thread) else { return };
+        let is_open = |calls: &Calls<'_>| std::ptr::eq(calls.part, *file);
+        if self.calls.as_ref().is_some_and(is_open) {
+            self.is_on_threads = false;
+            self.go_to(then.as_ref());
+            return;
+        }
+        self.job =
+            Some(Job::Open(Opening::begin(thread, file, self.filter.selection(trace), then)));
+    }
+
+    fn opened(&mut self, thread: usize, tree: Result<SelectedTree, Error>, then: Option<&From>) {
+        let Some((trace, file)) = self.threads.get(thread) else { return };
+        let opened = tree.and_then(|mut tree| {
+            let damaged = tree.whole().index().map_or(0, |index| index.damage().places.len());
+            Calls::new(trace, file, tree, self.areas.rows()).map(|calls| (calls, damaged))
+        });
+        match opened {
+            Ok((calls, _)) if calls.count == 0 => {
+                let what = match (calls.all, &calls.part.parts) {
+                    (0, _) => "this thread has no calls",
+                    (_, Some(_)) if self.filter.is_all() => "this test called nothing here",
+                    _ => "--include, --exclude and --own leave no call of this thread",
+                };
+                self.message = Some(what.to_owned());
+            }
+            Ok((calls, damaged)) => {
+                self.calls = Some(calls);
+                (self.is_on_threads, self.exception, self.details) = (false, None, None);
+                if let Some(wanted) = &mut self.wanted {
+                    wanted.forget_thread();
+                }
+                if damaged > 0 {
+                    self.status = Status::Damaged;
+                    let places = plural(damaged as u64, "place");
+                    self.message = Some(format!(
+                        "{places} of this thread cannot be read: flow check shows more"
+                    ));
+                }
+                self.go_to(then);
+            }
+            Err(error) => {
+                self.status = Status::Damaged;
+                self.message = Some(error.to_string());
+            }
+        }
+    }
+}
