@@ -113,6 +113,7 @@ const FLOORS: [(&str, &[&str]); 4] = [
             "tree",
             "process",
             "analysis",
+            "sections",
             "profile",
             "convert",
         ],

@@ -1,20 +1,23 @@
-//! `flow index`: stores indexes, with which large threads open at once, and shapes, from which sums are read at once.
+//! `flow index`: stores indexes, with which large threads open at once, and shapes and sections, from which sums are read at
+//! once.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
 
 use flow_codec::dag::{Dag, DagOrigin};
 use flow_codec::index::{Index, Origin, SMALLEST_INDEXED_BYTES};
-use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::read::{Content, ThreadFile, Trace};
+use flow_codec::sections::Sections;
 use flow_codec::{Error, ThreadId};
 use serde::Serialize;
 
 use crate::args::{Format, IndexArgs};
 use crate::failure::{Failure, Status};
-use crate::input::parallel::{open_dag, open_index};
+use crate::input::parallel::{open_dag, open_index, open_sections};
 use crate::input::reading::Reading;
 use crate::input::source::{Source, thread_title};
 use crate::input::stdin::is_stdin;
+use crate::input::times::has_clock;
 use crate::output::{Align, Out, Progress, Table, bytes, csv_fields, grouped, message, plural};
 
 pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -34,18 +37,20 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
         )));
     }
     let mut status = source.status;
-    // Twice: for the index, and for the shapes.
-    let mut progress = Progress::new(source.bytes().saturating_mul(2), out);
+    // For the index, for the shapes, and for the sections.
+    let mut progress = Progress::new(source.bytes().saturating_mul(3), out);
     let format = args.source.format;
     if format == Format::Csv && !args.remove {
         out.write_all(
-            b"trace,thread,calls,events,bytes,index_bytes,state,shapes,shapes_bytes,shapes_state\n",
+            b"trace,thread,calls,events,bytes,index_bytes,state,shapes,shapes_bytes,shapes_state,\
+              sections,sections_bytes,sections_state\n",
         )?;
     }
     for trace in &source.traces {
         source.begin(trace, format, out)?;
         let mut rows = Vec::new();
         let mut small: u64 = 0;
+        let has_clock = has_clock(trace);
         for file in &trace.files {
             let outcome = if args.remove {
                 remove(file)
@@ -53,10 +58,12 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
                 small += 1;
                 Ok(())
             } else {
-                store(file, &source.name(&trace.dir), &mut progress).map(|(row, reading)| {
-                    rows.push(row);
-                    status = status.and(reading.report(file, &progress));
-                })
+                store(file, &source.name(&trace.dir), has_clock, &mut progress).map(
+                    |(row, reading)| {
+                        rows.push(row);
+                        status = status.and(reading.report(file, &progress));
+                    },
+                )
             };
             progress.file_done(file.bytes);
             if let Err(error) = outcome {
@@ -92,12 +99,19 @@ struct IndexRow {
     shapes: Option<u64>,
     shapes_bytes: u64,
     shapes_state: String,
+    sections: Option<u64>,
+    sections_bytes: u64,
+    sections_state: String,
 }
+
+/// What was stored besides the index: how many there are, the bytes, and what was done.
+type Stored = (Option<u64>, u64, &'static str);
 
 /// Stores the index of a thread, unless the events are damaged: a reader of the index would not see the damage.
 fn store(
     file: &ThreadFile,
     trace: &str,
+    has_clock: bool,
     progress: &mut Progress,
 ) -> Result<(IndexRow, Reading), Error> {
     let (index, origin, content) = open_index(file, progress)?;
@@ -125,6 +139,11 @@ fn store(
     let end = index.end();
     drop(index);
     let (shapes, shapes_bytes, shapes_state) = store_shapes(file, progress)?;
+    progress.file_done(file.bytes);
+    let (sections, sections_bytes, sections_state) = match has_clock {
+        true => store_sections(file, &content, progress)?,
+        false => (None, 0, "no times were recorded"),
+    };
     let row = IndexRow {
         trace: trace.to_owned(),
         thread: file.id,
@@ -136,16 +155,15 @@ fn store(
         shapes,
         shapes_bytes,
         shapes_state: shapes_state.to_owned(),
+        sections,
+        sections_bytes,
+        sections_state: sections_state.to_owned(),
     };
     Ok((row, reading))
 }
 
-/// Stores the shapes of a thread, or that its calls repeat too little. Returns how many there are, the bytes, and
-/// what was done.
-fn store_shapes(
-    file: &ThreadFile,
-    progress: &mut Progress,
-) -> Result<(Option<u64>, u64, &'static str), Error> {
+/// Stores the shapes of a thread, or that its calls repeat too little.
+fn store_shapes(file: &ThreadFile, progress: &mut Progress) -> Result<Stored, Error> {
     let (built, origin, content) = open_dag(file, progress)?;
     let shapes = built.dag.as_ref().map(|dag| dag.shapes().len() as u64);
     if let DagOrigin::Rebuilt(reason) = origin {
@@ -163,12 +181,33 @@ fn store_shapes(
     Ok((shapes, bytes, if shapes.is_none() { "the calls repeat too little" } else { state }))
 }
 
-fn remove(file: &ThreadFile) -> Result<(), Error> {
-    [Index::path(file), Dag::path(file)].into_iter().try_for_each(|path| {
-        match fs::remove_file(&path) {
-            Err(source) if source.kind() != ErrorKind::NotFound => Err(Error::Io { path, source }),
-            _ => Ok(()),
+/// Stores the sums over the sections of a thread.
+fn store_sections(
+    file: &ThreadFile,
+    content: &Content,
+    progress: &mut Progress,
+) -> Result<Stored, Error> {
+    let (built, origin) = open_sections(file, content, progress)?;
+    if let Origin::Rebuilt(reason) = origin {
+        message(&format!("{}: {reason}", Sections::path(file).display()));
+    }
+    let (bytes, state) = match (origin, built.not_stored(file)) {
+        (Origin::Stored, _) => (Sections::stored_bytes(file), "already existed"),
+        (_, Some(reason)) => (0, reason),
+        (Origin::Rebuilt(_), None) if Index::is_inside(file) => {
+            (0, "unusable; flow convert leaves it out of a new file")
         }
+        (Origin::Rebuilt(_), None) => (built.store(file, content)?, "created again"),
+        (Origin::Built | Origin::Extended, None) => (built.store(file, content)?, "created"),
+    };
+    Ok((Some(built.sections.count() as u64), bytes, state))
+}
+
+fn remove(file: &ThreadFile) -> Result<(), Error> {
+    let paths = [Index::path(file), Dag::path(file), Sections::path(file)];
+    paths.into_iter().try_for_each(|path| match fs::remove_file(&path) {
+        Err(source) if source.kind() != ErrorKind::NotFound => Err(Error::Io { path, source }),
+        _ => Ok(()),
     })
 }
 
@@ -182,6 +221,7 @@ fn print(rows: &[IndexRow], trace: &Trace, format: Format, out: &mut Out) -> Res
                     ("index", Align::Right),
                     ("state", Align::Left),
                     ("shapes", Align::Right),
+                    ("sections", Align::Right),
                     ("thread", Align::Left),
                 ]);
                 for row in rows {
@@ -194,6 +234,10 @@ fn print(rows: &[IndexRow], trace: &Trace, format: Format, out: &mut Out) -> Res
                             (None, _) => "too many".to_owned(),
                             (_, 0) => "none".to_owned(),
                             (_, stored) => bytes(stored),
+                        },
+                        match row.sections_bytes {
+                            0 => "none".to_owned(),
+                            stored => bytes(stored),
                         },
                         thread_title(trace, row.thread),
                     ]);
@@ -218,6 +262,9 @@ fn print(rows: &[IndexRow], trace: &Trace, format: Format, out: &mut Out) -> Res
                 let shapes = row.shapes.map_or(String::new(), |shapes| shapes.to_string());
                 let shapes_bytes = row.shapes_bytes.to_string();
                 fields.extend([&*shapes, &*shapes_bytes, &*row.shapes_state]);
+                let sections = row.sections.map_or(String::new(), |count| count.to_string());
+                let sections_bytes = row.sections_bytes.to_string();
+                fields.extend([&*sections, &*sections_bytes, &*row.sections_state]);
                 writeln!(out, "{}", csv_fields(fields))?;
             }
         }

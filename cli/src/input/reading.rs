@@ -3,7 +3,7 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::AtomicU64;
 
-use flow_codec::analysis::AddShapes;
+use flow_codec::analysis::{AddShapes, TimedReport};
 use flow_codec::dag::{Dag, REPEATS};
 use flow_codec::format::flow::Record;
 use flow_codec::index::SMALLEST_INDEXED_BYTES;
@@ -13,6 +13,7 @@ use flow_codec::read::{
     Visit, VisitTimeline, Visited,
 };
 use flow_codec::scan::{Damage, Summary, Swept};
+use flow_codec::sections::Sections;
 use flow_codec::{Error, Offset};
 
 use super::parallel::{sweep_all, sweep_thread};
@@ -279,8 +280,42 @@ pub(crate) fn visit_timed(
     clock: &Clock,
     visitor: &mut impl Visit,
 ) -> Reading {
-    let pass = file.timed_pass(&chosen.selection, chosen.limits, clock, visitor);
+    let Chosen { selection, limits } = chosen;
+    // What comes before the limits need not be read.
+    let sections = if limits.from_ns > 0 { stored_sections(file) } else { None };
+    let pass = match sections {
+        Some(sections) => sections.timed_pass(file, selection, *limits, clock, visitor),
+        None => file.timed_pass(selection, *limits, clock, visitor),
+    };
     read_pass(file, pass, progress)
+}
+
+/// Adds up the times of the selected calls of a thread, and ends it: from its stored sections if possible, otherwise from its
+/// events.
+pub(crate) fn add_times<const CPU: bool>(
+    file: &ThreadFile,
+    chosen: &Chosen,
+    progress: &mut Progress,
+    clock: &Clock,
+    report: &mut TimedReport<'_, CPU>,
+) -> Reading {
+    if chosen.selection.is_all()
+        && let Some(sections) = stored_sections(file)
+        && sections.add(file, chosen.limits, clock, report)
+    {
+        progress.file_done(file.bytes);
+        // Sections of damaged threads are not stored.
+        return Reading::default();
+    }
+    let reading = visit_timed(file, chosen, progress, clock, report);
+    report.end_thread();
+    reading
+}
+
+/// The stored sections of a thread, if its events take longer to read.
+fn stored_sections(file: &ThreadFile) -> Option<Sections> {
+    let is_large = file.bytes >= SMALLEST_INDEXED_BYTES && file.parts.is_none();
+    if is_large { Sections::open_stored(file) } else { None }
 }
 
 /// How much of a thread has been read at an offset: of its selected ranges, if it has any.

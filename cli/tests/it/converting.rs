@@ -47,7 +47,9 @@ fn every_verb_reads_a_file_like_its_directory() {
     let (dir, elsewhere) = (trace(), tempfile::tempdir().unwrap());
     let file = elsewhere.path().join("t.flowtrace");
     assert_eq!(convert(&[], dir.path(), &file).code, Some(0));
-    assert!(command().arg("index").arg(dir.path()).output().unwrap().status.success());
+    for place in [dir.path(), &file] {
+        assert!(command().arg("index").arg(place).output().unwrap().status.success());
+    }
     let formats = |verb: &'static str| {
         ["text", "json", "csv"].map(|format| format!("{verb} --format {format}"))
     };

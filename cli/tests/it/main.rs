@@ -22,6 +22,7 @@ mod readers;
 mod reading;
 mod recording;
 mod repair;
+mod sections;
 mod shapes;
 mod starting;
 mod testing;

@@ -31,6 +31,23 @@ impl SelfTime {
         (self.low, self.high) = (low, self.high + u64::from(carries));
     }
 
+    /// Adds those of another one.
+    pub(super) fn add_sums(&mut self, time: u128, may_be_ns: u64) {
+        let time = self.get().saturating_add(time);
+        // It is below 2^80.
+        self.low = u64::try_from(time & u128::from(u64::MAX)).unwrap_or_default();
+        let high = u64::try_from(time >> u64::BITS).unwrap_or(u64::MAX);
+        self.high = (self.high & !HIGH) | high.min(HIGH);
+        self.may_be_ns = self.may_be_ns.saturating_add(may_be_ns);
+    }
+
+    /// Takes the time out, and in how much more it may have been innermost.
+    pub(super) fn take(&mut self) -> (u128, u64) {
+        let time = self.get();
+        (self.low, self.high) = (0, self.high & !HIGH);
+        (time, std::mem::take(&mut self.may_be_ns))
+    }
+
     /// Returns whether this is the last interval in which it was innermost.
     #[inline(always)]
     pub(super) fn is_of(self, interval: u64) -> bool {
@@ -58,7 +75,7 @@ pub(super) struct Innermost {
 }
 
 /// The interval of those that were never innermost.
-const NO_INTERVAL: u64 = 0;
+pub(super) const NO_INTERVAL: u64 = 0;
 
 impl Default for Innermost {
     fn default() -> Self {
@@ -137,7 +154,24 @@ impl Innermost {
         (self.sure_ns.get(number).copied().unwrap_or_default(), time.may_be_ns)
     }
 
-    fn add_sure(&mut self, number: usize, ns: u64) {
+    /// Since the last event, this one was innermost, up to this time at least. The last interval ended.
+    pub(super) fn wait(&mut self, number: usize, from_ns: u64) {
+        self.add_sure(number, from_ns.saturating_sub(self.bounds.by_ns));
+        self.wait_until(from_ns);
+    }
+
+    /// No frame counts before this time.
+    pub(super) fn wait_until(&mut self, from_ns: u64) {
+        self.bounds = Bounds { from_ns, by_ns: from_ns };
+    }
+
+    /// Takes out for how long one was innermost for certain.
+    pub(super) fn take_sure(&mut self, number: usize) -> u64 {
+        self.sure_ns.get_mut(number).map_or(0, std::mem::take)
+    }
+
+    /// Adds time for which one was innermost for certain.
+    pub(super) fn add_sure(&mut self, number: usize, ns: u64) {
         if ns > 0 && number >= self.sure_ns.len() {
             self.sure_ns.resize(number + 1, 0);
         }

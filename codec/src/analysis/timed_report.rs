@@ -5,9 +5,11 @@
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod settled;
+
 use std::num::NonZeroU64;
 
-use super::innermost::{Innermost, SelfTime};
+use super::innermost::{Innermost, NO_INTERVAL, SelfTime};
 use super::numbering::{Numbering, index};
 use super::{ReportRow, SumBounds};
 use crate::MethodId;
@@ -36,6 +38,12 @@ struct Sum {
 }
 
 impl Sum {
+    /// The outermost frame counts from a border on, by whose time it had been entered.
+    fn enter_at(&mut self, now: u64, wall: u64, by_ns: u64) {
+        (self.entered_at, self.entered_at_wall, self.entered_by_ns) = (now, wall, by_ns);
+        self.entered_in = NO_INTERVAL;
+    }
+
     /// A frame is entered in the current interval, and so is innermost for a moment. Its own does not count as open yet.
     #[inline(always)]
     fn touch_entered(&mut self, number: usize, innermost: &mut Innermost) {

@@ -1,15 +1,13 @@
 //! The stored shapes of a thread, next to its file.
 
 use std::hash::{Hash, Hasher};
-use std::io;
 use std::sync::atomic::AtomicU64;
 
 use super::table::Words;
 use super::word::{self, MAX_COUNT, MAX_NUMBER, Word};
 use super::{Break, Built, Dag, MAX_SIZE, Outcome};
 use crate::format::container::StreamKind;
-use crate::format::dag::{DagBody, DagFile, Fingerprint, Head, StoredRoot};
-use crate::format::index::sum_of_sample;
+use crate::format::dag::{DagBody, DagFile, Head, StoredRoot};
 use crate::format::names::EventFormat;
 use crate::index::{SMALLEST_INDEXED_BYTES, beside};
 use crate::read::{Content, Tail, ThreadFile};
@@ -148,28 +146,11 @@ impl Built {
     /// The file cannot be written, or the events not be read.
     pub fn store(&self, file: &ThreadFile, content: &Content) -> Result<u64> {
         let io_error = |source| Error::Io { path: file.path(), source };
-        let fingerprints = events_of(content).and_then(|events| Ok((events, marks_of(file)?)));
-        let (events, marks) = fingerprints.map_err(io_error)?;
+        let [events, marks] = beside::fingerprints(file, content).map_err(io_error)?;
         let body = self.dag.as_ref().map(encode);
         let stored = DagFile { thread: file.id, events, marks, body };
         beside::store(file, StreamKind::Dag, &stored.encode().map_err(io_error)?)
     }
-}
-
-fn events_of(content: &Content) -> io::Result<Fingerprint> {
-    let bytes = content.len();
-    Ok(Fingerprint { bytes, sample: content.stored_sample(bytes)? })
-}
-
-fn marks_of(file: &ThreadFile) -> io::Result<Fingerprint> {
-    let marks = file.open_marks().map_err(io::Error::other)?;
-    let Some(marks) = marks else { return Ok(Fingerprint::default()) };
-    let bytes = marks.len()?;
-    let sample = sum_of_sample(bytes, |offset, buffer| {
-        marks.read_exact_at(offset, buffer)?;
-        Ok(buffer.len())
-    });
-    Ok(Fingerprint { bytes, sample: sample? })
 }
 
 /// The stored shapes, and the bytes of their file. `Err(None)` if there are none, otherwise the reason why they are
@@ -192,13 +173,9 @@ fn read(
     }
     let bytes = beside::read(file, StreamKind::Dag, content.len().max(SMALLEST_LIMIT))?;
     let stored = DagFile::decode(&bytes).map_err(Some)?;
-    let is_of = |found: io::Result<Fingerprint>, said| found.is_ok_and(|found| found == said);
-    // What is in the file of its events was written with them.
-    let is_inside = file.stored_inside(StreamKind::Dag).is_some();
-    if stored.thread != file.id
-        || stored.events.bytes != content.len()
-        || !is_inside && !is_of(marks_of(file), stored.marks)
-        || !is_inside && !is_of(events_of(content), stored.events)
+    let is_of_thread = stored.thread == file.id;
+    if !is_of_thread
+        || !beside::is_of(file, content, StreamKind::Dag, [stored.events, stored.marks])
     {
         return Err(Some("it belongs to other events"));
     }

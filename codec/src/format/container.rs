@@ -40,6 +40,7 @@
 //! | 6 | the manifest, whole: the last one counts | `trace.json` |
 //! | 7 | the index of the block's thread | `thread-<id>.idx` |
 //! | 8 | the shapes of the block's thread | `thread-<id>.dag` |
+//! | 16 | the sums of sections of the block's thread | `thread-<id>.sections` |
 //! | 9 | a [group](super::group) of pieces of several threads; no stream, so the logical offset is 0 | |
 //! | 14 | the [`beginning`](super::beginning) of the block's thread in a part, whole | |
 //! | 15 | [`samples`](super::samples) of all threads | `samples` |
@@ -165,6 +166,8 @@ pub enum StreamKind {
     Index,
     /// `thread-<id>.dag`.
     Dag,
+    /// `thread-<id>.sections`.
+    Sections,
     /// A [`Beginning`](super::beginning::Beginning).
     Beginning,
     /// A checkpoint, in a snapshot.
@@ -173,7 +176,7 @@ pub enum StreamKind {
     Samples,
 }
 
-const KINDS: [(StreamKind, u8); 11] = [
+const KINDS: [(StreamKind, u8); 12] = [
     (StreamKind::Ids, 1),
     (StreamKind::Methods, 2),
     (StreamKind::Threads, 3),
@@ -182,6 +185,7 @@ const KINDS: [(StreamKind, u8); 11] = [
     (StreamKind::Manifest, 6),
     (StreamKind::Index, 7),
     (StreamKind::Dag, 8),
+    (StreamKind::Sections, 16),
     (StreamKind::Beginning, 14),
     (StreamKind::Journal, 13),
     (StreamKind::Samples, 15),
@@ -193,7 +197,10 @@ impl StreamKind {
     /// Whether each thread has a stream of this kind.
     #[must_use]
     pub(crate) const fn is_of_thread(self) -> bool {
-        matches!(self, Self::Events | Self::Marks | Self::Index | Self::Dag | Self::Beginning)
+        matches!(
+            self,
+            Self::Events | Self::Marks | Self::Index | Self::Dag | Self::Sections | Self::Beginning
+        )
     }
 
     /// Its place in the order of kinds.

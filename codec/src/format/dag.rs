@@ -81,6 +81,7 @@
 use std::io::Read;
 use std::ops::Range;
 
+use super::index::Fingerprint;
 use super::leb128::{put, take};
 use crate::{MethodId, ThreadId};
 
@@ -98,15 +99,6 @@ const CHECK: Range<usize> = 10 * WORD_BYTES..HEADER_BYTES;
 const FIRST_BODY_BYTES: usize = 16 << 20;
 const GIVEN_UP: u64 = u64::MAX;
 const LEVEL: i32 = 6;
-
-/// What identifies a sequence of bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Fingerprint {
-    /// How many there are.
-    pub bytes: u64,
-    /// CRC-32 of the [`sample`](super::index::sample) of them.
-    pub sample: u32,
-}
 
 /// The content of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -101,6 +101,15 @@ pub struct IntervalSums {
     pub fall: u64,
 }
 
+/// What identifies the bytes of which something is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Fingerprint {
+    /// How many there are.
+    pub bytes: u64,
+    /// CRC-32 of the [`sample`] of them.
+    pub sample: u32,
+}
+
 /// The content of an index file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IndexFile {

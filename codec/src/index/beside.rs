@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::format::container::StreamKind;
-use crate::read::{Container, ThreadFile};
+use crate::format::index::{Fingerprint, sum_of_sample};
+use crate::read::{Container, Content, ThreadFile};
 use crate::write::{Compression, ContainerWriter};
 use crate::{Error, Result, ThreadId};
 
@@ -48,6 +49,35 @@ pub(crate) fn read(
     Ok(bytes)
 }
 
+/// What identifies the events and the marks of a thread.
+pub(crate) fn fingerprints(file: &ThreadFile, content: &Content) -> io::Result<[Fingerprint; 2]> {
+    let bytes = content.len();
+    let events = Fingerprint { bytes, sample: content.stored_sample(bytes)? };
+    let Some(marks) = file.open_marks().map_err(io::Error::other)? else {
+        return Ok([events, Fingerprint::default()]);
+    };
+    let bytes = marks.len()?;
+    let sample = sum_of_sample(bytes, |offset, buffer| {
+        marks.read_exact_at(offset, buffer)?;
+        Ok(buffer.len())
+    });
+    Ok([events, Fingerprint { bytes, sample: sample? }])
+}
+
+/// Returns whether a stored file of this kind is of the events and marks that a thread has now.
+pub(crate) fn is_of(
+    file: &ThreadFile,
+    content: &Content,
+    kind: StreamKind,
+    stored: [Fingerprint; 2],
+) -> bool {
+    let [events, _] = stored;
+    events.bytes == content.len()
+        // What is in the file of its events was written with them.
+        && (file.stored_inside(kind).is_some()
+            || fingerprints(file, content).is_ok_and(|found| found == stored))
+}
+
 /// The bytes of the stored file of this kind; 0 if there is none.
 pub(crate) fn stored_bytes(file: &ThreadFile, kind: StreamKind) -> u64 {
     let stored = file.open_beside(kind).ok().flatten();
@@ -64,7 +94,7 @@ fn write_all(
     // A file of another kind is replaced.
     let old = Container::in_file(old).ok().flatten().map(Arc::new);
     let mut writer = ContainerWriter::new(BufWriter::new(create(new)?), Compression::Off)?;
-    for kind in [StreamKind::Index, StreamKind::Dag] {
+    for kind in [StreamKind::Index, StreamKind::Dag, StreamKind::Sections] {
         for (other, stored) in old.iter().flat_map(|old| old.streams(kind)) {
             if (kind, other) != stream {
                 writer.write_stream(kind, Some(other), stored.reader())?;

@@ -20,6 +20,7 @@ mod profile;
 mod raw;
 mod resync;
 mod round_trip;
+mod sections;
 mod shapes;
 mod support;
 mod timed;

@@ -21,12 +21,12 @@ use proptest::prelude::*;
 
 /// A record, and the nanoseconds before each of its events.
 #[derive(Clone, Debug)]
-enum Record {
+pub(crate) enum Record {
     Enter(u64, u64),
     Exit(Vec<u64>),
 }
 
-fn records() -> impl Strategy<Value = Vec<Record>> {
+pub(crate) fn records() -> impl Strategy<Value = Vec<Record>> {
     let gap = || prop_oneof![8 => 0_u64..50, 1 => 1_000_u64..1_000_000];
     let id = prop_oneof![8 => 0_u64..4, 1 => Just(70_u64), 1 => Just(9_000_u64)];
     let enter = (id, gap()).prop_map(|(id, gap)| Record::Enter(id, gap));
@@ -39,18 +39,18 @@ fn records() -> impl Strategy<Value = Vec<Record>> {
 }
 
 /// An event with its position, its method if it is an entry, and its true time.
-struct Event {
+pub(crate) struct Event {
     position: Position,
     enters: Option<u64>,
-    at_ns: u64,
+    pub(crate) at_ns: u64,
 }
 
-struct Thread {
+pub(crate) struct Thread {
     bytes: Vec<u8>,
-    events: Vec<Event>,
+    pub(crate) events: Vec<Event>,
 }
 
-fn thread(records: &[Record]) -> Thread {
+pub(crate) fn thread(records: &[Record]) -> Thread {
     let mut thread = Thread { bytes: Vec::new(), events: Vec::new() };
     let mut now = 1_000;
     for record in records {
@@ -77,7 +77,12 @@ fn thread(records: &[Record]) -> Thread {
 }
 
 /// True marks: at some events, between the time of the previous event and its self_ns.
-fn marks(thread: &Thread, picks: &[bool], lies: &[(u64, u64)], rans: &[Option<u64>]) -> Vec<u8> {
+pub(crate) fn marks(
+    thread: &Thread,
+    picks: &[bool],
+    lies: &[(u64, u64)],
+    rans: &[Option<u64>],
+) -> Vec<u8> {
     let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
     let mut before = 1_000;
     for (number, event) in thread.events.iter().enumerate() {
@@ -174,7 +179,7 @@ fn is_about(a: u64, b: u64, events: usize) -> bool {
 }
 
 /// The files of a thread.
-fn written(thread: &Thread, marks: &[u8]) -> (tempfile::TempDir, ThreadFile) {
+pub(crate) fn written(thread: &Thread, marks: &[u8]) -> (tempfile::TempDir, ThreadFile) {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("thread-1.flow");
     fs::write(&path, &thread.bytes).expect("written");
@@ -198,12 +203,12 @@ fn report_and_tree<const CPU: bool>(file: &ThreadFile) -> (Vec<ReportRow>, PathT
 }
 
 /// For how long threads ran, in microseconds, where it is known.
-fn rans() -> impl Strategy<Value = Vec<Option<u64>>> {
+pub(crate) fn rans() -> impl Strategy<Value = Vec<Option<u64>>> {
     let ran = prop_oneof![6 => 0_u64..4, 1 => 0_u64..2_000, 1 => Just(1 << 33)];
     prop::collection::vec(prop::option::weighted(0.8, ran), 1..5)
 }
 
-fn lies() -> impl Strategy<Value = Vec<(u64, u64)>> {
+pub(crate) fn lies() -> impl Strategy<Value = Vec<(u64, u64)>> {
     prop_oneof![4 => Just(Vec::new()),
         1 => prop::collection::vec((0_u64..1 << 40, 0_u64..1 << 40), 1..4)]
 }

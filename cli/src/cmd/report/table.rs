@@ -12,7 +12,7 @@ use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
 use crate::input::own;
 use crate::input::parallel::report_thread;
-use crate::input::reading::{Chosen, Reading, add_stored, visit_events, visit_timed};
+use crate::input::reading::{Chosen, Reading, add_stored, add_times, visit_events};
 use crate::input::source::Source;
 use crate::input::times::{bounds_note, weight_of};
 use crate::output::{self, Labels, Out, Progress, Shares, Unit, Weight, duration, plural};
@@ -151,8 +151,7 @@ fn timed<const CPU: bool>(trace: &Trace, chosen: &Chosen, progress: &mut Progres
     let (mut threads, mut status) = (0, Status::Done);
     for file in &trace.files {
         let before = report.calls();
-        let reading = visit_timed(file, chosen, progress, &clock, &mut report);
-        report.end_thread();
+        let reading = add_times(file, chosen, progress, &clock, &mut report);
         threads += u64::from(report.calls() > before);
         status = status.and(reading.report(file, progress));
     }

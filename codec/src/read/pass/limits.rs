@@ -113,6 +113,23 @@ impl<'c, V: Visit> TimeLimited<'c, V> {
         self.is_over
     }
 
+    /// Passes on what is within the limits up to the time that the clock shows.
+    pub(crate) fn reach(&mut self) {
+        self.pass();
+    }
+
+    /// The visitor.
+    pub(crate) fn visitor(&mut self) -> &mut V {
+        &mut self.inner
+    }
+
+    /// Continues where this many frames are open that the visitor knows, at a time within the limits that the clock shows.
+    pub(crate) fn reopen(&mut self, frames: u64) {
+        self.held.clear();
+        self.emitted = frames;
+        self.last = (self.clock.now(), self.clock.on(TimeAxis::Cpu));
+    }
+
     /// Ends the thread: open frames that are long enough are passed on up to now.
     pub(crate) fn end_thread(&mut self) {
         self.pass();

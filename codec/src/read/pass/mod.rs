@@ -8,5 +8,7 @@ mod timed;
 mod visitor;
 
 pub use self::clock::Clock;
+pub(crate) use self::limits::TimeLimited;
 pub use self::limits::TimeLimits;
+pub(crate) use self::timed::TimedEvents;
 pub use self::visitor::Pass;

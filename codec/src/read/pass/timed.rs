@@ -2,13 +2,14 @@
 
 use std::num::NonZeroU64;
 
-use super::clock::Clocked;
+use super::clock::{Clocked, Moment, Moments};
 use crate::format::flow::Record;
 use crate::format::marks::Position;
+use crate::format::sections::Border;
 use crate::read::{
-    Clock, Events, MarksInput, ReadRecords, Tail, ThreadFile, TimeInterval, Times, Visit,
+    Bounds, Clock, Events, MarksInput, ReadRecords, Tail, ThreadFile, TimeInterval, Times, Visit,
 };
-use crate::{Error, Offset, Result};
+use crate::{Error, MethodId, Offset, Result};
 
 /// Passes on the records of a thread while a [`Clock`] shows when they happened; between two time marks this
 /// is as fast as without a clock. If the marks are damaged, the rest of the thread has no times, and nothing
@@ -88,6 +89,67 @@ impl<'c> TimedEvents<'c> {
                 None => Ok(false),
             },
         }
+    }
+
+    /// Returns whether a record before an offset was not passed on completely.
+    pub(crate) fn is_before(&self, offset: Offset) -> bool {
+        self.run.is_some() || self.events.position() < offset
+    }
+
+    /// Returns the border here, if time marks show one; the clock then shows its time. What came before must have ended by
+    /// then.
+    pub(crate) fn border(&mut self) -> Option<Border> {
+        if self.run.is_some() || self.in_parts {
+            return None;
+        }
+        let offset = self.events.position();
+        let position = Position::before(offset);
+        self.begin_interval(|times| times.interval(position));
+        if self.times.as_ref()?.since() != Some(position) {
+            return None;
+        }
+        let Moments { wall, cpu, .. } = self.clock.moments();
+        let is_known = |at: Moment| at.now == Clock::parts(at.bounds.from_ns);
+        let [wall_ns, cpu_ns] = [wall, cpu].map(|at| at.bounds.from_ns);
+        (is_known(wall) && is_known(cpu)).then_some(Border { offset, wall_ns, cpu_ns })
+    }
+
+    /// Continues at a border after the records read so far. Returns `false` if there is none.
+    ///
+    /// # Errors
+    /// As those of [`open`](Self::open).
+    pub(crate) fn skip_to(&mut self, file: &ThreadFile, border: Border) -> Result<bool> {
+        self.events = file.events_from(border.offset)?;
+        (self.run, self.interval_end) = (None, None);
+        Ok(self.border() == Some(border))
+    }
+
+    /// Begins at a border, where these frames are open, the outermost first: they are passed on as if they were entered there,
+    /// in the interval before. If there is no border, it begins at the start of the thread, and returns `false`.
+    ///
+    /// # Errors
+    /// As those of [`open`](Self::open).
+    pub(crate) fn begin_at(
+        &mut self,
+        file: &ThreadFile,
+        border: Border,
+        frames: &[MethodId],
+        visitor: &mut impl Visit,
+    ) -> Result<bool> {
+        if !self.skip_to(file, border)? {
+            *self = Self::open(file, self.clock)?;
+            return Ok(false);
+        }
+        let now = self.clock.moments();
+        let at_border = |moment: Moment| {
+            let Bounds { from_ns, .. } = moment.bounds;
+            Moment { bounds: Bounds { from_ns, by_ns: from_ns }, ..moment }
+        };
+        let (wall, cpu) = (at_border(now.wall), at_border(now.cpu));
+        self.clock.set(Moments { wall, cpu, interval: now.interval.saturating_sub(1) });
+        frames.iter().for_each(|method| visitor.enter(*method));
+        self.clock.set(now);
+        Ok(true)
     }
 
     /// Passes on the next record of a range; time does not pass evenly where a range begins or ends.

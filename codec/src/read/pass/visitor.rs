@@ -3,8 +3,9 @@
 use super::limits::TimeLimited;
 use super::timed::TimedEvents;
 use super::{Clock, TimeLimits};
+use crate::format::sections::Border;
 use crate::read::{Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, Visit};
-use crate::{Error, Offset, Result};
+use crate::{Error, MethodId, Offset, Result};
 
 /// Passes the records of a thread to a visitor: those of selected calls, and with a [`Clock`] their times.
 #[derive(Debug)]
@@ -83,6 +84,27 @@ impl Source<'_> {
 }
 
 impl<V: Visit> Pass<'_, V> {
+    /// Begins at a border instead of the start of the thread, where these frames are open, if the pass has a clock and there
+    /// is one: for limits that begin later.
+    ///
+    /// # Errors
+    /// The events cannot be opened.
+    pub(crate) fn begin_at(
+        &mut self,
+        file: &ThreadFile,
+        border: Border,
+        frames: &[MethodId],
+    ) -> Result<()> {
+        if let Source::Timed(events) = &mut self.source {
+            match &mut self.stage {
+                Stage::All(visitor) => events.begin_at(file, border, frames, *visitor)?,
+                Stage::Selected(visitor) => events.begin_at(file, border, frames, visitor)?,
+                Stage::Limited(visitor) => events.begin_at(file, border, frames, visitor)?,
+            };
+        }
+        Ok(())
+    }
+
     /// Passes some more records to the visitor. Returns whether there may be more.
     ///
     /// # Errors
