@@ -350,7 +350,8 @@ impl Rounds {
                 if found != *step {
                     let name = |step: &Step| step.map(|n| player.names.names[n as usize].clone());
                     let (found, expected) = (name(&found), name(step));
-                    if may_end && expected.as_deref().is_some_and(|key| has_no_names(trace, key)) {
+                    if may_end && expected.as_deref().is_some_and(|key| may_lack_names(trace, key))
+                    {
                         *ends = at;
                         return Ok(false);
                     }
@@ -414,10 +415,13 @@ impl Rounds {
     }
 }
 
-/// Returns whether the trace names no method of this class.
-fn has_no_names(trace: &Decoded, key: &str) -> bool {
-    let (class, _) = key.split_once('#').expect("a key");
-    !trace.keys.values().any(|key| key.split_once('#').is_some_and(|(other, _)| other == class))
+/// Returns whether names of this class may be missing: the trace has none of it, or they were written last. Calls of such a
+/// class are not recorded.
+fn may_lack_names(trace: &Decoded, key: &str) -> bool {
+    let class = |key: &str| key.split_once('#').map(|(class, _)| class.to_owned());
+    let is_of_class = |other: &String| class(other) == class(key);
+    let last = trace.keys.iter().max_by_key(|(id, _)| **id);
+    !trace.keys.values().any(is_of_class) || last.is_some_and(|(_, key)| is_of_class(key))
 }
 
 fn words(program: &Program) -> PathBuf {
