@@ -69,27 +69,27 @@ impl Recorder {
                 }
                 is_found
             });
-            for thread in found.iter().filter_map(|id| self.threads.get(*id)) {
-                self.encode_ahead(&thread);
-            }
-            match found.is_empty() {
-                true => sleep(pauses.next()),
-                // Fast ones have recorded as much again meanwhile.
-                false => pauses.found(),
+            let threads = found.iter().filter_map(|id| self.threads.get(*id));
+            match threads.filter(|thread| self.encode_ahead(thread)).count() {
+                // Some chunks cannot be divided, or not now.
+                0 => sleep(pauses.next()),
+                // Fast threads have recorded as much again meanwhile.
+                _ => pauses.found(),
             }
         }
     }
 
-    /// Encodes what a thread has recorded in its chunk, and passes it to the sink.
-    pub(super) fn encode_ahead(&self, thread: &ThreadRecorder) {
+    /// Encodes what a thread has recorded in its chunk, and passes it to the sink. Returns whether it did.
+    pub(super) fn encode_ahead(&self, thread: &ThreadRecorder) -> bool {
         // A thread that hands over encodes the rest itself.
-        let Some(mut out) = thread.try_lock_out() else { return };
+        let Some(mut out) = thread.try_lock_out() else { return false };
         if !out.may_be_divided() || !self.is_recording() {
-            return;
+            return false;
         }
         let part = out.encoded..thread.recorded_bytes(&out, ReadBy::Other);
         let mut buffer = self.buffers.take();
-        if !part.is_empty() && buffer.make_room(part.len()).is_ok() {
+        let encodes = !part.is_empty() && buffer.make_room(part.len()).is_ok();
+        if encodes {
             thread.copy_recorded(&out, part.clone(), &mut buffer.raw);
             thread.copy_samples_of(&out, part.clone(), &mut buffer.samples);
             let counts = out.canonicalize(&mut buffer, self.journal.zero_ns(), false);
@@ -97,6 +97,7 @@ impl Recorder {
             self.write_canonical(thread.id(), &mut out, &mut buffer, counts, false);
         }
         self.buffers.give_back(buffer);
+        encodes
     }
 }
 

@@ -215,6 +215,21 @@ fn a_chunk_that_was_encoded_ahead_does_not_move_to_a_larger_slot() {
 }
 
 #[test]
+fn where_nothing_can_be_encoded_ahead_the_encoder_is_told_to_wait() {
+    let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
+    let (recorder, thread, method) = recorder(dir.path(), &sink, 4096);
+    (0..100).for_each(|_| recorder.enter(&thread, method));
+    assert!(recorder.encode_ahead(&thread));
+    assert!(!recorder.encode_ahead(&thread), "nothing new");
+    recorder.enter(&thread, method);
+    recorder.paused.store(true, Ordering::SeqCst);
+    assert!(!recorder.encode_ahead(&thread), "the recording is paused");
+    recorder.paused.store(false, Ordering::SeqCst);
+    thread.lock_out().home = Home::Shared;
+    assert!(!recorder.encode_ahead(&thread), "in a file with other threads");
+}
+
+#[test]
 fn a_part_that_cannot_be_written_stays_in_the_journal() {
     let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
     let directory = TraceDirectory::open(&dir.path().join("trace"), None).unwrap();
