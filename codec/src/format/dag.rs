@@ -79,10 +79,10 @@
 //! | `08 00` | a call of shape 2 |
 
 use std::io::Read;
-use std::ops::Range;
 
 use super::index::Fingerprint;
 use super::leb128::{put, take};
+use super::of_events::{self, Owner};
 use crate::{MethodId, ThreadId};
 
 /// The first bytes of the file.
@@ -92,13 +92,9 @@ pub const VERSION: u64 = 1;
 /// The most bytes of a body.
 pub const MAX_BODY_BYTES: u64 = 256 << 20;
 
-const WORD_BYTES: usize = 8;
-const HEADER_BYTES: usize = 11 * WORD_BYTES;
-const CHECK: Range<usize> = 10 * WORD_BYTES..HEADER_BYTES;
 /// The most memory that is reserved before a body is decompressed.
 const FIRST_BODY_BYTES: usize = 16 << 20;
 const GIVEN_UP: u64 = u64::MAX;
-const LEVEL: i32 = 6;
 
 /// The content of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -156,30 +152,12 @@ impl DagFile {
     /// # Errors
     /// The body cannot be compressed.
     pub fn encode(&self) -> std::io::Result<Vec<u8>> {
-        let mut bytes = MAGIC.to_vec();
         let none = DagBody { shapes: GIVEN_UP, ..DagBody::default() };
         let body = self.body.as_ref().unwrap_or(&none);
-        let header = [
-            VERSION,
-            self.thread.get(),
-            self.events.bytes,
-            self.events.sample.into(),
-            self.marks.bytes,
-            self.marks.sample.into(),
-            body.shapes,
-            body.roots,
-            body.bytes.len() as u64,
-            0,
-        ];
-        bytes.extend(header.into_iter().flat_map(u64::to_le_bytes));
-        if self.body.is_some() {
-            bytes.extend(zstd::bulk::compress(&body.bytes, LEVEL)?);
-        }
-        let check = u64::from(check(&bytes)).to_le_bytes();
-        if let Some(place) = bytes.get_mut(CHECK) {
-            place.copy_from_slice(&check);
-        }
-        Ok(bytes)
+        let words = [body.shapes, body.roots, body.bytes.len() as u64];
+        let owner = Owner { thread: self.thread, events: self.events, marks: self.marks };
+        let bytes = self.body.as_ref().map(|body| &*body.bytes);
+        of_events::encode(MAGIC, VERSION, owner, &words, bytes)
     }
 
     /// Reads the bytes of a file. The error describes what is wrong with it.
@@ -187,28 +165,9 @@ impl DagFile {
     /// # Errors
     /// The bytes violate the format.
     pub fn decode(bytes: &[u8]) -> Result<Self, &'static str> {
-        let Some((header, compressed)) = bytes.split_at_checked(HEADER_BYTES) else {
-            return Err("it is cut short");
-        };
-        let mut words = header.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
-        let mut word = || words.next().unwrap_or_default();
-        if word() != u64::from_le_bytes(MAGIC) {
-            return Err("it does not hold shapes");
-        }
-        if word() != VERSION {
-            return Err("it has another version");
-        }
-        let thread = ThreadId::new(word());
-        let mut fingerprint = || {
-            let (bytes, sample) = (word(), word());
-            let sample = u32::try_from(sample).map_err(|_| "its sample is not a CRC-32")?;
-            Ok::<_, &'static str>(Fingerprint { bytes, sample })
-        };
-        let (events, marks) = (fingerprint()?, fingerprint()?);
-        let [shapes, roots, len, said] = [word(), word(), word(), word()];
-        if said != u64::from(check(bytes)) {
-            return Err("it is damaged");
-        }
+        let (owner, words, compressed) =
+            of_events::decode(MAGIC, VERSION, bytes, "it does not hold shapes")?;
+        let (Owner { thread, events, marks }, [shapes, roots, len]) = (owner, words);
         if shapes == GIVEN_UP {
             return Ok(Self { thread, events, marks, body: None });
         }
@@ -235,14 +194,6 @@ fn decompress(compressed: &[u8], len: u64) -> std::io::Result<Vec<u8>> {
             Ok(body)
         }
     }
-}
-
-/// The check of a file, computed without the check itself.
-fn check(bytes: &[u8]) -> u32 {
-    let mut crc = crc32fast::Hasher::new();
-    crc.update(bytes.get(..CHECK.start).unwrap_or_default());
-    crc.update(bytes.get(CHECK.end..).unwrap_or_default());
-    crc.finalize()
 }
 
 impl DagBody {

@@ -71,6 +71,7 @@ pub mod manifest;
 pub mod marks;
 pub mod methods;
 pub mod names;
+mod of_events;
 pub mod raw;
 pub mod samples;
 pub mod sections;

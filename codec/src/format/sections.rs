@@ -107,10 +107,9 @@
 //! | `D0 0F D0 0F` | 2000 ns |
 //! | `00 00 00 00 00 00 00 00 00 00 00 00` | CPU time: the same |
 
-use std::ops::Range;
-
 use super::index::Fingerprint;
 use super::leb128::{from_zigzag, put, take, zigzag};
+use super::of_events::{self, Owner};
 use crate::{MethodId, Offset, ThreadId};
 
 /// The first bytes of the file.
@@ -119,11 +118,6 @@ pub const MAGIC: [u8; 8] = *b"flow-sct";
 pub const VERSION: u64 = 1;
 /// The most bytes of a body.
 pub const MAX_BODY_BYTES: u64 = 16 << 20;
-
-const WORD_BYTES: usize = 8;
-const HEADER_BYTES: usize = 10 * WORD_BYTES;
-const CHECK: Range<usize> = 9 * WORD_BYTES..HEADER_BYTES;
-const LEVEL: i32 = 6;
 
 /// The content of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -228,25 +222,9 @@ impl SectionsFile {
             put_section(&mut body, section, before);
             before = section.start;
         }
-        let header = [
-            VERSION,
-            self.thread.get(),
-            self.events.bytes,
-            self.events.sample.into(),
-            self.marks.bytes,
-            self.marks.sample.into(),
-            self.sections.len() as u64,
-            body.len() as u64,
-            0,
-        ];
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend(header.into_iter().flat_map(u64::to_le_bytes));
-        bytes.extend(zstd::bulk::compress(&body, LEVEL)?);
-        let check = u64::from(check(&bytes)).to_le_bytes();
-        if let Some(place) = bytes.get_mut(CHECK) {
-            place.copy_from_slice(&check);
-        }
-        Ok(bytes)
+        let words = [self.sections.len() as u64, body.len() as u64];
+        let owner = Owner { thread: self.thread, events: self.events, marks: self.marks };
+        of_events::encode(MAGIC, VERSION, owner, &words, Some(&body))
     }
 
     /// Reads the bytes of a file. The error describes what is wrong with it.
@@ -254,28 +232,9 @@ impl SectionsFile {
     /// # Errors
     /// The bytes violate the format.
     pub fn decode(bytes: &[u8]) -> Result<Self, &'static str> {
-        let Some((header, compressed)) = bytes.split_at_checked(HEADER_BYTES) else {
-            return Err("it is cut short");
-        };
-        let mut words = header.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
-        let mut word = || words.next().unwrap_or_default();
-        if word() != u64::from_le_bytes(MAGIC) {
-            return Err("it does not hold sections");
-        }
-        if word() != VERSION {
-            return Err("it has another version");
-        }
-        let thread = ThreadId::new(word());
-        let mut fingerprint = || {
-            let (bytes, sample) = (word(), word());
-            let sample = u32::try_from(sample).map_err(|_| "its sample is not a CRC-32")?;
-            Ok::<_, &'static str>(Fingerprint { bytes, sample })
-        };
-        let (events, marks) = (fingerprint()?, fingerprint()?);
-        let [count, len, said] = [word(), word(), word()];
-        if said != u64::from(check(bytes)) {
-            return Err("it is damaged");
-        }
+        let (owner, words, compressed) =
+            of_events::decode(MAGIC, VERSION, bytes, "it does not hold sections")?;
+        let (Owner { thread, events, marks }, [count, len]) = (owner, words);
         if len > MAX_BODY_BYTES {
             return Err("it is too large");
         }
@@ -291,14 +250,6 @@ impl SectionsFile {
         let sections = sections.ok_or("its sections violate the format")?;
         Ok(Self { thread, events, marks, sections })
     }
-}
-
-/// The check of a file, computed without the check itself.
-fn check(bytes: &[u8]) -> u32 {
-    let mut crc = crc32fast::Hasher::new();
-    crc.update(bytes.get(..CHECK.start).unwrap_or_default());
-    crc.update(bytes.get(CHECK.end..).unwrap_or_default());
-    crc.finalize()
 }
 
 fn put_section(body: &mut Vec<u8>, section: &Section, before: Border) {
