@@ -215,7 +215,7 @@ fn a_chunk_that_was_encoded_ahead_does_not_move_to_a_larger_slot() {
 }
 
 #[test]
-fn where_nothing_can_be_encoded_ahead_the_encoder_is_told_to_wait() {
+fn where_nothing_can_be_encoded_ahead_the_encoder_has_to_wait() {
     let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
     let (recorder, thread, method) = recorder(dir.path(), &sink, 4096);
     (0..100).for_each(|_| recorder.enter(&thread, method));
