@@ -17,6 +17,8 @@ use flow_codec::ThreadId;
 
 use super::chunk::{ReadBy, Shape};
 use super::{Recorder, ThreadRecorder};
+use crate::certain::Certain as _;
+use crate::sink::Home;
 
 /// Chunks are larger by this factor, so that a thread does not fill one before it is looked after,
 const GROWTH: usize = 16;
@@ -36,6 +38,7 @@ impl Recorder {
     #[must_use]
     pub fn encoding_ahead(mut self) -> Self {
         self.encodes_ahead = true;
+        self.queue.iter_mut().for_each(|queue| queue.make_room_for_parts());
         self
     }
 
@@ -83,7 +86,13 @@ impl Recorder {
     pub(super) fn encode_ahead(&self, thread: &ThreadRecorder) -> bool {
         // A thread that hands over encodes the rest itself.
         let Some(mut out) = thread.try_lock_out() else { return false };
-        if !out.may_be_divided() || !self.is_recording() {
+        let may_be_divided = match &self.queue {
+            // Writing takes longer than recording: no core has nothing to do.
+            Some(queue) => queue.waits() && queue.takes_chunks() && !queue.is_half_full(),
+            // In a file that threads share, each waits until another one has written.
+            None => out.home == Home::Own,
+        };
+        if !may_be_divided || !out.may_be_divided() || !self.is_recording() {
             return false;
         }
         let part = out.encoded..thread.recorded_bytes(&out, ReadBy::Other);
@@ -94,7 +103,14 @@ impl Recorder {
             thread.copy_samples_of(&out, part.clone(), &mut buffer.samples);
             let counts = out.canonicalize(&mut buffer, self.journal.zero_ns(), false);
             out.encoded = part.end;
-            self.write_canonical(thread.id(), &mut out, &mut buffer, counts, false);
+            match &self.queue {
+                Some(queue) => {
+                    let reserved = queue.reserve(part.len(), true).certain();
+                    out.queued = Some(out.to_queue(thread.id(), &mut buffer, counts, reserved));
+                    self.send(&mut out);
+                }
+                None => self.write_canonical(thread.id(), &mut out, &mut buffer, counts, false),
+            }
         }
         self.buffers.give_back(buffer);
         encodes

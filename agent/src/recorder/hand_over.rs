@@ -9,7 +9,7 @@ use parking_lot::MutexGuard;
 
 use super::buffers::Buffer;
 use super::chunk::ReadBy;
-use super::queue::{After, Queue, QueuedChunk};
+use super::queue::{After, Queue};
 use super::thread::{Out, OutState};
 use super::{Recorder, ThreadRecorder};
 use crate::certain::Certain as _;
@@ -181,20 +181,7 @@ impl Recorder {
         } else if out.state == OutState::Failed {
             self.losses.count(counts.enters + counts.exits);
         } else if let Some(reserved) = reserved {
-            let bytes = buffer.take_canonical();
-            let (thread, home) = (thread.id(), out.home);
-            let (offset, slot) = (out.offset, After::Nothing);
-            out.offset = offset.plus(bytes.len());
-            out.queued = Some(QueuedChunk {
-                thread,
-                home,
-                offset,
-                bytes,
-                counts,
-                marks: None,
-                reserved,
-                slot,
-            });
+            out.queued = Some(out.to_queue(thread.id(), &mut buffer, counts, reserved));
         } else if gathers && self.gather(thread.id(), out, &buffer.canonical, counts) {
             out.state = OutState::Waiting;
         } else {

@@ -126,6 +126,11 @@ impl Queue {
         }
     }
 
+    /// Makes room for the parts of chunks as well as for their slots.
+    pub(super) fn make_room_for_parts(&mut self) {
+        self.max_bytes = self.max_bytes.saturating_mul(2);
+    }
+
     /// How much of the room a chunk takes: if it may be joined with others, all of its slot, which stays open until
     /// then.
     pub(super) fn cost(&self, bytes: usize, slot_bytes: usize) -> usize {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use flow_codec::ThreadId;
 use flow_codec::format::flow::{Record, records};
-use flow_codec::format::journal::SlotHeader;
+use flow_codec::format::journal::{SlotHeader, SlotWord, is_open};
 use flow_codec::format::manifest::Order;
 use flow_codec::format::methods::MethodInfo;
 
@@ -227,6 +227,79 @@ fn where_nothing_can_be_encoded_ahead_the_encoder_has_to_wait() {
     recorder.paused.store(false, Ordering::SeqCst);
     thread.lock_out().home = Home::Shared;
     assert!(!recorder.encode_ahead(&thread), "in a file with other threads");
+}
+
+#[test]
+fn in_one_file_what_is_encoded_ahead_passes_the_queue() {
+    let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
+    let (recorder, thread, method) = recorder(dir.path(), &sink, 4096);
+    let recorder = recorder.queueing(WhenFull::Wait).gathering(10_000);
+    thread.lock_out().home = Home::Shared;
+    std::thread::scope(|scope| {
+        scope.spawn(|| recorder.run_writer());
+        for call in 0..30_000 {
+            recorder.enter(&thread, method);
+            if call % 300 == 0 {
+                recorder.encode_ahead(&thread);
+            }
+            recorder.exit(&thread, Left::Returned);
+        }
+        assert!(recorder.encode_ahead(&thread));
+        let end = recorder.finish(Timeout::Long);
+        assert_eq!((end.totals.enters, end.totals.exits), (30_000, 30_000));
+    });
+    let whole = [method.as_bytes().to_vec(), vec![0]].concat().repeat(30_000);
+    assert!(sink.bytes() == whole);
+}
+
+#[test]
+fn in_one_file_a_chunk_keeps_its_slot_until_all_parts_are_written() {
+    let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
+    let directory = TraceDirectory::open(&dir.path().join("trace"), None).unwrap();
+    let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
+    let journal = Journal::in_file(file).unwrap();
+    let (recorder, thread, method) = recorder_with(journal, dir.path(), &sink, 4096);
+    let recorder = recorder.queueing(WhenFull::Wait).gathering(10_000);
+    (0..1500).for_each(|_| recorder.enter(&thread, method));
+    let slot = thread.lock_out().slot().words();
+    let address = thread.lock_out().slot().address();
+    let state = || u64::from_le(slot[SlotWord::State.index()].load(Ordering::Relaxed));
+    assert!(recorder.encode_ahead(&thread));
+    // Nothing is left of the chunk.
+    recorder.hand_over(&thread, None);
+    assert_ne!(thread.lock_out().slot().address(), address);
+    assert!(is_open(state()));
+    std::thread::scope(|scope| {
+        scope.spawn(|| recorder.run_writer());
+        let _ = recorder.finish(Timeout::Long);
+    });
+    assert_eq!(sink.bytes().len(), 1500 * method.as_bytes().len());
+    assert!(!is_open(state()));
+}
+
+#[test]
+fn in_one_file_a_part_that_cannot_be_written_keeps_its_slot() {
+    let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
+    let directory = TraceDirectory::open(&dir.path().join("trace"), None).unwrap();
+    let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
+    let journal = Journal::in_file(file).unwrap();
+    let (recorder, thread, method) = recorder_with(journal, dir.path(), &sink, 4096);
+    let recorder = recorder.queueing(WhenFull::Wait).gathering(1);
+    std::thread::scope(|scope| {
+        scope.spawn(|| recorder.run_writer());
+        (0..100).for_each(|_| recorder.enter(&thread, method));
+        sink.0.0.lock().unwrap().fail = true;
+        assert!(recorder.encode_ahead(&thread));
+        while recorder.is_on() {
+            std::thread::yield_now();
+        }
+        sink.0.0.lock().unwrap().fail = false;
+        // The rest of the chunk could be written.
+        let end = recorder.finish(Timeout::Long);
+        assert_eq!((end.totals.enters, end.lost.events), (100, 0));
+    });
+    assert!(sink.bytes().is_empty() && recorder.journal().is_needed());
+    assert!(thread.lock_out().slot().is_open());
 }
 
 #[test]

@@ -169,6 +169,20 @@ impl Out {
         held
     }
 
+    /// Takes the encoded events in the buffer for the queue, as what follows in the thread's file.
+    pub(super) fn to_queue(
+        &mut self,
+        thread: ThreadId,
+        buffer: &mut Buffer,
+        counts: EventCounts,
+        reserved: usize,
+    ) -> QueuedChunk {
+        let (bytes, offset) = (buffer.take_canonical(), self.offset);
+        self.offset = offset.plus(bytes.len());
+        let (home, marks, slot) = (self.home, None, After::Nothing);
+        QueuedChunk { thread, home, offset, bytes, counts, marks, reserved, slot }
+    }
+
     /// Reduces the raw events in the buffer to their net effect. Returns how many events are lost.
     pub(super) fn drop_chunk(&mut self, buffer: &mut Buffer) -> u64 {
         let position = Position { offset: self.offset, exits: self.canonicalizer.held() };
@@ -279,7 +293,6 @@ impl Out {
     /// the last stay as they are.
     pub(super) fn may_be_divided(&self) -> bool {
         self.state == OutState::Open
-            && self.home == Home::Own
             && !self.is_paused
             && self.first.raw.is_empty()
             && !self.chunk.is_full_of_samples()
@@ -536,9 +549,8 @@ impl ThreadRecorder {
         let next = Chunk::begin(slot, prepared, shape, &self.control);
         out.first = Condensed::default();
         let last = std::mem::replace(&mut out.chunk, next);
-        if let Some(queued) = &mut out.queued
-            && !queued.bytes.is_empty()
-        {
+        // Parts of the chunk may wait too, even if nothing is left of it.
+        if let Some(queued) = &mut out.queued {
             queued.slot = After::GiveBack(last, position);
         } else if counts || !last.slot().is_open() {
             last.slot().close();

@@ -18,6 +18,9 @@ use crate::sys::allocator::{self, OutOfMemory};
 #[derive(Debug, Default)]
 struct Gathered {
     threads: HashMap<ThreadId, (usize, Vec<QueuedChunk>)>,
+    /// Some could not be written, so none of what follows is: a slot is closed with the last part of its chunk, and must have
+    /// all of them until then.
+    has_failed: bool,
 }
 
 impl Gathered {
@@ -115,16 +118,16 @@ impl Recorder {
         if !gathered.continues(&queued)
             && let Some(chunks) = gathered.take(thread)
         {
-            self.write_queued(chunks);
+            self.write_queued(gathered, chunks);
         }
         if self.gathered_bytes == 0 || gathered.reserve(thread).is_err() {
             self.write_gathered(gathered);
-            return self.write_queued([queued]);
+            return self.write_queued(gathered, [queued]);
         }
         if gathered.add(queued) >= self.gathered_bytes
             && let Some(chunks) = gathered.take(thread)
         {
-            self.write_queued(chunks);
+            self.write_queued(gathered, chunks);
         }
         if queue.is_half_full() {
             self.write_gathered(gathered);
@@ -133,12 +136,16 @@ impl Recorder {
 
     fn write_gathered(&self, gathered: &mut Gathered) {
         for chunks in gathered.take_all() {
-            self.write_queued(chunks);
+            self.write_queued(gathered, chunks);
         }
     }
 
     /// Like [`write_out`](Self::write_out), for chunks of one thread that were queued.
-    fn write_queued(&self, chunks: impl AsRef<[QueuedChunk]> + IntoIterator<Item = QueuedChunk>) {
+    fn write_queued(
+        &self,
+        gathered: &mut Gathered,
+        chunks: impl AsRef<[QueuedChunk]> + IntoIterator<Item = QueuedChunk>,
+    ) {
         let all = chunks.as_ref();
         let (Some(queue), Some(first)) = (&self.queue, all.first()) else { return };
         let (thread, home, offset) = (first.thread, first.home, first.offset);
@@ -151,11 +158,15 @@ impl Recorder {
         let pack = if queue.is_half_full() { Pack::No } else { Pack::Yes };
         let is_last =
             all.last().is_some_and(|chunk| matches!(chunk.slot, After::Close(_) | After::End(..)));
-        let written = joined(all).and_then(|bytes| {
+        let write = |bytes: Cow<'_, [u8]>| {
             let bytes = &bytes;
             let chunk = CanonicalChunk { thread, home, offset, bytes, pack, is_last };
             self.sink.write_chunk(&chunk)
-        });
+        };
+        let written = match gathered.has_failed {
+            true => Err(SinkError::ended()),
+            false => joined(all).and_then(write),
+        };
         let reserved = all.iter().map(|chunk| chunk.reserved).sum();
         match written {
             Ok(written) => {
@@ -173,6 +184,7 @@ impl Recorder {
                         out.state = OutState::Failed;
                     }
                 }
+                gathered.has_failed = self.gathered_bytes > 0;
                 queue.count_taken(counts, |counts| self.fail(&error, counts));
             }
         }
