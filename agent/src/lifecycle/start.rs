@@ -321,8 +321,7 @@ impl Agent {
             Overload::Drop => recorder.queueing(WhenFull::Drop),
         };
         let has_cores = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
-        let is_usual =
-            options.format == EventFormat::Binary && options.overload == Overload::Wait;
+        let is_usual = options.format == EventFormat::Binary && options.overload == Overload::Wait;
         let recorder = match is_usual && is_shared && has_cores && stacks.is_none() {
             true => recorder.encoding_ahead(),
             false => recorder,
