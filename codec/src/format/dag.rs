@@ -157,7 +157,7 @@ impl DagFile {
         let words = [body.shapes, body.roots, body.bytes.len() as u64];
         let owner = Owner { thread: self.thread, events: self.events, marks: self.marks };
         let bytes = self.body.as_ref().map(|body| &*body.bytes);
-        of_events::encode(MAGIC, VERSION, owner, &words, bytes)
+        of_events::encode(MAGIC, VERSION, owner, &words, bytes, &[])
     }
 
     /// Reads the bytes of a file. The error describes what is wrong with it.

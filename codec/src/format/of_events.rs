@@ -20,13 +20,14 @@ pub(super) struct Owner {
     pub(super) marks: Fingerprint,
 }
 
-/// The bytes of a file: these words, the check, and the body, compressed, if there is one.
+/// The bytes of a file: these words, the check, the body, compressed, if there is one, and further bytes as they are.
 pub(super) fn encode(
     magic: [u8; 8],
     version: u64,
     Owner { thread, events, marks }: Owner,
     words: &[u64],
     body: Option<&[u8]>,
+    further: &[u8],
 ) -> io::Result<Vec<u8>> {
     let of_marks = [marks.bytes, marks.sample.into()];
     let common = [version, thread.get(), events.bytes, events.sample.into()];
@@ -34,8 +35,9 @@ pub(super) fn encode(
     let mut bytes = magic.to_vec();
     bytes.extend(header.flat_map(|word| word.to_le_bytes()));
     if let Some(body) = body {
-        bytes.extend(zstd::bulk::compress(body, LEVEL)?);
+        bytes.extend(compress(body)?);
     }
+    bytes.extend_from_slice(further);
     let place = check_of(words.len());
     let check = u64::from(check(&bytes, place.clone())).to_le_bytes();
     if let Some(place) = bytes.get_mut(place) {
@@ -44,7 +46,12 @@ pub(super) fn encode(
     Ok(bytes)
 }
 
-/// Reads the header of a file whose check is right: its owner, its own words, and the compressed body. The error describes
+/// Compresses a body.
+pub(super) fn compress(body: &[u8]) -> io::Result<Vec<u8>> {
+    zstd::bulk::compress(body, LEVEL)
+}
+
+/// Reads the header of a file whose check is right: its owner, its own words, and what follows. The error describes
 /// what is wrong; `other` if it is a file of another kind.
 pub(super) fn decode<'a, const WORDS: usize>(
     magic: [u8; 8],

@@ -22,7 +22,8 @@
 //! | 48 | sample | the same of the marks |
 //! | 56 | sections | how many there are |
 //! | 64 | body | its bytes before they are compressed, at most [`MAX_BODY_BYTES`] |
-//! | 72 | check | CRC-32 of all bytes before this word, and of all after it |
+//! | 72 | details | how many bytes follow the body |
+//! | 80 | check | CRC-32 of all bytes before this word, and of all after it |
 //!
 //! The *body* follows, as one Zstandard frame: the sections, in order. Numbers in it are LEB128: groups of seven bits, the
 //! lowest first.
@@ -35,6 +36,7 @@
 //! | left | how many of the frames that are open at the border before are not open here |
 //! | entered | how many frames are open here in addition, followed by their methods, the outermost first |
 //! | methods | the number *n* of methods with any sum in this section, followed by columns of *n* numbers each |
+//! | details | the number of its details, each followed by two numbers: its bytes in the file, and before they were compressed |
 //!
 //! The columns are, in this order:
 //!
@@ -51,13 +53,19 @@
 //!
 //! Differences are modulo 2^64. A time is of a section if it is between its borders, whenever the call began and ended.
 //!
+//! The *details* of a section are shorter sections that it consists of, so that fewer events have to be read where a range
+//! begins and ends. They follow the body, those of all sections in order, each as one Zstandard frame of at most
+//! [`MAX_BODY_BYTES`], with one or more sections that are written as in the body and have no details themselves. The first
+//! section of a frame begins from nothing: its border is relative to 0, and all of its open frames are entered.
+//!
 //! # What a reader does
 //!
 //! | file | result |
 //! |---|---|
 //! | none, a wrong check, events or marks of another length or sample, another thread | all events are read |
 //! | another version | the same |
-//! | larger than the events, or a body that violates this description | the same |
+//! | larger than 64 KiB and than the events, or a body that violates this description | the same |
+//! | details that violate this description | the section counts as one without details |
 //! | a border that is none by the marks, or where other frames are open, if the events before it are read | the same |
 //!
 //! A thread with damage has no such file.
@@ -77,9 +85,10 @@
 //! | `22 00 00 00 00 00 00 00` | 34 bytes of marks |
 //! | `11 C1 2F 5E 00 00 00 00` | CRC-32 of these |
 //! | `02 00 00 00 00 00 00 00` | two sections |
-//! | `61 00 00 00 00 00 00 00` | a body of 97 bytes |
-//! | `5F F2 CA A0 00 00 00 00` | check |
-//! | `28 B5 2F FD 20 61 09 03 00` | a Zstandard frame of 97 bytes, as they are |
+//! | `63 00 00 00 00 00 00 00` | a body of 99 bytes |
+//! | `00 00 00 00 00 00 00 00` | no details |
+//! | `33 6E 4C FC 00 00 00 00` | check |
+//! | `28 B5 2F FD 20 63 19 03 00` | a Zstandard frame of 99 bytes, as they are |
 //! | `00 00 00` | begins at the start |
 //! | `00 00` | no frame is open |
 //! | `02` | two methods |
@@ -95,6 +104,7 @@
 //! | `00 00` | the same rest |
 //! | `A0 1F 00 00 00` | for certain 2000 ns less, the same else |
 //! | `A0 1F 00 00 00` | innermost for certain 2000 ns less, the same else |
+//! | `00` | no details |
 //! | `03 F0 2E B8 17` | 3 bytes later, at 6000 ns, after 3000 ns of CPU time |
 //! | `00 01 01` | no frame left, one entered: method 1 |
 //! | `02 01 00` | two methods, 1 and 2 |
@@ -106,6 +116,7 @@
 //! | `00 00` | not innermost for certain |
 //! | `D0 0F D0 0F` | 2000 ns |
 //! | `00 00 00 00 00 00 00 00 00 00 00 00` | CPU time: the same |
+//! | `00` | no details |
 
 use super::index::Fingerprint;
 use super::leb128::{from_zigzag, put, take, zigzag};
@@ -143,6 +154,16 @@ pub struct Section {
     pub entered: Vec<MethodId>,
     /// The sums by method, in the order of their ids.
     pub sums: Vec<MethodSums>,
+    /// The sections that it consists of, in order; none if it is not divided.
+    pub details: Vec<Details>,
+}
+
+/// Some of the sections that a section consists of, compressed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Details {
+    packed: Vec<u8>,
+    /// How many bytes they are decompressed.
+    bytes: u64,
 }
 
 /// A place between two records, and its time.
@@ -217,14 +238,12 @@ impl SectionsFile {
     /// # Errors
     /// The body cannot be compressed.
     pub fn encode(&self) -> std::io::Result<Vec<u8>> {
-        let (mut body, mut before) = (Vec::new(), Border::default());
-        for section in &self.sections {
-            put_section(&mut body, section, before);
-            before = section.start;
-        }
-        let words = [self.sections.len() as u64, body.len() as u64];
+        let body = put_sections(&self.sections);
+        let details = self.sections.iter().flat_map(|section| &section.details);
+        let details: Vec<u8> = details.flat_map(|details| &details.packed).copied().collect();
+        let words = [self.sections.len() as u64, body.len() as u64, details.len() as u64];
         let owner = Owner { thread: self.thread, events: self.events, marks: self.marks };
-        of_events::encode(MAGIC, VERSION, owner, &words, Some(&body))
+        of_events::encode(MAGIC, VERSION, owner, &words, Some(&body), &details)
     }
 
     /// Reads the bytes of a file. The error describes what is wrong with it.
@@ -232,28 +251,74 @@ impl SectionsFile {
     /// # Errors
     /// The bytes violate the format.
     pub fn decode(bytes: &[u8]) -> Result<Self, &'static str> {
-        let (owner, words, compressed) =
+        let (owner, words, rest) =
             of_events::decode(MAGIC, VERSION, bytes, "it does not hold sections")?;
-        let (Owner { thread, events, marks }, [count, len]) = (owner, words);
-        if len > MAX_BODY_BYTES {
-            return Err("it is too large");
-        }
-        let len = usize::try_from(len).unwrap_or(usize::MAX);
-        let body = zstd::bulk::decompress(compressed, len);
-        let body = body.map_err(|_| "it cannot be decompressed")?;
-        if body.len() != len {
-            return Err("its body has another length");
-        }
-        let sections = take_sections(&body, count).filter(|sections| {
-            sections.last().is_some_and(|last| last.start.offset.get() <= events.bytes)
+        let (Owner { thread, events, marks }, [count, len, details]) = (owner, words);
+        let end = usize::try_from(details).ok().and_then(|bytes| rest.len().checked_sub(bytes));
+        let end = end.ok_or("it is cut short")?;
+        let (compressed, mut details) = rest.split_at_checked(end).unwrap_or_default();
+        let body = decompress(compressed, len)?;
+        // The first one begins where nothing was read.
+        let is_start = |first: &Section| {
+            first.start == Border::default() && first.left == 0 && first.entered.is_empty()
+        };
+        let sections = take_sections(&body, &mut details).filter(|sections| {
+            sections.len() as u64 == count
+                && details.is_empty()
+                && sections.first().is_some_and(is_start)
+                && sections.last().is_some_and(|last| last.start.offset.get() <= events.bytes)
         });
         let sections = sections.ok_or("its sections violate the format")?;
         Ok(Self { thread, events, marks, sections })
     }
 }
 
+impl Details {
+    /// Compresses some sections, which have no details. The first one must have all of its open frames entered.
+    ///
+    /// # Errors
+    /// They cannot be compressed.
+    pub fn pack(sections: &[Section]) -> std::io::Result<Self> {
+        let body = put_sections(sections);
+        Ok(Self { packed: of_events::compress(&body)?, bytes: body.len() as u64 })
+    }
+
+    /// Returns the sections. The error describes what is wrong.
+    ///
+    /// # Errors
+    /// The bytes violate the format.
+    pub fn unpack(&self) -> Result<Vec<Section>, &'static str> {
+        let body = decompress(&self.packed, self.bytes)?;
+        let sections = take_sections(&body, &mut &[][..]);
+        sections.ok_or("its details violate the format")
+    }
+}
+
+fn decompress(compressed: &[u8], len: u64) -> Result<Vec<u8>, &'static str> {
+    if len > MAX_BODY_BYTES {
+        return Err("it is too large");
+    }
+    let len = usize::try_from(len).unwrap_or(usize::MAX);
+    let body = zstd::bulk::decompress(compressed, len);
+    let body = body.map_err(|_| "it cannot be decompressed")?;
+    if body.len() != len {
+        return Err("its body has another length");
+    }
+    Ok(body)
+}
+
+/// The bytes of sections that follow each other, the first one from nothing.
+fn put_sections(sections: &[Section]) -> Vec<u8> {
+    let (mut body, mut before) = (Vec::new(), Border::default());
+    for section in sections {
+        put_section(&mut body, section, before);
+        before = section.start;
+    }
+    body
+}
+
 fn put_section(body: &mut Vec<u8>, section: &Section, before: Border) {
-    let Section { start, left, entered, sums } = section;
+    let Section { start, left, entered, sums, details } = section;
     put(body, start.offset.get().saturating_sub(before.offset.get()));
     put(body, start.wall_ns.saturating_sub(before.wall_ns));
     put(body, start.cpu_ns.saturating_sub(before.cpu_ns));
@@ -278,29 +343,30 @@ fn put_section(body: &mut Vec<u8>, section: &Section, before: Border) {
             put(body, zigzag(less.unwrap_or_default()));
         }
     }
+    put(body, details.len() as u64);
+    for Details { packed, bytes } in details {
+        put(body, packed.len() as u64);
+        put(body, *bytes);
+    }
 }
 
-/// Reads all sections of a body. `None` if there are more or fewer.
-fn take_sections(mut body: &[u8], count: u64) -> Option<Vec<Section>> {
-    let (mut sections, mut frames) = (Vec::new(), 0_u64);
+/// Reads all sections of a body, and takes their details. `None` if they violate the format.
+fn take_sections(mut body: &[u8], details: &mut &[u8]) -> Option<Vec<Section>> {
+    let (mut sections, mut frames) = (Vec::<Section>::new(), 0_u64);
     let mut before = Border::default();
-    for _ in 0..count {
-        let section = take_section(&mut body, before)?;
-        let is_first = sections.is_empty();
-        // The first one begins where nothing was read.
-        if is_first != (section.start.offset == Offset::default())
-            || is_first && (section.start != before || !section.entered.is_empty())
-        {
+    while !body.is_empty() {
+        let section = take_section(&mut body, details, before)?;
+        if !sections.is_empty() && section.start.offset <= before.offset {
             return None;
         }
         frames = frames.checked_sub(section.left)? + section.entered.len() as u64;
         before = section.start;
         sections.push(section);
     }
-    body.is_empty().then_some(sections)
+    Some(sections)
 }
 
-fn take_section(body: &mut &[u8], before: Border) -> Option<Section> {
+fn take_section(body: &mut &[u8], details: &mut &[u8], before: Border) -> Option<Section> {
     let start = Border {
         offset: Offset::new(before.offset.get().checked_add(take(body)?)?),
         wall_ns: before.wall_ns.checked_add(take(body)?)?,
@@ -338,7 +404,15 @@ fn take_section(body: &mut &[u8], before: Border) -> Option<Section> {
         }
         (sum.wall, sum.cpu) = (TimeSums::of_numbers(wall), TimeSums::of_numbers(cpu));
     }
-    Some(Section { start, left, entered, sums })
+    let divided = take(body)?;
+    let mut parts = Vec::new();
+    for _ in 0..divided {
+        let (len, bytes) = (usize::try_from(take(body)?).ok()?, take(body)?);
+        let (packed, rest) = details.split_at_checked(len)?;
+        *details = rest;
+        parts.push(Details { packed: packed.to_vec(), bytes });
+    }
+    Some(Section { start, left, entered, sums, details: parts })
 }
 
 /// Reads this many numbers, or as many as the first one says.
@@ -371,7 +445,13 @@ mod tests {
         let first = Section { sums: vec![sums(0, 1), sums(1, 4)], ..Section::default() };
         let start = Border { offset: Offset::new(5), wall_ns: 900, cpu_ns: 300 };
         let entered = vec![method(0), method(300)];
-        let second = Section { start, left: 0, entered, sums: vec![sums(7, 1 << 40)] };
+        let details = [vec![sums(7, 3)], vec![]].map(|sums| {
+            let entered = vec![method(2), method(300)];
+            let inner = Section { start, entered, sums, ..Section::default() };
+            Details::pack(&[inner]).unwrap()
+        });
+        let (sums, details) = (vec![sums(7, 1 << 40)], details.to_vec());
+        let second = Section { start, left: 0, entered, sums, details };
         let start = Border { offset: Offset::new(6), ..start };
         let third = Section { start, left: 1, ..Section::default() };
         SectionsFile {

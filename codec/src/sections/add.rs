@@ -26,7 +26,8 @@ impl Sections {
             self.sections.iter().for_each(|section| part.add_section(&section.sums));
             true
         } else {
-            self.add_range(file, limits, clock, &mut part).is_ok_and(|found| found.is_some())
+            let sections = self.divided_at([limits.from_ns, limits.to_ns]);
+            sections.add_range(file, limits, clock, &mut part).is_ok_and(|found| found.is_some())
         };
         if is_of_events {
             report.add(part);
@@ -108,12 +109,13 @@ impl Sections {
         let mut pass = file.timed_pass(selection, limits, clock, visitor)?;
         // The duration of a call counts from its true beginning, and CPU time at the limits from the last selected event.
         let may_begin = limits.min_ns == 0 && selection.is_all() && file.parts.is_none();
-        let before = self.before(limits.from_ns).saturating_sub(1);
+        let sections = self.divided_at([limits.from_ns; 2]);
+        let before = sections.before(limits.from_ns).saturating_sub(1);
         if may_begin
             && before > 0
-            && let Some(border) = self.start(before)
+            && let Some(border) = sections.start(before)
         {
-            pass.begin_at(file, border, &self.open_at(before))?;
+            pass.begin_at(file, border, &sections.open_at(before))?;
         }
         Ok(pass)
     }

@@ -1,27 +1,33 @@
 //! From a thread to its [`Sections`], in one pass over its events with their times.
 
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Sections;
+use super::{Sections, change};
 use crate::analysis::TimedReport;
-use crate::format::sections::{Border, MethodSums, Section};
+use crate::format::sections::{Border, Details, MethodSums, Section};
 use crate::read::{Clock, Tail, ThreadFile, TimeAxis, TimedEvents};
 use crate::{Error, MethodId, Result};
 
-/// How long sections are.
+/// How long sections are. If there are too many, each becomes the details of a longer one.
 #[derive(Clone, Copy, Debug)]
 pub struct SectionSize {
     /// A section has at least this many bytes of events.
     pub least_bytes: u64,
-    /// The most sums that are stored for a thread: one for each method of each section. With more, sections become longer.
+    /// The most sums of sections that are no details: one for each method of each section. With more, these sections become
+    /// longer.
     pub most_sums: usize,
-    /// For this many bytes of events there may be one of these sums; 0 if any number.
+    /// For this many bytes of events there may be one sum, in details too; 0 if any number.
     pub bytes_a_sum: u64,
 }
 
+/// Even details are longer in a long thread: this part of what comes before them.
+const MOST_DETAILS: u64 = 1 << 14;
+/// How many sections are compressed together.
+const PACKED_SECTIONS: usize = 32;
+
 impl Default for SectionSize {
-    /// Reading a section takes about 5 ms, or longer if there would be too many. A file has 3 MB at most, and about half a
-    /// percent of the thread's events.
+    /// Reading the events of a section takes about 10 ms. A file has about two thousandths of the bytes of the thread's events.
     fn default() -> Self {
         Self { least_bytes: 1 << 20, most_sums: 1 << 17, bytes_a_sum: 4096 }
     }
@@ -58,6 +64,7 @@ impl Sections {
     /// The events cannot be read.
     pub fn build_with(file: &ThreadFile, size: SectionSize, progress: &AtomicU64) -> Result<Built> {
         let file = file.whole();
+        let io_error = |source| Error::Io { path: file.path(), source };
         let clock = Clock::default();
         let mut reports = (TimedReport::new(&clock), TimedReport::new(&clock));
         let mut events = TimedEvents::open(&file, &clock)?;
@@ -84,7 +91,8 @@ impl Sections {
                 reports.0.settle();
                 reports.1.settle();
                 let open: Vec<_> = reports.0.open_methods().collect();
-                builder.end_section(&mut reports, border, open);
+                builder.add_sums(&mut reports);
+                builder.begin(border, open).map_err(io_error)?;
             }
         }
         reports.0.end_thread();
@@ -92,7 +100,8 @@ impl Sections {
         builder.add_sums(&mut reports);
         let tail = events.tail();
         is_damaged |= events.into_damage().is_some();
-        Ok(Built { sections: Sections { sections: builder.sections }, is_damaged, tail })
+        let sections = builder.finish().map_err(io_error)?;
+        Ok(Built { sections: Sections { sections }, is_damaged, tail })
     }
 }
 
@@ -101,38 +110,40 @@ struct Builder {
     sections: Vec<Section>,
     /// The frames that were open where the last one begins.
     open: Vec<MethodId>,
+    /// Its details: those that are compressed, and those that are not, of which the last one is not complete either, with the
+    /// frames that were open where that begins.
+    packed: Vec<Details>,
+    details: Vec<Section>,
+    open_in_detail: Vec<MethodId>,
     size: SectionSize,
-    /// The number of sums.
+    /// A section, and a detail, has at least this many bytes.
+    least_bytes: u64,
+    least_detail: u64,
+    /// The number of sums of all sections but the last.
     sums: usize,
 }
 
 impl Builder {
     fn new(size: SectionSize) -> Self {
-        Self { sections: vec![Section::default()], open: Vec::new(), size, sums: 0 }
-    }
-
-    /// Returns whether the last section may end at this offset.
-    fn is_long_enough(&self, offset: u64) -> bool {
-        let start = self.sections.last().map_or(0, |last| last.start.offset.get());
-        offset.saturating_sub(start) >= self.size.least_bytes
-    }
-
-    /// Ends the last section, and begins the next one, where these frames are open.
-    fn end_section(&mut self, reports: &mut Reports<'_>, border: Border, open: Vec<MethodId>) {
-        self.add_sums(reports);
-        let same = self.open.iter().zip(&open).take_while(|(one, other)| one == other).count();
-        let left = (self.open.len() - same) as u64;
-        let entered = open.get(same..).unwrap_or_default().to_vec();
-        self.open = open;
-        self.sections.push(Section { start: border, left, entered, sums: Vec::new() });
-        let SectionSize { most_sums, bytes_a_sum, .. } = self.size;
-        let of_bytes = border.offset.get().checked_div(bytes_a_sum).unwrap_or(u64::MAX);
-        if self.sums > usize::try_from(of_bytes).unwrap_or(usize::MAX).min(most_sums) {
-            self.join_pairs();
+        Self {
+            sections: vec![Section::default()],
+            open: Vec::new(),
+            packed: Vec::new(),
+            details: vec![Section::default()],
+            open_in_detail: Vec::new(),
+            size,
+            least_bytes: size.least_bytes,
+            least_detail: size.least_bytes,
+            sums: 0,
         }
     }
 
-    /// Adds what the reports have to the last section.
+    /// Returns whether the last detail may end at this offset.
+    fn is_long_enough(&self, offset: u64) -> bool {
+        bytes_of(self.details.last(), offset) >= self.least_detail
+    }
+
+    /// Adds what the reports have to the last section, and to its last detail.
     fn add_sums(&mut self, reports: &mut Reports<'_>) {
         let (wall, cpu) = reports;
         // Both have received the same events.
@@ -147,42 +158,106 @@ impl Builder {
         let mut sums: Vec<_> =
             sums.filter(|sums| (sums.calls, sums.wall, sums.cpu) != nothing).collect();
         sums.sort_unstable_by_key(|sums| sums.method);
-        self.sums += sums.len();
         if let Some(last) = self.sections.last_mut() {
+            last.sums = added(&last.sums, &sums);
+        }
+        if let Some(last) = self.details.last_mut() {
             last.sums = sums;
         }
     }
 
+    /// Begins the next detail, where these frames are open; the next section, too, if the last one is long enough.
+    fn begin(&mut self, border: Border, open: Vec<MethodId>) -> io::Result<()> {
+        let offset = border.offset.get();
+        let sums = self.details.last().map_or(0, |detail| detail.sums.len() as u64);
+        let of_sums = sums.saturating_mul(self.size.bytes_a_sum);
+        self.least_detail = self.size.least_bytes.max(of_sums).max(offset / MOST_DETAILS);
+        if bytes_of(self.sections.last(), offset) >= self.least_bytes {
+            self.end_section()?;
+            let (left, entered) = change(&self.open, &open);
+            self.sections.push(Section { start: border, left, entered, ..Section::default() });
+            self.open.clone_from(&open);
+            if self.sums > self.size.most_sums {
+                self.join_pairs()?;
+            }
+        }
+        if self.details.len() >= PACKED_SECTIONS {
+            self.pack()?;
+        }
+        let (left, entered) = match self.details.is_empty() {
+            true => (0, open.clone()),
+            false => change(&self.open_in_detail, &open),
+        };
+        self.details.push(Section { start: border, left, entered, ..Section::default() });
+        self.open_in_detail = open;
+        Ok(())
+    }
+
+    /// Ends the last section.
+    fn end_section(&mut self) -> io::Result<()> {
+        // One that consists of one alone needs no details.
+        if self.details.len() > 1 || !self.packed.is_empty() {
+            self.pack()?;
+        }
+        self.details.clear();
+        if let Some(last) = self.sections.last_mut() {
+            last.details = std::mem::take(&mut self.packed);
+            self.sums += last.sums.len();
+        }
+        Ok(())
+    }
+
+    fn pack(&mut self) -> io::Result<()> {
+        self.packed.push(Details::pack(&self.details)?);
+        self.details.clear();
+        Ok(())
+    }
+
+    fn finish(mut self) -> io::Result<Vec<Section>> {
+        self.end_section()?;
+        Ok(self.sections)
+    }
+
     /// Makes one section of two, except of the last one, and further ones twice as long.
-    fn join_pairs(&mut self) {
+    fn join_pairs(&mut self) -> io::Result<()> {
         let last = self.sections.len().saturating_sub(1);
         let mut joined: Vec<Section> = Vec::with_capacity(last / 2 + 2);
-        let mut gone: Option<(u64, Vec<MethodId>)> = None;
+        // Where the section is, and where the one before it in `joined` begins.
+        let (mut open, mut open_before) = (Vec::new(), Vec::new());
         for (number, mut section) in self.sections.drain(..).enumerate() {
-            if let Some((left, entered)) = gone.take() {
-                follow(&mut section, left, entered);
-            }
+            section.follow(&mut open);
             match joined.last_mut() {
                 Some(before) if number % 2 == 1 && number < last => {
+                    let details = [divided(before, &open_before)?, divided(&section, &open)?];
+                    before.details = details.concat();
                     before.sums = added(&before.sums, &section.sums);
-                    gone = Some((section.left, section.entered));
                 }
-                _ => joined.push(section),
+                _ => {
+                    (section.left, section.entered) = change(&open_before, &open);
+                    open_before.clone_from(&open);
+                    joined.push(section);
+                }
             }
         }
         self.sections = joined;
         self.sums = self.sections.iter().map(|section| section.sums.len()).sum();
-        self.size.least_bytes = self.size.least_bytes.saturating_mul(2);
+        self.least_bytes = self.least_bytes.saturating_mul(2);
+        Ok(())
     }
 }
 
-/// Adds to the frames of a section those that the border before it had left and entered, which is no longer one.
-fn follow(section: &mut Section, left: u64, mut entered: Vec<MethodId>) {
-    let inner = section.left.min(entered.len() as u64);
-    entered.truncate(entered.len() - usize::try_from(inner).unwrap_or(usize::MAX));
-    section.left = left.saturating_add(section.left - inner);
-    entered.append(&mut section.entered);
-    section.entered = entered;
+/// The bytes of a section up to an offset.
+fn bytes_of(section: Option<&Section>, offset: u64) -> u64 {
+    offset.saturating_sub(section.map_or(0, |section| section.start.offset.get()))
+}
+
+/// The details of a section, which begins where these frames are open: itself if it is not divided.
+fn divided(section: &Section, open: &[MethodId]) -> io::Result<Vec<Details>> {
+    if !section.details.is_empty() {
+        return Ok(section.details.clone());
+    }
+    let (left, entered) = (0, open.to_vec());
+    Ok(vec![Details::pack(&[Section { left, entered, ..section.clone() }])?])
 }
 
 /// Sums of two sections, both in the order of their methods.

@@ -21,13 +21,18 @@
 //! events between two marks, thus by 0.2 µs where a mark is in every millisecond: a pass rounds how fast time passes down to
 //! such fractions, and begins anew with every block of events that it reads, and these are others when it begins elsewhere.
 //!
-//! Memory: 112 bytes for each method of each section, of which [`SectionSize`] limits the number.
+//! In a long thread sections are long, so that there are not too many. Each then has *details*, compressed until they are
+//! needed: the shorter sections that it consists of. Where a range begins and ends they take its place.
+//!
+//! Memory: 112 bytes for each method of each section, of which [`SectionSize`] limits the number, and the bytes of the file.
 
 mod add;
 mod build;
 mod store;
 
 pub use self::build::{Built, SectionSize};
+use std::borrow::Cow;
+
 use crate::MethodId;
 use crate::format::sections::{Border, Section};
 
@@ -53,16 +58,78 @@ impl Sections {
     /// The methods of the frames that are open where a section begins, the outermost first.
     fn open_at(&self, section: usize) -> Vec<MethodId> {
         let mut open = Vec::new();
-        for section in self.sections.iter().take(section + 1) {
-            let left = usize::try_from(section.left).unwrap_or(usize::MAX);
-            open.truncate(open.len().saturating_sub(left));
-            open.extend_from_slice(&section.entered);
-        }
+        self.sections.iter().take(section + 1).for_each(|section| section.follow(&mut open));
         open
+    }
+
+    /// The same with the details of the sections that have these times in their place.
+    fn divided_at(&self, times: [u64; 2]) -> Cow<'_, Self> {
+        let with_time = times.map(|at_ns| self.before(at_ns).checked_sub(1));
+        let with_time = |number: usize| {
+            let section = self.sections.get(number).filter(|_| with_time.contains(&Some(number)));
+            section.is_some_and(|section| !section.details.is_empty())
+        };
+        if !(0..self.count()).any(with_time) {
+            return Cow::Borrowed(self);
+        }
+        let mut sections: Vec<Section> = Vec::with_capacity(self.count());
+        // Where the section is, and where the last one of `sections` begins.
+        let (mut open, mut open_before) = (Vec::new(), Vec::new());
+        for (number, section) in self.sections.iter().enumerate() {
+            section.follow(&mut open);
+            match with_time(number).then(|| details(section, &open)).flatten() {
+                Some(details) => {
+                    for (detail, open) in details {
+                        let (left, entered) = change(&open_before, &open);
+                        open_before = open;
+                        sections.push(Section { left, entered, ..detail });
+                    }
+                }
+                None => {
+                    let (left, entered) = change(&open_before, &open);
+                    open_before.clone_from(&open);
+                    let (start, sums) = (section.start, section.sums.clone());
+                    sections.push(Section { start, left, entered, sums, details: Vec::new() });
+                }
+            }
+        }
+        Cow::Owned(Self { sections })
     }
 
     /// The number of sections that begin before a time.
     fn before(&self, at_ns: u64) -> usize {
         self.sections.partition_point(|section| section.start.wall_ns < at_ns)
     }
+}
+
+impl Section {
+    /// Changes the frames that are open where the section before begins to those that are open here.
+    fn follow(&self, open: &mut Vec<MethodId>) {
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        open.truncate(open.len().saturating_sub(left));
+        open.extend_from_slice(&self.entered);
+    }
+}
+
+/// How many of these frames are not among the others, and which of the others are not among these.
+fn change(before: &[MethodId], open: &[MethodId]) -> (u64, Vec<MethodId>) {
+    let same = before.iter().zip(open).take_while(|(one, other)| one == other).count();
+    ((before.len() - same) as u64, open.get(same..).unwrap_or_default().to_vec())
+}
+
+/// The sections that one consists of, each with the frames that are open where it begins. `None` if they are not those of a
+/// section that begins where these frames are open.
+fn details(section: &Section, open: &[MethodId]) -> Option<Vec<(Section, Vec<MethodId>)>> {
+    let mut all: Vec<(Section, Vec<MethodId>)> = Vec::new();
+    for details in &section.details {
+        let mut open = Vec::new();
+        for detail in details.unpack().ok()? {
+            detail.follow(&mut open);
+            let is_later = |(last, _): &(Section, _)| last.start.offset < detail.start.offset;
+            all.last().is_none_or(is_later).then_some(())?;
+            all.push((detail, open.clone()));
+        }
+    }
+    let (first, open_at_first) = all.first()?;
+    (first.start == section.start && open_at_first == open).then_some(all)
 }

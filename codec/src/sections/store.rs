@@ -13,7 +13,7 @@ use crate::{Error, Result};
 
 const KIND: StreamKind = StreamKind::Sections;
 /// A stored file may always have this many bytes, and otherwise as many as the events.
-const SMALLEST_LIMIT: u64 = 4096;
+const SMALLEST_LIMIT: u64 = 64 << 10;
 
 impl Sections {
     /// Returns the sections of a thread: the stored ones if they are usable, or new ones. `progress` counts the bytes that

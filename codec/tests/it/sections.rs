@@ -169,6 +169,30 @@ fn of_a_range_only_the_ends_are_read() {
 }
 
 #[test]
+fn of_long_sections_the_details_are_used_where_a_range_begins_and_ends() {
+    let (dir, file) = ten_calls();
+    let sections = built(&file, SectionSize { most_sums: 8, ..SHORT });
+    assert!((2..8).contains(&sections.count()), "{}", sections.count());
+    for (from_ns, to_ns) in [(2_500, 7_500), (1_000, 7_500), (2_500, u64::MAX), (0, 3_000)] {
+        let expected = calls(&file, from_ns, to_ns);
+        let all = |stored: &mut SectionsFile| {
+            let starts: Vec<_> = stored.sections.iter().map(|section| section.start).collect();
+            let ends = starts.iter().skip(1).map(|next| next.wall_ns).chain([u64::MAX]);
+            for ((section, start), end) in stored.sections.iter_mut().zip(&starts).zip(ends) {
+                let is_end = [from_ns, to_ns].iter().any(|at| (start.wall_ns..end).contains(at));
+                if is_end && !section.details.is_empty() {
+                    section.sums.iter_mut().for_each(|sums| sums.calls += 100);
+                }
+            }
+        };
+        change(dir.path(), all);
+        assert_eq!(calls(&file, from_ns, to_ns), expected, "{from_ns}..{to_ns}");
+        assert!(expected.is_some_and(|calls| calls.iter().all(|calls| *calls < 12)));
+        built(&file, SectionSize { most_sums: 8, ..SHORT });
+    }
+}
+
+#[test]
 fn sections_that_are_not_those_of_the_events_are_not_used() {
     let (dir, file) = ten_calls();
     built(&file, SHORT);
