@@ -21,11 +21,14 @@ fn in_every_way() -> bool {
     std::env::var("FLOW_BUILDS").is_ok_and(|which| which == "all")
 }
 
-/// The newest JDK, or each of them.
+/// The newest JDK that has a compiler, or each of them.
 fn on_some_jdks(mut body: impl FnMut(&Jdk)) {
-    let newest = flow_e2e::jdks().iter().map(|jdk| jdk.version).max();
+    let builds = |jdk: &&Jdk| jdk.has_module("jdk.compiler");
+    let newest = flow_e2e::jdks().iter().filter(builds).map(|jdk| jdk.version).max();
     on_every_jdk(|jdk| {
-        if in_every_way() || Some(jdk.version) == newest {
+        if !builds(&jdk) {
+            println!("a build needs a compiler, which this one has not");
+        } else if in_every_way() || Some(jdk.version) == newest {
             body(jdk);
         }
     });
