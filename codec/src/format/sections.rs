@@ -118,6 +118,9 @@
 //! | `00 00 00 00 00 00 00 00 00 00 00 00` | CPU time: the same |
 //! | `00` | no details |
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use super::index::Fingerprint;
 use super::leb128::{from_zigzag, put, take, zigzag};
 use super::of_events::{self, Owner};
@@ -159,12 +162,22 @@ pub struct Section {
 }
 
 /// Some of the sections that a section consists of, compressed.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Details {
-    packed: Vec<u8>,
+    /// These bytes of a file, which is not copied: it may have 50 MB.
+    file: Arc<Vec<u8>>,
+    packed: Range<usize>,
     /// How many bytes they are decompressed.
     bytes: u64,
 }
+
+impl PartialEq for Details {
+    fn eq(&self, other: &Self) -> bool {
+        (self.packed(), self.bytes) == (other.packed(), other.bytes)
+    }
+}
+
+impl Eq for Details {}
 
 /// A place between two records, and its time.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -240,7 +253,7 @@ impl SectionsFile {
     pub fn encode(&self) -> std::io::Result<Vec<u8>> {
         let body = put_sections(&self.sections);
         let details = self.sections.iter().flat_map(|section| &section.details);
-        let details: Vec<u8> = details.flat_map(|details| &details.packed).copied().collect();
+        let details: Vec<u8> = details.flat_map(Details::packed).copied().collect();
         let words = [self.sections.len() as u64, body.len() as u64, details.len() as u64];
         let owner = Owner { thread: self.thread, events: self.events, marks: self.marks };
         of_events::encode(MAGIC, VERSION, owner, &words, Some(&body), &details)
@@ -250,13 +263,15 @@ impl SectionsFile {
     ///
     /// # Errors
     /// The bytes violate the format.
-    pub fn decode(bytes: &[u8]) -> Result<Self, &'static str> {
+    pub fn decode(file: Vec<u8>) -> Result<Self, &'static str> {
+        let file = Arc::new(file);
         let (owner, words, rest) =
-            of_events::decode(MAGIC, VERSION, bytes, "it does not hold sections")?;
+            of_events::decode(MAGIC, VERSION, &file, "it does not hold sections")?;
         let (Owner { thread, events, marks }, [count, len, details]) = (owner, words);
         let end = usize::try_from(details).ok().and_then(|bytes| rest.len().checked_sub(bytes));
         let end = end.ok_or("it is cut short")?;
-        let (compressed, mut details) = rest.split_at_checked(end).unwrap_or_default();
+        let compressed = rest.get(..end).unwrap_or_default();
+        let mut details = Packed { file: &file, next: file.len() - (rest.len() - end) };
         let body = decompress(compressed, len)?;
         // The first one begins where nothing was read.
         let is_start = |first: &Section| {
@@ -264,7 +279,7 @@ impl SectionsFile {
         };
         let sections = take_sections(&body, &mut details).filter(|sections| {
             sections.len() as u64 == count
-                && details.is_empty()
+                && details.next == file.len()
                 && sections.first().is_some_and(is_start)
                 && sections.last().is_some_and(|last| last.start.offset.get() <= events.bytes)
         });
@@ -280,7 +295,12 @@ impl Details {
     /// They cannot be compressed.
     pub fn pack(sections: &[Section]) -> std::io::Result<Self> {
         let body = put_sections(sections);
-        Ok(Self { packed: of_events::compress(&body)?, bytes: body.len() as u64 })
+        let packed = of_events::compress(&body)?;
+        Ok(Self { packed: 0..packed.len(), file: Arc::new(packed), bytes: body.len() as u64 })
+    }
+
+    fn packed(&self) -> &[u8] {
+        self.file.get(self.packed.clone()).unwrap_or_default()
     }
 
     /// Returns the sections. The error describes what is wrong.
@@ -288,8 +308,8 @@ impl Details {
     /// # Errors
     /// The bytes violate the format.
     pub fn unpack(&self) -> Result<Vec<Section>, &'static str> {
-        let body = decompress(&self.packed, self.bytes)?;
-        let sections = take_sections(&body, &mut &[][..]);
+        let body = decompress(self.packed(), self.bytes)?;
+        let sections = take_sections(&body, &mut Packed { file: &Arc::default(), next: 0 });
         sections.ok_or("its details violate the format")
     }
 }
@@ -344,14 +364,29 @@ fn put_section(body: &mut Vec<u8>, section: &Section, before: Border) {
         }
     }
     put(body, details.len() as u64);
-    for Details { packed, bytes } in details {
-        put(body, packed.len() as u64);
-        put(body, *bytes);
+    for details in details {
+        put(body, details.packed.len() as u64);
+        put(body, details.bytes);
+    }
+}
+
+/// The details of a file that are still to be taken.
+struct Packed<'a> {
+    file: &'a Arc<Vec<u8>>,
+    next: usize,
+}
+
+impl Packed<'_> {
+    fn take(&mut self, len: u64, bytes: u64) -> Option<Details> {
+        let end = self.next.checked_add(usize::try_from(len).ok()?)?;
+        let packed = std::mem::replace(&mut self.next, end)..end;
+        let file = Arc::clone(self.file);
+        (end <= file.len()).then_some(Details { file, packed, bytes })
     }
 }
 
 /// Reads all sections of a body, and takes their details. `None` if they violate the format.
-fn take_sections(mut body: &[u8], details: &mut &[u8]) -> Option<Vec<Section>> {
+fn take_sections(mut body: &[u8], details: &mut Packed<'_>) -> Option<Vec<Section>> {
     let (mut sections, mut frames) = (Vec::<Section>::new(), 0_u64);
     let mut before = Border::default();
     while !body.is_empty() {
@@ -366,7 +401,7 @@ fn take_sections(mut body: &[u8], details: &mut &[u8]) -> Option<Vec<Section>> {
     Some(sections)
 }
 
-fn take_section(body: &mut &[u8], details: &mut &[u8], before: Border) -> Option<Section> {
+fn take_section(body: &mut &[u8], details: &mut Packed<'_>, before: Border) -> Option<Section> {
     let start = Border {
         offset: Offset::new(before.offset.get().checked_add(take(body)?)?),
         wall_ns: before.wall_ns.checked_add(take(body)?)?,
@@ -407,10 +442,7 @@ fn take_section(body: &mut &[u8], details: &mut &[u8], before: Border) -> Option
     let divided = take(body)?;
     let mut parts = Vec::new();
     for _ in 0..divided {
-        let (len, bytes) = (usize::try_from(take(body)?).ok()?, take(body)?);
-        let (packed, rest) = details.split_at_checked(len)?;
-        *details = rest;
-        parts.push(Details { packed: packed.to_vec(), bytes });
+        parts.push(details.take(take(body)?, take(body)?)?);
     }
     Some(Section { start, left, entered, sums, details: parts })
 }
@@ -466,16 +498,16 @@ mod tests {
     #[cfg_attr(miri, ignore = "slow there")]
     fn any_other_byte_is_refused() {
         let bytes = small().encode().unwrap();
-        assert_eq!(SectionsFile::decode(&bytes), Ok(small()));
+        assert_eq!(SectionsFile::decode(bytes.clone()), Ok(small()));
         for at in 0..bytes.len() {
             for change in 1..=u8::MAX {
                 let mut other = bytes.clone();
                 other[at] ^= change;
-                assert!(SectionsFile::decode(&other).is_err(), "byte {at} ^ {change:02X}");
+                assert!(SectionsFile::decode(other).is_err(), "byte {at} ^ {change:02X}");
             }
-            assert!(SectionsFile::decode(&bytes[..at]).is_err());
+            assert!(SectionsFile::decode(bytes[..at].to_vec()).is_err());
         }
-        assert!(SectionsFile::decode(&[&bytes[..], &[0]].concat()).is_err());
+        assert!(SectionsFile::decode([&bytes[..], &[0]].concat()).is_err());
     }
 
     #[test]
@@ -483,7 +515,7 @@ mod tests {
         let refused = |change: fn(&mut SectionsFile)| {
             let mut file = small();
             change(&mut file);
-            SectionsFile::decode(&file.encode().unwrap()).unwrap_err()
+            SectionsFile::decode(file.encode().unwrap()).unwrap_err()
         };
         let violates = "its sections violate the format";
         assert_eq!(refused(|file| file.sections.clear()), violates);

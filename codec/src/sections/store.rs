@@ -27,7 +27,7 @@ impl Sections {
         progress: &AtomicU64,
     ) -> Result<(Built, Origin)> {
         let origin = match load(file, content) {
-            Ok((sections, _)) => {
+            Ok(sections) => {
                 let built = Built { sections, is_damaged: false, tail: Tail::Complete };
                 return Ok((built, Origin::Stored));
             }
@@ -41,7 +41,7 @@ impl Sections {
     #[must_use]
     pub fn open_stored(file: &ThreadFile) -> Option<Self> {
         let content = Content::open(file).ok()?;
-        load(file, &content).ok().map(|(sections, _)| sections)
+        load(file, &content).ok()
     }
 
     /// The bytes of the stored sections; 0 if there are none.
@@ -58,7 +58,8 @@ impl Sections {
 
     /// The stored sections, if they are those of the events.
     pub(crate) fn stored(file: &ThreadFile, content: &Content) -> Option<Vec<u8>> {
-        load(file, content).ok().map(|(_, bytes)| bytes)
+        load(file, content).ok()?;
+        beside::read(file, KIND, limit(content)).ok()
     }
 }
 
@@ -89,20 +90,24 @@ impl Built {
     }
 }
 
-/// The stored sections, and the bytes of their file. `Err(None)` if there are none, otherwise the reason why they are
-/// unusable.
+/// The most bytes that a file may have.
+fn limit(content: &Content) -> u64 {
+    content.len().max(SMALLEST_LIMIT)
+}
+
+/// The stored sections. `Err(None)` if there are none, otherwise the reason why they are unusable.
 fn load(
     file: &ThreadFile,
     content: &Content,
-) -> std::result::Result<(Sections, Vec<u8>), Option<&'static str>> {
+) -> std::result::Result<Sections, Option<&'static str>> {
     if file.open.is_some() {
         return Err(None);
     }
-    let bytes = beside::read(file, KIND, content.len().max(SMALLEST_LIMIT))?;
-    let stored = SectionsFile::decode(&bytes).map_err(Some)?;
+    let bytes = beside::read(file, KIND, limit(content))?;
+    let stored = SectionsFile::decode(bytes).map_err(Some)?;
     let is_of_thread = stored.thread == file.id;
     if !is_of_thread || !beside::is_of(file, content, KIND, [stored.events, stored.marks]) {
         return Err(Some("it belongs to other events"));
     }
-    Ok((Sections { sections: stored.sections }, bytes))
+    Ok(Sections { sections: stored.sections })
 }

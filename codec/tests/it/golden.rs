@@ -1035,7 +1035,7 @@ fn the_example_of_sections_is_that_of_the_specification() {
     use flow_codec::sections::{SectionSize, Sections};
 
     let bytes = example(include_str!("../../src/format/sections.rs"), "sections.hex");
-    let file = SectionsFile::decode(&bytes).expect("sound");
+    let file = SectionsFile::decode(bytes.clone()).expect("sound");
     assert_eq!(file.thread.get(), 7);
 
     // It is what is stored for these events.
@@ -1056,7 +1056,7 @@ fn the_example_of_sections_is_that_of_the_specification() {
     let content = Content::open(&trace.files[0]).expect("readable");
     built.store(&trace.files[0], &content).expect("stored");
     let stored = fs::read(dir.path().join("thread-7.sections")).expect("there it is");
-    assert_eq!(SectionsFile::decode(&stored), Ok(file));
+    assert_eq!(SectionsFile::decode(stored), Ok(file));
     fs::write(dir.path().join("thread-7.sections"), &bytes).expect("written");
     assert_eq!(Sections::open_stored(&trace.files[0]), Some(built.sections));
 }

@@ -152,7 +152,7 @@ fn calls(file: &ThreadFile, from_ns: u64, to_ns: u64) -> Option<Vec<u64>> {
 /// Changes what is stored, with a right checksum.
 fn change(dir: &Path, change: impl FnOnce(&mut SectionsFile)) {
     let path = dir.join("thread-1.sections");
-    let mut stored = SectionsFile::decode(&fs::read(&path).expect("stored")).expect("sound");
+    let mut stored = SectionsFile::decode(fs::read(&path).expect("stored")).expect("sound");
     change(&mut stored);
     fs::write(path, stored.encode().expect("small")).expect("written");
 }
