@@ -106,7 +106,7 @@ impl Recorder {
             match &self.queue {
                 Some(queue) => {
                     let reserved = queue.reserve(part.len(), true).certain();
-                    out.queued = Some(out.to_queue(thread.id(), &mut buffer, counts, reserved));
+                    out.queued = Some(out.take_encoded(thread.id(), &mut buffer, counts, reserved));
                     self.send(&mut out);
                 }
                 None => self.write_canonical(thread.id(), &mut out, &mut buffer, counts, false),

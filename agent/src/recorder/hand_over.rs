@@ -181,7 +181,7 @@ impl Recorder {
         } else if out.state == OutState::Failed {
             self.losses.count(counts.enters + counts.exits);
         } else if let Some(reserved) = reserved {
-            out.queued = Some(out.to_queue(thread.id(), &mut buffer, counts, reserved));
+            out.queued = Some(out.take_encoded(thread.id(), &mut buffer, counts, reserved));
         } else if gathers && self.gather(thread.id(), out, &buffer.canonical, counts) {
             out.state = OutState::Waiting;
         } else {

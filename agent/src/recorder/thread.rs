@@ -170,7 +170,7 @@ impl Out {
     }
 
     /// Takes the encoded events in the buffer for the queue, as what follows in the thread's file.
-    pub(super) fn to_queue(
+    pub(super) fn take_encoded(
         &mut self,
         thread: ThreadId,
         buffer: &mut Buffer,
