@@ -13,7 +13,7 @@ use crate::cmd::agent::{
 use crate::cmd::choose;
 use crate::failure::{Failure, Status};
 use crate::jvm::{self, Process, Refusal};
-use crate::output::{message, shell_quoted};
+use crate::output::{flow_command, message, shell_quoted};
 use crate::own::{self, Surroundings};
 
 pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
@@ -41,10 +41,9 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
         message(&remark);
     }
     let pid = process.pid();
+    let stop = flow_command(&format!("detach {pid}"));
     if let Some(address) = args.agent.stream.as_ref().filter(|_| agent::is_only_sent(&args.agent)) {
-        message(&format!(
-            "process {pid} sends what it records to {address}; stop with: flow detach {pid}"
-        ));
+        message(&format!("process {pid} sends what it records to {address}; stop with: {stop}"));
         return Ok(Status::Done);
     }
     let trace = recording(&process, &dir.pattern);
@@ -52,7 +51,7 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
         Some((place, _)) => shown(place),
         None => shell_quoted(&dir.out.to_string_lossy()),
     };
-    message(&format!("recording process {pid} into {out}; stop with: flow detach {pid}"));
+    message(&format!("recording process {pid} into {out}; stop with: {stop}"));
     if let Some(earlier) = trace.and_then(|(_, manifest)| manifest.earlier) {
         message(&earlier_moved(&earlier));
     }

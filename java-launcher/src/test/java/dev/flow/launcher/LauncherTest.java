@@ -50,6 +50,28 @@ final class LauncherTest {
     }
 
     @Test
+    void theProgramKnowsHowItIsStartedOnceMore() throws Exception {
+        program("echo \"$FLOW_STARTED_AS\"");
+        Process process = launcher().start();
+        String classPath = "target/classes:" + dir.resolve("jar");
+        String expected = " -cp " + classPath + " dev.flow.launcher.Main\n";
+        String line = text(process.getInputStream());
+        assertTrue(line.endsWith(expected), line);
+    }
+
+    @Test
+    void aJarIsStartedByTheNameThatWasTyped() throws IOException {
+        Path bin = Files.createDirectory(dir.resolve("bin"));
+        String path = "/no/such:" + bin;
+        assertEquals("/jdk/bin/java -jar flow-all.jar", Invocation.of("flow-all.jar", path, "/jdk"));
+        Files.createFile(bin.resolve("java"), PosixFilePermissions.asFileAttribute(
+            PosixFilePermissions.fromString("rwxr-xr-x")));
+        assertEquals("java -jar ../flow-all.jar", Invocation.of("../flow-all.jar", path, "/jdk"));
+        assertEquals("java -jar 'it'\\''s/a b.jar'", Invocation.of("it's/a b.jar", path, "/jdk"));
+        assertEquals("java -cp a.jar:b.jar dev.flow.launcher.Main", Invocation.of("a.jar:b.jar", path, "/jdk"));
+    }
+
+    @Test
     void aSecondRunUsesWhatTheFirstOneUnpacked() throws Exception {
         run(7);
         Path unpacked = unpackedIn(home.resolve(".cache/flow"));
