@@ -19,6 +19,7 @@ use crate::own::{self, Surroundings};
 pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     let process = choose::jvm(&args.pid)?;
     let library = agent::library(args.agent.library.as_deref())?;
+    jvm::expect_same_c_library(&library, &process.program())?;
     let dir = TraceDir::of(&args.agent)?;
     let mut options = AgentOptions::of(&args.agent, &dir)?;
     let root = process.root();

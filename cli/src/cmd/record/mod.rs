@@ -29,6 +29,7 @@ use self::summary::Summary;
 use crate::args::RecordArgs;
 use crate::cmd::agent::{self, AgentOptions, TraceDir};
 use crate::failure::{Failure, Status};
+use crate::jvm;
 use crate::output::{flow_command, message};
 
 pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
@@ -36,6 +37,9 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
         gradle::expect_gradle(&args.command)?;
     }
     let library = agent::library(args.agent.library.as_deref())?;
+    if let Some(java) = defaults::program_of_jdk(&args.command) {
+        jvm::expect_same_c_library(&library, &java)?;
+    }
     let dir = TraceDir::of(&args.agent)?;
     let options = AgentOptions::of(&args.agent, &dir)?.encode()?;
     agent::check_options(&options, |name| std::env::var(name).ok())?;
