@@ -36,7 +36,7 @@ final class Command {
             // The system reports a missing loader as if the program were missing.
             boolean lacksLoader = error.getMessage().contains("error=2,");
             throw new Refusal(error.getMessage() + (lacksLoader
-                ? "; flow needs the GNU C library, glibc 2.17 or later, which Alpine Linux does not have" : ""));
+                ? "; this flow needs the GNU C library, glibc 2.17 or later" : ""));
         }
         return running.end();
     }
