@@ -19,7 +19,7 @@
 //! waits for a lock. So every callback, above all that of the start of a thread, begins with
 //! [`has_thread_locals`], and does nothing if it returns `false`. (The JVM has thread-local variables of its
 //! own, so the message of the C library, "cannot allocate memory for thread-local data", can also come from
-//! these.)
+//! these.) musl allocates them when a thread starts, and when the library is loaded: there, the check only costs a block.
 
 #![expect(unsafe_code, reason = "a global allocator")]
 
