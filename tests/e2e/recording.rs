@@ -212,7 +212,7 @@ fn a_recording_ends_at_its_largest_size_and_the_program_runs_on() {
         let errors = errors(&output);
         assert!(output.status.success(), "{errors}");
         assert!(manifest(&trace)["end"]["lost"]["stopped_at_ns"].is_u64());
-        let limit = "max-size, 1 MB (flow record --max-size sets another limit)";
+        let limit = "max-size, 1 MB (the option max-size sets another limit)";
         assert_eq!(errors.lines().filter(|line| line.contains(limit)).count(), 2, "{errors}");
     });
     let jdk = flow_e2e::jdks().last().unwrap();

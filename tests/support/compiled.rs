@@ -24,7 +24,8 @@ impl Compiled {
         let dir = tempfile::tempdir().expect("a temporary directory can be made");
         let library = dir.path().join(format!("lib{name}.so"));
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("support/{name}.c"));
-        let mut cc = Command::new("cc");
+        // Another compiler for JVMs with another C library.
+        let mut cc = Command::new(std::env::var_os("FLOW_TEST_CC").unwrap_or_else(|| "cc".into()));
         cc.args(["-shared", "-fPIC", "-O2", "-o"]).arg(&library).arg(source).args(args);
         let status = cc.status();
         assert!(status.is_ok_and(|status| status.success()), "{name}.c does not compile");

@@ -44,6 +44,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#ifndef __GLIBC__ /* musl */
+typedef off_t off64_t;
+#define __O_TMPFILE 020000000 /* O_TMPFILE without O_DIRECTORY. */
+#endif
+
 enum plan { NONE, BEFORE, AFTER, HALF, FULL, ERROR, ONCE, SHORT, INTERRUPT, FILES, MEMORY_ONCE, MEMORY_FROM, SLOW, HANG, KEEP };
 
 static struct {
@@ -433,9 +438,24 @@ static int no_memory(void *caller) {
 
 #define CALLER __builtin_return_address(0)
 
+#ifdef __GLIBC__
 /* Not by dlsym, which allocates. */
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
     *__libc_memalign(size_t, size_t);
+#else
+/* That of musl allocates nothing. */
+#define FROM_LIBC(real_name, name, parameters, ...)                                                                    \
+    static void *name parameters {                                                                                     \
+        static void *(*real) parameters;                                                                               \
+        if (!real)                                                                                                     \
+            real = (void *(*) parameters)dlsym(RTLD_NEXT, real_name);                                                  \
+        return real(__VA_ARGS__);                                                                                      \
+    }
+FROM_LIBC("malloc", __libc_malloc, (size_t bytes), bytes)
+FROM_LIBC("calloc", __libc_calloc, (size_t count, size_t bytes), count, bytes)
+FROM_LIBC("realloc", __libc_realloc, (void *block, size_t bytes), block, bytes)
+FROM_LIBC("aligned_alloc", __libc_memalign, (size_t alignment, size_t bytes), alignment, bytes)
+#endif
 
 void *malloc(size_t bytes) { return no_memory(CALLER) ? NULL : __libc_malloc(bytes); }
 

@@ -22,13 +22,15 @@ pub fn target_dir() -> PathBuf {
     test.ancestors().nth(2).expect("cargo runs tests from target/<profile>/deps").to_path_buf()
 }
 
-/// The agent, as built beside the test binary.
+/// The agent: the one that `FLOW_TEST_AGENT` names, such as one for musl, or else the one built beside the test binary.
 ///
 /// # Panics
 /// It is not there.
 #[must_use]
 pub fn library() -> PathBuf {
-    let library = target_dir().join("deps/libflowagent.so");
+    let named = std::env::var_os("FLOW_TEST_AGENT").filter(|path| !path.is_empty());
+    let built = || target_dir().join("deps/libflowagent.so");
+    let library = named.map_or_else(built, PathBuf::from);
     assert!(library.is_file(), "{} is missing; run cargo test from the root", library.display());
     library
 }

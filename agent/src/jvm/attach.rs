@@ -20,7 +20,7 @@ use crate::sys::blocks;
 pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(), String> {
     if let Some(other) = copies::other_recording() {
         return Err(format!(
-            "another copy of flow, {}, is already recording this process, into {}; end that recording first, with flow detach",
+            "another copy of flow, {}, is already recording this process, into {}; detach that one first",
             other.library,
             other.out.display()
         ));

@@ -60,7 +60,7 @@ impl Budget {
         match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
             Ok(_) => Ok(()),
             Err(_) => Err(SinkError::limit(format!(
-                "the trace has reached max-size, {} (flow record --max-size sets another limit)",
+                "the trace has reached max-size, {} (the option max-size sets another limit)",
                 in_units(max)
             ))),
         }

@@ -47,7 +47,7 @@ impl FreeSpace {
     pub(super) fn read(&self) -> Result<(), SinkError> {
         match space(&self.path) {
             Some((_, free)) if free < self.least => Err(SinkError::limit(format!(
-                "the disk has {} left, less than min-free, {} (flow record --min-free sets another limit)",
+                "the disk has {} left, less than min-free, {} (the option min-free sets another limit)",
                 in_units(free),
                 in_units(self.least)
             ))),

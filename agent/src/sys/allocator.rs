@@ -19,7 +19,8 @@
 //! waits for a lock. So every callback, above all that of the start of a thread, begins with
 //! [`has_thread_locals`], and does nothing if it returns `false`. (The JVM has thread-local variables of its
 //! own, so the message of the C library, "cannot allocate memory for thread-local data", can also come from
-//! these.)
+//! these.) musl allocates the variables when a thread starts, and when the library is loaded, but has no list of their
+//! destructors; that of the standard library is created in the same place.
 
 #![expect(unsafe_code, reason = "a global allocator")]
 
@@ -150,10 +151,10 @@ fn gets_thread_locals() -> bool {
         // SAFETY: a place for the key; values of the key need no destructor.
         (unsafe { libc::pthread_key_create(&raw mut key, None) } == 0).then_some(key)
     });
-    // With functions of the C library, because a compiler may leave out a pair of calls of the global
-    // allocator.
+    // A compiler may leave out a pair of calls of an allocator, that of the C library too, unless the address of the
+    // block is used.
     // SAFETY: any size may be requested.
-    let block = unsafe { libc::malloc(std::hint::black_box(THREAD_LOCAL_BYTES)) };
+    let block = std::hint::black_box(unsafe { libc::malloc(THREAD_LOCAL_BYTES) });
     let has_room = !block.is_null();
     // SAFETY: the block of above, or null, which `free` ignores.
     unsafe { libc::free(block) };
@@ -163,12 +164,40 @@ fn gets_thread_locals() -> bool {
     }
     // Creates them now, while there is room.
     CAN_FAIL.with(|first| std::hint::black_box(first).get());
+    #[cfg(target_env = "musl")]
+    destructors::make_room();
     if let Some(key) = key {
         // SAFETY: the key exists; the value is never used as an address. If there is no memory for it, the
         // next callback of this thread tries again.
         unsafe { libc::pthread_setspecific(key, ptr::without_provenance(1)) };
     }
     true
+}
+
+/// The destructors of thread-local variables, with a C library that does not list them.
+#[cfg(target_env = "musl")]
+mod destructors {
+    /// A value with a destructor that does nothing.
+    struct Registered;
+
+    impl Drop for Registered {
+        fn drop(&mut self) {}
+    }
+
+    macro_rules! registered {
+        ($($name:ident)*) => {
+            thread_local! { $(static $name: Registered = const { Registered };)* }
+
+            /// Makes the standard library allocate its list for this thread. It does so past our allocator and its
+            /// reserve, and ends the process if it cannot. The list has room for 4 entries, 8 from the fifth on, and
+            /// 16 from the ninth on, of which these leave more than the libraries that we use need.
+            pub(super) fn make_room() {
+                $($name.with(|_| {});)*
+            }
+        };
+    }
+
+    registered!(A B C D E F G H I);
 }
 
 /// Bytes of address space that must stay free for the program where it is limited: a quarter.

@@ -13,7 +13,7 @@ mod tips;
 mod top;
 mod view;
 
-use clap::{CommandFactory, Error, FromArgMatches, Parser, Subcommand};
+use clap::{Command, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use self::analyse::{
     DiffArgs, FindArgs, GraphArgs, GrepArgs, HowLeft, LinesArgs, PathsKind, ReportArgs, ShapesArgs,
@@ -38,8 +38,8 @@ pub(crate) use self::top::{TopArgs, TopKey};
 pub(crate) use self::view::ViewArgs;
 pub(crate) use crate::input::flags::{By, DEFAULT_DIR, SourceArgs, TestArgs};
 use crate::input::flags::{FilterArgs, PartArgs};
-use crate::output::LinkTo;
 pub(crate) use crate::output::{ColorWhen, Format};
+use crate::output::{LinkTo, started_as};
 
 /// Records every method call of a JVM program and shows what happened.
 #[derive(Parser, Debug)]
@@ -78,9 +78,27 @@ impl Args {
     pub(crate) fn read(columns: Option<usize>) -> Result<Self, Error> {
         // The parser by itself does not know the width of terminals that have no height.
         let width = columns.map_or(WIDEST_HELP, |columns| columns.min(WIDEST_HELP));
-        let matches = Self::command().term_width(width).try_get_matches();
+        let command = named_as_started(Self::command().term_width(width), started_as());
+        let matches = command.try_get_matches();
         Self::from_arg_matches(&matches.map_err(tips::with_tips)?)
     }
+}
+
+/// Names flow in usage lines as this user starts it. Examples keep the short name, and a line below them explains it.
+fn named_as_started(command: Command, started_as: Option<&'static str>) -> Command {
+    let Some(started_as) = started_as else { return command };
+    let note = format!("Here, flow is: {started_as}");
+    let explained = |verb: Command| match verb.get_after_long_help().cloned() {
+        Some(help) => verb.after_long_help(format!("{help}\n\n{note}")),
+        None => verb,
+    };
+    command
+        .bin_name(started_as)
+        .after_help(format!("{EXAMPLES}\n\n{note}"))
+        .mut_subcommands(explained)
+        .mut_subcommand("record", |verb| {
+            verb.override_usage(format!("{started_as} record {RECORD_USAGE}"))
+        })
 }
 
 /// Parses a width that has room for a table.
@@ -89,11 +107,14 @@ fn columns(text: &str) -> Result<usize, String> {
     columns.ok_or_else(|| "expected a number of columns from 20 on".to_owned())
 }
 
+/// What follows the name of the verb.
+const RECORD_USAGE: &str = "[OPTIONS] -- <CMD>...";
+
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
     /// Run a command and record the JVMs it starts
-    #[command(after_long_help = help::record(), override_usage = "flow record [OPTIONS] -- <CMD>...")]
+    #[command(after_long_help = help::record(), override_usage = format!("flow record {RECORD_USAGE}"))]
     Record(Box<RecordArgs>),
     /// Record a JVM that is already running
     #[command(after_long_help = ATTACH_EXAMPLES)]
@@ -218,6 +239,24 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn usage_and_help_name_the_command_that_was_typed() {
+        let text = |words: &[&str]| {
+            let words = [&["flow"], words].concat();
+            let command = named_as_started(Args::command(), Some("java -jar f.jar"));
+            command.try_get_matches_from(words).unwrap_err().to_string()
+        };
+        for (words, usage) in [
+            (&["record"][..], "Usage: java -jar f.jar record [OPTIONS] -- <CMD>...\n"),
+            (&["report", "--quux"], "Usage: java -jar f.jar report [OPTIONS] "),
+            (&["report", "--help"], "\nHere, flow is: java -jar f.jar\n"),
+            (&["--help"], "\nHere, flow is: java -jar f.jar\n"),
+        ] {
+            let shown = text(words);
+            assert!(shown.contains(usage), "{words:?}: {shown}");
+        }
     }
 
     #[test]

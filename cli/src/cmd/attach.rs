@@ -13,12 +13,13 @@ use crate::cmd::agent::{
 use crate::cmd::choose;
 use crate::failure::{Failure, Status};
 use crate::jvm::{self, Process, Refusal};
-use crate::output::{message, shell_quoted};
+use crate::output::{flow_command, message, shell_quoted};
 use crate::own::{self, Surroundings};
 
 pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     let process = choose::jvm(&args.pid)?;
     let library = agent::library(args.agent.library.as_deref())?;
+    jvm::expect_same_c_library(&library, &process.program())?;
     let dir = TraceDir::of(&args.agent)?;
     let mut options = AgentOptions::of(&args.agent, &dir)?;
     let root = process.root();
@@ -41,10 +42,9 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
         message(&remark);
     }
     let pid = process.pid();
+    let stop = flow_command(&format!("detach {pid}"));
     if let Some(address) = args.agent.stream.as_ref().filter(|_| agent::is_only_sent(&args.agent)) {
-        message(&format!(
-            "process {pid} sends what it records to {address}; stop with: flow detach {pid}"
-        ));
+        message(&format!("process {pid} sends what it records to {address}; stop with: {stop}"));
         return Ok(Status::Done);
     }
     let trace = recording(&process, &dir.pattern);
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
         Some((place, _)) => shown(place),
         None => shell_quoted(&dir.out.to_string_lossy()),
     };
-    message(&format!("recording process {pid} into {out}; stop with: flow detach {pid}"));
+    message(&format!("recording process {pid} into {out}; stop with: {stop}"));
     if let Some(earlier) = trace.and_then(|(_, manifest)| manifest.earlier) {
         message(&earlier_moved(&earlier));
     }

@@ -125,7 +125,7 @@ fn store(
         Origin::Stored => (stored(), "already existed"),
         _ if !reading.is_sound() => (0, "damaged; no index is stored"),
         Origin::Extended | Origin::Rebuilt(_) if Index::is_inside(file) => {
-            (stored(), "unusable; flow convert stores another one in a new file")
+            (stored(), "unusable; convert stores another one in a new file")
         }
         Origin::Extended => (index.store(file, &content)?, "updated"),
         Origin::Built => (index.store(file, &content)?, "created"),
@@ -174,7 +174,7 @@ fn store_shapes(file: &ThreadFile, progress: &mut Progress) -> Result<Stored, Er
         (_, Some(reason)) => (0, reason),
         (DagOrigin::Built, None) => (built.store(file, &content)?, "created"),
         (DagOrigin::Rebuilt(_), None) if Index::is_inside(file) => {
-            (0, "unusable; flow convert leaves it out of a new file")
+            (0, "unusable; convert leaves it out of a new file")
         }
         (DagOrigin::Rebuilt(_), None) => (built.store(file, &content)?, "created again"),
     };
@@ -195,7 +195,7 @@ fn store_sections(
         (Origin::Stored, _) => (Sections::stored_bytes(file), "already existed"),
         (_, Some(reason)) => (0, reason),
         (Origin::Rebuilt(_), None) if Index::is_inside(file) => {
-            (0, "unusable; flow convert leaves it out of a new file")
+            (0, "unusable; convert leaves it out of a new file")
         }
         (Origin::Rebuilt(_), None) => (built.store(file, content)?, "created again"),
         (Origin::Built | Origin::Extended, None) => (built.store(file, content)?, "created"),

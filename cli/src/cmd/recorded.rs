@@ -7,6 +7,7 @@ use flow_codec::format::names;
 
 use crate::failure::Failure;
 use crate::jvm::Process;
+use crate::output::flow_command;
 
 /// The trace of a path, or the one that the process with an id records.
 pub(in crate::cmd) fn trace_of(source: &str) -> Result<PathBuf, Failure> {
@@ -16,7 +17,8 @@ pub(in crate::cmd) fn trace_of(source: &str) -> Result<PathBuf, Failure> {
     Process::find(pid)?;
     recorded_by(pid).ok_or_else(|| {
         Failure::Failed(format!(
-            "process {pid}: no trace is recorded there, or of another user; flow attach {pid} begins a recording"
+            "process {pid}: no trace is recorded there, or of another user; {} begins a recording",
+            flow_command(&format!("attach {pid}"))
         ))
     })
 }

@@ -7,7 +7,7 @@ use flow_codec::profile::{write_calls_of_log, write_calls_of_samples};
 use flow_codec::read::{HplReader, Trace};
 
 use crate::failure::Failure;
-use crate::output::message;
+use crate::output::{flow_command, message};
 
 /// The extension of logs.
 const EXTENSION: &str = "hpl";
@@ -44,8 +44,9 @@ pub(super) fn with_calls(trace: &Trace) -> Result<Option<Trace>, Failure> {
 
 pub(super) fn guessed(path: &Path) {
     message(&format!(
-        "{}: calls are guessed from samples: a method in consecutive samples of a thread is one call; flow profile \
+        "{}: calls are guessed from samples: a method in consecutive samples of a thread is one call; {} \
          shows samples",
-        path.display()
+        path.display(),
+        flow_command("profile")
     ));
 }

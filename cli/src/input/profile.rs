@@ -17,7 +17,7 @@ use super::reading::Chosen;
 use super::source::{Source, has_raw_names, is_like, matches};
 use super::times::weight_of;
 use crate::failure::{Failure, Status};
-use crate::output::{Format, Out, Progress, Unit, escaped, message, plural};
+use crate::output::{Format, Out, Progress, Unit, escaped, flow_command, message, plural};
 
 /// Progress is shown after this many items.
 const ITEMS_PER_STEP: u64 = 1 << 12;
@@ -163,7 +163,8 @@ impl Input<'_> {
             if !threads.any(|(id, name)| is_thread(*id, name, pattern)) {
                 let path = self.path.display();
                 return Err(Failure::Failed(format!(
-                    "{path}: no thread '{pattern}'; flow profile --threads id --tree --depth 1 lists them"
+                    "{path}: no thread '{pattern}'; {} lists them",
+                    flow_command("profile --threads id --tree --depth 1")
                 )));
             }
         }

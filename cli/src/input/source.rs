@@ -17,7 +17,7 @@ use super::reading::bytes_read;
 use super::sources;
 use super::stdin::{self, STDIN, is_stdin};
 use crate::failure::{Failure, Status};
-use crate::output::{Format, Out, escaped, lost, message, plural, shell_quoted};
+use crate::output::{Format, Out, escaped, flow_command, lost, message, plural, shell_quoted};
 
 /// The traces of one run. More than one if several JVMs were recorded.
 #[derive(Debug)]
@@ -100,7 +100,8 @@ impl Source {
         }
         for (dir, missing) in &self.missing {
             status = status.and(Status::Partial);
-            message(&format!("{}: {missing} (flow check shows more)", dir.display()));
+            let dir = dir.display();
+            message(&format!("{dir}: {missing} ({} shows more)", flow_command("check")));
         }
         status
     }
@@ -227,7 +228,7 @@ impl Source {
         let mut names: Vec<_> =
             files.take(SHOWN).map(|(trace, file)| thread_title(trace, file.id)).collect();
         if count > SHOWN {
-            names.push(format!("… {} more (flow info lists them)", count - SHOWN));
+            names.push(format!("… {} more ({} lists them)", count - SHOWN, flow_command("info")));
         }
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     }
@@ -337,8 +338,9 @@ pub(crate) fn directories(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
         Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
             let what = if is_container_name(dir) { "file" } else { "directory" };
             Failure::Failed(format!(
-                "{}: no such {what}; name a trace {what}, or record a program with flow record",
-                dir.display()
+                "{}: no such {what}; name a trace {what}, or record a program with {}",
+                dir.display(),
+                flow_command("record")
             ))
         }
         Error::Io { source, .. } if source.kind() == ErrorKind::NotADirectory => {

@@ -12,6 +12,7 @@ use flow_codec::format::container::MAGIC;
 use flow_codec::read::Trace;
 
 use crate::failure::Failure;
+use crate::output::flow_command;
 
 /// The name of standard input, as an argument and in messages.
 pub(crate) const STDIN: &str = "-";
@@ -53,8 +54,9 @@ fn spooled(mut input: File) -> Result<File, Failure> {
 
 fn no_trace(found: &str) -> Failure {
     Failure::Usage(format!(
-        "{STDIN}: expected a trace in one file on standard input, found {found}; flow convert makes app.flowtrace of \
-         a directory"
+        "{STDIN}: expected a trace in one file on standard input, found {found}; {} makes app.flowtrace of \
+         a directory",
+        flow_command("convert")
     ))
 }
 

@@ -13,7 +13,7 @@ use super::pattern::nearest;
 use super::reading::{Chosen, Reading, bytes_read, visit_events};
 use super::source::{Source, is_like};
 use crate::failure::{Failure, Status};
-use crate::output::{Progress, message};
+use crate::output::{Progress, flow_command, message};
 
 /// If there are more names than this, a message counts the others.
 const NAMED_TESTS: usize = 3;
@@ -142,14 +142,15 @@ fn names<'a>(pattern: &str, runs: impl Iterator<Item = &'a TestRun>) -> String {
     names.sort_unstable();
     names.dedup();
     if names.is_empty() {
-        return "no tests are marked in this trace (flow help tests)".to_owned();
+        return format!("no tests are marked in this trace ({})", flow_command("help tests"));
     }
+    let list = flow_command("tests");
     let nearest = nearest(pattern, names.iter().map(|name| (*name).to_owned()));
     if !nearest.is_empty() {
-        return format!("the nearest: {} (flow tests lists all)", nearest.join(", "));
+        return format!("the nearest: {} ({list} lists all)", nearest.join(", "));
     }
     let more = names.len().saturating_sub(NAMED_TESTS);
     names.truncate(NAMED_TESTS);
     let more = if more > 0 { format!(", … {more} more") } else { String::new() };
-    format!("there are: {}{more} (flow tests lists them)", names.join(", "))
+    format!("there are: {}{more} ({list} lists them)", names.join(", "))
 }

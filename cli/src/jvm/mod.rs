@@ -15,11 +15,13 @@
 //! The QUIT signal kills a process that does not handle it. It is sent only to a JVM that does.
 
 mod answer;
+mod c_library;
 mod connect;
 mod load;
 mod process;
 mod refusal;
 
+pub(crate) use c_library::expect_same_c_library;
 pub(crate) use load::load;
 pub(crate) use process::Process;
 pub(crate) use refusal::Refusal;

@@ -111,6 +111,11 @@ impl Process {
         bytes.split(|byte| *byte == 0).map(|text| OsStr::from_bytes(text).to_owned()).collect()
     }
 
+    /// The program that it runs; in a container, too.
+    pub(crate) fn program(&self) -> PathBuf {
+        format!("/proc/{}/exe", self.pid()).into()
+    }
+
     /// Its root directory.
     pub(crate) fn root(&self) -> PathBuf {
         format!("/proc/{}/root", self.pid()).into()

@@ -6,6 +6,7 @@
 mod call_times;
 mod escape;
 mod fit;
+mod flow_command;
 mod format;
 mod labels;
 mod line_samples;
@@ -27,6 +28,7 @@ mod weight;
 pub(crate) use call_times::{TIME_COLUMNS, push_csv_times, push_json_times, time_numbers};
 pub(crate) use escape::escaped;
 pub(crate) use fit::{columns as terminal_columns, fit_word as shortened};
+pub(crate) use flow_command::{STARTED_AS, flow_command, started_as};
 pub(crate) use format::{ColorWhen, Format};
 pub(crate) use labels::{Labels, Memo, csv_fields};
 pub(crate) use line_samples::LineSamples;

@@ -22,7 +22,7 @@ use super::thread::ThreadEnd;
 use super::work::{Work, failure, sync};
 use crate::failure::Failure;
 use crate::input::lock;
-use crate::output::plural;
+use crate::output::{flow_command, plural};
 
 impl Work<'_> {
     /// Completes the file, unless it would lose something.
@@ -42,9 +42,11 @@ impl Work<'_> {
             return Ok(());
         }
         if !self.trace.damage.is_empty() || !self.trace.verify_blocks(|_| {})?.is_empty() {
-            let text = "not repaired, because it is damaged; flow convert writes everything that can be read to a new \
-                        file";
-            self.add(Severity::Note, "trace", text.to_owned());
+            let convert = flow_command("convert");
+            let text = format!(
+                "not repaired, because it is damaged; {convert} writes everything that can be read to a new file"
+            );
+            self.add(Severity::Note, "trace", text);
             return Ok(());
         }
         self.replace_file()?;

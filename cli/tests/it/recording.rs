@@ -260,6 +260,31 @@ flow:   flow replay flow-trace         calls in order
 }
 
 #[test]
+fn commands_to_type_begin_as_flow_was_started() {
+    let (dir, agent) = library();
+    let jar = ("FLOW_STARTED_AS", "java -jar '/my jars/flow-all.jar'");
+    let (java, _source) = recording_java(dir.path(), &manifest(0, Some((1, 1, 1))));
+    let prints = fs::read_to_string(&java).unwrap().replacen("#!/bin/sh\n", "", 1)
+        + "echo \"<$FLOW_STARTED_AS>\"\n";
+    let java = script(dir.path(), "java", &prints);
+    let run_ = run(record(dir.path(), &agent, &["--all", "--", &text(&java)]).env(jar.0, jar.1));
+    let hints = "
+flow:   java -jar '/my jars/flow-all.jar' report flow-trace         calls per method
+flow:   java -jar '/my jars/flow-all.jar' report --open flow-trace  timeline and flame graph, in the browser
+flow:   java -jar '/my jars/flow-all.jar' replay flow-trace         calls in order
+";
+    assert!(run_.err.ends_with(hints), "{}", run_.err);
+    assert_eq!(run_.out, "<>\n", "a flow that the program starts was started in another way");
+
+    let run_ = run(command().args(["report", "elsewhere"]).env(jar.0, jar.1));
+    let hint = "or record a program with java -jar '/my jars/flow-all.jar' record\n";
+    assert!(run_.err.ends_with(hint), "{}", run_.err);
+    let run_ = run(command().args(["report", "--quux"]).env(jar.0, jar.1));
+    let usage = "\nUsage: java -jar '/my jars/flow-all.jar' report [OPTIONS] [DIR]\n";
+    assert!(run_.err.contains(usage), "{}", run_.err);
+}
+
+#[test]
 fn what_is_recorded_is_reported_when_a_class_is() {
     let (dir, agent) = library();
     fs::create_dir_all(dir.path().join("classes")).unwrap();

@@ -94,7 +94,8 @@ fn attached(fault: Fault, options: &str) -> Program {
         assert!(lines.is_empty(), "{errors}");
         // There may be no trace at all.
         i32::from(!trace.exists())
-    } else if lines.is_empty() {
+    } else if lines.is_empty() || findings["state"] == "killed" {
+        // A thread that has nothing of ours yet, and gets no memory for it, cannot write the end.
         0
     } else {
         3

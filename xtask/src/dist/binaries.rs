@@ -1,13 +1,13 @@
 //! Builds the programs of a release: for machines with an old GNU C library, and without paths of this machine.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::NAME;
-use super::platform::Platform;
+use super::platform::{CLibrary, Platform};
 use crate::failure::{Context, Failure, Result};
 use crate::process::{on_path, output_of, run};
 use crate::project::Project;
@@ -16,6 +16,9 @@ use crate::report;
 /// The oldest GNU C library for which Rust has a standard library (CentOS 7, Debian 8). Zig brings what a linker
 /// needs to know of it, on every machine and for every platform.
 const GLIBC: &str = "2.17";
+
+/// The name of the musl C library, which its loader takes for itself.
+const MUSL: &str = "libc.so";
 
 /// The linker and the C compiler. With exact versions, because they decide on the bytes.
 const TOOLS: [&str; 2] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.1"];
@@ -27,41 +30,48 @@ pub(super) struct Binaries {
     pub(super) flow: PathBuf,
     pub(super) agent: PathBuf,
     /// The oldest GNU C library that has all functions they call.
-    pub(super) glibc: String,
+    pub(super) glibc: Option<String>,
 }
 
 /// Builds the programs for a platform.
 ///
 /// # Errors
 ///
-/// If something is missing on this machine, the build fails, or the programs need a newer C library.
+/// If something is missing on this machine, the build fails, or the programs need what the platform does not have.
 pub(super) fn build(project: &Project, platform: Platform) -> Result<Binaries> {
     report::say(NAME, &format!("building for {} (the first time some minutes)", platform.name()));
     let tools = tools(project)?;
     if on_path("rustup").is_some() {
         run(Command::new("rustup").args(["--quiet", "target", "add", platform.triple()]))?;
     }
-    let target = format!("{}.{GLIBC}", platform.triple());
-    let mut cargo = Command::new("cargo");
-    cargo.args(["zigbuild", "--quiet", "--locked", "--profile", "dist", "--target", &target]);
-    cargo.args(["--package", "flow-cli", "--package", "flow-agent", "--lib", "--bins"]);
     let path = env::var_os("PATH").unwrap_or_default();
     let path =
         env::join_paths([tools].into_iter().chain(env::split_paths(&path))).context("PATH")?;
-    run(cargo
-        .env("PATH", path)
-        .env("CARGO_ENCODED_RUSTFLAGS", flags(project)?)
-        .env_remove("RUSTFLAGS"))?;
-
+    let cargo = |target: &str, packages: &[&str], flags: OsString| {
+        let mut cargo = Command::new("cargo");
+        cargo.args(["zigbuild", "--quiet", "--locked", "--profile", "dist", "--target", target]);
+        cargo.args(packages).env("PATH", &path).env_remove("RUSTFLAGS");
+        run(cargo.env("CARGO_ENCODED_RUSTFLAGS", flags))
+    };
+    let flags = flags(project)?;
     let built = project.target.join(platform.triple()).join("dist");
     let (flow, agent) = (built.join("flow"), built.join("libflowagent.so"));
-    let needed = [needed_glibc(&flow)?, needed_glibc(&agent)?];
-    let newest = needed.into_iter().max().unwrap_or_default();
-    let glibc = newest.iter().map(u32::to_string).collect::<Vec<_>>().join(".");
-    if newest > parts(GLIBC) {
-        let message = format!("the programs need glibc {glibc}, and must run with {GLIBC}");
-        return Err(Failure::Failed(message));
-    }
+    let glibc = match platform.c_library() {
+        CLibrary::Glibc => {
+            let packages = ["--package", "flow-cli", "--package", "flow-agent", "--lib", "--bins"];
+            cargo(&format!("{}.{GLIBC}", platform.triple()), &packages, flags)?;
+            Some(needed_glibc(&[&flow, &agent])?)
+        }
+        CLibrary::Musl => {
+            // Contains its C library, so it runs everywhere; the agent uses that of the JVM.
+            cargo(platform.triple(), &["--package", "flow-cli", "--bins"], flags.clone())?;
+            let dynamic = with_flag(flags, "-Ctarget-feature=-crt-static");
+            cargo(platform.triple(), &["--package", "flow-agent", "--lib"], dynamic)?;
+            expect_libraries(&flow, &[])?;
+            expect_libraries(&agent, &[MUSL])?;
+            None
+        }
+    };
     Ok(Binaries { platform, flow, agent, glibc })
 }
 
@@ -93,25 +103,62 @@ fn flags(project: &Project) -> Result<OsString> {
 
 /// Returns flags that replace paths. Of those that are inside each other, the last one counts.
 fn replacing(paths: &[(&Path, &str)]) -> OsString {
-    let mut flags = OsString::new();
-    for (from, to) in paths {
-        if !flags.is_empty() {
-            // Between flags.
-            flags.push("\x1f");
-        }
-        flags.push("--remap-path-prefix=");
-        flags.push(from);
-        flags.push(format!("={to}"));
+    let flag = |(from, to): &(&Path, &str)| {
+        let mut flag = OsString::from("--remap-path-prefix=");
+        flag.push(from);
+        flag.push(format!("={to}"));
+        flag
+    };
+    paths.iter().map(flag).fold(OsString::new(), with_flag)
+}
+
+/// Returns flags and a further one, as `CARGO_ENCODED_RUSTFLAGS` has them.
+fn with_flag(mut flags: OsString, flag: impl AsRef<OsStr>) -> OsString {
+    if !flags.is_empty() {
+        flags.push("\x1f");
     }
+    flags.push(flag);
     flags
 }
 
-/// Returns the newest version of the GNU C library whose functions a program calls.
-fn needed_glibc(program: &Path) -> Result<Vec<u32>> {
+/// Returns the oldest version of the GNU C library with all functions that programs call.
+///
+/// # Errors
+///
+/// If that is newer than the one that flow promises.
+fn needed_glibc(programs: &[&Path]) -> Result<String> {
+    let mut newest = Vec::new();
+    for program in programs {
+        let mut readelf = Command::new("readelf");
+        let versions = output_of(readelf.args(["--wide", "--version-info"]).arg(program))?;
+        let needed = newest_glibc(&versions)
+            .ok_or_else(|| Failure::Failed(format!("{}: needs no glibc", program.display())))?;
+        newest = newest.max(needed);
+    }
+    let version = newest.iter().map(u32::to_string).collect::<Vec<_>>().join(".");
+    if newest > parts(GLIBC) {
+        let message = format!("the programs need glibc {version}, and must run with {GLIBC}");
+        return Err(Failure::Failed(message));
+    }
+    Ok(version)
+}
+
+/// Checks which libraries a program needs.
+fn expect_libraries(program: &Path, expected: &[&str]) -> Result<()> {
     let mut readelf = Command::new("readelf");
-    let versions = output_of(readelf.args(["--wide", "--version-info"]).arg(program))?;
-    newest_glibc(&versions)
-        .ok_or_else(|| Failure::Failed(format!("{}: needs no glibc", program.display())))
+    let dynamic = output_of(readelf.args(["--wide", "--dynamic"]).arg(program))?;
+    let found = needed_libraries(&dynamic);
+    if found != expected {
+        let program = program.display();
+        let message = format!("{program}: needs the libraries {found:?}, expected {expected:?}");
+        return Err(Failure::Failed(message));
+    }
+    Ok(())
+}
+
+fn needed_libraries(dynamic: &str) -> Vec<&str> {
+    let lines = dynamic.lines().filter(|line| line.contains("(NEEDED)"));
+    lines.filter_map(|line| Some(line.split_once('[')?.1.split_once(']')?.0)).collect()
 }
 
 fn newest_glibc(versions: &str) -> Option<Vec<u32>> {
@@ -133,6 +180,17 @@ mod tests {
         let flags = replacing(&[(Path::new("/a b"), "/cargo"), (Path::new("/a b/c"), "/flow")]);
         let expected = "--remap-path-prefix=/a b=/cargo\x1f--remap-path-prefix=/a b/c=/flow";
         assert_eq!(flags, expected);
+        assert_eq!(with_flag(flags, "-Ca"), format!("{expected}\x1f-Ca").as_str());
+    }
+
+    #[test]
+    fn libraries_that_a_program_needs_are_in_its_dynamic_section() {
+        let dynamic = "\nDynamic section at offset 0x6a8 contains 25 entries:\n\
+            0x0000000000000001 (NEEDED)             Shared library: [libm.so.6]\n\
+            0x0000000000000001 (NEEDED)             Shared library: [libc.so]\n\
+            0x000000000000000e (SONAME)             Library soname: [libflowagent.so]\n";
+        assert_eq!(needed_libraries(dynamic), ["libm.so.6", "libc.so"]);
+        assert!(needed_libraries("There is no dynamic section in this file.\n").is_empty());
     }
 
     #[test]

@@ -2,14 +2,13 @@
 
 use super::archive::tar_gz;
 use super::files::{Files, Kind};
-use super::platform::Platform;
 use crate::failure::Result;
 
 /// What a package is, besides its files.
 #[derive(Debug)]
 pub(super) struct Control<'a> {
     pub(super) version: &'a str,
-    pub(super) platform: Platform,
+    pub(super) architecture: &'a str,
     /// The version of the GNU C library that the files need, such as `2.17`.
     pub(super) glibc: &'a str,
     pub(super) homepage: &'a str,
@@ -44,12 +43,12 @@ fn append(archive: &mut Vec<u8>, name: &str, time: u64, bytes: &[u8]) {
 }
 
 fn control_text(control: &Control<'_>, files: &Files) -> String {
-    let Control { version, platform, glibc, homepage, maintainer } = control;
+    let Control { version, architecture, glibc, homepage, maintainer } = control;
     let kib: usize = files.iter().map(|(_, file)| file.bytes.len().div_ceil(1024)).sum();
     format!(
         "Package: flow\n\
          Version: {version}\n\
-         Architecture: {}\n\
+         Architecture: {architecture}\n\
          Maintainer: {maintainer}\n\
          Installed-Size: {kib}\n\
          Depends: libc6 (>= {glibc})\n\
@@ -60,8 +59,7 @@ fn control_text(control: &Control<'_>, files: &Files) -> String {
          Description: records every method call of a JVM program\n \
          flow records what a JVM program does: every method call, in order, in every\n \
          thread, with its time. It shows what happened as a tree, as a report, in a\n \
-         browser, and in the formats of other tools.\n",
-        platform.debian()
+         browser, and in the formats of other tools.\n"
     )
 }
 
@@ -71,7 +69,7 @@ mod tests {
 
     const CONTROL: Control<'_> = Control {
         version: "1.2.3",
-        platform: Platform::Aarch64,
+        architecture: "arm64",
         glibc: "2.17",
         homepage: "https://example.org",
         maintainer: "A <a@example.org>",

@@ -21,8 +21,8 @@ else
 fi
 
 "$from/bin/flow" --version >/dev/null || {
-    echo "install.sh: flow does not run here: it needs Linux with the GNU C library, on the processor that the name of" \
-        "the archive has" >&2
+    echo "install.sh: flow does not run here: it needs Linux on the processor that the name of the archive has, and the" \
+        "GNU C library; on Alpine take the archive with musl in its name" >&2
     exit 1
 }
 

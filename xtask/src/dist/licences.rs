@@ -12,7 +12,8 @@ use crate::failure::{Context, Result};
 const RUST: &str = "\
 The programs also contain the Rust standard library (https://www.rust-lang.org, Apache-2.0 OR MIT,
 Copyright (c) The Rust Project Contributors), and of LLVM (https://llvm.org, Apache-2.0 WITH LLVM-exception)
-the library that unwinds stacks.
+the library that unwinds stacks. Where flow is built for musl, it contains musl (https://musl.libc.org, MIT,
+Copyright (c) 2005-2020 Rich Felker and others).
 ";
 
 /// Names of files that contain licences begin like this.

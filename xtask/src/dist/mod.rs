@@ -40,10 +40,10 @@ use platform::Platform;
 pub(crate) const NAME: &str = "dist";
 
 pub(crate) const USAGE: &str = "\
-Makes the files of a release, for x86-64 and aarch64:
+Makes the files of a release, for x86-64 and aarch64, and for x86-64 with musl:
 
   flow-VERSION-PLATFORM.tar.gz   flow, the agent, man pages, completions, documents, install.sh
-  flow_VERSION_PLATFORM.deb      the same as a Debian package
+  flow_VERSION_PLATFORM.deb      the same as a Debian package, for glibc
   flow-all.jar                   java -jar flow-all.jar record -- COMMAND
   flow-VERSION.cdx.json          the libraries in the programs (CycloneDX)
   maven/                         what Maven Central needs, without signatures
@@ -52,10 +52,11 @@ Makes the files of a release, for x86-64 and aarch64:
 usage: scripts/dist.sh [--out DIR] [--only PLATFORM]
 
   --out DIR         where to put them; is emptied before (target/distribution)
-  --only PLATFORM   x86_64-linux or aarch64-linux; the jar then works on that platform only
+  --only PLATFORM   x86_64-linux, aarch64-linux or x86_64-linux-musl; the jar then
+                    works on that platform only
 
-Two runs for a commit make the same bytes. Times are SOURCE_DATE_EPOCH, or else the time of the last commit. The
-programs need glibc 2.17 or later. Needs git, a JDK, Maven, and Python, which fetches a linker (Zig).
+Two runs for a commit make the same bytes. Times are SOURCE_DATE_EPOCH, or else the time of the last commit. Programs
+for glibc need 2.17 or later; for musl, flow is static. Needs git, a JDK, Maven, and Python, which fetches a linker (Zig).
 ";
 
 /// The jar of the Java API, which `scripts/api.sh` builds.
@@ -90,9 +91,10 @@ fn parse(mut arguments: Arguments) -> Result<Options> {
 pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
     let options = parse(arguments)?;
     let project = Project::enter()?;
-    let here = Platform::here().ok_or_else(|| {
-        Failure::Usage("releases are made on Linux, on x86-64 or aarch64".to_owned())
-    })?;
+    let here =
+        Platform::ALL.into_iter().find(|platform| platform.runs_here()).ok_or_else(|| {
+            Failure::Usage("releases are made on Linux, on x86-64 or aarch64".to_owned())
+        })?;
     let time = time()?;
     let wanted: Vec<_> = Platform::ALL
         .into_iter()
@@ -101,7 +103,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
     let built: Vec<_> =
         wanted.iter().map(|one| binaries::build(&project, *one)).collect::<Result<_>>()?;
     // The flow of this machine prints its manual.
-    let own = match built.iter().find(|binaries| binaries.platform == here) {
+    let own = match built.iter().find(|binaries| binaries.platform.runs_here()) {
         Some(binaries) => binaries.flow.clone(),
         None => binaries::build(&project, here)?.flow,
     };
@@ -116,15 +118,19 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
         let name = format!("flow-{VERSION}-{}", binaries.platform.name());
         let files = common.archive(binaries, &name)?;
         write(&out, &format!("{name}.tar.gz"), &archive::tar_gz(&files, time)?)?;
+        let (Some(architecture), Some(glibc)) = (binaries.platform.debian(), &binaries.glibc)
+        else {
+            continue;
+        };
         let control = deb::Control {
             version: VERSION,
-            platform: binaries.platform,
-            glibc: &binaries.glibc,
+            architecture,
+            glibc,
             homepage: env!("CARGO_PKG_HOMEPAGE"),
             maintainer: MAINTAINER,
         };
         let package = deb::package(&control, &common.package(binaries)?, time)?;
-        write(&out, &format!("flow_{VERSION}_{}.deb", binaries.platform.debian()), &package)?;
+        write(&out, &format!("flow_{VERSION}_{architecture}.deb"), &package)?;
     }
     java(&out, &built, &common)?;
     let sums = sums(&out)?;
@@ -233,7 +239,10 @@ mod tests {
         assert_eq!(options.only, Some(Platform::Aarch64));
         assert_eq!(options.out, Some("/a".into()));
         let message = parsed(&["--only", "riscv64"]).unwrap_err().to_string();
-        assert_eq!(message, "no platform riscv64; there are: x86_64-linux aarch64-linux");
+        assert_eq!(
+            message,
+            "no platform riscv64; there are: x86_64-linux aarch64-linux x86_64-linux-musl"
+        );
         assert!(parsed(&["now"]).is_err());
     }
 

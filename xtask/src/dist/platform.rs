@@ -10,14 +10,30 @@ use crate::failure::Result;
 pub(super) enum Platform {
     X86_64,
     Aarch64,
+    X86_64Musl,
+}
+
+/// The C library of the JVMs that are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CLibrary {
+    Glibc,
+    Musl,
 }
 
 impl Platform {
-    pub(super) const ALL: [Self; 2] = [Self::X86_64, Self::Aarch64];
+    pub(super) const ALL: [Self; 3] = [Self::X86_64, Self::Aarch64, Self::X86_64Musl];
 
-    /// Returns the platform of this machine.
-    pub(super) fn here() -> Option<Self> {
-        Self::ALL.into_iter().find(|platform| platform.name().starts_with(ARCH))
+    /// Returns whether `flow` runs on this machine. It has glibc, and with musl `flow` needs no library.
+    pub(super) fn runs_here(self) -> bool {
+        self.name().starts_with(ARCH)
+    }
+
+    /// Returns the C library of its JVMs.
+    pub(super) fn c_library(self) -> CLibrary {
+        match self {
+            Self::X86_64 | Self::Aarch64 => CLibrary::Glibc,
+            Self::X86_64Musl => CLibrary::Musl,
+        }
     }
 
     /// Returns the platform of that name.
@@ -34,6 +50,7 @@ impl Platform {
         match self {
             Self::X86_64 => "x86_64-linux",
             Self::Aarch64 => "aarch64-linux",
+            Self::X86_64Musl => "x86_64-linux-musl",
         }
     }
 
@@ -42,22 +59,26 @@ impl Platform {
         match self {
             Self::X86_64 => "x86_64-unknown-linux-gnu",
             Self::Aarch64 => "aarch64-unknown-linux-gnu",
+            Self::X86_64Musl => "x86_64-unknown-linux-musl",
         }
     }
 
-    /// Returns its name in Debian.
-    pub(super) fn debian(self) -> &'static str {
+    /// Returns its name in Debian, whose C library is glibc.
+    pub(super) fn debian(self) -> Option<&'static str> {
         match self {
-            Self::X86_64 => "amd64",
-            Self::Aarch64 => "arm64",
+            Self::X86_64 => Some("amd64"),
+            Self::Aarch64 => Some("arm64"),
+            Self::X86_64Musl => None,
         }
     }
 
-    /// Returns its name as a classifier in Maven, that of `os-maven-plugin`. `Platform.java` knows it, too.
+    /// Returns its name as a classifier in Maven, that of `os-maven-plugin`, which knows no C library.
+    /// `Platform.java` knows it, too.
     pub(super) fn classifier(self) -> &'static str {
         match self {
             Self::X86_64 => "linux-x86_64",
             Self::Aarch64 => "linux-aarch_64",
+            Self::X86_64Musl => "linux-x86_64-musl",
         }
     }
 }

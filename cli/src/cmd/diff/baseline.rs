@@ -17,7 +17,7 @@ use crate::input::flags::{SourceArgs, TestArgs};
 use crate::input::pattern::globs;
 use crate::input::shapes::{JoinedNames, Joiner, Joins};
 use crate::input::source::Source;
-use crate::output::{Out, Progress, chain, escaped, grouped, plural};
+use crate::output::{Out, Progress, chain, escaped, flow_command, grouped, plural};
 
 /// The frames that are named at each end of a stack.
 const CHAIN_ENDS: usize = 3;
@@ -32,8 +32,8 @@ pub(super) fn is_one(path: &Path) -> bool {
 /// Compares a run with the baseline.
 pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     let Some(after) = args.after.as_ref().filter(|_| args.exact) else {
-        let text = "a baseline is compared with a run: flow diff --exact BASELINE DIR";
-        return Err(Failure::Usage(text.to_owned()));
+        let command = flow_command("diff --exact BASELINE DIR");
+        return Err(Failure::Usage(format!("a baseline is compared with a run: {command}")));
     };
     if args.format != Format::Text || args.html.is_some() {
         return Err(Failure::Usage("differences to a baseline are shown as text".to_owned()));

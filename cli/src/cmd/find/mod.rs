@@ -18,7 +18,7 @@ use crate::input::call_clock::{CallClock, UNKNOWN_TIMES};
 use crate::input::pattern::globs;
 use crate::input::shapes::{WholeThread, read_whole, report_missing};
 use crate::input::source::{Source, file_title};
-use crate::output::{Out, Progress, message};
+use crate::output::{Out, Progress, flow_command, message};
 
 /// The most calls, and callers of these, that are held until their times are known.
 const CALLS_AT_ONCE: usize = 1 << 16;
@@ -66,8 +66,9 @@ pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Status, Failure> {
     names.dedup();
     match (&what, names.len()) {
         (What::Shape(_), 0) => message(&format!(
-            "no call of shape '{}' that was left is in the selected part of the trace; flow shapes METHOD shows shapes",
-            args.what
+            "no call of shape '{}' that was left is in the selected part of the trace; {} shows shapes",
+            args.what,
+            flow_command("shapes METHOD")
         )),
         (What::Methods(_), 0) => message(&format!(
             "no call of '{}' that was left is in the selected part of the trace",

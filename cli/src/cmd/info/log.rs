@@ -10,7 +10,9 @@ use crate::args::InfoArgs;
 use crate::failure::{Failure, Status};
 use crate::input::flags::{FilterArgs, PartArgs, TestArgs};
 use crate::input::profile::{Input, Origin};
-use crate::output::{Align, Out, Table, duration, escaped, grouped, plural, shell_quoted};
+use crate::output::{
+    Align, Out, Table, duration, escaped, flow_command, grouped, plural, shell_quoted,
+};
 
 /// Prints what a log has, and which verb shows more.
 pub(super) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -42,7 +44,8 @@ pub(super) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
     )?;
     writeln!(out, "methods   {}", grouped(profile.methods().iter().count() as u64))?;
     let shown = shell_quoted(&path.display().to_string());
-    writeln!(out, "more      flow profile {shown}; other verbs guess calls from samples")?;
+    let profile_command = flow_command(&format!("profile {shown}"));
+    writeln!(out, "more      {profile_command}; other verbs guess calls from samples")?;
     let rows = profile.rows(|row| Reverse(row.numbers[0].total_count));
     let mut table = Table::new(&[
         ("thread", Align::Right),

@@ -16,6 +16,7 @@ use signal_hook::low_level::siginfo::Cause;
 
 use super::launch::Launch;
 use crate::failure::Failure;
+use crate::output::STARTED_AS;
 
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
@@ -37,6 +38,8 @@ pub(super) fn run(launch: &Launch) -> Result<Ended, Failure> {
         .ok_or_else(|| Failure::Usage("the command to run is missing".to_owned()))?;
     let mut child = Command::new(program);
     child.args(args).envs(launch.variables.iter().map(|(name, value)| (name, value)));
+    // It is about this process: the command may start another flow.
+    child.env_remove(STARTED_AS);
 
     // Before the start, so that the end of a very short command is noticed.
     let mut signals = SignalsInfo::<WithOrigin>::new(handled())

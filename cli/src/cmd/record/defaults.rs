@@ -130,6 +130,11 @@ fn is_of_jdk(program: &OsStr) -> bool {
         })
 }
 
+/// The path of the program that the command runs, if it is `java` or another program of a JDK.
+pub(super) fn program_of_jdk(command: &[OsString]) -> Option<PathBuf> {
+    command.first().filter(|program| is_of_jdk(program)).and_then(|program| find(program))
+}
+
 /// The path of a program, with links resolved.
 fn find(program: &OsStr) -> Option<PathBuf> {
     let path = Path::new(program);

@@ -29,13 +29,17 @@ use self::summary::Summary;
 use crate::args::RecordArgs;
 use crate::cmd::agent::{self, AgentOptions, TraceDir};
 use crate::failure::{Failure, Status};
-use crate::output::message;
+use crate::jvm;
+use crate::output::{flow_command, message};
 
 pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     if args.gradle {
         gradle::expect_gradle(&args.command)?;
     }
     let library = agent::library(args.agent.library.as_deref())?;
+    if let Some(java) = defaults::program_of_jdk(&args.command) {
+        jvm::expect_same_c_library(&library, &java)?;
+    }
     let dir = TraceDir::of(&args.agent)?;
     let options = AgentOptions::of(&args.agent, &dir)?.encode()?;
     agent::check_options(&options, |name| std::env::var(name).ok())?;
@@ -68,18 +72,21 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     {
         message(&remark);
     }
-    summary.print(&notices.read(), why_nothing(args));
+    summary.print(&notices.read(), &why_nothing(args));
     Ok(Status::Command(status))
 }
 
 /// The most likely reason if a command recorded nothing.
-fn why_nothing(args: &RecordArgs) -> &'static str {
+fn why_nothing(args: &RecordArgs) -> String {
     if !args.gradle && gradle::is_gradle(&args.command) {
-        " (a Gradle daemon that is already running keeps the environment it was started with: use flow record \
-         --gradle; tests that are up to date do not run)"
+        format!(
+            " (a Gradle daemon that is already running keeps the environment it was started with: use {}; tests that \
+             are up to date do not run)",
+            flow_command("record --gradle")
+        )
     } else if defaults::starts_tools(&args.command) {
-        " (JVMs of build tools are not recorded; -O 'only-main=**' records them too)"
+        " (JVMs of build tools are not recorded; -O 'only-main=**' records them too)".to_owned()
     } else {
-        ""
+        String::new()
     }
 }

@@ -13,7 +13,7 @@ use super::notices::Notices;
 use crate::cmd::agent::{earlier_moved, shown, trace_directories};
 use crate::cmd::test_runs::summary as tests_summary;
 use crate::input::pattern::is_in;
-use crate::output::{bytes, escaped, lost, message, plural, shell_quoted};
+use crate::output::{bytes, escaped, flow_command, lost, message, plural, shell_quoted};
 
 /// If there are more directories than this, only the first are named.
 const SHOWN_DIRECTORIES: usize = 4;
@@ -258,16 +258,20 @@ impl Summary {
 fn print_next_steps(dir: &str, has_tests: bool) {
     let mut steps = Vec::new();
     if has_tests {
-        steps.push(("flow tests", "what each test called"));
+        steps.push(("tests", "what each test called"));
     }
     steps.extend([
-        ("flow report", "calls per method"),
-        ("flow report --open", "timeline and flame graph, in the browser"),
-        ("flow replay", "calls in order"),
+        ("report", "calls per method"),
+        ("report --open", "timeline and flame graph, in the browser"),
+        ("replay", "calls in order"),
     ]);
-    let width = steps.iter().map(|(command, _)| command.len()).max().unwrap_or(0) + 1 + dir.len();
-    for (command, what) in steps {
-        message(&format!("  {:<width$}  {what}", format!("{command} {dir}")));
+    let lines: Vec<_> = steps
+        .into_iter()
+        .map(|(verb, what)| (flow_command(&format!("{verb} {dir}")), what))
+        .collect();
+    let width = lines.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
+    for (command, what) in lines {
+        message(&format!("  {command:<width$}  {what}"));
     }
 }
 

@@ -39,7 +39,7 @@ use crate::input::source::{Source, file_title};
 use crate::input::sources;
 use crate::input::times::{has_clock, no_clock, no_samples};
 use crate::input::values::window;
-use crate::output::{Out, Progress, message, plural};
+use crate::output::{Out, Progress, flow_command, message, plural};
 
 /// Other verbs take `--time FROM..TO`, where `replay` takes a flag, and would read the times as a directory.
 fn refuse_time_as_directory(args: &ReplayArgs) -> Result<(), Failure> {
@@ -203,7 +203,8 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     printed.report_left_out(args, out)?;
     if let Some(from) = args.from.as_ref().filter(|_| !found && status == Status::Done) {
         return Err(Failure::Failed(format!(
-            "there is no {from} (flow info shows how many calls there are)"
+            "there is no {from} ({} shows how many calls there are)",
+            flow_command("info")
         )));
     }
     if printed.calls == 0 && !(args.method.is_empty() && args.part.filter.is_all()) {

@@ -19,7 +19,7 @@ use crate::input::reading::{Chosen, bytes_read};
 use crate::input::source::Source;
 use crate::input::sources;
 use crate::input::test_runs::{TestCalls, files};
-use crate::output::{Out, Progress, message};
+use crate::output::{Out, Progress, flow_command, message};
 
 /// Lines shown in text by default.
 const DEFAULT_MAX: u64 = 100;
@@ -73,7 +73,8 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     drop(progress);
     if !any {
-        message("no tests are marked in this trace; flow help tests explains how to mark them");
+        let help = flow_command("help tests");
+        message(&format!("no tests are marked in this trace; {help} explains how to mark them"));
     }
     Ok(status)
 }

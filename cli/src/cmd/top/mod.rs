@@ -29,7 +29,7 @@ pub(crate) fn run(args: &TopArgs, out: &mut Out) -> Result<Status, Failure> {
     let is_on_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     if !args.once && !is_on_terminal {
         return Err(Failure::Usage(
-            "flow top needs a terminal; with --once it prints one interval".to_owned(),
+            "top needs a terminal; with --once it prints one interval".to_owned(),
         ));
     }
     let received = match args.source.parse() {

@@ -30,13 +30,13 @@ use super::recorded;
 use crate::args::ViewArgs;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
-use crate::output::{Format, Out, escaped, message};
+use crate::output::{Format, Out, escaped, flow_command, message};
 
 pub(crate) fn run(args: &ViewArgs, out: &mut Out) -> Result<Status, Failure> {
     let is_on_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     if !args.once && !is_on_terminal {
         return Err(Failure::Usage(
-            "flow view needs a terminal; with --once it prints the first screen".to_owned(),
+            "view needs a terminal; with --once it prints the first screen".to_owned(),
         ));
     }
     let path = recorded::trace_of(&args.source)?;
@@ -75,7 +75,9 @@ fn first(source: &Source, args: &ViewArgs) -> Result<Start, Failure> {
     if threads().next().is_none() {
         let source = escaped(&args.source);
         return Err(Failure::Failed(format!(
-            "{source}: no calls were recorded (flow info shows what was, flow profile shows samples)"
+            "{source}: no calls were recorded ({} shows what was, {} shows samples)",
+            flow_command("info"),
+            flow_command("profile")
         )));
     }
     let thread = threads().next().filter(|_| threads().nth(1).is_none());

@@ -39,12 +39,12 @@ impl View<'_> {
             Job::Search(searching) => {
                 let all = self.calls.as_ref()?.all;
                 let (now, all) = (grouped(searching.number), grouped(all));
-                format!("searching: call {now} of {all}; flow index makes this fast")
+                format!("searching: call {now} of {all}; the verb index makes this fast")
             }
             Job::Neighbours(neighbours) => {
                 let all = self.calls.as_ref()?.file.bytes;
                 let read = neighbours.position().map_or(all, Offset::get);
-                format!("adding up calls: {}; flow index makes this fast", part(read, all))
+                format!("adding up calls: {}; the verb index makes this fast", part(read, all))
             }
         };
         Some(format!("{what} (Esc ends it)"))
@@ -143,7 +143,7 @@ impl View<'_> {
                     self.status = Status::Damaged;
                     let places = plural(damaged as u64, "place");
                     self.message = Some(format!(
-                        "{places} of this thread cannot be read: flow check shows more"
+                        "{places} of this thread cannot be read: the verb check shows more"
                     ));
                 }
                 self.go_to(then);

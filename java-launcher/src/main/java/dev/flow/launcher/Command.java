@@ -8,10 +8,16 @@ import java.util.List;
 
 /** Runs a program with the streams of this process, and passes signals on to it. */
 final class Command {
+    /** The variable from which flow knows what it suggests to type: {@code cli/src/output/flow_command.rs}. */
+    private static final String STARTED_AS = "FLOW_STARTED_AS";
+
     private Command() {}
 
-    /** Runs a program to its end. Returns its exit status, or 128 and the number of the signal that killed it. */
-    static int run(Path program, List<String> arguments) throws Refusal {
+    /**
+     * Runs a program to its end. {@code startedAs} is what the user types to start it. Returns its exit status, or 128
+     * and the number of the signal that killed it.
+     */
+    static int run(Path program, List<String> arguments, String startedAs) throws Refusal {
         List<String> words = new ArrayList<>();
         words.add(program.toString());
         words.addAll(arguments);
@@ -23,12 +29,14 @@ final class Command {
         on("TERM", running::terminate);
         on("HUP", running::terminate);
         try {
-            running.start(new ProcessBuilder(words).inheritIO());
+            ProcessBuilder builder = new ProcessBuilder(words).inheritIO();
+            builder.environment().put(STARTED_AS, startedAs);
+            running.start(builder);
         } catch (IOException error) {
             // The system reports a missing loader as if the program were missing.
             boolean lacksLoader = error.getMessage().contains("error=2,");
             throw new Refusal(error.getMessage() + (lacksLoader
-                ? "; flow needs the GNU C library, glibc 2.17 or later, which Alpine Linux does not have" : ""));
+                ? "; this flow needs the GNU C library, glibc 2.17 or later" : ""));
         }
         return running.end();
     }

@@ -26,7 +26,7 @@ public final class Main {
         try {
             Payload payload = Payload.of(Platform.here());
             Path directory = Cache.unpack(payload, Cache.places(System.getenv()));
-            status = Command.run(directory.resolve(Payload.PROGRAM), Arrays.asList(arguments));
+            status = Command.run(directory.resolve(Payload.PROGRAM), Arrays.asList(arguments), Invocation.ofThisJvm());
         } catch (Refusal refusal) {
             System.err.println("flow: " + refusal.getMessage());
             status = FAILED;

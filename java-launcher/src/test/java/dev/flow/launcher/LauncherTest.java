@@ -1,6 +1,7 @@
 package dev.flow.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.BufferedReader;
@@ -47,6 +48,28 @@ final class LauncherTest {
         assertEquals("typed\na b|*\n", text(process.getInputStream()));
         assertEquals("problem\n", text(process.getErrorStream()));
         assertEquals(7, process.waitFor());
+    }
+
+    @Test
+    void theProgramKnowsHowItIsStartedOnceMore() throws Exception {
+        program("echo \"$FLOW_STARTED_AS\"");
+        Process process = launcher().start();
+        String classPath = "target/classes:" + dir.resolve("jar");
+        String expected = " -cp " + classPath + " dev.flow.launcher.Main\n";
+        String line = text(process.getInputStream());
+        assertTrue(line.endsWith(expected), line);
+    }
+
+    @Test
+    void aJarIsStartedByTheNameThatWasTyped() throws IOException {
+        Path bin = Files.createDirectory(dir.resolve("bin"));
+        String path = "/no/such:" + bin;
+        assertEquals("/jdk/bin/java -jar flow-all.jar", Invocation.of("flow-all.jar", path, "/jdk"));
+        Files.createFile(bin.resolve("java"), PosixFilePermissions.asFileAttribute(
+            PosixFilePermissions.fromString("rwxr-xr-x")));
+        assertEquals("java -jar ../flow-all.jar", Invocation.of("../flow-all.jar", path, "/jdk"));
+        assertEquals("java -jar 'it'\\''s/a b.jar'", Invocation.of("it's/a b.jar", path, "/jdk"));
+        assertEquals("java -cp a.jar:b.jar dev.flow.launcher.Main", Invocation.of("a.jar:b.jar", path, "/jdk"));
     }
 
     @Test
@@ -122,7 +145,7 @@ final class LauncherTest {
         payload("#!/no/such/loader\n");
         String message = run(1);
         assertTrue(message.startsWith("flow: Cannot run program \"" + home), message);
-        assertTrue(message.contains("; flow needs the GNU C library"), message);
+        assertTrue(message.contains("; this flow needs the GNU C library"), message);
     }
 
     @Test
@@ -135,10 +158,18 @@ final class LauncherTest {
 
     @Test
     void platformsHaveTheNamesOfClassifiers() {
-        assertEquals("linux-x86_64", Platform.of("Linux", "amd64"));
-        assertEquals("linux-aarch_64", Platform.of("Linux", "aarch64"));
+        assertEquals("linux-x86_64", Platform.of("Linux", "amd64", false));
+        assertEquals("linux-aarch_64", Platform.of("Linux", "aarch64", false));
         assertTrue(Platform.ALL.contains(Platform.here()), Platform.here());
-        assertEquals("mac-os-x-x86_64", Platform.of("Mac OS X", "x86_64"));
+        assertEquals("mac-os-x-x86_64", Platform.of("Mac OS X", "x86_64", false));
+        assertEquals("linux-x86_64-musl", Platform.of("Linux", "amd64", true));
+    }
+
+    @Test
+    void theLoaderOfMuslIsAmongTheMappings() {
+        String line = "7f1e04cd3000-7f1e04ce7000 r--p 00000000 fe:00 5636218   ";
+        assertTrue(Platform.isMusl("\n" + line + "/lib/ld-musl-x86_64.so.1\n"));
+        assertFalse(Platform.isMusl(line + "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2\n"));
     }
 
     /** Makes the script that is run in place of {@code flow}. */
