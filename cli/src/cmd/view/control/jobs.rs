@@ -14,7 +14,7 @@ use super::super::search::Searching;
 use super::{Page, View};
 use crate::failure::Status;
 use crate::input::place::From;
-use crate::output::{grouped, percent, plural};
+use crate::output::{flow_command, grouped, percent, plural};
 
 /// Work that takes longer than a person should wait for a key.
 pub(super) enum Job {
@@ -39,12 +39,13 @@ impl View<'_> {
             Job::Search(searching) => {
                 let all = self.calls.as_ref()?.all;
                 let (now, all) = (grouped(searching.number), grouped(all));
-                format!("searching: call {now} of {all}; the verb index makes this fast")
+                format!("searching: call {now} of {all}; {} makes this fast", flow_command("index"))
             }
             Job::Neighbours(neighbours) => {
                 let all = self.calls.as_ref()?.file.bytes;
                 let read = neighbours.position().map_or(all, Offset::get);
-                format!("adding up calls: {}; the verb index makes this fast", part(read, all))
+                let index = flow_command("index");
+                format!("adding up calls: {}; {index} makes this fast", part(read, all))
             }
         };
         Some(format!("{what} (Esc ends it)"))
@@ -143,7 +144,8 @@ impl View<'_> {
                     self.status = Status::Damaged;
                     let places = plural(damaged as u64, "place");
                     self.message = Some(format!(
-                        "{places} of this thread cannot be read: the verb check shows more"
+                        "{places} of this thread cannot be read: {} shows more",
+                        flow_command("check")
                     ));
                 }
                 self.go_to(then);
