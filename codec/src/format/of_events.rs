@@ -20,7 +20,8 @@ pub(super) struct Owner {
     pub(super) marks: Fingerprint,
 }
 
-/// The bytes of a file: these words, the check, the body, compressed, if there is one, and further bytes as they are.
+/// The bytes of a file: these words, the check, the body, compressed, if there is one, and further bytes as they are, which
+/// the check does not cover.
 pub(super) fn encode(
     magic: [u8; 8],
     version: u64,
@@ -37,12 +38,12 @@ pub(super) fn encode(
     if let Some(body) = body {
         bytes.extend(compress(body)?);
     }
-    bytes.extend_from_slice(further);
     let place = check_of(words.len());
     let check = u64::from(check(&bytes, place.clone())).to_le_bytes();
     if let Some(place) = bytes.get_mut(place) {
         place.copy_from_slice(&check);
     }
+    bytes.extend_from_slice(further);
     Ok(bytes)
 }
 

@@ -23,7 +23,7 @@
 //! | 56 | sections | how many there are |
 //! | 64 | body | its bytes before they are compressed, at most [`MAX_BODY_BYTES`] |
 //! | 72 | details | how many bytes follow the body |
-//! | 80 | check | CRC-32 of all bytes before this word, and of all after it |
+//! | 80 | check | CRC-32 of all bytes before this word, and of the body |
 //!
 //! The *body* follows, as one Zstandard frame: the sections, in order. Numbers in it are LEB128: groups of seven bits, the
 //! lowest first.
@@ -36,7 +36,7 @@
 //! | left | how many of the frames that are open at the border before are not open here |
 //! | entered | how many frames are open here in addition, followed by their methods, the outermost first |
 //! | methods | the number *n* of methods with any sum in this section, followed by columns of *n* numbers each |
-//! | details | the number of its details, each followed by two numbers: its bytes in the file, and before they were compressed |
+//! | details | the number of its details, each followed by three numbers: its bytes in the file, those before they were compressed, and CRC-32 of the former |
 //!
 //! The columns are, in this order:
 //!
@@ -118,8 +118,8 @@
 //! | `00 00 00 00 00 00 00 00 00 00 00 00` | CPU time: the same |
 //! | `00` | no details |
 
-use std::ops::Range;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use super::index::Fingerprint;
 use super::leb128::{from_zigzag, put, take, zigzag};
@@ -130,6 +130,8 @@ use crate::{MethodId, Offset, ThreadId};
 pub const MAGIC: [u8; 8] = *b"flow-sct";
 /// The version of this format.
 pub const VERSION: u64 = 1;
+/// Where the header says how many bytes details have.
+const DETAILS_AT: u64 = 72;
 /// The most bytes of a body.
 pub const MAX_BODY_BYTES: u64 = 16 << 20;
 
@@ -161,19 +163,40 @@ pub struct Section {
     pub details: Vec<Details>,
 }
 
-/// Some of the sections that a section consists of, compressed.
+/// Some of the sections that a section consists of, compressed. They are read when they are needed.
 #[derive(Clone, Debug)]
 pub struct Details {
-    /// These bytes of a file, which is not copied: it may have 50 MB.
-    file: Arc<Vec<u8>>,
-    packed: Range<usize>,
+    source: Arc<dyn Source>,
+    /// Where they are in it.
+    at: u64,
+    len: u64,
     /// How many bytes they are decompressed.
     bytes: u64,
+    /// CRC-32 of the compressed bytes.
+    check: u32,
+}
+
+/// A file of sections, or a part of one.
+pub trait Source: fmt::Debug + Send + Sync {
+    /// Reads the bytes at an offset, which must all be there.
+    ///
+    /// # Errors
+    /// The system refuses, or bytes are missing.
+    fn read_at(&self, at: u64, buffer: &mut [u8]) -> io::Result<()>;
+}
+
+impl Source for Vec<u8> {
+    fn read_at(&self, at: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let start = usize::try_from(at).unwrap_or(usize::MAX);
+        let bytes = self.get(start..).and_then(|rest| rest.get(..buffer.len()));
+        buffer.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
 }
 
 impl PartialEq for Details {
     fn eq(&self, other: &Self) -> bool {
-        (self.packed(), self.bytes) == (other.packed(), other.bytes)
+        (self.len, self.bytes, self.check) == (other.len, other.bytes, other.check)
     }
 }
 
@@ -250,10 +273,10 @@ impl SectionsFile {
     ///
     /// # Errors
     /// The body cannot be compressed.
-    pub fn encode(&self) -> std::io::Result<Vec<u8>> {
+    pub fn encode(&self) -> io::Result<Vec<u8>> {
         let body = put_sections(&self.sections);
         let details = self.sections.iter().flat_map(|section| &section.details);
-        let details: Vec<u8> = details.flat_map(Details::packed).copied().collect();
+        let details = details.map(Details::packed).collect::<io::Result<Vec<_>>>()?.concat();
         let words = [self.sections.len() as u64, body.len() as u64, details.len() as u64];
         let owner = Owner { thread: self.thread, events: self.events, marks: self.marks };
         of_events::encode(MAGIC, VERSION, owner, &words, Some(&body), &details)
@@ -263,15 +286,26 @@ impl SectionsFile {
     ///
     /// # Errors
     /// The bytes violate the format.
-    pub fn decode(file: Vec<u8>) -> Result<Self, &'static str> {
-        let file = Arc::new(file);
-        let (owner, words, rest) =
-            of_events::decode(MAGIC, VERSION, &file, "it does not hold sections")?;
-        let (Owner { thread, events, marks }, [count, len, details]) = (owner, words);
-        let end = usize::try_from(details).ok().and_then(|bytes| rest.len().checked_sub(bytes));
-        let end = end.ok_or("it is cut short")?;
-        let compressed = rest.get(..end).unwrap_or_default();
-        let mut details = Packed { file: &file, next: file.len() - (rest.len() - end) };
+    pub fn decode(bytes: Vec<u8>) -> Result<Self, &'static str> {
+        let len = bytes.len() as u64;
+        Self::open(Arc::new(bytes), len)
+    }
+
+    /// Reads a file of this many bytes, but none of its details. The error describes what is wrong with it.
+    ///
+    /// # Errors
+    /// The bytes violate the format.
+    pub fn open(source: Arc<dyn Source>, file_bytes: u64) -> Result<Self, &'static str> {
+        let mut word = [0; 8];
+        source.read_at(DETAILS_AT, &mut word).map_err(|_| "it is cut short")?;
+        let details_at = file_bytes.checked_sub(u64::from_le_bytes(word));
+        let details_at = details_at.ok_or("it is cut short")?;
+        let mut head = vec![0; usize::try_from(details_at).unwrap_or(usize::MAX)];
+        source.read_at(0, &mut head).map_err(|_| "it is cut short")?;
+        let (owner, [count, len, _], compressed) =
+            of_events::decode(MAGIC, VERSION, &head, "it does not hold sections")?;
+        let Owner { thread, events, marks } = owner;
+        let mut details = Packed { source: &source, next: details_at, end: file_bytes };
         let body = decompress(compressed, len)?;
         // The first one begins where nothing was read.
         let is_start = |first: &Section| {
@@ -279,7 +313,7 @@ impl SectionsFile {
         };
         let sections = take_sections(&body, &mut details).filter(|sections| {
             sections.len() as u64 == count
-                && details.next == file.len()
+                && details.next == file_bytes
                 && sections.first().is_some_and(is_start)
                 && sections.last().is_some_and(|last| last.start.offset.get() <= events.bytes)
         });
@@ -293,23 +327,32 @@ impl Details {
     ///
     /// # Errors
     /// They cannot be compressed.
-    pub fn pack(sections: &[Section]) -> std::io::Result<Self> {
+    pub fn pack(sections: &[Section]) -> io::Result<Self> {
         let body = put_sections(sections);
         let packed = of_events::compress(&body)?;
-        Ok(Self { packed: 0..packed.len(), file: Arc::new(packed), bytes: body.len() as u64 })
+        let (len, bytes) = (packed.len() as u64, body.len() as u64);
+        let check = crc32fast::hash(&packed);
+        Ok(Self { source: Arc::new(packed), at: 0, len, bytes, check })
     }
 
-    fn packed(&self) -> &[u8] {
-        self.file.get(self.packed.clone()).unwrap_or_default()
+    fn packed(&self) -> io::Result<Vec<u8>> {
+        let mut packed = vec![0; usize::try_from(self.len).unwrap_or(usize::MAX)];
+        self.source.read_at(self.at, &mut packed)?;
+        Ok(packed)
     }
 
-    /// Returns the sections. The error describes what is wrong.
+    /// Reads the sections. The error describes what is wrong.
     ///
     /// # Errors
-    /// The bytes violate the format.
+    /// They cannot be read, or the bytes violate the format.
     pub fn unpack(&self) -> Result<Vec<Section>, &'static str> {
-        let body = decompress(self.packed(), self.bytes)?;
-        let sections = take_sections(&body, &mut Packed { file: &Arc::default(), next: 0 });
+        let packed = self.packed().map_err(|_| "its details cannot be read")?;
+        if crc32fast::hash(&packed) != self.check {
+            return Err("its details are damaged");
+        }
+        let body = decompress(&packed, self.bytes)?;
+        let none: Arc<dyn Source> = Arc::new(Vec::new());
+        let sections = take_sections(&body, &mut Packed { source: &none, next: 0, end: 0 });
         sections.ok_or("its details violate the format")
     }
 }
@@ -365,23 +408,25 @@ fn put_section(body: &mut Vec<u8>, section: &Section, before: Border) {
     }
     put(body, details.len() as u64);
     for details in details {
-        put(body, details.packed.len() as u64);
+        put(body, details.len);
         put(body, details.bytes);
+        put(body, details.check.into());
     }
 }
 
 /// The details of a file that are still to be taken.
 struct Packed<'a> {
-    file: &'a Arc<Vec<u8>>,
-    next: usize,
+    source: &'a Arc<dyn Source>,
+    next: u64,
+    end: u64,
 }
 
 impl Packed<'_> {
-    fn take(&mut self, len: u64, bytes: u64) -> Option<Details> {
-        let end = self.next.checked_add(usize::try_from(len).ok()?)?;
-        let packed = std::mem::replace(&mut self.next, end)..end;
-        let file = Arc::clone(self.file);
-        (end <= file.len()).then_some(Details { file, packed, bytes })
+    fn take(&mut self, len: u64, bytes: u64, check: u64) -> Option<Details> {
+        let (source, check) = (Arc::clone(self.source), u32::try_from(check).ok()?);
+        let at = self.next;
+        self.next = at.checked_add(len).filter(|end| *end <= self.end)?;
+        Some(Details { source, at, len, bytes, check })
     }
 }
 
@@ -442,7 +487,7 @@ fn take_section(body: &mut &[u8], details: &mut Packed<'_>, before: Border) -> O
     let divided = take(body)?;
     let mut parts = Vec::new();
     for _ in 0..divided {
-        parts.push(details.take(take(body)?, take(body)?)?);
+        parts.push(details.take(take(body)?, take(body)?, take(body)?)?);
     }
     Some(Section { start, left, entered, sums, details: parts })
 }
@@ -498,12 +543,18 @@ mod tests {
     #[cfg_attr(miri, ignore = "slow there")]
     fn any_other_byte_is_refused() {
         let bytes = small().encode().unwrap();
-        assert_eq!(SectionsFile::decode(bytes.clone()), Ok(small()));
+        let decoded = |bytes: Vec<u8>| {
+            let file = SectionsFile::decode(bytes)?;
+            let details = file.sections.iter().flat_map(|section| &section.details);
+            details.map(Details::unpack).collect::<Result<Vec<_>, _>>()?;
+            Ok::<_, &'static str>(file)
+        };
+        assert_eq!(decoded(bytes.clone()), Ok(small()));
         for at in 0..bytes.len() {
             for change in 1..=u8::MAX {
                 let mut other = bytes.clone();
                 other[at] ^= change;
-                assert!(SectionsFile::decode(other).is_err(), "byte {at} ^ {change:02X}");
+                assert!(decoded(other).is_err(), "byte {at} ^ {change:02X}");
             }
             assert!(SectionsFile::decode(bytes[..at].to_vec()).is_err());
         }

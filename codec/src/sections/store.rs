@@ -1,14 +1,16 @@
 //! The stored sections of a thread, next to its file.
 
+use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::{Built, Sections};
 use crate::format::container::StreamKind;
 use crate::format::names::EventFormat;
-use crate::format::sections::SectionsFile;
+use crate::format::sections::{SectionsFile, Source};
 use crate::index::{Origin, beside};
-use crate::read::{Content, Tail, ThreadFile};
+use crate::read::{Content, Stored, Tail, ThreadFile};
 use crate::{Error, Result};
 
 const KIND: StreamKind = StreamKind::Sections;
@@ -90,6 +92,19 @@ impl Built {
     }
 }
 
+impl Source for Stored {
+    fn read_at(&self, at: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let mut filled = 0;
+        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match Self::read_at(self, at.saturating_add(filled as u64), rest)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                read => filled += read,
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The most bytes that a file may have.
 fn limit(content: &Content) -> u64 {
     content.len().max(SMALLEST_LIMIT)
@@ -103,8 +118,13 @@ fn load(
     if file.open.is_some() {
         return Err(None);
     }
-    let bytes = beside::read(file, KIND, limit(content))?;
-    let stored = SectionsFile::decode(bytes).map_err(Some)?;
+    let unreadable = |_| Some("it cannot be read");
+    let source = file.open_beside(KIND).map_err(unreadable)?.ok_or(None)?;
+    let bytes = source.len().map_err(unreadable)?;
+    if bytes > limit(content) {
+        return Err(Some("it is too large"));
+    }
+    let stored = SectionsFile::open(Arc::new(source), bytes).map_err(Some)?;
     let is_of_thread = stored.thread == file.id;
     if !is_of_thread || !beside::is_of(file, content, KIND, [stored.events, stored.marks]) {
         return Err(Some("it belongs to other events"));
