@@ -24,7 +24,7 @@
 //! In a long thread sections are long, so that there are not too many. Each then has *details*, compressed until they are
 //! needed: the shorter sections that it consists of. Where a range begins and ends they take its place.
 //!
-//! Memory: 112 bytes for each method of each section, of which [`SectionSize`] limits the number, and the bytes of the file.
+//! Memory: 112 bytes for each method of each section, of which [`SectionSize`] limits the number; details count only where they are used.
 
 mod add;
 mod build;
