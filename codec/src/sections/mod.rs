@@ -17,7 +17,8 @@
 //! border counts only if the marks show it, and the frames that are open at one must be those of the events where these are
 //! read.
 //!
-//! Counts and bounds are those of a pass over the events. Estimates may differ by a 1,024th of a nanosecond for each byte of
+//! Bounds are those of a pass over the events, and so are counts, except for calls so close to an end of the range that their
+//! estimates decide. Estimates may differ by a 1,024th of a nanosecond for each byte of
 //! events between two marks, thus by 0.2 µs where a mark is in every millisecond: a pass rounds how fast time passes down to
 //! such fractions, and begins anew with every block of events that it reads, and these are others when it begins elsewhere.
 //!
