@@ -120,6 +120,13 @@ fn recorder(
     recorder_with(Journal::private().unwrap(), dir, sink, chunk_bytes)
 }
 
+/// The journal of a trace in this directory.
+fn journal_in(dir: &std::path::Path) -> Journal {
+    let directory = TraceDirectory::open(&dir.join("trace"), None).unwrap();
+    let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
+    Journal::in_file(file).unwrap()
+}
+
 fn recorder_with(
     journal: Journal,
     dir: &std::path::Path,
@@ -255,9 +262,7 @@ fn in_one_file_what_is_encoded_ahead_passes_the_queue() {
 #[test]
 fn in_one_file_a_chunk_keeps_its_slot_until_all_parts_are_written() {
     let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
-    let directory = TraceDirectory::open(&dir.path().join("trace"), None).unwrap();
-    let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
-    let journal = Journal::in_file(file).unwrap();
+    let journal = journal_in(dir.path());
     let (recorder, thread, method) = recorder_with(journal, dir.path(), &sink, 4096);
     let recorder = recorder.queueing(WhenFull::Wait).gathering(10_000);
     (0..1500).for_each(|_| recorder.enter(&thread, method));
@@ -280,9 +285,7 @@ fn in_one_file_a_chunk_keeps_its_slot_until_all_parts_are_written() {
 #[test]
 fn in_one_file_a_part_that_cannot_be_written_keeps_its_slot() {
     let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
-    let directory = TraceDirectory::open(&dir.path().join("trace"), None).unwrap();
-    let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
-    let journal = Journal::in_file(file).unwrap();
+    let journal = journal_in(dir.path());
     let (recorder, thread, method) = recorder_with(journal, dir.path(), &sink, 4096);
     let recorder = recorder.queueing(WhenFull::Wait).gathering(1);
     std::thread::scope(|scope| {
@@ -305,9 +308,7 @@ fn in_one_file_a_part_that_cannot_be_written_keeps_its_slot() {
 #[test]
 fn a_part_that_cannot_be_written_stays_in_the_journal() {
     let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
-    let directory = TraceDirectory::open(&dir.path().join("trace"), None).unwrap();
-    let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
-    let journal = Journal::in_file(file).unwrap();
+    let journal = journal_in(dir.path());
     let (recorder, thread, method) = recorder_with(journal, dir.path(), &sink, 4096);
     (0..100).for_each(|_| recorder.enter(&thread, method));
     recorder.encode_ahead(&thread);
