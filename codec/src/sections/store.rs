@@ -94,14 +94,7 @@ impl Built {
 
 impl Source for Stored {
     fn read_at(&self, at: u64, buffer: &mut [u8]) -> io::Result<()> {
-        let mut filled = 0;
-        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            match Self::read_at(self, at.saturating_add(filled as u64), rest)? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                read => filled += read,
-            }
-        }
-        Ok(())
+        self.read_exact_at(at, buffer)
     }
 }
 
