@@ -3,8 +3,9 @@
 
 use std::fs;
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
-use flow_codec::dag::{Dag, DagOrigin};
+use flow_codec::dag::Dag;
 use flow_codec::index::{Index, Origin, SMALLEST_INDEXED_BYTES};
 use flow_codec::read::{Content, ThreadFile, Trace};
 use flow_codec::sections::Sections;
@@ -166,18 +167,10 @@ fn store(
 fn store_shapes(file: &ThreadFile, progress: &mut Progress) -> Result<Stored, Error> {
     let (built, origin, content) = open_dag(file, progress)?;
     let shapes = built.dag.as_ref().map(|dag| dag.shapes().len() as u64);
-    if let DagOrigin::Rebuilt(reason) = origin {
-        message(&format!("{}: {reason}", Dag::path(file).display()));
-    }
-    let (bytes, state) = match (origin, built.not_stored(file, &content)) {
-        (DagOrigin::Stored, _) => (Dag::stored_bytes(file), "already existed"),
-        (_, Some(reason)) => (0, reason),
-        (DagOrigin::Built, None) => (built.store(file, &content)?, "created"),
-        (DagOrigin::Rebuilt(_), None) if Index::is_inside(file) => {
-            (0, "unusable; convert leaves it out of a new file")
-        }
-        (DagOrigin::Rebuilt(_), None) => (built.store(file, &content)?, "created again"),
-    };
+    let (path, stored_bytes) = (Dag::path(file), Dag::stored_bytes(file));
+    let not_stored = built.not_stored(file, &content);
+    let store = || built.store(file, &content);
+    let (bytes, state) = keep(file, (origin, &path, stored_bytes), not_stored, store)?;
     Ok((shapes, bytes, if shapes.is_none() { "the calls repeat too little" } else { state }))
 }
 
@@ -188,19 +181,32 @@ fn store_sections(
     progress: &mut Progress,
 ) -> Result<Stored, Error> {
     let (built, origin) = open_sections(file, content, progress)?;
+    let (path, stored_bytes) = (Sections::path(file), Sections::stored_bytes(file));
+    let store = || built.store(file, content);
+    let (bytes, state) = keep(file, (origin, &path, stored_bytes), built.not_stored(file), store)?;
+    Ok((Some(built.sections.count() as u64), bytes, state))
+}
+
+/// Stores what the events of a thread were added up to, unless it was read from its file, which has this path and size.
+/// Returns the bytes that are stored, and what was done.
+fn keep(
+    file: &ThreadFile,
+    (origin, path, stored_bytes): (Origin, &Path, u64),
+    not_stored: Option<&'static str>,
+    store: impl FnOnce() -> Result<u64, Error>,
+) -> Result<(u64, &'static str), Error> {
     if let Origin::Rebuilt(reason) = origin {
-        message(&format!("{}: {reason}", Sections::path(file).display()));
+        message(&format!("{}: {reason}", path.display()));
     }
-    let (bytes, state) = match (origin, built.not_stored(file)) {
-        (Origin::Stored, _) => (Sections::stored_bytes(file), "already existed"),
+    Ok(match (origin, not_stored) {
+        (Origin::Stored, _) => (stored_bytes, "already existed"),
         (_, Some(reason)) => (0, reason),
         (Origin::Rebuilt(_), None) if Index::is_inside(file) => {
             (0, "unusable; convert leaves it out of a new file")
         }
-        (Origin::Rebuilt(_), None) => (built.store(file, content)?, "created again"),
-        (Origin::Built | Origin::Extended, None) => (built.store(file, content)?, "created"),
-    };
-    Ok((Some(built.sections.count() as u64), bytes, state))
+        (Origin::Rebuilt(_), None) => (store()?, "created again"),
+        (Origin::Built | Origin::Extended, None) => (store()?, "created"),
+    })
 }
 
 fn remove(file: &ThreadFile) -> Result<(), Error> {

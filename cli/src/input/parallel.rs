@@ -5,7 +5,7 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use flow_codec::analysis::Report;
-use flow_codec::dag::{Built, Dag, DagOrigin};
+use flow_codec::dag::{Built, Dag};
 use flow_codec::index::{Index, Origin};
 use flow_codec::parallel::cores;
 use flow_codec::read::{Content, ReadRecords, Tail, ThreadFile};
@@ -46,7 +46,7 @@ pub(crate) fn open_index(
 pub(crate) fn open_dag(
     file: &ThreadFile,
     progress: &mut Progress,
-) -> Result<(Built, DagOrigin, Content), Error> {
+) -> Result<(Built, Origin, Content), Error> {
     watch(file, progress, |read| {
         let content = Content::open(file)?;
         let (built, origin) = Dag::open(file, &content, read)?;

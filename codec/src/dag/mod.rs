@@ -51,7 +51,7 @@ use self::places::Strides;
 pub(crate) use self::places::{Call, Callees, Target};
 pub use self::ranges::Ranges;
 pub use self::shapes::Shapes;
-pub use self::store::{DagOrigin, StoredDag};
+pub use self::store::StoredDag;
 pub use self::sums::Occurrences;
 use self::sums::Place;
 use self::table::Words;

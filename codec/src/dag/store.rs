@@ -9,23 +9,12 @@ use super::{Break, Built, Dag, MAX_SIZE, Outcome};
 use crate::format::container::StreamKind;
 use crate::format::dag::{DagBody, DagFile, Head, StoredRoot};
 use crate::format::names::EventFormat;
-use crate::index::{SMALLEST_INDEXED_BYTES, beside};
+use crate::index::{Origin, SMALLEST_INDEXED_BYTES, beside};
 use crate::read::{Content, Tail, ThreadFile};
 use crate::{Error, MethodId, Result};
 
 /// Stored shapes may always have this many bytes, and otherwise as many as the events.
 const SMALLEST_LIMIT: u64 = 4096;
-
-/// Where shapes come from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum DagOrigin {
-    /// From their file.
-    Stored,
-    /// From the events: there is no file.
-    Built,
-    /// From the events: the file is unusable, for this reason.
-    Rebuilt(&'static str),
-}
 
 impl Dag {
     /// Returns the shapes of a thread: the stored ones if they are usable, or new ones. `progress` counts the bytes
@@ -37,11 +26,11 @@ impl Dag {
         file: &ThreadFile,
         content: &Content,
         progress: &AtomicU64,
-    ) -> Result<(Built, DagOrigin)> {
+    ) -> Result<(Built, Origin)> {
         let origin = match load(file, content) {
-            Ok((dag, _)) => return Ok((Built::sound(dag), DagOrigin::Stored)),
-            Err(None) => DagOrigin::Built,
-            Err(Some(reason)) => DagOrigin::Rebuilt(reason),
+            Ok((dag, _)) => return Ok((Built::sound(dag), Origin::Stored)),
+            Err(None) => Origin::Built,
+            Err(Some(reason)) => Origin::Rebuilt(reason),
         };
         Ok((Self::build(file, content, progress)?, origin))
     }
@@ -291,7 +280,7 @@ mod tests {
         (file, content)
     }
 
-    fn opened(dir: &Path) -> (Option<Dag>, DagOrigin) {
+    fn opened(dir: &Path) -> (Option<Dag>, Origin) {
         let (file, content) = trace(dir);
         let (built, origin) = Dag::open(&file, &content, &AtomicU64::new(0)).unwrap();
         (built.dag, origin)
@@ -302,7 +291,7 @@ mod tests {
         fs::write(dir.join("ids.properties"), "").unwrap();
         fs::write(dir.join("thread-1.flow"), events).unwrap();
         let (dag, origin) = opened(dir);
-        assert_eq!(origin, DagOrigin::Built);
+        assert_eq!(origin, Origin::Built);
         dag.unwrap()
     }
 
@@ -329,7 +318,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let dag = written(dir.path(), &events());
         stored(dir.path());
-        assert_eq!(opened(dir.path()), (Some(dag), DagOrigin::Stored));
+        assert_eq!(opened(dir.path()), (Some(dag), Origin::Stored));
     }
 
     #[test]
@@ -345,14 +334,14 @@ mod tests {
             fs::write(&place, &other).unwrap();
             let (found, origin) = opened(dir.path());
             assert_eq!(found.as_ref(), Some(&dag), "{at}");
-            assert!(matches!(origin, DagOrigin::Rebuilt(_)), "{at}");
+            assert!(matches!(origin, Origin::Rebuilt(_)), "{at}");
         }
         fs::write(&place, &bytes).unwrap();
-        let other = DagOrigin::Rebuilt("it belongs to other events");
+        let other = Origin::Rebuilt("it belongs to other events");
         fs::write(dir.path().join("thread-1.marks"), crate::format::marks::HEADER).unwrap();
         assert_eq!(opened(dir.path()).1, other);
         fs::remove_file(dir.path().join("thread-1.marks")).unwrap();
-        assert_eq!(opened(dir.path()).1, DagOrigin::Stored);
+        assert_eq!(opened(dir.path()).1, Origin::Stored);
         let mut longer = events();
         longer.push(0x81);
         for events in [&longer[..], &events()[1..]] {
@@ -392,7 +381,7 @@ mod tests {
         written(dir.path(), &events());
         let (file, content) = trace(dir.path());
         Built::sound(None).store(&file, &content).unwrap();
-        assert_eq!(opened(dir.path()), (None, DagOrigin::Stored));
+        assert_eq!(opened(dir.path()), (None, Origin::Stored));
     }
 
     #[test]

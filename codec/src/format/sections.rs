@@ -43,7 +43,7 @@
 //! | column | the number of a method |
 //! |---|---|
 //! | method | its id; after the first one, by how much it is larger than the one before, less one |
-//! | calls | how often it was entered |
+//! | calls | how often it was entered; all methods together, at most as often as the section has bytes of events |
 //! | self | the time while it was the innermost frame, in 1,024ths of a nanosecond, as are all estimates |
 //! | rest | the time while it was on the stack but not innermost |
 //! | sure | the nanoseconds for which it was on the stack for certain |
@@ -315,11 +315,20 @@ impl SectionsFile {
             sections.len() as u64 == count
                 && details.next == file_bytes
                 && sections.first().is_some_and(is_start)
-                && sections.last().is_some_and(|last| last.start.offset.get() <= events.bytes)
+                && have_calls_for(sections, Offset::new(events.bytes))
         });
         let sections = sections.ok_or("its sections violate the format")?;
         Ok(Self { thread, events, marks, sections })
     }
+}
+
+/// Returns whether sections have no more calls than bytes, of which the last ones end at an offset.
+pub(crate) fn have_calls_for(sections: &[Section], end: Offset) -> bool {
+    let ends = sections.iter().skip(1).map(|next| next.start.offset).chain([end]);
+    sections.iter().zip(ends).all(|(section, end)| {
+        let calls = section.sums.iter().fold(0_u64, |all, sums| all.saturating_add(sums.calls));
+        end.get().checked_sub(section.start.offset.get()).is_some_and(|bytes| calls <= bytes)
+    })
 }
 
 impl Details {
@@ -529,11 +538,11 @@ mod tests {
         });
         let (sums, details) = (vec![sums(7, 1 << 40)], details.to_vec());
         let second = Section { start, left: 0, entered, sums, details };
-        let start = Border { offset: Offset::new(6), ..start };
+        let start = Border { offset: Offset::new(1 << 41), ..start };
         let third = Section { start, left: 1, ..Section::default() };
         SectionsFile {
             thread: ThreadId::new(7),
-            events: Fingerprint { bytes: 9, sample: 1 },
+            events: Fingerprint { bytes: 1 << 42, sample: 1 },
             marks: Fingerprint { bytes: 20, sample: 2 },
             sections: vec![first, second, third],
         }
@@ -573,7 +582,9 @@ mod tests {
         assert_eq!(refused(|file| file.sections[2].left = 3), violates);
         assert_eq!(refused(|file| file.sections[0].entered.push(method(1))), violates);
         assert_eq!(refused(|file| file.sections[0].start.wall_ns = 1), violates);
-        assert_eq!(refused(|file| file.sections[2].start.offset = Offset::new(10)), violates);
+        assert_eq!(refused(|file| file.sections[2].start.offset = Offset::new(5 << 40)), violates);
+        assert_eq!(refused(|file| file.sections[0].sums[0].calls = 2), violates);
+        assert_eq!(refused(|file| file.sections[1].sums[0].calls = u64::MAX), violates);
         assert_eq!(refused(|file| file.sections[1].start.offset = Offset::new(0)), violates);
     }
 }

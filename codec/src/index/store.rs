@@ -15,12 +15,12 @@ use crate::{Error, Offset, Result, ThreadId};
 const LARGEST_PART: u64 = 4;
 const SMALLEST_LIMIT: u64 = 4096;
 
-/// The source of an index.
+/// Where what is stored beside the events of a thread comes from: an index, shapes, sums of sections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
     /// From its file.
     Stored,
-    /// From its file, and from the events by which the thread file has grown since.
+    /// From its file, and from the events by which the thread file has grown since; an index only.
     Extended,
     /// From the events: there is no file.
     Built,

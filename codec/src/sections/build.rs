@@ -98,10 +98,10 @@ impl Sections {
         reports.0.end_thread();
         reports.1.end_thread();
         builder.add_sums(&mut reports);
-        let tail = events.tail();
+        let (tail, end) = (events.tail(), events.position());
         is_damaged |= events.into_damage().is_some();
         let sections = builder.finish().map_err(io_error)?;
-        Ok(Built { sections: Sections { sections }, is_damaged, tail })
+        Ok(Built { sections: Sections { sections, end }, is_damaged, tail })
     }
 }
 

@@ -34,14 +34,16 @@ mod store;
 pub use self::build::{Built, SectionSize};
 use std::borrow::Cow;
 
-use crate::MethodId;
-use crate::format::sections::{Border, Section};
+use crate::format::sections::{Border, Section, have_calls_for};
+use crate::{MethodId, Offset};
 
 /// Sums over the sections of a thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sections {
     /// The first one begins at the start of the thread.
     sections: Vec<Section>,
+    /// Where the last one ends.
+    end: Offset,
 }
 
 impl Sections {
@@ -54,6 +56,11 @@ impl Sections {
     /// Where a section begins.
     fn start(&self, section: usize) -> Option<Border> {
         self.sections.get(section).map(|section| section.start)
+    }
+
+    /// Where a section ends.
+    fn end(&self, section: usize) -> Offset {
+        self.start(section + 1).map_or(self.end, |next| next.offset)
     }
 
     /// The methods of the frames that are open where a section begins, the outermost first.
@@ -78,7 +85,8 @@ impl Sections {
         let (mut open, mut open_before) = (Vec::new(), Vec::new());
         for (number, section) in self.sections.iter().enumerate() {
             section.follow(&mut open);
-            match with_time(number).then(|| details(section, &open)).flatten() {
+            let end = self.end(number);
+            match with_time(number).then(|| details(section, &open, end)).flatten() {
                 Some(details) => {
                     for (detail, open) in details {
                         let (left, entered) = change(&open_before, &open);
@@ -94,7 +102,7 @@ impl Sections {
                 }
             }
         }
-        Cow::Owned(Self { sections })
+        Cow::Owned(Self { sections, end: self.end })
     }
 
     /// The number of sections that begin before a time.
@@ -119,18 +127,24 @@ fn change(before: &[MethodId], open: &[MethodId]) -> (u64, Vec<MethodId>) {
 }
 
 /// The sections that one consists of, each with the frames that are open where it begins. `None` if they are not those of a
-/// section that begins where these frames are open.
-fn details(section: &Section, open: &[MethodId]) -> Option<Vec<(Section, Vec<MethodId>)>> {
-    let mut all: Vec<(Section, Vec<MethodId>)> = Vec::new();
+/// section that begins where these frames are open, and ends at this offset.
+fn details(
+    section: &Section,
+    open: &[MethodId],
+    end: Offset,
+) -> Option<Vec<(Section, Vec<MethodId>)>> {
+    let (mut all, mut open_at_start) = (Vec::new(), Vec::new());
     for details in &section.details {
         let mut open = Vec::new();
         for detail in details.unpack().ok()? {
             detail.follow(&mut open);
-            let is_later = |(last, _): &(Section, _)| last.start.offset < detail.start.offset;
-            all.last().is_none_or(is_later).then_some(())?;
-            all.push((detail, open.clone()));
+            open_at_start.push(open.clone());
+            all.push(detail);
         }
     }
-    let (first, open_at_first) = all.first()?;
-    (first.start == section.start && open_at_first == open).then_some(all)
+    let is_of_section = all.first()?.start == section.start
+        && open_at_start.first()? == open
+        && all.is_sorted_by(|one, next| one.start.offset < next.start.offset)
+        && have_calls_for(&all, end);
+    is_of_section.then(|| all.into_iter().zip(open_at_start).collect())
 }

@@ -11,7 +11,7 @@ use crate::format::names::EventFormat;
 use crate::format::sections::{SectionsFile, Source};
 use crate::index::{Origin, beside};
 use crate::read::{Content, Stored, Tail, ThreadFile};
-use crate::{Error, Result};
+use crate::{Error, Offset, Result};
 
 const KIND: StreamKind = StreamKind::Sections;
 /// A stored file may always have this many bytes, and otherwise as many as the events.
@@ -122,5 +122,5 @@ fn load(
     if !is_of_thread || !beside::is_of(file, content, KIND, [stored.events, stored.marks]) {
         return Err(Some("it belongs to other events"));
     }
-    Ok(Sections { sections: stored.sections })
+    Ok(Sections { sections: stored.sections, end: Offset::new(stored.events.bytes) })
 }

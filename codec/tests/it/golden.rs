@@ -994,8 +994,9 @@ fn the_example_of_an_index_is_that_of_the_specification() {
 fn the_example_of_shapes_is_that_of_the_specification() {
     use std::sync::atomic::AtomicU64;
 
-    use flow_codec::dag::{Dag, DagOrigin};
+    use flow_codec::dag::Dag;
     use flow_codec::format::dag::{DagFile, Head};
+    use flow_codec::index::Origin;
     use flow_codec::read::{Content, Trace};
 
     let bytes = example(include_str!("../../src/format/dag.rs"), "dag.hex");
@@ -1021,7 +1022,7 @@ fn the_example_of_shapes_is_that_of_the_specification() {
     fs::write(dir.path().join("thread-7.dag"), &bytes).expect("written");
     let (again, origin) =
         Dag::open(&trace.files[0], &content, &AtomicU64::new(0)).expect("readable");
-    assert_eq!((again.dag, origin), (built.dag, DagOrigin::Stored));
+    assert_eq!((again.dag, origin), (built.dag, Origin::Stored));
 }
 
 #[test]

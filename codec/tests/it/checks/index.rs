@@ -41,18 +41,21 @@ pub(super) fn check(bytes: &[u8]) {
     ask(&IndexFile { thread, sample, intervals }.encode(), &stream);
 }
 
-/// Small numbers, and the largest ones.
 fn interval(bytes: &[u8]) -> IntervalSums {
-    let number = |byte: u8| match byte {
-        0xF0.. => u64::MAX - u64::from(byte - 0xF0),
-        0xE0.. => (1 << 63) - 8 + u64::from(byte - 0xE0),
-        byte => byte.into(),
-    };
     IntervalSums {
         bytes: bytes[0].into(),
         enters: number(bytes[1]),
         exits: number(bytes[2]),
         fall: number(bytes[3]),
+    }
+}
+
+/// Small numbers, and the largest ones.
+pub(super) fn number(byte: u8) -> u64 {
+    match byte {
+        0xF0.. => u64::MAX - u64::from(byte - 0xF0),
+        0xE0.. => (1 << 63) - 8 + u64::from(byte - 0xE0),
+        byte => byte.into(),
     }
 }
 

@@ -20,6 +20,7 @@ mod methods;
 mod samples;
 mod scan;
 mod scratch;
+mod sections;
 mod stream;
 mod threads;
 mod times;
@@ -30,7 +31,7 @@ mod trace_file;
 pub(crate) type Check = fn(&[u8]);
 
 /// All checks, by the names of their fuzz targets.
-pub(crate) const CHECKS: [(&str, Check); 19] = [
+pub(crate) const CHECKS: [(&str, Check); 20] = [
     ("analyses", analyses::check),
     ("flow_reader", flow_reader::check),
     ("fold", fold::check),
@@ -45,6 +46,7 @@ pub(crate) const CHECKS: [(&str, Check); 19] = [
     ("methods", methods::check),
     ("samples", samples::check),
     ("scan", scan::check),
+    ("sections", sections::check),
     ("stream", stream::check),
     ("threads", threads::check),
     ("times", times::check),

@@ -7,4 +7,5 @@ pub(crate) mod pieces;
 pub(crate) mod program;
 pub(crate) mod readers;
 pub(crate) mod recorder;
+pub(crate) mod ten_calls;
 pub(crate) mod times;
