@@ -176,7 +176,7 @@ pub(crate) enum Verb {
     /// Turn a trace directory into one small file, and back
     #[command(after_long_help = CONVERT_HELP)]
     Convert(ConvertArgs),
-    /// Build indexes, so that replay --from opens large traces fast
+    /// Build indexes, with which large traces open and add up at once
     #[command(after_long_help = INDEX_HELP)]
     Index(IndexArgs),
     /// Verify that a trace is whole, and repair it

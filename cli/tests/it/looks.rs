@@ -95,9 +95,14 @@ fn project() -> TempDir {
 }
 
 fn flow_in(project: &Path, args: &[&str], links: Option<&str>) -> Run {
+    flow_on(links.map(|links| ("FLOW_LINKS", links)).as_slice(), project, args)
+}
+
+/// The same on a terminal with these variables.
+fn flow_on(terminal: &[(&str, &str)], project: &Path, args: &[&str]) -> Run {
     let mut command = command();
-    command.env("TERM", "xterm").env_remove("TERM_PROGRAM").current_dir(project);
-    command.args(args).arg("trace").envs(links.map(|links| ("FLOW_LINKS", links)));
+    command.env("TERM", "xterm").env_remove("TERM_PROGRAM").env_remove("VSCODE_IPC_HOOK_CLI");
+    command.envs(terminal.iter().copied()).current_dir(project).args(args).arg("trace");
     command.output().unwrap().into()
 }
 
@@ -124,8 +129,12 @@ fn names_of_methods_are_links_to_their_source() {
         assert!(row.ends_with(&format!("{open}{end}")), "{row}");
         assert_eq!(run.out.replace(&start, "").replace(&format!("{open}{end}"), ""), off.out);
     }
-    // By default, they are for a terminal.
+    // By default, they are for the terminal.
     assert!(flow_in(project.path(), &styled, None).out.contains(&format!("{open}file://")));
+    let code = [("TERM_PROGRAM", "vscode"), ("VSCODE_IPC_HOOK_CLI", "/tmp/vscode-ipc.sock")];
+    let local = flow_on(&code[..1], project.path(), &styled);
+    assert!(local.out.contains(&format!("{open}vscode://")), "{}", local.out);
+    assert_eq!(flow_on(&code, project.path(), &styled).out, off.out);
     let verbose = ["replay", "--verbose", "--color", "always", "--links", "x:{line}:{path}"];
     let verbose = flow_in(project.path(), &verbose, None);
     assert!(

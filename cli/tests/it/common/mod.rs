@@ -46,6 +46,7 @@ pub(crate) fn command() -> Command {
             command.env_remove(name);
         }
     }
+    command.env("FLOW_STARTED_AS", "flow");
     command
 }
 
