@@ -46,7 +46,7 @@ impl LinkTo {
         let is = |name: &str, value: &str| env::var_os(name).is_some_and(|is| is == value);
         let name = if is("TERM_PROGRAM", "vscode") {
             // A window that shows another machine: links would be opened on this side, where the files are not. VS Code by
-            // itself opens places such as `Orders.java:12`. Its own command line tells such windows by this variable.
+            // itself opens places such as `Orders.java:12`. Its own command line knows such windows by this variable.
             if env::var_os("VSCODE_IPC_HOOK_CLI").is_some() { OFF } else { "vscode" }
         } else if is("TERM", "xterm-kitty") {
             "kitty"
