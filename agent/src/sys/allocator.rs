@@ -19,8 +19,8 @@
 //! waits for a lock. So every callback, above all that of the start of a thread, begins with
 //! [`has_thread_locals`], and does nothing if it returns `false`. (The JVM has thread-local variables of its
 //! own, so the message of the C library, "cannot allocate memory for thread-local data", can also come from
-//! these.) musl allocates the variables when a thread starts, and when the library is loaded, but has no list of their
-//! destructors; that of the standard library is created in the same place.
+//! these.) musl allocates the variables when a thread starts, and when the library is loaded; what it lacks is in
+//! `destructors.rs`.
 
 #![expect(unsafe_code, reason = "a global allocator")]
 
@@ -164,40 +164,12 @@ fn gets_thread_locals() -> bool {
     }
     // Creates them now, while there is room.
     CAN_FAIL.with(|first| std::hint::black_box(first).get());
-    #[cfg(target_env = "musl")]
-    destructors::make_room();
     if let Some(key) = key {
         // SAFETY: the key exists; the value is never used as an address. If there is no memory for it, the
         // next callback of this thread tries again.
         unsafe { libc::pthread_setspecific(key, ptr::without_provenance(1)) };
     }
     true
-}
-
-/// The destructors of thread-local variables, with a C library that does not list them.
-#[cfg(target_env = "musl")]
-mod destructors {
-    /// A value with a destructor that does nothing.
-    struct Registered;
-
-    impl Drop for Registered {
-        fn drop(&mut self) {}
-    }
-
-    macro_rules! registered {
-        ($($name:ident)*) => {
-            thread_local! { $(static $name: Registered = const { Registered };)* }
-
-            /// Makes the standard library allocate its list for this thread. It does so past our allocator and its
-            /// reserve, and ends the process if it cannot. The list has room for 4 entries, 8 from the fifth on, and
-            /// 16 from the ninth on, of which these leave more than the libraries that we use need.
-            pub(super) fn make_room() {
-                $($name.with(|_| {});)*
-            }
-        };
-    }
-
-    registered!(A B C D E F G H I);
 }
 
 /// Bytes of address space that must stay free for the program where it is limited: a quarter.

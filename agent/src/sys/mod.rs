@@ -8,6 +8,7 @@
 //! | `classes` | the table in which probes find the classes of exceptions |
 //! | `region` | memory for chunks |
 //! | `fence` | makes stores of probes visible to other threads |
+//! | `destructors` | destructors of thread-local variables, for musl |
 //! | `helper` | a thread of the agent |
 //! | `shared` | a value that is freed when the last thread releases it |
 //! | `sampling` | signals that interrupt threads to sample their stacks |
@@ -23,6 +24,8 @@ pub(crate) mod classes;
 pub(crate) mod clock;
 mod control;
 pub(crate) mod counter;
+#[cfg(any(target_env = "musl", test))]
+mod destructors;
 mod fence;
 pub(crate) mod helper;
 mod region;
