@@ -52,7 +52,7 @@ pub(super) fn begin(stopped: &Agent) {
     else {
         return;
     };
-    if let Err(error) = helper::spawn_with_stack("flow-end", STACK_BYTES, move || end(agent)) {
+    if let Err(error) = helper::spawn_with_stack(c"flow-end", STACK_BYTES, move || end(agent)) {
         log::warn!("cannot start the thread that removes the probes from the program: {error}");
     }
 }
@@ -68,7 +68,7 @@ pub(super) fn clean_class(vm: &Vm<'_>, class: jclass, timeout: Option<Duration>)
     }
     let Some(class) = vm.keep_class(class) else { return };
     let (done, is_done) = bounded::<()>(0);
-    let spawned = helper::spawn_with_stack("flow-class", STACK_BYTES, move || {
+    let spawned = helper::spawn_with_stack(c"flow-class", STACK_BYTES, move || {
         let cleaned = environment::as_thread_of_jvm(|vm, _| {
             let refused = vm.retransform(&[class]).is_err();
             if refused {

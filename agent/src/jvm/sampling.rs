@@ -185,7 +185,7 @@ pub(super) fn start(agent: &Arc<Agent>, vm: &Vm<'_>) {
     sampling::set_on(!agent.recorder().is_paused());
     stacks.begin();
     let body = Arc::clone(agent);
-    let spawned = helper::spawn_with_stack("flow-samples", STACK_BYTES, move || {
+    let spawned = helper::spawn_with_stack(c"flow-samples", STACK_BYTES, move || {
         let Some(stacks) = body.stacks() else { return };
         let written = environment::as_thread_of_jvm_called(c"flow-samples", |vm, _| {
             sample::write_samples(body.recorder(), stacks, vm);

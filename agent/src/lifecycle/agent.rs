@@ -1,5 +1,6 @@
 //! The recording of this process, from its start to its end.
 
+use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,7 +63,7 @@ impl Agent {
     /// Starts a thread of the agent, which holds a reference until it ends.
     pub(super) fn spawn(
         self: &Arc<Self>,
-        name: &str,
+        name: &'static CStr,
         body: impl FnOnce(&Self) + Send + 'static,
     ) -> std::io::Result<()> {
         let agent = Arc::clone(self);
@@ -72,7 +73,7 @@ impl Agent {
     /// The same, with a stack of this size.
     pub(super) fn spawn_with_stack(
         self: &Arc<Self>,
-        name: &str,
+        name: &'static CStr,
         stack_bytes: usize,
         body: impl FnOnce(&Self) + Send + 'static,
     ) -> std::io::Result<()> {

@@ -128,38 +128,36 @@ pub fn start(
     }
     CURRENT.put(Arc::clone(&agent));
     if agent.recorder.has_queue()
-        && let Err(error) = agent.spawn("flow-writer", |agent| agent.recorder.run_writer())
+        && let Err(error) = agent.spawn(c"flow-writer", |agent| agent.recorder.run_writer())
     {
         agent.recorder.stop(&format!("cannot start the thread that writes chunks: {error}"));
     }
     if agent.recorder.encodes_ahead()
-        && let Err(error) = agent.spawn("flow-encoder", |agent| agent.recorder.run_encoder())
+        && let Err(error) = agent.spawn(c"flow-encoder", |agent| agent.recorder.run_encoder())
     {
-        log::warn!(
-            "cannot start the thread that encodes chunks ahead: {error}; the program does it"
-        );
+        log::warn!("no thread that encodes chunks ahead ({error}); the program does it");
     }
     if agent.syncer.is_some()
-        && let Err(error) = agent.spawn("flow-sync", |agent| agent.run_syncer())
+        && let Err(error) = agent.spawn(c"flow-sync", |agent| agent.run_syncer())
     {
         agent.recorder.stop(&format!("cannot start the thread for durability=system: {error}"));
     }
     if agent.streamer.is_some()
         && let Err(error) =
-            agent.spawn_with_stack("flow-stream", STREAM_STACK_BYTES, Agent::run_streamer)
+            agent.spawn_with_stack(c"flow-stream", STREAM_STACK_BYTES, Agent::run_streamer)
     {
         agent.recorder.stop(&format!("cannot start the thread that sends the trace: {error}"));
     }
     if options.snapshot_on.is_wanted()
-        && let Err(error) = agent.spawn("flow-snapshot", Agent::run_snapshots)
+        && let Err(error) = agent.spawn(c"flow-snapshot", Agent::run_snapshots)
     {
         log::warn!("cannot start the thread for snapshot-on: {error}; it has no effect");
     }
     if let Timing::Sampled { period } = options.clock
         && let Err(error) =
-            agent.spawn("flow-sampler", move |agent| sampler::run(&agent.recorder, period))
+            agent.spawn(c"flow-sampler", move |agent| sampler::run(&agent.recorder, period))
     {
-        log::warn!("cannot start the thread that samples times: {error}; the trace has few times");
+        log::warn!("no thread that samples times ({error}); the trace has few times");
     }
     Ok(Some(agent))
 }

@@ -50,11 +50,12 @@ pub(super) fn judge(run: &Finished, what: &str) -> Outcome {
     assert_eq!(run.other_errors(), "", "{what}");
     // One line for each optional thing that recording does without, and one where it stops.
     let lacks = |line: &String, what| line.contains(&format!(" warn: no {what}"));
-    for lacking in ["journal", "clock"] {
+    let optional = ["journal", "thread that encodes", "thread that samples"];
+    for lacking in optional {
         assert!(lines.iter().filter(|line| lacks(line, lacking)).count() <= 1, "{what}: {lines:?}");
     }
-    let lines: Vec<_> =
-        lines.into_iter().filter(|line| !lacks(line, "journal") && !lacks(line, "clock")).collect();
+    let is_optional = |line: &String| optional.iter().any(|lacking| lacks(line, lacking));
+    let lines: Vec<_> = lines.into_iter().filter(|line| !is_optional(line)).collect();
     assert!(lines.len() <= 1, "{what}: {lines:?}");
     let (code, findings) = check(&run.out());
     if lines.iter().any(|line| line.contains("not recording")) {
