@@ -3,8 +3,9 @@ package harness;
 /**
  * A thread that works and waits by turns, and ends.
  *
- * <p>Tree of {@code worker}: ten times {@code turn > (work > step…, spin, pause)}. {@code work} and {@code spin}
- * last 20 ms each, {@code pause} 50 ms. With an argument: five times {@code spin}.
+ * <p>Tree of {@code worker}: ten times {@code turn > (work > step…, spin, pause)}, every second time with {@code spin} first,
+ * because on a busy machine what comes right after a pause gets most of the processor. {@code work} and {@code spin} last
+ * 20 ms each, {@code pause} 50 ms. With an argument: five times {@code spin}.
  */
 public final class Turns {
     private static volatile int result;
@@ -19,7 +20,7 @@ public final class Turns {
 
     private static void worker() {
         for (int number = 0; number < 10; number++) {
-            turn();
+            turn(number % 2 == 1);
         }
     }
 
@@ -29,9 +30,14 @@ public final class Turns {
         }
     }
 
-    private static void turn() {
-        work();
-        spin();
+    private static void turn(boolean spinsFirst) {
+        if (spinsFirst) {
+            spin();
+            work();
+        } else {
+            work();
+            spin();
+        }
         try {
             pause();
         } catch (InterruptedException never) {
