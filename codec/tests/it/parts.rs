@@ -194,6 +194,10 @@ fn assert_is_end_of_whole(ops: &[u8], seed: &[u8], plan: &[u8], removed: usize) 
         )
         .expect("a sound trace");
     }
+    // The process was killed when it had begun one more.
+    let begun = part_file("a.flowtrace", parts.len() as u64 + 1).expect("a sound trace");
+    let begun_bytes = seed.first().map_or(0, |byte| usize::from(byte % 16));
+    fs::write(dir.path().join(begun), &header()[..begun_bytes]).expect("a sound trace");
     let (found, found_marks) = read(&path);
     let start = parts[removed].events;
     let before = NetEffect::of(&events[..start]);

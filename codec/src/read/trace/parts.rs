@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::container::Container;
 use super::regular;
+use crate::format::container::HEADER_BYTES;
 use crate::format::names;
 use crate::{Error, Result};
 
@@ -62,6 +63,12 @@ fn open_parts(path: &Path) -> io::Result<Vec<(PathBuf, File)>> {
             // Removed a moment ago, like all before it.
             None => files.clear(),
         }
+    }
+    // The process was killed, or is, while it begins this part.
+    if let Some((_, newest)) = files.last()
+        && newest.metadata()?.len() < HEADER_BYTES as u64
+    {
+        files.pop();
     }
     Ok(files)
 }
