@@ -31,6 +31,7 @@ use crate::sink::{
     Streamer, Syncer, TraceDirectory, expand,
 };
 use crate::sys::allocator::{self, OutOfMemory};
+use crate::sys::can_settle_stores;
 
 /// Set by `flow record` for all JVMs of its command; see [`Manifest::session`](flow_codec::format::manifest::Manifest::session).
 const SESSION: &str = "FLOW_SESSION";
@@ -52,6 +53,8 @@ const STREAM_STACK_BYTES: usize = 1 << 20;
 
 /// The size of a chunk if a kill loses it.
 const UNSAFE_CHUNK_BYTES: usize = 4096;
+/// With less room for the trace, chunks stay small: the journal of larger ones takes up to 64 MB of it.
+const ROOM_AHEAD: u64 = 1 << 30;
 
 /// The recording cannot start.
 #[derive(Debug)]
@@ -320,7 +323,10 @@ impl Agent {
         };
         let has_cores = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
         let is_usual = options.format == EventFormat::Binary && options.overload == Overload::Wait;
-        let recorder = match is_usual && is_shared && has_cores && stacks.is_none() {
+        let has_room =
+            directory.is_container() || options.max_bytes.is_none_or(|most| most >= ROOM_AHEAD);
+        let is_possible = is_shared && stacks.is_none() && can_settle_stores();
+        let recorder = match is_usual && has_cores && has_room && is_possible {
             true => recorder.encoding_ahead(),
             false => recorder,
         };

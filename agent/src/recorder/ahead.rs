@@ -16,6 +16,7 @@ use std::time::Duration;
 use flow_codec::ThreadId;
 
 use super::chunk::{ReadBy, Shape};
+use super::cpu_time::Look;
 use super::{Recorder, ThreadRecorder};
 use crate::certain::Certain as _;
 use crate::sink::Home;
@@ -60,7 +61,7 @@ impl Recorder {
 
     /// Encodes chunks ahead, until the recording ends.
     pub fn run_encoder(&self) {
-        let mut pauses = Pauses::default();
+        let (mut pauses, mut look) = (Pauses::default(), Look::new());
         let mut found: Vec<ThreadId> = Vec::with_capacity(MAX_THREADS);
         while self.is_on() {
             let part = (self.shape().max_fill / PARTS).max(1);
@@ -72,8 +73,10 @@ impl Recorder {
                 }
                 is_found
             });
+            look.begin();
+            self.give_up_left_slots();
             let threads = found.iter().filter_map(|id| self.threads.get(*id));
-            match threads.filter(|thread| self.encode_ahead(thread)).count() {
+            match threads.filter(|thread| self.encode_ahead(thread, &mut look)).count() {
                 // Some chunks cannot be divided, or not now.
                 0 => sleep(pauses.next()),
                 // Fast threads have recorded as much again meanwhile.
@@ -82,8 +85,9 @@ impl Recorder {
         }
     }
 
-    /// Encodes what a thread has recorded in its chunk, and passes it to the sink. Returns whether it did.
-    pub(super) fn encode_ahead(&self, thread: &ThreadRecorder) -> bool {
+    /// Encodes what a thread has recorded in its chunk, and passes it to the sink. Returns whether it did. Before that it
+    /// samples the thread, as often as when each part was a chunk: nobody else can while this lasts.
+    pub(super) fn encode_ahead(&self, thread: &ThreadRecorder, look: &mut Look) -> bool {
         // A thread that hands over encodes the rest itself.
         let Some(mut out) = thread.try_lock_out() else { return false };
         let may_be_divided = match &self.queue {
@@ -94,6 +98,9 @@ impl Recorder {
         };
         if !may_be_divided || !out.may_be_divided() || !self.is_recording() {
             return false;
+        }
+        if let Some(began_ns) = self.clock_ns().filter(|_| thread.has_advanced()) {
+            thread.sample_held(&mut out, look, began_ns, || self.elapsed_ns());
         }
         let part = out.encoded..thread.recorded_bytes(&out, ReadBy::Other);
         let mut buffer = self.buffers.take();

@@ -64,6 +64,8 @@ pub struct Recorder {
     pub(super) abandoned: AtomicBool,
     /// Whether a thread of the agent encodes chunks while they are filled.
     pub(super) encodes_ahead: bool,
+    /// Threads that have ended but were held by the thread that encodes, and where their last chunk ends.
+    pub(super) leaving: Mutex<Vec<(Arc<ThreadRecorder>, u64)>>,
     pub(super) losses: Losses,
     pub(super) asked_loaders: AskedLoaders,
     pub(super) totals: Mutex<Totals>,
@@ -112,6 +114,7 @@ impl Recorder {
             gathered_bytes: 0,
             abandoned: AtomicBool::new(false),
             encodes_ahead: false,
+            leaving: Mutex::default(),
             losses: Losses::default(),
             asked_loaders: AskedLoaders::default(),
             totals: Mutex::default(),

@@ -391,16 +391,33 @@ impl ThreadRecorder {
         began_ns: u64,
         now_ns: impl FnOnce() -> u64,
     ) -> bool {
-        let Seen { position: seen, at_ns } = &self.seen;
-        if self.position() == seen.load(Ordering::Relaxed) {
-            at_ns.store(began_ns, Ordering::Relaxed);
+        if !self.has_advanced() {
+            self.seen.at_ns.store(began_ns, Ordering::Relaxed);
             return false;
         }
-        // It is handing over, and reads the clock itself.
+        // It is handing over, and reads the clock itself; or a part of its chunk is encoded, which began with a sample.
         let Some(mut out) = self.out.try_lock() else { return true };
         if out.state != OutState::Open || out.is_paused {
             return false;
         }
+        self.sample_held(&mut out, look, began_ns, now_ns);
+        true
+    }
+
+    /// Returns whether the thread has advanced since the last sample.
+    pub(super) fn has_advanced(&self) -> bool {
+        self.position() != self.seen.position.load(Ordering::Relaxed)
+    }
+
+    /// The same as [`sample`](Self::sample) of a thread that is recorded and has advanced.
+    pub(super) fn sample_held(
+        &self,
+        out: &mut MutexGuard<'_, Out>,
+        look: &mut Look,
+        began_ns: u64,
+        now_ns: impl FnOnce() -> u64,
+    ) {
+        let Seen { position: seen, at_ns } = &self.seen;
         out.chunk.prolong_sample(at_ns.load(Ordering::Relaxed));
         let (position, by_ns) = (self.position(), now_ns());
         let since_ns = by_ns.saturating_sub(at_ns.load(Ordering::Relaxed));
@@ -412,7 +429,6 @@ impl ThreadRecorder {
         if room == Some(false) {
             self.call_for_attention();
         }
-        true
     }
 
     /// Does not count what the thread ran so far. For the owner.
@@ -503,10 +519,9 @@ impl ThreadRecorder {
         range: Range<usize>,
         samples: &mut Vec<Sample>,
     ) {
-        let Seen { position, at_ns } = &self.seen;
         // What the sampler does when it sees that the thread has moved on.
-        if self.position() != position.load(Ordering::Relaxed) {
-            out.chunk.prolong_sample(at_ns.load(Ordering::Relaxed));
+        if self.has_advanced() {
+            out.chunk.prolong_sample(self.seen.at_ns.load(Ordering::Relaxed));
         }
         out.chunk.copy_samples(samples);
         samples.retain(|sample| range.contains(&sample.bytes));

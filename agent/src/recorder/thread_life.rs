@@ -13,6 +13,7 @@ use super::queue::After;
 use super::thread::{OldFrames, OutState, ThreadStart};
 use super::threads::{LinesTo, OpenAt};
 use super::{ControlPlace, Recorder, SideBand, ThreadFacts, ThreadRecorder};
+use crate::sys::allocator;
 use crate::sys::clock;
 
 impl Recorder {
@@ -100,10 +101,33 @@ impl Recorder {
         if waits {
             return self.close_later(thread, position);
         }
-        // The thread that ends the recording may hold this one; then its slot is not used again.
-        if let Some(slot) = Arc::into_inner(thread).and_then(|thread| thread.into_slot(position)) {
-            self.journal.give_back(slot);
+        self.give_up_slot(thread, position);
+    }
+
+    /// Gives back the slot of a thread that has ended here, unless the thread that ends the recording holds it: then the slot is
+    /// not used again.
+    pub(super) fn give_up_slot(&self, thread: Arc<ThreadRecorder>, position: u64) {
+        match Arc::try_unwrap(thread) {
+            Ok(thread) => {
+                if let Some(slot) = thread.into_slot(position) {
+                    self.journal.give_back(slot);
+                }
+            }
+            // The thread that encodes has just looked at it.
+            Err(thread) if self.encodes_ahead && self.is_on() => {
+                let mut leaving = self.leaving.lock();
+                if allocator::try_reserve(&mut leaving, 1).is_ok() {
+                    leaving.push((thread, position));
+                }
+            }
+            Err(_) => {}
         }
+    }
+
+    /// Gives back the slots of threads that were held when they ended.
+    pub(super) fn give_up_left_slots(&self) {
+        let leaving = std::mem::take(&mut *self.leaving.lock());
+        leaving.into_iter().for_each(|(thread, position)| self.give_up_slot(thread, position));
     }
 
     /// Like [`end_thread`](Self::end_thread), after the end of the recording: the thread's end is not

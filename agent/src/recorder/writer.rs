@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use flow_codec::ThreadId;
 use flow_codec::write::EventCounts;
@@ -210,10 +209,7 @@ impl Recorder {
             }
             After::End(thread, position) => {
                 thread.lock_out().slot().close();
-                let thread = Arc::into_inner(thread);
-                if let Some(slot) = thread.and_then(|thread| thread.into_slot(position)) {
-                    self.journal.give_back(slot);
-                }
+                self.give_up_slot(thread, position);
             }
         }
     }

@@ -26,6 +26,10 @@ thread_local! {
 /// Calls [`run`] when a thread ends for which its value is not null.
 static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
 
+// It is for this library alone: nothing else may find it.
+#[cfg(target_env = "musl")]
+std::arch::global_asm!(".hidden __cxa_thread_atexit_impl");
+
 /// Calls a function with an object when the thread ends, before the functions that were registered earlier. Returns 0 if it
 /// will be called.
 ///

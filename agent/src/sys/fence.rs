@@ -25,6 +25,11 @@ pub(crate) fn settle_stores() {
     }
 }
 
+/// Returns whether [`settle_stores`] does so here.
+pub(crate) fn can_settle_stores() -> bool {
+    cfg!(target_arch = "x86_64") || settle()
+}
+
 /// Returns whether the system has such a fence: Linux 4.3 or later, if no sandbox forbids it.
 fn settle() -> bool {
     static COMMAND: OnceLock<libc::c_int> = OnceLock::new();

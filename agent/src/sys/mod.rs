@@ -38,7 +38,7 @@ pub(crate) mod unbuilt;
 pub(crate) use blocks::abandon as abandon_blocks;
 pub use blocks::{HeldBlock, control_block, shared_block};
 pub use control::{Control, ControlPlace};
-pub(crate) use fence::settle_stores;
+pub(crate) use fence::{can_settle_stores, settle_stores};
 pub(crate) use helper::spawn;
 pub(crate) use region::{GrowingFile, LastChunk, Region};
 pub(crate) use shared::Shared;
