@@ -323,8 +323,7 @@ impl Agent {
         };
         let has_cores = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
         let is_usual = options.format == EventFormat::Binary && options.overload == Overload::Wait;
-        let has_room =
-            directory.is_container() || options.max_bytes.is_none_or(|most| most >= ROOM_AHEAD);
+        let has_room = gathers || options.max_bytes.is_none_or(|most| most >= ROOM_AHEAD);
         let is_possible = is_shared && stacks.is_none() && can_settle_stores();
         let recorder = match is_usual && has_cores && has_room && is_possible {
             true => recorder.encoding_ahead(),

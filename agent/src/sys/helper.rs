@@ -44,7 +44,11 @@ pub(crate) fn spawn_with_stack(
     // A new thread has the mask of the one that creates it, so there is no instant at which it gets a signal.
     // SAFETY: a set of signals, and room for another one.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, before.as_mut_ptr()) };
-    let refused = create(stack_bytes, start);
+    let refused = match create(Some(stack_bytes), start) {
+        // The C library takes the thread-local variables of all libraries from the stack, and these need more.
+        libc::EINVAL => create(None, start),
+        refused => refused,
+    };
     // SAFETY: the set that the first call has filled in.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut()) };
     if refused == 0 {
@@ -55,8 +59,9 @@ pub(crate) fn spawn_with_stack(
     Err(io::Error::from_raw_os_error(refused))
 }
 
-/// Creates a thread that nobody waits for. Returns the number of the error, or 0; then the thread owns `start`.
-fn create(stack_bytes: usize, start: *mut Start) -> libc::c_int {
+/// Creates a thread that nobody waits for, with a stack of this size or of the usual one. Returns the number of the error, or 0;
+/// then the thread owns `start`.
+fn create(stack_bytes: Option<usize>, start: *mut Start) -> libc::c_int {
     let mut attributes = MaybeUninit::uninit();
     // SAFETY: room for attributes.
     let refused = unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) };
@@ -66,8 +71,10 @@ fn create(stack_bytes: usize, start: *mut Start) -> libc::c_int {
     let attributes = attributes.as_mut_ptr();
     // SAFETY: attributes that have been initialized.
     unsafe { libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED) };
-    // SAFETY: the same. A size that is refused leaves the default.
-    unsafe { libc::pthread_attr_setstacksize(attributes, stack_bytes) };
+    if let Some(bytes) = stack_bytes {
+        // SAFETY: the same. A size that is refused leaves the usual one.
+        unsafe { libc::pthread_attr_setstacksize(attributes, bytes) };
+    }
     let mut thread = MaybeUninit::uninit();
     // SAFETY: room for the thread, initialized attributes, and a function that takes this pointer.
     let refused = unsafe {
@@ -144,6 +151,13 @@ mod tests {
         spawn(c"flow-test", body).unwrap();
         assert!(receiver.recv().is_err(), "what the thread has is dropped");
         assert_eq!(in_thread(|| 7), 7);
+    }
+
+    #[test]
+    fn a_thread_whose_stack_would_be_too_small_gets_a_larger_one() {
+        let (sender, receiver) = mpsc::channel();
+        spawn_with_stack(c"flow-test", 1, move || sender.send(7).unwrap()).unwrap();
+        assert_eq!(receiver.recv(), Ok(7));
     }
 
     #[test]
