@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirEntry};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use flow_codec::format::methods::MethodInfo;
 use flow_codec::read::Methods;
@@ -18,10 +18,14 @@ const MAX_DIRS: usize = 1000;
 /// Modules are at most this deep in a project.
 const MAX_DEPTH: usize = 2;
 
-/// Finds lines of source files. Memory: the files that lines were taken from, and the packages that were searched.
+/// Finds lines of source files. Only files inside the folders are read, whatever names a trace has, and whatever links lead
+/// out of them: a trace may come from anywhere. Memory: the files that lines were taken from, and the packages that were
+/// searched.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     dirs: Vec<PathBuf>,
+    /// The folders without links in their paths.
+    roots: Vec<PathBuf>,
     /// The folders of each package.
     packages: HashMap<String, Vec<PathBuf>>,
     /// The files that are in none, by name.
@@ -99,18 +103,29 @@ pub(crate) fn link(methods: &Methods, named: &[PathBuf], out: &mut Out) {
 impl Sources {
     /// Files below these folders, each of which has the packages.
     pub(crate) fn new(dirs: &[PathBuf]) -> Self {
-        Self { dirs: dirs.to_vec(), ..Self::default() }
+        let roots = dirs.iter().filter_map(|dir| fs::canonicalize(dir).ok()).collect();
+        Self { dirs: dirs.to_vec(), roots, ..Self::default() }
     }
 
     /// Where a file is.
     pub(crate) fn path(&mut self, file: &str) -> Option<PathBuf> {
-        if file.split('/').any(|part| part == "..") {
+        // A place outside is not even looked up: it may be one that is mounted on demand.
+        if !Path::new(file).components().all(|part| matches!(part, Component::Normal(_))) {
             return None;
         }
         let (package, name) = file.rsplit_once('/').unwrap_or(("", file));
-        let Self { dirs, packages, loose, .. } = self;
+        let Self { dirs, roots, packages, loose, .. } = self;
+        let is_inside = |path: &Path| {
+            let real = fs::canonicalize(path).ok();
+            real.is_some_and(|real| roots.iter().any(|root| real.starts_with(root)))
+        };
+        let is_source = |path: &Path| match fs::symlink_metadata(path) {
+            Ok(found) if found.is_symlink() => path.is_file() && is_inside(path),
+            found => found.is_ok_and(|found| found.is_file()),
+        };
         if !packages.contains_key(package) {
-            let folders = dirs.iter().map(|dir| dir.join(package)).filter(|dir| dir.is_dir());
+            let folders = dirs.iter().map(|dir| dir.join(package));
+            let folders = folders.filter(|dir| dir.is_dir() && is_inside(dir));
             packages.insert(package.to_owned(), folders.collect());
         }
         let mut places = packages.get(package)?.iter().map(|folder| folder.join(name));
@@ -119,8 +134,8 @@ impl Sources {
             let files = dirs.iter().rev().flat_map(|dir| entries(dir));
             files.map(|entry| (entry.file_name(), entry.path())).collect()
         });
-        let place = places.find(|path| path.is_file());
-        place.or_else(|| loose.get(OsStr::new(name)).filter(|path| path.is_file()).cloned())
+        let place = places.find(|path| is_source(path));
+        place.or_else(|| loose.get(OsStr::new(name)).filter(|path| is_source(path)).cloned())
     }
 
     /// The text of a line, without indentation.
@@ -228,5 +243,61 @@ mod tests {
         assert_eq!(sources.line("com/app/C.java", 1), None);
         assert_eq!(sources.line("../secret", 1), None);
         assert_eq!(Sources::default().line("com/app/A.java", 1), None);
+    }
+
+    #[test]
+    fn only_files_inside_the_folders_are_read() {
+        // Without a point in its name.
+        let dir = tempfile::Builder::new().prefix("flow").tempdir().unwrap();
+        let at = |path: &str| dir.path().join(path);
+        fs::create_dir_all(at("src/com/app")).unwrap();
+        fs::create_dir_all(at("other")).unwrap();
+        fs::create_dir_all(at("secret")).unwrap();
+        fs::write(at("secret/S.java"), "no").unwrap();
+        fs::write(at("other/O.java"), "other").unwrap();
+        fs::write(at("src/com/app/A.java"), "yes").unwrap();
+        let link = |to: &str, from: &str| std::os::unix::fs::symlink(at(to), at(from)).unwrap();
+        link("secret", "src/com/leak");
+        link("secret/S.java", "src/com/app/S.java");
+        link("secret/S.java", "src/Loose.java");
+        link("src/com/app/A.java", "src/com/app/B.java");
+        link("other/O.java", "src/com/app/O.java");
+        link("src", "linked");
+        let pipe = at("src/com/app/Pipe.java");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
+        let outside = at("secret/S.java");
+        let outside = outside.to_str().unwrap();
+        // As the trace of a class has them.
+        let absolute = source_file(&info("com.app.Orders", Some(outside)));
+        let package = outside.rsplit_once('/').unwrap().0.replace('/', ".");
+        let of_package = source_file(&info(&format!("{package}.S"), Some("S.java")));
+        for (root, other) in [("src", "other"), ("linked", "other")] {
+            let mut sources = Sources::new(&[at(root), at(other)]);
+            for file in [
+                outside,
+                &absolute,
+                &of_package,
+                "com/app//S.java",
+                "com/../../secret/S.java",
+                "com/leak/S.java",
+                "com/app/S.java",
+                "com/Loose.java",
+                "com/app/Pipe.java",
+                "com/app/",
+                "",
+            ] {
+                assert_eq!((sources.path(file), sources.lines(file)), (None, None), "{file}");
+            }
+            assert_eq!(sources.line("com/app/A.java", 1), Some("yes"));
+            assert_eq!(sources.line("com/app/B.java", 1), Some("yes"), "a link inside");
+            assert_eq!(sources.line("com/app/O.java", 1), Some("other"), "into another folder");
+        }
     }
 }
