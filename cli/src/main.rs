@@ -29,7 +29,7 @@ use std::io::ErrorKind;
 
 use crate::args::{Args, Verb};
 use crate::failure::{Failure, Status};
-use crate::output::{Out, message, terminal_columns};
+use crate::output::{Format, Out, message, terminal_columns};
 
 fn main() {
     let outcome = match Args::read(terminal_columns()) {
@@ -38,8 +38,10 @@ fn main() {
             if args.raw_names {
                 input::source::show_raw_names();
             }
-            if args.verb.prints_text() {
-                out.show_to_people(args.links);
+            match args.verb.format() {
+                Some(Format::Text) => out.show_to_people(args.links),
+                Some(Format::Json) => out.show_json(),
+                Some(Format::Csv) | None => {}
             }
             run(&args.verb, &mut out).and_then(|status| {
                 out.finish()?;

@@ -191,15 +191,16 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    /// Returns whether results are text for people.
-    pub(crate) fn prints_text(&self) -> bool {
-        let format = match self {
+    /// The format of what is printed, if it is one of these.
+    pub(crate) fn format(&self) -> Option<Format> {
+        Some(match self {
             Self::Info(args) => args.source.format,
             Self::Replay(args) => args.source.format,
             Self::Report(args) if !args.writes_page() => args.source.format,
             Self::Graph(args) => args.source.format,
             Self::Profile(args) => args.format,
-            Self::Top(args) if args.once && !args.json => Format::Text,
+            Self::Top(args) if args.json => Format::Json,
+            Self::Top(args) if args.once => Format::Text,
             Self::View(args) if args.once => Format::Text,
             Self::Tests(args) => args.source.format,
             Self::Diff(args) => args.format,
@@ -210,9 +211,10 @@ impl Verb {
             Self::Find(args) => args.source.format,
             Self::Grep(args) => args.source.format,
             Self::Check(args) => args.source.format,
-            _ => return false,
-        };
-        format == Format::Text
+            Self::Export(args) if args.to.is_json() => Format::Json,
+            Self::Listen(args) if args.jsonl || args.json => Format::Json,
+            _ => return None,
+        })
     }
 }
 

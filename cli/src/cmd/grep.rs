@@ -188,6 +188,7 @@ impl Printer<'_> {
                 let thread = thread_title(self.trace, file.id);
                 let when =
                     if has_clock(self.trace) { self.when(call, duration) } else { String::new() };
+                let thread = escaped(&thread);
                 let is_message = |value: &CallValue| value.role == Role::Message;
                 let (messages, values): (Vec<_>, Vec<_>) =
                     call.values.iter().cloned().partition(is_message);

@@ -161,7 +161,7 @@ fn rows(
 ) -> Result<(), Failure> {
     let file = match format {
         Format::Csv => csv_fields([&*escaped(file)]),
-        _ => serde_json::Value::from(escaped(file)).to_string(),
+        _ => serde_json::Value::from(file).to_string(),
     };
     for (line, count) in &lines.lines {
         match format {

@@ -32,6 +32,11 @@ pub(crate) enum Target {
 }
 
 impl Target {
+    /// Returns whether it is JSON.
+    pub(crate) fn is_json(self) -> bool {
+        matches!(self, Self::Chrome | Self::Speedscope | Self::Firefox | Self::Jsonl)
+    }
+
     /// Returns whether calls are written one by one, not as sums by path.
     pub(crate) fn is_timeline(self) -> bool {
         !matches!(self, Self::Pprof | Self::Collapsed | Self::Svg)

@@ -66,6 +66,11 @@ impl Out {
             screen.links = Links::new(link_to.unwrap_or_else(LinkTo::of_terminal));
         }
     }
+    /// From now on, results are JSON: what could act on a terminal is escaped in it, wherever it comes from.
+    pub(crate) fn show_json(&mut self) {
+        self.writer.get_mut().show_json();
+    }
+
 
     /// Returns whether names of methods may have links to source files.
     pub(crate) fn has_links(&self) -> bool {

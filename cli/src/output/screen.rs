@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use indicatif::ProgressBar;
 
+use super::escape::JsonEscaper;
 use super::fit::{columns, fit};
 use super::links::Links;
 use super::paint::paint;
@@ -18,6 +19,17 @@ pub(super) struct Look {
     pub(super) width: Option<usize>,
 }
 
+/// What is written.
+#[derive(Debug)]
+enum Kind {
+    /// Anything, which stays as it is.
+    Bytes,
+    /// Text for people, which has the [`Look`].
+    Text,
+    /// JSON, which is harmless to a terminal.
+    Json(JsonEscaper),
+}
+
 /// Writes results. If they go to a terminal, the bar disappears before the first result and does not return, because
 /// both would be on one line.
 #[derive(Debug)]
@@ -25,8 +37,7 @@ pub(super) struct Screen<W> {
     inner: W,
     is_terminal: bool,
     look: Look,
-    /// Whether the output is text for people, which has that look.
-    is_for_people: bool,
+    kind: Kind,
     /// The start of a line that is not complete yet.
     line: Vec<u8>,
     pub(super) links: Links,
@@ -36,12 +47,17 @@ pub(super) struct Screen<W> {
 impl<W> Screen<W> {
     pub(super) fn new(inner: W, is_terminal: bool, look: Look) -> Self {
         let (line, links) = (Vec::new(), Links::default());
-        Self { inner, is_terminal, look, is_for_people: false, line, links, bar: None }
+        Self { inner, is_terminal, look, kind: Kind::Bytes, line, links, bar: None }
     }
 
     /// From now on, lines are shortened to the width of the terminal, and have colours.
     pub(super) fn show_to_people(&mut self) {
-        self.is_for_people = true;
+        self.kind = Kind::Text;
+    }
+
+    /// From now on, results are JSON, in which nothing acts on a terminal.
+    pub(super) fn show_json(&mut self) {
+        self.kind = Kind::Json(JsonEscaper::default());
     }
 
     /// The width of lines, if it is limited.
@@ -71,8 +87,13 @@ impl<W: Write> Write for Screen<W> {
             bar.finish_and_clear();
         }
         let (columns, styled) = (self.columns(), self.look.styled);
-        if !self.is_for_people || (columns.is_none() && !styled) {
-            return self.inner.write(buffer);
+        match &mut self.kind {
+            Kind::Json(escaper) => {
+                self.inner.write_all(&escaper.escape(buffer))?;
+                return Ok(buffer.len());
+            }
+            Kind::Text if columns.is_some() || styled => {}
+            _ => return self.inner.write(buffer),
         }
         for part in buffer.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(part);
@@ -92,6 +113,9 @@ impl<W: Write> Write for Screen<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.inner.write_all(&std::mem::take(&mut self.line))?;
+        if let Kind::Json(escaper) = &mut self.kind {
+            self.inner.write_all(&escaper.rest())?;
+        }
         self.inner.flush()
     }
 }

@@ -1,8 +1,13 @@
 //! The verbs on traces that are truncated, damaged or hostile.
 
 use std::fs;
+use std::num::NonZeroU64;
 
-use crate::common::{IDS, MAIN, Run, bare, command, flow, manifest, trace};
+use flow_codec::Offset;
+use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+use tempfile::TempDir;
+
+use crate::common::{IDS, MAIN, Run, bare, command, flow, manifest, test_mark, trace};
 
 #[test]
 fn a_sound_trace_passes_with_notes() {
@@ -448,6 +453,97 @@ fn names_cannot_move_the_cursor_or_break_a_line() {
     assert_eq!(line["name"], "w\nork\u{202e}");
     let run = flow(&["replay", "--thread", "no\u{1b}[2Jne"], trace.path());
     assert!(run.err.contains("no thread 'no\\u{1b}[2Jne'"), "{}", run.err);
+}
+
+/// A trace in which every text has characters that act on a terminal.
+fn hostile() -> TempDir {
+    /// In xterm, U+009B begins what `ESC [` does.
+    const ACTS: &str = "\u{9b}31m\u{202e}\u{7f}\u{1b}[2J";
+    let dir = crate::columns::trace();
+    let at = |name: &str| dir.path().join(name);
+    let read = |name: &str| fs::read_to_string(at(name)).unwrap();
+    let json = serde_json::to_string(ACTS).unwrap();
+    let json = json.trim_matches('"');
+    fs::write(at("ids.properties"), read("ids.properties").replace('#', &format!("{ACTS}#{ACTS}")))
+        .unwrap();
+    for name in ["methods.jsonl", "threads.jsonl", "trace.json"] {
+        let mut text = read(name);
+        for part in
+            ["com.app.Main", "work", "Main.java", "app\"", "main\"", "pool-1", "build-7", "app.jar"]
+        {
+            let (word, quote) = part.strip_suffix('"').map_or((part, ""), |word| (word, "\""));
+            text = text.replace(part, &format!("{word}{json}{quote}"));
+        }
+        fs::write(at(name), text).unwrap();
+    }
+    let time = |by_ns, from_ns| Mark::Time { by_ns, from_ns, ran_us: Some(0) };
+    let thrown = Some(format!("a.Oops{ACTS}"));
+    let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+    for (offset, mark) in [
+        (0, time(5, 1_000)),
+        (1, test_mark(&format!("test started a.T.t{ACTS}\ttitle{ACTS}"))),
+        (2, test_mark(&format!("a note{ACTS}"))),
+        (5, test_mark(&format!("test failed a.T.t{ACTS}\tdetail{ACTS}"))),
+        (7, Mark::Unwound { exits: NonZeroU64::MIN, thrown }),
+        (8, time(9_000, 9_000)),
+    ] {
+        encoder.encode(Position { offset: Offset::new(offset), exits: 0 }, &mark, &mut bytes);
+    }
+    encoder.finish(&mut bytes);
+    fs::write(at("thread-1.marks"), bytes).unwrap();
+    dir
+}
+
+#[test]
+fn no_verb_prints_what_acts_on_a_terminal() {
+    let (trace, other) = (hostile(), hostile());
+    fs::remove_file(other.path().join("thread-12.flow")).unwrap();
+    let other = crate::common::text(other.path());
+    let mut all: Vec<Vec<&str>> = Vec::new();
+    for (_, args) in crate::columns::verbs(&other) {
+        for format in ["text", "json", "csv"] {
+            all.push([&args[..], &["--format", format]].concat());
+        }
+        all.push([&args[..], &["--verbose"]].concat());
+    }
+    for to in ["chrome", "speedscope", "firefox", "jsonl", "csv", "collapsed", "svg"] {
+        all.push(vec!["export", "--force", "--to", to]);
+    }
+    all.push(vec!["lines", "--lcov"]);
+    all.push(vec!["top", "--once"]);
+    all.push(vec!["top", "--once", "--json"]);
+    all.push(vec!["view", "--once", "--thread", "1"]);
+    all.push(vec!["report", "--html", "-"]);
+    all.push(vec!["replay", "--thread", "\u{9b}none"]);
+    let (mut named, mut wrong) = (0, Vec::new());
+    for args in all {
+        let run = flow(&args, trace.path());
+        for text in [&run.out, &run.err] {
+            let acts = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+            let found = text.lines().find(|line| line.contains(acts));
+            wrong.extend(found.map(|line| (args.join(" "), line.to_owned())));
+        }
+        if !args.contains(&"csv") && !args.contains(&"text") {
+            // One document of several lines, or one a line.
+            let objects: Vec<serde_json::Value> = match serde_json::from_str(&run.out) {
+                Ok(document) => vec![document],
+                Err(_) => {
+                    let lines = run.out.lines().filter(|line| line.starts_with('{'));
+                    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+                }
+            };
+            named += objects.iter().filter(|object| object["class"].is_string()).count();
+            let exact = |object: &serde_json::Value| {
+                ["class", "exception", "text", "test"]
+                    .iter()
+                    .filter_map(|key| object[key].as_str())
+                    .all(|text| !text.contains("\\u{"))
+            };
+            assert!(objects.iter().all(exact), "{args:?}: {}", run.out);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(named > 20, "{named}");
 }
 
 /// The number of calls that the lines of a replay represent: shown, collapsed or below.

@@ -455,7 +455,7 @@ fn replay_shows_when_calls_began_how_long_they_took_and_how_they_ended() {
     assert_eq!(
         serde_json::from_str::<serde_json::Value>(line).unwrap(),
         serde_json::json!({"trace": ".", "thread": 1, "depth": 2, "offset": 4, "start_ns": at(4),
-            "start_from_ns": at(4), "start_by_ns": at(4), "mark": "note", "text": "step \\u{7}2",
+            "start_from_ns": at(4), "start_by_ns": at(4), "mark": "note", "text": "step \u{7}2",
             "events": null})
     );
     let run = flow(&["replay", "--from", "1s"], dir.path());

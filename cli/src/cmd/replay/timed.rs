@@ -176,7 +176,7 @@ impl MarkRow {
         let times = time_numbers(&self.times);
         let known = if self.sampled.is_some() { times.len() } else { STARTS };
         push_json_times(times.get(..known).unwrap_or_default(), line);
-        let text = serde_json::Value::from(self.text.as_deref().map(escaped));
+        let text = serde_json::Value::from(self.text.as_deref());
         let events = serde_json::Value::from(self.events);
         let kind = self.kind;
         let fields = format!(",\"mark\":\"{kind}\",\"text\":{text},\"events\":{events}");
@@ -218,7 +218,7 @@ pub(super) fn thrown(times: &CallTimes) -> Option<&str> {
 
 pub(super) fn push_json(line: &mut Vec<u8>, times: &CallTimes) {
     push_json_times(&time_numbers(times), line);
-    let thrown = serde_json::Value::from(thrown(times).map(escaped));
+    let thrown = serde_json::Value::from(thrown(times));
     line.extend_from_slice(format!(",\"thrown\":{thrown}").as_bytes());
 }
 

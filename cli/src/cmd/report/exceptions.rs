@@ -112,7 +112,7 @@ fn lines(
         let ExceptionRow { class, method, thrown, passed, caught, .. } = row;
         if format == Format::Json {
             let label = method.map_or(json, |method| labels.get(method));
-            let class = serde_json::Value::from(class.as_deref().map(escaped));
+            let class = serde_json::Value::from(class.as_deref());
             writeln!(
                 out,
                 "{{\"trace\":{trace_name},\"exception\":{class},{label},\"thrown\":{thrown},\
