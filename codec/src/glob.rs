@@ -2,7 +2,13 @@
 
 use crate::{MethodId, Name};
 
-/// A pattern over `pkg.Class`, `pkg.Class#method` or `pkg.Class#method(int, String)`.
+/// A pattern over `pkg.Class`, `pkg.Class#method`, or one of the overloads of a method:
+///
+/// - `pkg.Class#method(int, String)`: with these parameters, as readable names have them;
+/// - `pkg.Class#method(int, String): long`: with this result, too;
+/// - `pkg.Class#method(ILjava/lang/String;)J`: with this descriptor.
+///
+/// Of a pattern with parameters, the `#` may be a `.`, as in names.
 ///
 /// | in the pattern | matches |
 /// |---|---|
@@ -23,6 +29,8 @@ pub struct Glob {
     /// Whether `class` is a simple name, which matches in every package.
     is_simple: bool,
     method: Option<Vec<Token>>,
+    /// Name, parameters and result, if the pattern has parameters and a class of its own.
+    overload: Option<Vec<Token>>,
     text: String,
 }
 
@@ -38,14 +46,17 @@ impl Glob {
     /// Reads a pattern. Every text is a valid one.
     #[must_use]
     pub fn new(pattern: &str) -> Self {
-        let (class, method) = match pattern.split_once('#') {
-            Some((class, method)) => (tokens(class), Some(tokens(method))),
+        let (class, method) = match pattern.split_once('#').or_else(|| split_name(pattern)) {
+            Some((class, method)) => (tokens(class), Some(method)),
             None => (tokens(pattern), None),
         };
+        let overload = method.filter(|method| method.contains('('));
+        let overload = overload.map(|method| tokens(&normal(method)));
+        let method = method.map(tokens);
         let is_simple = !class.is_empty()
             && class.iter().all(|token| !matches!(token, Token::Literal('.') | Token::Any))
             && (method.is_some() || class != [Token::AnyWithinPackage]);
-        Self { class, is_simple, method, text: pattern.to_owned() }
+        Self { class, is_simple, method, overload, text: pattern.to_owned() }
     }
 
     /// Returns whether the pattern matches this method or is one of its names, as in the table. In a pattern
@@ -64,7 +75,7 @@ impl Glob {
             return true;
         }
         self.text.contains('(') && {
-            let pattern = tokens(&with_blanks(&self.text));
+            let pattern = tokens(&normal(&self.text));
             let package_bytes = name.class.rfind('.').map_or(0, |dot| dot + 1);
             name.forms().any(|form| {
                 matches_all(&pattern, &form)
@@ -92,21 +103,17 @@ impl Glob {
             && self.method.as_ref().is_none_or(|pattern| matches_all(pattern, method))
     }
 
-    /// Returns whether the pattern matches this method, also by its parameters: `a.B#m(int, String)`. They are written
-    /// as in readable names or as in descriptors, with wildcards.
+    /// Returns whether the pattern matches this method, also by its parameters and result. They are written as in readable
+    /// names or as in descriptors, with wildcards.
     #[must_use]
     pub fn selects(&self, name: Name<'_>) -> bool {
         if self.matches(name.class, name.name) {
             return true;
         }
-        let Some((_, method)) = self.text.split_once('#').filter(|(_, text)| text.contains('('))
-        else {
-            return false;
-        };
-        let method = tokens(&with_blanks(method));
+        let Some(method) = &self.overload else { return false };
         let of_class = |form: &str| {
             let of_method = form.strip_prefix(name.class).map(|rest| rest.trim_start_matches('.'));
-            of_method.is_some_and(|form| matches_all(&method, form))
+            of_method.is_some_and(|form| matches_all(method, form))
         };
         self.matches_some_of(name.class) && name.forms().any(|form| of_class(&form))
     }
@@ -143,9 +150,25 @@ impl Glob {
     }
 }
 
-/// Parameters as readable names separate them: `(int,long)` is `(int, long)`.
-fn with_blanks(text: &str) -> String {
-    text.split(',').map(str::trim_start).collect::<Vec<_>>().join(", ")
+/// Class and method of a pattern with parameters: `com.app.Orders.total(int)`.
+fn split_name(pattern: &str) -> Option<(&str, &str)> {
+    let (name, _) = pattern.split_once('(')?;
+    let dot = name.rfind('.')?;
+    Some((pattern.get(..dot)?, pattern.get(dot + 1..)?))
+}
+
+/// Parameters and result as names have them: `(int,long):int` is `(int, long): int`, and a class at the end of a descriptor
+/// has its semicolon.
+fn normal(text: &str) -> String {
+    let mut text = text.split(',').map(str::trim_start).collect::<Vec<_>>().join(", ");
+    if let Some((before, result)) = text.rsplit_once("):") {
+        text = format!("{before}): {}", result.trim_start());
+    }
+    let result = text.rsplit_once(')').map(|(_, result)| result.trim_start_matches('['));
+    if result.is_some_and(|class| class.starts_with('L') && !class.ends_with([';', '*'])) {
+        text.push(';');
+    }
+    text
 }
 
 fn tokens(pattern: &str) -> Vec<Token> {
@@ -277,6 +300,9 @@ mod tests {
             "*ders#<init>(*, int)",
             "Orders#<init>(Customer[],int)",
             "Orders.<init>(Customer[],  int)",
+            "Orders.<init>(Customer[], int):void",
+            "Orders#<init>(Customer[], int): *",
+            "Orders#<init>([Lcom/app/Customer;I)*",
         ] {
             assert!(Glob::new(pattern).matches_name(name), "{pattern}");
         }
@@ -295,6 +321,36 @@ mod tests {
         }
         assert_eq!(Glob::new("?#7").nameless_id(), MethodId::new(7));
         assert_eq!(Glob::new("a.B#7").nameless_id(), None);
+    }
+
+    #[test]
+    fn overloads_differ_in_parameters_and_result() {
+        let name = |descriptor| Name::new("com.app.Small$1", "next", descriptor);
+        let bridge = name("()Ljava/lang/Object;");
+        let own = name("()Ljava/lang/Integer;");
+        let array = name("()[[Ljava/lang/Object;");
+        let number = name("(ILjava/util/Map$Entry;)J");
+        for (pattern, expected) in [
+            ("com.app.Small$1#next()Ljava/lang/Object;", [true, false, false, false]),
+            ("com.app.Small$1#next()Ljava/lang/Object", [true, false, false, false]),
+            ("Small$1#next()[[Ljava/lang/Object;", [false, false, true, false]),
+            ("Small$1#next(): Object", [true, false, false, false]),
+            ("com.app.Small$1.next():Object", [true, false, false, false]),
+            ("Small$1#next(): java.lang.Integer", [false, true, false, false]),
+            ("com.app.Small$1#next()", [true, true, true, false]),
+            ("com.app.Small$1.next()", [true, true, true, false]),
+            ("com.app.*#next(int, **): long", [false, false, false, true]),
+            ("com.app.*#next(ILjava/util/Map$Entry;)J", [false, false, false, true]),
+            ("com.app.*.next(ILjava/util/Map$Entry;)J", [false, false, false, true]),
+            ("next()", [false; 4]),
+            ("com.app.Small#next()", [false; 4]),
+        ] {
+            let glob = Glob::new(pattern);
+            let found = [bridge, own, array, number].map(|name| glob.selects(name));
+            assert_eq!(found, expected, "{pattern}");
+            let shown = [bridge, own, array, number].map(|name| glob.matches_name(name));
+            assert_eq!(shown, expected, "{pattern}");
+        }
     }
 
     #[test]

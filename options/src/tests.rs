@@ -18,6 +18,24 @@ fn message(text: &str) -> String {
 }
 
 #[test]
+fn a_list_of_patterns_may_have_descriptors() {
+    for (text, expected) in [
+        ("a.B;c.D#m", &["a.B", "c.D#m"][..]),
+        ("a.B#m(Ljava/lang/String;I)V; c.D", &["a.B#m(Ljava/lang/String;I)V", "c.D"]),
+        ("a.B#m()Ljava/lang/Object;;c.D", &["a.B#m()Ljava/lang/Object;", "c.D"]),
+        ("a.B#m()Ljava/lang/Object;", &["a.B#m()Ljava/lang/Object;"]),
+        (r"a.B#m()Ljava/lang/Object\;", &["a.B#m()Ljava/lang/Object;"]),
+        ("a.B#m()[[Lx/Y;;c.D#n(I)[I;e.F", &["a.B#m()[[Lx/Y;", "c.D#n(I)[I", "e.F"]),
+        ("a.B#m(int): Object;L.x", &["a.B#m(int): Object", "L.x"]),
+        ("a.B#odd(;c.D", &["a.B#odd(", "c.D"]),
+    ] {
+        let options = parse(&format!("include={text}")).unwrap();
+        let found: Vec<_> = options.filter.include.iter().map(flow_codec::Glob::text).collect();
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
+#[test]
 fn defaults_hold_without_options() {
     let options = parse("").unwrap();
     assert_eq!(options.out, "flow-trace");

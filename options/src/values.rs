@@ -196,9 +196,42 @@ pub(super) fn parse_overflow(setting: &Setting) -> Result<Overflow, OptionError>
 /// The items of a list. An empty list is a mistake, such as a variable that is not set: as a filter it would
 /// mean the opposite of what was intended.
 pub(super) fn list(setting: &Setting, separator: char) -> Result<Vec<String>, OptionError> {
-    let items = setting.value.split(separator).map(str::trim).filter(|item| !item.is_empty());
+    let items: Vec<_> = match separator {
+        ';' => patterns(&setting.value),
+        _ => setting.value.split(separator).map(str::to_owned).collect(),
+    };
+    let items = items.iter().map(|item| item.trim()).filter(|item| !item.is_empty());
     let items: Vec<_> = items.map(str::to_owned).collect();
     if items.is_empty() { Err(bad_value(setting)) } else { Ok(items) }
+}
+
+/// Splits a list of patterns at semicolons that are not part of a descriptor, such as those in
+/// `a.B#m(Ljava/lang/String;I)Ljava/lang/Object;`; `\;` is one, too.
+fn patterns(text: &str) -> Vec<String> {
+    let mut items = vec![String::new()];
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let part = match c {
+            '\\' if rest.starts_with("\\;") => 2,
+            '(' => rest.find(')').map_or(1, |end| end + 1 + result_of_descriptor(&rest[end + 1..])),
+            c => c.len_utf8(),
+        };
+        let (part, after) = rest.split_at(part);
+        match (part, items.last_mut()) {
+            ("\\;", Some(item)) => item.push(';'),
+            (";", _) | (_, None) => items.push(String::new()),
+            (part, Some(item)) => item.push_str(part),
+        }
+        rest = after;
+    }
+    items.into_iter().map(|item| item.replace("\\;", ";")).collect()
+}
+
+/// How many bytes the class that a method with a descriptor returns takes, at the start of a text: `Ljava/lang/Object;`.
+fn result_of_descriptor(text: &str) -> usize {
+    let class = text.trim_start_matches('[');
+    let end = class.starts_with('L').then(|| class.find(';')).flatten();
+    end.map_or(0, |end| text.len() - class.len() + end + 1)
 }
 
 pub(super) fn globs(setting: &Setting) -> Result<Vec<Glob>, OptionError> {
