@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use flow_e2e::{Decoded, Event, Mark, Program};
+use flow_e2e::{Decoded, Engine, Event, Mark, Program};
 
 use crate::{on_every_jdk, shown};
 
@@ -202,5 +202,117 @@ fn patterns_of_lines_select_no_methods() {
             trace.keys.values().filter(|key| key.starts_with("harness.")).collect();
         assert_eq!(methods, ["harness.Lined#deep(I)I"]);
         assert_eq!(reached(&trace).len(), 6);
+    });
+}
+
+/// The letters at the ends of lines of a program of the harness.
+fn letters_of(program: &str) -> BTreeMap<u64, char> {
+    let source = Path::new(SOURCES).join(format!("harness/{program}.java"));
+    let letter =
+        |(number, line): (u64, &str)| Some((number, line.split_once("// @")?.1.chars().next()?));
+    (1..).zip(fs::read_to_string(source).unwrap().lines()).filter_map(letter).collect()
+}
+
+/// How often each line was reached, by file and line.
+fn counts_of(out: &Path) -> BTreeMap<(String, u64), u64> {
+    let rows = shown(&["lines", "--format", "json"], out);
+    let rows = rows.lines().map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());
+    let count = |row: serde_json::Value| {
+        let file = row["file"].as_str().unwrap().to_owned();
+        ((file, row["line"].as_u64().unwrap()), row["count"].as_u64().unwrap())
+    };
+    rows.map(count).collect()
+}
+
+#[test]
+fn each_version_of_a_class_has_its_lines_parameters_and_code() {
+    let letters = letters_of("Redeployed");
+    on_every_jdk(|jdk| {
+        for clock in ["clock=tick", "clock=exact", "order=total"] {
+            let of = "harness.Redeployed$One";
+            let options = format!("lines={of},values={of},instructions={of},{clock}");
+            let run = Program::harness(jdk, "Redeployed").options(&options).run();
+            assert_eq!((run.code(), run.errors()), (Some(0), String::new()), "{clock}");
+            assert_eq!(run.stdout, b"106\n");
+
+            let file = "harness/Redeployed.java";
+            let counts = counts_of(&run.out());
+            let of_letters: String = counts
+                .iter()
+                .filter(|((of, _), _)| of == file)
+                .filter_map(|((_, line), count)| Some(format!("{}{count} ", letters.get(line)?)))
+                .collect();
+            assert_eq!(of_letters, "a3 b3 c3 d1 e3 ", "{clock}: {counts:?}");
+            let tracefile = shown(&["lines", "--lcov"], &run.out());
+            let calls = "FNDA:6,harness.Redeployed$One.applyAsInt(I)I\n";
+            assert!(tracefile.contains(calls), "{tracefile}");
+            let method = "harness.Redeployed$One#applyAsInt";
+            let replayed = shown(&["replay", "--values", "--method", method], &run.out());
+            let named = |name: &str| replayed.matches(&format!("{name} = ")).count();
+            assert_eq!((named("alpha"), named("gamma"), named("arg0")), (3, 3, 0), "{replayed}");
+            for (name, expected) in [("alpha", 2), ("gamma", 2), ("arg0", 4)] {
+                let condition = format!("{name} > 0");
+                let found = shown(&["grep", method, "--where", &condition], &run.out());
+                assert_eq!(found.matches("applyAsInt").count(), expected, "{found}");
+            }
+            let replayed = shown(&["replay", "--instructions", "--method", method], &run.out());
+            assert_eq!(replayed.matches(": iinc").count(), 1, "{replayed}");
+            assert_eq!(replayed.matches(": ireturn").count(), 6, "{replayed}");
+        }
+    });
+}
+
+#[test]
+fn lines_of_inlined_code_are_those_of_its_source() {
+    let letters = letters_of("Inlined");
+    let sources = tempfile::tempdir().unwrap();
+    fs::create_dir_all(sources.path().join("lib/deep")).unwrap();
+    let text: String = (1..=300).map(|line| format!("far {line}\n")).collect();
+    fs::write(sources.path().join("lib/deep/Far.kt"), text).unwrap();
+    let sources = sources.path().to_str().unwrap();
+    let [first] = ['b'].map(|letter| letters.iter().find(|(_, of)| **of == letter).unwrap().0);
+    let map = format!(
+        r#""inlined":[[{first},2,7,"harness/Other.kt"],[{},1,300,"lib/deep/Far.kt"]]"#,
+        first + 2
+    );
+    on_every_jdk(|jdk| {
+        let of = "harness.Inlined$Caller";
+        let run = Program::harness(jdk, "Inlined")
+            .options(&format!("lines={of},instructions={of}#getAsInt"))
+            .run();
+        assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+        let counts = counts_of(&run.out());
+        let mut found = String::new();
+        for ((file, line), count) in counts {
+            match (file.as_str(), letters.get(&line)) {
+                ("harness/Inlined.java", letter) => {
+                    found.extend(letter.map(|it| format!("{it}{count} ")))
+                }
+                _ => found.push_str(&format!("{file}:{line}={count} ")),
+            }
+        }
+        assert_eq!(
+            found,
+            "a2 e2 f2 g1 harness/Other.kt:7=2 harness/Other.kt:8=2 lib/deep/Far.kt:300=2 "
+        );
+        let replayed = shown(
+            &["replay", "--lines", "--source", sources, "--method", "Caller#getAsInt"],
+            &run.out(),
+        );
+        assert_eq!(replayed.matches("Far.kt:300  far 300\n").count(), 2, "{replayed}");
+        assert_eq!(replayed.matches("Other.kt:7").count(), 2, "{replayed}");
+        let replayed = shown(&["replay", "--instructions"], &run.out());
+        assert!(replayed.contains("· Far.kt:300  "), "{replayed}");
+
+        for engine in [Engine::Instrument, Engine::Events] {
+            let run = Program::harness(jdk, "Inlined").engine(engine).run();
+            assert_eq!(run.stdout, b"76\n");
+            let methods = fs::read_to_string(run.out().join("methods.jsonl"));
+            if let Ok(methods) = methods {
+                let of_caller = |line: &&str| line.contains("getAsInt") && line.contains("Caller");
+                let line = methods.lines().find(of_caller).unwrap();
+                assert!(line.contains(&map), "{engine:?}: {line}\n{map}");
+            }
+        }
     });
 }

@@ -20,7 +20,8 @@ use flow_codec::{MethodId, Name, ThreadId};
 use super::{Jvm, skip_list, starting_thread};
 use crate::filter::{Candidate, FilterSpec, LoaderKind, Reason, Verdict};
 use crate::recorder::{
-    ControlPlace, Loader, MethodFacts, MethodTable, OpenAt, Recorder, SideBand, ThreadRecorder,
+    Assigned, ControlPlace, Loader, MethodFacts, MethodTable, OpenAt, Recorder, SideBand,
+    ThreadRecorder,
 };
 use crate::rewrite::{
     self, Accessed, Choice, ClassFile, ConstructorCall, Detail, FieldName, Ids, Method, Parameter,
@@ -282,15 +283,29 @@ impl Rewriting<'_> {
             return Ok(None);
         }
         let source = self.class.source_file();
-        let infos = planned.iter().map(|(_, plan, method)| MethodInfo {
-            lines: plan.lines(),
-            parameters: plan.values.as_ref().map_or_else(Vec::new, Values::names),
-            code: plan.steps.as_ref().map(|steps| Box::new(steps.code.clone())),
-            ..self.info(method, source.as_deref())
+        let map = self.class.source_map();
+        let infos = planned.iter().map(|(index, plan, method)| {
+            let mut info = MethodInfo {
+                lines: plan.lines(),
+                parameters: plan.values.as_ref().map_or_else(Vec::new, Values::names),
+                code: plan.steps.as_ref().map(|steps| Box::new(steps.code.clone())),
+                ..self.info(method, source.as_deref())
+            };
+            if let Some(map) = &map {
+                map.locate(&self.class.line_numbers(*index), &mut info);
+            }
+            info
         });
-        let ids = self.methods.assign_all(infos.collect())?;
+        let assigned = self.methods.assign_all(infos.collect())?;
         let mut chosen = Vec::with_capacity(planned.len());
-        for ((index, plan, _), method) in planned.into_iter().zip(ids) {
+        for ((index, plan, described), Assigned { id: method, version }) in
+            planned.into_iter().zip(assigned)
+        {
+            let plan = match version {
+                Some(0) => Some(plan),
+                version => self.plan_version(index, &described, version),
+            };
+            let Some(plan) = plan else { continue };
             let callees = plan.calls.iter().map(|call| self.callee(call));
             let callees = callees.collect::<Result<_, _>>()?;
             let fields = plan.fields.iter().map(|FieldName { class, name, .. }| {
@@ -333,30 +348,66 @@ impl Rewriting<'_> {
             self.leave_out(Reason::Protected.name(), method);
             return None;
         }
-        let filter = self.filter;
-        let (lines, values) = (filter.has_lines_of(name), filter.has_values_of(name));
-        let instructions = filter.has_instructions_of(name);
-        let accesses = !filter.fields.is_empty();
-        let detail = Detail { lines, values, accesses, instructions };
-        let plan = self.class.plan_with(index, detail, &|accessed| self.choose(accessed, name));
-        let mut plan = plan.map_err(|why| self.leave_out(why.name(), method)).ok()?;
-        if plan.detail().lines != lines {
+        let detail = self.detail(name);
+        let plan = self.plan_with(index, name, detail);
+        let plan = plan.map_err(|why| self.leave_out(why.name(), method)).ok()?;
+        if plan.detail().lines != detail.lines {
             self.leave_out(Skip::WithoutLines.name(), method);
         }
         if let Some(steps) = &mut plan.steps {
             self.redact_constants(steps, name);
-            let key = key(self.name, &method.name, &method.descriptor);
-            if !self.methods.accept_code(&key, &steps.code) {
-                plan = plan.without_instructions();
-            }
-        }
-        if plan.detail().instructions != instructions {
-            self.leave_out(Skip::WithoutInstructions.name(), method);
         }
         if let Some(values) = &mut plan.values {
             self.redact(values, name);
+        if plan.detail().instructions != detail.instructions {
+            self.leave_out(Skip::WithoutInstructions.name(), method);
         }
         Some(plan)
+    }
+
+    /// What the filter wants recorded of a method.
+    fn detail(&self, name: Name<'_>) -> Detail {
+        let filter = self.filter;
+        Detail {
+            lines: filter.has_lines_of(name),
+            values: filter.has_values_of(name),
+            instructions: filter.has_instructions_of(name),
+            accesses: !filter.fields.is_empty(),
+            version: 0,
+        }
+    }
+
+    fn plan_with(&self, index: usize, name: Name<'_>, detail: Detail) -> Result<Plan<'_>, Skip> {
+        let choose = |accessed: &Accessed| self.choose(accessed, name);
+        let mut plan = self.class.plan_with(index, detail, &choose)?;
+        }
+        Ok(plan)
+    }
+
+    /// Plans a method that has another version than the first one, which its calls are marked with; or one that has too many,
+    /// of which only calls and accesses are recorded.
+    fn plan_version(
+        &self,
+        index: usize,
+        method: &Method<'_>,
+        version: Option<u16>,
+    ) -> Option<Plan<'_>> {
+        let name = Name::new(self.name, &method.name, &method.descriptor);
+        let wanted = self.detail(name);
+        let detail = match version {
+            Some(version) => Detail { version, ..wanted },
+            None => Detail { accesses: wanted.accesses, ..Detail::default() },
+        };
+        let left_out = [
+            (wanted.lines, Skip::WithoutLines),
+            (wanted.values, Skip::WithoutValues),
+            (wanted.instructions, Skip::WithoutInstructions),
+        ];
+        for (_, why) in left_out.into_iter().filter(|(wanted, _)| *wanted && version.is_none()) {
+            self.leave_out(why.name(), method);
+        }
+        let plan = self.plan_with(index, name, detail);
+        plan.map_err(|why| self.leave_out(why.name(), method)).ok()
     }
 
     /// Chooses what is recorded of an access in a method.

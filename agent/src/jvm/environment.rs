@@ -167,6 +167,7 @@ mod capability {
     pub(super) const BYTECODES: usize = 3;
     pub(super) const SOURCE_FILE_NAME: usize = 11;
     pub(super) const LINE_NUMBERS: usize = 12;
+    pub(super) const SOURCE_DEBUG_EXTENSION: usize = 13;
     /// Available at the start only.
     pub(super) const EXCEPTIONS: usize = 17;
     /// Available at the start only.
@@ -210,7 +211,14 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
     let (needed, useful): (&[(usize, &str)], &[usize]) = match engine {
         EngineKind::Events => (
             &[(METHOD_ENTRY, "method entry events"), (METHOD_EXIT, "method exit events")],
-            &[TAG_OBJECTS, SOURCE_FILE_NAME, LINE_NUMBERS, EXCEPTIONS, VIRTUAL_THREADS],
+            &[
+                TAG_OBJECTS,
+                SOURCE_FILE_NAME,
+                LINE_NUMBERS,
+                SOURCE_DEBUG_EXTENSION,
+                EXCEPTIONS,
+                VIRTUAL_THREADS,
+            ],
         ),
         EngineKind::Instrument => (
             &[(ALL_CLASS_FILE_HOOKS, "class file hooks"), (RETRANSFORM, "retransformation")],
@@ -219,7 +227,7 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
         EngineKind::None => (&[], &[TAG_OBJECTS, VIRTUAL_THREADS]),
     };
     let of_samples: &[usize] = match options.sampling {
-        Some(_) => &[SOURCE_FILE_NAME, LINE_NUMBERS],
+        Some(_) => &[SOURCE_FILE_NAME, LINE_NUMBERS, SOURCE_DEBUG_EXTENSION],
         None => &[],
     };
     if engine == EngineKind::Instrument {

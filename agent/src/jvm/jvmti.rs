@@ -179,13 +179,11 @@ impl Jvmti {
         Some(self.take_array(code, count))
     }
 
-    /// Returns the line of the first instruction.
-    pub(super) fn first_line(self, method: sys::jmethodID) -> Option<u32> {
-        let (mut count, mut table) = (0, ptr::null_mut());
-        call!(self, GetLineNumberTable, method, &raw mut count, &raw mut table).ok()?;
-        let lines = self.take_array(table, count);
-        let first = lines.iter().min_by_key(|entry| entry.start_location)?;
-        u32::try_from(first.line_number).ok()
+    /// Returns the map of the lines of a class, as its compiler wrote it.
+    pub(super) fn source_debug_extension(self, class: sys::jclass) -> Option<String> {
+        let mut text = ptr::null_mut();
+        call!(self, GetSourceDebugExtension, class, &raw mut text).ok()?;
+        self.take_text(text)
     }
 
     /// Returns the bytecode indexes at which lines begin, with these lines.

@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flow_codec::MethodId;
 use flow_codec::format::flow::Record;
 use flow_codec::format::ids::{CLASS, FIELD, decode_line, encode_line, key};
-use flow_codec::format::instructions::Code;
 use flow_codec::format::methods::{MethodInfo, MethodLine};
 use flow_codec::read::{ReadRecords, Trace, TraceSet};
 
@@ -129,14 +128,26 @@ fn count_enters(trace: &Trace) -> HashMap<MethodId, u64> {
     counts
 }
 
+/// What a method gets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Assigned {
+    /// Its id.
+    pub id: MethodId,
+    /// Which version of it this is. `None` if there are too many, so that only its calls may be recorded.
+    pub version: Option<u16>,
+}
+
+/// A method has at most this many versions of which more than calls is recorded.
+const MAX_VERSIONS: u16 = 256;
+
 /// The id of every method, by name. The same class and method in two loaders share one.
 #[derive(Debug)]
 pub struct IdTable {
     known: KnownMethods,
     next: Option<MethodId>,
     described: Arc<AtomicU64>,
-    /// Of methods whose instructions are recorded: a hash of their code, and whether it has been written.
-    codes: HashMap<MethodId, (u64, bool)>,
+    /// Of methods of which more than calls is recorded: hashes of their versions, in the order of their numbers.
+    versions: HashMap<MethodId, Vec<u64>>,
     hashes: RandomState,
     ids: LineFile,
     methods: LineFile,
@@ -163,7 +174,7 @@ impl IdTable {
             known,
             next,
             described: Arc::default(),
-            codes: HashMap::new(),
+            versions: HashMap::new(),
             hashes: RandomState::new(),
             ids,
             methods,
@@ -174,15 +185,15 @@ impl IdTable {
     /// Returns the id of a method. Writes its name first if it is new.
     pub(super) fn assign(&mut self, info: MethodInfo) -> Result<MethodId, SinkError> {
         let mut lines = NewLines::default();
-        let id = self.enter(info, &mut lines);
+        let id = self.enter(info, &mut lines).map(|assigned| assigned.id);
         self.write(&lines, id)
     }
 
-    /// Returns the ids of the methods of a class, whose names are written together.
+    /// Returns the ids and versions of the methods of a class, which are written together.
     pub(super) fn assign_all(
         &mut self,
         methods: Vec<MethodInfo>,
-    ) -> Result<Vec<MethodId>, SinkError> {
+    ) -> Result<Vec<Assigned>, SinkError> {
         let mut lines = NewLines::default();
         let ids = methods.into_iter().map(|info| self.enter(info, &mut lines)).collect();
         self.write(&lines, ids)
@@ -193,15 +204,31 @@ impl IdTable {
         self.id_of(self.known.fingerprint(key))
     }
 
-    /// Returns whether this is the code of a method of which instructions are recorded: the first one that was accepted. Another
-    /// version of the method has another one.
-    pub(super) fn accept_code(&mut self, key: &str, code: &Code) -> Result<bool, SinkError> {
-        let id = self.reserve(key)?;
-        let hash = self.hashes.hash_one(code);
-        self.codes
-            .try_reserve(1)
-            .map_err(|_| SinkError::whole_trace("no memory for the code of methods"))?;
-        Ok(self.codes.entry(id).or_insert((hash, false)).0 == hash)
+    /// Returns which version of a method this is, and whether that is new. `None` if there are too many.
+    fn version_of(
+        &mut self,
+        id: MethodId,
+        method: &MethodInfo,
+    ) -> Result<Option<(u16, bool)>, SinkError> {
+        if !method.has_details() {
+            return Ok(Some((0, false)));
+        }
+        let MethodInfo { source, lines, parameters, code, inlined, .. } = method;
+        let hash = self.hashes.hash_one((source, lines, parameters, code, inlined));
+        let no_memory = |_| SinkError::whole_trace("no memory for versions of methods");
+        self.versions.try_reserve(1).map_err(no_memory)?;
+        let versions = self.versions.entry(id).or_default();
+        let known = versions.iter().position(|known| *known == hash);
+        let number = known.unwrap_or(versions.len());
+        let Ok(number) = u16::try_from(number).map_err(|_| ()) else { return Ok(None) };
+        if number >= MAX_VERSIONS {
+            return Ok(None);
+        }
+        if known.is_none() {
+            versions.try_reserve(1).map_err(no_memory)?;
+            versions.push(hash);
+        }
+        Ok(Some((number, known.is_none())))
     }
 
     fn id_of(&mut self, method: Fingerprint) -> Result<MethodId, SinkError> {
@@ -232,7 +259,7 @@ impl IdTable {
         &mut self,
         mut method: MethodInfo,
         lines: &mut NewLines,
-    ) -> Result<MethodId, SinkError> {
+    ) -> Result<Assigned, SinkError> {
         let key = key(&method.class, &method.name, &method.descriptor);
         let fingerprint = self.known.fingerprint(&key);
         let id = self.id_of(fingerprint)?;
@@ -243,14 +270,20 @@ impl IdTable {
         }
         let is_method = method.name != CLASS && !method.name.starts_with(FIELD);
         lines.described += u64::from(news.method && is_method);
-        let is_written = |(_, written): &mut (u64, bool)| std::mem::replace(written, true);
-        if method.code.is_some() && self.codes.get_mut(&id).is_some_and(is_written) {
-            method.code = None;
+        let version = self.version_of(id, &method)?;
+        match version {
+            Some((version, is_new)) => {
+                method.version = version;
+                method.code = method.code.filter(|_| is_new);
+            }
+            None => {
+                (method.lines, method.parameters, method.code) = Default::default();
+            }
         }
-        if news.loader || method.code.is_some() {
+        if news.loader || version.is_some_and(|(_, is_new)| is_new) {
             lines.add_method(&MethodLine { id, method })?;
         }
-        Ok(id)
+        Ok(Assigned { id, version: version.map(|(version, _)| version) })
     }
 
     /// Writes the names of ids before the ids are `given` to any caller.
@@ -301,6 +334,8 @@ impl NewLines {
 
 #[cfg(test)]
 mod tests {
+    use flow_codec::format::instructions::Code;
+
     use super::*;
     use crate::sink::Budget;
 
@@ -334,21 +369,49 @@ mod tests {
     }
 
     #[test]
-    fn the_code_of_a_method_is_written_once_and_another_one_is_refused() {
+    fn each_version_of_a_method_has_a_line_and_its_code_is_written_once() {
         let dir = tempfile::tempdir().unwrap();
         let mut table = table(dir.path(), StartIds::default());
-        let code = |runs: &[u16]| Code { runs: runs.to_vec(), ..Code::default() };
-        let with_code =
-            |loader: &str| MethodInfo { code: Some(Box::new(code(&[0]))), ..info("a.A", loader) };
-        table.assign(info("a.A", "app")).unwrap();
-        assert!(table.accept_code("a.A#m()V", &code(&[0])).unwrap());
-        assert!(!table.accept_code("a.A#m()V", &code(&[1])).unwrap());
-        for loader in ["app", "x.L@1", "x.L@2"] {
-            assert_eq!(table.assign(with_code(loader)).unwrap().get(), 0);
+        let of = |loader: &str, lines: &[u16], runs: &[u16]| {
+            let code = Code { runs: runs.to_vec(), ..Code::default() };
+            let code = (!runs.is_empty()).then(|| Box::new(code));
+            MethodInfo { lines: lines.to_vec(), code, ..info("a.A", loader) }
+        };
+        let mut versions = Vec::new();
+        for method in [
+            of("app", &[], &[]),
+            of("app", &[], &[0]),
+            of("x.L@1", &[], &[0]),
+            of("x.L@2", &[], &[7]),
+            of("x.L@2", &[], &[0]),
+            of("app", &[2, 3], &[]),
+            of("app", &[2, 3], &[]),
+        ] {
+            versions.extend(table.assign_all(vec![method]).unwrap());
         }
-        let lines = fs::read_to_string(dir.path().join("methods.jsonl")).unwrap();
-        let has_code: Vec<_> = lines.lines().map(|line| line.contains("\"runs\":[0]")).collect();
-        assert_eq!(has_code, [false, true, false, false]);
+        assert!(versions.iter().all(|assigned| assigned.id.get() == 0));
+        let numbers: Vec<_> = versions.iter().map(|assigned| assigned.version.unwrap()).collect();
+        assert_eq!(numbers, [0, 0, 0, 1, 0, 2, 2]);
+        let text = fs::read_to_string(dir.path().join("methods.jsonl")).unwrap();
+        let lines = text.lines().map(|line| MethodLine::decode(line).unwrap().method);
+        let lines: Vec<_> = lines.map(|it| (it.loader, it.version, it.code.is_some())).collect();
+        let line = |loader: &str, version, has_code| (loader.to_owned(), version, has_code);
+        assert_eq!(
+            lines,
+            [
+                line("app", 0, false),
+                line("app", 0, true),
+                line("x.L@1", 0, false),
+                line("x.L@2", 1, true),
+                line("app", 2, false)
+            ]
+        );
+        for number in 4..MAX_VERSIONS + 4 {
+            let known = table.assign_all(vec![of("app", &[number], &[])]).unwrap()[0].version;
+            assert_eq!(known, (number <= MAX_VERSIONS).then_some(number - 1), "{number}");
+        }
+        let text = fs::read_to_string(dir.path().join("methods.jsonl")).unwrap();
+        assert_eq!(text.lines().count(), lines.len() + usize::from(MAX_VERSIONS) - 3);
     }
 
     #[test]
@@ -357,7 +420,7 @@ mod tests {
         let mut table = table(dir.path(), StartIds::default());
         assert_eq!(table.reserve("a.B#m()V").unwrap().get(), 0);
         let ids = table.assign_all(vec![info("a.A", "app"), info("a.B", "app")]).unwrap();
-        assert_eq!(ids.iter().map(|id| id.get()).collect::<Vec<_>>(), [1, 0]);
+        assert_eq!(ids.iter().map(|one| one.id.get()).collect::<Vec<_>>(), [1, 0]);
         let lines = fs::read_to_string(dir.path().join("ids.properties")).unwrap();
         assert_eq!(lines, "a.A#m()V=1\na.B#m()V=0\n");
         assert_eq!(table.described().load(Ordering::Relaxed), 2);

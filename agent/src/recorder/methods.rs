@@ -17,14 +17,13 @@ use std::time::Instant;
 use flow_codec::MethodId;
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::ids::{CLASS, FIELD, key};
-use flow_codec::format::instructions::Code;
 use flow_codec::format::manifest::NotRecorded;
 use flow_codec::format::methods::MethodInfo;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 
-use super::IdTable;
 use super::filters::{FilterNumber, Filters};
 use super::left_out::LeftOut;
+use super::{Assigned, IdTable};
 use crate::certain::Certain as _;
 use crate::filter::{FilterSpec, LoaderKind, Verdict};
 use crate::sink::SinkError;
@@ -104,8 +103,8 @@ pub struct MethodFacts {
 pub trait DescribeMethod {
     /// Its names and flags; `None` if the JVM does not know them.
     fn facts(&self) -> Option<MethodFacts>;
-    /// Its source file and first line. Called only for methods that are recorded.
-    fn source(&self) -> (Option<String>, Option<u32>);
+    /// Sets its source file, its first line, and what its lines are. Called only for methods that are recorded.
+    fn locate(&self, info: &mut MethodInfo);
 }
 
 const SHARDS: usize = 64;
@@ -221,7 +220,7 @@ impl MethodTable {
         let MethodFacts { mut info, .. } = facts;
         match verdict {
             Verdict::Record => {
-                (info.source, info.line) = describe.source();
+                describe.locate(&mut info);
                 self.ids.lock().assign(info).map(Some)
             }
             Verdict::Exclude => Ok(None),
@@ -269,12 +268,12 @@ impl MethodTable {
         self.filters.may_have_selected(class, loader)
     }
 
-    /// Returns the ids of methods of a class, all of which are recorded. Their names are on disk before this
+    /// Returns the ids and versions of methods of a class, all of which are recorded. Their names are on disk before this
     /// returns.
     ///
     /// # Errors
     /// The names cannot be written.
-    pub fn assign_all(&self, methods: Vec<MethodInfo>) -> Result<Vec<MethodId>, SinkError> {
+    pub fn assign_all(&self, methods: Vec<MethodInfo>) -> Result<Vec<Assigned>, SinkError> {
         self.ids.lock().assign_all(methods)
     }
 
@@ -314,12 +313,6 @@ impl MethodTable {
     /// No ids are left.
     pub fn reserve(&self, key: &str) -> Result<MethodId, SinkError> {
         self.ids.lock().reserve(key)
-    }
-
-    /// Returns whether the instructions of a method with this code can be recorded: no other version of it was before.
-    #[must_use]
-    pub fn accept_code(&self, key: &str, code: &Code) -> bool {
-        self.ids.lock().accept_code(key, code).unwrap_or(false)
     }
 
     /// Records that the engine leaves out a method that the filter selects.
@@ -443,8 +436,8 @@ mod tests {
             Some(MethodFacts { info, loader, native, accessor, hidden })
         }
 
-        fn source(&self) -> (Option<String>, Option<u32>) {
-            (None, Some(7))
+        fn locate(&self, info: &mut MethodInfo) {
+            info.line = Some(7);
         }
     }
 

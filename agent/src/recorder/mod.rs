@@ -47,7 +47,7 @@ pub use crate::sys::{Control, ControlPlace};
 pub use config::{Config, SideBand};
 pub use end::Timeout;
 pub use filters::{Entered, FilterNumber};
-pub use ids::{IdTable, StartIds};
+pub use ids::{Assigned, IdTable, StartIds};
 pub use journal::Journal;
 pub use methods::{
     DescribeMethod, Loader, MethodFacts, MethodTable, RawMethod, Recorded, ResolvedMethod,

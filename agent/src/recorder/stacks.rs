@@ -332,7 +332,7 @@ impl Stacks {
         let described = vm.with_class(handle, || {
             let method = vm.method_of(raw);
             let MethodFacts { mut info, .. } = method.facts()?;
-            (info.source, info.line) = method.source();
+            method.locate(&mut info);
             let mut lines = vm.lines_of(raw);
             lines.sort_unstable();
             Some((info, lines))
@@ -340,7 +340,8 @@ impl Stacks {
         let (info, lines) = described??;
         let is_border = info.class == CONTINUATION && info.name == "enterSpecial";
         let id = recorder.methods().assign_all(vec![info]);
-        let id = id.inspect_err(|error| recorder.stop_storing(error)).ok()?.first().copied();
+        let id = id.inspect_err(|error| recorder.stop_storing(error)).ok()?;
+        let id = id.first().map(|assigned| assigned.id);
         let resolved = Arc::new(Resolved { id, lines, is_border });
         let mut known = self.known.lock();
         if let Some(method) = known.methods.get_mut(&raw).filter(|method| method.class == class) {
@@ -565,8 +566,8 @@ mod tests {
             })
         }
 
-        fn source(&self) -> (Option<String>, Option<u32>) {
-            (Some("A.java".to_owned()), Some(10))
+        fn locate(&self, info: &mut MethodInfo) {
+            (info.source, info.line) = (Some("A.java".to_owned()), Some(10));
         }
     }
 

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use super::annotations;
 use super::bytes::Reader;
-use super::code::{Code, Instruction, first_line};
+use super::code::{Code, Instruction, line_numbers};
 use super::judge::{CompiledBy, judge};
 use super::opcode::INVOKESTATIC;
 use super::pool::{Pool, probe_class, tag};
-use super::{Accessed, Choice, Detail, Malformed, Plan, Skip, is_accessor};
+use super::{Accessed, Choice, Detail, Malformed, Plan, Skip, SourceMap, is_accessor};
 use crate::certain::Certain as _;
 use crate::text::{binary_name, decode};
 
@@ -28,6 +28,8 @@ pub struct ClassFile<'a> {
     pub(super) methods: Vec<Entry<'a>>,
     source_file: Option<&'a [u8]>,
     /// The method handles of its bootstrap methods.
+    /// The content of its `SourceDebugExtension`.
+    debug: Option<&'a [u8]>,
     bootstraps: Vec<u16>,
 }
 
@@ -110,12 +112,13 @@ impl<'a> ClassFile<'a> {
         for _ in 0..reader.u16()? {
             methods.push(Entry::parse(&mut reader, &pool)?);
         }
-        let (mut source_file, mut bootstraps) = (None, Vec::new());
+        let (mut source_file, mut debug, mut bootstraps) = (None, None, Vec::new());
         for attribute in Attributes::new(&mut reader) {
             let (name, content) = attribute?;
             match pool.utf8(name)? {
                 b"SourceFile" => source_file = Some(pool.utf8(Reader::new(content).u16()?)?),
                 b"BootstrapMethods" => bootstraps = bootstrap_handles(content),
+                b"SourceDebugExtension" => debug = Some(content),
                 _ => {}
             }
         }
@@ -134,6 +137,7 @@ impl<'a> ClassFile<'a> {
             methods,
             source_file,
             bootstraps,
+            debug,
         })
     }
 
@@ -156,6 +160,20 @@ impl<'a> ClassFile<'a> {
     }
 
     /// The internal name of the class of a bootstrap method.
+    /// What its lines are, if some are those of other code.
+    #[must_use]
+    pub fn source_map(&self) -> Option<SourceMap> {
+        self.debug.and_then(SourceMap::parse)
+    }
+
+    /// The line numbers of a method, in the order of its code.
+    #[must_use]
+    pub fn line_numbers(&self, method: usize) -> Vec<u32> {
+        let content = self.methods.get(method).and_then(|entry| entry.code_content(self.bytes));
+        let numbers = content.and_then(|content| line_numbers(content, &self.pool).ok());
+        numbers.unwrap_or_default().into_iter().map(|(_, line)| line.into()).collect()
+    }
+
     pub(super) fn bootstrap_class(&self, number: u16) -> Option<&'a [u8]> {
         let handle = *self.bootstraps.get(usize::from(number))?;
         let mut handle = self.pool.entry(handle, &[tag::METHOD_HANDLE]).ok()?;
@@ -203,8 +221,8 @@ impl<'a> ClassFile<'a> {
             has_code: entry.code.is_some(),
             first_line: entry
                 .code_content(self.bytes)
-                .and_then(|content| first_line(content, &self.pool).ok().flatten())
-                .map(u32::from),
+                .and_then(|content| line_numbers(content, &self.pool).ok())
+                .and_then(|numbers| numbers.first().map(|(_, line)| (*line).into())),
             annotated: entry
                 .annotations
                 .is_some_and(|content| annotations::are_internal(content, &self.pool)),

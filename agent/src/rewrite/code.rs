@@ -129,27 +129,26 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// Returns the line of the first instruction that has one, from the content of a `Code` attribute.
-pub(super) fn first_line(content: &[u8], pool: &Pool<'_>) -> Result<Option<u16>, Malformed> {
+/// Returns the lines, each with the place where it begins, in the order of the code, from the content of a `Code` attribute.
+pub(super) fn line_numbers(content: &[u8], pool: &Pool<'_>) -> Result<Vec<(u16, u16)>, Malformed> {
     let mut reader = Reader::new(content);
     let _max_stack_and_locals = reader.take(4)?;
     let _code = reader.sized()?;
     let handlers = usize::from(reader.u16()?);
     let _exception_table = reader.take(handlers * 8)?;
-    let mut first: Option<(u16, u16)> = None;
+    let mut lines = Vec::new();
     for attribute in Attributes::new(&mut reader) {
         let (name, content) = attribute?;
         if pool.utf8(name)? == b"LineNumberTable" {
             let mut table = Reader::new(content);
             for _ in 0..table.u16()? {
-                let (pc, line) = (table.u16()?, table.u16()?);
-                if first.is_none_or(|(earliest, _)| pc < earliest) {
-                    first = Some((pc, line));
-                }
+                lines.push((table.u16()?, table.u16()?));
             }
         }
     }
-    Ok(first.map(|(_, line)| line))
+    // Of several lines at one place, the first one stays first.
+    lines.sort_by_key(|(pc, _)| *pc);
+    Ok(lines)
 }
 
 /// One instruction: where it begins, its opcode, and where the next one begins.

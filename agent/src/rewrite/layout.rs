@@ -14,7 +14,8 @@
 //! VALUES, UNWOUND-EXIT, athrow   for what is covered otherwise
 //! ```
 //!
-//! VALUES are there if values are recorded (`values`), THIS if instructions are.
+//! VALUES are there if values are recorded (`values`), THIS if instructions are. The version of the method, if it has several,
+//! is the first of the VALUES after the entry.
 //!
 //! An offset of the old code has a *label*, where the code inserted before its instruction begins, and a
 //! *start*, where the instruction itself begins. Branches and tables refer to labels.
@@ -106,6 +107,9 @@ impl Snippets {
             .collect::<Result<_, _>>()?;
         let left = if leaf.is_some() { Snippet::NOTHING } else { Snippet::exit(additions)? };
         let mut enter = entered.as_bytes().to_vec();
+        if plan.version > 0 {
+            values::push_version(plan.version, additions, &mut enter)?;
+        }
         let accesses = plan.accesses.iter().map(|access| access.probes(&ids.fields, additions));
         let accesses = accesses.collect::<Result<_, _>>()?;
         let (mut exit, mut unwound_exit) = (Vec::new(), Vec::new());
@@ -312,7 +316,8 @@ impl Layout<'_, '_> {
             || !code.handlers.is_empty();
         let max_stack = code.max_stack.checked_add(on_top.into()).ok_or(Skip::TooLarge)?;
         let max_stack = max_stack.max(if self.has_handlers() { 2 } else { 1 });
-        let for_values = if self.plan.values.is_some() { values::STACK } else { 0 };
+        let has_values = self.plan.values.is_some() || self.plan.version > 0;
+        let for_values = if has_values { values::STACK } else { 0 };
         let for_steps = if self.plan.steps.is_some() { steps::STACK } else { 0 };
         let for_accesses = if self.plan.accesses.is_empty() { 0 } else { accesses::STACK };
         let for_all = for_values.max(for_steps).max(for_accesses);

@@ -41,6 +41,7 @@ mod plan;
 mod pool;
 mod snippet;
 mod stack;
+mod source_map;
 mod steps;
 mod tables;
 #[cfg(test)]
@@ -58,6 +59,7 @@ pub use plan::{ConstructorCall, Detail, Plan};
 pub use pool::{Probes, use_probe_class};
 pub use steps::Steps;
 pub use values::{Parameter, Typed, Values};
+pub use source_map::SourceMap;
 pub use weave::{Ids, rewrite};
 
 /// The bytes are not a class file with a known structure.
@@ -123,12 +125,14 @@ pub enum Skip {
     TooLargeToCompile,
     /// HotSpot compiles it, and with the probes it would not, because of monitors or handlers.
     NotCompilable,
-    /// Its lines are not recorded: it has no line numbers, or with probes for more than calls it could not be changed.
+    /// Its lines are not recorded: it has no line numbers, with probes for more than calls it could not be changed, or too
+    /// many versions of it were recorded before.
     WithoutLines,
-    /// Its values are not recorded: with probes for more than calls it could not be changed.
+    /// Its values are not recorded: with probes for more than calls it could not be changed, or too many versions of it were
+    /// recorded before.
     WithoutValues,
-    /// Its instructions are not recorded: with probes for them it could not be changed, or another version of it was recorded
-    /// before.
+    /// Its instructions are not recorded: with probes for them it could not be changed, or too many versions of it were
+    /// recorded before.
     WithoutInstructions,
     /// The fields and elements that it accesses are not recorded: with probes for more than calls it could not be changed.
     WithoutFields,

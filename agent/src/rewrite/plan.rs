@@ -25,6 +25,8 @@ pub struct Detail {
     pub instructions: bool,
     /// Accesses to fields and elements of arrays.
     pub accesses: bool,
+    /// Which version of the method it is. Calls of another one than 0 are marked.
+    pub version: u16,
 }
 
 /// What would be inserted into a method. See [`ClassFile::plan`].
@@ -40,6 +42,8 @@ pub struct Plan<'a> {
     pub steps: Option<Steps>,
     /// The fields of which accesses are recorded, each once.
     pub fields: Vec<FieldName>,
+    /// The version of the method that its calls are marked with, unless it is 0.
+    pub(super) version: u16,
     /// Whether probes might make HotSpot's compilers refuse the method, so that the result must be
     /// judged.
     pub(super) delicate: bool,
@@ -157,7 +161,10 @@ impl<'a> Plan<'a> {
             true => Accesses::of(class, &code, is_early, choose)?,
         };
         // All of this comes between entry and exit.
-        let has_probes = !lines.numbers.is_empty() || !accesses.is_empty() || detail.instructions;
+        let has_probes = !lines.numbers.is_empty()
+            || !accesses.is_empty()
+            || detail.instructions
+            || detail.version > 0;
         let leaf = !has_probes && values.is_none() && leaf::is_leaf(class, entry, &code);
         delicate |= has_probes && !code.handlers.is_empty();
         let places = accesses.iter().enumerate();
@@ -184,7 +191,13 @@ impl<'a> Plan<'a> {
         points.dedup();
         let covered = match leaf {
             true => Vec::new(),
-            false => cover(&code, &points, before.as_ref(), values.as_ref(), steps.as_ref())?,
+            false => {
+                let has_arguments = detail.version > 0
+                    || values.is_some()
+                    || steps.as_ref().is_some_and(|steps| steps.has_this);
+                let has_result = values.as_ref().is_some_and(|values| values.result.is_some());
+                cover(&code, &points, before.as_ref(), (has_arguments, has_result))?
+            }
         };
         let line_starts = lines.numbers;
         Ok(Self {
@@ -193,6 +206,7 @@ impl<'a> Plan<'a> {
             values,
             steps,
             fields,
+            version: detail.version,
             delicate,
             line_starts,
             accesses,
@@ -219,6 +233,7 @@ impl<'a> Plan<'a> {
             values: self.values.is_some(),
             accesses: !self.accesses.is_empty(),
             instructions: self.steps.is_some(),
+            version: self.version,
         }
     }
 
@@ -272,22 +287,20 @@ fn scan(code: &Code<'_>) -> Result<(Vec<Point>, bool), Skip> {
 }
 
 /// Finds what our handlers cover: everything except returns, whose exit is recorded already, and calls of
-/// other constructors. Ranges in which nothing can be thrown are left out; most constructors begin with one.
+/// other constructors. Ranges in which nothing can be thrown are left out; most constructors begin with one. Also known is
+/// whether probes follow the entry, and whether they come before an exit.
 fn cover(
     code: &Code<'_>,
     points: &[Point],
     before: Option<&Before<'_>>,
-    values: Option<&Values>,
-    steps: Option<&Steps>,
+    (has_arguments, has_result): (bool, bool),
 ) -> Result<Vec<Covered>, Skip> {
     let is_before = |pc| before.is_some_and(|before| before.instructions.contains(pc));
     let is_call = |pc| before.is_some_and(|before| before.calls.contains_key(&pc));
     let mut points = points.iter().peekable();
     let mut covered = Vec::new();
     let mut piece = Piece::new(0, is_before(0));
-    // Probes of arguments and of `this` follow the entry, and one of the result comes before the exit.
-    piece.add_probe(values.is_some() || steps.is_some_and(|steps| steps.has_this));
-    let has_result = values.is_some_and(|values| values.result.is_some());
+    piece.add_probe(has_arguments);
     for instruction in code.instructions() {
         let Instruction { pc, op, next } = instruction?;
         if is_before(pc) != piece.before {

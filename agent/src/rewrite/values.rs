@@ -11,6 +11,7 @@ use super::code::Code;
 use super::descriptor::{field_slots, first_field};
 use super::opcode::{ALOAD, ALOAD_0, DUP, DUP2, SIPUSH, WIDE};
 use super::pool::Additions;
+use super::snippet::push_integer;
 use crate::text::{binary_name, decode};
 
 const ACC_STATIC: u16 = 0x0008;
@@ -222,6 +223,16 @@ pub(super) fn push_probe(
     push_head(role, kind.number(), code);
     push_call(additions.value(kind)?, code);
     Ok(())
+}
+
+/// Appends the probe that follows the entry of a method that has other versions.
+pub(super) fn push_version(
+    version: u16,
+    additions: &mut Additions,
+    code: &mut Vec<u8>,
+) -> Result<(), Skip> {
+    push_integer(version.into(), additions, code)?;
+    push_probe(Role::Version, Kind::Int(kind::INT), additions, code)
 }
 
 /// Appends the probe of a value that is left out.

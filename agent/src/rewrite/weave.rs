@@ -44,7 +44,7 @@ pub fn rewrite(
     let mut changed = false;
     for (method, plan, ids) in &chosen {
         let mut written = weave.method(*method, plan, ids);
-        let Detail { lines, values, accesses, instructions } = plan.detail();
+        let Detail { lines, values, accesses, instructions, .. } = plan.detail();
         if written.is_err() && instructions && (lines || values || accesses) {
             written = weave.method(*method, &plan.without_instructions(), ids);
             if written.is_ok() {

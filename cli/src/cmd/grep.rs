@@ -5,7 +5,7 @@ use std::io::Write;
 use flow_codec::MethodId;
 use flow_codec::format::values::{CallValue, Role};
 use flow_codec::read::{
-    Bounds, Call, CallTimes, KeepAccesses, Methods, Selection, ThreadFile, Trace,
+    Bounds, Call, CallTimes, KeepAccesses, Method, Methods, Selection, ThreadFile, Trace,
 };
 
 use crate::args::{Format, GrepArgs};
@@ -51,9 +51,11 @@ pub(crate) fn run(args: &GrepArgs, out: &mut Out) -> Result<Status, Failure> {
             progress.file_done(file.bytes);
             status = status.and(reading.report(file, &progress));
         }
-        let has_values = |id| trace.methods.get(id).is_some_and(|m| !m.info.parameters.is_empty());
+        let has_values =
+            |method: &Method| method.versions().any(|info| !info.parameters.is_empty());
         with_values |= trace.methods.have_fields();
-        with_values |= trace.methods.iter().any(|(id, _)| selection.contains(id) && has_values(id));
+        let mut methods = trace.methods.iter();
+        with_values |= methods.any(|(id, method)| selection.contains(id) && has_values(method));
         if found.count > found.shown {
             let more = plural(found.count - found.shown, "more call");
             let place = source.place(&trace.dir);
@@ -186,9 +188,9 @@ impl Printer<'_> {
         match self.args.source.format {
             Format::Text => {
                 let thread = thread_title(self.trace, file.id);
+                let thread = escaped(&thread);
                 let when =
                     if has_clock(self.trace) { self.when(call, duration) } else { String::new() };
-                let thread = escaped(&thread);
                 let is_message = |value: &CallValue| value.role == Role::Message;
                 let (messages, values): (Vec<_>, Vec<_>) =
                     call.values.iter().cloned().partition(is_message);

@@ -13,7 +13,7 @@ use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
 use crate::input::reading::{Reading, read_timeline};
 use crate::input::source::Source;
-use crate::input::sources::{self, Sources, source_file};
+use crate::input::sources::{self, Sources};
 use crate::output::{Out, Progress, csv_fields, escaped, grouped, message, plural};
 
 /// The width of counts in text.
@@ -23,9 +23,9 @@ const COUNT_WIDTH: usize = 12;
 #[derive(Default)]
 struct FileLines {
     /// How often each was reached.
-    lines: BTreeMap<u16, u64>,
-    /// The methods in it: the first line, the name, and how many calls began.
-    methods: BTreeSet<(u16, String, u64)>,
+    lines: BTreeMap<u32, u64>,
+    /// The methods in it by name: the first line, and how many calls began.
+    methods: BTreeMap<String, (u32, u64)>,
 }
 
 impl FileLines {
@@ -111,19 +111,27 @@ fn by_file(trace: &Trace, args: &LinesArgs, counts: &LineCounts) -> BTreeMap<Str
         .collect();
     let mut files: BTreeMap<String, FileLines> = BTreeMap::new();
     for (id, method) in trace.methods.iter().filter(|(id, _)| selection.contains(*id)) {
-        let Some(counted) = counts.get(id) else { continue };
         let info = &method.info;
         if without.contains(&key(&info.class, &info.name, &info.descriptor)) {
             continue;
         }
-        let name = names.get(id, NameForm::Full);
-        let file = files.entry(source_file(info)).or_default();
-        for (line, count) in &counted.lines {
-            let sum = file.lines.entry(*line).or_default();
-            *sum = sum.saturating_add(*count);
+        for counted in counts.get(id) {
+            let info = method.version(counted.version);
+            for (number, count) in &counted.lines {
+                let (file, line) = info.source_line((*number).into());
+                let file = files.entry(file.into_owned()).or_default();
+                let sum = file.lines.entry(line).or_default();
+                *sum = sum.saturating_add(*count);
+            }
+            // Code that was copied into the method is part of it, too, and may be all that it has.
+            let mut numbers = counted.lines.keys().map(|number| u32::from(*number));
+            let own = |number: &u32| info.inlined_line(*number).is_none();
+            let first = numbers.clone().find(own).or(numbers.next()).unwrap_or_default();
+            let (file, first) = info.source_line(first);
+            let methods = &mut files.entry(file.into_owned()).or_default().methods;
+            let known = methods.entry(names.get(id, NameForm::Full)).or_insert((first, 0));
+            *known = (known.0.min(first), known.1.saturating_add(counted.calls));
         }
-        let first = counted.lines.keys().next().copied().unwrap_or_default();
-        file.methods.insert((first, name, counted.calls));
     }
     files
 }
@@ -185,13 +193,15 @@ fn lcov(
         let path = sources.path(file).map(|path| path.display().to_string());
         writeln!(out, "TN:\nSF:{}", escaped(path.as_deref().unwrap_or(file)))?;
         // The format has names up to the end of the line.
-        for (first, name, _) in methods {
+        let mut in_order: Vec<_> = methods.iter().collect();
+        in_order.sort_by_key(|(name, (first, _))| (*first, *name));
+        for (name, (first, _)) in &in_order {
             writeln!(out, "FN:{first},{}", escaped(name))?;
         }
-        for (_, name, calls) in methods {
+        for (name, (_, calls)) in &in_order {
             writeln!(out, "FNDA:{calls},{}", escaped(name))?;
         }
-        let hit = methods.iter().filter(|(.., calls)| *calls > 0).count();
+        let hit = methods.values().filter(|(_, calls)| *calls > 0).count();
         writeln!(out, "FNF:{}\nFNH:{hit}", methods.len())?;
         for (line, count) in lines {
             writeln!(out, "DA:{line},{count}")?;

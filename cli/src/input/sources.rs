@@ -5,7 +5,6 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirEntry};
 use std::path::{Component, Path, PathBuf};
 
-use flow_codec::format::methods::MethodInfo;
 use flow_codec::read::Methods;
 
 use crate::output::Out;
@@ -31,17 +30,6 @@ pub(crate) struct Sources {
     /// The files that are in none, by name.
     loose: Option<HashMap<OsString, PathBuf>>,
     files: HashMap<String, Option<Vec<String>>>,
-}
-
-/// The file of a method as its package and the name of the file: `com/app/Orders.java`. Without debug information, the
-/// name is that of its class file.
-pub(crate) fn source_file(info: &MethodInfo) -> String {
-    let path = info.class.replace('.', "/");
-    match (&info.source, path.rsplit_once('/')) {
-        (Some(source), Some((package, _))) => format!("{package}/{source}"),
-        (Some(source), None) => source.clone(),
-        (None, _) => format!("{path}.class"),
-    }
 }
 
 /// The folders with source files that a person named, or those of the project in this directory and of its modules, as
@@ -96,7 +84,7 @@ fn is_module(entry: &DirEntry) -> bool {
 pub(crate) fn link(methods: &Methods, named: &[PathBuf], out: &mut Out) {
     if out.has_links() {
         let mut sources = Sources::new(&source_folders(named));
-        out.link(methods, |info| sources.path(&source_file(info)));
+        out.link(methods, |file| sources.path(file));
     }
 }
 
@@ -139,8 +127,8 @@ impl Sources {
     }
 
     /// The text of a line, without indentation.
-    pub(crate) fn line(&mut self, file: &str, line: u16) -> Option<&str> {
-        let index = usize::from(line).checked_sub(1)?;
+    pub(crate) fn line(&mut self, file: &str, line: u32) -> Option<&str> {
+        let index = usize::try_from(line).ok()?.checked_sub(1)?;
         self.lines(file)?.get(index).map(|line| line.trim())
     }
 
@@ -174,21 +162,22 @@ fn with_blanks(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use flow_codec::format::methods::MethodInfo;
+
     use super::*;
 
-    fn info(class: &str, source: Option<&str>) -> MethodInfo {
+    fn source_file(class: &str, source: Option<&str>) -> String {
         let source = source.map(str::to_owned);
-        MethodInfo { class: class.to_owned(), source, ..MethodInfo::default() }
+        let info = MethodInfo { class: class.to_owned(), source, ..MethodInfo::default() };
+        info.source_path().into_owned()
     }
 
     #[test]
     fn a_file_is_in_the_folder_of_its_package() {
-        assert_eq!(
-            source_file(&info("com.app.Orders$Line", Some("Orders.java"))),
-            "com/app/Orders.java"
-        );
-        assert_eq!(source_file(&info("Main", Some("Main.java"))), "Main.java");
-        assert_eq!(source_file(&info("com.app.Orders$1", None)), "com/app/Orders$1.class");
+        let orders = source_file("com.app.Orders$Line", Some("Orders.java"));
+        assert_eq!(orders, "com/app/Orders.java");
+        assert_eq!(source_file("Main", Some("Main.java")), "Main.java");
+        assert_eq!(source_file("com.app.Orders$1", None), "com/app/Orders$1.class");
     }
 
     #[test]
@@ -275,9 +264,9 @@ mod tests {
         let outside = at("secret/S.java");
         let outside = outside.to_str().unwrap();
         // As the trace of a class has them.
-        let absolute = source_file(&info("com.app.Orders", Some(outside)));
+        let absolute = source_file("com.app.Orders", Some(outside));
         let package = outside.rsplit_once('/').unwrap().0.replace('/', ".");
-        let of_package = source_file(&info(&format!("{package}.S"), Some("S.java")));
+        let of_package = source_file(&format!("{package}.S"), Some("S.java"));
         for (root, other) in [("src", "other"), ("linked", "other")] {
             let mut sources = Sources::new(&[at(root), at(other)]);
             for file in [

@@ -116,9 +116,9 @@ impl<'a> Labels<'a> {
         self.memo.names.get(id, form)
     }
 
-    /// The source file of a method, if it is known.
-    pub(crate) fn source(&self, id: MethodId) -> Option<&'a str> {
-        self.memo.names.methods().get(id)?.info.source.as_deref()
+    /// The source file of a line of a method, if it is known, and its number in that file.
+    pub(crate) fn line(&self, id: MethodId, number: u32) -> Option<(Option<&'a str>, u32)> {
+        Some(self.memo.names.methods().get(id)?.info.named_line(number))
     }
 
     /// The names of frames of which only the full name is known, in the form of [`name`](Self::name).

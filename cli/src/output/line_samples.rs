@@ -76,7 +76,8 @@ impl LineSamples {
     pub(crate) fn place(&self, labels: &Labels<'_>) -> String {
         let line = self.line().map(|line| {
             let method = self.line.and_then(|frame| frame.method);
-            let source = method.and_then(|method| labels.source(method));
+            let place = method.and_then(|method| labels.line(method, line));
+            let (source, line) = place.unwrap_or((None, line));
             format!("{}:{line}", source.unwrap_or("line"))
         });
         let inside = match self.inside {

@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::str::FromStr;
 
-use flow_codec::format::methods::MethodInfo;
 use flow_codec::read::Methods;
 use flow_codec::{MethodNames, NameForm};
 
@@ -121,26 +120,19 @@ impl Links {
         self.url.is_some()
     }
 
-    /// Adds methods whose source files `find` knows. Methods that are there already stay.
-    pub(super) fn add(
-        &mut self,
-        methods: &Methods,
-        mut find: impl FnMut(&MethodInfo) -> Option<PathBuf>,
-    ) {
+    /// Adds methods whose source files `find` knows by their paths. Methods that are there already stay.
+    pub(super) fn add(&mut self, methods: &Methods, mut find: impl FnMut(&str) -> Option<PathBuf>) {
         let names = MethodNames::new(methods);
         for (id, method) in methods.iter() {
-            let Some(source) = method.info.source.as_deref() else { continue };
-            let Some(path) = find(&method.info).as_deref().and_then(url_path) else { continue };
-            let file = self.files.entry(escaped(source).into_owned());
-            let file = file.or_insert_with(|| Some(Rc::from(path.as_str())));
-            let path = match file.as_ref().filter(|file| ***file == *path) {
-                Some(same) => Rc::clone(same),
-                None => {
-                    *file = None;
-                    Rc::from(path)
-                }
-            };
-            let place = Place { path, line: method.info.line.unwrap_or(1) };
+            if method.info.source.is_none() {
+                continue;
+            }
+            for inlined in &method.info.inlined {
+                self.add_file(&inlined.file, &mut find);
+            }
+            let (file, line) = method.info.source_line(method.info.line.unwrap_or(1));
+            let Some(path) = self.add_file(&file, &mut find) else { continue };
+            let place = Place { path, line };
             for form in [NameForm::Readable, NameForm::Full] {
                 let name = names.get(id, form);
                 let name = escaped(&name);
@@ -151,6 +143,25 @@ impl Links {
             let test = format!("{}.{}", method.info.class, method.info.name);
             self.methods.entry(escaped(&test).into_owned()).or_insert(place);
         }
+    }
+
+    /// Adds a file, by its path in the folder of its package.
+    fn add_file(
+        &mut self,
+        file: &str,
+        find: &mut impl FnMut(&str) -> Option<PathBuf>,
+    ) -> Option<Rc<str>> {
+        let path = find(file).as_deref().and_then(url_path)?;
+        let name = file.rsplit('/').next().unwrap_or(file);
+        let known = self.files.entry(escaped(name).into_owned());
+        let known = known.or_insert_with(|| Some(Rc::from(path.as_str())));
+        Some(match known.as_ref().filter(|known| ***known == *path) {
+            Some(same) => Rc::clone(same),
+            None => {
+                *known = None;
+                Rc::from(path)
+            }
+        })
     }
 
     /// The links in a line: each with its URL, in order. Names are looked up in the line before it was shortened.
@@ -245,6 +256,8 @@ fn encoded(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use flow_codec::format::methods::MethodInfo;
+
     use super::*;
 
     /// Links of two methods, whose files are in a folder with a blank.
@@ -267,9 +280,8 @@ mod tests {
         ]) {
             methods.insert(flow_codec::MethodId::new(id).unwrap(), info);
         }
-        links.add(&methods, |info| {
-            let path = info.class.replace('.', "/") + ".java";
-            info.class.starts_with("com.").then(|| Path::new("/my src").join(path))
+        links.add(&methods, |file| {
+            file.starts_with("com/").then(|| Path::new("/my src").join(file))
         });
         links
     }

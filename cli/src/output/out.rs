@@ -5,7 +5,6 @@ use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use flow_codec::format::methods::MethodInfo;
 use flow_codec::read::Methods;
 use indicatif::ProgressBar;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -66,24 +65,20 @@ impl Out {
             screen.links = Links::new(link_to.unwrap_or_else(LinkTo::of_terminal));
         }
     }
+
     /// From now on, results are JSON: what could act on a terminal is escaped in it, wherever it comes from.
     pub(crate) fn show_json(&mut self) {
         self.writer.get_mut().show_json();
     }
-
 
     /// Returns whether names of methods may have links to source files.
     pub(crate) fn has_links(&self) -> bool {
         self.writer.get_ref().links.are_on()
     }
 
-    /// From now on, the names of these methods have links to the files that `find` returns. Methods that have a link
-    /// already keep it.
-    pub(crate) fn link(
-        &mut self,
-        methods: &Methods,
-        find: impl FnMut(&MethodInfo) -> Option<PathBuf>,
-    ) {
+    /// From now on, the names of these methods have links to the files that `find` returns for their paths. Methods that have
+    /// a link already keep it.
+    pub(crate) fn link(&mut self, methods: &Methods, find: impl FnMut(&str) -> Option<PathBuf>) {
         self.writer.get_mut().links.add(methods, find);
     }
 

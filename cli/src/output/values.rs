@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use flow_codec::format::values::{CallValue, Identity, Place, Primitive, Role, Value};
-use flow_codec::read::Methods;
+use flow_codec::read::{Method, Methods};
 use flow_codec::{MethodId, type_name};
 use serde_json::json;
 
@@ -16,8 +16,7 @@ const MOST_ELEMENTS: usize = 16;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ValueTexts<'a> {
     methods: &'a Methods,
-    /// The names of its parameters.
-    parameters: &'a [String],
+    method: Option<&'a Method>,
 }
 
 /// A value that is compared.
@@ -35,16 +34,20 @@ impl<'a> ValueTexts<'a> {
     /// For the values of a call of this method, if it is known.
     pub(crate) fn new(methods: &'a Methods, method: Option<MethodId>) -> Self {
         let method = method.and_then(|method| methods.get(method));
-        Self { methods, parameters: method.map_or(&[], |method| &method.info.parameters) }
+        Self { methods, method }
     }
 
     /// The name of a value: that of the parameter, `arg0` if it has none, `this`, `result` or `message`.
-    pub(crate) fn name(&self, role: Role) -> String {
-        match role {
-            Role::Argument(number) => match self.parameters.get(usize::from(number)) {
-                Some(name) if !name.is_empty() => name.clone(),
-                _ => format!("arg{number}"),
-            },
+    pub(crate) fn name(&self, value: &CallValue) -> String {
+        match value.role {
+            Role::Argument(number) => {
+                let version = self.method.map(|method| method.version(value.version));
+                let name = version.and_then(|info| info.parameters.get(usize::from(number)));
+                match name.filter(|name| !name.is_empty()) {
+                    Some(name) => name.clone(),
+                    None => format!("arg{number}"),
+                }
+            }
             Role::This => "this".to_owned(),
             Role::Result => "result".to_owned(),
             Role::Message => "message".to_owned(),
@@ -62,7 +65,7 @@ impl<'a> ValueTexts<'a> {
             Role::Message => format!("! {}", self.text(&first.value)),
             Role::Argument(_) | Role::This => {
                 let named = |value: &CallValue| {
-                    format!("{} = {}", self.name(value.role), self.text(&value.value))
+                    format!("{} = {}", self.name(value), self.text(&value.value))
                 };
                 format!("({})", values.iter().map(named).collect::<Vec<_>>().join(", "))
             }
@@ -117,9 +120,9 @@ impl<'a> ValueTexts<'a> {
         let CallValue { role, place, .. } = compared;
         let field = place.as_deref().and_then(|place| self.methods.field(place.field?));
         let names = match (role, field) {
-            (Role::Argument(number), _) => [self.name(*role), format!("arg{number}")],
+            (Role::Argument(number), _) => [self.name(compared), format!("arg{number}")],
             (_, Some(field)) => [format!("field({})", field.name), String::new()],
-            _ => [self.name(*role), String::new()],
+            _ => [self.name(compared), String::new()],
         };
         let value = &*self.accessed(compared);
         let text = match value {
@@ -175,7 +178,7 @@ impl<'a> ValueTexts<'a> {
     /// A value as JSON: its name, its type, and what is known of it.
     pub(crate) fn json(&self, value: &CallValue) -> serde_json::Value {
         let Some(Place { field, object, index }) = value.place.as_deref() else {
-            return self.named_json(&self.name(value.role), &value.value);
+            return self.named_json(&self.name(value), &value.value);
         };
         let field = field.and_then(|field| self.methods.field(field));
         let name = match (field, index) {

@@ -4,20 +4,25 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU64;
 
 use crate::MethodId;
+use crate::format::methods::MethodInfo;
 use crate::read::{EventKind, Methods, Stamp, TimelineEvent, Unwound, VisitTimeline};
 
 /// Counts the lines of any number of threads, from their timelines [with lines](crate::read::Timeline::with_lines).
-/// Memory: 8 bytes for each open frame, and the result.
+/// Memory: 16 bytes for each open frame, and the result.
 #[derive(Debug, Default)]
 pub struct LineCounts {
-    methods: HashMap<MethodId, MethodLines>,
-    open: Vec<MethodId>,
+    /// For each method, its versions.
+    methods: HashMap<MethodId, Vec<MethodLines>>,
+    /// The open frames, each with the version of its method.
+    open: Vec<(MethodId, u16)>,
     unplaced: u64,
 }
 
-/// A method whose lines are recorded.
+/// A version of a method whose lines are recorded.
 #[derive(Clone, Default, Debug)]
 pub struct MethodLines {
+    /// Which version it is.
+    pub version: u16,
     /// How many calls of it began.
     pub calls: u64,
     /// How often each of its lines was reached: also those that never were.
@@ -29,9 +34,17 @@ impl LineCounts {
     #[must_use]
     pub fn new(methods: &Methods) -> Self {
         let mut counts = Self::default();
-        for (id, method) in methods.iter().filter(|(_, method)| !method.info.lines.is_empty()) {
-            let lines = method.info.lines.iter().map(|line| (*line, 0)).collect();
-            counts.methods.insert(id, MethodLines { calls: 0, lines });
+        for (id, method) in methods.iter() {
+            let lines = |info: &MethodInfo| MethodLines {
+                version: info.version,
+                calls: 0,
+                lines: info.lines.iter().map(|line| (*line, 0)).collect(),
+            };
+            let with_lines = method.versions().filter(|info| !info.lines.is_empty());
+            let versions: Vec<_> = with_lines.map(lines).collect();
+            if !versions.is_empty() {
+                counts.methods.insert(id, versions);
+            }
         }
         counts
     }
@@ -41,10 +54,10 @@ impl LineCounts {
         self.open.clear();
     }
 
-    /// The lines of a method, if they are recorded.
+    /// The versions of a method whose lines are recorded.
     #[must_use]
-    pub fn get(&self, method: MethodId) -> Option<&MethodLines> {
-        self.methods.get(&method)
+    pub fn get(&self, method: MethodId) -> &[MethodLines] {
+        self.methods.get(&method).map_or(&[], Vec::as_slice)
     }
 
     /// How many lines were reached by frames of which it is not known what they are: they were entered before recording
@@ -53,15 +66,42 @@ impl LineCounts {
     pub fn unplaced(&self) -> u64 {
         self.unplaced
     }
+
+    /// The topmost frame, whose call was counted, is of this version.
+    fn set_version(&mut self, version: u16) {
+        let Some((method, known)) = self.open.last_mut() else { return };
+        let before = std::mem::replace(known, version);
+        let versions = self.methods.get_mut(method).map_or(&mut [][..], Vec::as_mut_slice);
+        for lines in versions {
+            if lines.version == before {
+                lines.calls = lines.calls.saturating_sub(1);
+            }
+            if lines.version == version {
+                lines.calls += 1;
+            }
+        }
+    }
+
+    /// How often the topmost frame has reached a line. If its version is not known, because it was entered in a part that
+    /// is not read, another one may have that line.
+    fn count_of(&mut self, line: u16) -> Option<&mut u64> {
+        let (method, version) = self.open.last()?;
+        let versions = self.methods.get_mut(method)?;
+        let has = |lines: &MethodLines| lines.lines.contains_key(&line);
+        let place = versions.iter().position(|lines| lines.version == *version && has(lines));
+        let place = place.or_else(|| versions.iter().position(has))?;
+        versions.get_mut(place)?.lines.get_mut(&line)
+    }
 }
 
 impl VisitTimeline for LineCounts {
     #[inline]
     fn enter(&mut self, method: MethodId, _at: Stamp) -> bool {
-        if let Some(lines) = self.methods.get_mut(&method) {
+        let versions = self.methods.get_mut(&method);
+        if let Some(lines) = versions.and_then(|all| all.iter_mut().find(|it| it.version == 0)) {
             lines.calls += 1;
         }
-        self.open.push(method);
+        self.open.push((method, 0));
         true
     }
 
@@ -73,12 +113,13 @@ impl VisitTimeline for LineCounts {
     }
 
     fn other(&mut self, event: TimelineEvent) -> bool {
-        if let EventKind::Line(line) = event.kind {
-            let method = self.open.last().and_then(|method| self.methods.get_mut(method));
-            match method.and_then(|method| method.lines.get_mut(&line)) {
+        match event.kind {
+            EventKind::Version(version) => self.set_version(version),
+            EventKind::Line(line) => match self.count_of(line) {
                 Some(count) => *count += 1,
                 None => self.unplaced += 1,
-            }
+            },
+            _ => {}
         }
         true
     }
@@ -97,13 +138,24 @@ mod tests {
         let at =
             Stamp { position: Position::before(Offset::new(0)), time: When::UNKNOWN, calls: 0 };
         let mut counts = LineCounts::default();
-        for method in [1, 2] {
-            let lines = [(12, 0), (13, 0)].into();
-            counts.methods.insert(id(method), MethodLines { calls: 0, lines });
-        }
-        // Letters are lines, of which only the first two exist.
-        for event in "a 1ab2a)a3a)bc))a 1b".chars() {
+        let version = |version, lines: &[u16]| MethodLines {
+            version,
+            calls: 0,
+            lines: lines.iter().map(|line| (*line, 0)).collect(),
+        };
+        counts.methods.insert(id(1), vec![version(0, &[12, 13])]);
+        counts.methods.insert(id(2), vec![version(0, &[12, 13])]);
+        counts.methods.insert(id(4), vec![version(0, &[12, 13]), version(1, &[13, 14, 15])]);
+        // Letters are lines from 12 on. A comma shows that the topmost frame is of the second version.
+        for event in "a 1ab2a)a3a)bc))a 1b 4ab4,bc4abd)b))".chars() {
             match event {
+                ',' => drop(counts.other(TimelineEvent {
+                    position: at.position,
+                    time: at.time,
+                    calls: at.calls,
+                    number: None,
+                    kind: EventKind::Version(1),
+                })),
                 '1'..='9' => drop(counts.enter(id(event.to_digit(10).unwrap().into()), at)),
                 ')' => drop(counts.exit(NonZeroU64::MIN, at, None)),
                 ' ' => counts.end_thread(),
@@ -115,10 +167,15 @@ mod tests {
                 }
             }
         }
-        let found = |method| counts.get(id(method)).map(|of| (of.calls, of.lines.clone()));
-        assert_eq!(found(1), Some((2, [(12, 2), (13, 3)].into())));
-        assert_eq!(found(2), Some((1, [(12, 1), (13, 0)].into())));
+        let found = |method| -> Vec<(u64, BTreeMap<u16, u64>)> {
+            counts.get(id(method)).iter().map(|of| (of.calls, of.lines.clone())).collect()
+        };
+        assert_eq!(found(1), [(2, [(12, 2), (13, 3)].into())]);
+        assert_eq!(found(2), [(1, [(12, 1), (13, 0)].into())]);
         // Before anything, in a method without lines, one that does not exist, after everything.
-        assert_eq!((found(3), counts.unplaced()), (None, 4));
+        assert_eq!((found(3), counts.unplaced()), (Vec::new(), 4));
+        // The line that only the other version has is one of that.
+        let versions = [(2, [(12, 2), (13, 2)].into()), (1, [(13, 2), (14, 1), (15, 1)].into())];
+        assert_eq!(found(4), versions);
     }
 }

@@ -17,10 +17,30 @@
 //! | `flags` | strings | access flags in source order, and `hidden` for methods of hidden classes |
 //! | `lines` | numbers, optional | the lines of a method that `lines=` names, each once, in order: those that have marks when they are reached |
 //! | `parameters` | strings, optional | the names of the parameters of a method that `values=` names, in order; empty where the class file has none |
-//! | `code` | object, optional | the code of a method that `instructions=` names: see [`instructions`](super::instructions). Of several lines of a method, one has it |
+//! | `code` | object, optional | the code of a method that `instructions=` names: see [`instructions`](super::instructions). Of several lines of a version, one has it |
+//! | `inlined` | arrays, optional | lines that are those of other code, which a compiler copied into the method: see *Inlined code* |
+//! | `version` | number, optional | which version of the method it is; 0 without it |
 //!
-//! A second line with the same id is the same class and method in another class loader. The first 16 loaders
-//! of a method have a line. Lone halves of surrogate pairs, which JVM names may contain and UTF-8 cannot, are
+//! A second line with the same id is the same class and method in another class loader, or another *version* of it: `lines`,
+//! `parameters` or `code` differ. [Calls](super::values) of a version other than 0 begin with its number. The first 16 loaders
+//! of a method have a line, and each version has.
+//!
+//! **Inlined code.** Kotlin copies the code of inline functions into their callers, and gives it line numbers after the end of
+//! the file. The class file has a map ([JSR 45], stratum `Kotlin`), of which this is the part that the lines of the method need.
+//! Each array has the first number, how many follow each other, the line that the first one is, and the path of its file: the
+//! folder of its package, and its name.
+//!
+//! ```text
+//! "inlined":[[19,3,1634,"kotlin/collections/_Collections.kt"]]
+//! ```
+//!
+//! A method of a class that the compiler copied as a whole has such an array for all of its lines. Numbers in `lines`, in
+//! `code`, in marks and in samples are those of the class file; readers show what they are. `line` is the first one that is
+//! not inlined, if there is one.
+//!
+//! [JSR 45]: https://jcp.org/en/jsr/detail?id=45
+//!
+//! Lone halves of surrogate pairs, which JVM names may contain and UTF-8 cannot, are
 //! written as the text `\uD800`.
 
 use std::borrow::Cow;
@@ -69,6 +89,97 @@ pub struct MethodInfo {
     /// Its code, if its instructions are recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<Box<Code>>,
+    /// What its lines are that are those of other code.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inlined: Vec<Inlined>,
+    /// Which version of the method it is.
+    #[serde(skip_serializing_if = "is_first")]
+    pub version: u16,
+}
+
+/// Lines of other code that a compiler copied into a method.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(from = "(u16, u16, u32, String)", into = "(u16, u16, u32, String)")]
+pub struct Inlined {
+    /// The first number in the class file.
+    pub first: u16,
+    /// How many numbers follow each other.
+    pub count: u16,
+    /// The line that the first one is.
+    pub line: u32,
+    /// The file of that line, in the folder of its package: `com/app/Orders.kt`.
+    pub file: String,
+}
+
+impl From<(u16, u16, u32, String)> for Inlined {
+    fn from((first, count, line, file): (u16, u16, u32, String)) -> Self {
+        Self { first, count, line, file }
+    }
+}
+
+impl From<Inlined> for (u16, u16, u32, String) {
+    fn from(Inlined { first, count, line, file }: Inlined) -> Self {
+        (first, count, line, file)
+    }
+}
+
+impl Inlined {
+    /// The line that a number in the class file is, if it is one of these.
+    #[must_use]
+    pub fn line_of(&self, number: u32) -> Option<u32> {
+        let after = number.checked_sub(self.first.into())?;
+        (after < self.count.into()).then(|| self.line.saturating_add(after))
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde passes")]
+fn is_first(version: &u16) -> bool {
+    *version == 0
+}
+
+impl MethodInfo {
+    /// The file and line of a number in the class file, if it is that of other code.
+    #[must_use]
+    pub fn inlined_line(&self, number: u32) -> Option<(&str, u32)> {
+        self.inlined.iter().find_map(|from| Some((&*from.file, from.line_of(number)?)))
+    }
+
+    /// The file in the folder of its package, `com/app/Orders.java`, and the line of a number in the class file. Without debug
+    /// information, the file is the class file.
+    #[must_use]
+    pub fn source_line(&self, number: u32) -> (Cow<'_, str>, u32) {
+        if let Some((file, line)) = self.inlined_line(number) {
+            return (Cow::Borrowed(file), line);
+        }
+        let path = self.class.replace('.', "/");
+        let file = match (&self.source, path.rsplit_once('/')) {
+            (Some(source), Some((package, _))) => format!("{package}/{source}"),
+            (Some(source), None) => source.clone(),
+            (None, _) => format!("{path}.class"),
+        };
+        (Cow::Owned(file), number)
+    }
+
+    /// The file in the folder of its package, of its first line.
+    #[must_use]
+    pub fn source_path(&self) -> Cow<'_, str> {
+        self.source_line(self.line.unwrap_or_default()).0
+    }
+
+    /// The name of the file, if it is known, and the line of a number in the class file.
+    #[must_use]
+    pub fn named_line(&self, number: u32) -> (Option<&str>, u32) {
+        match self.inlined_line(number) {
+            Some((file, line)) => (file.rsplit('/').next(), line),
+            None => (self.source.as_deref(), number),
+        }
+    }
+
+    /// Returns whether more is known than what is recorded of all methods, so that versions differ.
+    #[must_use]
+    pub fn has_details(&self) -> bool {
+        !self.lines.is_empty() || !self.parameters.is_empty() || self.code.is_some()
+    }
 }
 
 /// A line while it is read. Serde buffers flattened fields before it knows what they are, which takes twice
@@ -93,6 +204,10 @@ struct FlatLine {
     parameters: Vec<String>,
     #[serde(default)]
     code: Option<Box<Code>>,
+    #[serde(default)]
+    inlined: Vec<Inlined>,
+    #[serde(default)]
+    version: u16,
 }
 
 impl MethodLine {
@@ -185,6 +300,8 @@ impl From<FlatLine> for MethodLine {
             lines,
             parameters,
             code,
+            inlined,
+            version,
         } = flat;
         let method = MethodInfo {
             class,
@@ -197,6 +314,8 @@ impl From<FlatLine> for MethodLine {
             lines,
             parameters,
             code,
+            inlined,
+            version,
         };
         Self { id, method }
     }
@@ -281,7 +400,34 @@ mod tests {
             MethodLine { id: line.id, method: MethodInfo { parameters, ..line.method } };
         let longer = text.replace('}', ",\"parameters\":[\"n\",\"\"]}");
         assert_eq!(serde_json::to_string(&with_names).unwrap(), longer);
-        assert_eq!(MethodLine::decode(&longer), Some(with_names));
+        assert_eq!(MethodLine::decode(&longer), Some(with_names.clone()));
+
+        let from =
+            |first, count, line, file: &str| Inlined { first, count, line, file: file.to_owned() };
+        let inlined =
+            vec![from(19, 3, 1634, "kotlin/collections/_Collections.kt"), from(22, 1, 4, "A.kt")];
+        let method = MethodInfo { inlined, ..with_names.method.clone() };
+        assert_eq!(method.inlined_line(20), Some(("kotlin/collections/_Collections.kt", 1635)));
+        assert_eq!(
+            [18, 22, 23].map(|line| method.inlined_line(line)),
+            [None, Some(("A.kt", 4)), None]
+        );
+        assert_eq!(method.named_line(20), (Some("_Collections.kt"), 1635));
+        assert_eq!(method.named_line(12), (Some("A.java"), 12));
+        assert_eq!(method.source_line(22), ("A.kt".into(), 4));
+        assert_eq!(method.source_line(12), ("com/example/A.java".into(), 12));
+        let with_inlined = MethodLine { id: with_names.id, method };
+        let map =
+            ",\"inlined\":[[19,3,1634,\"kotlin/collections/_Collections.kt\"],[22,1,4,\"A.kt\"]]}";
+        let text = longer.strip_suffix('}').unwrap().to_owned() + map;
+        assert_eq!(serde_json::to_string(&with_inlined).unwrap(), text);
+        assert_eq!(MethodLine::decode(&text), Some(with_inlined));
+
+        let method = MethodInfo { version: 2, ..with_names.method };
+        let of_version = MethodLine { id: with_names.id, method };
+        let longer = longer.replace("\"]}", "\"],\"version\":2}");
+        assert_eq!(serde_json::to_string(&of_version).unwrap(), longer);
+        assert_eq!(MethodLine::decode(&longer), Some(of_version));
     }
 
     /// Text of some length, also with what is escaped.

@@ -22,6 +22,11 @@
 //! | 6 | of an access: the index of the element, an int |
 //! | 7 | an access: what was read |
 //! | 8 | an access: what will be written |
+//! | 9 | the *version* of the method, an int: see below |
+//!
+//! Classes of one name, each in its own class loader or redefined, may have different versions of a method, which share its
+//! [id](super::ids). A call of another version than 0 begins with a value of role 9. It is there if lines or instructions of
+//! the method are recorded, too: what was recorded of the call is to be read with the [line](super::methods) of that version.
 //!
 //! An access is one value of role 7 or 8 after those that belong to it: of a field roles 4 and 5, of a static one 4 alone, of
 //! an element 6 and 5. They begin with 4 or 6; what comes before one of these and has no end is dropped. A field that a
@@ -59,6 +64,15 @@
 //! | `05 00 05 00 00 00` | argument 0, an int, 5 |
 //! | `0A 01 03 03 61 62 63` | argument 1, a text of 3 code units, all 3 bytes of it |
 //! | `20 00` | the result, null |
+//!
+//! # Example of a version
+//!
+//! A call of version 1 of `total(int)` with 5. `codec/tests/golden/version.hex` has these bytes.
+//!
+//! | bytes | |
+//! |---|---|
+//! | `95 00 01 00 00 00` | version 1 |
+//! | `05 00 05 00 00 00` | argument 0, an int, 5 |
 //!
 //! # Example of accesses
 //!
@@ -98,6 +112,8 @@ pub enum Role {
     Read,
     /// What will be written.
     Write,
+    /// Which version of the method it is, unless that is 0. [Timelines](crate::read::Timeline) have it in what it is about.
+    Version,
 }
 
 /// A number, a character or a truth value.
@@ -178,6 +194,8 @@ pub struct CallValue {
     pub value: Value,
     /// What is accessed, if it is an access.
     pub place: Option<Box<Place>>,
+    /// Of an argument: the version of the method, which has the name of the parameter. It is no part of the bytes.
+    pub version: u16,
 }
 
 /// A field or an element.
@@ -241,6 +259,7 @@ impl Role {
             Self::Index => [6 << ROLE_SHIFT, 0],
             Self::Read => [7 << ROLE_SHIFT, 0],
             Self::Write => [8 << ROLE_SHIFT, 0],
+            Self::Version => [9 << ROLE_SHIFT, 0],
         }
     }
 
@@ -257,6 +276,7 @@ impl Role {
             6 => Self::Index,
             7 => Self::Read,
             8 => Self::Write,
+            9 => Self::Version,
             _ => return None,
         })
     }
@@ -334,7 +354,19 @@ impl CallValue {
     /// A value that is no access.
     #[must_use]
     pub const fn new(role: Role, value: Value) -> Self {
-        Self { role, value, place: None }
+        Self { role, value, place: None, version: 0 }
+    }
+
+    /// The version that it says the call is of, if it is of that role.
+    #[must_use]
+    pub const fn as_version(&self) -> Option<u16> {
+        match (self.role, &self.value) {
+            (Role::Version, Value::Primitive(Primitive::Int(number @ 0..=0xFFFF))) => {
+                let [low, high, ..] = number.to_le_bytes();
+                Some(u16::from_le_bytes([low, high]))
+            }
+            _ => None,
+        }
     }
 
     /// Appends the value.
@@ -383,7 +415,8 @@ impl CallValue {
                 (Role::Field | Role::Index, _) => return Err(Undecoded::Invalid),
                 (role, value) => {
                     *bytes = rest;
-                    return Ok(Self { role, value, place: place.filter(|_| role.is_access()) });
+                    let place = place.filter(|_| role.is_access());
+                    return Ok(Self { role, value, place, version: 0 });
                 }
             }
         }
@@ -586,7 +619,7 @@ mod tests {
             };
             let place = Some(Box::new(Place { field, object, index }));
             let role = if number % 3 == 0 { Role::Read } else { Role::Write };
-            let access = CallValue { role, value: Value::Null, place };
+            let access = CallValue { place, ..CallValue::new(role, Value::Null) };
             let mut bytes = Vec::new();
             access.encode(&mut bytes);
             for len in 0..bytes.len() {
@@ -616,7 +649,7 @@ mod tests {
     fn bytes_that_are_no_value_are_invalid() {
         for bytes in [
             &[0x0F, 0][..],
-            &[0x90, 0],
+            &[0xA0, 0],
             &[0x40, 0],
             &[0x45, 0, 0xFF, 0xFF, 0xFF, 0xFF],
             &[0x50, 0],

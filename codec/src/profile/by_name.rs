@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::lean::{LeanFrame, LeanMethod, LeanPlace, LeanProfile, Numbers};
 use super::numbered::Numbered;
 use crate::analysis::{PathNode, PathTree, Paths, ROOT, Run};
-use crate::format::methods::MethodInfo;
+use crate::format::methods::{Inlined, MethodInfo};
 use crate::read::Methods;
 use crate::{MethodId, ThreadId};
 
@@ -253,11 +253,11 @@ impl Profile {
 
     fn frame(&mut self, frame: LeanFrame, known: Option<&LeanMethod>) -> ProfileFrame {
         let method = match known {
-            Some(LeanMethod { file, class, name, descriptor }) => {
+            Some(LeanMethod { file, class, name, descriptor, inlined }) => {
                 let source = Some(file.clone()).filter(|file| !file.is_empty());
-                self.method(class, name, descriptor, source)
+                self.method([class, name, descriptor], source, inlined)
             }
-            None => self.method("", &format!("?#{}", frame.method), "", None),
+            None => self.method(["", &format!("?#{}", frame.method), ""], None, &[]),
         };
         let positive = |number: i32, min| u32::try_from(number).ok().filter(|known| *known >= min);
         let (line, bci) = (positive(frame.line, 1), positive(frame.bci, 0));
@@ -271,28 +271,24 @@ impl Profile {
     fn method_of_calls(&mut self, id: MethodId, info: Option<&MethodInfo>) -> MethodId {
         match info {
             Some(info) => {
-                self.method(&info.class, &info.name, &info.descriptor, info.source.clone())
+                let name = [&*info.class, &info.name, &info.descriptor];
+                self.method(name, info.source.clone(), &info.inlined)
             }
-            None => self.method("", &format!("?#{id}"), "", None),
+            None => self.method(["", &format!("?#{id}"), ""], None, &[]),
         }
     }
 
-    fn method(
-        &mut self,
-        class: &str,
-        name: &str,
-        descriptor: &str,
-        source: Option<String>,
-    ) -> MethodId {
-        let [class, name, descriptor] = [class, name, descriptor].map(str::to_owned);
+    fn method(&mut self, name: [&str; 3], source: Option<String>, inlined: &[Inlined]) -> MethodId {
+        let [class, name, descriptor] = name.map(str::to_owned);
         let key = MethodKey { class, name, descriptor };
         if let Some(id) = self.method_ids.get(&key) {
             return *id;
         }
         let id = MethodId::new(self.methods.len() as u64).unwrap_or(MethodId::MAX);
         let MethodKey { class, name, descriptor } = key.clone();
-        self.methods
-            .insert(id, MethodInfo { class, name, descriptor, source, ..MethodInfo::default() });
+        let inlined = inlined.to_vec();
+        let known = MethodInfo { class, name, descriptor, source, ..MethodInfo::default() };
+        self.methods.insert(id, MethodInfo { inlined, ..known });
         self.method_ids.insert(key, id);
         id
     }

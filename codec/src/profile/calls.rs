@@ -260,10 +260,13 @@ impl CallsOfLog {
         let mut methods: Vec<_> = self.ids.iter().map(|(method, id)| (*id, *method)).collect();
         methods.sort_unstable();
         let described = methods.into_iter().filter_map(|(id, method)| {
-            let LeanMethod { file, class, name, descriptor } = self.methods.get(&method)?;
+            let LeanMethod { file, class, name, descriptor, inlined } =
+                self.methods.get(&method)?;
             let source = Some(file.clone()).filter(|file| !file.is_empty());
             let [class, name, descriptor] = [class, name, descriptor].map(String::clone);
-            Some((id, MethodInfo { class, name, descriptor, source, ..MethodInfo::default() }))
+            let inlined = inlined.clone();
+            let known = MethodInfo { class, name, descriptor, source, ..MethodInfo::default() };
+            Some((id, MethodInfo { inlined, ..known }))
         });
         write_methods(described, &mut container)?;
         let names = self

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::numbered::Numbered;
 use crate::Name;
 use crate::analysis::{Paths, ROOT};
+use crate::format::methods::Inlined;
 
 /// The figures of a thread or of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -66,6 +67,8 @@ pub struct LeanMethod {
     pub name: String,
     /// Its descriptor; empty if it is not known.
     pub descriptor: String,
+    /// What its lines are that are those of other code.
+    pub inlined: Vec<Inlined>,
 }
 
 impl LeanMethod {

@@ -30,7 +30,12 @@ impl Profile {
         };
         let frames = self.frames.all().iter().map(|frame| {
             let info = self.methods().get(frame.method).map(|method| method.info.clone());
-            add(MethodInfo { line: frame.line, ..info.unwrap_or_default() })
+            let info = info.unwrap_or_default();
+            let (source, line) = match frame.line.map(|line| info.named_line(line)) {
+                Some((source, line)) => (source.map(str::to_owned), Some(line)),
+                None => (info.source.clone(), None),
+            };
+            add(MethodInfo { source, line, inlined: Vec::new(), ..info })
         });
         let frames: Vec<_> = frames.collect();
         let threads = self.threads.all().iter().map(|thread| {

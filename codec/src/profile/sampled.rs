@@ -130,6 +130,7 @@ fn describe(profile: &mut LeanProfile, trace: &Trace, method: Option<MethodId>) 
             class: method.info.class.clone(),
             name: method.info.name.clone(),
             descriptor: method.info.descriptor.clone(),
+            inlined: method.info.inlined.clone(),
         });
     }
 }

@@ -806,8 +806,8 @@ fn the_example_of_accesses_is_that_of_the_specification() {
     let field = Place { field: MethodId::new(300), ..Place::default() };
     let element = Place { object: Some(array), index: Some(2), ..Place::default() };
     let accesses = [
-        CallValue { role: Role::Write, value: int(7), place: Some(Box::new(field)) },
-        CallValue { role: Role::Read, value: int(1), place: Some(Box::new(element)) },
+        CallValue { place: Some(Box::new(field)), ..CallValue::new(Role::Write, int(7)) },
+        CallValue { place: Some(Box::new(element)), ..CallValue::new(Role::Read, int(1)) },
     ];
     let mut rest = &bytes[..];
     let decoded: Vec<_> = std::iter::from_fn(|| CallValue::decode(&mut rest).ok()).collect();
@@ -815,6 +815,25 @@ fn the_example_of_accesses_is_that_of_the_specification() {
     let mut encoded = Vec::new();
     accesses.iter().for_each(|access| access.encode(&mut encoded));
     assert_eq!(encoded, bytes);
+}
+
+#[test]
+fn the_example_of_a_version_is_that_of_the_specification() {
+    use flow_codec::format::values::{CallValue, Primitive, Role, Value};
+    let spec = include_str!("../../src/format/values.rs");
+    let bytes = example_of(spec, " of a version", "version.hex");
+    let int = |role, number| CallValue::new(role, Value::Primitive(Primitive::Int(number)));
+    let values = [int(Role::Version, 1), int(Role::Argument(0), 5)];
+    let mut rest = &bytes[..];
+    let decoded: Vec<_> = std::iter::from_fn(|| CallValue::decode(&mut rest).ok()).collect();
+    assert_eq!((&decoded[..], rest), (&values[..], &[][..]));
+    assert_eq!(decoded.iter().map(CallValue::as_version).collect::<Vec<_>>(), [Some(1), None]);
+    let encode = |value: &CallValue| {
+        let mut encoded = Vec::new();
+        value.encode(&mut encoded);
+        encoded
+    };
+    assert_eq!(values.iter().flat_map(encode).collect::<Vec<_>>(), bytes);
 }
 
 #[test]

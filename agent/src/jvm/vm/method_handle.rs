@@ -8,7 +8,7 @@ use jvmti_rs::sys;
 use super::super::signature::class_name;
 use super::Vm;
 use crate::recorder::{DescribeMethod, MethodFacts, RawMethod};
-use crate::rewrite::is_accessor;
+use crate::rewrite::{SourceMap, is_accessor};
 
 /// One method of an event.
 #[derive(Clone, Copy, Debug)]
@@ -59,13 +59,18 @@ impl DescribeMethod for MethodHandle<'_, '_> {
         })
     }
 
-    fn source(&self) -> (Option<String>, Option<u32>) {
+    fn locate(&self, info: &mut MethodInfo) {
         let Vm { jvmti, .. } = *self.vm;
-        let source = jvmti.declaring_class(self.id()).and_then(|class| {
-            let source = jvmti.source_file(class);
-            self.vm.forget(class);
-            source
-        });
-        (source, jvmti.first_line(self.id()))
+        let mut lines = jvmti.lines(self.id());
+        lines.sort_by_key(|(start, _)| *start);
+        let lines: Vec<u32> = lines.into_iter().map(|(_, line)| line).collect();
+        info.line = lines.first().copied();
+        let Some(class) = jvmti.declaring_class(self.id()) else { return };
+        info.source = jvmti.source_file(class);
+        let map = jvmti.source_debug_extension(class);
+        self.vm.forget(class);
+        if let Some(map) = map.and_then(|text| SourceMap::parse(text.as_bytes())) {
+            map.locate(&lines, info);
+        }
     }
 }

@@ -438,7 +438,7 @@ fn a_method_that_lines_would_make_too_large_is_recorded_without_them() {
 }
 
 const ACCESSES: Detail =
-    Detail { lines: false, values: false, accesses: true, instructions: false };
+    Detail { lines: false, values: false, accesses: true, instructions: false, version: 0 };
 
 /// The code of a method that is one access, with its probes: opcodes, and of what is pushed the id or the first byte.
 fn accessed(op: u8, descriptor: &str) -> String {
@@ -740,7 +740,7 @@ proptest::proptest! {
             bytes[at] = byte;
         }
         if let Ok(class) = ClassFile::parse(&bytes)
-            && let detail = (Detail { lines: true, values: true, accesses: true, instructions: true })
+            && let detail = (Detail { lines: true, values: true, accesses: true, instructions: true, version: 3 })
             && let Ok(plan) = class.plan_for(0, detail)
             && let ids = (Ids { method: id(1), callees: vec![], fields: vec![id(3); plan.fields.len()] })
             && let (Some(new), _) = rewrite(&class, vec![(0, plan, ids)], Probes::Plain)

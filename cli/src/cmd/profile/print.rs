@@ -230,8 +230,8 @@ impl Print<'_> {
         name.push_str(labels.get(frame.method));
         if let Some(line) = frame.line {
             let info = profile.methods().get(frame.method).map(|method| &method.info);
-            let source = info.and_then(|info| info.source.as_deref()).unwrap_or("line");
-            name.push_str(&format!("  {source}:{line}"));
+            let (source, line) = info.map_or((None, line), |info| info.named_line(line));
+            name.push_str(&format!("  {}:{line}", source.unwrap_or("line")));
         }
         name.extend(frame.bci.map(|bci| format!(" @{bci}")));
         let shares = [0, 1].map(|run| limits.shares(row, run, profile));
@@ -311,7 +311,9 @@ impl Print<'_> {
         for row in &selected.rows {
             let Some(frame) = row.frame else { continue };
             let info = profile.methods().get(frame.method).map(|method| &method.info);
-            let source = info.and_then(|info| info.source.as_deref());
+            let place = info.zip(frame.line).map(|(info, line)| info.named_line(line));
+            let own = || (info.and_then(|info| info.source.as_deref()), frame.line);
+            let (source, line) = place.map_or_else(own, |(source, line)| (source, Some(line)));
             let label = labels.get(frame.method);
             let parent = parents.get(&row.parent);
             let values = runs.iter().flat_map(|(run, _)| {
@@ -348,7 +350,7 @@ impl Print<'_> {
                     number(parent.map(u32::to_string)),
                     row.depth,
                     text(source),
-                    number(frame.line.map(|line| line.to_string())),
+                    number(line.map(|line| line.to_string())),
                     number(frame.bci.map(|bci| bci.to_string())),
                     text(time_unit),
                     of_runs.join(","),
@@ -366,7 +368,7 @@ impl Print<'_> {
                     row.number,
                     number(parent.map(u32::to_string)),
                     row.depth,
-                    number(frame.line.map(|line| line.to_string())),
+                    number(line.map(|line| line.to_string())),
                     number(frame.bci.map(|bci| bci.to_string())),
                     time_unit.unwrap_or_default(),
                     of_runs.join(","),

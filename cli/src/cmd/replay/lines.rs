@@ -13,7 +13,7 @@ use super::sampled;
 use super::timed::{self, MarkRow};
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
-use crate::input::sources::{Sources, source_file};
+use crate::input::sources::Sources;
 use crate::output::{
     Labels, Out, ValueTexts, csv_fields, escaped, grouped, indentation, plural, push_number,
 };
@@ -125,23 +125,38 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// How a line of a method is shown: as text, and as the name of its file and its number.
-    pub(super) fn line_of(&mut self, method: Option<MethodId>, line: u16) -> (String, String) {
+    /// How a line of a version of a method is shown: as text, and as the name of its file and its number.
+    pub(super) fn line_of(
+        &mut self,
+        (method, version): (Option<MethodId>, u16),
+        number: u16,
+    ) -> (String, String) {
         let Some(method) = method.and_then(|method| self.methods.get(method)) else {
-            return (format!("line {line}"), line.to_string());
+            return (format!("line {number}"), number.to_string());
         };
-        let file = method.info.source.as_deref().unwrap_or("?");
+        let info = method.version(version);
+        let (file, line) = info.named_line(number.into());
+        let file = file.unwrap_or("?");
         let place = format!("{file}:{line}");
-        let text = match self.sources.line(&source_file(&method.info), line) {
+        let text = match self.sources.line(&info.source_line(number.into()).0, line) {
             Some(text) => format!("{place:<width$}  {text}", width = file.len() + ":123".len()),
             None => place.clone(),
         };
         (text, place)
     }
 
-    /// The code of a method, if its instructions were recorded.
-    pub(super) fn code_of(&self, method: Option<MethodId>) -> Option<&'a Code> {
-        method.and_then(|method| self.methods.get(method))?.info.code.as_deref()
+    /// The code of a version of a method, if its instructions were recorded, and how a line of it is shown: as its number, with
+    /// the file if that is another one.
+    pub(super) fn code_of(
+        &self,
+        (method, version): (Option<MethodId>, u16),
+    ) -> Option<(&'a Code, impl Fn(u16) -> String + use<'a>)> {
+        let info = self.methods.get(method?)?.version(version);
+        let line = move |number: u16| match info.named_line(number.into()) {
+            (Some(file), line) if info.source.as_deref() != Some(file) => format!("{file}:{line}"),
+            (_, line) => line.to_string(),
+        };
+        Some((info.code.as_deref()?, line))
     }
 
     /// How values of a method are shown.

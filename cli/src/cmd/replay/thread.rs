@@ -49,6 +49,8 @@ pub(super) struct ThreadReplay {
     holds: bool,
     /// The open frames, without those that are left out.
     stack: Vec<MethodId>,
+    /// Of those whose method has several versions: how many calls are in the stack up to them, and the version if it is not 0.
+    versions: Vec<(usize, u16)>,
     /// Which of the open frames are in the stack.
     shown: ShownFrames,
     /// The depth of the call that is being shown with all its callees. Without `--method` everything is
@@ -169,6 +171,10 @@ impl VisitTimeline for TimedReplay<'_, '_> {
             EventKind::Line(line) => self.replay.line(event, line, self.lines),
             EventKind::Step(step) => self.replay.step(event, step, self.lines),
             EventKind::Values(ref values) => self.replay.values(&event, values, self.lines),
+            EventKind::Version(version) => {
+                self.replay.version(version, self.lines);
+                Ok(())
+            }
             _ => match MarkRow::of(event) {
                 Some(mark) => self.replay.mark(&mark, self.lines),
                 None => return true,
@@ -196,6 +202,7 @@ impl ThreadReplay {
             holds: is_text
                 && (args.collapse || args.depth.is_some() || args.min_duration.is_some()),
             stack: Vec::new(),
+            versions: Vec::new(),
             shown: ShownFrames::default(),
             root: args.method.is_empty().then_some(0),
             pending: Pending::default(),
@@ -496,6 +503,9 @@ impl ThreadReplay {
         }
         self.root = Some(root);
         self.stack.push(method);
+        if !self.versions.is_empty() {
+            self.versions.retain(|(depth, _)| *depth <= top);
+        }
         Ok(ControlFlow::Continue(()))
     }
 
@@ -620,6 +630,19 @@ impl ThreadReplay {
         lines.call(&self.prefix, indent(line.depth.as_usize(), root, lines), line)
     }
 
+    /// The topmost frame, whose call has just begun, is one of this version of its method.
+    fn version(&mut self, version: u16, lines: &Lines<'_>) {
+        if let Some(depth) = self.topmost_shown(lines) {
+            self.versions.push((depth, version));
+        }
+    }
+
+    /// The method of the innermost of this many calls, and its version.
+    fn version_at(&self, depth: usize) -> (Option<MethodId>, u16) {
+        let known = self.versions.iter().rev().find(|(of, _)| *of == depth);
+        (self.method_at(depth), known.map_or(0, |(_, version)| *version))
+    }
+
     /// Keeps a line of the topmost frame until it is known whether it is reached once more.
     fn line(
         &mut self,
@@ -646,7 +669,7 @@ impl ThreadReplay {
         let Some(Reached { depth, line, count, first }) = self.reached.take() else {
             return Ok(());
         };
-        let row = MarkRow::of_line(&first, count, lines.line_of(self.method_at(depth), line));
+        let row = MarkRow::of_line(&first, count, lines.line_of(self.version_at(depth), line));
         self.print_row(depth, &row, Some(&row.times), lines)
     }
 
@@ -698,8 +721,8 @@ impl ThreadReplay {
                 }
             }
             Step::Run(at) => {
-                let code = lines.code_of(self.method_at(depth));
-                for instruction in code.map(|code| code.run(at)).unwrap_or_default() {
+                let code = lines.code_of(self.version_at(depth));
+                for instruction in code.map(|(code, _)| code.run(at)).unwrap_or_default() {
                     self.take_samples(lines)?;
                     let (at, first) = (instruction.at, event.clone());
                     let operands = Operands::default();
@@ -716,10 +739,10 @@ impl ThreadReplay {
         let Some(Stepped { depth, at, first, operands }) = self.stepped.take() else {
             return Ok(());
         };
-        let Some(code) = lines.code_of(self.method_at(depth)) else { return Ok(()) };
+        let Some((code, line)) = lines.code_of(self.version_at(depth)) else { return Ok(()) };
         let Some(instruction) = code.run(at).first() else { return Ok(()) };
-        let line = code.line(at).map(|(line, _)| line);
-        let row = MarkRow::of_instruction(&first, line, instruction, &operands);
+        let line = code.line(at).map_or(String::new(), |(number, _)| line(number));
+        let row = MarkRow::of_instruction(&first, &line, instruction, &operands);
         self.print_row(depth, &row, Some(&row.times), lines)
     }
 

@@ -100,12 +100,11 @@ impl MarkRow {
     /// An instruction that ran.
     pub(super) fn of_instruction(
         first: &TimelineEvent,
-        line: Option<u16>,
+        line: &str,
         instruction: &Instruction,
         operands: &Operands,
     ) -> Self {
         let text = instruction_text(instruction, operands);
-        let line = line.map_or(String::new(), |line| line.to_string());
         Self {
             kind: "instruction",
             offset: first.position.offset,

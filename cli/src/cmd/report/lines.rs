@@ -78,7 +78,10 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
             let frame = sampled.frame?;
             let info = &profile.methods().get(frame.method)?.info;
             let of_method = *by_name.get(&Name::from(info))?;
-            Some(LineRow { sampled, source: info.source.as_deref(), line: frame.line, of_method })
+            let place = frame.line.map(|line| info.named_line(line));
+            let source = place.map_or(info.source.as_deref(), |(source, _)| source);
+            let line = place.map(|(_, line)| line);
+            Some(LineRow { sampled, source, line, of_method })
         });
         let mut lines: Vec<_> = found.collect();
         let (count, max) = (lines.len() as u64, max_lines(args));

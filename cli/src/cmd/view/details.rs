@@ -9,7 +9,6 @@ use flow_codec::{Error, MethodNames, NameForm, Offset};
 use super::calls::Calls;
 use super::tree::Row;
 use crate::input::source::thread_title;
-use crate::input::sources::source_file;
 use crate::output::{ValueTexts, bounded_duration, escaped, grouped, instant, plural};
 
 /// At most this many events of a call are read for its values and lines.
@@ -67,13 +66,15 @@ fn origin(info: &MethodInfo) -> String {
     let line = info.line.map_or(String::new(), |line| format!(":{line}"));
     let flags =
         if info.flags.is_empty() { String::new() } else { format!("  {}", info.flags.join(" ")) };
-    format!("{}{line}{flags}", source_file(info))
+    format!("{}{line}{flags}", info.source_path())
 }
 
 /// The values and the lines that were recorded of a call.
 fn recorded(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error> {
     let texts = ValueTexts::new(&calls.trace.methods, Some(row.method()));
     let (mut shown, mut reached) = (Vec::new(), Vec::new());
+    let method = calls.trace.methods.get(row.method());
+    let mut info = method.map(|method| &method.info);
     let mut depth = 0_u64;
     let timeline = calls.file.timeline_from(row.node.place.offset)?;
     for event in timeline.with_values().with_lines().take(MOST_EVENTS) {
@@ -87,7 +88,18 @@ fn recorded(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error> {
                 }
             }
             EventKind::Values(values) if depth == 1 => shown.push(texts.line(&values)),
-            EventKind::Line(line) if depth == 1 => reached.push(line.to_string()),
+            EventKind::Version(version) if depth == 1 => {
+                info = method.map(|method| method.version(version));
+            }
+            EventKind::Line(number) if depth == 1 => {
+                reached.push(match info.map(|info| (info, info.named_line(number.into()))) {
+                    Some((info, (Some(file), line))) if info.source.as_deref() != Some(file) => {
+                        format!("{file}:{line}")
+                    }
+                    Some((_, (_, line))) => line.to_string(),
+                    None => number.to_string(),
+                });
+            }
             _ => {}
         }
     }
@@ -131,7 +143,7 @@ fn result(
 /// The source of the chosen method: the file, and the number of its first line.
 pub(super) fn source_of(trace: &Trace, row: &Row) -> Option<(String, Option<u32>)> {
     let info = &trace.methods.get(row.method())?.info;
-    Some((source_file(info), info.line))
+    Some((info.source_path().into_owned(), info.line))
 }
 
 /// How a file is named to a person who looks for it.

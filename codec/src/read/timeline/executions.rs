@@ -11,7 +11,7 @@ use std::num::NonZeroU64;
 use super::{EventKind, TimelineEvent, When};
 use crate::MethodId;
 use crate::format::instructions::{Code, EventType, Instruction, Operand, Step};
-use crate::read::Methods;
+use crate::read::{Method, Methods};
 
 /// Something that happened in a method of which instructions were recorded.
 #[derive(Clone, Debug)]
@@ -115,7 +115,8 @@ impl<'m> Executions<'m> {
     /// Adds that a method is entered, like [`push`](Self::push).
     pub fn enter(&mut self, method: MethodId, time: When, to: &mut impl FnMut(Executed<'m>)) {
         self.finish(to);
-        let code = self.methods.get(method).and_then(|one| one.info.code.as_deref());
+        let versions = self.methods.get(method).into_iter().flat_map(Method::versions);
+        let code = { versions }.find_map(|info| info.code.as_deref());
         let method = code.map(|code| (method, code));
         self.frames.push(Frame { method, this: This::default(), called: None });
         self.last = self.event(EventType::Enter, time);
@@ -142,6 +143,7 @@ impl<'m> Executions<'m> {
         match event.kind {
             EventKind::Step(Step::Operand(kind, value)) => return self.operand(kind, value),
             EventKind::Step(Step::Run(at)) => return self.run(at, event.time, to),
+            EventKind::Version(version) => return self.version(version),
             _ => self.finish(to),
         }
         match &event.kind {
@@ -166,6 +168,20 @@ impl<'m> Executions<'m> {
     #[must_use]
     pub fn unknown(&self) -> u64 {
         self.unknown
+    }
+
+    /// The topmost call, which was entered last, is of another version of its method.
+    fn version(&mut self, version: u16) {
+        let Some(Frame { method: Some((method, code)), .. }) = self.frames.last_mut() else {
+            return;
+        };
+        let other = self.methods.get(*method).and_then(|one| one.version(version).code.as_deref());
+        if let Some(other) = other {
+            *code = other;
+        }
+        if let Some(last) = self.last.as_mut().filter(|last| last.kind == EventType::Enter) {
+            last.code = *code;
+        }
     }
 
     fn operand(&mut self, kind: Operand, value: u32) {

@@ -71,7 +71,10 @@ impl Limit {
                 };
                 to(TimelineEvent { time: self.cut(event.time), kind, ..event });
             }
-            EventKind::Line(_) | EventKind::Values(_) | EventKind::Step(_) => {
+            EventKind::Line(_)
+            | EventKind::Values(_)
+            | EventKind::Version(_)
+            | EventKind::Step(_) => {
                 self.release(now, &mut to);
                 if self.held.is_empty() && self.later == 0 && (from_ns..=to_ns).contains(&now) {
                     to(event);

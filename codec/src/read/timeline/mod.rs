@@ -128,6 +128,9 @@ pub enum EventKind {
     /// Values of the topmost call, if the timeline is one [with values](Timeline::with_values): arguments directly after the
     /// entry, result and message directly before the exit, and in between what it reads and writes.
     Values(Vec<CallValue>),
+    /// The topmost call, which has just begun, is one of this version of its method, if the timeline is one with lines,
+    /// values or instructions. Without it, the version is 0.
+    Version(u16),
     /// A step of the topmost call, if the timeline is one [with instructions](Timeline::with_instructions).
     Step(Step),
     /// Recording was suspended.
@@ -205,7 +208,11 @@ pub struct Timeline<'a> {
     placing: Option<Placing<'a>>,
     has_lines: bool,
     has_steps: bool,
+    has_values: bool,
+    /// The values of open calls, if more than events is read: they have the versions of methods.
     values: Option<Values>,
+    /// Values that follow the version of their call.
+    held: Option<TimelineEvent>,
     stages: Stages<'a>,
     /// Events to be returned.
     ready: VecDeque<TimelineEvent>,
@@ -244,7 +251,9 @@ impl<'a> Timeline<'a> {
             placing: None,
             has_lines: false,
             has_steps: false,
+            has_values: false,
             values: None,
+            held: None,
             stages: Stages::default(),
             ready: VecDeque::new(),
         }
@@ -261,19 +270,19 @@ impl<'a> Timeline<'a> {
     /// Adds the lines that were reached.
     #[must_use]
     pub fn with_lines(self) -> Self {
-        Self { has_lines: true, ..self }
+        Self { has_lines: true, values: Some(Values::default()), ..self }
     }
 
     /// Adds the steps of instructions that ran, for [`Executions`].
     #[must_use]
     pub fn with_instructions(self) -> Self {
-        Self { has_steps: true, ..self }
+        Self { has_steps: true, values: Some(Values::default()), ..self }
     }
 
     /// Adds the values that were recorded.
     #[must_use]
     pub fn with_values(self) -> Self {
-        Self { values: Some(Values::default()), ..self }
+        Self { has_values: true, values: Some(Values::default()), ..self }
     }
 
     /// Leaves out calls of methods that are not selected; their callees move up to the nearest caller that
@@ -458,6 +467,9 @@ impl<'a> Timeline<'a> {
     /// The next event that comes from a mark, if it is before an event.
     #[inline]
     fn next_mark(&mut self, is_before: impl Fn(Position) -> bool) -> Option<TimelineEvent> {
+        if self.held.is_some() {
+            return self.held.take();
+        }
         while self.known.may_have_mark() {
             let (position, mark) = self.known.next_mark(&is_before)?;
             let kind = match mark {
@@ -466,16 +478,10 @@ impl<'a> Timeline<'a> {
                 Mark::Gap { events } => EventKind::Gap { events },
                 Mark::Line(line) if self.has_lines => EventKind::Line(line),
                 Mark::Step(step) if self.has_steps => EventKind::Step(step),
-                Mark::Values(pieces) => {
-                    let values = self
-                        .values
-                        .as_mut()
-                        .map(|values| values.add(&pieces, (self.calls, self.open)));
-                    match values {
-                        Some(values) if !values.is_empty() => EventKind::Values(values),
-                        _ => continue,
-                    }
-                }
+                Mark::Values(pieces) => match self.of_values(position, &pieces) {
+                    Some(kind) => kind,
+                    None => continue,
+                },
                 Mark::Paused => EventKind::Pause,
                 Mark::Resumed => EventKind::Resume,
                 Mark::Stacks { first_ns, last_ns } => {
@@ -497,6 +503,20 @@ impl<'a> Timeline<'a> {
             return Some(self.event(position, kind));
         }
         None
+    }
+
+    /// What a mark with pieces of values is.
+    fn of_values(&mut self, position: Position, pieces: &[u8]) -> Option<EventKind> {
+        let place = (self.calls, self.open);
+        let (version, values) = self.values.as_mut()?.add(pieces, place);
+        let values = Some(values).filter(|values| self.has_values && !values.is_empty());
+        let values = values.map(EventKind::Values);
+        let Some(version) = version else { return values };
+        if let Some(kind) = values {
+            self.now = self.known.when_marked(position);
+            self.held = Some(self.event(position, kind));
+        }
+        Some(EventKind::Version(version))
     }
 
     /// The next sample that has been placed.

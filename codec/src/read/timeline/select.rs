@@ -62,7 +62,10 @@ impl<'a> Select<'a> {
                 }
             }
             EventKind::Throw(_) => self.throw = Some(event),
-            EventKind::Line(_) | EventKind::Values(_) | EventKind::Step(_)
+            EventKind::Line(_)
+            | EventKind::Values(_)
+            | EventKind::Version(_)
+            | EventKind::Step(_)
                 if !self.shows_topmost() => {}
             _ => to(event),
         }

@@ -1,6 +1,7 @@
 //! The methods of a trace.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
@@ -19,11 +20,51 @@ pub struct Method {
     pub info: MethodInfo,
     /// Further class loaders that define the same class and method.
     pub other_loaders: Vec<String>,
+    /// Further versions of the method.
+    other_versions: BTreeMap<u16, MethodInfo>,
     /// Whether it has a line in `ids.properties`.
     pub has_key: bool,
     /// Whether it has a line in `methods.jsonl`. Methods of a reused mapping that were not called in this run
     /// have none.
     pub is_described: bool,
+}
+
+impl Method {
+    /// All versions of the method, version 0 first.
+    pub fn versions(&self) -> impl Iterator<Item = &MethodInfo> {
+        std::iter::once(&self.info).chain(self.other_versions.values())
+    }
+
+    /// A version of the method; another one if there is none of this number.
+    #[must_use]
+    pub fn version(&self, number: u16) -> &MethodInfo {
+        let other = (number != self.info.version).then(|| self.other_versions.get(&number));
+        other.flatten().unwrap_or(&self.info)
+    }
+
+    /// Adds what another line has.
+    fn add(&mut self, other: MethodInfo) {
+        if other.loader != self.info.loader {
+            self.other_loaders.push(other.loader.clone());
+        }
+        let known = match other.version == self.info.version {
+            true => &mut self.info,
+            false => match self.other_versions.entry(other.version) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => {
+                    place.insert(other);
+                    return;
+                }
+            },
+        };
+        if known.lines.is_empty() {
+            known.lines = other.lines;
+        }
+        if known.parameters.is_empty() {
+            known.parameters = other.parameters;
+        }
+        known.code = known.code.take().or(other.code);
+    }
 }
 
 impl fmt::Display for Method {
@@ -177,7 +218,7 @@ impl Methods {
         true
     }
 
-    /// Sorts the methods. Of several with one id the first one counts, and the loaders of the others.
+    /// Sorts the methods. Of several with one id the first one counts, and the loaders and versions of the others.
     fn sort(&mut self) {
         if self.by_id.is_sorted_by(|(one, _), (other, _)| one < other) {
             return;
@@ -187,11 +228,7 @@ impl Methods {
             let is_same = other == id;
             if is_same && another.is_described {
                 match method.is_described {
-                    true => {
-                        method.other_loaders.push(std::mem::take(&mut another.info.loader));
-                        let code = another.info.code.take();
-                        method.info.code = method.info.code.take().or(code);
-                    }
+                    true => method.add(std::mem::take(&mut another.info)),
                     // Its key was read before.
                     false => {
                         let has_key = method.has_key;
@@ -317,6 +354,34 @@ mod tests {
         let method = methods.get(id(0)).unwrap();
         assert_eq!(method.info.line, Some(3));
         assert_eq!(method.other_loaders, ["x.Loader@2"]);
+    }
+
+    #[test]
+    fn versions_of_a_method_have_lines_and_names_of_their_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let start = r#"{"id":0,"class":"a.B","name":"m","descriptor":"(I)V","loader":"#;
+        let lines = [
+            r#""app","flags":[],"lines":[2,3],"parameters":["alpha"]}"#,
+            r#""x.L@1","flags":[],"lines":[1,5],"parameters":["beta"],"version":1}"#,
+            r#""x.L@2","flags":[],"lines":[2,3],"parameters":["alpha"]}"#,
+            r#""x.L@2","flags":[],"lines":[9],"parameters":["gamma"],"version":2}"#,
+        ];
+        let text: String = lines.iter().map(|line| format!("{start}{line}\n")).collect();
+        fs::write(dir.path().join(names::METHODS), text).unwrap();
+        let methods = Methods::read(&Place::directory(dir.path()), &mut Vec::new());
+        let method = methods.get(id(0)).unwrap();
+        let seen = |info: &MethodInfo| (info.lines.clone(), info.parameters.join(" "));
+        let of = |name: &str, lines: &[u16]| (lines.to_vec(), name.to_owned());
+        let [alpha, beta, gamma] = [of("alpha", &[2, 3]), of("beta", &[1, 5]), of("gamma", &[9])];
+        assert_eq!(
+            method.versions().map(seen).collect::<Vec<_>>(),
+            [&alpha, &beta, &gamma].map(Clone::clone)
+        );
+        assert_eq!(
+            [0, 1, 2, 7].map(|n| seen(method.version(n))),
+            [alpha.clone(), beta, gamma, alpha]
+        );
+        assert_eq!(method.other_loaders, ["x.L@1", "x.L@2", "x.L@2"]);
     }
 
     #[test]
