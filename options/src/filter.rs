@@ -34,6 +34,8 @@ pub struct FilterSpec {
     pub max_value: usize,
     /// Whether constructors and static initialisers are recorded.
     pub constructors: bool,
+    /// Whether synthetic methods are recorded, which compilers add: bodies of lambdas, bridges, access methods.
+    pub synthetic: bool,
     /// Whether native methods are recorded.
     pub natives: bool,
     /// Whether accessors are left out: methods that only read a field, set one, or pass their arguments on.
@@ -54,6 +56,7 @@ impl Default for FilterSpec {
             redact: Vec::new(),
             max_value: DEFAULT_MAX_VALUE,
             constructors: true,
+            synthetic: true,
             natives: false,
             skips_accessors: false,
         }
@@ -80,6 +83,9 @@ pub struct Candidate<'a> {
     pub descriptor: &'a str,
     /// Whether the method is native.
     pub native: bool,
+    /// Whether the method is synthetic, and does not only make a method of a superclass visible. May be `false` where the
+    /// filter leaves none of these out.
+    pub synthetic: bool,
     /// Whether the method only reads a field, sets one, or passes its arguments on. May be `false` where the filter leaves
     /// none of these out.
     pub accessor: bool,
@@ -166,6 +172,7 @@ impl FilterSpec {
         if !self.selects(candidate)
             || is_of_api(class)
             || (initialiser && !self.constructors)
+            || (candidate.synthetic && !self.synthetic)
             || self.exclude.iter().any(|glob| glob.selects(candidate.name()))
         {
             return Verdict::Exclude;
@@ -306,8 +313,9 @@ mod tests {
     fn method<'a>(class: &'a str, method: &'a str) -> Candidate<'a> {
         let jdk = class.starts_with("java.") || class.starts_with("jdk.");
         let loader = if jdk { LoaderKind::Jdk } else { LoaderKind::Application };
-        let (native, accessor, hidden) = (false, false, false);
-        Candidate { class, method, descriptor: "(I)V", native, accessor, hidden, loader }
+        let (native, synthetic, accessor, hidden) = (false, false, false, false);
+        let descriptor = "(I)V";
+        Candidate { class, method, descriptor, native, synthetic, accessor, hidden, loader }
     }
 
     fn globs(patterns: &[&str]) -> Vec<Glob> {
@@ -343,6 +351,15 @@ mod tests {
         assert_eq!(valued.verdict(getter), Verdict::Record);
         let excluding = FilterSpec { exclude: globs(&["com.app.A"]), ..valued };
         assert_eq!(excluding.verdict(getter), Verdict::Exclude);
+    }
+
+    #[test]
+    fn synthetic_methods_can_be_left_out() {
+        let lambda = Candidate { synthetic: true, ..method("com.app.A", "lambda$main$0") };
+        assert_eq!(spec().verdict(lambda), Verdict::Record);
+        let without = FilterSpec { synthetic: false, ..spec() };
+        assert_eq!(without.verdict(lambda), Verdict::Exclude);
+        assert_eq!(without.verdict(method("com.app.A", "main")), Verdict::Record);
     }
 
     #[test]

@@ -312,7 +312,8 @@ impl Options {
 }
 
 /// The keys of options that can change while a recording runs.
-const FILTER_KEYS: [&str; 5] = ["target", "include", "exclude", "constructors", "natives"];
+const FILTER_KEYS: [&str; 6] =
+    ["target", "include", "exclude", "constructors", "synthetic", "natives"];
 
 /// Parses the options that choose the methods to record: those of a string that has no others. What it does not name has its
 /// default.
@@ -345,6 +346,7 @@ fn filter(settings: &BTreeMap<String, Setting>) -> Result<FilterSpec, OptionErro
         include: value("include").map_or(Ok(Vec::new()), globs)?,
         exclude: value("exclude").map_or(Ok(Vec::new()), globs)?,
         constructors: flag("constructors", true)?,
+        synthetic: flag("synthetic", true)?,
         natives: flag("natives", false)?,
         ..FilterSpec::default()
     })

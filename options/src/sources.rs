@@ -90,6 +90,7 @@ pub const KEYS: [Key; 45] = [
         "the application's classes, for verbs that read",
     ),
     key("constructors", "true or false", "whether to record constructors and static initialisers"),
+    key("synthetic", "true or false", "whether to record methods that compilers add"),
     key("natives", "true or false", "whether to record native methods, if the engine sees them"),
     key("skip", "accessors", "methods that only read or set a field, or pass arguments on"),
     key("engine", "instrument, events or none", "how calls are seen"),

@@ -1,5 +1,6 @@
 //! Options, good and bad.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -299,5 +300,44 @@ fn jsonl_has_the_same_events() {
         let json = lines("format=jsonl,chunk=64");
         assert_eq!(json, lines("format=binary"));
         assert!(json.len() > 50);
+    });
+}
+
+#[test]
+fn synthetic_methods_are_left_out_except_those_that_make_others_visible() {
+    on_every_jdk(|jdk| {
+        for engine in [Engine::Instrument, Engine::Events] {
+            let called = |options: &str| {
+                let program = Program::harness(jdk, "Bridged").engine(engine);
+                let run = program.options(&format!("target=harness.Bridged,{options}")).run();
+                assert_eq!(
+                    (run.code(), run.stdout.as_slice()),
+                    (Some(0), &b"7\n"[..]),
+                    "{engine:?}"
+                );
+                run.trace().enters_by_key().into_keys().collect::<BTreeSet<_>>()
+            };
+            let all = called("constructors=false");
+            let visible = "harness.Bridged$Shown#visible()I";
+            let added = |key: &&String| {
+                key.contains("lambda$") || key.ends_with("$Made#get()Ljava/lang/Object;")
+            };
+            assert_eq!(all.iter().filter(added).count(), 2, "{all:?}");
+            assert!(all.contains(visible), "{all:?}");
+            let expected: BTreeSet<_> = all.iter().filter(|key| !added(key)).cloned().collect();
+            assert_eq!(called("constructors=false,synthetic=false"), expected, "{engine:?}");
+            // The bridge differs from the method that it calls by its result alone.
+            let get = "harness.Bridged$Made#get()Ljava/lang/";
+            for pattern in [
+                "exclude=harness.Bridged$Made#get()Ljava/lang/Object;;**.None",
+                r"exclude=**.None;Bridged$Made#get()Ljava/lang/Object\;",
+                "exclude=Bridged$Made#get(): Object",
+                "exclude=harness.Bridged$Made.get():Object",
+            ] {
+                let found = called(pattern);
+                let found: Vec<_> = found.iter().filter(|key| key.starts_with(get)).collect();
+                assert_eq!(found, [&format!("{get}Integer;")], "{engine:?} {pattern}");
+            }
+        }
     });
 }

@@ -261,6 +261,14 @@ pub fn note_open_frames<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) {
     }
 }
 
+/// What a filter may leave out.
+#[derive(Clone, Copy, Default)]
+struct MethodKind {
+    native: bool,
+    synthetic: bool,
+    accessor: bool,
+}
+
 /// One class while it is being rewritten.
 struct Rewriting<'a> {
     methods: &'a MethodTable,
@@ -327,8 +335,12 @@ impl Rewriting<'_> {
     fn plan(&self, index: usize, method: &Method<'_>) -> Option<Plan<'_>> {
         let native = method.access & NATIVE != 0;
         let name = Name::new(self.name, &method.name, &method.descriptor);
-        let accessor = self.filter.skips_accessors && self.class.is_accessor(index);
-        match self.verdict(name, native, accessor, self.loader.kind) {
+        let kind = MethodKind {
+            native,
+            synthetic: !self.filter.synthetic && self.class.is_synthetic(index),
+            accessor: self.filter.skips_accessors && self.class.is_accessor(index),
+        };
+        match self.verdict(name, kind, self.loader.kind) {
             Verdict::Exclude => return None,
             Verdict::NotRecorded(reason) => {
                 self.leave_out(reason.name(), method);
@@ -354,11 +366,6 @@ impl Rewriting<'_> {
         if plan.detail().lines != detail.lines {
             self.leave_out(Skip::WithoutLines.name(), method);
         }
-        if let Some(steps) = &mut plan.steps {
-            self.redact_constants(steps, name);
-        }
-        if let Some(values) = &mut plan.values {
-            self.redact(values, name);
         if plan.detail().instructions != detail.instructions {
             self.leave_out(Skip::WithoutInstructions.name(), method);
         }
@@ -380,6 +387,11 @@ impl Rewriting<'_> {
     fn plan_with(&self, index: usize, name: Name<'_>, detail: Detail) -> Result<Plan<'_>, Skip> {
         let choose = |accessed: &Accessed| self.choose(accessed, name);
         let mut plan = self.class.plan_with(index, detail, &choose)?;
+        if let Some(steps) = &mut plan.steps {
+            self.redact_constants(steps, name);
+        }
+        if let Some(values) = &mut plan.values {
+            self.redact(values, name);
         }
         Ok(plan)
     }
@@ -477,7 +489,7 @@ impl Rewriting<'_> {
             kind => kind,
         };
         let name = Name::new(&call.class, "<init>", &call.descriptor);
-        match self.verdict(name, false, false, loader) {
+        match self.verdict(name, MethodKind::default(), loader) {
             Verdict::Record => {
                 self.methods.reserve(&key(&call.class, "<init>", &call.descriptor)).map(Some)
             }
@@ -485,10 +497,12 @@ impl Rewriting<'_> {
         }
     }
 
-    fn verdict(&self, name: Name<'_>, native: bool, accessor: bool, loader: LoaderKind) -> Verdict {
+    fn verdict(&self, name: Name<'_>, kind: MethodKind, loader: LoaderKind) -> Verdict {
         let Name { class, name: method, descriptor, .. } = name;
+        let MethodKind { native, synthetic, accessor } = kind;
         let hidden = false;
-        let candidate = Candidate { class, method, descriptor, native, accessor, hidden, loader };
+        let candidate =
+            Candidate { class, method, descriptor, native, synthetic, accessor, hidden, loader };
         match self.filter.verdict(candidate) {
             Verdict::Record if loader == LoaderKind::Jdk && skip_list::is_skipped(class) => {
                 Verdict::NotRecorded(Reason::Protected)

@@ -182,6 +182,7 @@ mod capability {
     pub(super) const RETRANSFORM_ANY: usize = 38;
     /// Came with JDK 21.
     pub(super) const VIRTUAL_THREADS: usize = 44;
+    pub(super) const CONSTANT_POOL: usize = 35;
 }
 
 /// Takes the capabilities that an engine needs, and sets the callbacks.
@@ -243,8 +244,17 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
     ));
     let for_accessors = options.filter.skips_accessors;
     let for_accessors = for_accessors.then_some(&(BYTECODES, "bytecodes for skip=accessors"));
+    let for_synthetic: &[_] = match engine {
+        EngineKind::Events if !options.filter.synthetic => &[
+            (BYTECODES, "bytecodes for synthetic=false"),
+            (CONSTANT_POOL, "constant pools for synthetic=false"),
+        ],
+        _ => &[],
+    };
     let for_memory = on.oom.then_some(&(OUT_OF_MEMORY, "events for snapshot-on=oom"));
-    for (bit, what) in needed.iter().chain(for_methods).chain(for_memory).chain(for_accessors) {
+    for (bit, what) in
+        needed.iter().chain(for_methods).chain(for_memory).chain(for_accessors).chain(for_synthetic)
+    {
         if !potential._bitfield_1.get_bit(*bit) {
             return Err(format!("this JVM offers no {what}; another agent may hold them"));
         }

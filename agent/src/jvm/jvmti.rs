@@ -179,6 +179,15 @@ impl Jvmti {
         Some(self.take_array(code, count))
     }
 
+    /// Returns the number of constants of a class, and their bytes as in its class file. `None` without the capability to ask
+    /// for them.
+    pub(super) fn constants(self, class: sys::jclass) -> Option<(u16, Vec<u8>)> {
+        let (mut count, mut len, mut bytes) = (0, 0, ptr::null_mut());
+        call!(self, GetConstantPool, class, &raw mut count, &raw mut len, &raw mut bytes).ok()?;
+        let bytes = self.take_array(bytes, len);
+        Some((u16::try_from(count).ok()?, bytes))
+    }
+
     /// Returns the map of the lines of a class, as its compiler wrote it.
     pub(super) fn source_debug_extension(self, class: sys::jclass) -> Option<String> {
         let mut text = ptr::null_mut();

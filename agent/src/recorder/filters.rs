@@ -53,9 +53,9 @@ impl Filters {
         if earlier.len() >= MAX_CHANGES {
             return Err(format!("the filter has changed {MAX_CHANGES} times, which is the most"));
         }
-        let FilterSpec { targets, include, exclude, constructors, natives, .. } = filter;
-        let filter =
-            FilterSpec { targets, include, exclude, constructors, natives, ..current.clone() };
+        let FilterSpec { targets, include, exclude, constructors, synthetic, natives, .. } = filter;
+        let chosen = FilterSpec { targets, include, exclude, ..current.clone() };
+        let filter = FilterSpec { constructors, synthetic, natives, ..chosen };
         earlier.push(std::mem::replace(&mut *current, filter));
         and();
         Ok(())
@@ -95,12 +95,13 @@ impl Filters {
 }
 
 fn candidate(facts: &MethodFacts) -> Candidate<'_> {
-    let MethodFacts { info, loader, native, accessor, hidden } = facts;
+    let MethodFacts { info, loader, native, synthetic, accessor, hidden } = facts;
     Candidate {
         class: &info.class,
         method: &info.name,
         descriptor: &info.descriptor,
         native: *native,
+        synthetic: *synthetic,
         accessor: *accessor,
         hidden: *hidden,
         loader: *loader,

@@ -93,6 +93,8 @@ pub struct MethodFacts {
     pub loader: LoaderKind,
     /// Whether the method is native.
     pub native: bool,
+    /// Whether the method is synthetic, and does not only make a method of a superclass visible.
+    pub synthetic: bool,
     /// Whether the method is an accessor. `false` if the filter leaves none of these out.
     pub accessor: bool,
     /// Whether the class is hidden.
@@ -432,8 +434,9 @@ mod tests {
                 ..MethodInfo::default()
             };
             let native = self.1 == "nativeOne";
-            let (loader, accessor, hidden) = (LoaderKind::Application, false, false);
-            Some(MethodFacts { info, loader, native, accessor, hidden })
+            let loader = LoaderKind::Application;
+            let (synthetic, accessor, hidden) = (false, false, false);
+            Some(MethodFacts { info, loader, native, synthetic, accessor, hidden })
         }
 
         fn locate(&self, info: &mut MethodInfo) {

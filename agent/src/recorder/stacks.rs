@@ -561,6 +561,7 @@ mod tests {
                 info,
                 loader: LoaderKind::Application,
                 native: false,
+                synthetic: false,
                 accessor: false,
                 hidden: false,
             })

@@ -83,7 +83,8 @@ impl DescribeMethod for OneMethod {
     fn facts(&self) -> Option<MethodFacts> {
         let info = MethodInfo { descriptor: "()V".to_owned(), ..MethodInfo::default() };
         let loader = LoaderKind::Application;
-        Some(MethodFacts { info, loader, native: false, accessor: false, hidden: false })
+        let (native, synthetic, accessor, hidden) = (false, false, false, false);
+        Some(MethodFacts { info, loader, native, synthetic, accessor, hidden })
     }
 
     fn locate(&self, _info: &mut MethodInfo) {}

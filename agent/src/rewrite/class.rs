@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::annotations;
+use super::bridge;
 use super::bytes::Reader;
 use super::code::{Code, Instruction, line_numbers};
 use super::judge::{CompiledBy, judge};
@@ -27,9 +28,9 @@ pub struct ClassFile<'a> {
     pub(super) fields: Vec<Field<'a>>,
     pub(super) methods: Vec<Entry<'a>>,
     source_file: Option<&'a [u8]>,
-    /// The method handles of its bootstrap methods.
     /// The content of its `SourceDebugExtension`.
     debug: Option<&'a [u8]>,
+    /// The method handles of its bootstrap methods.
     bootstraps: Vec<u16>,
 }
 
@@ -117,8 +118,8 @@ impl<'a> ClassFile<'a> {
             let (name, content) = attribute?;
             match pool.utf8(name)? {
                 b"SourceFile" => source_file = Some(pool.utf8(Reader::new(content).u16()?)?),
-                b"BootstrapMethods" => bootstraps = bootstrap_handles(content),
                 b"SourceDebugExtension" => debug = Some(content),
+                b"BootstrapMethods" => bootstraps = bootstrap_handles(content),
                 _ => {}
             }
         }
@@ -136,8 +137,8 @@ impl<'a> ClassFile<'a> {
             fields,
             methods,
             source_file,
-            bootstraps,
             debug,
+            bootstraps,
         })
     }
 
@@ -159,7 +160,6 @@ impl<'a> ClassFile<'a> {
         self.source_file.map(|name| decode(name).into_owned())
     }
 
-    /// The internal name of the class of a bootstrap method.
     /// What its lines are, if some are those of other code.
     #[must_use]
     pub fn source_map(&self) -> Option<SourceMap> {
@@ -174,6 +174,7 @@ impl<'a> ClassFile<'a> {
         numbers.unwrap_or_default().into_iter().map(|(_, line)| line.into()).collect()
     }
 
+    /// The internal name of the class of a bootstrap method.
     pub(super) fn bootstrap_class(&self, number: u16) -> Option<&'a [u8]> {
         let handle = *self.bootstraps.get(usize::from(number))?;
         let mut handle = self.pool.entry(handle, &[tag::METHOD_HANDLE]).ok()?;
@@ -270,6 +271,20 @@ impl<'a> ClassFile<'a> {
             Some(is_accessor(&name, &descriptor, entry.access.into(), code.bytes))
         });
         found.unwrap_or(false)
+    }
+
+    /// Returns whether a method is synthetic, and no [visibility bridge](is_visibility_bridge).
+    #[must_use]
+    pub fn is_synthetic(&self, method: usize) -> bool {
+        let Some(entry) = self.methods.get(method) else { return false };
+        let is_bridge = || {
+            let code = entry.code_content(self.bytes).map(Code::parse_head);
+            let code = code.and_then(|parsed| parsed.ok()).map(|(code, _attributes)| code.bytes);
+            code.is_some_and(|code| {
+                bridge::calls_same(entry.access, (entry.name, entry.descriptor), code, &self.pool)
+            })
+        };
+        entry.access & bridge::ACC_SYNTHETIC != 0 && !is_bridge()
     }
 
     /// Judges whether HotSpot's compilers accept a method. `None` if that cannot be judged.

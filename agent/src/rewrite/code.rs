@@ -166,6 +166,13 @@ pub(super) struct Instructions<'a> {
     pc: usize,
 }
 
+impl<'a> Instructions<'a> {
+    /// All instructions of some code, as far as they can be read.
+    pub(super) fn of(code: &'a [u8]) -> Self {
+        Self { code, pc: 0 }
+    }
+}
+
 impl Iterator for Instructions<'_> {
     type Item = Result<Instruction, Skip>;
 

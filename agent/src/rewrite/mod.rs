@@ -25,6 +25,7 @@
 mod accesses;
 mod accessor;
 mod annotations;
+mod bridge;
 mod bytes;
 mod catch;
 mod class;
@@ -40,8 +41,8 @@ mod opcode;
 mod plan;
 mod pool;
 mod snippet;
-mod stack;
 mod source_map;
+mod stack;
 mod steps;
 mod tables;
 #[cfg(test)]
@@ -53,13 +54,14 @@ use std::fmt;
 
 pub use accesses::{Accessed, Choice, FieldName};
 pub use accessor::is_accessor;
+pub use bridge::is_visibility_bridge;
 pub use class::{ClassFile, Method};
 pub use judge::CompiledBy;
 pub use plan::{ConstructorCall, Detail, Plan};
 pub use pool::{Probes, use_probe_class};
+pub use source_map::SourceMap;
 pub use steps::Steps;
 pub use values::{Parameter, Typed, Values};
-pub use source_map::SourceMap;
 pub use weave::{Ids, rewrite};
 
 /// The bytes are not a class file with a known structure.

@@ -109,6 +109,9 @@ pub(crate) struct AgentArgs {
     /// Leave out constructors and static initialisers
     #[arg(long)]
     pub(crate) no_constructors: bool,
+    /// Leave out methods that compilers add: bodies of lambdas, bridges, access methods
+    #[arg(long)]
+    pub(crate) no_synthetic: bool,
     /// Record native methods too, if the engine sees them
     #[arg(long)]
     pub(crate) natives: bool,

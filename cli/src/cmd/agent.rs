@@ -366,6 +366,9 @@ impl AgentOptions {
         if args.no_constructors {
             options.add("constructors", "false")?;
         }
+        if args.no_synthetic {
+            options.add("synthetic", "false")?;
+        }
         if args.natives {
             options.add("natives", "true")?;
         }

@@ -8,7 +8,7 @@ use jvmti_rs::sys;
 use super::super::signature::class_name;
 use super::Vm;
 use crate::recorder::{DescribeMethod, MethodFacts, RawMethod};
-use crate::rewrite::{SourceMap, is_accessor};
+use crate::rewrite::{SourceMap, is_accessor, is_visibility_bridge};
 
 /// One method of an event.
 #[derive(Clone, Copy, Debug)]
@@ -21,11 +21,24 @@ impl MethodHandle<'_, '_> {
     fn id(&self) -> sys::jmethodID {
         ptr::with_exposed_provenance_mut(self.raw.0)
     }
+
+    /// `false` without the capabilities, which only a filter that leaves synthetic methods out asks for.
+    fn is_visibility_bridge(&self, access: u32, name: &str, descriptor: &str, code: &[u8]) -> bool {
+        let Vm { jvmti, .. } = *self.vm;
+        let Some(class) = jvmti.declaring_class(self.id()) else { return false };
+        let constants = jvmti.constants(class);
+        self.vm.forget(class);
+        constants.is_some_and(|(count, constants)| {
+            is_visibility_bridge(access, (name, descriptor), code, (count, &constants))
+        })
+    }
 }
 
 impl DescribeMethod for MethodHandle<'_, '_> {
     fn facts(&self) -> Option<MethodFacts> {
         const NATIVE: u32 = 0x0100;
+        const BRIDGE: u32 = 0x0040;
+        const SYNTHETIC: u32 = 0x1000;
         let Vm { jvmti, .. } = *self.vm;
         let (name, descriptor) = jvmti.method_name(self.id())?;
         let access = jvmti.modifiers(self.id())?;
@@ -37,6 +50,9 @@ impl DescribeMethod for MethodHandle<'_, '_> {
         // There is none if the filter does not ask for it.
         let code = jvmti.bytecodes(self.id()).unwrap_or_default();
         let accessor = is_accessor(&name, &descriptor, access, &code);
+        let synthetic = access & SYNTHETIC != 0
+            && !(access & BRIDGE != 0
+                && self.is_visibility_bridge(access, &name, &descriptor, &code));
         let mut flags = flag_names(access);
         if class_name.hidden {
             flags.push("hidden".into());
@@ -54,6 +70,7 @@ impl DescribeMethod for MethodHandle<'_, '_> {
             },
             loader: loader.kind,
             native: access & NATIVE != 0,
+            synthetic,
             accessor,
             hidden: class_name.hidden,
         })
