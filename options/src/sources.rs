@@ -22,7 +22,7 @@ const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key
 }
 
 /// All keys.
-pub const KEYS: [Key; 45] = [
+pub const KEYS: [Key; 46] = [
     key("out", "a directory, or a file whose name ends in .flowtrace", "where the trace goes"),
     key("earlier", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
     key(
