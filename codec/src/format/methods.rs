@@ -90,8 +90,8 @@ pub struct MethodInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<Box<Code>>,
     /// What its lines are that are those of other code.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub inlined: Vec<Inlined>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub inlined: Box<[Inlined]>,
     /// Which version of the method it is.
     #[serde(skip_serializing_if = "is_first")]
     pub version: u16,
@@ -205,7 +205,7 @@ struct FlatLine {
     #[serde(default)]
     code: Option<Box<Code>>,
     #[serde(default)]
-    inlined: Vec<Inlined>,
+    inlined: Box<[Inlined]>,
     #[serde(default)]
     version: u16,
 }
@@ -404,8 +404,10 @@ mod tests {
 
         let from =
             |first, count, line, file: &str| Inlined { first, count, line, file: file.to_owned() };
-        let inlined =
-            vec![from(19, 3, 1634, "kotlin/collections/_Collections.kt"), from(22, 1, 4, "A.kt")];
+        let inlined = Box::new([
+            from(19, 3, 1634, "kotlin/collections/_Collections.kt"),
+            from(22, 1, 4, "A.kt"),
+        ]);
         let method = MethodInfo { inlined, ..with_names.method.clone() };
         assert_eq!(method.inlined_line(20), Some(("kotlin/collections/_Collections.kt", 1635)));
         assert_eq!(

@@ -286,7 +286,7 @@ impl Profile {
         }
         let id = MethodId::new(self.methods.len() as u64).unwrap_or(MethodId::MAX);
         let MethodKey { class, name, descriptor } = key.clone();
-        let inlined = inlined.to_vec();
+        let inlined = inlined.into();
         let known = MethodInfo { class, name, descriptor, source, ..MethodInfo::default() };
         self.methods.insert(id, MethodInfo { inlined, ..known });
         self.method_ids.insert(key, id);

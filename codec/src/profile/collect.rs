@@ -143,6 +143,6 @@ pub(super) fn described(method: &HplMethod<'_>) -> LeanMethod {
         class: inner.unwrap_or(class).replace('/', "."),
         name: method.name.clone().into_owned(),
         descriptor: descriptor.to_owned(),
-        inlined: Vec::new(),
+        inlined: Box::default(),
     }
 }

@@ -68,7 +68,7 @@ pub struct LeanMethod {
     /// Its descriptor; empty if it is not known.
     pub descriptor: String,
     /// What its lines are that are those of other code.
-    pub inlined: Vec<Inlined>,
+    pub inlined: Box<[Inlined]>,
 }
 
 impl LeanMethod {

@@ -35,7 +35,7 @@ impl Profile {
                 Some((source, line)) => (source.map(str::to_owned), Some(line)),
                 None => (info.source.clone(), None),
             };
-            add(MethodInfo { source, line, inlined: Vec::new(), ..info })
+            add(MethodInfo { source, line, inlined: Box::default(), ..info })
         });
         let frames: Vec<_> = frames.collect();
         let threads = self.threads.all().iter().map(|thread| {

@@ -21,7 +21,7 @@ pub struct Method {
     /// Further class loaders that define the same class and method.
     pub other_loaders: Vec<String>,
     /// Further versions of the method.
-    other_versions: BTreeMap<u16, MethodInfo>,
+    other_versions: Option<Box<BTreeMap<u16, MethodInfo>>>,
     /// Whether it has a line in `ids.properties`.
     pub has_key: bool,
     /// Whether it has a line in `methods.jsonl`. Methods of a reused mapping that were not called in this run
@@ -32,14 +32,15 @@ pub struct Method {
 impl Method {
     /// All versions of the method, version 0 first.
     pub fn versions(&self) -> impl Iterator<Item = &MethodInfo> {
-        std::iter::once(&self.info).chain(self.other_versions.values())
+        let others = self.other_versions.iter().flat_map(|others| others.values());
+        std::iter::once(&self.info).chain(others)
     }
 
     /// A version of the method; another one if there is none of this number.
     #[must_use]
     pub fn version(&self, number: u16) -> &MethodInfo {
-        let other = (number != self.info.version).then(|| self.other_versions.get(&number));
-        other.flatten().unwrap_or(&self.info)
+        let others = self.other_versions.as_ref().filter(|_| number != self.info.version);
+        others.and_then(|others| others.get(&number)).unwrap_or(&self.info)
     }
 
     /// Adds what another line has.
@@ -49,7 +50,7 @@ impl Method {
         }
         let known = match other.version == self.info.version {
             true => &mut self.info,
-            false => match self.other_versions.entry(other.version) {
+            false => match self.other_versions.get_or_insert_default().entry(other.version) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(place) => {
                     place.insert(other);
@@ -159,7 +160,13 @@ impl Methods {
             let Some(MethodLine { id, method }) = MethodLine::decode(line) else {
                 return Err("a JSON object with id, class, name and descriptor");
             };
-            self.by_id.push((id, Method { info: method, is_described: true, ..Method::default() }));
+            match self.by_id.last_mut() {
+                Some((last, known)) if *last == id && known.is_described => known.add(method),
+                _ => {
+                    let method = Method { info: method, is_described: true, ..Method::default() };
+                    self.by_id.push((id, method));
+                }
+            }
             Ok(())
         });
         self.read.described += read.bytes;
