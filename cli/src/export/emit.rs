@@ -369,7 +369,7 @@ impl<'a> Frames<'a> {
         let values = self.values.leave(self.open.len());
         let texts = ValueTexts::new(self.methods, self.open.pop());
         let named = |value: &CallValue| NamedValue {
-            name: texts.name(value.role),
+            name: texts.name(value),
             text: texts.text(&value.value),
         };
         values.iter().map(named).collect()
