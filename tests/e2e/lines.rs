@@ -293,7 +293,7 @@ fn lines_of_inlined_code_are_those_of_its_source() {
         }
         assert_eq!(
             found,
-            "a2 e2 f2 g1 harness/Other.kt:7=2 harness/Other.kt:8=2 lib/deep/Far.kt:300=2 "
+            "a2 e2 f2 harness/Other.kt:7=2 harness/Other.kt:8=2 lib/deep/Far.kt:300=2 "
         );
         let replayed = shown(
             &["replay", "--lines", "--source", sources, "--method", "Caller#getAsInt"],

@@ -21,6 +21,10 @@ public final class Inlined {
         System.out.println(caller.getAsInt() + caller.getAsInt());
     }
 
+    private static int line() {
+        return new Throwable().getStackTrace()[0].getLineNumber(); // @g
+    }
+
     /** What the map is for. */
     public static final class Caller implements IntSupplier {
         static final String ATTRIBUTE = "SourceDebugExtension";
@@ -36,10 +40,6 @@ public final class Inlined {
 
         private static int work() {
             return new Throwable().getStackTrace()[1].getLineNumber() > 0 ? 4 : 0; // @f
-        }
-
-        static int line() {
-            return new Throwable().getStackTrace()[0].getLineNumber(); // @g
         }
     }
 
@@ -63,8 +63,8 @@ public final class Inlined {
     }
 
     private static String map() {
-        // The line of "@g", from which the others are known.
-        int a = Caller.line() - 12;
+        // The lines of the class follow that one.
+        int a = line() + 9;
         return String.join(
                 "\n",
                 "SMAP",
