@@ -284,7 +284,7 @@ fn instructions_survive_the_end_of_the_process() {
                 .collect();
             let expected = [
                 ("invoke", "halt"),
-                ("constant", ""),
+                ("constant", "null"),
                 ("complete", "getRuntime"),
                 ("invoke", "getRuntime"),
             ];

@@ -6,8 +6,10 @@
 //! | `$`*type*`$,`*id*`,`*method*`,`*line*`,`*index*`,`*opcode*`,`*operand*`,`*operand*`,`*operand* | an instruction of the method before |
 //! | `$$$,`*id*`,`*thread*`,`*time*`,`*depth*`,`*host*`,`*instruction*`,$`*type*`$` | it runs; for some types, further fields follow |
 //!
-//! Each kind of line has ids of its own, from 1 on. In all fields, a comma, a backslash, and characters below U+0020 are
-//! written as `\u002C`. What is not known is empty; a line or an index that is not known is -1.
+//! Each kind of line has ids of its own, from 1 on. A line or an index that is not known is -1, another field that is
+//! missing is `null`. So each kind of line has a fixed number of fields, of which the last one is not empty: blinky's reader
+//! ignores empty fields at the end of a line, and refuses lines with too few. In all fields, a comma, a backslash, control
+//! characters, and the separators of lines U+2028 and U+2029 are written like `\u002C`.
 //!
 //! Every method has a line of type `enter`, with opcode -2, in static methods -3, in constructors -5, and one of type `exit`
 //! with opcode -4, to which exits by exceptions refer; other exits refer to the return. Each call has another one of type
@@ -32,6 +34,8 @@ use flow_codec::read::{Executed, Methods, ThreadFile, Trace};
 
 use crate::output::push_number;
 
+/// A field that is missing.
+const MISSING: &str = "null";
 const ACC_STATIC: u32 = 0x0008;
 const GETSTATIC: u8 = 178;
 const PUTSTATIC: u8 = 179;
@@ -115,7 +119,7 @@ impl<'a> Blinky<'a> {
     fn push_operands(&self, one: &Executed<'_>, out: &mut Vec<u8>) {
         let operands = &one.operands;
         let mut number = |number: Option<i64>| {
-            let text = number.map_or(String::new(), |number| number.to_string());
+            let text = number.map_or(MISSING.to_owned(), |number| number.to_string());
             out.extend_from_slice(format!(",{text}").as_bytes());
         };
         let value = match has_objects(one.instruction) {
@@ -141,7 +145,7 @@ impl<'a> Blinky<'a> {
                 match one.instruction {
                     Some(Instruction { op: GETSTATIC | PUTSTATIC, operands, .. }) => {
                         out.push(b',');
-                        push_field(out, operands.first().map_or("", String::as_str));
+                        push_field(out, operands.first().map_or(MISSING, String::as_str));
                     }
                     _ => number(operands.object.map(i64::from)),
                 }
@@ -179,7 +183,7 @@ impl<'a> Blinky<'a> {
                 out.extend_from_slice(text.as_bytes());
                 for number in 0..3 {
                     out.push(b',');
-                    push_field(out, operands.get(number).map_or("", String::as_str));
+                    push_field(out, operands.get(number).map_or(MISSING, String::as_str));
                 }
                 out.push(b'\n');
                 id
@@ -224,7 +228,7 @@ fn has_objects(instruction: Option<&Instruction>) -> bool {
 
 /// Appends a text that separates no fields.
 fn push_field(out: &mut Vec<u8>, text: &str) {
-    let is_plain = |c: char| c >= ' ' && !matches!(c, ',' | '\\' | '\u{7F}');
+    let is_plain = |c: char| !c.is_control() && !matches!(c, ',' | '\\' | '\u{2028}' | '\u{2029}');
     for c in text.chars() {
         if is_plain(c) {
             out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());

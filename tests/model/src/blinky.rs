@@ -1,4 +1,6 @@
-//! Reads the lines of `flow export --to blinky`, knowing only what the head of `cli/src/export/blinky.rs` says.
+//! Reads the lines of `flow export --to blinky`, knowing only what the head of `cli/src/export/blinky.rs` says, and by the
+//! rules of blinky's own reader: lines end where Java's `Scanner` ends them, fields are what `String.split(",")` returns,
+//! which drops empty ones at the end, types and their number of fields are fixed, and ids are `int`.
 
 use std::collections::HashMap;
 
@@ -64,13 +66,17 @@ impl Blinky {
     /// Reads lines.
     ///
     /// # Panics
-    /// They are not what they should be: ids are not in order, something is used before it is described, or a field is
-    /// wrong.
+    /// They are not what they should be: ids are not in order, something is used before it is described, a field is
+    /// wrong, or there are too few or too many.
     #[must_use]
     pub fn read(text: &str) -> Self {
         let mut all = Self::default();
-        for line in text.lines() {
-            let fields: Vec<_> = line.split(',').map(unescaped).collect();
+        // The last line ends with a separator.
+        for line in text.strip_suffix('\n').unwrap_or_default().split(SEPARATORS) {
+            let mut fields: Vec<_> = line.split(',').map(unescaped).collect();
+            while fields.pop_if(|last| last.is_empty()).is_some() {}
+            let id = fields.get(1).map(|id| number::<i32>(id));
+            assert!(id.is_some_and(|id| id > 0), "{line}");
             match &fields[..] {
                 [kind, id, name, owner, access] if kind == "$$method$$" => {
                     let (name, owner) = (name.clone(), owner.clone());
@@ -86,6 +92,7 @@ impl Blinky {
                     let known = &all.instructions[&instruction];
                     let kind = type_of(kind);
                     assert!(known.kind == kind || kind == "exit", "{line}");
+                    assert_eq!(more.len(), further_fields(&kind), "{line}");
                     all.executions.push(BlinkyExecution {
                         thread: number(thread),
                         time: number(time),
@@ -96,7 +103,7 @@ impl Blinky {
                         more: more.to_vec(),
                     });
                 }
-                [kind, id, method, line, at, op, operands @ ..] => {
+                [kind, id, method, line, at, op, one, two, three] => {
                     assert_eq!(number::<usize>(id), all.instructions.len() + 1);
                     let method = number(method);
                     assert!(all.methods.contains_key(&method));
@@ -106,7 +113,7 @@ impl Blinky {
                         line: number(line),
                         at: number(at),
                         op: number(op),
-                        operands: operands.to_vec().try_into().expect("three operands"),
+                        operands: [one, two, three].map(String::clone),
                     };
                     all.instructions.insert(number(id), instruction);
                 }
@@ -124,9 +131,50 @@ impl Blinky {
     }
 }
 
+/// What ends a line in Java. `\r\n` would be two, but there are no empty lines.
+const SEPARATORS: [char; 5] = ['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
+
+/// The types.
+const TYPES: [&str; 22] = [
+    "enter",
+    "exit",
+    "line",
+    "athrow",
+    "return",
+    "invoke",
+    "complete",
+    "var",
+    "jump",
+    "field",
+    "iinc",
+    "zero",
+    "constant",
+    "arrayload",
+    "arraystore",
+    "math",
+    "stack",
+    "type",
+    "compare",
+    "arraylen",
+    "monitor",
+    "switch",
+];
+
+/// How many fields an execution has after its type.
+fn further_fields(kind: &str) -> usize {
+    match kind {
+        "enter" | "invoke" => 1,
+        "field" => 2,
+        "arrayload" | "arraystore" => 4,
+        _ => 0,
+    }
+}
+
 fn type_of(field: &str) -> String {
     let inner = field.strip_prefix('$').and_then(|field| field.strip_suffix('$'));
-    inner.expect("a type between dollar signs").to_owned()
+    let inner = inner.expect("a type between dollar signs");
+    assert!(TYPES.contains(&inner), "{inner}");
+    inner.to_owned()
 }
 
 fn number<T: std::str::FromStr>(field: &str) -> T {
@@ -153,8 +201,8 @@ mod tests {
     #[test]
     fn lines_are_read() {
         let text = "$$method$$,1,m(I)V,p/A,9\n\
-                    $enter$,1,1,-1,-1,-3,,,\n\
-                    $constant$,2,1,12,0,18,a\\u002Cb\\u005Cu,String,\n\
+                    $enter$,1,1,-1,-1,-3,null,null,null\n\
+                    $constant$,2,1,12,0,18,a\\u002Cb\\u005Cu,String,null\n\
                     $$$,1,7,-1,0,p/A,1,$enter$,NA\n\
                     $$$,2,7,300,0,p/A,2,$constant$\n";
         let all = Blinky::read(text);
@@ -162,5 +210,12 @@ mod tests {
         let (instruction, method) = all.of(&all.executions[1]);
         assert_eq!((instruction.at, &*instruction.operands[0]), (0, "a,b\\u"));
         assert_eq!((method.access, &*method.owner), (9, "p/A"));
+    }
+
+    #[test]
+    fn empty_fields_at_the_end_are_none() {
+        let text = "$$method$$,1,m(I)V,p/A,9\n$enter$,1,1,-1,-1,-3,,,\n";
+        let read = std::panic::catch_unwind(|| Blinky::read(text));
+        assert!(read.is_err());
     }
 }
