@@ -510,6 +510,8 @@ fn a_collector_that_stands_still_costs_counted_events_with_drop() {
         assert!(running.end().success());
         collector.wait_for("has ended: ");
         assert!(assert_all_counted(&program, &collector.trace()) > 0, "the program was too slow");
+        let info = shown(&["info"], &collector.trace());
+        assert!(info.contains("(overflow=drop)") && !info.contains("overload"), "{info}");
     });
 }
 

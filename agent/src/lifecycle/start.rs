@@ -21,10 +21,10 @@ use super::current::{CURRENT, OF_EVENTS, STARTING, release_alone, wait_for_clean
 use super::manifest::{END_MANIFEST_BYTES, manifest, manifest_text};
 use super::snapshot::Snapshots;
 use super::{Agent, agent};
-use crate::options::{Durability, EngineKind, OnError, Options, Overload, Sampling};
+use crate::options::{Durability, EngineKind, OnError, Options, Overflow, Overload, Sampling};
 use crate::recorder::{
-    Config, IdTable, Journal, MethodTable, Recorder, SideBand, Stacks, StartIds, Timeout, WhenFull,
-    sampler,
+    Config, IdTable, Journal, MethodTable, Recorder, SideBand, Stacks, StartIds, Timeout, TooSlow,
+    WhenFull, sampler,
 };
 use crate::sink::{
     BlockFile, Budget, ContainerSink, FileSink, JournalFile, JournalPlace, LineFile, ManifestPlace,
@@ -319,7 +319,12 @@ impl Agent {
         let recorder = match options.overload {
             Overload::Wait if gathers => recorder.queueing(WhenFull::Wait),
             Overload::Wait => recorder,
-            Overload::Drop => recorder.queueing(WhenFull::Drop),
+            Overload::Drop => {
+                let streaming = options.streaming.as_ref();
+                let is_streamed = streaming.is_some_and(|to| to.overflow == Overflow::Drop);
+                let too_slow = if is_streamed { TooSlow::Collector } else { TooSlow::Disk };
+                recorder.queueing(WhenFull::Drop(too_slow))
+            }
         };
         let has_cores = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
         let is_usual = options.format == EventFormat::Binary && options.overload == Overload::Wait;

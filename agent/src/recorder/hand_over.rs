@@ -16,10 +16,6 @@ use crate::certain::Certain as _;
 use crate::sink::{CanonicalChunk, Pack, Scope, SinkError};
 use crate::sys::allocator::OutOfMemory;
 
-/// Why events are lost with `overload=drop`.
-pub(super) const DROPPED: &str =
-    "the disk or the collector was slower than the program: chunks were dropped (overload=drop)";
-
 /// Whether a hand-over is a thread's last, and whether its chunk may be dropped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Last {
@@ -152,10 +148,11 @@ impl Recorder {
         if let Some(queue) = queue.filter(|_| out.state == OutState::Open) {
             // What is not dropped may wait.
             let must = last == Last::OfRecording || last == Last::NoButKept && !queue.waits();
-            reserved = queue.reserve(queue.cost(buffer.raw.len(), out.slot().bytes()), must);
-            if reserved.is_none() {
+            let room = queue.reserve(queue.cost(buffer.raw.len(), out.slot().bytes()), must);
+            reserved = room.ok();
+            if let Err(too_slow) = room {
                 self.losses.count(out.drop_chunk(&mut buffer));
-                self.losses.note(DROPPED);
+                self.losses.note(too_slow.reason());
                 if !is_last {
                     self.buffers.give_back(buffer);
                     return;
@@ -169,7 +166,7 @@ impl Recorder {
                 if let Err(error) = thread.next_chunk(out, position, &self.journal, self.shape()) {
                     self.stop_storing(&error);
                 }
-                reserved = queue.reserve(buffer.raw.len(), true);
+                reserved = queue.reserve(buffer.raw.len(), true).ok();
             }
             out.mark_gap(usize::MAX);
         }

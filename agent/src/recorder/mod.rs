@@ -52,7 +52,7 @@ pub use journal::Journal;
 pub use methods::{
     DescribeMethod, Loader, MethodFacts, MethodTable, RawMethod, Recorded, ResolvedMethod,
 };
-pub use queue::WhenFull;
+pub use queue::{TooSlow, WhenFull};
 pub use recording::{Left, Recorder};
 pub use stacks::{ClassHandle, DescribeClasses, Stacks};
 pub use thread::ThreadRecorder;

@@ -1,4 +1,4 @@
-//! Chunks that wait for the thread of the agent that writes them: with `overload=drop`, or in a trace in one file,
+//! Chunks that wait for the thread of the agent that writes them: with `overload=drop` or `overflow=drop`, or in a trace in one file,
 //! where that thread compresses them.
 //!
 //! With `overload=drop` a thread of the program never waits for the disk to take its events: a chunk that finds no
@@ -36,7 +36,30 @@ pub enum WhenFull {
     /// It waits.
     Wait,
     /// It drops the chunk.
-    Drop,
+    Drop(TooSlow),
+}
+
+/// What is slower than the program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TooSlow {
+    /// The disk, with `overload=drop`.
+    Disk,
+    /// The collector, with `overflow=drop`.
+    Collector,
+}
+
+impl TooSlow {
+    /// Why events are lost.
+    pub(super) const fn reason(self) -> &'static str {
+        match self {
+            Self::Disk => {
+                "the disk was slower than the program: chunks were dropped (overload=drop)"
+            }
+            Self::Collector => {
+                "the collector was slower than the program: chunks were dropped (overflow=drop)"
+            }
+        }
+    }
 }
 
 /// An encoded chunk that waits to be written.
@@ -136,13 +159,13 @@ impl Queue {
     pub(super) fn cost(&self, bytes: usize, slot_bytes: usize) -> usize {
         match self.when_full {
             WhenFull::Wait => slot_bytes,
-            WhenFull::Drop => bytes,
+            WhenFull::Drop(_) => bytes,
         }
     }
 
-    /// Reserves room for a chunk, and waits for it if chunks are not dropped; `None` if there is none and the chunk
-    /// may be dropped.
-    pub(super) fn reserve(&self, bytes: usize, must: bool) -> Option<usize> {
+    /// Reserves room for a chunk, and waits for it if chunks are not dropped. Fails if there is none and the chunk may be
+    /// dropped.
+    pub(super) fn reserve(&self, bytes: usize, must: bool) -> Result<usize, TooSlow> {
         let bytes = bytes.max(MIN_BYTES);
         let mut state = self.state.lock();
         loop {
@@ -151,10 +174,10 @@ impl Queue {
             if has_room || must || !self.takes_chunks() {
                 state.bytes = state.bytes.saturating_add(bytes);
                 state.promised += 1;
-                return Some(bytes);
+                return Ok(bytes);
             }
-            if self.when_full == WhenFull::Drop {
-                return None;
+            if let WhenFull::Drop(too_slow) = self.when_full {
+                return Err(too_slow);
             }
             state.waiting += 1;
             state.wants_room = true;
@@ -295,33 +318,33 @@ mod tests {
 
     #[test]
     fn there_is_room_up_to_a_limit_or_for_one_chunk() {
-        let queue = Queue { max_bytes: 1000, ..Queue::new(0, WhenFull::Drop) };
-        assert_eq!(queue.reserve(5000, false), Some(5000), "one");
-        assert_eq!(queue.reserve(1, false), None);
-        assert_eq!(queue.reserve(1, true), Some(256), "one that must be kept");
+        let queue = Queue { max_bytes: 1000, ..Queue::new(0, WhenFull::Drop(TooSlow::Disk)) };
+        assert_eq!(queue.reserve(5000, false), Ok(5000), "one");
+        assert_eq!(queue.reserve(1, false), Err(TooSlow::Disk));
+        assert_eq!(queue.reserve(1, true), Ok(256), "one that must be kept");
         queue.give_back(5256);
-        assert_eq!(queue.reserve(600, false), Some(600));
-        assert_eq!(queue.reserve(401, false), None);
-        assert_eq!(queue.reserve(400, false), Some(400));
+        assert_eq!(queue.reserve(600, false), Ok(600));
+        assert_eq!(queue.reserve(401, false), Err(TooSlow::Disk));
+        assert_eq!(queue.reserve(400, false), Ok(400));
         assert_eq!(queue.end(Instant::now()), Some(EventCounts::default()), "no thread writes");
     }
 
     #[test]
     fn a_thread_waits_for_room_and_asks_for_it() {
         let queue = Queue { max_bytes: 1000, ..Queue::new(0, WhenFull::Wait) };
-        assert_eq!(queue.reserve(900, false), Some(900));
+        assert_eq!(queue.reserve(900, false), Ok(900));
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| queue.reserve(500, false));
             assert!(matches!(queue.next(), Next::MakeRoom));
             assert!(!waits.is_finished());
             queue.give_back(900);
-            assert_eq!(waits.join().unwrap(), Some(500));
+            assert_eq!(waits.join().unwrap(), Ok(500));
         });
-        assert_eq!(queue.reserve(900, true), Some(900), "the end does not wait");
+        assert_eq!(queue.reserve(900, true), Ok(900), "the end does not wait");
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| queue.reserve(500, false));
             assert!(queue.end(Instant::now()).is_some());
-            assert_eq!(waits.join().unwrap(), Some(500), "nothing waits after the end");
+            assert_eq!(waits.join().unwrap(), Ok(500), "nothing waits after the end");
         });
     }
 

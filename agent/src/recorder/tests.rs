@@ -11,8 +11,7 @@ use flow_codec::format::manifest::Order;
 use flow_codec::format::methods::MethodInfo;
 
 use super::cpu_time::Look;
-use super::hand_over::DROPPED;
-use super::queue::{Queue, WhenFull};
+use super::queue::{Queue, TooSlow, WhenFull};
 use super::*;
 use crate::filter::{FilterSpec, LoaderKind};
 use crate::sink::{
@@ -381,7 +380,7 @@ fn overload_drop_loses_events_but_never_waits() {
     let dir = tempfile::tempdir().unwrap();
     let sink = KeptChunks::default();
     let (mut recorder, thread, method) = recorder(dir.path(), &sink, 64);
-    recorder.queue = Some(Queue::new(2, WhenFull::Drop));
+    recorder.queue = Some(Queue::new(2, WhenFull::Drop(TooSlow::Disk)));
     sink.hold(true);
     let made = 2 * 10_000 + 2 * 3;
     let end = std::thread::scope(|scope| {
@@ -409,7 +408,7 @@ fn overload_drop_loses_events_but_never_waits() {
     assert_eq!(enters, exits, "all frames were left");
     assert_eq!(enters + exits + end.lost.events, made);
     assert!(end.lost.events > made / 2 && enters > 100, "{end:?}");
-    assert_eq!(end.lost.reasons, [DROPPED]);
+    assert_eq!(end.lost.reasons, [TooSlow::Disk.reason()]);
 }
 
 #[test]
@@ -447,7 +446,7 @@ fn the_end_does_not_wait_for_a_queue_whose_disk_hangs() {
     let dir = tempfile::tempdir().unwrap();
     let sink = KeptChunks::default();
     let (mut recorder, thread, method) = recorder(dir.path(), &sink, 64);
-    recorder.queue = Some(Queue::new(2, WhenFull::Drop));
+    recorder.queue = Some(Queue::new(2, WhenFull::Drop(TooSlow::Disk)));
     sink.hold(true);
     std::thread::scope(|scope| {
         scope.spawn(|| recorder.run_writer());
@@ -578,7 +577,7 @@ fn copied_while_a_thread_moves(queue: Option<Queue>, moves: usize, drops: bool) 
         if header.thread.get() == 2 {
             for number in 0..moves {
                 let full = recorder.queue.as_ref().filter(|_| drops && number == 0);
-                let taken = full.and_then(|queue| queue.reserve(1 << 30, true));
+                let taken = full.and_then(|queue| queue.reserve(1 << 30, true).ok());
                 move_on(&recorder);
                 assert_eq!(slot_of(&first) < slot_of(&second), number == 0);
                 if let (Some(queue), Some(taken)) = (full, taken) {
@@ -602,13 +601,15 @@ fn a_thread_that_moves_to_a_slot_passed_already_is_in_the_copy() {
 
 #[test]
 fn no_chunk_before_the_last_copied_one_is_left_out() {
-    let copied = copied_while_a_thread_moves(Some(Queue::new(9, WhenFull::Drop)), 2, false);
+    let copied =
+        copied_while_a_thread_moves(Some(Queue::new(9, WhenFull::Drop(TooSlow::Disk))), 2, false);
     assert_eq!(copied, [(1, 0), (2, 0), (3, 0), (1, 127), (1, 0), (1, 63)]);
 }
 
 #[test]
 fn a_chunk_that_was_copied_and_then_dropped_is_replaced_by_the_next() {
-    let copied = copied_while_a_thread_moves(Some(Queue::new(9, WhenFull::Drop)), 2, true);
+    let copied =
+        copied_while_a_thread_moves(Some(Queue::new(9, WhenFull::Drop(TooSlow::Disk))), 2, true);
     assert_eq!(copied, [(1, 0), (2, 0), (3, 0), (1, 63), (1, 0), (4, 0)]);
 }
 
