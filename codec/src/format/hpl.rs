@@ -28,7 +28,7 @@
 //! - *thread* and *method* are addresses or numbers that mean nothing outside the file. A method is described after
 //!   the first frame that uses it; some never are. A thread may be described several times, also without a name.
 //! - *class* is the descriptor of the class, `Lcom/app/Main;`. *file* is `UnknownFile` if it is not known.
-//! - *line* is [`NO_LINE`] or another negative number if it is not known. The bytecode index of a native method is -3.
+//! - *line* is [`NO_LINE`] or another negative number if it is not known. The bytecode index of a native method is [`NATIVE_BCI`].
 //!
 //! # What a reader does
 //!
@@ -67,6 +67,8 @@ pub const MAX_STRING_BYTES: usize = 1 << 20;
 pub const MAX_FRAMES: i32 = 1 << 16;
 /// The line of a frame of which none is stored.
 pub const NO_LINE: i32 = -100;
+/// The bytecode index of a frame of a native method.
+pub const NATIVE_BCI: i32 = -3;
 /// The file of a method whose file is not known.
 pub const NO_FILE: &str = "UnknownFile";
 
@@ -139,7 +141,7 @@ const NS_PER_S: i64 = 1_000_000_000;
 /// A frame of a stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HplFrame {
-    /// The bytecode index; -3 in a native method.
+    /// The bytecode index; [`NATIVE_BCI`] in a native method, other negative numbers if it is not known.
     pub bci: i32,
     /// The line; negative if it is not known, `None` in records without one.
     pub line: Option<i32>,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::lean::{LeanFrame, LeanMethod, LeanPlace, LeanProfile, Numbers};
 use super::numbered::Numbered;
 use crate::analysis::{PathNode, PathTree, Paths, ROOT, Run};
+use crate::format::hpl::NATIVE_BCI;
 use crate::format::methods::{Inlined, MethodInfo};
 use crate::read::Methods;
 use crate::{MethodId, ThreadId};
@@ -27,7 +28,7 @@ pub enum ThreadGrouping {
     /// All.
     #[default]
     Merged,
-    /// Those with the same name.
+    /// Those with the same name, and those without one.
     Name,
     /// None.
     Id,
@@ -39,7 +40,7 @@ pub enum ThreadGrouping {
 pub struct ProfileThread {
     /// Its number, if it is one thread.
     pub id: Option<i64>,
-    /// Its name; `None` for all threads together.
+    /// Its name, empty for the threads that have none; `None` for all threads together.
     pub name: Option<String>,
 }
 
@@ -51,8 +52,8 @@ pub struct ProfileFrame {
     pub method: MethodId,
     /// The line, if frames are distinguished by it and it is known.
     pub line: Option<u32>,
-    /// The bytecode index, if frames are distinguished by it and it is known.
-    pub bci: Option<u32>,
+    /// The bytecode index, if frames are distinguished by it and it is known; [`NATIVE_BCI`] in a native method.
+    pub bci: Option<i32>,
 }
 
 /// What a method is identified by.
@@ -242,11 +243,13 @@ impl Profile {
     }
 
     fn thread(&mut self, id: i64, name: &str) -> u32 {
-        let name = if name.is_empty() { format!("thread {id}") } else { name.to_owned() };
         let thread = match self.thread_grouping {
             ThreadGrouping::Merged => ProfileThread::default(),
-            ThreadGrouping::Name => ProfileThread { id: None, name: Some(name) },
-            ThreadGrouping::Id => ProfileThread { id: Some(id), name: Some(name) },
+            ThreadGrouping::Name => ProfileThread { id: None, name: Some(name.to_owned()) },
+            ThreadGrouping::Id => {
+                let name = if name.is_empty() { format!("thread {id}") } else { name.to_owned() };
+                ProfileThread { id: Some(id), name: Some(name) }
+            }
         };
         self.nodes.child(ROOT, self.threads.number(&thread))
     }
@@ -259,8 +262,8 @@ impl Profile {
             }
             None => self.method(["", &format!("?#{}", frame.method), ""], None, &[]),
         };
-        let positive = |number: i32, min| u32::try_from(number).ok().filter(|known| *known >= min);
-        let (line, bci) = (positive(frame.line, 1), positive(frame.bci, 0));
+        let line = u32::try_from(frame.line).ok().filter(|line| *line > 0);
+        let bci = Some(frame.bci).filter(|bci| *bci >= 0 || *bci == NATIVE_BCI);
         match self.frame_grouping {
             FrameGrouping::Method => ProfileFrame { method, line: None, bci: None },
             FrameGrouping::Line => ProfileFrame { method, line, bci: None },

@@ -15,7 +15,8 @@ pub enum GapRule {
     #[default]
     Thread,
     /// Until the next sample of any thread, as Honest Profiler does it. Then all times together are the time from the first
-    /// to the last sample.
+    /// to the last sample, if the log is in order. A sample lasts no time if the next one is earlier; in Honest Profiler it
+    /// would have a negative time.
     Global,
 }
 
@@ -82,7 +83,8 @@ impl Collector {
         };
         let before = self.last.get(&key).copied().unwrap_or_default();
         let gap_ns = match (time, before.time) {
-            (Some(time), Some(before)) => time.ns_since(before),
+            // The clock was set back, or a sample was written late: how long the one before lasted is not known.
+            (Some(time), Some(before)) => time.ns_since(before).max(0),
             _ => 0,
         };
         self.end_sample(before, gap_ns);

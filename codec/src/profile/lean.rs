@@ -14,7 +14,7 @@ pub struct Numbers {
     pub total_count: u64,
     /// In how many it was the innermost frame.
     pub self_count: u64,
-    /// For how long it was on the stack, in nanoseconds. Negative if the clock was set back.
+    /// For how long it was on the stack, in nanoseconds. Never negative.
     pub total_ns: i64,
     /// For how long it was the innermost frame.
     pub self_ns: i64,
@@ -96,7 +96,9 @@ pub struct LeanNode {
     /// The index of its caller, or of the thread of an outermost frame; `None` for a thread.
     pub parent: Option<usize>,
     /// Its figures. Those of a thread are the sums of all its descendants. So its `self_count` and `self_ns` are the number
-    /// and time of its samples, while its totals count each sample once for each frame.
+    /// and time of its samples, while its totals count each sample once for each frame. Honest Profiler documents the same,
+    /// but its program gives a thread the number and time of its samples as totals, and 0 for itself: five samples of
+    /// stacks with 64 frames are 64 and 5 here, 5 and 0 there.
     pub numbers: Numbers,
 }
 

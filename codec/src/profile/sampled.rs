@@ -2,7 +2,7 @@
 
 use super::collect::failed;
 use super::lean::{LeanFrame, LeanMethod, LeanProfile, SampleWeight};
-use crate::format::hpl::NO_LINE;
+use crate::format::hpl::{NATIVE_BCI, NO_LINE};
 use crate::format::samples::{Cause, Found, Frame, Sample, SampleClock};
 use crate::read::{Samples, Trace};
 use crate::{Error, MethodId, Result, ThreadId};
@@ -112,8 +112,7 @@ fn lean_frame(frame: &Frame) -> LeanFrame {
     LeanFrame {
         method: method_number(frame.method),
         line: number(frame.line, NO_LINE),
-        // As in logs of samples.
-        bci: number(frame.bci, -3),
+        bci: number(frame.bci, NATIVE_BCI),
     }
 }
 

@@ -3,10 +3,12 @@
 use std::io::Read;
 
 use flow_codec::analysis::{Graph, Run};
-use flow_codec::format::hpl::{HplFrame, HplMethod, HplRecord, HplSignature, HplTime, encode};
+use flow_codec::format::hpl::{
+    HplFrame, HplMethod, HplRecord, HplSignature, HplTime, NATIVE_BCI, NO_LINE, encode,
+};
 use flow_codec::profile::{
-    Collector, FrameGrouping, GapRule, LeanFrame, LeanPlace, LeanProfile, Numbers, Profile,
-    ProfileRow, ThreadGrouping,
+    Collector, FrameGrouping, GapRule, LeanFrame, LeanNode, LeanPlace, LeanProfile, Numbers,
+    Profile, ProfileRow, SampleWeight, ThreadGrouping,
 };
 use flow_codec::read::{FlowReader, HplReader, ReadRecords, Tail};
 use flow_codec::{NameForm, ThreadId};
@@ -103,13 +105,13 @@ fn figures(numbers: Numbers) -> String {
 #[test]
 fn with_the_global_rule_a_sample_lasts_until_the_next_of_any_thread() {
     let (profile, tail) = added(&truncated_log(), GapRule::Global);
-    // Samples last 10, 20, -5, 50 and 10 ns.
+    // Samples last 10, 20, 50 and 10 ns; the third one none, because the next one is earlier.
     assert_eq!(
         lean_lines(&profile),
         [
-            "thread 1 7 3 40 15",
-            " 10:5:1 3 0 15 0",
-            "  11:7:3 2 2 5 5",
+            "thread 1 7 3 50 20",
+            " 10:5:1 3 0 20 0",
+            "  11:7:3 2 2 10 10",
             "thread 2 3 2 90 70",
             " 10:5:1 1 0 20 0",
             "  12:0:0 1 1 20 20",
@@ -186,8 +188,8 @@ fn lines(profile: &Profile, run: usize) -> Vec<String> {
         };
         let names = flow_codec::MethodNames::new(profile.methods());
         let name = names.get(frame.method, NameForm::Short);
-        let number = |number: Option<u32>| number.map_or(String::new(), |n| format!(":{n}"));
-        let (line, bci) = (number(frame.line), number(frame.bci));
+        let number = |number: Option<i64>| number.map_or(String::new(), |n| format!(":{n}"));
+        let (line, bci) = (number(frame.line.map(i64::from)), number(frame.bci.map(i64::from)));
         format!("{}{name}{line}{bci} {}", " ".repeat(row.depth + 1), figures(row.numbers[run]))
     };
     profile.rows(|row| row.number).iter().map(line).collect()
@@ -222,7 +224,7 @@ fn frames_are_grouped_by_method_line_or_instruction_and_threads_by_name_or_not_a
             "  A.work:7 2 2 75 75",
             "  A.work:8 1 0 45 0",
             "   A.run:5 1 1 45 45",
-            "thread 2 2 0 30 0",
+            " 2 0 30 0",
             " A.run:5 1 0 15 0",
             "  ?#12 1 1 15 15",
             " AGCT.GcActiveErr2 1 1 15 15",
@@ -231,6 +233,43 @@ fn frames_are_grouped_by_method_line_or_instruction_and_threads_by_name_or_not_a
     let profile = by_name(FrameGrouping::Bci, ThreadGrouping::Id);
     assert_eq!(lines(&profile, 0)[2], "  A.work:7:3 2 2 75 75");
     assert_eq!(profile.rows(|row| row.number)[0].thread.id, Some(1));
+}
+
+#[test]
+fn threads_without_a_name_are_one_and_native_methods_have_their_index() {
+    let native = LeanFrame { method: 20, line: NO_LINE, bci: NATIVE_BCI };
+    let unknown = LeanFrame { method: 20, line: NO_LINE, bci: -1 };
+    let mut samples = LeanProfile::default();
+    samples.name_thread(3, "named");
+    for (thread, frame) in [(1, native), (2, native), (2, unknown), (3, native)] {
+        samples.add(thread, [frame], SampleWeight { count: 1, ns: 5, ..SampleWeight::default() });
+    }
+    let mut profile = Profile::new(FrameGrouping::Bci, ThreadGrouping::Name);
+    profile.add_samples(Run::Before, &samples, |_, _| true, |_| true);
+    let expected =
+        [" 3 0 15 0", " ?#20:-3 2 2 10 10", " ?#20 1 1 5 5", "named 1 0 5 0", " ?#20:-3 1 1 5 5"];
+    assert_eq!(lines(&profile, 0), expected);
+}
+
+/// Times of a log that is hostile: extreme, negative, and with nanoseconds that are no part of a second.
+#[test]
+fn no_time_is_negative() {
+    let wild = [i64::MIN, -1_000_000_001, -1, 0, 7, 1_000_000_000, i64::MAX];
+    let mut records = vec![name(1, "main")];
+    for seconds in wild {
+        for nanoseconds in wild {
+            let thread = seconds ^ nanoseconds & 1;
+            let time = Some(HplTime { seconds, nanoseconds });
+            records.push(HplRecord::Stack { frames: 1, thread, time });
+            records.push(HplRecord::Frame(HplFrame { bci: 1, line: Some(5), method: 10 }));
+        }
+    }
+    for rule in [GapRule::Thread, GapRule::Global] {
+        let (profile, _) = added(&encoded(&records), rule);
+        assert_eq!(profile.samples(), 49);
+        let is_time = |node: LeanNode| node.numbers.total_ns >= 0 && node.numbers.self_ns >= 0;
+        assert!(profile.nodes().all(is_time), "{:?}", lean_lines(&profile));
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use flow_codec::format::hpl::NATIVE_BCI;
 use flow_codec::profile::{Numbers, Profile, ProfileRow, ProfileThread};
 
 use super::rows::{Limits, Selected, pair};
@@ -233,7 +234,10 @@ impl Print<'_> {
             let (source, line) = info.map_or((None, line), |info| info.named_line(line));
             name.push_str(&format!("  {}:{line}", source.unwrap_or("line")));
         }
-        name.extend(frame.bci.map(|bci| format!(" @{bci}")));
+        name.extend(frame.bci.map(|bci| match bci {
+            NATIVE_BCI => "  native".to_owned(),
+            bci => format!(" @{bci}"),
+        }));
         let shares = [0, 1].map(|run| limits.shares(row, run, profile));
         let [total, of_self] = pair(row.numbers[0], limits.by);
         // Rounded down, as in reports.
@@ -379,12 +383,13 @@ impl Print<'_> {
     }
 }
 
-/// `7 main`; only the name of threads that are one.
+/// `7 main`; only the name of threads that are one; `without a name`.
 fn thread_title(thread: &ProfileThread) -> String {
     let name = thread.name.as_deref().unwrap_or_default();
     match thread.id {
         Some(id) if name != format!("thread {id}") => format!("{id} {name}"),
         Some(id) => id.to_string(),
+        None if name.is_empty() => "without a name".to_owned(),
         None => name.strip_prefix("thread ").unwrap_or(name).to_owned(),
     }
 }
