@@ -8,6 +8,7 @@ use flow_codec::format::marks::{Mark, MarkEncoder, Position};
 use flow_codec::format::samples::{
     BatchEncoder, Cause, Found, Frame, Sample, SampleClock, Sampling,
 };
+use flow_codec::read::{HplItem, HplReader, HplSample, HplStack};
 use flow_codec::{MethodId, Offset, ThreadId};
 use tempfile::TempDir;
 
@@ -602,4 +603,110 @@ fn samples_are_exported_as_a_log_with_the_same_counts() {
     let found = counts(&log);
     assert!(found.len() > 4, "{found:?}");
     assert_eq!(found, counts(trace.path()));
+}
+
+/// A trace of wall-clock samples as the agent writes them: those of waiting only when it ends, or every second.
+fn samples_of_waiting() -> TempDir {
+    let trace = trace();
+    let interval_ns = 1_000_000;
+    let mut batch = BatchEncoder::new(Sampling { clock: SampleClock::Wall, interval_ns });
+    let frame = |method| Frame { method: MethodId::new(method), bci: Some(0), line: Some(1) };
+    let stacks = [[frame(0)], [frame(1)]];
+    // Thread, time in microseconds, intervals, how long it ran, and the stack.
+    for (thread, at_us, intervals, ran_us, stack) in [
+        (1, 1_000, 1, 900, 0),
+        (12, 1_100, 1, 900, 0),
+        (1, 2_000, 1, 900, 1),
+        (12, 2_050, 1, 900, 1),
+        (1, 3_010, 1, 900, 0),
+        // It waited until 50 ms, and then ran for two intervals of which the sampler saw one look.
+        (12, 52_100, 48, 0, 1),
+        (12, 52_100, 2, 900, 0),
+        (1, 40_000, 37, 0, 0),
+        (1, 41_000, 3, 900, 1),
+        // Threads are not in order; of one thread, intervals overlap.
+        (12, 52_900, 2, 900, 1),
+        (1, 42_000, 1, 900, 1),
+        (12, 1_052_900, 1_000, 0, 1),
+    ] {
+        batch.add(&Sample {
+            thread: ThreadId::new(thread),
+            at_ns: at_us * 1_000,
+            intervals,
+            ran_us: Some(ran_us),
+            found: Found::Stack { frames: &stacks[stack], is_cut: false },
+        });
+    }
+    fs::write(trace.path().join("samples"), batch.finish().unwrap()).unwrap();
+    trace
+}
+
+/// Reads a log: for each sample, its thread, its time since 1970, and its innermost method.
+fn samples_of_log(log: &Path) -> Vec<(i64, i64, i64)> {
+    let mut reader = HplReader::open(log).unwrap();
+    let mut found = Vec::new();
+    while let Some(item) = reader.next_item().unwrap() {
+        let HplItem::Sample(HplSample { thread, time, stack }) = item else { continue };
+        let HplStack::Frames(frames) = stack else { panic!("{stack:?}") };
+        let HplTime { seconds, nanoseconds } = time.unwrap();
+        assert!((0..1_000_000_000).contains(&nanoseconds));
+        found.push((thread, seconds * 1_000_000_000 + nanoseconds, frames[0].method));
+    }
+    found
+}
+
+#[test]
+fn a_log_of_samples_is_in_the_order_of_time() {
+    let trace = samples_of_waiting();
+    let log = trace.path().join("samples.hpl");
+    let args = ["export", "--to", "hpl", "--samples", "-o", log.to_str().unwrap()];
+    let run = flow(&args, trace.path());
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    let found = samples_of_log(&log);
+    assert!(found.is_sorted_by_key(|(_, at_ns, _)| *at_ns), "{found:?}");
+    let us = |thread: i64| -> Vec<i64> {
+        let of_thread = found.iter().filter(|(of, ..)| *of == thread);
+        of_thread.map(|(_, at_ns, _)| at_ns / 1_000).collect()
+    };
+    let (one, twelve) = (us(1), us(12));
+    assert_eq!((one.len(), twelve.len()), (44, 1_054));
+    // Waiting is where it was, a record for each interval; the next sample is when it was taken.
+    assert_eq!(one[..5], [1_000, 2_000, 3_010, 3_982, 4_955]);
+    assert_eq!(one[38..], [38_027, 39_000, 39_666, 40_333, 41_000, 42_000]);
+    assert_eq!(twelve[..3], [1_100, 2_050, 4_100]);
+    assert_eq!(twelve[48..54], [50_100, 51_100, 51_600, 52_100, 52_500, 52_900]);
+    assert_eq!((twelve[54], twelve[1_053]), (53_899, 1_051_900));
+    // No rule gives a negative time, and all intervals are there.
+    for rule in ["thread", "global"] {
+        let run = flow(&["profile", "--format", "json", "--frames", "bci", "--gaps", rule], &log);
+        let rows =
+            run.out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let rows: Vec<_> = rows.collect();
+        assert!(rows.iter().all(|row| row["self_ns"].as_i64().unwrap() >= 0), "{}", run.out);
+        let samples: u64 = rows.iter().map(|row| row["self_count"].as_u64().unwrap()).sum();
+        assert_eq!(samples, 1_098);
+    }
+}
+
+#[test]
+fn intervals_beyond_the_most_of_a_sample_are_counted() {
+    let trace = trace();
+    let sampling = Sampling { clock: SampleClock::Wall, interval_ns: 1_000 };
+    let mut batch = BatchEncoder::new(sampling);
+    let stack = [Frame { method: MethodId::new(0), bci: None, line: None }];
+    let found = Found::Stack { frames: &stack, is_cut: false };
+    let thread = ThreadId::new(1);
+    let intervals = (1 << 16) + 7;
+    batch.add(&Sample { thread, at_ns: u64::MAX / 2, intervals, ran_us: Some(0), found });
+    fs::write(trace.path().join("samples"), batch.finish().unwrap()).unwrap();
+    let log = trace.path().join("samples.hpl");
+    let args = ["export", "--to", "hpl", "--samples", "-o", log.to_str().unwrap()];
+    let run = flow(&args, trace.path());
+    assert_eq!(run.code, Some(3), "{}", run.err);
+    assert!(
+        run.err.contains("7 intervals of samples that represent too many left out"),
+        "{}",
+        run.err
+    );
+    assert_eq!(samples_of_log(&log).len(), 1 << 16);
 }

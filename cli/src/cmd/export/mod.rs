@@ -6,17 +6,18 @@ mod write;
 
 use flow_codec::analysis::{PathTree, Run};
 use flow_codec::profile::{FrameGrouping, GapRule, Profile, ThreadGrouping};
-use flow_codec::read::{Selection, TimeLimits};
+use flow_codec::read::{Selection, TimeLimits, Trace};
 
 use crate::args::{By, ExportArgs, Format, SourceArgs};
-use crate::export::{HplSamples, Target, Writer, is_binary, writer};
+use crate::export::{HplSamples, Target, Viewer, Writer, is_binary, viewer, writer};
 use crate::failure::{Failure, Status};
+use crate::input::flags::ThreadArgs;
 use crate::input::logs::is_log;
 use crate::input::profile::{Input, Origin};
 use crate::input::reading::Chosen;
 use crate::input::source::Source;
 use crate::input::times::{no_samples, time_line, weight_of};
-use crate::output::{Out, Unit, message};
+use crate::output::{Out, Unit, bytes, message, plural};
 use destination::Destination;
 use write::Export;
 
@@ -89,20 +90,53 @@ fn log_of_samples(
         };
     };
     let threads = &args.part.threads;
+    if let Some(viewer) = viewer(args.to).filter(|_| !args.force) {
+        refuse_large(&viewer, trace, threads)?;
+    }
     let mut log = HplSamples::new(trace);
     let (mut to, _) = Destination::new(args.out.as_deref(), 0, out)?;
     while let Some((sampling, sample)) = samples.next_sample()? {
         if threads.include(trace, sample.thread) {
-            to.put(log.records(sampling, &sample))?;
+            log.add(sampling, &sample, &mut |bytes| to.put(bytes))?;
         }
     }
+    let left_out = log.finish(&mut |bytes| to.put(bytes))?;
     to.finish()?;
     let mut status = source.status;
+    if left_out > 0 {
+        message(&format!(
+            "{} of samples that represent too many left out",
+            plural(left_out, "interval")
+        ));
+        status = status.and(Status::Partial);
+    }
     for error in samples.damage() {
         status = status.and(Status::Damaged);
         message(&error.to_string());
     }
     Ok(Some(status))
+}
+
+/// Refuses to write a log of samples that is too large for its reader.
+fn refuse_large(viewer: &Viewer, trace: &Trace, threads: &ThreadArgs) -> Result<(), Failure> {
+    let Some(mut samples) = trace.samples()? else { return Ok(()) };
+    let (mut size, mut records) = (0_u64, 0_u64);
+    while let Some((_, sample)) = samples.next_sample()? {
+        if threads.include(trace, sample.thread) {
+            let (of_sample, copies) = HplSamples::size(&sample);
+            size = size.saturating_add(of_sample);
+            records = records.saturating_add(copies);
+        }
+    }
+    if size <= viewer.bytes {
+        return Ok(());
+    }
+    Err(Failure::Failed(format!(
+        "not written: about {} for {}, and {}; --thread makes it smaller; --force writes it anyway",
+        bytes(size),
+        plural(records, "sample"),
+        viewer.limit
+    )))
 }
 
 /// Returns whether no calls are left out.
