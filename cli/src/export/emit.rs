@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
+use flow_codec::format::marks::Position;
 use flow_codec::format::test_marks::TestMark;
 use flow_codec::format::values::CallValue;
 use flow_codec::read::{
@@ -26,6 +27,8 @@ pub(crate) struct Moment {
     pub(crate) at: u64,
     /// The number of earlier calls of the thread.
     pub(crate) calls: u64,
+    /// The position in the thread.
+    pub(crate) position: Position,
     /// The nanoseconds between which it certainly happened; unbounded without a clock.
     pub(crate) bounds: Bounds,
 }
@@ -242,7 +245,7 @@ impl Emit<'_> {
             frames,
             stopped,
         };
-        let mut now = thread.moment(When::UNKNOWN, 0);
+        let mut now = thread.moment(Position::default(), When::UNKNOWN, 0);
         let reading = match self.timeline_of(file, start_ns) {
             Err(error) => Reading::failed(error),
             Ok(timeline) => {
@@ -252,7 +255,7 @@ impl Emit<'_> {
                 };
                 let mut reading = read_timeline(file, &mut timeline, progress, &mut thread);
                 let end = timeline.now();
-                now = thread.moment(end.time, end.calls);
+                now = thread.moment(end.position, end.time, end.calls);
                 reading.marks = timeline.marks_damage();
                 reading
             }
@@ -394,8 +397,9 @@ struct ThreadEmitter<'a, 'o> {
 
 impl ThreadEmitter<'_, '_> {
     #[inline]
-    fn moment(&self, time: When, calls: u64) -> Moment {
-        Moment { at: self.scale.at(time, calls, self.start_ns), calls, bounds: time.bounds }
+    fn moment(&self, position: Position, time: When, calls: u64) -> Moment {
+        let at = self.scale.at(time, calls, self.start_ns);
+        Moment { at, calls, position, bounds: time.bounds }
     }
 
     #[inline]
@@ -416,14 +420,21 @@ impl VisitTimeline for ThreadEmitter<'_, '_> {
         if let Some(frames) = &mut self.frames {
             frames.open.push(method);
         }
-        self.exporter.enter(method, self.moment(at.time, at.calls), &mut self.out.bytes);
+        self.exporter.enter(
+            method,
+            self.moment(at.position, at.time, at.calls),
+            &mut self.out.bytes,
+        );
         self.flush_if_full()
     }
 
     /// Closes frames one by one and flushes in between: the output of a long run may not fit in memory.
     fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
-        let exit =
-            Exit { now: self.moment(at.time, at.calls), unwound: unwound.map(class), values: &[] };
+        let exit = Exit {
+            now: self.moment(at.position, at.time, at.calls),
+            unwound: unwound.map(class),
+            values: &[],
+        };
         let count = count.get().min(self.open);
         self.open -= count;
         (0..count).all(|_| {

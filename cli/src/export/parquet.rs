@@ -11,13 +11,14 @@
 //!
 //! Source of the format: <https://parquet.apache.org/docs/file-format/>.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use flow_codec::format::test_marks::{Outcome, TestMark};
-use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::format::test_marks::Outcome;
+use flow_codec::read::{TestRun, TestsOfThread, ThreadFile, Trace};
 use flow_codec::{MethodId, MethodNames, NameForm, ThreadId};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
@@ -26,7 +27,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-use super::emit::{Buffer, Exit, Exporter, InstantEvent, Moment};
+use super::emit::{Buffer, Exit, Exporter, Moment};
 use crate::failure::Failure;
 use crate::output::Unit;
 
@@ -48,10 +49,12 @@ pub(crate) struct Parquet<'a> {
     thread: ThreadId,
     open: Vec<Open>,
     calls: u64,
-    threads: Vec<(ThreadId, u64)>,
-    tests: Vec<TestRow>,
-    /// The tests that the thread runs.
-    running: Vec<usize>,
+    /// By thread, how many of its calls were written, and to how many files of its own. A thread comes several times if it
+    /// ran several of the selected tests.
+    threads: BTreeMap<ThreadId, Written>,
+    tests: Tests<'a>,
+    /// Those of the thread.
+    tests_of_thread: TestsOfThread,
     failed: Option<Failure>,
 }
 
@@ -63,16 +66,19 @@ struct Open {
     test: Option<usize>,
 }
 
-/// A run of a test.
-#[derive(Debug)]
-struct TestRow {
-    name: String,
-    thread: ThreadId,
-    outcome: Option<Outcome>,
-    detail: String,
-    start_ns: u64,
-    end_ns: Option<u64>,
+/// What was written of a thread.
+#[derive(Clone, Copy, Default, Debug)]
+struct Written {
     calls: u64,
+    files: usize,
+}
+
+/// The tests of a trace.
+struct Tests<'a> {
+    /// All of them: the number of a test is its index.
+    runs: &'a [TestRun],
+    /// By test, how many of its calls were written; `None` for tests that are not selected.
+    calls: Vec<Option<u64>>,
 }
 
 /// The columns of a table, with their rows so far.
@@ -283,9 +289,11 @@ impl Table {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<(), Failure> {
+    /// Writes the rest. Returns how many files there are.
+    fn finish(mut self) -> Result<usize, Failure> {
         self.write_group()?;
-        self.close()
+        self.close()?;
+        Ok(self.files)
     }
 }
 
@@ -324,8 +332,14 @@ fn write_group(
 }
 
 impl<'a> Parquet<'a> {
-    /// Creates the directory, which must be new or empty.
-    pub(crate) fn create(dir: &Path, trace: &'a Trace, scale: Unit) -> Result<Self, Failure> {
+    /// Creates the directory, which must be new or empty. `runs` are all tests of the trace.
+    pub(crate) fn create(
+        dir: &Path,
+        trace: &'a Trace,
+        scale: Unit,
+        runs: &'a [TestRun],
+        is_selected: impl Fn(&TestRun) -> bool,
+    ) -> Result<Self, Failure> {
         let io_failure = |error: io::Error| Failure::Failed(format!("{}: {error}", dir.display()));
         match fs::create_dir(dir) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -348,9 +362,12 @@ impl<'a> Parquet<'a> {
             thread: ThreadId::new(0),
             open: Vec::new(),
             calls: 0,
-            threads: Vec::new(),
-            tests: Vec::new(),
-            running: Vec::new(),
+            threads: BTreeMap::new(),
+            tests: Tests {
+                runs,
+                calls: runs.iter().map(|run| is_selected(run).then_some(0)).collect(),
+            },
+            tests_of_thread: TestsOfThread::default(),
             failed: None,
         })
     }
@@ -402,7 +419,7 @@ impl<'a> Parquet<'a> {
                 Column::number_or_none("cpu_ns"),
             ]),
         );
-        for (id, calls) in threads {
+        for (id, Written { calls, .. }) in threads {
             let thread = trace.threads.get(id);
             let kind = match thread {
                 Some(thread) if thread.is_virtual => "virtual",
@@ -433,16 +450,18 @@ impl<'a> Parquet<'a> {
                 Column::number_or_none("end_ns"),
             ]),
         );
-        for (number, test) in (0..).zip(&tests) {
+        let times = |ns: Option<u64>| ns.filter(|_| self.is_timed).into();
+        for (number, (run, calls)) in (0..).zip(tests.runs.iter().zip(tests.calls)) {
+            let Some(calls) = calls else { continue };
             table.columns.push([
                 Value::Number(number),
-                test.name.as_str().into(),
-                test.thread.get().into(),
-                test.outcome.map(Outcome::word).into(),
-                test.detail.as_str().into(),
-                test.calls.into(),
-                self.is_timed.then_some(test.start_ns).into(),
-                test.end_ns.filter(|_| self.is_timed).into(),
+                run.name.as_str().into(),
+                run.thread.get().into(),
+                run.outcome.map(Outcome::word).into(),
+                run.detail.as_str().into(),
+                calls.into(),
+                times(run.start_ns),
+                times(run.end_ns),
             ]);
         }
         table.write_whole("tests")
@@ -481,38 +500,6 @@ impl<'a> Parquet<'a> {
         ]);
         self.failed = table.row_added().err();
     }
-
-    fn test(&mut self, mark: &TestMark, at: u64) {
-        let TestMark { outcome, name, detail } = mark;
-        let is_of_name = |test: &usize| self.tests.get(*test).is_some_and(|run| run.name == *name);
-        let place = self.running.iter().rposition(is_of_name);
-        let ended = match (outcome, place) {
-            (None, _) => {
-                self.running.push(self.tests.len());
-                None
-            }
-            (Some(_), Some(place)) => {
-                let test = self.running.get(place).copied();
-                self.running.truncate(place);
-                if let Some(run) = test.and_then(|test| self.tests.get_mut(test)) {
-                    (run.outcome, run.end_ns) = (*outcome, Some(at));
-                    run.detail.clone_from(detail);
-                }
-                return;
-            }
-            // It was skipped.
-            (Some(_), None) => Some(at),
-        };
-        self.tests.push(TestRow {
-            name: name.clone(),
-            thread: self.thread,
-            outcome: *outcome,
-            detail: if outcome.is_some() { detail.clone() } else { String::new() },
-            start_ns: at,
-            end_ns: ended,
-            calls: 0,
-        });
-    }
 }
 
 impl Table {
@@ -533,19 +520,20 @@ impl Exporter for Parquet<'_> {
     fn begin_thread(&mut self, file: &ThreadFile, _out: &mut Vec<u8>) {
         self.thread = file.id;
         self.open.clear();
-        self.running.clear();
         self.calls = 0;
+        self.tests_of_thread = TestsOfThread::new(self.tests.runs, file.id);
         self.large = (file.bytes >= LARGE_BYTES).then(|| {
             let dir = self.dir.join(format!("calls/threads={}", file.id));
-            Table::new(dir, Columns::calls(self.is_timed))
+            let files = self.threads.get(&file.id).map_or(0, |written| written.files);
+            Table { files, ..Table::new(dir, Columns::calls(self.is_timed)) }
         });
     }
 
     #[inline]
     fn enter(&mut self, method: MethodId, now: Moment, _out: &mut Vec<u8>) {
-        let test = self.running.last().copied();
-        if let Some(run) = test.and_then(|test| self.tests.get_mut(test)) {
-            run.calls += 1;
+        let test = self.tests_of_thread.at(now.position);
+        if let Some(calls) = test.and_then(|test| self.tests.calls.get_mut(test)?.as_mut()) {
+            *calls += 1;
         }
         self.open.push(Open { method, entered: now, test });
     }
@@ -555,19 +543,17 @@ impl Exporter for Parquet<'_> {
         self.row(Some(&exit));
     }
 
-    fn instant(&mut self, what: InstantEvent<'_>, at: u64, _out: &mut Vec<u8>) {
-        if let InstantEvent::Test(mark) = what {
-            self.test(mark, at);
-        }
-    }
-
     fn unfinished(&mut self, _at: u64, _out: &mut Vec<u8>) {
         self.row(None);
     }
 
     fn end_thread(&mut self, _at: u64, _out: &mut Buffer<'_>) -> Result<(), Failure> {
         self.fail()?;
-        self.threads.push((self.thread, self.calls));
-        self.large.take().map_or(Ok(()), Table::finish)
+        let written = self.threads.entry(self.thread).or_default();
+        written.calls += self.calls;
+        if let Some(table) = self.large.take() {
+            written.files = table.finish()?;
+        }
+        Ok(())
     }
 }

@@ -174,8 +174,9 @@ impl Source {
             }
         }
         own::check(&part.filter, &self.traces)?;
-        self.choose(&part.threads)?;
-        self.choose_tests(&part.tests)
+        // First: the thread that ran a test knows which threads helped it, even if it is not selected.
+        self.choose_tests(&part.tests)?;
+        self.choose(&part.threads)
     }
 
     /// Leaves out the traces without calls, such as that of a launcher, if others have any.

@@ -112,6 +112,93 @@ fn tables_have_the_tests_with_their_calls() {
     }
 }
 
+/// Tables of the selected tests have these and their calls, those of helper threads included, whichever threads are selected.
+#[test]
+fn tables_of_tests_have_the_calls_of_their_helpers() {
+    let dir = trace(FAILED);
+    // Thread 12 lives while `one` runs.
+    let path = dir.path().join("threads.jsonl");
+    let threads = fs::read_to_string(&path).unwrap();
+    let line = r#""id":12,"name":"worker-1","daemon":true,"virtual":false,"at_ns":"#;
+    let at = threads.find(line).expect("thread 12") + line.len();
+    let (before, after) = threads.split_at(at);
+    let after = after.trim_start_matches(|c: char| c.is_ascii_digit());
+    let end = r#"{"event":"end","id":12,"at_ns":2000000}"#;
+    fs::write(path, format!("{before}2000{after}{end}\n")).unwrap();
+    let listed = objects(&["tests", "--format", "json"], dir.path());
+    assert_eq!((&listed[0]["test"], &listed[0]["calls"]), (&"a.T.one".into(), &4.into()));
+
+    let to = tempfile::tempdir().unwrap();
+    let tables = |name: &str, args: &[&str]| {
+        let out = to.path().join(name);
+        let run =
+            flow(&[&["export", "--to", "parquet", "-o", &text(&out)], args].concat(), dir.path());
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        let column = |rows: &[crate::readers::tables::Row], column: &str| -> Vec<String> {
+            rows.iter().map(|row| row[column].clone()).collect()
+        };
+        let tests = crate::readers::tables::rows(&out.join("tests.parquet"));
+        let threads = crate::readers::tables::rows(&out.join("threads.parquet"));
+        let calls = crate::readers::tables::calls(&out);
+        let tests = tests.iter().map(|test| {
+            format!("{} {} {} {}", test["test"], test["name"], test["thread"], test["calls"])
+        });
+        let threads: Vec<_> =
+            threads.iter().map(|row| row["thread"].clone() + ":" + &row["calls"]).collect();
+        (tests.collect::<Vec<_>>(), threads.join(" "), column(&calls, "test").join(","))
+    };
+    let one = "0 a.T.one 1 4".to_owned();
+    let others = ["1 a.T.no 1 0".to_owned(), "2 a.T.two(int)[1] 1 1".to_owned()];
+    let all = [&[one.clone()][..], &others].concat();
+    assert_eq!(
+        tables("all", &[]),
+        (all.clone(), "1:5 12:1 13:1".to_owned(), "0,0,0,2,,0,".to_owned())
+    );
+    let of_one = tables("one", &["--test", "a.T.one"]);
+    assert_eq!(of_one, (vec![one.clone()], "1:3 12:1".to_owned(), "0,0,0,0".to_owned()));
+    // A thread that ran several of them is one row.
+    let of_all = tables("tests", &["--test", "*"]);
+    assert_eq!(of_all, (all, "1:4 12:1".to_owned(), "0,0,0,0,2".to_owned()));
+    let helper = tables("helper", &["--test", "a.T.one", "--thread", "pool-1"]);
+    assert_eq!(helper.1, "12:1");
+    assert_eq!(helper.0, ["0 a.T.one 1 1"]);
+    // The same with the threads of the test, and with the helper alone.
+    for (threads, calls) in [(&["--thread", "pool-1"][..], 1), (&[], 2)] {
+        let args = [&["find", "Main#work", "--test", "a.T.one", "--format", "json"], threads];
+        let found = objects(&args.concat(), dir.path());
+        assert_eq!(found.len(), calls, "{found:?}");
+        assert!(found.iter().all(|call| call["test"] == "a.T.one"), "{found:?}");
+    }
+}
+
+/// Two tests of a thread with many calls: its files have further numbers.
+#[test]
+fn tables_have_several_tests_of_a_large_thread() {
+    let dir = tempfile::tempdir().unwrap();
+    write_trace(dir.path());
+    let calls = 700_000;
+    fs::write(dir.path().join("thread-1.flow"), [0x81, 0x00].repeat(calls)).unwrap();
+    let half = calls as u64;
+    let marks = [
+        (0, 0, Some(1000), "test started a.T.one"),
+        (half, 0, Some(2000), "test passed a.T.one"),
+        (half, 0, Some(2001), "test started a.T.two"),
+        (2 * half, 0, Some(3000), "test passed a.T.two"),
+    ];
+    write_marks(dir.path(), 1, &marks);
+    let to = tempfile::tempdir().unwrap();
+    let out = to.path().join("tables");
+    let args = ["export", "--to", "parquet", "--test", "*", "-o", &text(&out)];
+    let run = flow(&args, dir.path());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let rows = crate::readers::tables::calls(&out);
+    let of = |test: &str| rows.iter().filter(|row| row["test"] == test).count();
+    assert_eq!((of("0"), of("1"), rows.len()), (calls / 2, calls / 2, calls));
+    let threads = crate::readers::tables::rows(&out.join("threads.parquet"));
+    assert_eq!(threads.len(), 1);
+    assert_eq!(threads[0]["calls"], calls.to_string());
+}
+
 #[test]
 fn every_verb_can_select_a_test() {
     let dir = trace(FAILED);

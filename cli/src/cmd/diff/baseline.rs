@@ -45,11 +45,11 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         Failure::Failed(format!("{place}: line {line} is not that of a baseline"))
     })?;
     let mut source = Source::open(&SourceArgs { dir: after.clone(), format: args.format })?;
-    source.choose(&args.part.threads)?;
     let of_tests = baseline.units.iter().any(|unit| unit.kind == UnitKind::Test);
     let (tests, all) = (&args.part.tests, TestArgs { patterns: vec!["*".to_owned()] });
     let is_chosen = !tests.patterns.is_empty() || !args.part.threads.patterns.is_empty();
     source.choose_tests(if of_tests && tests.patterns.is_empty() { &all } else { tests })?;
+    source.choose(&args.part.threads)?;
     source.report_losses();
     let ignored = globs(&args.ignore, source.traces.iter())?;
     let mut progress = Progress::new(source.bytes(), out);

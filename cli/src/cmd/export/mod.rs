@@ -6,7 +6,7 @@ mod write;
 
 use flow_codec::analysis::{PathTree, Run};
 use flow_codec::profile::{FrameGrouping, GapRule, Profile, ThreadGrouping};
-use flow_codec::read::{Selection, TimeLimits, Trace};
+use flow_codec::read::{Selection, TestRun, TimeLimits, Trace};
 
 use crate::args::{By, ExportArgs, Format, SourceArgs};
 use crate::export::{HplSamples, Target, Viewer, Writer, is_binary, viewer, writer};
@@ -32,12 +32,17 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     if let Some(tree) = samples(args, &mut source, out)? {
         let trace = source.only("export")?;
         let (chosen, scale) = (Chosen::of(Selection::all()), Unit::new(tree.axis()));
-        let export = Export { args, trace, chosen, scale, samples: Some(tree) };
+        let export = Export { args, trace, chosen, scale, samples: Some(tree), tests: Vec::new() };
         return match writer(args.to, trace, scale) {
             Writer::Paths(format) => Ok(source.status.and(export.paths(format, out)?)),
             Writer::Timeline(_) | Writer::Tables | Writer::Instructions(_) => Ok(source.status),
         };
     }
+    // Before threads and tests are selected; errors in their marks are reported when these are read.
+    let tests = match args.to {
+        Target::Parquet => TestRun::read_all(source.only("export")?).0,
+        _ => Vec::new(),
+    };
     source.choose_part(&args.part)?;
     source.report_losses();
     let trace = source.only("export")?;
@@ -46,7 +51,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         false => weight_of(args.weight.by(), trace)?,
     };
     let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
-    let export = Export { args, trace, chosen, scale, samples: None };
+    let export = Export { args, trace, chosen, scale, samples: None, tests };
     let status = match writer(args.to, trace, scale) {
         Writer::Timeline(_) | Writer::Tables | Writer::Instructions(_)
             if export.is_limited() && scale == Unit::Calls =>

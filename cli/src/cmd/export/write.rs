@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use flow_codec::analysis::PathTree;
-use flow_codec::read::{Selection, TimeLimits, Trace};
+use flow_codec::read::{Selection, TestRun, TimeLimits, Trace};
 
 use super::destination::Destination;
 use super::size::frames_that_fit;
@@ -22,6 +22,8 @@ pub(super) struct Export<'a> {
     pub(super) scale: Unit,
     /// Samples by path, if these are written.
     pub(super) samples: Option<PathTree>,
+    /// All tests of the trace, if they are written.
+    pub(super) tests: Vec<TestRun>,
 }
 
 impl<'a> Export<'a> {
@@ -68,7 +70,9 @@ impl<'a> Export<'a> {
             return Err(Failure::Usage("parquet needs a new directory: --out DIR".to_owned()));
         };
         let mut progress = Progress::without_results(self.bytes());
-        let mut tables = Parquet::create(dir, self.trace, self.scale)?;
+        let tests = &self.args.part.tests;
+        let is_selected = |run: &TestRun| tests.include(&run.name);
+        let mut tables = Parquet::create(dir, self.trace, self.scale, &self.tests, is_selected)?;
         let emit = self.emit(u64::MAX);
         let status = emit.trace(self.trace, &mut tables, &mut progress, &mut |_| Ok(()))?;
         tables.end()?;

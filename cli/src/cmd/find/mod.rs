@@ -1,17 +1,15 @@
 //! `flow find`: the calls of a shape, or of a method.
 
 mod print;
-mod tests_of;
 
 use std::io::Write;
 
 use flow_codec::dag::{Find, Kind, Occurrence, Outcome, ShapeId};
 use flow_codec::format::shape_name::{MethodKey, NamePrefix, ShapeName};
-use flow_codec::read::{CallTimes, Selection, TestRun, ThreadFile, Trace};
+use flow_codec::read::{CallTimes, Selection, TestRun, TestsOfThread, ThreadFile, Trace};
 use flow_codec::{Glob, MethodId};
 
 use self::print::Printer;
-use self::tests_of::TestsOf;
 use crate::args::{FindArgs, Format, HowLeft};
 use crate::failure::{Failure, Status};
 use crate::input::call_clock::{CallClock, UNKNOWN_TIMES};
@@ -26,14 +24,15 @@ const CALLERS_AT_ONCE: usize = 1 << 22;
 
 pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
+    let mut status = source.status;
+    // First: the thread that ran a test may not be selected.
+    let runs: Vec<_> =
+        source.traces.iter().map(|trace| Source::tests(trace, &mut status)).collect();
     source.choose(&args.threads)?;
     let what = match args.what.parse() {
         Ok(prefix) => What::Shape(prefix),
         Err(_) => What::Methods(globs(std::slice::from_ref(&args.what), &source.traces)?),
     };
-    let mut status = source.status;
-    let runs: Vec<_> =
-        source.traces.iter().map(|trace| Source::tests(trace, &mut status)).collect();
     args.tests.expect_in(&runs)?;
     source.report_losses();
     if args.source.format == Format::Csv {
@@ -50,7 +49,7 @@ pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Status, Failure> {
             match whole {
                 Some(whole) => {
                     let thread = Thread::new(args, trace, file, &whole, &what);
-                    thread.find(TestsOf::new(args, file.id, runs), &mut printer, out)?;
+                    thread.find(runs, &mut printer, out)?;
                     names.extend(thread.found_names());
                 }
                 None => {
@@ -154,15 +153,13 @@ impl<'a> Thread<'a> {
     }
 
     /// Finds the calls and prints them.
-    fn find(
-        &self,
-        tests: TestsOf<'_>,
-        printer: &mut Printer<'_>,
-        out: &mut Out,
-    ) -> Result<(), Failure> {
+    fn find(&self, runs: &Runs, printer: &mut Printer<'_>, out: &mut Out) -> Result<(), Failure> {
         let dag = &self.whole.dag;
         let mut clock = CallClock::new(self.file);
         let mut find = dag.find(|shape| self.is_wanted(shape));
+        let tests = TestsOfThread::new(runs, self.file.id);
+        let is_selected =
+            |test: usize| runs.get(test).is_some_and(|run| self.args.tests.include(&run.name));
         let is_all = self.args.tests.patterns.is_empty();
         if is_all {
             let occurrences = dag.occurrences();
@@ -177,7 +174,7 @@ impl<'a> Thread<'a> {
             let position = self.whole.has_positions.then_some(call.entry);
             let test = position.and_then(|position| tests.at(position));
             if !is_all {
-                if !test.is_some_and(|test| tests.is_selected(test)) {
+                if !test.is_some_and(is_selected) {
                     continue;
                 }
                 printer.expect(1, self.names.get(call.shape.index()).copied());

@@ -44,7 +44,7 @@ pub use self::moments::Moments;
 use self::placing::Placing;
 use self::select::Select;
 use self::stages::Stages;
-pub use self::test_runs::TestRun;
+pub use self::test_runs::{TestRun, TestsOfThread};
 use self::values::Values;
 pub use self::visit::{Stamp, VisitTimeline, Visited};
 use crate::format::flow::Record;

@@ -83,6 +83,37 @@ impl TestRun {
     }
 }
 
+/// The tests to which the calls of a thread belong: those that it ran, and the test whose helper it is.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct TestsOfThread {
+    /// The ranges of its tests in order, each with the index of its test.
+    ranges: Vec<(Range<Position>, usize)>,
+    helped: Option<usize>,
+}
+
+impl TestsOfThread {
+    /// The tests of a thread, of all [`TestRun`]s of its trace.
+    #[must_use]
+    pub fn new(runs: &[TestRun], thread: ThreadId) -> Self {
+        let of_thread = runs.iter().enumerate().filter(|(_, run)| run.thread == thread);
+        let mut ranges: Vec<_> = of_thread
+            .flat_map(|(index, run)| run.ranges.iter().map(move |range| (range.clone(), index)))
+            .collect();
+        ranges.sort_by_key(|(range, _)| range.start);
+        let helped = runs.iter().position(|run| run.helpers.contains(&thread));
+        Self { ranges, helped }
+    }
+
+    /// The index of the test to which what happens at a position belongs.
+    #[must_use]
+    pub fn at(&self, position: Position) -> Option<usize> {
+        let after = self.ranges.partition_point(|(range, _)| range.start <= position);
+        let before = after.checked_sub(1).and_then(|before| self.ranges.get(before));
+        let found = before.filter(|(range, _)| position < range.end).map(|(_, index)| *index);
+        found.or(self.helped)
+    }
+}
+
 /// Returns whether a thread may have run tests: `false` if all its marks can be read and none is a test mark.
 /// Most threads run no test, and finding that out requires no times.
 fn may_run_tests(file: &ThreadFile) -> bool {
@@ -253,6 +284,26 @@ mod tests {
             ]),
             ["a passed 3+1-9+0 10", "b skipped  ?", "a failed  10", "c ? 20+0- ?"]
         );
+    }
+
+    #[test]
+    fn a_position_belongs_to_the_innermost_test_of_its_thread_or_to_the_one_it_helps() {
+        let at = |offset| Position { offset: Offset::new(offset), exits: 0 };
+        let run = |thread, ranges: &[(u64, u64)], helpers: &[u64]| TestRun {
+            ranges: ranges.iter().map(|(from, to)| at(*from)..at(*to)).collect(),
+            helpers: helpers.iter().copied().map(ThreadId::new).collect(),
+            ..Tests::new(ThreadId::new(thread)).run("test".to_owned())
+        };
+        let runs =
+            [run(1, &[(10, 20), (30, 40)], &[3]), run(1, &[(20, 30)], &[]), run(2, &[], &[])];
+        let found = |thread, offsets: &[u64]| -> Vec<_> {
+            let tests = TestsOfThread::new(&runs, ThreadId::new(thread));
+            offsets.iter().map(|offset| tests.at(at(*offset))).collect()
+        };
+        let expected = [None, Some(0), Some(0), Some(1), Some(0), None];
+        assert_eq!(found(1, &[9, 10, 19, 20, 30, 40]), expected);
+        assert_eq!(found(2, &[0]), [None]);
+        assert_eq!(found(3, &[0, 99]), [Some(0), Some(0)]);
     }
 
     #[test]
