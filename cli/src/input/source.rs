@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use flow_codec::format::container::StreamKind;
 use flow_codec::format::names;
 use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace, TraceSet};
 use flow_codec::{Error, Glob, Name, ThreadId};
@@ -234,9 +235,12 @@ impl Source {
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     }
 
-    /// Reports what was lost while recording: the results cannot show it.
+    /// Reports what was lost while recording, and that names are missing: the results cannot show it.
     pub(crate) fn report_losses(&self) {
         for trace in &self.traces {
+            if let Some(text) = without_names(trace) {
+                message(&format!("{}: {text}", trace.file(names::IDS).display()));
+            }
             let Some(end) = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref())
             else {
                 continue;
@@ -561,6 +565,16 @@ impl FilterArgs {
         let own = if self.own { own::patterns(trace) } else { &[] };
         self.include.iter().chain(own).map(|pattern| Glob::new(pattern)).collect()
     }
+}
+
+/// Why no method of a trace has a name, if another program wrote it without names.
+pub(crate) fn without_names(trace: &Trace) -> Option<String> {
+    let has_none = trace.manifest.is_none() && !trace.has_text(StreamKind::Ids);
+    (has_none && trace.methods.is_empty() && has_calls(trace)).then(|| {
+        "the file is missing, so methods have no names. Java-Flow-Agent writes none with ids=: copy the file that it \
+         was given here"
+            .to_owned()
+    })
 }
 
 #[cfg(test)]

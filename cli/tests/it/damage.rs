@@ -265,6 +265,26 @@ fn damaged_lines_do_not_hide_valid_ones() {
     assert!(run.out.contains("damage: ") && run.out.contains("ids.properties:1:"), "{}", run.out);
 }
 
+/// A directory as Java-Flow-Agent writes it with `ids=`.
+#[test]
+fn a_trace_without_a_file_of_names_is_incomplete() {
+    let trace = bare(&[0x80, 0x81, 0x01]);
+    let names = trace.path().join("ids.properties");
+    let elsewhere = fs::read(&names).unwrap();
+    fs::remove_file(&names).unwrap();
+    let remedy = "copy the file that it was given here";
+    let run = flow(&["report"], trace.path());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(run.err.contains("ids.properties: the file is missing") && run.err.contains(remedy));
+    let run = flow(&["check"], trace.path());
+    assert_eq!(run.code, Some(3), "{}", run.out);
+    assert!(run.out.contains("missing: ids.properties: the file is missing"), "{}", run.out);
+    assert!(run.out.contains(remedy), "{}", run.out);
+    fs::write(&names, elsewhere).unwrap();
+    let run = flow(&["check"], trace.path());
+    assert_eq!(run.code, Some(0), "{}", run.out);
+}
+
 #[test]
 fn ids_without_a_name_show_their_number() {
     let trace = bare(&[0x87, 0xC8, 0x01, 0x01]);

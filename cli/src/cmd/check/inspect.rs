@@ -12,7 +12,7 @@ use flow_codec::{Error, MethodMap, Offset, ThreadId};
 use super::contents::Contents;
 use crate::failure::{Failure, Status};
 use crate::input::reading::Ending;
-use crate::input::source::{missing_journal, thread_title};
+use crate::input::source::{missing_journal, thread_title, without_names};
 use crate::input::state::State;
 use crate::output::{Progress, grouped, lost, plural};
 use crate::repair::{Finding, Severity};
@@ -118,7 +118,12 @@ impl Check {
     /// Checks that the files of names exist and agree.
     fn names(&mut self, trace: &Trace) {
         // Other writers have fewer files.
-        let Some(manifest) = &trace.manifest else { return };
+        let Some(manifest) = &trace.manifest else {
+            if let Some(text) = without_names(trace) {
+                self.add(Severity::Missing, names::IDS, text);
+            }
+            return;
+        };
         for kind in [StreamKind::Ids, StreamKind::Methods, StreamKind::Threads] {
             // A JVM that was killed before its first event may not have created them yet.
             let needed = manifest.end.is_some() || !trace.files.is_empty();
@@ -159,7 +164,8 @@ impl Check {
             let text = format!("{calls} of ids without a name: first {}", ids.join(", "));
             // A thread that began after the checkpoint: its file reached the disk before the names did.
             let is_later = trace.journal.is_some_and(|journal| journal.is_checkpoint);
-            let severity = match is_later && file.open.is_none() {
+            let is_known = is_later && file.open.is_none() || without_names(trace).is_some();
+            let severity = match is_known {
                 true => Severity::Missing,
                 false => Severity::Damage,
             };
