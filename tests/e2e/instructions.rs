@@ -328,3 +328,29 @@ fn constants_are_left_out_on_request() {
         assert!(text.contains(",,redacted,"), "{text}");
     });
 }
+
+/// Threads are merged: with a time for each event, no entry comes before an earlier one of another thread.
+#[test]
+fn instructions_of_several_threads_are_in_one_order() {
+    on_every_jdk(|jdk| {
+        for options in ["clock=exact", "order=total", "clock=tick"] {
+            let program = Program::harness(jdk, "Threads").options(&format!("{ALL},{options}"));
+            let run = program.run();
+            assert_eq!((run.code(), run.errors()), (Some(0), String::new()), "{options}");
+            let blinky = exported(&run.out());
+            let entries = blinky.executions.iter().filter(|one| one.kind == "enter");
+            if options == "clock=exact" {
+                assert!(entries.clone().is_sorted_by_key(|one| one.time));
+            }
+            // Operands are where they were: that of an entry is the class of its object.
+            for one in entries.filter(|one| !one.host.starts_with("harness/") && one.host != "0") {
+                assert_ne!(one.more, ["NA"], "{options}: {one:?}");
+            }
+            let threads: BTreeSet<_> = blinky.executions.iter().map(|one| one.thread).collect();
+            let changes = blinky.executions.windows(2).filter(|two| two[0].thread != two[1].thread);
+            let changes = changes.count();
+            assert!(threads.len() > 2, "{options}: {threads:?}");
+            assert!(options == "clock=tick" || changes >= threads.len(), "{options}: {changes}");
+        }
+    });
+}

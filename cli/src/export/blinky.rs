@@ -15,6 +15,9 @@
 //! with opcode -4, to which exits by exceptions refer; other exits refer to the return. Each call has another one of type
 //! `complete` with opcode -4, each line of source one of type `line` with opcode -1.
 //!
+//! Lines are in the order in which the instructions ran: of a thread exactly, of several as far as [it is
+//! known](flow_codec::read::Merged). Where it is not, those of a thread come one after the other.
+//!
 //! *time* is in nanoseconds since the recording began. *depth* is the number of recorded calls around the method. *host* is the
 //! identity of `this`, 0 before it is initialised; in static methods the name of the class.
 //!
@@ -27,10 +30,10 @@
 
 use std::collections::HashMap;
 
-use flow_codec::MethodId;
 use flow_codec::format::instructions::{EventType, Instruction};
 use flow_codec::format::methods::access_of;
-use flow_codec::read::{Executed, Methods, ThreadFile, Trace};
+use flow_codec::read::{Executed, Methods, Trace};
+use flow_codec::{MethodId, ThreadId};
 
 use crate::output::push_number;
 
@@ -47,7 +50,20 @@ pub(crate) struct Blinky<'a> {
     known: HashMap<MethodId, Known>,
     instructions: u64,
     executions: u64,
-    thread: u64,
+}
+
+/// A thread whose instructions are written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlinkyThread {
+    id: ThreadId,
+    /// The last return, until the exit.
+    returned: u64,
+}
+
+impl BlinkyThread {
+    pub(crate) fn new(id: ThreadId) -> Self {
+        Self { id, returned: 0 }
+    }
 }
 
 /// The lines of a method.
@@ -59,44 +75,38 @@ struct Known {
     exit: u64,
     /// Those of instructions, by index: of the line that begins there, itself, and that a call is complete.
     at: HashMap<u16, [u64; 3]>,
-    /// The last return, until the exit.
-    returned: u64,
 }
 
 impl<'a> Blinky<'a> {
     pub(crate) fn new(trace: &'a Trace) -> Self {
         let (methods, known) = (&trace.methods, HashMap::new());
-        Self { methods, known, instructions: 0, executions: 0, thread: 0 }
+        Self { methods, known, instructions: 0, executions: 0 }
     }
 
-    pub(crate) fn begin_thread(&mut self, file: &ThreadFile) {
-        self.thread = file.id.get();
-    }
-
-    /// Appends what ran.
-    pub(crate) fn add(&mut self, one: &Executed<'a>, out: &mut Vec<u8>) {
+    /// Appends what ran in a thread.
+    pub(crate) fn add(&mut self, thread: &mut BlinkyThread, one: &Executed<'a>, out: &mut Vec<u8>) {
         if !self.known.contains_key(&one.method) {
             let known = self.describe(one, out);
             self.known.insert(one.method, known);
         }
-        let Some(known) = self.known.get_mut(&one.method) else { return };
+        let Some(known) = self.known.get(&one.method) else { return };
         let ids = one.instruction.and_then(|one| known.at.get(&one.at));
         let ids = ids.copied().unwrap_or_default();
         let [line, itself, complete] = ids;
         let id = match one.kind {
             EventType::Enter => known.enter,
-            EventType::Exit if one.is_unwound || known.returned == 0 => known.exit,
-            EventType::Exit => known.returned,
+            EventType::Exit if one.is_unwound || thread.returned == 0 => known.exit,
+            EventType::Exit => thread.returned,
             EventType::Line => line,
             EventType::Complete => complete,
             _ => itself,
         };
-        known.returned = if one.kind == EventType::Return { id } else { 0 };
+        thread.returned = if one.kind == EventType::Return { id } else { 0 };
         self.executions += 1;
         out.extend_from_slice(b"$$$,");
         push_number(out, self.executions);
         out.push(b',');
-        push_number(out, self.thread);
+        push_number(out, thread.id.get());
         out.push(b',');
         match one.time.estimate_ns {
             Some(ns) => push_number(out, ns),
@@ -212,7 +222,7 @@ impl<'a> Blinky<'a> {
             index.map(|index| at.insert(index, [begun, itself, complete]));
         }
         let exit = instruction(EventType::Exit, None, None, -4, &[]);
-        Known { is_static, owner, enter, exit, at, returned: 0 }
+        Known { is_static, owner, enter, exit, at }
     }
 }
 

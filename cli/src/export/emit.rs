@@ -1,6 +1,7 @@
 //! Emits the calls of threads to an exporter, one by one.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
@@ -8,13 +9,13 @@ use flow_codec::format::marks::Position;
 use flow_codec::format::test_marks::TestMark;
 use flow_codec::format::values::CallValue;
 use flow_codec::read::{
-    Bounds, EventKind, Executed, Executions, Methods, Stamp, ThreadFile, Timeline, TimelineEvent,
+    Bounds, EventKind, Executions, MergedItem, Methods, Stamp, ThreadFile, Timeline, TimelineEvent,
     Trace, Unwound, VisitTimeline, When,
 };
 
-use super::blinky::Blinky;
+use super::blinky::{Blinky, BlinkyThread};
 use crate::failure::{Failure, Status};
-use crate::input::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
+use crate::input::reading::{Chosen, Ending, Reading, bytes_read, read_timeline, start_ns};
 use crate::output::{OpenValues, Progress, Unit, ValueTexts, escaped};
 
 /// A buffer of at least this size is written out.
@@ -152,9 +153,9 @@ impl Emit<'_> {
         Ok(status)
     }
 
-    /// Emits the instructions that ran.
-    pub(crate) fn instructions<'t>(
-        &self,
+    /// Emits the instructions that ran, in one order.
+    pub(crate) fn instructions<'s, 't: 's>(
+        &'s self,
         trace: &'t Trace,
         blinky: &mut Blinky<'t>,
         progress: &mut Progress,
@@ -162,25 +163,46 @@ impl Emit<'_> {
     ) -> Result<Status, Failure> {
         let mut out = Buffer { bytes: Vec::new(), write };
         let mut status = Status::Done;
-        for file in &trace.files {
-            // Instructions are in marks, whatever is known of time.
-            let timeline = self.timeline_of(file, start_ns(trace, file));
-            let reading = match timeline {
-                Err(error) => Reading::failed(error),
-                Ok(timeline) => {
-                    blinky.begin_thread(file);
-                    let mut timeline = timeline.with_instructions();
-                    let executions = Executions::new(&trace.methods);
-                    let mut thread =
-                        InstructionEmitter { executions, blinky, out: &mut out, stopped: Ok(()) };
-                    let mut reading = read_timeline(file, &mut timeline, progress, &mut thread);
-                    thread.emit(|executions, mut to| executions.finish(&mut to));
-                    thread.stopped?;
-                    reading.marks = timeline.marks_damage();
-                    reading
-                }
+        // Instructions are in marks, whatever is known of time.
+        let open = |file: &'s ThreadFile| {
+            Ok(self.timeline_of(file, start_ns(trace, file))?.with_instructions())
+        };
+        let mut threads: HashMap<usize, InstructionsOfThread<'_>> = HashMap::new();
+        let mut last = None;
+        for item in trace.merged().with_timelines(open) {
+            let (MergedItem::Event { thread, .. }
+            | MergedItem::Damage { thread, .. }
+            | MergedItem::End { thread, .. }) = item
+            else {
+                continue;
             };
-            status = status.and(reading.report(file, progress));
+            let Some(file) = trace.files.get(thread) else { continue };
+            if let Some(before) = last.replace(thread).filter(|before| *before != thread)
+                && let Some(before) = threads.get_mut(&before)
+            {
+                before.finish(blinky, &mut out);
+            }
+            let of_thread =
+                threads.entry(thread).or_insert_with(|| InstructionsOfThread::new(trace, file));
+            match item {
+                MergedItem::Event { event, .. } => of_thread.add(&event, blinky, &mut out),
+                MergedItem::Damage { error, .. } => {
+                    let _ = of_thread.reading.note(error);
+                }
+                MergedItem::End { tail, marks, .. } => {
+                    of_thread.finish(blinky, &mut out);
+                    let Some(ended) = threads.remove(&thread) else { continue };
+                    let mut reading = ended.reading;
+                    if reading.ending != Ending::Failed {
+                        reading.ending = tail.into();
+                    }
+                    reading.marks = marks;
+                    progress.file_done(bytes_read(file, file.bytes));
+                    status = status.and(reading.report(file, progress));
+                }
+                _ => {}
+            }
+            out.flush_if_full()?;
         }
         out.flush()?;
         Ok(status)
@@ -288,40 +310,28 @@ impl Emit<'_> {
     }
 }
 
-/// Emits the instructions of a thread.
-struct InstructionEmitter<'e, 'b, 'a> {
+/// The instructions of a thread that is being read.
+struct InstructionsOfThread<'a> {
     executions: Executions<'a>,
-    blinky: &'e mut Blinky<'a>,
-    out: &'e mut Buffer<'b>,
-    stopped: Result<(), Failure>,
+    thread: BlinkyThread,
+    reading: Reading,
 }
 
-impl<'a> InstructionEmitter<'_, '_, 'a> {
-    fn emit(
-        &mut self,
-        add: impl FnOnce(&mut Executions<'a>, &mut dyn FnMut(Executed<'a>)),
-    ) -> bool {
-        let Self { executions, blinky, out, stopped } = self;
-        add(executions, &mut |one| blinky.add(&one, &mut out.bytes));
-        if stopped.is_ok() {
-            *stopped = out.flush_if_full();
-        }
-        stopped.is_ok()
-    }
-}
-
-impl VisitTimeline for InstructionEmitter<'_, '_, '_> {
-    fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
-        self.emit(|executions, mut to| executions.enter(method, at.time, &mut to))
+impl<'a> InstructionsOfThread<'a> {
+    fn new(trace: &'a Trace, file: &ThreadFile) -> Self {
+        let executions = Executions::new(&trace.methods);
+        Self { executions, thread: BlinkyThread::new(file.id), reading: Reading::default() }
     }
 
-    fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
-        let is_unwound = unwound.is_some();
-        self.emit(|executions, mut to| executions.exit(count, is_unwound, at.time, &mut to))
+    fn add(&mut self, event: &TimelineEvent, blinky: &mut Blinky<'a>, out: &mut Buffer<'_>) {
+        let Self { executions, thread, .. } = self;
+        executions.push(event, &mut |one| blinky.add(thread, &one, &mut out.bytes));
     }
 
-    fn other(&mut self, event: TimelineEvent) -> bool {
-        self.emit(|executions, mut to| executions.other(&event, &mut to))
+    /// Emits what was held back for its operands, before events of other threads.
+    fn finish(&mut self, blinky: &mut Blinky<'a>, out: &mut Buffer<'_>) {
+        let Self { executions, thread, .. } = self;
+        executions.finish(&mut |one| blinky.add(thread, &one, &mut out.bytes));
     }
 }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! timeline of a thread ─▶ emit ─▶ Exporter: perfetto chrome speedscope firefox jsonl csv hpl
 //! timeline of a thread ─▶ emit ─▶ parquet
-//! timeline with instructions ─▶ Executions ─▶ blinky
+//! timelines with instructions, merged ─▶ Executions ─▶ blinky
 //! records, marks ─▶ analysis::Graph, samples ─▶ profile::Profile ─▶ Stacks (weights by path): collapsed svg pprof
 //! ```
 //!

@@ -16,18 +16,20 @@
 //! ```
 //!
 //! If events have times of their own, bounds overlap only at exits of methods that made no calls: these have no time. Such
-//! an exit comes directly before the next event of its thread that its bounds allow.
+//! an exit comes directly before the next event of its thread that its bounds allow. Instructions come directly after the
+//! event before them.
 //!
 //! Memory: that of the timelines of the threads that are alive at an instant.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::{Timeline, TimelineEvent};
+use super::{EventKind, Timeline, TimelineEvent};
+use crate::format::instructions::Step;
 use crate::format::manifest::{Order, Timing};
 use crate::format::marks::Mark;
 use crate::read::{Bounds, StackSamples, Tail, ThreadFile, Trace};
-use crate::{Error, Offset};
+use crate::{Error, Offset, Result};
 
 /// The start of a thread is noted when its first event has been recorded, so that event may be this much earlier.
 const START_DELAY_NS: u64 = 10_000_000;
@@ -69,6 +71,7 @@ pub enum MergedItem {
 pub struct Merged<'a> {
     trace: &'a Trace,
     samples: Option<&'a StackSamples>,
+    open: Option<Open<'a>>,
     /// The threads that are not open yet, with the earliest time of their events: the next one last.
     waiting: Vec<Waiting>,
     /// The next events of the other threads.
@@ -82,6 +85,15 @@ pub struct Merged<'a> {
     unnumbered: Option<BTreeMap<usize, u64>>,
     /// What comes before further events.
     ready: Vec<MergedItem>,
+}
+
+/// Opens the timeline of a thread.
+struct Open<'a>(Box<dyn Fn(&'a ThreadFile) -> Result<Timeline<'a>> + 'a>);
+
+impl std::fmt::Debug for Open<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Open")
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -129,11 +141,17 @@ impl Head<'_> {
     /// times of their own.
     fn comes_before(&self, other: &Self, is_exact: bool) -> bool {
         let Bounds { from_ns, by_ns } = self.event.time.bounds;
+        let is_step = match self.event.kind {
+            // Belongs to the event before.
+            EventKind::Step(Step::Operand(..)) => return true,
+            EventKind::Step(Step::Run(_)) => true,
+            _ => false,
+        };
         match self.number {
             Some(_) => self.key() <= other.key(),
             // Only an exit without a time: of a method that made no calls. The thread may wait for long after it, so it
             // comes with the next event of the thread. Before that, no other event would have a known place.
-            None if is_exact && from_ns < by_ns => self.key() <= other.key(),
+            None if is_exact && from_ns < by_ns && !is_step => self.key() <= other.key(),
             // It is not certainly later than the event that must come first.
             None => from_ns <= other.by(),
         }
@@ -214,6 +232,7 @@ impl Trace {
         Merged {
             trace: self,
             samples: None,
+            open: None,
             waiting,
             heads: BinaryHeap::new(),
             current: None,
@@ -246,6 +265,15 @@ impl<'a> Merged<'a> {
         Self { samples: Some(samples), ..self }
     }
 
+    /// Reads these timelines of the threads, each from its start. To be called before the first event is read.
+    #[must_use]
+    pub fn with_timelines(
+        self,
+        open: impl Fn(&'a ThreadFile) -> Result<Timeline<'a>> + 'a,
+    ) -> Self {
+        Self { open: Some(Open(Box::new(open))), ..self }
+    }
+
     /// Opens a thread, and reads its first event.
     fn begin(&mut self, Waiting { thread, from, .. }: Waiting) -> Option<Head<'a>> {
         let file = self.trace.files.get(thread)?;
@@ -253,7 +281,11 @@ impl<'a> Merged<'a> {
             Some(samples) => timeline.with_samples(samples, file.id),
             None => timeline,
         };
-        match file.timeline_from(from).map(with_samples) {
+        let timeline = match &self.open {
+            Some(Open(open)) => open(file),
+            None => file.timeline_from(from),
+        };
+        match timeline.map(with_samples) {
             Ok(timeline) => {
                 let number = self.unnumbered.is_some().then_some(0);
                 self.next_of(thread, number, Box::new(timeline))
