@@ -109,9 +109,9 @@ fn log_of_samples(
     to.finish()?;
     let mut status = source.status;
     if left_out > 0 {
+        let left_out = plural(left_out, "interval");
         message(&format!(
-            "{} of samples that represent too many left out",
-            plural(left_out, "interval")
+            "{left_out} left out: a sample of waiting becomes at most 65,536 records"
         ));
         status = status.and(Status::Partial);
     }
