@@ -74,59 +74,39 @@ impl PathFormat for Svg {
         options.direction = Direction::Inverted;
         options.text_truncate_direction = TextTruncateDirection::Right;
         options.bgcolors = Some(BackgroundColor::Flat(Color { r: 255, g: 255, b: 255 }));
-        let mut restyled = Restyled { to, head: Some(Vec::new()) };
-        flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut restyled)?;
-        restyled.finish()
+        let mut picture = Vec::new();
+        flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut picture)?;
+        to.write_all(&restyled(picture))
     }
 }
 
-/// Changes what inferno has no options for: the sum of all stacks is grey instead of red, and the search can be seen
-/// before the mouse is over it. Both are at the beginning.
-struct Restyled<'a> {
-    to: &'a mut dyn Write,
-    /// The beginning, until it is whole.
-    head: Option<Vec<u8>>,
+const SEARCH: &[u8] = b"#search { text-anchor:end; opacity:0.1;";
+const VISIBLE: &[u8] = b"#search { text-anchor:end; text-decoration:underline;";
+const ALL: &[u8] = b"<title>all (";
+const FILL: &[u8] = b"fill=\"";
+const GREY: &[u8] = b"rgb(215,215,215)";
+
+/// Changes what inferno has no options for: the sum of all stacks is grey instead of red, and the search can be seen before
+/// the mouse is over it. The first is the last box, the second at the beginning.
+fn restyled(mut picture: Vec<u8>) -> Vec<u8> {
+    if let Some(fill) = fill(&picture) {
+        picture.splice(fill, GREY.iter().copied());
+    }
+    if let Some(start) = find(&picture, SEARCH) {
+        picture.splice(start..start + SEARCH.len(), VISIBLE.iter().copied());
+    }
+    picture
 }
 
-impl Restyled<'_> {
-    /// More than styles, scripts and the first box.
-    const MAX_HEAD: usize = 1 << 20;
-    const SEARCH: &'static str = "#search { text-anchor:end; opacity:0.1;";
-    const VISIBLE: &'static str = "#search { text-anchor:end; text-decoration:underline;";
-    const ALL: &'static str = "<title>all (";
-    const FILL: &'static str = "fill=\"";
-
-    /// Where the colour of the first box is.
-    fn fill(head: &str) -> Option<Range<usize>> {
-        let all = head.find(Self::ALL)?;
-        let start = all + head.get(all..)?.find(Self::FILL)? + Self::FILL.len();
-        Some(start..start + head.get(start..)?.find('"')?)
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        let Some(head) = self.head.take() else { return Ok(()) };
-        let mut head = String::from_utf8_lossy(&head).replacen(Self::SEARCH, Self::VISIBLE, 1);
-        if let Some(fill) = Self::fill(&head) {
-            head.replace_range(fill, "rgb(215,215,215)");
-        }
-        self.to.write_all(head.as_bytes())
-    }
+/// Where the colour of the sum is.
+fn fill(picture: &[u8]) -> Option<Range<usize>> {
+    let all = picture.windows(ALL.len()).rposition(|part| part == ALL)?;
+    let start = all + find(picture.get(all..)?, FILL)? + FILL.len();
+    Some(start..start + find(picture.get(start..)?, b"\"")?)
 }
 
-impl Write for Restyled<'_> {
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        let Some(head) = &mut self.head else { return self.to.write(buffer) };
-        head.extend_from_slice(buffer);
-        let is_whole = std::str::from_utf8(head).is_ok_and(|head| Self::fill(head).is_some());
-        if is_whole || head.len() > Self::MAX_HEAD {
-            self.finish()?;
-        }
-        Ok(buffer.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.to.flush()
-    }
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    text.windows(what.len()).position(|part| part == what)
 }
 
 /// Counts what is written.
@@ -176,4 +156,23 @@ pub(super) fn scale_of(stacks: &Stacks<'_>) -> Unit {
 /// The stacks that are wide enough to be drawn.
 pub(super) fn drawn<'a>(stacks: &Stacks<'a>) -> Stacks<'a> {
     stacks.at_least(stacks.tree().weight().div_ceil(MIN_PART))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_is_grey_behind_any_number_of_boxes() {
+        let boxes = "<title>a (1)</title><rect fill=\"red\"/>".repeat(100_000);
+        let picture = |search: &str, colour: &str| {
+            let all = format!("<title>all (5)</title><rect x=\"0\" fill=\"{colour}\"/>");
+            format!("<style>{search}</style>{boxes}{all}</svg>").into_bytes()
+        };
+        let search = std::str::from_utf8(SEARCH).unwrap();
+        let visible = std::str::from_utf8(VISIBLE).unwrap();
+        let grey = picture(visible, "rgb(215,215,215)");
+        assert!(restyled(picture(search, "rgb(1,2,3)")) == grey);
+        assert_eq!(restyled(b"<svg/>".to_vec()), b"<svg/>");
+    }
 }
