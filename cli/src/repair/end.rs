@@ -4,7 +4,9 @@ use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use flow_codec::format::manifest::{End, Lost, Manifest, Repaired, Totals};
+use flow_codec::format::marks::Mark;
 use flow_codec::format::names;
+use flow_codec::read::ThreadFile;
 
 use super::finding::Severity;
 use super::work::{Work, failure};
@@ -13,6 +15,18 @@ use crate::input::source::missing_journal;
 
 /// If more files than this have unfinished records, the others are only counted.
 const SHOWN_FILES: usize = 10;
+
+/// The last time that the marks of a thread have, as far as they can be read.
+fn latest_ns(file: &ThreadFile) -> Option<u64> {
+    let mut marks = file.marks().ok()??;
+    let mut latest = None;
+    while let Ok(Some((_, mark))) = marks.next_mark() {
+        if let Mark::Time { by_ns, from_ns, .. } = mark {
+            latest = latest.max(Some(by_ns.max(from_ns)));
+        }
+    }
+    latest
+}
 
 impl Work<'_> {
     /// Adds an end to `trace.json`, if the file exists.
@@ -47,6 +61,8 @@ impl Work<'_> {
     fn end(&self) -> End {
         let known = self.trace.threads.iter();
         let known = known.flat_map(|(_, thread)| [thread.start_ns, thread.end_ns]).flatten();
+        // Threads that were killed have no end, but their events have times.
+        let known = known.chain(self.trace.files.iter().filter_map(latest_ns));
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         End {
             at_ns: known.max().unwrap_or(0),

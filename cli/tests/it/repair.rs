@@ -6,6 +6,8 @@ use std::path::Path;
 
 use crate::common::journal::{Slot, write_journal};
 use crate::common::{MAIN, Run, bare, flow, manifest, write_trace};
+use flow_codec::Offset;
+use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use flow_codec::format::{journal, names};
 use tempfile::TempDir;
 
@@ -94,6 +96,25 @@ fn a_killed_trace_is_sound_with_a_note_about_its_journal() {
     assert_eq!((&object["state"], &object["totals"]["enters"]), (&"killed".into(), &10.into()));
     let run = flow(&["replay", "--thread", "new"], trace.path());
     assert!(run.out.contains("\ncom.app.Main$Job.<init>()\n"), "{}", run.out);
+}
+
+/// Threads of a killed JVM have no end, but the recording was as long as their calls.
+#[test]
+fn the_end_that_is_written_is_not_before_the_last_known_time() {
+    let trace = killed();
+    let (mut encoder, mut marks) = (MarkEncoder::default(), HEADER.to_vec());
+    for (offset, ns) in [(1, 1_000_000), (2, 1_520_000_000)] {
+        let position = Position { offset: Offset::new(offset), exits: 0 };
+        let mark = Mark::Time { by_ns: ns, from_ns: ns, ran_us: Some(0) };
+        encoder.encode(position, &mark, &mut marks);
+    }
+    encoder.finish(&mut marks);
+    // The journal has nothing of this thread.
+    fs::write(trace.path().join("thread-12.marks"), marks).unwrap();
+    assert_eq!(repair(trace.path()).code, Some(0));
+    let run = flow(&["report", "--wall"], trace.path());
+    let first = run.out.lines().next().unwrap();
+    assert!(first.ends_with(", added up, in a recording of 1.52 s"), "{run:?}");
 }
 
 #[test]
