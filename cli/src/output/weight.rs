@@ -82,14 +82,6 @@ impl Weight {
         show(unit, self.self_weight, (self_from, self_by))
     }
 
-    /// The places of total and self among those of other rows.
-    pub(crate) fn ranks(self) -> [Rank; 2] {
-        let SumBounds { total_from, self_from, .. } = self.bounds;
-        let rank = |is_rough, certain, value| (if is_rough { certain } else { value }, value);
-        let [total, of_self] = self.rough();
-        [rank(total, total_from, self.total), rank(of_self, self_from, self.self_weight)]
-    }
-
     /// Returns whether the bounds of total or self are wider than half of it.
     pub(crate) fn is_rough(self) -> bool {
         self.rough().contains(&true)
@@ -102,9 +94,6 @@ impl Weight {
         [total, is_rough(self.self_weight, (self_from, self_by))]
     }
 }
-
-/// The place of a time among others: by the time itself or, if its bounds are wide, by the part that is certain.
-type Rank = (u64, u64);
 
 /// Which shares of the whole a table shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,7 +6,6 @@ use flow_codec::analysis::{PathId, PathLimits, PathTree};
 use flow_codec::read::Methods;
 
 use crate::args::SortKey;
-use crate::output::Weight;
 
 /// The paths to show, each after its parent.
 #[derive(Debug)]
@@ -67,12 +66,11 @@ pub(super) fn select(
 
 fn order(children: &mut [PathId], tree: &PathTree, methods: &Methods, sort: SortKey) {
     let row = |path: &PathId| tree.row(*path);
-    let ranks = |path: &PathId| row(path).map(|row| Weight::from(row).ranks());
     match sort {
-        SortKey::Total => children.sort_by_key(|path| Reverse(ranks(path).map(|ranks| ranks[0]))),
+        SortKey::Total => children.sort_by_key(|path| Reverse(row(path).map(|row| row.total))),
         SortKey::Calls => children.sort_by_key(|path| Reverse(row(path).map(|row| row.calls))),
         SortKey::SelfWeight => {
-            children.sort_by_key(|path| Reverse(ranks(path).map(|ranks| ranks[1])))
+            children.sort_by_key(|path| Reverse(row(path).map(|row| row.self_weight)))
         }
         SortKey::Name => {
             children.sort_by_cached_key(|path| row(path).map(|row| methods.display(row.method)));

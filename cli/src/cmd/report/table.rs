@@ -44,11 +44,10 @@ pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result
         let sums = sums(trace, &chosen, unit, &mut progress);
         status = status.and(sums.status);
         let mut rows = sums.rows;
-        let ranks = |row: &ReportRow| Weight::from(*row).ranks();
         match args.sort {
-            SortKey::Total => rows.sort_by_key(|row| Reverse(ranks(row)[0])),
+            SortKey::Total => rows.sort_by_key(|row| Reverse(row.total)),
             SortKey::Calls => rows.sort_by_key(|row| Reverse(row.calls)),
-            SortKey::SelfWeight => rows.sort_by_key(|row| Reverse(ranks(row)[1])),
+            SortKey::SelfWeight => rows.sort_by_key(|row| Reverse(row.self_weight)),
             SortKey::Name => rows.sort_by_cached_key(|row| trace.methods.display(row.method)),
         }
         let calls = rows.iter().map(|row| (row.method, row.calls));
