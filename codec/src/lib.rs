@@ -61,4 +61,6 @@ pub use error::{Error, Result};
 pub use glob::Glob;
 pub use ids::{Depth, MethodId, Offset, ThreadId};
 pub use method_map::MethodMap;
-pub use method_names::{MADE_WORDS, MethodNames, Name, NameForm, Origin, type_name};
+pub use method_names::{
+    MADE_WORDS, MethodNames, Name, NameForm, Origin, argument_count, type_name,
+};

@@ -227,7 +227,11 @@ fn accesses_are_found_and_have_columns() {
         assert_eq!(found("field(next) == null"), ["instances"]);
         assert_eq!(found("field(text) starts abc"), ["instances"]);
         assert_eq!(found("field(b) > 100"), [""; 0]);
-        assert_eq!(found("total > 41"), [""; 0], "it is no parameter");
+        let args = ["grep", "Accessed#*", "--where", "total > 41"];
+        let refused = Command::new(flow()).args(args).arg(run.out()).output().unwrap();
+        let message = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(2), "it is no parameter: {message}");
+        assert!(message.contains("field(total)"), "{message}");
 
         let rows = shown(&["replay", "--values", "--format", "json"], &run.out());
         let rows = rows.lines().map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());

@@ -1,17 +1,18 @@
-//! `flow grep`: the calls of a method whose values meet conditions.
+//! `flow grep`: the calls of a method whose values meet conditions, those of a thread in the order in which they begin.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use flow_codec::MethodId;
 use flow_codec::format::values::{CallValue, Role};
 use flow_codec::read::{
-    Bounds, Call, CallTimes, KeepAccesses, Method, Methods, Selection, ThreadFile, Trace,
+    Bounds, Call, CallTimes, KeepAccesses, Methods, Selection, ThreadFile, Trace,
 };
+use flow_codec::{Glob, MethodId, Offset, argument_count};
 
 use crate::args::{Format, GrepArgs};
 use crate::cmd::{line_limit, trace_field};
 use crate::failure::{Failure, Status};
-use crate::input::pattern::globs;
+use crate::input::pattern::methods;
 use crate::input::reading::{Ending, Reading};
 use crate::input::source::{Source, thread_title};
 use crate::input::times::has_clock;
@@ -23,11 +24,20 @@ use crate::output::{
 
 /// Calls shown in text by default.
 const DEFAULT_MAX: u64 = 100;
+/// How many calls wait for the end of their callers, at first and at most; later ones are read again after these.
+const FIRST_CALLS: usize = 1 << 16;
+const MOST_CALLS: usize = 1 << 20;
+/// Names that are listed if one is wrong.
+const SHOWN_NAMES: usize = 24;
 
 pub(crate) fn run(args: &GrepArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose(&args.threads)?;
-    let patterns = globs(std::slice::from_ref(&args.method), &source.traces)?;
+    let patterns = methods(std::slice::from_ref(&args.method), &source.traces)?;
+    let names = Names::of(&source.traces, &patterns);
+    if names.are_known() {
+        names.expect(args)?;
+    }
     source.report_losses();
     let format = args.source.format;
     if format == Format::Csv {
@@ -35,7 +45,7 @@ pub(crate) fn run(args: &GrepArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
-    let (mut found, mut with_values) = (Found::default(), false);
+    let mut found = Found::default();
     for trace in &source.traces {
         source.begin(trace, format, out)?;
         let selection = Selection::new(&trace.methods, &patterns, &[]);
@@ -45,28 +55,92 @@ pub(crate) fn run(args: &GrepArgs, out: &mut Out) -> Result<Status, Failure> {
             labels: Labels::new(&trace.methods, format, args.verbose),
             name: trace_field(&source, trace, format),
             max: line_limit(args.max, format, DEFAULT_MAX),
+            found: &mut found,
         };
         for file in trace.files.iter().filter(|file| file.bytes > 0) {
-            let reading = printer.thread(file, &selection, &mut found, out)?;
+            let reading = printer.thread(file, &selection, out)?;
             progress.file_done(file.bytes);
             status = status.and(reading.report(file, &progress));
         }
-        let has_values =
-            |method: &Method| method.versions().any(|info| !info.parameters.is_empty());
-        with_values |= trace.methods.have_fields();
-        let mut methods = trace.methods.iter();
-        with_values |= methods.any(|(id, method)| selection.contains(id) && has_values(method));
+        let max = printer.max;
         if found.count > found.shown {
             let more = plural(found.count - found.shown, "more call");
             let place = source.place(&trace.dir);
-            out.remark(format, place.as_deref(), &left_out(&more, printer.max))?;
+            out.remark(format, place.as_deref(), &left_out(&more, max))?;
         }
     }
     drop(progress);
+    if found.values {
+        names.expect(args)?;
+    }
     if found.count == 0 {
-        found.say_nothing(args, with_values);
+        found.say_nothing(args, names.are_recorded());
     }
     Ok(status)
+}
+
+/// The names that values of the methods have.
+#[derive(Default)]
+struct Names {
+    parameters: BTreeSet<String>,
+    fields: BTreeSet<String>,
+    /// The most arguments that a method takes, and whether names of parameters were recorded, as values are.
+    arguments: usize,
+    have_parameters: bool,
+}
+
+impl Names {
+    fn of(traces: &[Trace], patterns: &[Glob]) -> Self {
+        let mut names = Self::default();
+        for trace in traces {
+            let selection = Selection::new(&trace.methods, patterns, &[]);
+            for (_, method) in trace.methods.iter().filter(|(id, _)| selection.contains(*id)) {
+                names.arguments = names.arguments.max(argument_count(&method.info.descriptor));
+                for info in method.versions() {
+                    names.have_parameters |= !info.parameters.is_empty();
+                    let named = info.parameters.iter().filter(|name| !name.is_empty());
+                    names.parameters.extend(named.cloned());
+                }
+            }
+            let fields = trace.methods.fields().map(|field| format!("field({})", field.name));
+            names.fields.extend(fields);
+            // Elements of arrays.
+            names.fields.extend(trace.methods.have_fields().then(|| "access".to_owned()));
+        }
+        names
+    }
+
+    /// Returns whether it is known before reading which names there are.
+    fn are_known(&self) -> bool {
+        self.have_parameters || (self.arguments == 0 && self.are_recorded())
+    }
+
+    /// Returns whether values were recorded for certain.
+    fn are_recorded(&self) -> bool {
+        self.have_parameters || !self.fields.is_empty()
+    }
+
+    /// Refuses conditions on values that no call can have.
+    fn expect(&self, args: &GrepArgs) -> Result<(), Failure> {
+        let arguments = (0..self.arguments).map(|number| format!("arg{number}"));
+        let others = ["this", "result", "message", "any"].map(str::to_owned);
+        let names = self.parameters.iter().cloned().chain(arguments).chain(others);
+        let names: Vec<_> = names.chain(self.fields.iter().cloned()).collect();
+        let unknown = args.conditions.iter().filter_map(ValueCondition::name);
+        let Some(unknown) = unknown.into_iter().find(|name| !names.iter().any(|n| n == name))
+        else {
+            return Ok(());
+        };
+        let mut shown: Vec<_> = names.iter().take(SHOWN_NAMES).map(|name| escaped(name)).collect();
+        if names.len() > shown.len() {
+            shown.push(format!("… {} more", names.len() - SHOWN_NAMES).into());
+        }
+        Err(Failure::Usage(format!(
+            "--where: no value of '{}' is called '{unknown}'; there are: {}",
+            args.method,
+            shown.join(", ")
+        )))
+    }
 }
 
 /// What was found in all threads.
@@ -115,12 +189,23 @@ impl KeepAccesses for Conditions<'_> {
     }
 }
 
+/// Where reading begins.
+#[derive(Clone, Copy, Debug, Default)]
+struct Start {
+    offset: Offset,
+    /// The number of calls before that.
+    calls: u64,
+    /// The last estimate of a time before that.
+    latest_ns: u64,
+}
+
 struct Printer<'a> {
     args: &'a GrepArgs,
     trace: &'a Trace,
     labels: Labels<'a>,
     name: String,
     max: usize,
+    found: &'a mut Found,
 }
 
 impl Printer<'_> {
@@ -129,52 +214,102 @@ impl Printer<'_> {
         &mut self,
         file: &ThreadFile,
         selection: &Selection,
-        found: &mut Found,
         out: &mut Out,
     ) -> Result<Reading, Failure> {
-        let timeline = match file.timeline() {
-            Ok(timeline) => timeline.select(selection).with_values(),
-            Err(error) => return Ok(Reading::failed(error)),
-        };
         let mut reading = Reading::default();
-        let conditions = Conditions { methods: &self.trace.methods, args: self.args };
-        let mut calls = timeline.calls_with(&conditions);
-        for call in calls.by_ref() {
-            match call {
-                Ok(call) => self.call(file, &call, found, out)?,
-                Err(error) => drop(reading.note(error)),
-            }
+        let (mut from, mut most) = (Some(Start::default()), FIRST_CALLS);
+        while let Some(start) = from {
+            from = self.some(file, selection, start, most, &mut reading, out)?;
+            most = (2 * most).min(MOST_CALLS);
         }
-        let timeline = calls.into_timeline();
-        if reading.ending != Ending::Failed {
-            reading.ending = timeline.tail().into();
-        }
-        reading.marks = timeline.marks_damage();
         Ok(reading)
     }
 
-    fn call(
+    /// Searches a thread from an event on, until `most` calls wait for the end of a caller. Returns where the rest begins.
+    fn some(
         &mut self,
         file: &ThreadFile,
-        call: &Call,
-        found: &mut Found,
+        selection: &Selection,
+        from: Start,
+        most: usize,
+        reading: &mut Reading,
         out: &mut Out,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<Start>, Failure> {
+        let timeline = match file.timeline_from(from.offset) {
+            Ok(timeline) => timeline.not_before(from.latest_ns).select(selection).with_values(),
+            Err(error) => {
+                let _ = reading.note(error);
+                return Ok(None);
+            }
+        };
+        let conditions = Conditions { methods: &self.trace.methods, args: self.args };
+        let mut calls = timeline.calls_with(&conditions);
+        // Calls that meet the conditions, by number, and where the rest begins, if they became too many.
+        let mut waiting = BTreeMap::new();
+        let mut rest: Option<Start> = None;
+        while let Some(call) = calls.next() {
+            match call {
+                Ok(mut call) => {
+                    call.number += from.calls;
+                    let is_first = rest.is_none_or(|rest| call.number < rest.calls);
+                    if is_first && self.holds(&call) {
+                        waiting.insert(call.number, call);
+                    }
+                }
+                // What comes later is read again.
+                Err(_) if rest.is_some() => {}
+                Err(error) => drop(reading.note(error)),
+            }
+            while self.found.shown + waiting.len() as u64 > self.max as u64 {
+                waiting.pop_last();
+            }
+            let outermost = calls.outermost().map(|number| number + from.calls);
+            if rest.is_none() && waiting.len() >= most && outermost.is_some() {
+                let left = calls.left_at();
+                rest = Some(Start {
+                    offset: left.position.offset,
+                    calls: from.calls + left.calls,
+                    latest_ns: left.time.estimate_ns.unwrap_or(from.latest_ns),
+                });
+            }
+            let is_early = |number: u64| outermost.is_none_or(|outermost| number < outermost);
+            while let Some(first) = waiting.first_entry().filter(|first| is_early(*first.key())) {
+                self.call(file, &first.remove(), out)?;
+            }
+            if rest.is_some_and(|rest| outermost.is_none_or(|outermost| outermost >= rest.calls)) {
+                return Ok(rest);
+            }
+        }
+        let timeline = calls.into_timeline();
+        if rest.is_none() {
+            if reading.ending != Ending::Failed {
+                reading.ending = timeline.tail().into();
+            }
+            reading.marks = timeline.marks_damage();
+        }
+        Ok(rest)
+    }
+
+    /// Returns whether a call meets all conditions, and counts it.
+    fn holds(&mut self, call: &Call) -> bool {
         let texts = ValueTexts::new(&self.trace.methods, Some(call.method));
-        found.calls += 1;
-        found.values |= !call.values.is_empty();
+        self.found.calls += 1;
+        self.found.values |= !call.values.is_empty();
         let conditions = &self.args.conditions;
         if !conditions.is_empty() {
             let compared: Vec<_> = call.values.iter().map(|value| texts.compared(value)).collect();
             if !conditions.iter().all(|condition| condition.holds(&compared)) {
-                return Ok(());
+                return false;
             }
         }
-        found.count += 1;
-        if found.shown >= self.max as u64 {
-            return Ok(());
-        }
-        found.shown += 1;
+        self.found.count += 1;
+        true
+    }
+
+    /// Prints a call.
+    fn call(&mut self, file: &ThreadFile, call: &Call, out: &mut Out) -> Result<(), Failure> {
+        self.found.shown += 1;
+        let texts = ValueTexts::new(&self.trace.methods, Some(call.method));
         let duration = call.duration();
         let times = CallTimes {
             start: call.start,

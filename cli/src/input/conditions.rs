@@ -78,6 +78,11 @@ pub(crate) struct Facts<'a> {
     pub(crate) runs: &'a [(Numbers, [f64; 2])],
 }
 
+/// What is in quotes, which are no part of a value; `None` if it has none.
+pub(crate) fn unquoted(value: &str) -> Option<&str> {
+    value.strip_prefix('"')?.strip_suffix('"')
+}
+
 const EXPECTED: &str = "expected a condition such as 'name contains Orders', 'class not starts java.', \
                         'method matches ^get', 'self-time >= 5ms' or 'total-percent > 1'";
 
@@ -102,7 +107,8 @@ impl Condition {
 }
 
 impl Comparison {
-    pub(crate) fn parse(operator: &str, value: String) -> Result<Self, String> {
+    pub(crate) fn parse(operator: &str, value: &str) -> Result<Self, String> {
+        let value = unquoted(value).unwrap_or(value).to_owned();
         Ok(match operator {
             "is" | "=" => Self::Is(value),
             "starts" => Self::Starts(value),
@@ -223,7 +229,7 @@ impl FromStr for Condition {
             _ => return Err(EXPECTED.to_owned()),
         };
         let (operator, value) = rest.split_once(' ').ok_or(EXPECTED)?;
-        let comparison = Comparison::parse(operator, value.trim().to_owned())?;
+        let comparison = Comparison::parse(operator, value.trim())?;
         Ok(Self { is_negated, test: Test::Text(field, comparison) })
     }
 }
@@ -260,6 +266,8 @@ mod tests {
             "name contains Orders",
             "method matches ^to.*l$",
             "source is Orders.java",
+            "source is \"Orders.java\"",
+            "name contains \"Orders\"",
             "thread starts pool",
         ] {
             assert!(holds(condition), "{condition}");

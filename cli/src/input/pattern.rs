@@ -1,5 +1,7 @@
 //! Patterns for methods on the command line.
 
+use std::collections::BTreeSet;
+
 use flow_codec::read::{Methods, Trace};
 use flow_codec::{Glob, Name};
 
@@ -15,6 +17,28 @@ pub(crate) fn globs<'a>(
     let glob = |pattern: &String| {
         let glob = Glob::new(pattern);
         check(&glob, traces.clone()).map(|()| glob)
+    };
+    patterns.iter().map(glob).collect()
+}
+
+/// Parses patterns that name methods alone. The name of a method, without its class, is a pattern for it if it is that of one
+/// class only.
+pub(crate) fn methods<'a>(
+    patterns: &[String],
+    traces: impl IntoIterator<Item = &'a Trace> + Clone,
+) -> Result<Vec<Glob>, Failure> {
+    let glob = |pattern: &String| {
+        let glob = Glob::new(pattern);
+        check(&glob, traces.clone()).map(|()| glob).or_else(|failure| {
+            let all = traces.clone().into_iter().flat_map(|trace| trace.methods.iter());
+            let of_name = all.filter(|(_, method)| method.info.name == *pattern);
+            let classes: BTreeSet<_> = of_name.map(|(_, method)| &*method.info.class).collect();
+            let mut classes = classes.into_iter();
+            match (classes.next(), classes.next()) {
+                (Some(class), None) => Ok(Glob::new(&format!("{class}#{pattern}"))),
+                _ => Err(failure),
+            }
+        })
     };
     patterns.iter().map(glob).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::conditions::{Comparison, Order};
+use super::conditions::{Comparison, Order, unquoted};
 use crate::output::Compared;
 
 /// A condition that one of the values of a call must meet.
@@ -27,11 +27,16 @@ const EXPECTED: &str = "expected a condition such as 'arg0 == null', 'total > 10
                         'message not contains refused' or 'any == 42'";
 
 impl ValueCondition {
+    /// The name of the value; `None` if it means all of them.
+    pub(crate) fn name(&self) -> Option<&str> {
+        (self.name != "any").then_some(&*self.name)
+    }
+
     /// Returns whether a value meets it.
     pub(crate) fn holds(&self, values: &[Compared]) -> bool {
         values
             .iter()
-            .filter(|value| self.name == "any" || value.names.contains(&self.name))
+            .filter(|value| self.name().is_none() || value.names.contains(&self.name))
             .any(|value| self.test.holds(value) != self.is_negated)
     }
 }
@@ -72,8 +77,7 @@ impl FromStr for ValueCondition {
         }
         let same = |rest: &str| {
             let value = rest.trim();
-            let quoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
-            match (value, quoted) {
+            match (value, unquoted(value)) {
                 ("null", _) => Test::IsNull,
                 (_, Some(quoted)) => Test::Is(quoted.to_owned()),
                 (plain, None) => Test::Is(plain.to_owned()),
@@ -88,9 +92,10 @@ impl FromStr for ValueCondition {
             match order {
                 Order::Is => same(rest),
                 _ => {
-                    let number = rest.trim().parse();
-                    let number = number
-                        .map_err(|_| format!("'{}' is no number; {EXPECTED}", rest.trim()))?;
+                    let value = unquoted(rest.trim()).unwrap_or(rest.trim());
+                    let number = value.parse();
+                    let number =
+                        number.map_err(|_| format!("'{value}' is no number; {EXPECTED}"))?;
                     Test::Number(order, number)
                 }
             }
@@ -99,7 +104,7 @@ impl FromStr for ValueCondition {
                 Some(("is", value)) => same(value),
                 Some((operator, value)) => {
                     let known = ["starts", "ends", "contains", "matches"].contains(&operator);
-                    let comparison = Comparison::parse(operator, value.trim().to_owned());
+                    let comparison = Comparison::parse(operator, value.trim());
                     Test::Text(if known { comparison? } else { return Err(EXPECTED.to_owned()) })
                 }
                 None => return Err(EXPECTED.to_owned()),
@@ -149,6 +154,14 @@ mod tests {
             "text starts beg",
             "any == 42",
             "any contains egi",
+            "name contains \"oh\"",
+            "name not contains \"x\"",
+            "name starts \"Jo\"",
+            "name ends \"hn\"",
+            "name matches \"^J.*n$\"",
+            "name is \"John\"",
+            "total > \"41.5\"",
+            "total == \"42\"",
         ] {
             assert!(holds(condition), "{condition}");
         }
@@ -161,6 +174,8 @@ mod tests {
             "text == begin",
             "arg9 != null",
             "any == 43",
+            "order == \"null\"",
+            "name contains \"\"oh\"\"",
         ] {
             assert!(!holds(condition), "{condition}");
         }

@@ -27,4 +27,5 @@ mod shapes;
 mod starting;
 mod testing;
 mod timing;
+mod values;
 mod viewing;

@@ -267,6 +267,17 @@ pub fn type_name(descriptor: &str) -> Option<String> {
     rest.is_empty().then_some(text)
 }
 
+/// How many arguments a method with this descriptor takes; what is no type is not counted.
+#[must_use]
+pub fn argument_count(descriptor: &str) -> usize {
+    let mut types = descriptor.strip_prefix('(').unwrap_or_default();
+    let mut count = 0;
+    while let Some(rest) = push_type(types, false, &mut String::new()) {
+        (types, count) = (rest, count + 1);
+    }
+    count
+}
+
 /// Appends the first type of a descriptor as Java writes it. Returns the rest of the descriptor.
 fn push_type<'a>(types: &'a str, with_package: bool, text: &mut String) -> Option<&'a str> {
     let element = types.trim_start_matches('[');
@@ -446,6 +457,15 @@ mod tests {
             .enumerate()
             .map(|(key, name)| overloads.readable(key, *name, name_of))
             .collect()
+    }
+
+    #[test]
+    fn arguments_are_counted() {
+        for (descriptor, count) in
+            [("()V", 0), ("(I)I", 1), ("(J[[Ljava/lang/String;D)V", 3), ("", 0), ("(Q", 0)]
+        {
+            assert_eq!(argument_count(descriptor), count, "{descriptor}");
+        }
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::fmt::Debug;
 
-use super::{Bounds, EventKind, Timeline, TimelineEvent, Unwound, When};
+use super::{Bounds, EventKind, Stamp, Timeline, TimelineEvent, Unwound, When};
+use crate::format::marks::Position;
 use crate::format::values::CallValue;
 use crate::{Depth, MethodId, Result};
 
@@ -74,6 +75,8 @@ pub struct Calls<'a> {
     unwound: Option<Unwound>,
     leaving: u64,
     calls: u64,
+    /// Where the last event is.
+    position: Position,
     is_ended: bool,
 }
 
@@ -81,7 +84,20 @@ impl<'a> Calls<'a> {
     pub(super) fn new(timeline: Timeline<'a>, keep: Option<&'a dyn KeepAccesses>) -> Self {
         let (open, values, end) = (Vec::new(), Vec::new(), When::UNKNOWN);
         let (unwound, leaving, calls, is_ended) = (None, 0, 0, false);
-        Self { timeline, open, values, keep, end, unwound, leaving, calls, is_ended }
+        let position = Position::default();
+        Self { timeline, open, values, keep, end, unwound, leaving, calls, position, is_ended }
+    }
+
+    /// The number of the outermost call that is open, so of the earliest that was not yet returned.
+    #[must_use]
+    pub fn outermost(&self) -> Option<u64> {
+        self.open.first().map(|(_, number, _)| *number)
+    }
+
+    /// The position, time and number of calls of the exit that ended the call which was returned last.
+    #[must_use]
+    pub const fn left_at(&self) -> Stamp {
+        Stamp { position: self.position, time: self.end, calls: self.calls }
     }
 
     /// Returns the timeline, which knows how it ended.
@@ -150,7 +166,7 @@ impl Iterator for Calls<'_> {
             if self.is_ended {
                 return None;
             }
-            let TimelineEvent { time, calls, kind, .. } = match self.timeline.next() {
+            let TimelineEvent { position, time, calls, kind, .. } = match self.timeline.next() {
                 Some(Ok(event)) => event,
                 Some(Err(error)) => return Some(Err(error)),
                 None => {
@@ -173,7 +189,7 @@ impl Iterator for Calls<'_> {
                 }
                 _ => continue,
             };
-            (self.end, self.calls) = (time, calls);
+            (self.end, self.calls, self.position) = (time, calls, position);
         }
     }
 }

@@ -310,6 +310,13 @@ impl<'a> Timeline<'a> {
         self
     }
 
+    /// Makes no estimate earlier than this one, that of an earlier event which was read before.
+    #[must_use]
+    pub fn not_before(mut self, latest_ns: u64) -> Self {
+        self.known.begin_at(latest_ns);
+        self
+    }
+
     /// Turns events into calls, each where it is left.
     #[must_use]
     pub fn calls(self) -> Calls<'a> {

@@ -264,6 +264,11 @@ impl Methods {
         self.fields.get(&id)
     }
 
+    /// All fields that values are of.
+    pub fn fields(&self) -> impl Iterator<Item = &Field> {
+        self.fields.values()
+    }
+
     /// Returns whether values are of fields.
     #[must_use]
     pub fn have_fields(&self) -> bool {

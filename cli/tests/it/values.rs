@@ -1,0 +1,98 @@
+//! `flow grep`: the calls whose values meet conditions.
+
+use std::fs;
+use std::path::Path;
+
+use flow_codec::Offset;
+use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+use flow_codec::format::values::{CallValue, Role, Value};
+use tempfile::TempDir;
+
+use crate::common::{Run, bare, flow};
+
+/// work("table order_line"), in which work("table") is made.
+fn values() -> TempDir {
+    let dir = bare(&[0x81, 0x81, 0x01]);
+    let (mut encoder, mut marks) = (MarkEncoder::default(), HEADER.to_vec());
+    for (offset, text) in [(1, "table order_line"), (2, "table")] {
+        let value = Value::Text { units: text.len() as u64, beginning: text.to_owned() };
+        let mut bytes = Vec::new();
+        CallValue::new(Role::Argument(0), value).encode(&mut bytes);
+        let position = Position { offset: Offset::new(offset), exits: 0 };
+        encoder.encode(position, &Mark::Values(bytes), &mut marks);
+    }
+    encoder.finish(&mut marks);
+    fs::write(dir.path().join("thread-1.marks"), marks).unwrap();
+    let method = r#"{"id":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","flags":[],"parameters":["sql"]}"#;
+    let other =
+        r#"{"id":2,"class":"com.app.Main$Job","name":"<init>","descriptor":"()V","flags":[]}"#;
+    fs::write(dir.path().join("methods.jsonl"), format!("{method}\n{other}\n")).unwrap();
+    dir
+}
+
+fn grep(what: &str, conditions: &[&str], dir: &Path) -> Run {
+    let conditions = conditions.iter().flat_map(|condition| ["--where", condition]);
+    flow(&["grep", what].into_iter().chain(conditions).collect::<Vec<_>>(), dir)
+}
+
+#[test]
+fn calls_are_in_the_order_in_which_they_begin() {
+    let dir = values();
+    let expected = "1  call 0  com.app.Main.work(int)  (sql = \"table order_line\")
+1  call 1  com.app.Main.work(int)  (sql = \"table\")
+";
+    let run = grep("**#work", &[], dir.path());
+    assert_eq!((&*run.out, run.code), (expected, Some(0)), "{}", run.err);
+    // The first ones, if there are too many.
+    let run = flow(&["grep", "**#work", "--max", "1"], dir.path());
+    assert!(run.out.starts_with("1  call 0  "), "{run:?}");
+    assert!(run.out.ends_with("… 1 more call left out (--max 1; 0 for all)\n"), "{run:?}");
+}
+
+#[test]
+fn quotes_are_no_part_of_a_value_with_any_operator() {
+    let dir = values();
+    for condition in [
+        "sql contains order_line",
+        "sql contains \"order_line\"",
+        "arg0 ends \"line\"",
+        "sql == \"table order_line\"",
+        "sql matches \"^table .*\"",
+        "any starts \"table \"",
+    ] {
+        let run = grep("**#work", &[condition], dir.path());
+        assert!(run.out.starts_with("1  call 0  ") && run.out.lines().count() == 1, "{run:?}");
+    }
+}
+
+#[test]
+fn a_name_that_no_value_has_is_an_error() {
+    let dir = values();
+    let run = grep("**#work", &["nope contains x"], dir.path());
+    assert_eq!((run.code, &*run.out), (Some(2), ""), "{run:?}");
+    let expected = "--where: no value of '**#work' is called 'nope'; there are: sql, arg0, this, result, message, any";
+    assert!(run.err.contains(expected), "{run:?}");
+    assert_eq!(grep("**#work", &["arg1 == null"], dir.path()).code, Some(2));
+    // If one of the methods has it, it applies to the calls of that.
+    let run = grep("**", &["sql == table"], dir.path());
+    assert!(run.code == Some(0) && run.out.starts_with("1  call 1  "), "{run:?}");
+    // Without values it is these that are missing.
+    fs::remove_file(dir.path().join("methods.jsonl")).unwrap();
+    fs::remove_file(dir.path().join("thread-1.marks")).unwrap();
+    let run = grep("**#work", &["nope contains x"], dir.path());
+    assert!(run.code == Some(0) && run.err.contains("record with --values"), "{run:?}");
+}
+
+/// More calls end before their caller than are held at once.
+#[test]
+fn any_number_of_calls_is_in_order() {
+    let events = [&[0x80][..], &[0x81, 0x82, 0x01].repeat(100_000), &[0x00, 0x80, 0x00]].concat();
+    let dir = bare(&events);
+    let run = flow(&["grep", "**#*", "--format", "json"], dir.path());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let calls = run.out.lines().map(|row| {
+        let row: serde_json::Value = serde_json::from_str(row).unwrap();
+        row["call"].as_u64().unwrap()
+    });
+    assert!(calls.eq(0..200_002));
+}
