@@ -31,9 +31,12 @@ usage: scripts/bench.sh [--rounds N] [--only NAME,…] [--variants NAME,…] [--
                         [--cores LIST|all] [--agent FILE] [--keep FILE]
 
   --rounds N        rounds; a round runs every variant of every workload once (5)
-  --only NAMES      workloads: fib fib-small clojure javac lang3 startup memory (all)
+  --only NAMES      workloads: fib fib-small clojure javac lang3 startup memory (all of these); kotlin groovy
+                    rhino javaparser jsoup csv jackson h2 lucene spring, libraries that Maven fetches;
+                    `real` is all of these with javac and clojure
   --variants NAMES  what to compare with the program alone (`none`): again untimed instrument exact events
-                    jfr (all); `again` is the program alone a second time, and shows the noise
+                    jfr own (all); `again` is the program alone a second time, and shows the noise; `own`
+                    records the program that uses a library, `instrument` the library
   --events          run the slow variants of clojure and javac (exact, events, jfr) in every round, not only
                     in the first
   --jdk HOME        a JDK to run on (JAVA_HOME, the java on the PATH, those under /usr/lib/jvm)
@@ -79,9 +82,12 @@ fn parse(mut arguments: Arguments) -> Result<Request> {
         match option.as_str() {
             "--rounds" => request.rounds = arguments.number()?,
             "--only" => {
-                let named =
-                    |name: &String| one_of("workload", name, &Workload::ALL, Workload::name);
-                request.workloads = arguments.list()?.iter().map(named).collect::<Result<_>>()?;
+                let named = |name: &String| {
+                    let all = || one_of("workload", name, &Workload::ALL, Workload::name);
+                    Workload::named(name).map_or_else(|| all().map(|one| vec![one]), Ok)
+                };
+                let lists = arguments.list()?.iter().map(named).collect::<Result<Vec<_>>>()?;
+                request.workloads = lists.concat();
             }
             "--variants" => {
                 let named =
@@ -192,10 +198,24 @@ fn prepare(workloads: &[Workload], places: &Places) -> Result<()> {
             "package",
         ]))?;
     }
+    if workloads.iter().any(|workload| matches!(workload, Workload::Library(_))) {
+        real(places)?;
+    }
     if workloads.contains(&Workload::Lang3) {
         lang3(&places.work.join("lang3"))?;
     }
     Ok(())
+}
+
+/// Fetches libraries, and compiles the drivers of them.
+fn real(places: &Places) -> Result<()> {
+    let libraries = places.work.join("real");
+    fetch("scripts/bench/real/pom.xml", &libraries)?;
+    let mut javac = Command::new("javac");
+    javac.args(["--release", "17", "-nowarn", "-proc:none", "-cp"]);
+    javac.arg(jdk::class_path(jdk::jars_in(&libraries)));
+    javac.arg("-d").arg(places.work.join("real-classes"));
+    run_command(javac.args(files_in(Path::new("scripts/bench/real/java/real"))?))
 }
 
 /// Fetches commons-lang3, its tests and a test launcher into a directory, if it is not there.
@@ -204,11 +224,16 @@ fn prepare(workloads: &[Workload], places: &Places) -> Result<()> {
 ///
 /// If Maven fails.
 pub(crate) fn lang3(dir: &Path) -> Result<()> {
+    fetch("scripts/bench/lang3/pom.xml", dir)
+}
+
+/// Fetches the dependencies of a project into a directory, if it is not there.
+fn fetch(pom: &str, dir: &Path) -> Result<()> {
     if dir.is_dir() {
         return Ok(());
     }
     let mut maven = Command::new("mvn");
-    maven.args(["-q", "-B", "-f", "scripts/bench/lang3/pom.xml", "dependency:copy-dependencies"]);
+    maven.args(["-q", "-B", "-f", pom, "dependency:copy-dependencies"]);
     // Standard output is for the tables.
     maven.arg(format!("-DoutputDirectory={}", dir.display())).stdout(std::io::stderr());
     run_command(&mut maven)

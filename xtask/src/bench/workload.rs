@@ -15,6 +15,8 @@ pub(crate) enum Variant {
     Untimed,
     /// With the agent as it is by default.
     Instrument,
+    /// With the agent, but only in the packages of the program itself, as `flow record` does by default, without its libraries.
+    Own,
     /// With the agent, and a clock read at each event.
     Exact,
     /// With the JVM's own events.
@@ -25,7 +27,17 @@ pub(crate) enum Variant {
 
 impl Variant {
     /// All but [`Variant::None`].
-    pub(crate) const RECORDED: [Self; 6] =
+    pub(crate) const RECORDED: [Self; 7] = [
+        Self::Again,
+        Self::Untimed,
+        Self::Instrument,
+        Self::Exact,
+        Self::Events,
+        Self::Jfr,
+        Self::Own,
+    ];
+    /// Those of a program without libraries.
+    const ALONE: [Self; 6] =
         [Self::Again, Self::Untimed, Self::Instrument, Self::Exact, Self::Events, Self::Jfr];
 
     /// Returns its name in options and tables.
@@ -35,6 +47,7 @@ impl Variant {
             Self::Again => "again",
             Self::Untimed => "untimed",
             Self::Instrument => "instrument",
+            Self::Own => "own",
             Self::Exact => "exact",
             Self::Events => "events",
             Self::Jfr => "jfr",
@@ -49,15 +62,16 @@ impl Variant {
     /// Returns the option of the JVM, if it needs one.
     pub(super) fn option(self, package: &str, places: &Places) -> Option<String> {
         let run = places.run.display();
-        let agent = |key: &str| {
+        let agent = |key: &str, package: &str| {
             let library = places.agent.display();
             Some(format!("-agentpath:{library}={key},include={package}.**,out={run}/trace"))
         };
         match self {
             Self::None | Self::Again => None,
-            Self::Untimed => agent("clock=off"),
-            Self::Exact => agent("clock=exact"),
-            Self::Instrument | Self::Events => agent(&format!("engine={}", self.name())),
+            Self::Untimed => agent("clock=off", package),
+            Self::Exact => agent("clock=exact", package),
+            Self::Own => agent("engine=instrument", Library::DRIVERS),
+            Self::Instrument | Self::Events => agent(&format!("engine={}", self.name()), package),
             Self::Jfr => Some(format!(
                 "-XX:StartFlightRecording:settings={}/{package}.jfc,filename={run}/trace.jfr,maxsize=16g",
                 places.work.display()
@@ -77,6 +91,44 @@ pub(crate) enum Workload {
     Lang3,
     Startup,
     Memory,
+    /// A library, used as programs use it.
+    Library(Library),
+}
+
+/// A library that `real.Main` drives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Library {
+    Jsoup,
+    Jackson,
+    Csv,
+    JavaParser,
+    Groovy,
+    Rhino,
+    Kotlin,
+    H2,
+    Lucene,
+    Spring,
+}
+
+impl Library {
+    /// The package of the drivers.
+    const DRIVERS: &str = "real";
+
+    /// Its name, its package, and how often its work is done in a run: some seconds.
+    const fn facts(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Jsoup => ("jsoup", "org.jsoup", "600"),
+            Self::Jackson => ("jackson", "com.fasterxml.jackson", "4000"),
+            Self::Csv => ("csv", "org.apache.commons.csv", "2500"),
+            Self::JavaParser => ("javaparser", "com.github.javaparser", "40"),
+            Self::Groovy => ("groovy", "org.codehaus.groovy", "60"),
+            Self::Rhino => ("rhino", "org.mozilla.javascript", "60"),
+            Self::Kotlin => ("kotlin", "org.jetbrains.kotlin", "1"),
+            Self::H2 => ("h2", "org.h2", "500"),
+            Self::Lucene => ("lucene", "org.apache.lucene", "40"),
+            Self::Spring => ("spring", "org.springframework", "1"),
+        }
+    }
 }
 
 /// How a workload is run and recorded.
@@ -105,9 +157,35 @@ impl Workload {
         Self::Memory,
     ];
 
+    /// Programs that are used, of different kinds.
+    pub(crate) const REAL: [Self; 12] = [
+        Self::Javac,
+        Self::Clojure,
+        Self::Library(Library::Kotlin),
+        Self::Library(Library::Groovy),
+        Self::Library(Library::Rhino),
+        Self::Library(Library::JavaParser),
+        Self::Library(Library::Jsoup),
+        Self::Library(Library::Csv),
+        Self::Library(Library::Jackson),
+        Self::Library(Library::H2),
+        Self::Library(Library::Lucene),
+        Self::Library(Library::Spring),
+    ];
+
+    /// Returns the workloads of a name, of which `real` is that of several.
+    pub(crate) fn named(name: &str) -> Option<Vec<Self>> {
+        if name == "real" {
+            return Some(Self::REAL.to_vec());
+        }
+        let all = Self::ALL.into_iter().chain(Self::REAL);
+        all.into_iter().find(|workload| workload.name() == name).map(|workload| vec![workload])
+    }
+
     /// Returns its name in options and tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Library(library) => library.facts().0,
             Self::Fib => "fib",
             Self::FibSmall => "fib-small",
             Self::Clojure => "clojure",
@@ -123,7 +201,8 @@ impl Workload {
         match self {
             Self::Fib => &[Variant::Again, Variant::Untimed, Variant::Instrument],
             Self::Lang3 => &[Variant::Again, Variant::Instrument],
-            _ => &Variant::RECORDED,
+            Self::Library(_) => &[Variant::Again, Variant::Own, Variant::Instrument],
+            _ => &Variant::ALONE,
         }
     }
 
@@ -183,6 +262,14 @@ impl Workload {
                 }
             }
             Self::Lang3 => lang3(places),
+            Self::Library(library) => {
+                let (name, package, rounds) = library.facts();
+                let own = places.work.join("real-classes");
+                let jars = jars_in(&places.work.join("real"));
+                let path = class_path([own].into_iter().chain(jars));
+                let arguments = words(&["-cp", &path, "real.Main", name, rounds]);
+                Program { package, classes: String::new(), arguments }
+            }
         }
     }
 
@@ -194,7 +281,7 @@ impl Workload {
             }
             Self::Startup => Some("ms, wall, from start to end of the JVM".to_owned()),
             Self::Memory => Some(format!("KiB a thread, resident, {THREADS} threads")),
-            Self::Clojure | Self::Javac | Self::Lang3 => None,
+            Self::Clojure | Self::Javac | Self::Lang3 | Self::Library(_) => None,
         }
     }
 
@@ -205,7 +292,7 @@ impl Workload {
             Self::Fib | Self::FibSmall => stdout.lines().last()?.trim().parse().ok(),
             Self::Startup => Some(usage.wall_ns as f64 / 1e6),
             Self::Memory => Some(usage.rss_kib as f64 / f64::from(THREADS)),
-            Self::Clojure | Self::Javac | Self::Lang3 => None,
+            Self::Clojure | Self::Javac | Self::Lang3 | Self::Library(_) => None,
         }
     }
 }
@@ -271,6 +358,18 @@ mod tests {
         assert_eq!(option(Variant::Instrument).as_deref(), Some(instrument));
         assert!(option(Variant::Exact).unwrap().contains("=clock=exact,"));
         assert!(option(Variant::Jfr).unwrap().contains("settings=/w/bench.jfc,filename=/w/run/"));
+    }
+
+    #[test]
+    fn own_packages_are_those_of_the_driver() {
+        let jsoup = Workload::Library(Library::Jsoup);
+        assert_eq!(Workload::named("jsoup"), Some(vec![jsoup]));
+        assert_eq!(Workload::named("real").unwrap(), Workload::REAL);
+        assert_eq!(Workload::named("fob"), None);
+        let package = jsoup.program(&places()).package;
+        let option = |variant: Variant| variant.option(package, &places()).unwrap();
+        assert!(option(Variant::Own).contains(",include=real.**,"));
+        assert!(option(Variant::Instrument).contains(",include=org.jsoup.**,"));
     }
 
     #[test]
