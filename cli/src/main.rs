@@ -35,6 +35,7 @@ fn main() {
     let outcome = match Args::read(terminal_columns()) {
         Ok(args) => {
             let mut out = Out::new(args.color, args.width);
+            args.memory.into_iter().for_each(input::memory::set_most);
             if args.raw_names {
                 input::source::show_raw_names();
             }

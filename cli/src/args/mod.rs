@@ -38,6 +38,7 @@ pub(crate) use self::top::{TopArgs, TopKey};
 pub(crate) use self::view::ViewArgs;
 pub(crate) use crate::input::flags::{By, DEFAULT_DIR, SourceArgs, TestArgs};
 use crate::input::flags::{FilterArgs, PartArgs};
+use crate::input::values::size;
 pub(crate) use crate::output::{ColorWhen, Format};
 use crate::output::{LinkTo, started_as};
 
@@ -63,6 +64,12 @@ pub(crate) struct Args {
     /// Name methods as in class files, not as in the language of the source
     #[arg(long, global = true, display_order = 103)]
     pub(crate) raw_names: bool,
+    /// The most memory for the shapes of a thread, such as 2g [default: an eighth of what is available]
+    ///
+    /// Shapes are what flow knows of calls that did the same; find, shapes, diff --exact and replay --collapse build them. At
+    /// least 64 MB may be used by default. Open frames, and shapes of several threads together, may take as much again.
+    #[arg(long, global = true, display_order = 104, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }
@@ -199,7 +206,7 @@ impl Verb {
             Self::Report(args) if !args.writes_page() => args.source.format,
             Self::Graph(args) => args.source.format,
             Self::Profile(args) => args.format,
-            Self::Top(args) if args.json => Format::Json,
+            Self::Top(args) if args.is_json() => Format::Json,
             Self::Top(args) if args.once => Format::Text,
             Self::View(args) if args.once => Format::Text,
             Self::Tests(args) => args.source.format,

@@ -37,13 +37,28 @@ pub(crate) struct TopArgs {
     pub(crate) once: bool,
     /// Print one interval as JSON, one object per line: the whole, then methods, then threads
     #[arg(long, requires = "once")]
-    pub(crate) json: bool,
+    json: bool,
+    /// Output format, with --once; json is that of --json
+    #[arg(long, value_name = "FORMAT", requires = "once", conflicts_with = "json")]
+    format: Option<TopFormat>,
     /// Show at most N methods, and N threads, with --once; 0 for all [default: 20 in text, else all]
     #[arg(long, value_name = "N", value_parser = count, requires = "once")]
     pub(crate) max: Option<u64>,
 }
 
+/// Formats of one interval.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum TopFormat {
+    Text,
+    Json,
+}
+
 impl TopArgs {
+    /// Returns whether an interval is printed as JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json || self.format == Some(TopFormat::Json)
+    }
+
     /// The time between two looks.
     pub(crate) fn interval(&self) -> Duration {
         Duration::from_nanos(self.interval)

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use flow_codec::dag::Dag;
+use flow_codec::dag::{Dag, MAX_SIZE};
 use flow_codec::index::{Index, Origin, SMALLEST_INDEXED_BYTES};
 use flow_codec::read::{Content, ThreadFile, Trace};
 use flow_codec::sections::Sections;
@@ -165,7 +165,7 @@ fn store(
 
 /// Stores the shapes of a thread, or that its calls repeat too little.
 fn store_shapes(file: &ThreadFile, progress: &mut Progress) -> Result<Stored, Error> {
-    let (built, origin, content) = open_dag(file, progress)?;
+    let (built, origin, content) = open_dag(file, MAX_SIZE, progress)?;
     let shapes = built.dag.as_ref().map(|dag| dag.shapes().len() as u64);
     let (path, stored_bytes) = (Dag::path(file), Dag::stored_bytes(file));
     let not_stored = built.not_stored(file, &content);

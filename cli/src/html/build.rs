@@ -3,6 +3,7 @@
 use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
+use flow_codec::dag::MAX_SIZE;
 use flow_codec::read::{
     EventKind, StackSamples, Stamp, ThreadFile, TimeLimits, TimelineEvent, Trace, Unwound,
     VisitTimeline,
@@ -91,7 +92,7 @@ pub(crate) fn page(
     let mut joined = JoinedThreads::default();
     threads.set_shapes(|file, calls| {
         progress.expect_more(file.bytes);
-        let (dag, _) = read_shapes(file, chosen, start_ns(trace, file), &mut progress);
+        let (dag, _) = read_shapes(file, chosen, start_ns(trace, file), MAX_SIZE, &mut progress);
         joined.add(dag.as_ref(), calls, |id| names.in_shapes(id))
     });
     let mut rows = threads.rows(&names);

@@ -6,6 +6,7 @@ pub(crate) mod context_tree;
 pub(crate) mod flags;
 pub(crate) mod lock;
 pub(crate) mod logs;
+pub(crate) mod memory;
 pub(crate) mod own;
 pub(crate) mod parallel;
 pub(crate) mod pattern;

@@ -42,14 +42,16 @@ pub(crate) fn open_index(
     })
 }
 
-/// The shapes of a thread, and the content that they are made of. Without stored ones this reads all of it.
+/// The shapes of a thread, if they fit into `most_words`, and the content that they are made of. Without stored ones this
+/// reads all of it.
 pub(crate) fn open_dag(
     file: &ThreadFile,
+    most_words: usize,
     progress: &mut Progress,
 ) -> Result<(Built, Origin, Content), Error> {
     watch(file, progress, |read| {
         let content = Content::open(file)?;
-        let (built, origin) = Dag::open(file, &content, read)?;
+        let (built, origin) = Dag::open_within(file, &content, most_words, read)?;
         Ok((built, origin, content))
     })
 }

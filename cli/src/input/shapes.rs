@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use flow_codec::analysis::MethodName;
-use flow_codec::dag::{Dag, Gather, Join, Joined, Kind, MAX_SIZE, ShapeId, StoredDag};
+use flow_codec::dag::{Dag, Gather, Join, Joined, Kind, ShapeId, StoredDag};
 use flow_codec::format::baseline::UnitKind;
 use flow_codec::format::shape_name::MethodKey;
 use flow_codec::parallel::on_cores_from;
@@ -12,12 +12,13 @@ use flow_codec::read::{Selection, ThreadFile, Trace};
 use flow_codec::{Glob, MethodId, MethodMap, MethodNames, Name, NameForm, ThreadId};
 
 use super::flags::FilterArgs;
+use super::memory::most_words;
 use super::parallel::open_dag;
 use super::reading::{Chosen, Ending, Reading, bytes_read, read_timeline, stored_shapes};
 use super::source::{Source, file_title};
 use super::test_runs::test_of;
 use crate::failure::Status;
-use crate::output::{Progress, bytes};
+use crate::output::{Progress, bytes, flow_command, plural};
 
 /// Methods of several traces, numbered by their names.
 #[derive(Debug, Default)]
@@ -108,10 +109,15 @@ pub(crate) struct JoinedThread {
 impl JoinedThread {
     /// What it is called in a baseline.
     pub(crate) fn unit(&self) -> (UnitKind, String) {
-        match &self.test {
-            Some(test) => (UnitKind::Test, test.clone()),
-            None => (UnitKind::Thread, self.name.clone()),
-        }
+        unit(self.test.as_deref(), &self.name)
+    }
+}
+
+/// What a test, or a thread, is called in a baseline.
+fn unit(test: Option<&str>, thread: &str) -> (UnitKind, String) {
+    match test {
+        Some(test) => (UnitKind::Test, test.to_owned()),
+        None => (UnitKind::Thread, thread.to_owned()),
     }
 }
 
@@ -131,14 +137,39 @@ impl<'a> Joins<'a> {
     }
 }
 
+/// A thread or test that is not among those that were joined.
+#[derive(Debug)]
+pub(crate) struct LeftOut {
+    /// The number of its source among those that were added.
+    pub(crate) source: usize,
+    /// What it is called in a baseline.
+    pub(crate) unit: (UnitKind, String),
+}
+
 /// Reads threads and joins their shapes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Joiner {
     join: Join,
     pub(crate) methods: JoinedMethods,
     traces: usize,
     /// The stored shapes of the whole threads that are added next; `None` for one that has none.
     stored: VecDeque<Option<Arc<Dag>>>,
+    /// Threads that cannot be joined, each of which was reported, and the number of the source that is added.
+    pub(crate) left_out: Vec<LeftOut>,
+    source: usize,
+}
+
+impl Default for Joiner {
+    fn default() -> Self {
+        Self {
+            join: Join::within(most_words()),
+            methods: JoinedMethods::default(),
+            traces: 0,
+            stored: VecDeque::new(),
+            left_out: Vec::new(),
+            source: 0,
+        }
+    }
 }
 
 impl Joiner {
@@ -224,6 +255,7 @@ impl Joiner {
                 status = status.and(worst);
                 threads.extend(found);
             }
+            self.source += 1;
             threads
         });
         (threads, status)
@@ -247,6 +279,9 @@ impl Joiner {
         let (mut threads, mut status) = (Vec::new(), Status::Done);
         for file in files(trace) {
             let title = file_title(trace, file);
+            let name =
+                trace.threads.get(file.id).map_or(String::new(), |thread| thread.name.clone());
+            let test = file.parts.as_ref().map(|parts| test_of(&parts.title).to_owned());
             let is_whole = is_whole(file, &chosen);
             let stored = if is_whole { self.stored.pop_front().flatten() } else { None };
             let (dag, reading) = match stored {
@@ -255,13 +290,16 @@ impl Joiner {
                     (Some(dag), Reading::default())
                 }
                 None => {
-                    let (dag, reading) = read_shapes(file, &chosen, 0, progress);
+                    let (dag, reading) = read_shapes(file, &chosen, 0, most_words(), progress);
                     (dag.map(Arc::new), reading)
                 }
             };
             status = status.and(reading.report(file, progress));
+            let source = self.source;
+            let left_out = || LeftOut { source, unit: unit(test.as_deref(), &name) };
             let Some(dag) = dag else {
                 status = status.and(report_missing(&title, &reading, progress));
+                self.left_out.push(left_out());
                 continue;
             };
             let methods = &mut self.methods;
@@ -275,15 +313,13 @@ impl Joiner {
             let Some(joined) = joined else {
                 let most = most_memory();
                 progress.message(&format!(
-                    "thread {title}: with the threads before it, shapes need more than {most}; it is left out"
+                    "thread {title} is left out: with the threads before it, shapes need more than {most}"
                 ));
                 status = status.and(Status::Partial);
+                self.left_out.push(left_out());
                 continue;
             };
-            let name =
-                trace.threads.get(file.id).map_or(String::new(), |thread| thread.name.clone());
             let is_whole = is_whole && dag.bytes() == file.bytes;
-            let test = file.parts.as_ref().map(|parts| test_of(&parts.title).to_owned());
             threads.push(JoinedThread { id: file.id, title, name, test, is_whole, dag, joined });
         }
         (threads, status)
@@ -302,7 +338,8 @@ impl Joiner {
 
 /// The most memory for shapes, as text.
 fn most_memory() -> String {
-    bytes((MAX_SIZE * size_of::<u64>()) as u64)
+    let most = bytes((most_words() * size_of::<u64>()) as u64);
+    format!("{most} (--memory allows more)")
 }
 
 /// Reports that a thread has no shapes, though it could be read.
@@ -312,9 +349,25 @@ pub(crate) fn report_missing(title: &str, reading: &Reading, progress: &Progress
     }
     let most = most_memory();
     progress.message(&format!(
-        "thread {title}: its calls repeat too little: their shapes need more than {most}; it is left out"
+        "thread {title} is left out: its calls repeat too little, their shapes need more than {most}"
     ));
     Status::Partial
+}
+
+/// Says that there is no call of a method or shape where it was searched, which was not everywhere.
+pub(crate) fn nothing_in_the_rest(what: &str, left_out: u64) -> String {
+    let (threads, are) = (plural(left_out, "thread"), if left_out == 1 { "is" } else { "are" });
+    format!(
+        "{threads} {are} left out, where calls of '{what}' may be; in the others there is none that was left ({} searches \
+         all threads)",
+        flow_command("replay --method METHOD --depth 1")
+    )
+}
+
+/// Says that threads or tests were left out of a comparison.
+pub(crate) fn not_compared(count: u64, what: &str) -> String {
+    let were = if count == 1 { "was" } else { "were" };
+    format!("incomplete: {} {were} not compared, for the reason above", plural(count, what))
 }
 
 /// The shapes of all calls of a thread.
@@ -325,12 +378,13 @@ pub(crate) struct WholeThread {
     pub(crate) has_positions: bool,
 }
 
-/// Reads the shapes of all calls of a thread; `None` if its calls repeat too little.
+/// Reads the shapes of all calls of a thread; `None` if its calls repeat too little for `most_words`.
 pub(crate) fn read_whole(
     file: &ThreadFile,
+    most_words: usize,
     progress: &mut Progress,
 ) -> (Option<WholeThread>, Reading) {
-    let opened = open_dag(file, progress);
+    let opened = open_dag(file, most_words, progress);
     progress.file_done(file.bytes);
     match opened {
         Err(error) => (None, Reading::failed(error)),
@@ -356,22 +410,23 @@ fn is_whole(file: &ThreadFile, chosen: &Chosen) -> bool {
 }
 
 /// The shapes of the selected calls of a thread, which [started](super::reading::start_ns) then; `None` if they repeat
-/// too little.
+/// too little for `most_words`.
 pub(crate) fn read_shapes(
     file: &ThreadFile,
     chosen: &Chosen,
     start_ns: u64,
+    most_words: usize,
     progress: &mut Progress,
 ) -> (Option<Dag>, Reading) {
     if is_whole(file, chosen) {
-        let (whole, reading) = read_whole(file, progress);
+        let (whole, reading) = read_whole(file, most_words, progress);
         return (whole.map(|whole| whole.dag), reading);
     }
     if let Some(dag) = of_ranges(file, chosen) {
         progress.file_done(bytes_read(file, file.bytes));
         return (Some(dag), Reading::default());
     }
-    let mut gather = Gather::default();
+    let mut gather = Gather::within(most_words);
     let timeline = chosen.timeline(file, start_ns);
     let mut timeline = match timeline {
         Ok(timeline) => timeline,

@@ -20,6 +20,22 @@ pub(crate) fn positive(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "expected a number from 1 on".to_owned())
 }
 
+/// Parses a number of bytes: `64m`, `2g`.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let expected = || format!("expected a size such as 64m or 2g, found '{text}'");
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.to_ascii_lowercase().as_str() {
+        "" => 0,
+        "k" | "kb" => 10,
+        "m" | "mb" => 20,
+        "g" | "gb" => 30,
+        _ => return Err(expected()),
+    };
+    let number: u64 = number.parse().map_err(|_| expected())?;
+    number.checked_mul(1 << shift).ok_or_else(expected)
+}
+
 /// Parses a range of time, in nanoseconds since the start of a trace: `1.5s..2s`, `..2s`.
 pub(crate) fn window(text: &str) -> Result<Range<u64>, String> {
     let expected = || format!("expected FROM..TO, such as 1.5s..2s, found '{text}'");
@@ -60,6 +76,16 @@ pub(crate) fn nanoseconds(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, bytes) in [("0", 0), ("512", 512), ("64k", 65_536), ("2G", 2 << 30)] {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for odd in ["", "m", "1.5g", "-1", "5x", "99999999999g"] {
+            assert!(size(odd).is_err(), "{odd}");
+        }
+    }
 
     #[test]
     fn times_have_units() {

@@ -36,9 +36,23 @@ impl Dag {
     /// # Errors
     /// The events cannot be read.
     pub fn build(file: &ThreadFile, content: &Content, progress: &AtomicU64) -> Result<Built> {
+        Self::build_within(file, content, MAX_SIZE, progress)
+    }
+
+    /// Builds the shapes of a thread if they fit into this many words, as [`MAX_SIZE`] counts them. Larger ones than that
+    /// cannot be stored.
+    ///
+    /// # Errors
+    /// The events cannot be read.
+    pub fn build_within(
+        file: &ThreadFile,
+        content: &Content,
+        max_size: usize,
+        progress: &AtomicU64,
+    ) -> Result<Built> {
         let io_error = |source| Error::Io { path: file.path(), source };
         let ranges = parts(content, 0..content.len()).map_err(io_error)?;
-        build_all::<Folded>(file, content, &ranges, MAX_SIZE, progress).map_err(io_error)
+        build_all::<Folded>(file, content, &ranges, max_size, progress).map_err(io_error)
     }
 }
 

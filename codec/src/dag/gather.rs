@@ -20,7 +20,7 @@ pub struct Gather {
 
 impl Default for Gather {
     fn default() -> Self {
-        Self { builder: Builder::new(MAX_SIZE), is_paused: false, events: 0 }
+        Self::within(MAX_SIZE)
     }
 }
 
@@ -28,6 +28,12 @@ impl Default for Gather {
 const EVENTS_AT_ONCE: u64 = 1 << 16;
 
 impl Gather {
+    /// Builds shapes if they fit into this many words, as [`MAX_SIZE`] counts them.
+    #[must_use]
+    pub fn within(max_size: usize) -> Self {
+        Self { builder: Builder::new(max_size), is_paused: false, events: 0 }
+    }
+
     /// Returns the shapes; `None` if the calls repeat too little.
     #[must_use]
     pub fn finish(self) -> Option<Dag> {

@@ -26,11 +26,17 @@ pub struct Joined {
 
 impl Default for Join {
     fn default() -> Self {
-        Self { table: Table::new(MAX_SIZE) }
+        Self::within(MAX_SIZE)
     }
 }
 
 impl Join {
+    /// Joins shapes as long as they fit into this many words, as [`MAX_SIZE`] counts them.
+    #[must_use]
+    pub fn within(max_size: usize) -> Self {
+        Self { table: Table::new(max_size) }
+    }
+
     /// Adds the shapes of a thread. `number` returns the number of a method, or `None` to leave out its calls with
     /// all that happens in them. Returns `None` if there are too many shapes.
     pub fn add(

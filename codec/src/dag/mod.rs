@@ -15,7 +15,7 @@
 //! It can be [stored](Built::store) next to the thread file for the next reader. It is never needed, and never
 //! believed against the events: the file has their length, and a checksum of a sample of them.
 //!
-//! A thread that does not repeat itself has no [`Dag`]: building it is given up at [`MAX_SIZE`].
+//! A thread that does not repeat itself has no [`Dag`]: building it is given up at [`MAX_SIZE`], or where the caller says.
 //!
 //! The idea is that of Larus, *Whole program paths* (PLDI 1999), and of Reiss and Renieris, *Encoding program
 //! executions* (ICSE 2001). Hamou-Lhadj and Lethbridge, *Compression techniques to simplify the analysis of large
@@ -59,7 +59,7 @@ pub use self::walk::{Entry, Repeat, Step, Walk};
 use self::word::Word;
 use crate::{MethodId, MethodMap};
 
-/// The most memory for the shapes of a thread, in words of eight bytes: one for each shape and each run, and one more
+/// The most memory for the shapes of a thread that are stored or built by default, in words of eight bytes: one for each shape and each run, and one more
 /// for each shape. What open frames have called may take as much.
 pub const MAX_SIZE: usize = 8 << 20;
 

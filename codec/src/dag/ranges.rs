@@ -245,7 +245,9 @@ impl Dag {
             numbers.iter_mut().skip(at).take(1).for_each(|place| *place = number);
         }
         roots.iter_mut().for_each(|root| *root = renumbered(*root, &numbers));
-        let mut builder = Builder::<Folded>::new(MAX_SIZE);
+        // What is open at a border adds little to the shapes of the thread.
+        let max_size = MAX_SIZE.max(2 * self.shapes.words.size());
+        let mut builder = Builder::<Folded>::new(max_size);
         builder.append(&shapes, &roots);
         builder.finish().map(|(shapes, roots)| Self::new(shapes, roots))
     }

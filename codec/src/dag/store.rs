@@ -27,12 +27,27 @@ impl Dag {
         content: &Content,
         progress: &AtomicU64,
     ) -> Result<(Built, Origin)> {
+        Self::open_within(file, content, MAX_SIZE, progress)
+    }
+
+    /// Returns the shapes of a thread as [`open`](Self::open) does, if they fit into this many words, as [`MAX_SIZE`] counts
+    /// them. Those that are too many to be stored are built if they fit.
+    ///
+    /// # Errors
+    /// The events cannot be read.
+    pub fn open_within(
+        file: &ThreadFile,
+        content: &Content,
+        max_size: usize,
+        progress: &AtomicU64,
+    ) -> Result<(Built, Origin)> {
         let origin = match load(file, content) {
+            Ok((None, _)) if max_size > MAX_SIZE => Origin::Built,
             Ok((dag, _)) => return Ok((Built::sound(dag), Origin::Stored)),
             Err(None) => Origin::Built,
             Err(Some(reason)) => Origin::Rebuilt(reason),
         };
-        Ok((Self::build(file, content, progress)?, origin))
+        Ok((Self::build_within(file, content, max_size, progress)?, origin))
     }
 
     /// Returns the stored shapes of a thread, without reading its events; `None` if there are none, or if they are
@@ -382,6 +397,20 @@ mod tests {
         let (file, content) = trace(dir.path());
         Built::sound(None).store(&file, &content).unwrap();
         assert_eq!(opened(dir.path()), (None, Origin::Stored));
+    }
+
+    #[test]
+    fn shapes_that_were_too_many_to_be_stored_are_built_if_they_fit() {
+        let dir = tempfile::tempdir().unwrap();
+        let dag = written(dir.path(), &events());
+        let (file, content) = trace(dir.path());
+        let progress = AtomicU64::new(0);
+        let built = Dag::build_within(&file, &content, 8, &progress).unwrap();
+        assert!(built.dag.is_none());
+        built.store(&file, &content).unwrap();
+        let open = |max_size| Dag::open_within(&file, &content, max_size, &progress).unwrap();
+        assert_eq!((open(MAX_SIZE).0.dag, open(MAX_SIZE).1), (None, Origin::Stored));
+        assert_eq!(open(MAX_SIZE + 1).0.dag, Some(dag));
     }
 
     #[test]

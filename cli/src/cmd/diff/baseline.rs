@@ -1,6 +1,6 @@
 //! `flow diff --exact FILE DIR`: compares a run with what `flow shapes --baseline` wrote of an earlier one.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::cmd::shapes::digits;
 use crate::failure::{Failure, Status};
 use crate::input::flags::{SourceArgs, TestArgs};
 use crate::input::pattern::globs;
-use crate::input::shapes::{JoinedNames, Joiner, Joins};
+use crate::input::shapes::{JoinedNames, Joiner, Joins, not_compared};
 use crate::input::source::Source;
 use crate::output::{Out, Progress, chain, escaped, flow_command, grouped, plural};
 
@@ -58,6 +58,7 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     let ([threads], worst) = joiner.add_all([&source], joins, &mut progress);
     let status = source.status.and(worst);
     drop(progress);
+    let left_out: HashSet<_> = joiner.left_out.iter().map(|left| left.unit.clone()).collect();
     let (shapes, methods) = joiner.finish();
     let names = JoinedNames::new(&methods, source.traces.iter());
     let names_of_shapes = shapes.names(|number| names.key(number));
@@ -69,15 +70,21 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     for unit in &baseline.units {
         let of_unit = found.get_mut(&(unit.kind, unit.name.clone()));
         match of_unit.and_then(VecDeque::pop_front) {
-            None if is_chosen => {}
+            None if is_chosen || left_out.contains(&(unit.kind, unit.name.clone())) => {}
             Some(shape) if digits(&names_of_shapes, shape) == unit.shape => {}
             shape => differing.push((unit, shape)),
         }
     }
     let print = Print { args, shapes: &shapes, names: &names, names_of_shapes: &names_of_shapes };
-    let units = plural(baseline.units.len() as u64, if of_tests { "test" } else { "thread" });
+    let compared = baseline.units.iter();
+    let compared = compared.filter(|unit| !left_out.contains(&(unit.kind, unit.name.clone())));
+    let what = if of_tests { "test" } else { "thread" };
+    let units = plural(compared.count() as u64, what);
     writeln!(out, "before  {}", escaped(&place.to_string()))?;
     writeln!(out, "after   {}", escaped(&after.display().to_string()))?;
+    if !left_out.is_empty() {
+        writeln!(out, "{}", not_compared(left_out.len() as u64, what))?;
+    }
     if differing.is_empty() {
         writeln!(out, "\nno difference: the same calls in the same order, in {units}")?;
     } else {

@@ -14,7 +14,7 @@ use crate::cmd::page_file::PageFile;
 use crate::failure::{Failure, Status};
 use crate::html::{Compared, ComparedThread, diff_page};
 use crate::input::pattern::globs;
-use crate::input::shapes::{JoinedNames, JoinedThread, Joiner, Joins};
+use crate::input::shapes::{JoinedNames, JoinedThread, Joiner, Joins, LeftOut, not_compared};
 use crate::input::source::Source;
 use crate::output::{Out, Progress, chain, csv_fields, escaped, grouped, left_out, plural};
 
@@ -49,10 +49,12 @@ pub(super) fn run(
         None => joiner.add_all(both, joins, progress),
     };
     let nothing = joiner.nothing();
+    let missing = std::mem::take(&mut joiner.left_out);
     let (shapes, methods) = joiner.finish();
     let traces: Vec<&Trace> = all_traces().collect();
     let names = JoinedNames::new(&methods, traces.into_iter());
-    let pairs = pairs(&runs, args.compares_threads());
+    let mut pairs = pairs(&runs, args.compares_threads());
+    pairs.retain(|pair| !lacks_one(pair, &missing));
     let default = if args.html.is_some() { PAGE_MAX } else { DEFAULT_MAX };
     let most = line_limit(args.max, args.format, default);
     let skipped = usize::try_from(args.next).unwrap_or(usize::MAX);
@@ -81,7 +83,10 @@ pub(super) fn run(
         return Ok((status, !found.is_empty()));
     }
     match args.format {
-        Format::Text => print.text(&found, threads, calls, out)?,
+        Format::Text => {
+            let missing = missing.len() as u64;
+            print.text(&found, (threads, missing), calls, out)?;
+        }
         Format::Json => print.rows(&found, out, Print::json)?,
         Format::Csv => {
             writeln!(
@@ -130,6 +135,16 @@ fn pairs([before, after]: &[Vec<JoinedThread>; 2], are_chosen: bool) -> Vec<Pair
     }
     let known = before.iter().zip(partners).map(|(one, other)| [Some(one), other]);
     known.chain(others.into_iter().flatten().map(|other| [None, Some(other)])).collect()
+}
+
+/// Returns whether the other side of a pair may be a thread that was left out.
+fn lacks_one(pair: &Pair<'_>, left_out: &[LeftOut]) -> bool {
+    let (there, missing) = match pair {
+        [Some(before), None] => (before, 1),
+        [None, Some(after)] => (after, 0),
+        _ => return false,
+    };
+    left_out.iter().any(|left| left.source == missing && left.unit == there.unit())
 }
 
 /// What the threads of a pair are called.
@@ -214,7 +229,7 @@ impl<'p> Print<'p> {
     fn text(
         &self,
         found: &[Found<'_>],
-        threads: usize,
+        (threads, left_out): (usize, u64),
         calls: [u64; 2],
         out: &mut Out,
     ) -> Result<(), Failure> {
@@ -223,6 +238,9 @@ impl<'p> Print<'p> {
         for (index, what, dir) in self.sides() {
             let count = counts.get(index).map_or("", String::as_str);
             writeln!(out, "{what:<6}  {count:>width$}  {}", escaped(&dir))?;
+        }
+        if left_out > 0 {
+            writeln!(out, "{}", not_compared(left_out, "thread"))?;
         }
         if threads == 0 {
             writeln!(out, "\nno threads were compared")?;

@@ -13,8 +13,9 @@ use self::print::Printer;
 use crate::args::{FindArgs, Format, HowLeft};
 use crate::failure::{Failure, Status};
 use crate::input::call_clock::{CallClock, UNKNOWN_TIMES};
-use crate::input::pattern::globs;
-use crate::input::shapes::{WholeThread, read_whole, report_missing};
+use crate::input::memory::most_words;
+use crate::input::pattern::methods;
+use crate::input::shapes::{WholeThread, nothing_in_the_rest, read_whole, report_missing};
 use crate::input::source::{Source, file_title};
 use crate::output::{Out, Progress, flow_command, message};
 
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Status, Failure> {
     source.choose(&args.threads)?;
     let what = match args.what.parse() {
         Ok(prefix) => What::Shape(prefix),
-        Err(_) => What::Methods(globs(std::slice::from_ref(&args.what), &source.traces)?),
+        Err(_) => What::Methods(methods(std::slice::from_ref(&args.what), &source.traces)?),
     };
     args.tests.expect_in(&runs)?;
     source.report_losses();
@@ -39,12 +40,12 @@ pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Status, Failure> {
         writeln!(out, "{}", Printer::columns())?;
     }
     let mut progress = Progress::new(source.bytes(), out);
-    let mut names: Vec<ShapeName> = Vec::new();
+    let (mut names, mut left_out): (Vec<ShapeName>, u64) = (Vec::new(), 0);
     for (trace, runs) in source.traces.iter().zip(&runs) {
         source.begin(trace, args.source.format, out)?;
         let mut printer = Printer::new(args, &source, trace, runs);
         for file in trace.files.iter().filter(|file| file.bytes > 0) {
-            let (whole, reading) = read_whole(file, &mut progress);
+            let (whole, reading) = read_whole(file, most_words(), &mut progress);
             status = status.and(reading.report(file, &progress));
             match whole {
                 Some(whole) => {
@@ -53,6 +54,7 @@ pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Status, Failure> {
                     names.extend(thread.found_names());
                 }
                 None => {
+                    left_out += 1;
                     let title = file_title(trace, file);
                     status = status.and(report_missing(&title, &reading, &progress));
                 }
@@ -64,6 +66,7 @@ pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Status, Failure> {
     names.sort_unstable();
     names.dedup();
     match (&what, names.len()) {
+        (_, 0) if left_out > 0 => message(&nothing_in_the_rest(&args.what, left_out)),
         (What::Shape(_), 0) => message(&format!(
             "no call of shape '{}' that was left is in the selected part of the trace; {} shows shapes",
             args.what,

@@ -1,7 +1,7 @@
 //! Passes the events of a thread to its replay.
 
 use flow_codec::dag::{Dag, Walk};
-use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace};
+use flow_codec::read::{OpenFrames, Selection, Tail, ThreadFile, Trace};
 use flow_codec::{Glob, Offset};
 
 use super::lines::Lines;
@@ -10,6 +10,8 @@ use super::thread::{ThreadReplay, TimedReplay};
 use super::{hits, shapes};
 use crate::args::ReplayArgs;
 use crate::failure::Failure;
+use crate::input::memory::most_words;
+use crate::input::parallel::open_dag;
 use crate::input::reading::{Reading, read_records, read_timeline, stored_shapes};
 use crate::output::Progress;
 
@@ -51,15 +53,34 @@ pub(super) fn from_position(
     Ok(reading)
 }
 
-/// The stored shapes of a thread, if a replay without times needs them: because calls that did the same are shown as one,
-/// or because some calls need not be looked into. To build them would take longer than a short replay.
-fn shapes_for(args: &ReplayArgs, file: &ThreadFile, lines: &Lines<'_>) -> Option<Dag> {
+/// The shapes of a thread, if a replay without times needs them: because calls that did the same are shown as one, or
+/// stored ones because some calls need not be looked into. To build them for that would take longer than a short replay.
+fn shapes_for(
+    args: &ReplayArgs,
+    file: &ThreadFile,
+    lines: &Lines<'_>,
+    progress: &mut Progress,
+) -> Option<Dag> {
     let skips = args.depth.is_some() || lines.wanted.is_some() || !lines.selection.is_all();
     match () {
-        () if args.collapse => Dag::open_stored(file),
+        () if args.collapse => shapes_to_collapse(file, progress),
         () if skips => stored_shapes(file),
         () => None,
     }
+}
+
+/// The shapes of a thread, stored or not. `None` if they have not the positions of its events, after damage, which is
+/// reported where the events are read; or if there are too many, which is reported.
+fn shapes_to_collapse(file: &ThreadFile, progress: &mut Progress) -> Option<Dag> {
+    let (built, _, content) = open_dag(file, most_words(), progress).ok()?;
+    if built.dag.is_none() {
+        progress.message(&format!(
+            "{}: its calls repeat too little: those that did the same are folded only if they call nothing",
+            file.path().display()
+        ));
+    }
+    let is_sound = built.damage.places.is_empty() && built.tail == Tail::Complete;
+    built.dag.filter(|dag| is_sound && dag.bytes() == content.len())
 }
 
 /// Replays from a record on. Times and exceptions need the timeline; without them, records are read directly, which is
@@ -74,7 +95,7 @@ fn events(
 ) -> Result<Reading, Failure> {
     let with_unwinding = args.shows_unwinding() && file.has_unwound().unwrap_or(false);
     if !args.is_timed() && !with_unwinding {
-        if let Some(dag) = shapes_for(args, file, lines) {
+        if let Some(dag) = shapes_for(args, file, lines, progress) {
             let walk = match &file.parts {
                 None => Walk::new(&dag, from),
                 Some(parts) => Walk::of_ranges(&dag, &parts.ranges),

@@ -16,8 +16,8 @@ use crate::args::{Format, ShapesArgs};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::call_clock::{CallClock, DurationSum};
-use crate::input::pattern::globs;
-use crate::input::shapes::{JoinedNames, JoinedThread, Joiner, Joins};
+use crate::input::pattern::methods;
+use crate::input::shapes::{JoinedNames, JoinedThread, Joiner, Joins, nothing_in_the_rest};
 use crate::input::source::Source;
 use crate::output::{Out, Progress, message};
 use print::Print;
@@ -33,18 +33,19 @@ pub(crate) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
-    let wanted = globs(args.method.as_slice(), &source.traces)?;
+    let wanted = methods(args.method.as_slice(), &source.traces)?;
     source.report_losses();
     if args.source.format == Format::Csv {
         writeln!(out, "{}", Print::COLUMNS)?;
     }
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
-    let mut is_found = false;
+    let (mut is_found, mut left_out) = (false, 0);
     for trace in &source.traces {
         let mut joiner = Joiner::default();
         let (threads, worst) = joiner.add(trace, Joins::of(&args.part.filter), &mut progress);
         status = status.and(worst);
+        left_out += joiner.left_out.len() as u64;
         let (shapes, methods) = joiner.finish();
         let wanted = Selection::new(&trace.methods, &wanted, &[]);
         let is_wanted = |method| methods.place(method).is_some_and(|(_, id)| wanted.contains(id));
@@ -70,11 +71,15 @@ pub(crate) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
         };
         print_trace(&print, &threads, found, out)?;
     }
-    if !is_found {
-        message(&format!(
-            "no call of '{}' that was left is in the selected part of the trace",
-            args.method.as_deref().unwrap_or_default()
-        ));
+    let what = args.method.as_deref().unwrap_or_default();
+    match (is_found, left_out) {
+        (true, _) => {}
+        (false, 0) => {
+            message(&format!(
+                "no call of '{what}' that was left is in the selected part of the trace"
+            ));
+        }
+        (false, left_out) => message(&nothing_in_the_rest(what, left_out)),
     }
     Ok(status)
 }

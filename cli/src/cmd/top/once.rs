@@ -16,7 +16,7 @@ const DEFAULT_ROWS: u64 = 20;
 
 pub(super) fn print(look: &Look, args: &TopArgs, out: &mut Out) -> Result<Status, Failure> {
     look.damage.iter().chain(&look.said).for_each(|text| message(text));
-    let format = if args.json { Format::Json } else { Format::Text };
+    let format = if args.is_json() { Format::Json } else { Format::Text };
     let max = line_limit(args.max, format, DEFAULT_ROWS);
     let mut methods: Vec<usize> = (0..look.methods.len()).collect();
     order(look, args.sort, &mut methods);
@@ -25,7 +25,7 @@ pub(super) fn print(look: &Look, args: &TopArgs, out: &mut Out) -> Result<Status
     let rows = (methods.len(), threads.len());
     methods.truncate(max);
     threads.truncate(max);
-    match args.json {
+    match args.is_json() {
         true => print_json(look, &methods, &threads, out)?,
         false => print_text(look, (&methods, &threads), rows, max, out)?,
     }
