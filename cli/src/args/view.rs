@@ -7,7 +7,7 @@ use clap::{Args as ClapArgs, ValueHint};
 use crate::input::flags::{DEFAULT_DIR, PartArgs};
 use crate::input::place::From;
 
-#[derive(ClapArgs, Debug)]
+#[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct ViewArgs {
     /// The trace: a directory, a .flowtrace file, or the process id of a JVM that is recorded
     #[arg(value_name = "SOURCE", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
@@ -16,7 +16,7 @@ pub(crate) struct ViewArgs {
     pub(crate) part: PartArgs,
     /// Begin at this position of the thread
     ///
-    /// The number of a call, event:N, offset:N, or a time such as 1.5s. If the trace has several threads, choose one with
+    /// The number of a call, THREAD:N (with the id of its thread), event:N, offset:N, or a time such as 1.5s. If the trace has several threads, choose one with
     /// --thread.
     #[arg(long, value_name = "POSITION")]
     pub(crate) from: Option<From>,

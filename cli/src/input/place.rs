@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use flow_codec::Glob;
+use flow_codec::{Glob, ThreadId};
 
+use super::flags::ThreadArgs;
 use super::values::nanoseconds;
 use crate::output::{grouped, instant};
 
@@ -13,6 +14,8 @@ use crate::output::{grouped, instant};
 pub(crate) enum From {
     /// The call of this number in its thread, from 0.
     Call(u64),
+    /// The call of this number in the thread with this id.
+    CallIn(u64, ThreadId),
     /// The event of this number in its thread, from 0: entries and exits count alike.
     Event(u64),
     /// The first record at this offset, or after it.
@@ -35,7 +38,19 @@ impl FromStr for From {
             )
         };
         let number = |digits: &str| digits.replace(['_', ','], "").parse().map_err(|_| expected());
+        // As flow shapes and flow find show a call: 1,234 in 22 pool-1.
+        let id = |words: &str| words.split(' ').next()?.parse().ok().map(ThreadId::new);
+        if let Some((digits, thread)) = text.split_once(" in ")
+            && let (Ok(number), Some(thread)) = (number(digits), id(thread))
+        {
+            return Ok(Self::CallIn(number, thread));
+        }
         match text.split_once(':') {
+            Some((words, digits))
+                if let (Ok(number), Some(thread)) = (number(digits), id(words)) =>
+            {
+                Ok(Self::CallIn(number, thread))
+            }
             Some(("call", digits)) => Ok(Self::Call(number(digits)?)),
             Some(("event", digits)) => Ok(Self::Event(number(digits)?)),
             Some(("offset", digits)) => Ok(Self::Offset(number(digits)?)),
@@ -64,6 +79,7 @@ impl fmt::Display for From {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Call(number) => write!(f, "call {}", grouped(*number)),
+            Self::CallIn(number, thread) => write!(f, "call {} in {thread}", grouped(*number)),
             Self::Event(number) => write!(f, "event {}", grouped(*number)),
             Self::Offset(offset) => write!(f, "offset {offset}"),
             Self::Time(at_ns) => write!(f, "event at {}", instant(*at_ns)),
@@ -73,6 +89,14 @@ impl fmt::Display for From {
 }
 
 impl From {
+    /// If a thread is part of the position, selects that thread as --thread does, and leaves its number.
+    pub(crate) fn choose_thread(from: &mut Option<Self>, threads: &mut ThreadArgs) {
+        if let Some(Self::CallIn(number, thread)) = *from {
+            *threads = ThreadArgs { patterns: vec![thread.to_string()] };
+            *from = Some(Self::Call(number));
+        }
+    }
+
     /// Returns whether it is a number, which means something else in each thread.
     pub(crate) fn is_number(&self) -> bool {
         !matches!(self, Self::Path(_) | Self::Time(_))
@@ -87,6 +111,10 @@ mod tests {
     fn numbers_and_paths_are_distinguished() {
         assert!(matches!("900_000".parse(), Ok(From::Call(900_000))));
         assert!(matches!("call:7".parse(), Ok(From::Call(7))));
+        for text in ["1,082 in 22 pool-1", "1_082 in 22", "22:1082"] {
+            let thread = ThreadId::new(22);
+            assert!(matches!(text.parse(), Ok(From::CallIn(1_082, id)) if id == thread), "{text}");
+        }
         assert!(matches!("event:1,024".parse(), Ok(From::Event(1024))));
         assert!(matches!("offset:12".parse(), Ok(From::Offset(12))));
         assert!(matches!("a.B#m > **#n".parse(), Ok(From::Path(path)) if path.len() == 2));

@@ -539,6 +539,17 @@ impl FilterArgs {
         self.include.is_empty() && self.exclude.is_empty() && !self.own
     }
 
+    /// The flags that leave something out; `None` if there are none.
+    pub(crate) fn flags(&self) -> Option<&'static str> {
+        Some(match (self.own, self.include.is_empty(), self.exclude.is_empty()) {
+            (false, true, true) => return None,
+            (true, true, true) => "--own",
+            (_, false, true) => "--include",
+            (false, true, false) => "--exclude",
+            _ => "one of --own, --include and --exclude",
+        })
+    }
+
     /// The methods of a trace that are shown.
     pub(crate) fn selection(&self, trace: &Trace) -> Selection {
         Selection::new(&trace.methods, &self.included(trace), &self.exclude)

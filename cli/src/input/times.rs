@@ -1,13 +1,13 @@
 //! Times of calls: whether a trace has them, how precise they are, and which calls they select.
 
 use flow_codec::format::manifest::Timing;
-use flow_codec::read::{TimeLimits, Trace};
+use flow_codec::read::{ThreadFile, TimeLimits, Trace};
 
 use super::flags::{By, FilterArgs, TimeArgs};
 use super::precision::usual_interval;
 use super::reading::Chosen;
 use crate::failure::Failure;
-use crate::output::{ROUGH_NOTE, Unit, duration, message};
+use crate::output::{ROUGH_NOTE, Unit, duration, instant, message};
 
 /// Returns how times of a trace were recorded. Reports marks that cannot be read.
 pub(crate) fn timing(trace: &Trace) -> Timing {
@@ -98,6 +98,38 @@ pub(crate) fn bounds_note(trace: &Trace, unit: Unit, is_rough: bool) -> String {
 /// The period of the clock: the least time between two samples.
 pub(crate) fn period(timing: Timing) -> Option<String> {
     timing.period().map(|period| duration(u64::try_from(period.as_nanos()).unwrap_or(u64::MAX)))
+}
+
+impl TimeArgs {
+    /// Refuses times after the end of all selected threads: nothing was recorded then, which an empty result would hide.
+    pub(crate) fn expect_in(&self, traces: &[Trace]) -> Result<(), Failure> {
+        let start = self.limits().from_ns;
+        let mut timed = traces.iter().filter(|trace| has_clock(trace)).peekable();
+        if start == 0 || timed.peek().is_none() {
+            return Ok(());
+        }
+        // Damage is reported where it is read.
+        let is_before = |file: &ThreadFile| matches!(file.offset_at(start), Ok(None));
+        if !timed.flat_map(|trace| &trace.files).all(is_before) {
+            return Ok(());
+        }
+        let start = instant(start);
+        let end = |trace: &Trace| Some(trace.manifest.as_ref()?.end.as_ref()?.at_ns);
+        let ends: Option<Vec<u64>> = traces.iter().map(end).collect();
+        match ends.and_then(|ends| ends.into_iter().max()) {
+            // Something may have happened after the last known time.
+            Some(end) if self.limits().from_ns < end => {}
+            Some(end) => {
+                let end = duration(end);
+                return Err(Failure::Failed(format!(
+                    "--time: nothing was recorded after {start}: the recording took {end}"
+                )));
+            }
+            None if traces.iter().all(|trace| trace.manifest.is_none()) => {}
+            None => message(&format!("--time: no time after {start} is known")),
+        }
+        Ok(())
+    }
 }
 
 impl Chosen {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::columns;
-use crate::common::{MAIN, Run, bare, flow, trace};
+use crate::common::{MAIN, Run, bare, flow, trace, write_trace};
 
 /// Some columns of CSV without quotes in its fields, by title.
 fn cells(csv: &str, titles: &[&str]) -> Vec<String> {
@@ -129,4 +129,121 @@ fn after_damage_calls_are_found_and_their_times_are_unknown() {
     let before = find("**#*", &[], dir.path()).out;
     fs::write(dir.path().join("thread-1.dag"), b"flow-dag").unwrap();
     assert_eq!(find("**#*", &[], dir.path()).out, before);
+}
+
+#[test]
+fn what_is_left_out_is_never_called_absent() {
+    let dir = trace();
+    // The shapes of main need more than so little memory; those of the others do not.
+    let little = ["--memory", "80"];
+    let run = find("**#main", &little, dir.path());
+    assert_eq!((run.code, &*run.out), (Some(3), ""), "{run:?}");
+    assert!(!run.err.contains("no call of"), "{run:?}");
+    let mut lines = run.err.lines();
+    let first = "flow: thread 1 main is left out: its calls repeat too little, their shapes need more than 80 B \
+                 (--memory allows more)";
+    assert_eq!(lines.next(), Some(first), "{run:?}");
+    let last =
+        "flow: 1 thread is left out, where calls of '**#main' may be; in the others there is none";
+    assert!(lines.next().unwrap().starts_with(last), "{run:?}");
+    let run = flow(&["shapes", "**#main", "--memory", "80"], dir.path());
+    assert_eq!((run.code, &*run.out), (Some(3), ""), "{run:?}");
+    assert!(!run.err.contains("no call of") && run.err.contains(last), "{run:?}");
+    // What is found in the rest is shown.
+    let run = find("**#work", &little, dir.path());
+    assert!(
+        run.code == Some(3) && run.out.starts_with("com.app.Main.work(int): 1 call"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn a_thread_that_is_left_out_is_not_compared() {
+    let (before, after) = (trace(), trace());
+    let after = after.path().to_str().unwrap();
+    let run = flow(&["diff", "--exact", "--memory", "80", after], before.path());
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(run.out.contains("\nincomplete: 2 threads were not compared, for the reason above\n"));
+    assert!(!run.out.contains("only before") && !run.out.contains("main"), "{run:?}");
+    let baseline = before.path().join("baseline");
+    let baseline = baseline.to_str().unwrap();
+    assert_eq!(flow(&["shapes", "--baseline", baseline], before.path()).code, Some(0));
+    let run = flow(&["diff", "--exact", "--memory", "80", baseline], before.path());
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(run.out.contains("incomplete: 1 thread was not compared"), "{run:?}");
+    assert!(!run.out.contains("only before"), "{run:?}");
+}
+
+#[test]
+fn the_place_of_a_call_begins_a_replay() {
+    let dir = trace();
+    let shapes = flow(&["shapes", "**#work"], dir.path()).out;
+    assert!(shapes.contains("4 in 1 main"), "{shapes}");
+    let expected = flow(&["replay", "--thread", "main", "--from", "4"], dir.path());
+    assert_eq!(expected.code, Some(0), "{expected:?}");
+    for place in ["4 in 1 main", "4 in 1", "1:4"] {
+        let run = flow(&["replay", "--from", place], dir.path());
+        assert_eq!((run.code, &run.out), (Some(0), &expected.out), "{place}: {run:?}");
+        let run = flow(&["view", "--once", "--from", place], dir.path());
+        assert_eq!(run.code, Some(0), "{place}: {run:?}");
+    }
+    let run = flow(&["replay", "--from", "99:4"], dir.path());
+    assert!(run.code == Some(1) && run.err.contains("no thread '99'"), "{run:?}");
+}
+
+#[test]
+fn the_callers_of_a_method_that_a_flag_hides_are_not_called_absent() {
+    let dir = trace();
+    let run = flow(&["report", "--callers", "**#work", "--exclude", "**#work"], dir.path());
+    assert_eq!(run.out, "no call matches **#work that --exclude does not hide\n", "{run:?}");
+}
+
+#[test]
+fn two_threads_of_several_jvms_are_not_guessed() {
+    let dir = trace();
+    write_trace(&dir.path().join("jvm-7-1"));
+    let run = flow(&["diff", "--exact", "--thread", "1", "--thread", "12"], dir.path());
+    assert_eq!((run.code, &*run.out), (Some(2), ""), "{run:?}");
+    assert!(run.err.contains("compare threads of one of: "), "{run:?}");
+    let one = dir.path().join("jvm-7-1");
+    assert_eq!(flow(&["diff", "--exact", "--thread", "1", "--thread", "12"], &one).code, Some(0));
+}
+
+#[test]
+fn top_has_the_format_flag_of_the_other_verbs() {
+    let dir = trace();
+    let top = |args: &[&str]| {
+        let run = flow(&[&["top", "--once", "--interval", "1ms"], args].concat(), dir.path());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        run.out.lines().filter(|line| line.starts_with('{')).count()
+    };
+    assert!(top(&["--format", "json"]) > 0 && top(&["--format", "json"]) == top(&["--json"]));
+    assert_eq!(top(&["--format", "text"]), 0);
+}
+
+#[test]
+fn the_name_of_a_method_is_enough_if_one_class_has_it() {
+    let dir = trace();
+    let verbs: [&[&str]; 6] = [
+        &["find"],
+        &["shapes"],
+        &["grep"],
+        &["report", "--callers"],
+        &["replay", "--method"],
+        &["replay", "--depth", "1", "--method"],
+    ];
+    for verb in verbs {
+        let [bare, full] = ["work", "com.app.Main#work"].map(|name| {
+            let run = flow(&[verb, &[name]].concat(), dir.path());
+            assert_eq!(run.code, Some(0), "{verb:?} {run:?}");
+            run.out
+        });
+        assert_eq!(bare, full, "{verb:?}");
+    }
+    // Of several, none is guessed.
+    let ids = fs::read_to_string(dir.path().join("ids.properties")).unwrap();
+    fs::write(dir.path().join("ids.properties"), ids + "com.app.Other#work()V=7\n").unwrap();
+    let run = find("work", &[], dir.path());
+    assert!(run.code == Some(1) && run.err.contains("no method matches 'work'"), "{run:?}");
+    assert!(run.err.contains("com.app.Main#work") && run.err.contains("com.app.Other#work"));
 }

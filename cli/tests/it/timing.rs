@@ -10,6 +10,7 @@ use crate::common::{MAIN, bare, command, flow, manifest, page_data, text};
 use crate::readers::{Call, Threads};
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+use flow_codec::format::values::{CallValue, Role, Value};
 use tempfile::TempDir;
 
 const MS: u64 = 1_000_000;
@@ -875,4 +876,84 @@ fn threads_are_merged_by_time_as_far_as_it_is_known() {
     let untimed = with_marks(MAIN, &HEADER);
     let output = command().args(["replay", "--merged"]).arg(untimed.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn times_after_the_end_are_refused_by_every_verb() {
+    let dir = exact();
+    let write = |end| fs::write(dir.path().join("trace.json"), manifest(0, end)).unwrap();
+    write(Some((5, 5, 8)));
+    let verbs: [&[&str]; 9] = [
+        &["report"],
+        &["report", "--callers", "**#work"],
+        &["report", "--slowest", "3"],
+        &["report", "--exceptions"],
+        &["report", "--paths", "longest"],
+        &["report", "--html", "-"],
+        &["graph"],
+        &["export", "--to", "collapsed"],
+        &["export", "--to", "chrome"],
+    ];
+    for verb in verbs {
+        let run = flow(&[verb, &["--time", "5s..6s"]].concat(), dir.path());
+        assert_eq!((run.code, &*run.out), (Some(1), ""), "{verb:?} {run:?}");
+        let expected =
+            "flow: --time: nothing was recorded after 5.000000 s: the recording took 1.50 s\n";
+        assert_eq!(run.err, expected, "{verb:?}");
+        // A range that ends later than the recording begins in it.
+        let run = flow(&[verb, &["--time", "5ms..6s"]].concat(), dir.path());
+        assert_eq!((run.code, &*run.err), (Some(0), ""), "{verb:?}");
+    }
+    let run = flow(&["report", "--time", "1.2s.."], dir.path());
+    assert_eq!((run.code, &*run.err), (Some(0), ""), "in the recording");
+    // Of a killed JVM, only the last known time is known.
+    write(None);
+    let run = flow(&["report", "--time", "5s..6s"], dir.path());
+    assert_eq!(run.err, "flow: --time: no time after 5.000000 s is known\n", "{run:?}");
+}
+
+/// Where bounds are wide, it is still the time on the screen that orders rows.
+#[test]
+fn rows_are_ordered_by_the_times_they_show() {
+    // main > (work × 3), all between two marks, of which nothing is certain; then init, of which more than half is.
+    let events = [0x80, 0x81, 0x00, 0x81, 0x00, 0x81, 0x00, 0x82, 0x01];
+    let time = |ns| Mark::Time { by_ns: ns, from_ns: ns, ran_us: None };
+    let marks = [(0, 0, time(MS)), (7, 0, time(11 * MS)), (8, 0, time(12 * MS))];
+    let dir = with_marks(&events, &encoded(&marks));
+    for (verb, sort) in
+        [("report", "self"), ("report", "total"), ("graph", "self"), ("graph", "total")]
+    {
+        let args = [verb, "--wall", "--sort", sort, "--format", "json", "--exclude", "**#main"];
+        let run = flow(&args, dir.path());
+        let rows =
+            run.out.lines().map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());
+        let rows: Vec<_> = rows
+            .map(|row| (row["name"].as_str().unwrap().to_owned(), row[sort].as_u64()))
+            .collect();
+        let names: Vec<_> = rows.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["work", "<init>"], "{verb} {sort}: {run:?}");
+        assert!(rows[0].1 > rows[1].1, "{verb} {sort}: {run:?}");
+    }
+}
+
+#[test]
+fn a_replay_with_values_names_the_exception_and_its_message() {
+    let text = |text: &str| {
+        let value = Value::Text { units: text.len() as u64, beginning: text.to_owned() };
+        let mut bytes = Vec::new();
+        CallValue::new(Role::Message, value).encode(&mut bytes);
+        bytes
+    };
+    let mut null = Vec::new();
+    CallValue::new(Role::Message, Value::Null).encode(&mut null);
+    for (message, expected) in [(null, "! x.Oops"), (text("no order"), "! x.Oops: \"no order\"")] {
+        let exits = NonZeroU64::MIN;
+        let marks = [
+            (2, 0, Mark::Values(message)),
+            (2, 0, Mark::Unwound { exits, thrown: Some("x.Oops".to_owned()) }),
+        ];
+        let dir = with_marks(&[0x80, 0x81, 0x00, 0x00], &encoded(&marks));
+        let run = flow(&["replay", "--values"], dir.path());
+        assert_eq!(run.out.lines().last().map(str::trim), Some(expected), "{run:?}");
+    }
 }

@@ -44,6 +44,8 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     if args.compares_threads() {
         for (source, pattern) in [before, after].into_iter().zip(&args.part.threads.patterns) {
             source.choose(&ThreadArgs { patterns: vec![pattern.clone()] })?;
+            // An id is that of another thread in each JVM.
+            source.only("compare threads of")?;
         }
     } else {
         Source::choose_in([before, after], &args.part.threads)?;

@@ -44,6 +44,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         _ => Vec::new(),
     };
     source.choose_part(&args.part)?;
+    args.when.expect_in(&source.traces)?;
     source.report_losses();
     let trace = source.only("export")?;
     let scale = match args.to.is_timeline() {

@@ -10,7 +10,7 @@ use flow_codec::read::Selection;
 use crate::args::{Format, GraphArgs};
 use crate::failure::{Failure, Status};
 use crate::input::context_tree::ContextTree;
-use crate::input::pattern::globs;
+use crate::input::pattern::methods;
 use crate::input::reading::Chosen;
 use crate::input::source::{Source, file_title};
 use crate::input::times::weight_of;
@@ -20,7 +20,8 @@ use print::GraphPrinter;
 pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
-    let roots = globs(&args.methods, &source.traces)?;
+    args.when.expect_in(&source.traces)?;
+    let roots = methods(&args.methods, &source.traces)?;
     source.report_losses();
     if args.source.format == Format::Csv {
         let (method, weight) = (Labels::COLUMNS, Weight::COLUMNS);

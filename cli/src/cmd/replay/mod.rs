@@ -32,7 +32,7 @@ use self::read::{from_position, selections, whole_thread};
 use self::thread::ThreadReplay;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::{Failure, Status};
-use crate::input::pattern::{check, globs};
+use crate::input::pattern::{check, methods};
 use crate::input::place::From;
 use crate::input::reading::{Ending, Reading};
 use crate::input::source::{Source, file_title};
@@ -90,22 +90,22 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         ));
     }
     refuse_time_as_directory(args)?;
+    let mut args = args.clone();
+    From::choose_thread(&mut args.from, &mut args.part.threads);
     let is_csv = args.source.format == Format::Csv;
     let titles = |args| if is_csv { Lines::titles(args) } else { "".into() };
     if args.follow {
-        out.write_all(titles(args).as_bytes())?;
-        return follow::run(args, out);
+        out.write_all(titles(&args).as_bytes())?;
+        return follow::run(&args, out);
     }
     let mut source = Source::open(&args.source)?;
     // The table has times in every format.
-    let with_times = ReplayArgs { time: true, ..args.clone() };
-    let args = match args.is_table() && source.traces.iter().all(has_clock) {
-        true => &with_times,
-        false => args,
-    };
+    args.time |= args.is_table() && source.traces.iter().all(has_clock);
     source.choose_part(&args.part)?;
     // Not checked with --follow: while the program runs, methods that match may come later.
-    globs(&args.method, &source.traces)?;
+    let named = methods(&args.method, &source.traces)?;
+    args.method = named.iter().map(|glob| glob.text().to_owned()).collect();
+    let args = &args;
     if let Some(From::Path(path)) = &args.from {
         path.iter().try_for_each(|glob| check(glob, &source.traces))?;
     }

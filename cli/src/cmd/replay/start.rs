@@ -53,7 +53,7 @@ impl From {
             Self::Call(number) => tree.call(number)?.map(|node| node.place),
             Self::Event(number) => tree.event(number)?,
             Self::Offset(offset) => tree.offset(Offset::new(offset))?,
-            Self::Time(_) | Self::Path(_) => None,
+            Self::Time(_) | Self::Path(_) | Self::CallIn(..) => None,
         };
         let start = match place {
             Some(place) => Some(Start { place, frames: tree.open_methods(place)? }),

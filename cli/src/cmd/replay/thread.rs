@@ -115,6 +115,8 @@ struct Given {
     depth: usize,
     first: TimelineEvent,
     values: Vec<CallValue>,
+    /// If they are the message of an exception: its class.
+    thrown: Option<String>,
 }
 
 /// What is known about a call whose shape is known.
@@ -155,6 +157,9 @@ impl VisitTimeline for TimedReplay<'_, '_> {
     }
 
     fn exit(&mut self, count: NonZeroU64, _at: Stamp, unwound: Option<&Unwound>) -> bool {
+        if let Some(class) = unwound.and_then(|unwound| unwound.class.as_deref()) {
+            self.replay.threw(class);
+        }
         let outcome = match unwound.filter(|_| self.replay.shows_unwinding) {
             Some(unwound) => self.replay.unwind(count, unwound, self.lines),
             None => self.replay.exit(count, self.lines),
@@ -688,8 +693,9 @@ impl ThreadReplay {
                 _ => {
                     self.take_samples(lines)?;
                     let (first, values) = (event.clone(), vec![value.clone()]);
-                    self.given = Some(Given { depth, first, values });
-                    if !is_given {
+                    self.given = Some(Given { depth, first, values, thrown: None });
+                    // The class of the exception follows its message.
+                    if !is_given && value.role != Role::Message {
                         self.take_values(lines)?;
                     }
                 }
@@ -701,9 +707,22 @@ impl ThreadReplay {
     /// Prints the values that were kept.
     #[inline]
     fn take_values(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
-        let Some(Given { depth, first, values }) = self.given.take() else { return Ok(()) };
+        let Some(Given { depth, first, values, thrown }) = self.given.take() else {
+            return Ok(());
+        };
         let texts = lines.value_texts(self.method_at(depth));
-        self.print_row(depth, &MarkRow::of_values(&first, &values, &texts), None, lines)
+        let row = MarkRow::of_values(&first, &values, thrown.as_deref(), &texts);
+        self.print_row(depth, &row, None, lines)
+    }
+
+    /// An exception of this class leaves the topmost frame, whose message may be still to be shown.
+    fn threw(&mut self, class: &str) {
+        let is_message = |given: &&mut Given| {
+            matches!(&given.values[..], [CallValue { role: Role::Message, .. }])
+        };
+        if let Some(given) = self.given.as_mut().filter(is_message) {
+            given.thrown = Some(class.to_owned());
+        }
     }
 
     /// Prints the instructions of a run, except for the last one: operands may follow.

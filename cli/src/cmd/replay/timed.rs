@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use flow_codec::Offset;
 use flow_codec::format::instructions::{EventType, Instruction, mnemonic};
-use flow_codec::format::values::CallValue;
+use flow_codec::format::values::{CallValue, Value};
 use flow_codec::read::{Bounds, CallTimes, EventKind, Operands, TimelineEvent, Unwound, When};
 
 use super::sampled::Sampled;
@@ -121,10 +121,19 @@ impl MarkRow {
     pub(super) fn of_values(
         event: &TimelineEvent,
         values: &[CallValue],
+        thrown: Option<&str>,
         texts: &ValueTexts<'_>,
     ) -> Self {
         let (kind, offset) = ("values", event.position.offset);
-        let line = texts.line(values);
+        let line = match (thrown, values) {
+            (Some(class), [CallValue { value: Value::Null, .. }]) => {
+                format!("! {}", escaped(class))
+            }
+            (Some(class), [message]) => {
+                format!("! {}: {}", escaped(class), texts.text(&message.value))
+            }
+            _ => texts.line(values),
+        };
         Self {
             kind,
             offset,

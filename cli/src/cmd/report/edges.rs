@@ -10,7 +10,7 @@ use super::max_lines;
 use crate::args::{Format, ReportArgs};
 use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
-use crate::input::pattern::globs;
+use crate::input::pattern::methods;
 use crate::input::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::input::source::Source;
 use crate::input::times::{bounds_note, weight_of};
@@ -29,7 +29,7 @@ pub(super) fn run(
     args: &ReportArgs,
     out: &mut Out,
 ) -> Result<Status, Failure> {
-    let globs = globs(patterns, &source.traces)?;
+    let globs = methods(patterns, &source.traces)?;
     let format = args.source.format;
     if format == Format::Csv {
         let (method, weight) = (Labels::COLUMNS, Weight::COLUMNS);
@@ -42,7 +42,10 @@ pub(super) fn run(
         let asked = Selection::new(&trace.methods, &globs, &[]);
         let unit = weight_of(args.weight.by(), trace)?;
         let is_asked = |method| asked.contains(method);
-        let question = Question { side, unit, patterns };
+        let mut called = trace.methods.iter().map(|(id, _)| id).filter(|id| is_asked(*id));
+        let is_hidden = called.any(|id| !shown.selection.contains(id));
+        let hidden_by = args.part.filter.flags().filter(|_| is_hidden);
+        let question = Question { side, unit, patterns, hidden_by };
         let found = match unit.axis() {
             None => {
                 let edges = Edges::new(Report::default(), side, is_asked);
@@ -79,6 +82,8 @@ struct Question<'a> {
     side: Side,
     unit: Unit,
     patterns: &'a [String],
+    /// The flags that hide some of these methods.
+    hidden_by: Option<&'static str>,
 }
 
 /// What was found in a trace.
@@ -116,13 +121,18 @@ impl Found {
         args: &ReportArgs,
         out: &mut Out,
     ) -> Result<(), Failure> {
-        let Question { side, unit, patterns } = *question;
+        let Question { side, unit, patterns, .. } = *question;
         let (format, max) = (args.source.format, max_lines(args));
         let (shown, left) = self.rows.split_at(max.min(self.rows.len()));
         let mut labels = Labels::new(&trace.methods, format, args.verbose);
         if format == Format::Text {
             if self.chosen.is_empty() {
-                return Ok(writeln!(out, "no call matches {}", escaped(&patterns.join(", ")))?);
+                let hidden = match question.hidden_by {
+                    Some(flags) => format!(" that {flags} does not hide"),
+                    None => String::new(),
+                };
+                let patterns = escaped(&patterns.join(", ")).into_owned();
+                return Ok(writeln!(out, "no call matches {patterns}{hidden}")?);
             }
             writeln!(out, "{}", escaped(&self.heading(question, &labels)))?;
             if self.rows.is_empty() {

@@ -24,6 +24,7 @@ pub(super) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
+    args.when.expect_in(&source.traces)?;
     source.report_losses();
     let trace = source.only("name")?;
     let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;

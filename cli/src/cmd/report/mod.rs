@@ -26,6 +26,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
+    args.when.expect_in(&source.traces)?;
     source.report_losses();
     if !args.callers.is_empty() {
         return edges::run(Side::Callers, &args.callers, &source, args, out);

@@ -29,6 +29,7 @@ use self::control::{Start, ThreadKey};
 use super::recorded;
 use crate::args::ViewArgs;
 use crate::failure::{Failure, Status};
+use crate::input::place::From;
 use crate::input::source::Source;
 use crate::output::{Format, Out, escaped, flow_command, message};
 
@@ -39,6 +40,9 @@ pub(crate) fn run(args: &ViewArgs, out: &mut Out) -> Result<Status, Failure> {
             "view needs a terminal; with --once it prints the first screen".to_owned(),
         ));
     }
+    let mut args = args.clone();
+    From::choose_thread(&mut args.from, &mut args.part.threads);
+    let args = &args;
     let path = recorded::trace_of(&args.source)?;
     let mut source = opened(path.clone(), args)?;
     source.report_losses();
