@@ -40,6 +40,8 @@ impl Recorder {
     #[must_use]
     pub fn finish(&self, timeout: Timeout) -> End {
         self.switch_off();
+        // One that began later would have events after the totals.
+        self.threads.admit_no_more();
         let deadline = Instant::now() + timeout.duration();
         for thread in self.threads.each() {
             match thread.try_lock_out_until(deadline) {
@@ -76,7 +78,6 @@ impl Recorder {
         self.takes_classes.store(false, Ordering::Relaxed);
         self.methods.finish(deadline);
         let recorded = Totals {
-            threads: self.threads.started(),
             methods: self.methods.described(),
             ..*self.totals.lock()
         };

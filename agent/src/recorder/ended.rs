@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use flow_codec::write::EventCounts;
 use flow_codec::{Offset, ThreadId};
 use parking_lot::Mutex;
 
+use super::counts::Counts;
 use super::thread::{Out, OutState};
 use super::{Recorder, ThreadRecorder};
 use crate::sink::{CanonicalChunk, Home, LastChunk, Pack};
@@ -61,7 +61,7 @@ impl Waiting {
 struct Batch {
     entries: Vec<Entry>,
     bytes: Vec<u8>,
-    counts: EventCounts,
+    counts: Counts,
 }
 
 /// A thread's events and marks, which follow one another in the memory of the batch.
@@ -100,7 +100,7 @@ impl Batch {
     fn clear(&mut self) {
         self.entries.clear();
         self.bytes.clear();
-        self.counts = EventCounts::default();
+        self.counts = Counts::default();
     }
 
     fn is_full(&self) -> bool {
@@ -141,7 +141,7 @@ impl Recorder {
         thread: ThreadId,
         out: &mut Out,
         events: &[u8],
-        counts: EventCounts,
+        counts: Counts,
     ) -> bool {
         let marks = out.marks.as_ref().map_or((0, &[][..]), |marks| marks.unsent());
         let full = {
@@ -149,8 +149,7 @@ impl Recorder {
             if waiting.has_failed || !waiting.batch.add(thread, out.offset, events, marks) {
                 return false;
             }
-            waiting.batch.counts.enters += counts.enters;
-            waiting.batch.counts.exits += counts.exits;
+            waiting.batch.counts.add(counts);
             waiting.batch.is_full().then(|| waiting.take())
         };
         if let Some(marks) = &mut out.marks {

@@ -4,11 +4,11 @@ use std::sync::atomic::Ordering;
 
 use flow_codec::ThreadId;
 use flow_codec::format::marks::Mark;
-use flow_codec::write::EventCounts;
 use parking_lot::MutexGuard;
 
 use super::buffers::Buffer;
 use super::chunk::ReadBy;
+use super::counts::Counts;
 use super::queue::{After, Queue};
 use super::thread::{Out, OutState};
 use super::{Recorder, ThreadRecorder};
@@ -176,7 +176,7 @@ impl Recorder {
             // What came before it could not be written; the journal has both.
             self.add(counts, 0);
         } else if out.state == OutState::Failed {
-            self.losses.count(counts.enters + counts.exits);
+            self.losses.count(counts.events());
         } else if let Some(reserved) = reserved {
             out.queued = Some(out.take_encoded(thread.id(), &mut buffer, counts, reserved));
         } else if gathers && self.gather(thread.id(), out, &buffer.canonical, counts) {
@@ -209,7 +209,7 @@ impl Recorder {
         thread: ThreadId,
         out: &mut Out,
         buffer: &mut Buffer,
-        counts: EventCounts,
+        counts: Counts,
         is_last: bool,
     ) {
         let chunk = CanonicalChunk {
@@ -295,8 +295,9 @@ impl Recorder {
         }
     }
 
-    pub(super) fn add(&self, counts: EventCounts, bytes: u64) {
+    pub(super) fn add(&self, counts: Counts, bytes: u64) {
         let mut totals = self.totals.lock();
+        totals.threads += counts.threads;
         totals.enters += counts.enters;
         totals.exits += counts.exits;
         totals.bytes += bytes;
@@ -304,7 +305,7 @@ impl Recorder {
 
     /// Handles a chunk that could not be written. If its slot is a part of a file, nothing is lost: the slot
     /// stays open, and the journal is kept.
-    pub(super) fn fail(&self, error: &SinkError, counts: EventCounts) {
+    pub(super) fn fail(&self, error: &SinkError, counts: Counts) {
         if error.scope() == Scope::Ended {
             // Events after the end, unless what came before is in the journal too.
             if self.journal.is_needed() {
@@ -316,7 +317,7 @@ impl Recorder {
             self.journal.keep();
             self.add(counts, 0);
         } else {
-            self.losses.count(counts.enters + counts.exits);
+            self.losses.count(counts.events());
         }
         match error.scope() {
             Scope::Thread => self.losses.note(&error.to_string()),

@@ -31,7 +31,7 @@ struct State {
     slot: Option<Slot>,
     /// A slot that is closed, for the lines after these.
     spare: Option<Slot>,
-    /// Lines could not be written, or the recording has ended: later ones are dropped.
+    /// Lines could not be written, or the recording has ended: later ones are refused.
     has_ended: bool,
 }
 
@@ -48,7 +48,7 @@ impl SharedLines {
         text.push(b'\n');
         let mut state = self.state.lock();
         if state.has_ended {
-            return Ok(());
+            return Err(SinkError::ended());
         }
         let bytes = state.bytes.len() + text.len();
         let slot_bytes = state.slot.as_ref().map_or(0, Slot::bytes);

@@ -17,6 +17,7 @@ mod buffers;
 mod checkpoint;
 mod chunk;
 mod config;
+mod counts;
 mod cpu_time;
 mod end;
 mod ended;

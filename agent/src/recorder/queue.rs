@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use flow_codec::write::EventCounts;
 use flow_codec::{Offset, ThreadId};
 use parking_lot::{Condvar, Mutex};
 
 use super::ThreadRecorder;
 use super::chunk::Chunk;
+use super::counts::Counts;
 use super::journal::SlotState;
 use crate::sink::Home;
 use crate::sys::allocator;
@@ -69,7 +69,7 @@ pub(super) struct QueuedChunk {
     pub(super) home: Home,
     pub(super) offset: Offset,
     pub(super) bytes: Vec<u8>,
-    pub(super) counts: EventCounts,
+    pub(super) counts: Counts,
     /// The length of the thread's marks file before these marks, and the marks.
     pub(super) marks: Option<(u64, Vec<u8>)>,
     /// The bytes of the queue that are reserved for it.
@@ -130,7 +130,7 @@ struct State {
     wants_room: bool,
     wants_flush: bool,
     /// Events of chunks that the thread that writes has taken and not written yet.
-    taken: EventCounts,
+    taken: Counts,
     /// The end has counted what was not written.
     is_counted: bool,
     is_ending: bool,
@@ -246,7 +246,7 @@ impl Queue {
 
     /// Waits until everything that was sent is written. If that takes too long, returns the number of events
     /// that are not written; they stay in the journal. From now on, threads write their chunks themselves.
-    pub(super) fn end(&self, deadline: Instant) -> Option<EventCounts> {
+    pub(super) fn end(&self, deadline: Instant) -> Option<Counts> {
         let mut state = self.state.lock();
         state.is_ending = true;
         self.work.notify_one();
@@ -259,18 +259,16 @@ impl Queue {
         state.is_counted = true;
         let mut left = state.taken;
         while let Some(queued) = state.chunks.pop_front() {
-            left.enters += queued.counts.enters;
-            left.exits += queued.counts.exits;
+            left.add(queued.counts);
         }
         Some(left)
     }
 
     /// Passes the counts of chunks that were written, or could not be, to `count`, unless the [end](Self::end) has
     /// counted them already.
-    pub(super) fn count_taken(&self, counts: EventCounts, count: impl FnOnce(EventCounts)) {
+    pub(super) fn count_taken(&self, counts: Counts, count: impl FnOnce(Counts)) {
         let mut state = self.state.lock();
-        state.taken.enters = state.taken.enters.saturating_sub(counts.enters);
-        state.taken.exits = state.taken.exits.saturating_sub(counts.exits);
+        state.taken.remove(counts);
         if !state.is_counted {
             drop(state);
             count(counts);
@@ -287,8 +285,7 @@ impl Queue {
         let mut state = self.state.lock();
         loop {
             if let Some(queued) = state.chunks.pop_front() {
-                state.taken.enters += queued.counts.enters;
-                state.taken.exits += queued.counts.exits;
+                state.taken.add(queued.counts);
                 return Next::Write(queued);
             }
             if std::mem::take(&mut state.wants_room) {
@@ -326,7 +323,7 @@ mod tests {
         assert_eq!(queue.reserve(600, false), Ok(600));
         assert_eq!(queue.reserve(401, false), Err(TooSlow::Disk));
         assert_eq!(queue.reserve(400, false), Ok(400));
-        assert_eq!(queue.end(Instant::now()), Some(EventCounts::default()), "no thread writes");
+        assert_eq!(queue.end(Instant::now()), Some(Counts::default()), "no thread writes");
     }
 
     #[test]
@@ -357,7 +354,7 @@ mod tests {
             home: Home::Shared,
             offset: Offset::default(),
             bytes: vec![0x81],
-            counts: EventCounts { enters: 1, exits: 0 },
+            counts: Counts { threads: 1, enters: 1, exits: 0 },
             marks: None,
             reserved,
             slot: After::Nothing,

@@ -155,6 +155,28 @@ fn recorder_with(
 }
 
 #[test]
+fn threads_without_written_events_do_not_count() {
+    let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
+    let (recorder, thread, method) = recorder(dir.path(), &sink, 64 << 10);
+    let silent = start(&recorder, 2);
+    recorder.enter(&thread, method);
+    // As if they had seen, before the end, that it records.
+    recorder.threads.admit_no_more();
+    let facts = ThreadFacts {
+        id: ThreadId::new(3),
+        name: "late".to_owned(),
+        daemon: false,
+        is_virtual: false,
+        frames: 0,
+    };
+    let late = recorder.start_thread(&facts, ControlPlace::Private(Box::default()));
+    assert!(late.is_none(), "its events would come after the totals");
+    let end = recorder.finish(Timeout::Long);
+    recorder.enter(&silent, method);
+    assert_eq!((end.totals.threads, end.totals.enters, end.lost.reasons.len()), (1, 1, 0));
+}
+
+#[test]
 fn a_small_chunk_moves_to_a_larger_slot_instead_of_being_written() {
     let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
     let (recorder, thread, method) = recorder(dir.path(), &sink, 64 << 10);

@@ -11,7 +11,7 @@ use flow_codec::format::flow::{Record, records};
 use flow_codec::format::journal::{SAMPLE_WORDS, WORD_BYTES, chunk_start};
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::write::{
-    Base, Canonicalizer, Condensed, EncodedMarks, EventCounts, Sample, SampleKind,
+    Base, Canonicalizer, Condensed, EncodedMarks, Sample, SampleKind,
 };
 use flow_codec::{MethodId, Offset, ThreadId};
 use parking_lot::{Mutex, MutexGuard};
@@ -19,6 +19,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::ThreadFacts;
 use super::buffers::Buffer;
 use super::chunk::{self, Chunk, Prepared, ReadBy, Shape};
+use super::counts::Counts;
 use super::cpu_time::{CpuTime, Look};
 use super::filters::Entered;
 use super::journal::{Journal, Slot};
@@ -93,6 +94,8 @@ pub(super) struct Out {
     gap: Option<(Position, NonZeroU64)>,
     /// What was handed over and is still to be sent to the queue.
     pub(super) queued: Option<QueuedChunk>,
+    /// Whether the thread is among those whose events were counted.
+    is_counted: bool,
 }
 
 /// How a thread begins to record.
@@ -141,7 +144,7 @@ impl Out {
         Buffer { raw, canonical, samples }: &mut Buffer,
         zero_ns: u64,
         last: bool,
-    ) -> EventCounts {
+    ) -> Counts {
         canonical.clear();
         let mut none = EncodedMarks::default();
         let marks = self.marks.as_mut().map_or(&mut none, MarkBuffer::encoded);
@@ -159,14 +162,14 @@ impl Out {
         } else {
             self.depth += change;
         }
-        counts
+        Counts::of(counts, &mut self.is_counted)
     }
 
     /// Ends the encoding of events that will be missing from the file.
-    pub(super) fn finish_canonical(&mut self, canonical: &mut Vec<u8>) -> EventCounts {
+    pub(super) fn finish_canonical(&mut self, canonical: &mut Vec<u8>) -> Counts {
         let held = self.canonicalizer.finish(canonical);
         self.open_frames -= held.exits.cast_signed();
-        held
+        Counts::of(held, &mut self.is_counted)
     }
 
     /// Takes the encoded events in the buffer for the queue, as what follows in the thread's file.
@@ -174,7 +177,7 @@ impl Out {
         &mut self,
         thread: ThreadId,
         buffer: &mut Buffer,
-        counts: EventCounts,
+        counts: Counts,
         reserved: usize,
     ) -> QueuedChunk {
         let (bytes, offset) = (buffer.take_canonical(), self.offset);
@@ -377,6 +380,7 @@ impl ThreadRecorder {
             lowest: 0,
             first: Condensed::default(),
             gap: None,
+            is_counted: false,
             queued: None,
         };
         let (out, thrown, entered) = (Mutex::new(out), AtomicU64::default(), Mutex::default());

@@ -55,11 +55,14 @@ impl Recorder {
                 return None;
             }
         };
-        if let Err(error) = self.threads.start(facts, home, &recorder) {
+        let started = self.threads.start(facts, home, &recorder);
+        if started != Ok(true) {
             // The thread is not in the table, so nothing would read its chunk.
             recorder.lock_out().slot().close();
             recorder.park();
-            self.stop(&error);
+            if let Err(error) = started {
+                self.stop(&error);
+            }
             return None;
         }
         // The thread that ended or paused the recording meanwhile may not have seen this one.

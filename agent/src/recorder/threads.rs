@@ -67,6 +67,8 @@ struct Live {
     places: Vec<Option<LiveThread>>,
     free: Vec<usize>,
     by_id: HashMap<ThreadId, usize>,
+    /// The recording ends: no thread is added any more.
+    has_ended: bool,
 }
 
 impl Live {
@@ -113,7 +115,6 @@ pub(super) struct ThreadTable {
     /// The lines of threads that share a file.
     shared: SharedLines,
     live: Mutex<Live>,
-    started: AtomicU64,
     /// Threads that got files of their own.
     with_files: AtomicU64,
     /// No thread has a file of its own.
@@ -134,7 +135,6 @@ impl ThreadTable {
             lines,
             shared: SharedLines::default(),
             live: Mutex::default(),
-            started: AtomicU64::new(0),
             with_files: AtomicU64::new(0),
             has_one_file,
             announced: Mutex::default(),
@@ -199,17 +199,25 @@ impl ThreadTable {
         self.write(home, &line, to)
     }
 
-    /// Adds the thread to those that record.
+    /// Adds the thread to those that record. Returns whether it is among them: not if the recording ends.
     pub(super) fn start(
         &self,
         facts: &ThreadFacts,
         home: Home,
         recorder: &Arc<ThreadRecorder>,
-    ) -> Result<(), OutOfMemory> {
-        self.started.fetch_add(1, Ordering::Relaxed);
+    ) -> Result<bool, OutOfMemory> {
         let (recorder, name) = (Arc::clone(recorder), bounded(&facts.name));
-        let live = LiveThread { recorder, name, home };
-        self.live.lock().insert(facts.id, live)
+        let thread = LiveThread { recorder, name, home };
+        let mut live = self.live.lock();
+        if live.has_ended {
+            return Ok(false);
+        }
+        live.insert(facts.id, thread).map(|()| true)
+    }
+
+    /// Adds no thread from now on: the end of the recording writes what those have that are there.
+    pub(super) fn admit_no_more(&self) {
+        self.live.lock().has_ended = true;
     }
 
     pub(super) fn rename(
@@ -308,11 +316,6 @@ impl ThreadTable {
     /// How many threads record now.
     pub(super) fn live(&self) -> usize {
         self.live.lock().by_id.len()
-    }
-
-    /// How many threads have begun to record.
-    pub(super) fn started(&self) -> u64 {
-        self.started.load(Ordering::Relaxed)
     }
 
     fn write(

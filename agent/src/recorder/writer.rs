@@ -1,12 +1,12 @@
 //! The thread that writes queued chunks.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use flow_codec::ThreadId;
-use flow_codec::write::EventCounts;
 
 use super::Recorder;
+use super::counts::Counts;
 use super::queue::{After, Next, Queue, QueuedChunk};
 use super::thread::{Out, OutState};
 use crate::certain::Certain as _;
@@ -20,6 +20,8 @@ struct Gathered {
     /// Some could not be written, so none of what follows is: a slot is closed with the last part of its chunk, and must have
     /// all of them until then.
     has_failed: bool,
+    /// Where chunks are not joined, the threads of which one could not be written: what follows it would leave a gap.
+    failed: HashSet<ThreadId>,
 }
 
 impl Gathered {
@@ -82,7 +84,14 @@ impl Recorder {
         let Some(queue) = &self.queue else { return false };
         let Some(queued) = queue.send(queued) else { return true };
         queue.give_back(queued.reserved);
-        self.fail(&SinkError::no_memory(OutOfMemory), queued.counts);
+        let error = match queue.takes_chunks() {
+            true => SinkError::no_memory(OutOfMemory),
+            false => {
+                let thread = queued.thread;
+                SinkError::one_thread(format!("thread {thread} was still writing at the end"))
+            }
+        };
+        self.fail(&error, queued.counts);
         false
     }
 
@@ -148,11 +157,8 @@ impl Recorder {
         let all = chunks.as_ref();
         let (Some(queue), Some(first)) = (&self.queue, all.first()) else { return };
         let (thread, home, offset) = (first.thread, first.home, first.offset);
-        let mut counts = EventCounts::default();
-        for chunk in all {
-            counts.enters += chunk.counts.enters;
-            counts.exits += chunk.counts.exits;
-        }
+        let mut counts = Counts::default();
+        all.iter().for_each(|chunk| counts.add(chunk.counts));
         // If threads would soon wait for room, there is no time.
         let pack = if queue.is_half_full() { Pack::No } else { Pack::Yes };
         let is_last =
@@ -162,7 +168,7 @@ impl Recorder {
             let chunk = CanonicalChunk { thread, home, offset, bytes, pack, is_last };
             self.sink.write_chunk(&chunk)
         };
-        let written = match gathered.has_failed {
+        let written = match gathered.has_failed || gathered.failed.contains(&thread) {
             true => Err(SinkError::ended()),
             false => joined(all).and_then(write),
         };
@@ -175,12 +181,16 @@ impl Recorder {
             }
             // Their slots stay open.
             Err(error) => {
-                if self.gathered_bytes == 0
-                    && let Some(thread) = self.threads.get(thread)
-                {
-                    let mut out = thread.lock_out();
-                    if out.state == OutState::Open {
-                        out.state = OutState::Failed;
+                if self.gathered_bytes == 0 {
+                    // Without memory, the next one is refused by the sink.
+                    if allocator::try_to(|| gathered.failed.try_reserve(1)).is_ok() {
+                        gathered.failed.insert(thread);
+                    }
+                    if let Some(thread) = self.threads.get(thread) {
+                        let mut out = thread.lock_out();
+                        if out.state == OutState::Open {
+                            out.state = OutState::Failed;
+                        }
                     }
                 }
                 gathered.has_failed = self.gathered_bytes > 0;
@@ -242,7 +252,7 @@ impl Recorder {
             home: out.home,
             offset: out.offset,
             bytes: Vec::new(),
-            counts: EventCounts::default(),
+            counts: Counts::default(),
             marks: None,
             reserved: queue.reserve(0, true).certain(),
             slot: After::Nothing,

@@ -1,0 +1,55 @@
+//! What chunks hold, for the totals of a recording.
+
+use flow_codec::write::EventCounts;
+
+/// Events of chunks, and how many threads they are the first events of. So a thread counts when its events are written:
+/// one that starts while the recording ends may have none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) threads: u64,
+    pub(super) enters: u64,
+    pub(super) exits: u64,
+}
+
+impl Counts {
+    /// The counts of events of a thread, of which others have been counted before or not.
+    pub(super) fn of(events: EventCounts, is_counted: &mut bool) -> Self {
+        let EventCounts { enters, exits } = events;
+        let is_first = enters + exits > 0 && !std::mem::replace(is_counted, true);
+        Self { threads: u64::from(is_first), enters, exits }
+    }
+
+    /// Adds the counts of other chunks.
+    pub(super) fn add(&mut self, other: Self) {
+        self.threads += other.threads;
+        self.enters += other.enters;
+        self.exits += other.exits;
+    }
+
+    /// Removes the counts of some of the chunks.
+    pub(super) fn remove(&mut self, some: Self) {
+        self.threads = self.threads.saturating_sub(some.threads);
+        self.enters = self.enters.saturating_sub(some.enters);
+        self.exits = self.exits.saturating_sub(some.exits);
+    }
+
+    /// The number of events.
+    pub(super) const fn events(self) -> u64 {
+        self.enters + self.exits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_counts_with_its_first_events() {
+        let mut is_counted = false;
+        let mut all = Counts::default();
+        for (enters, exits) in [(0, 0), (0, 2), (3, 0), (0, 0)] {
+            all.add(Counts::of(EventCounts { enters, exits }, &mut is_counted));
+        }
+        assert_eq!(all, Counts { threads: 1, enters: 3, exits: 2 });
+    }
+}
