@@ -4,7 +4,7 @@
 //! is verified then.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::ops::Range;
@@ -68,6 +68,12 @@ impl Piece {
     pub(super) fn end(&self) -> u64 {
         self.offset.saturating_add(self.bytes.into())
     }
+}
+
+/// Where a thread begins whose first bytes were removed.
+struct Begun {
+    events: u64,
+    marks: u64,
 }
 
 /// Where bytes are stored: those of a piece, or of a group of pieces.
@@ -177,14 +183,19 @@ impl Container {
     fn arrange(&mut self, mut gaps: u64) {
         // Those of groups are in a few runs, which this recognises.
         self.pieces.sort_by(Piece::order);
-        // Of others, whose first blocks were removed, there is no beginning.
-        let begun: BTreeSet<_> = self.of_kind(StreamKind::Beginning).map(|p| p.thread).collect();
-        let may_begin_later = |piece: &Piece| match piece.kind {
-            StreamKind::Events | StreamKind::Marks => begun.contains(&piece.thread),
-            StreamKind::Threads => !begun.is_empty(),
-            // Each batch can be read without the others.
-            StreamKind::Samples => true,
-            _ => false,
+        let begun = self.beginnings();
+        let has_beginnings = self.has_beginnings();
+        // Where the bytes of a stream begin that are read.
+        let start_of = |piece: &Piece| match piece.kind {
+            StreamKind::Events => begun.get(&piece.thread).map_or(0, |begun| begun.events),
+            // Those before it are skipped.
+            StreamKind::Marks => {
+                begun.get(&piece.thread).map_or(0, |begun| begun.marks.min(piece.offset))
+            }
+            // Read from their first piece on: each line, and each batch, can be read without the others.
+            StreamKind::Threads if has_beginnings => piece.offset,
+            StreamKind::Samples => piece.offset,
+            _ => 0,
         };
         let mut reached = (None, 0_u64);
         let mut far = None;
@@ -199,8 +210,7 @@ impl Container {
             let (stream, end) = (piece.stream(), piece.end());
             let is_first = reached.0 != Some(stream);
             if is_first {
-                let start = if may_begin_later(piece) { piece.offset } else { 0 };
-                reached = (Some(stream), start);
+                reached = (Some(stream), start_of(piece));
             }
             match gaps.checked_sub(piece.offset.saturating_sub(reached.1)) {
                 Some(left) => gaps = left,
@@ -227,6 +237,33 @@ impl Container {
                 format!("a piece far from the others of its stream, at {offset} of it"),
             );
         }
+    }
+
+    /// The threads that do not begin with their first piece, because parts were removed, and where they begin. The pieces
+    /// are in order.
+    fn beginnings(&self) -> BTreeMap<ThreadId, Begun> {
+        let mut begun = BTreeMap::new();
+        let mut last = None;
+        for piece in self.of_kind(StreamKind::Beginning) {
+            // The first one of a thread counts.
+            if last.replace(piece.thread) == Some(piece.thread) {
+                continue;
+            }
+            let bytes = self.load(piece.object).ok();
+            let beginning = bytes.and_then(|bytes| Beginning::decode(bytes.get(piece.range())?));
+            if let Some(Beginning { events, marks, .. }) = beginning.filter(|b| b.events > 0) {
+                begun.insert(piece.thread, Begun { events, marks });
+            }
+        }
+        // As `Kept::of` sees it.
+        let mut last = None;
+        for first in self.of_kind(StreamKind::Events) {
+            let is_first = last.replace(first.thread) != Some(first.thread);
+            if is_first && begun.get(&first.thread).is_some_and(|b| first.offset < b.events) {
+                begun.remove(&first.thread);
+            }
+        }
+        begun
     }
 
     pub(super) fn add_damage(&mut self, file: u32, offset: u64, found: String) {
@@ -275,19 +312,18 @@ impl Container {
         self.files.iter().map(|(_, file)| len(file)).sum()
     }
 
-    /// The lines about threads from parts that were removed.
-    pub(crate) fn lines_before(self: &Arc<Self>) -> Vec<u8> {
+    /// The lines about threads from parts that were removed: where they are.
+    pub(crate) fn lines_before(self: &Arc<Self>) -> Vec<(Stored, Range<u64>)> {
         let mut lines = Vec::new();
         let mut threads: Vec<_> = self.of_kind(StreamKind::Beginning).map(|p| p.thread).collect();
         threads.dedup();
         for thread in threads {
+            let Some(stored) = self.stored(StreamKind::Beginning, thread) else { continue };
             let mut bytes = Vec::new();
-            let stored = self.stored(StreamKind::Beginning, thread).map(Stored::reader);
-            let read = stored.map(|mut stored| stored.read_to_end(&mut bytes));
-            if let Some(Ok(_)) = read
-                && let Some(beginning) = Beginning::decode(&bytes)
-            {
-                lines.extend_from_slice(&beginning.lines);
+            let read = stored.clone().reader().read_to_end(&mut bytes);
+            if let Some(beginning) = Beginning::decode(&bytes).filter(|_| read.is_ok()) {
+                let (end, len) = (bytes.len() as u64, beginning.lines.len() as u64);
+                lines.push((stored, end - len..end));
             }
         }
         lines
@@ -456,6 +492,7 @@ const fn is_replaced(kind: StreamKind) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::fs;
 
     use super::*;
@@ -636,6 +673,54 @@ mod tests {
         assert_eq!(read(&container, StreamKind::Events, TWO).len(), 6);
         let damage = container.damage()[0].to_string();
         assert!(damage.contains("a piece far from the others"), "{damage}");
+    }
+
+    #[test]
+    fn a_beginning_explains_no_gap_but_the_one_before_it() {
+        let beginning = |events, marks| {
+            let mut bytes = Vec::new();
+            Beginning { events, marks, ..Beginning::default() }.encode(&mut bytes);
+            bytes
+        };
+        let far = 1 << 63;
+        // Where a thread begins, where its pieces of events and marks are, and how many bytes are read of each.
+        for (begun, [events, marks], expected) in [
+            (Some((300, 40)), [300, 40], [1, 1]),
+            (Some((300, 40)), [310, 45], [11, 6]),
+            (Some((300, 40)), [300, 10], [1, 0]),
+            (Some((far, far)), [far, far], [1, 1]),
+            (Some((300, 40)), [far, 40], [0, 1]),
+            (Some((300, 40)), [300, far], [1, 0]),
+            // It does not fit, so the thread is read as it is.
+            (Some((far, far)), [far - 1, far], [0, 0]),
+            (Some((0, far)), [0, far], [1, 0]),
+            (None, [far, far], [0, 0]),
+        ] {
+            let mut bytes = crate::format::container::header().to_vec();
+            let mut block = BlockEncoder::default();
+            block.begin(Some(ONE));
+            if let Some((events, marks)) = begun {
+                let beginning = beginning(events, marks);
+                let len = beginning.len();
+                block.add(StreamKind::Beginning, 0, len, Coding::Raw, &beginning);
+            }
+            block.add(StreamKind::Events, events, 1, Coding::Raw, &[0x81]);
+            block.add(StreamKind::Marks, marks, 1, Coding::Raw, &[1]);
+            block.finish();
+            bytes.extend_from_slice(block.bytes());
+            let container = open(&bytes).unwrap();
+            let is_used = begun.filter(|(start, _)| *start > 0 && *start <= events);
+            let (events_start, marks_start) = is_used.unwrap_or_default();
+            let read = [(StreamKind::Events, events_start), (StreamKind::Marks, marks_start)].map(
+                |(kind, start)| {
+                    container.stream(kind, ONE).map_or(0, |s| s.len().saturating_sub(start))
+                },
+            );
+            assert_eq!(read, expected, "{begun:?} {events} {marks}");
+            let is_whole = begun.is_some() && expected.iter().sum::<u64>() > 1
+                || (events, marks) == (300, 10);
+            assert_eq!(container.damage().is_empty(), is_whole, "{begun:?} {events} {marks}");
+        }
     }
 
     #[test]

@@ -135,6 +135,8 @@ impl Trace {
         place.add_shared(listing.shared.as_ref(), lines);
         let journal =
             journal.map(|journal| attach(journal, &mut listing.files, new_file, &mut damage));
+        let settled = listing.files.iter_mut().map(ThreadFile::settle_kept);
+        damage.extend(settled.filter_map(Result::err));
         listing.convert(&mut damage)?;
         let known = known_methods(before, manifest.as_ref());
         let methods = known.read_on(&place, &mut damage);

@@ -99,6 +99,10 @@ impl Listing {
         self.damage.append(&mut shared.damage());
         let with_file: BTreeSet<_> = self.files.iter().map(|file| file.id).collect();
         let mut of_shared = contained_threads(&shared, &dir.into(), |id| !with_file.contains(&id));
+        if shared.has_beginnings() {
+            let kept = of_shared.iter_mut().map(ThreadFile::find_kept);
+            self.damage.extend(kept.filter_map(Result::err));
+        }
         self.files.append(&mut of_shared);
         self.shared = Some(shared);
         Ok(())

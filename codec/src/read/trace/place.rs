@@ -70,20 +70,19 @@ impl Place {
         let part = |range: Range<u64>| Some((written.clone()?, range));
         // From parts that were removed, if any were.
         let earlier = shared.filter(|_| start > 0 || written.is_none());
-        let earlier = earlier.map(Container::lines_before).filter(|lines| !lines.is_empty());
-        let earlier = earlier.map(|lines| (lines.len() as u64, Stored::Bytes(lines.into())));
-        let earlier = earlier.map(|(len, lines)| (lines, 0..len));
+        let earlier = earlier.map_or_else(Vec::new, Container::lines_before);
         let parts = match open {
-            None => vec![earlier, part(start..len)],
+            None => vec![part(start..len)],
             Some(OpenLines { offset, bytes }) => {
                 let end = offset.saturating_add(bytes.len() as u64);
                 self.unwritten_lines = end.saturating_sub(len);
                 let open = (Stored::Bytes(Arc::clone(&bytes)), 0..bytes.len() as u64);
-                vec![earlier, part(start..offset.min(len)), Some(open), part(end.max(start)..len)]
+                vec![part(start..offset.min(len)), Some(open), part(end.max(start)..len)]
             }
         };
-        let has_lines = parts.iter().any(Option::is_some);
-        self.shared_lines = has_lines.then(|| Stored::joined(parts.into_iter().flatten()));
+        let has_lines = !earlier.is_empty() || parts.iter().any(Option::is_some);
+        let lines = earlier.into_iter().chain(parts.into_iter().flatten());
+        self.shared_lines = has_lines.then(|| Stored::joined(lines));
     }
 
     /// How many bytes of these lines only the journal has.
