@@ -7,6 +7,7 @@
 mod analyses;
 mod flow_reader;
 mod fold;
+mod groups;
 mod hpl;
 mod ids;
 mod index;
@@ -17,10 +18,14 @@ mod lines;
 mod manifest;
 mod marks;
 mod methods;
+mod parts;
+mod pieces;
+mod received;
 mod samples;
 mod scan;
 mod scratch;
 mod sections;
+mod snapshot;
 mod stream;
 mod threads;
 mod times;
@@ -31,10 +36,11 @@ mod trace_file;
 pub(crate) type Check = fn(&[u8]);
 
 /// All checks, by the names of their fuzz targets.
-pub(crate) const CHECKS: [(&str, Check); 20] = [
+pub(crate) const CHECKS: [(&str, Check); 24] = [
     ("analyses", analyses::check),
     ("flow_reader", flow_reader::check),
     ("fold", fold::check),
+    ("groups", groups::check),
     ("hpl", hpl::check),
     ("ids", ids::check),
     ("index", index::check),
@@ -44,9 +50,12 @@ pub(crate) const CHECKS: [(&str, Check); 20] = [
     ("manifest", manifest::check),
     ("marks", marks::check),
     ("methods", methods::check),
+    ("parts", parts::check),
+    ("received", received::check),
     ("samples", samples::check),
     ("scan", scan::check),
     ("sections", sections::check),
+    ("snapshot", snapshot::check),
     ("stream", stream::check),
     ("threads", threads::check),
     ("times", times::check),
