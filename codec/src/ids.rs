@@ -1,9 +1,10 @@
 //! The numbers a trace is made of, each with a type of its own.
 
 use std::fmt;
+use std::num::NonZeroU64;
 
 use serde::de::{Error as _, Unexpected};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A method, as a trace numbers it: dense from 0, fixed for the life of the trace.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -62,6 +63,55 @@ impl ThreadId {
 impl fmt::Display for ThreadId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+/// What distinguishes a recording from all others: a random number. Files of a trace that are found by their names have
+/// it, so that files of two recordings are never joined.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TraceId(NonZeroU64);
+
+impl TraceId {
+    /// The identity with the smallest number.
+    pub const ONE: Self = Self(NonZeroU64::MIN);
+
+    /// The identity with this number, if it is not zero: zero means that none is known.
+    #[must_use]
+    pub const fn new(number: u64) -> Option<Self> {
+        match NonZeroU64::new(number) {
+            Some(number) => Some(Self(number)),
+            None => None,
+        }
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0.get()
+    }
+}
+
+impl fmt::Display for TraceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// As 16 hexadecimal digits: not every reader of JSON keeps all digits of such a number.
+impl Serialize for TraceId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TraceId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let is_hex = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let number = u64::from_str_radix(&text, 16).ok().filter(|_| is_hex);
+        number.and_then(Self::new).ok_or_else(|| {
+            D::Error::invalid_value(Unexpected::Str(&text), &"16 hexadecimal digits, not all 0")
+        })
     }
 }
 

@@ -59,7 +59,7 @@ struct Readme;
 
 pub use error::{Error, Result};
 pub use glob::Glob;
-pub use ids::{Depth, MethodId, Offset, ThreadId};
+pub use ids::{Depth, MethodId, Offset, ThreadId, TraceId};
 pub use method_map::MethodMap;
 pub use method_names::{
     MADE_WORDS, MethodNames, Name, NameForm, Origin, argument_count, type_name,

@@ -11,7 +11,7 @@ use flow_e2e::{
     Decoded, Jdk, Program, Reach, Rounds, Way, Workers, assert_verbs_agree, check, decode_trace,
     flow, jdks,
 };
-use flow_model::Event;
+use flow_model::{Event, part_identity};
 
 use crate::{on_every_engine, on_every_jdk};
 
@@ -140,6 +140,46 @@ fn a_trace_of_several_files_has_all() {
         // Each can be read alone.
         let text = shown(&["report"], &parts[1]);
         assert!(text.contains("Player.round(long)"), "{text}");
+    });
+}
+
+#[test]
+fn parts_of_an_earlier_recording_stay_apart() {
+    on_every_jdk(|jdk| {
+        let rounds = Rounds::joined(2, 30_000, Way::Return);
+        let expected = whole(jdk, &rounds);
+        let program = record(rounds.program(jdk), "rotate=1m");
+        let id = |path: &Path| part_identity(&fs::read(path).unwrap()).expect("an identity");
+        assert!(program.launch().end().success());
+        let earlier = parts(&program);
+        let first = id(&earlier[0]);
+        assert!(earlier.iter().all(|part| id(part) == first));
+        // Somebody removes the file with the name, and only that.
+        fs::remove_file(program.out()).unwrap();
+        assert!(program.launch().end().success());
+        assert_sound(&program.out());
+        assert_eq!(converted(&program.out()), expected);
+        let (old, new): (Vec<_>, Vec<_>) =
+            parts(&program).into_iter().partition(|part| part.to_string_lossy().ends_with(".old"));
+        assert_eq!(old.len(), earlier.len(), "{old:?}");
+        assert!(old.iter().all(|part| id(part) == first));
+        let second = id(&new[0]);
+        assert!(first != second && new.iter().all(|part| id(part) == second));
+        // One that lies there nevertheless is reported, and not read.
+        let foreign = program.workspace().join("app-part-0099.flowtrace");
+        fs::copy(&old[0], &foreign).unwrap();
+        let (status, report) = check(&program.out());
+        assert_eq!(status, Some(0), "{report}");
+        assert!(report.to_string().contains("left out a part of another"), "{report}");
+        fs::remove_file(foreign).unwrap();
+        // Under another name the files still belong together.
+        for path in new.into_iter().chain([program.out()]) {
+            let name = path.file_name().unwrap().to_str().unwrap().replacen("app", "saved", 1);
+            fs::rename(&path, path.with_file_name(name)).unwrap();
+        }
+        let saved = program.workspace().join("saved.flowtrace");
+        assert_sound(&saved);
+        assert_eq!(converted(&saved), expected);
     });
 }
 

@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use flow_model::{
-    Event, Mark, decode_container, open_chunks, open_lines, read_thread, sequence_numbers,
+    Event, Mark, decode_container, journal_identity, open_chunks, open_lines, read_thread,
+    sequence_numbers,
 };
 use serde_json::Value;
 
@@ -325,6 +326,7 @@ fn blocks_in(path: &Path) -> HashMap<String, Vec<u8>> {
         6 => "trace.json".to_owned(),
         7 => format!("thread-{thread}.idx"),
         15 => "samples".to_owned(),
+        17 => "identity".to_owned(),
         other => panic!("kind {other}"),
     };
     let streams = decode_container(&bytes, unpack);
@@ -449,7 +451,11 @@ fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
         }
     }
     let mut open = match journal {
-        Ok(journal) => open_chunks(&journal),
+        Ok(journal) => {
+            let id = manifest["id"].as_str().map(str::to_owned);
+            assert!(journal.is_empty() || journal_identity(&journal) == id, "another journal");
+            open_chunks(&journal)
+        }
         Err(error) => {
             assert!(!has_journal, "journal: {error}");
             BTreeMap::new()

@@ -1,8 +1,10 @@
 //! The manifest of a trace: `trace.json`.
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use flow_codec::TraceId;
 use flow_codec::format::manifest::{self, AskedLoader, End, Jvm, Manifest, VERSION, boot_id};
 
 use crate::options::{CommandLine, Durability, Options};
@@ -27,10 +29,24 @@ pub(super) fn shorten(manifest: &mut Manifest) {
     }
 }
 
-pub(super) fn manifest(options: &Options, jvm: Jvm, session: Option<String>) -> Manifest {
+/// A number that no other recording has. The keys of the hash are random, from the system.
+pub(super) fn new_id() -> TraceId {
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u32(std::process::id());
+    hasher.write_u128(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos());
+    TraceId::new(hasher.finish()).unwrap_or(TraceId::ONE)
+}
+
+pub(super) fn manifest(
+    options: &Options,
+    jvm: Jvm,
+    session: Option<String>,
+    id: TraceId,
+) -> Manifest {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Manifest {
         format_version: VERSION,
+        id: Some(id),
         tool: format!("flow-agent {}", env!("CARGO_PKG_VERSION")),
         engine: options.engine.name().to_owned(),
         event_format: options.format.name().to_owned(),

@@ -9,16 +9,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use flow_codec::ThreadId;
 use flow_codec::format::container::StreamKind;
 use flow_codec::format::manifest::{Jvm, Timing};
 use flow_codec::format::names::{self, EventFormat};
 use flow_codec::format::samples;
 use flow_codec::write::{Compression, PIECE_BYTES};
+use flow_codec::{ThreadId, TraceId};
 use parking_lot::Mutex;
 
 use super::current::{CURRENT, OF_EVENTS, STARTING, release_alone, wait_for_clean_up};
-use super::manifest::{END_MANIFEST_BYTES, manifest, manifest_text};
+use super::manifest::{END_MANIFEST_BYTES, manifest, manifest_text, new_id};
 use super::snapshot::Snapshots;
 use super::{Agent, agent};
 use crate::options::{Durability, EngineKind, OnError, Options, Overflow, Overload, Sampling};
@@ -200,6 +200,7 @@ impl Agent {
         jvm: Jvm,
     ) -> Result<Self, StartError> {
         let (started, zero_ns) = (Instant::now(), crate::sys::clock::nano_time());
+        let id = new_id();
         let budget = Budget::new(options.max_bytes)
             .leaving(options.min_free, directory.path())
             .map_err(|error| StartError(error.to_string()))?;
@@ -236,15 +237,15 @@ impl Agent {
             false => Some(Compression::Zstd(1)),
         };
         let blocks = BlockFile::new(directory.clone(), budget.clone(), compression)
-            .and_then(|blocks| blocks.in_parts(options.parts, compression))
+            .and_then(|blocks| blocks.in_parts(options.parts, compression, id))
             .map_err(|error| (names::SHARED, error))?;
         let blocks = match in_memory.zip(journal_place.memory()) {
             Some((budget, place)) => {
-                blocks.in_memory(place, budget).map_err(|error| ("keep=memory", error))?
+                blocks.in_memory(place, budget, id).map_err(|error| ("keep=memory", error))?
             }
             None => blocks,
         };
-        let mut manifest = manifest(options, jvm, session);
+        let mut manifest = manifest(options, jvm, session, id);
         manifest.journal = journal_place.path();
         manifest.earlier = directory.earlier();
         let streamer = options.streaming.clone().map(|streaming| {
@@ -278,7 +279,7 @@ impl Agent {
         let ids = IdTable::new(start_ids, lines(StreamKind::Ids)?, lines(StreamKind::Methods)?)
             .map_err(|e| StartError(e.to_string()))?;
         let journal =
-            journal(journal_file, &journal_place).map_err(|error| (names::JOURNAL, error))?;
+            journal(journal_file, &journal_place, id).map_err(|error| (names::JOURNAL, error))?;
         let journal = journal.with_zero(zero_ns);
         let is_shared = journal.is_shared();
         let chunk_bytes = match is_shared {
@@ -395,9 +396,13 @@ fn no_journal(options: &Options, path: &Path, error: impl fmt::Display) -> Start
 }
 
 /// The memory of chunks: in a file, if one can be mapped.
-fn journal(file: Result<JournalFile, String>, place: &JournalPlace) -> Result<Journal, String> {
+fn journal(
+    file: Result<JournalFile, String>,
+    place: &JournalPlace,
+    id: TraceId,
+) -> Result<Journal, String> {
     let in_file = file.and_then(|file| {
-        Journal::in_file(file).inspect_err(|_| {
+        Journal::in_file(file, Some(id)).inspect_err(|_| {
             let _ = place.remove();
         })
     });

@@ -77,10 +77,7 @@ impl Recorder {
         }
         self.takes_classes.store(false, Ordering::Relaxed);
         self.methods.finish(deadline);
-        let recorded = Totals {
-            methods: self.methods.described(),
-            ..*self.totals.lock()
-        };
+        let recorded = Totals { methods: self.methods.described(), ..*self.totals.lock() };
         let given_up = self.sink.given_up();
         End {
             at_ns: self.elapsed_ns(),

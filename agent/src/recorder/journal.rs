@@ -9,11 +9,11 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
-use flow_codec::ThreadId;
 use flow_codec::format::journal::{
-    HEADER_BYTES, MAGIC, SLOT_HEADER_BYTES, SlotWord, VERSION, WORD_BYTES, closed, is_open,
-    lengths, opened,
+    HEADER_BYTES, IDENTITY_WORD, MAGIC, SLOT_HEADER_BYTES, SlotWord, VERSION, WORD_BYTES, closed,
+    is_open, lengths, opened,
 };
+use flow_codec::{ThreadId, TraceId};
 use parking_lot::Mutex;
 
 use super::samples::area_bytes;
@@ -54,12 +54,12 @@ pub(super) struct Slot {
 }
 
 impl Journal {
-    /// Creates a journal whose memory is a file.
+    /// Creates a journal whose memory is a file, for the recording with this identity.
     ///
     /// # Errors
     /// The file cannot be mapped.
-    pub fn in_file(file: JournalFile) -> Result<Self, String> {
-        Self::new(Region::of_file(file)?)
+    pub fn in_file(file: JournalFile, id: Option<TraceId>) -> Result<Self, String> {
+        Self::new(Region::of_file(file)?, id)
     }
 
     /// Creates a journal in memory of this process alone: its content is lost when the process is killed.
@@ -67,12 +67,13 @@ impl Journal {
     /// # Errors
     /// There is no address space.
     pub fn private() -> Result<Self, String> {
-        Self::new(Region::private()?)
+        Self::new(Region::private()?, None)
     }
 
-    fn new(region: Region) -> Result<Self, String> {
+    fn new(region: Region, id: Option<TraceId>) -> Result<Self, String> {
         region.grow(FIRST_BYTES).map_err(|error| error.to_string())?;
-        let header = [u64::from_le_bytes(MAGIC), VERSION];
+        const { assert!(IDENTITY_WORD == 3) };
+        let header = [u64::from_le_bytes(MAGIC), VERSION, 0, id.map_or(0, TraceId::get)];
         for (word, value) in region.words().iter().zip(header) {
             word.store(value.to_le(), Ordering::Relaxed);
         }

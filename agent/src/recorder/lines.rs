@@ -142,7 +142,7 @@ mod tests {
     use flow_codec::write::Compression;
 
     use super::*;
-    use crate::sink::{BlockFile, Budget, FileSink, JournalFile, TraceDirectory};
+    use crate::sink::{BlockFile, Budget, FileSink, JournalFile, Scope, TraceDirectory};
 
     /// A journal and a sink for a trace in `out`.
     fn places(out: &Path, budget: Budget) -> (Journal, FileSink) {
@@ -151,7 +151,7 @@ mod tests {
         let shared =
             BlockFile::new(directory.clone(), budget.clone(), Some(Compression::Off)).unwrap();
         let sink = FileSink::new(directory, EventFormat::Binary, budget, Arc::new(shared));
-        (Journal::in_file(file).unwrap(), sink)
+        (Journal::in_file(file, None).unwrap(), sink)
     }
 
     fn line(id: u64) -> ThreadLine {
@@ -187,7 +187,8 @@ mod tests {
         assert!((SLOT_BYTES as u64..6 * SLOT_BYTES as u64).contains(&written), "{written}");
         lines.finish(&journal, &sink).unwrap();
         assert_eq!(check(2500), 0);
-        lines.append(&line(2501), &journal, &sink).unwrap();
+        let late = lines.append(&line(2501), &journal, &sink).unwrap_err();
+        assert_eq!(late.scope(), Scope::Ended, "its thread must not record");
         check(2500);
     }
 

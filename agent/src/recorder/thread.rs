@@ -10,9 +10,7 @@ use std::time::Instant;
 use flow_codec::format::flow::{Record, records};
 use flow_codec::format::journal::{SAMPLE_WORDS, WORD_BYTES, chunk_start};
 use flow_codec::format::marks::{Mark, Position};
-use flow_codec::write::{
-    Base, Canonicalizer, Condensed, EncodedMarks, Sample, SampleKind,
-};
+use flow_codec::write::{Base, Canonicalizer, Condensed, EncodedMarks, Sample, SampleKind};
 use flow_codec::{MethodId, Offset, ThreadId};
 use parking_lot::{Mutex, MutexGuard};
 

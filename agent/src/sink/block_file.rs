@@ -9,11 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use flow_codec::ThreadId;
-use flow_codec::format::container::{BlockEncoder, END, HEADER_BYTES, StreamKind, header};
+use flow_codec::format::container::{
+    BlockEncoder, END, HEADER_BYTES, StreamKind, header, identity_block,
+};
 use flow_codec::format::manifest::Totals;
 use flow_codec::format::names::SHARED;
 use flow_codec::write::{Compression, NetEffect};
+use flow_codec::{ThreadId, TraceId};
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
@@ -111,13 +113,13 @@ impl BlockFile {
         })
     }
 
-    /// Keeps everything but the manifest in memory until the end. `budget` is for that.
+    /// Keeps everything but the manifest in memory until the end. `budget` is for that, and `id` is in the manifest.
     ///
     /// # Errors
     /// The memory cannot be written.
-    pub fn in_memory(mut self, place: MemoryFile, budget: Budget) -> io::Result<Self> {
+    pub fn in_memory(mut self, place: MemoryFile, budget: Budget, id: TraceId) -> io::Result<Self> {
         let mut file = place.create()?;
-        let head = header();
+        let head = [&header()[..], &identity_block(id)].concat();
         write_whole(&mut file, &head, 0)?;
         self.budget = budget;
         self.state.get_mut().memory = Some(InMemory { place, file, len: head.len() as u64 });
@@ -140,7 +142,7 @@ impl BlockFile {
         self.write(blocks.bytes(), |blocks| self.put_on_disk(&mut self.state.lock(), blocks))
     }
 
-    /// Writes what threads record to further files.
+    /// Writes what threads record to further files. The manifest has this `id`.
     ///
     /// # Errors
     /// There is no memory.
@@ -148,11 +150,12 @@ impl BlockFile {
         mut self,
         wanted: flow_options::Parts,
         compression: Option<Compression>,
+        id: TraceId,
     ) -> io::Result<Self> {
         if wanted.are_wanted() {
             let packer = Packing::fast(compression)?;
             let (directory, budget) = (self.directory.clone(), self.budget.clone());
-            self.parts = Some(Mutex::new(Parts::new(directory, budget, wanted, packer)));
+            self.parts = Some(Mutex::new(Parts::new(directory, budget, wanted, packer, id)));
         }
         Ok(self)
     }
@@ -637,8 +640,9 @@ mod tests {
         JournalFile::create_at(&mut place, Budget::new(None)).unwrap();
         let place = place.used();
         let file = BlockFile::new(directory, Budget::new(None), None).unwrap();
-        let file = file.in_memory(place.memory().unwrap(), Budget::new(None)).unwrap();
-        let manifest = Manifest { journal: place.path(), ..Manifest::default() };
+        let id = TraceId::new(7).unwrap();
+        let file = file.in_memory(place.memory().unwrap(), Budget::new(None), id).unwrap();
+        let manifest = Manifest { id: Some(id), journal: place.path(), ..Manifest::default() };
         file.begin(&serde_json::to_vec(&manifest).unwrap()).unwrap();
         let stream = (Some(ThreadId::new(7)), StreamKind::Events);
         file.append(stream, 0, &[0x81, 0x00], Pack::Yes).unwrap();

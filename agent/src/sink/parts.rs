@@ -8,13 +8,16 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::time::Instant;
 
-use flow_codec::ThreadId;
-use flow_codec::format::container::{BlockEncoder, END, StreamKind, header};
+use flow_codec::format::container::{BlockEncoder, END, StreamKind, header, identity_block};
 use flow_codec::format::manifest::Totals;
 use flow_codec::write::{NetEffect, Packer, PartStart, PartTracker};
+use flow_codec::{ThreadId, TraceId};
 
 use super::Budget;
 use super::directory::TraceDirectory;
+
+/// Not more numbers of parts than this are skipped.
+const MAX_FOREIGN: u64 = 1000;
 
 /// The parts of a trace.
 #[derive(Debug)]
@@ -24,6 +27,8 @@ pub(super) struct Parts {
     wanted: flow_options::Parts,
     tracker: PartTracker,
     packer: Packer,
+    /// Each part has it.
+    id: TraceId,
     /// Created for the first block.
     current: Option<Part>,
     file: Option<File>,
@@ -62,6 +67,7 @@ impl Parts {
         budget: Budget,
         wanted: flow_options::Parts,
         packer: Packer,
+        id: TraceId,
     ) -> Self {
         Self {
             directory,
@@ -69,6 +75,7 @@ impl Parts {
             wanted,
             tracker: PartTracker::default(),
             packer,
+            id,
             current: None,
             file: None,
             earlier: VecDeque::new(),
@@ -161,12 +168,24 @@ impl Parts {
         self.earlier.front().or(self.current.as_ref())
     }
 
+    /// Creates the file of a part, which has this number or a later one. Files of another recording may have appeared
+    /// since this one began: they stay.
+    fn create(&self, number: u64) -> io::Result<(u64, File)> {
+        for number in number..number.saturating_add(MAX_FOREIGN) {
+            match self.directory.create_part(number) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                created => return Ok((number, created?)),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
     /// Creates a part, and ends the one before it.
     fn begin(&mut self, number: u64) -> io::Result<()> {
-        let file = self.directory.create_part(number)?;
+        let (number, file) = self.create(number)?;
         let mut blocks = BlockEncoder::default();
         let start = self.tracker.begin_part(number, &mut self.packer, &mut blocks);
-        let head = header();
+        let head = [&header()[..], &identity_block(self.id)].concat();
         let written = write_at(&file, &head, 0)
             .and_then(|()| write_at(&file, blocks.bytes(), head.len() as u64));
         if let Err(error) = written {

@@ -99,6 +99,11 @@ impl Source {
             let dir = trace.dir.display();
             message(&format!("{dir}: changed while it was read; the newest calls may be missing"));
         }
+        for trace in &self.traces {
+            if let Some(text) = foreign_parts(trace) {
+                message(&format!("{}: {text}", trace.dir.display()));
+            }
+        }
         for (dir, missing) in &self.missing {
             status = status.and(Status::Partial);
             let dir = dir.display();
@@ -426,6 +431,18 @@ pub(crate) fn refuse_trace(path: &Path) -> Result<(), Failure> {
         return Err(Failure::Failed(format!("{path}: is a trace; name another file to write")));
     }
     Ok(())
+}
+
+/// Names the files that look like parts of a trace and are not read, if there are any.
+pub(crate) fn foreign_parts(trace: &Trace) -> Option<String> {
+    let parts = trace.foreign_parts();
+    let (first, further) = parts.split_first()?;
+    let name = first.file_name().unwrap_or_default().to_string_lossy();
+    let what = "of another recording, with a name of this one:";
+    Some(match further.len() as u64 {
+        0 => format!("left out a part {what} {name}"),
+        count => format!("left out {} {what} {name} …", plural(count + 1, "part")),
+    })
 }
 
 /// Explains what is missing because the journal of a trace cannot be used, if it cannot.

@@ -45,6 +45,7 @@
 //! | 14 | the [`beginning`](super::beginning) of the block's thread in a part, whole | |
 //! | 15 | [`samples`](super::samples) of all threads | `samples` |
 //! | 13 | the [`journal`](super::journal#checkpoint) of a snapshot: a checkpoint | `journal` |
+//! | 17 | the identity of the recording, the number `id` of the [manifest](super::manifest), in 8 bytes, whole | |
 //!
 //! In the `shared.flowtrace` of a directory, the stream *threads* has the lines of the threads that share that file; the
 //! others are in `threads.jsonl`.
@@ -65,14 +66,19 @@
 //! With `rotate=` or `keep=last:` the trace `app.flowtrace` has further files, its *parts*: `app-part-0001.flowtrace`,
 //! `app-part-0002.flowtrace` and so on. `app.flowtrace` itself has the names of methods and the manifest. The parts have
 //! the events, the marks, the samples, and the lines of threads. Each is a container; together they are one, whose blocks are those
-//! of the parts, in their order. A part begins with the [`beginning`](super::beginning) of each thread. So readers need
+//! of the parts, in their order. The first block of a part has its identity, kind 17, and nothing else, and the
+//! [`beginning`](super::beginning) of each thread follows. So readers need
 //! only the newest parts: earlier ones may have been removed. If the first file has events itself, as after a repair, its
 //! parts do not count.
+//!
+//! A name alone does not make a file a part: somebody may have removed or replaced the first file. A part counts if it has
+//! the identity that the manifest in the first file has. Parts without an identity belong to a manifest without one, as
+//! older writers made both.
 //!
 //! # In memory
 //!
 //! With `keep=memory` a file in memory has the blocks until the recording ends, and `app.flowtrace` only the manifest. The
-//! file in memory is a container beside the [`journal`](super::journal#place) that the manifest names, with
+//! file in memory begins with an identity, like a part, and is a container beside the [`journal`](super::journal#place) that the manifest names, with
 //! `.flowtrace` after the name of the journal. At the end its blocks are copied to `app.flowtrace`, the manifest and the
 //! end follow, and it is removed. So while `app.flowtrace` has no end, readers take the file in memory, if there is one, for
 //! a part before it.
@@ -91,9 +97,13 @@
 //! | an unfinished block at the end | left out: the process was killed while it wrote |
 //! | a wrong checksum | damage: the bytes of its pieces read as `FF`; a group is left out |
 //! | bytes of a stream that no block has, between pieces | read as `FF`, which is no record, mark or line |
-//! | a piece that lies much farther from the others than the file is long | damage: left out |
+//! | a piece that lies much farther from the others, or from where its stream begins, than the file is long | damage: left out |
 //! | bytes of a stream that two blocks have | those of the first count |
 //! | an unknown kind | skipped |
+//! | a part with another identity than the first file | not read, and reported; not damage |
+//! | a part whose first block is damaged | read as one with the right identity |
+//! | a part that is opened alone, beside a first file with another identity | that file is not read: the methods have no names |
+//! | a first file without a readable manifest | its parts are those with the identity of the newest one |
 //!
 //! Limits: the objects of a block take at most [`MAX_BLOCK_BYTES`], the bytes of a piece at most
 //! [`MAX_PIECE_BYTES`].
@@ -117,11 +127,28 @@
 //! | `81 00` | entry of 1, exit |
 //! | `0B` | the block ends |
 //! | `0C` | the file ends |
+//!
+//! # Example of a part
+//!
+//! The first block of a part, with the identity `9f86d081884c7d65`:
+//!
+//! | bytes | |
+//! |---|---|
+//! | `0A` | a block |
+//! | `00 00 00 00 00 00 00 00` | of no thread |
+//! | `00 00 00 0C` | with 12 bytes of objects |
+//! | `39 93 0E 48` | CRC-32 |
+//! | `11` | an identity |
+//! | `0A` | 10 bytes |
+//! | `00` | from the start of its stream |
+//! | `00` | stored as they are |
+//! | `9F 86 D0 81 88 4C 7D 65` | the number |
+//! | `0B` | the block ends |
 
 use std::fmt;
 
 use super::{leb128, lines};
-use crate::ThreadId;
+use crate::{ThreadId, TraceId};
 
 /// The first bytes of the file.
 pub const MAGIC: [u8; 8] = *b"flowtrce";
@@ -174,9 +201,11 @@ pub enum StreamKind {
     Journal,
     /// `samples`.
     Samples,
+    /// A [`TraceId`].
+    Identity,
 }
 
-const KINDS: [(StreamKind, u8); 12] = [
+const KINDS: [(StreamKind, u8); 13] = [
     (StreamKind::Ids, 1),
     (StreamKind::Methods, 2),
     (StreamKind::Threads, 3),
@@ -189,6 +218,7 @@ const KINDS: [(StreamKind, u8); 12] = [
     (StreamKind::Beginning, 14),
     (StreamKind::Journal, 13),
     (StreamKind::Samples, 15),
+    (StreamKind::Identity, 17),
 ];
 /// The kind of an object with a group.
 const GROUP: u8 = 9;
@@ -277,6 +307,30 @@ pub fn header() -> [u8; HEADER_BYTES] {
     let bytes = MAGIC.into_iter().chain(VERSION.to_be_bytes());
     header.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
     header
+}
+
+/// Bytes of the block with an identity.
+pub const IDENTITY_BYTES: usize = START_BYTES + 12 + 1;
+
+/// The block with an identity, which is the first one of a part.
+#[must_use]
+pub fn identity_block(id: TraceId) -> Vec<u8> {
+    let mut block = BlockEncoder::default();
+    let number = id.get().to_be_bytes();
+    block.begin(None);
+    block.add(StreamKind::Identity, 0, number.len(), Coding::Raw, &number);
+    block.finish();
+    block.bytes
+}
+
+/// The identity in the first block of a part, from the first [`IDENTITY_BYTES`] of the blocks; `None` if they are
+/// another block.
+#[must_use]
+pub fn identity_of(block: &[u8]) -> Option<TraceId> {
+    let object = Object::decode(block.get(START_BYTES..)?)?;
+    let number = block.get(START_BYTES + object.head..)?.first_chunk()?;
+    let is_identity = object.held == Held::Piece(StreamKind::Identity) && is_sound(block);
+    TraceId::new(u64::from_be_bytes(*number)).filter(|_| is_identity)
 }
 
 /// Blocks that are being made, one after the other. Keeps their memory for the next ones.
@@ -494,7 +548,7 @@ impl Object {
 
 #[cfg(test)]
 mod tests {
-    use super::super::example::bytes_of_example;
+    use super::super::example::{bytes_of_example, bytes_of_second_example};
     use super::*;
 
     /// The example above.
@@ -519,6 +573,26 @@ mod tests {
         let held = Held::Piece(StreamKind::Events);
         let coding = Coding::Raw;
         assert_eq!(object, Object { held, offset: 0, bytes: 2, coding, head: 4, stored: 2 });
+    }
+
+    #[test]
+    fn the_identity_of_the_example_is_what_is_written_and_read() {
+        let bytes = bytes_of_second_example(include_str!("container.rs"));
+        let id = TraceId::new(0x9f86_d081_884c_7d65).unwrap();
+        assert_eq!(identity_block(id), bytes, "{:02X?}", identity_block(id));
+        assert_eq!((bytes.len(), identity_of(&bytes)), (IDENTITY_BYTES, Some(id)));
+        let text = "\"9f86d081884c7d65\"";
+        assert_eq!(serde_json::to_string(&id).unwrap(), text);
+        assert_eq!(serde_json::from_str::<TraceId>(text).unwrap(), id);
+        for wrong in ["1", "\"1\"", "\"0000000000000000\"", "\"+f86d081884c7d65\""] {
+            assert!(serde_json::from_str::<TraceId>(wrong).is_err(), "{wrong}");
+        }
+        // Not the first byte, by which a block is found.
+        for bit in 8..8 * bytes.len() {
+            let mut other = bytes.clone();
+            other[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(identity_of(&other), None, "bit {bit}");
+        }
     }
 
     #[test]

@@ -2,8 +2,16 @@
 
 /// The bytes in the first column of the table under the heading *Example*, for the text of a source file.
 pub(super) fn bytes_of_example(source: &str) -> Vec<u8> {
-    let cells =
-        table(source).lines().filter_map(|line| line.strip_prefix("//! | `")?.split('`').next());
+    bytes_in(table(source))
+}
+
+/// The same under the next heading that begins with *Example*.
+pub(super) fn bytes_of_second_example(source: &str) -> Vec<u8> {
+    bytes_in(source.split("# Example").nth(2).unwrap().split("use super").next().unwrap())
+}
+
+fn bytes_in(table: &str) -> Vec<u8> {
+    let cells = table.lines().filter_map(|line| line.strip_prefix("//! | `")?.split('`').next());
     let digits = cells.flat_map(|cell| cell.split(' '));
     digits.map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }

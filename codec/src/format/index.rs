@@ -34,7 +34,10 @@
 //!
 //! The sample consists of [`SAMPLES`] pieces of [`SAMPLE_BYTES`] each: number `k` begins at `(covered - 64) ·
 //! k / 63`, rounded down. If fewer bytes are covered than all pieces have, it is all of them. It
-//! distinguishes a file that has changed or been replaced from one that has grown.
+//! distinguishes a file that has changed or been replaced from one that has grown. If the [manifest](super::manifest) of the
+//! trace has an `id`, the CRC-32 is that of the 8 bytes of this number, the highest first, and then of the pieces: so what
+//! was stored for one recording is never used for another one. [Shapes](super::dag) and [sections](super::sections) have
+//! such samples, too.
 //!
 //! Of events in a [container](super::container), piece `k` is instead the first bytes, as stored, of the object that
 //! has the byte where the piece would begin: as many as the piece would have, or all of the object. So nothing is
@@ -71,7 +74,7 @@
 use std::io;
 use std::ops::Range;
 
-use crate::ThreadId;
+use crate::{ThreadId, TraceId};
 
 /// The first bytes of the file.
 pub const MAGIC: [u8; 8] = *b"flow-idx";
@@ -139,10 +142,14 @@ pub fn sample(covered: u64) -> impl Iterator<Item = Range<u64>> {
 
 /// CRC-32 of a sample, of which `read` reads each piece: it fills the buffer, or as much of it as there is.
 pub(crate) fn sum_of_sample(
+    id: Option<TraceId>,
     covered: u64,
     mut read: impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
 ) -> io::Result<u32> {
     let mut crc = crc32fast::Hasher::new();
+    if let Some(id) = id {
+        crc.update(&id.get().to_be_bytes());
+    }
     for piece in sample(covered) {
         let len = usize::try_from(piece.end - piece.start).unwrap_or(usize::MAX);
         let mut bytes = vec![0; len];

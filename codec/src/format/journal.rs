@@ -53,6 +53,9 @@
 //! | 0 | 8 | `flow-jnl` |
 //! | 8 | 8 | [`VERSION`] |
 //! | 16 | 8 | *zero*: subtracted from the times in raw chunks, modulo 2<sup>56</sup>, to get nanoseconds since the trace began |
+//! | 24 | 8 | *identity*: the number `id` of the [manifest](super::manifest); 0 in older journals |
+//!
+//! Magic, version and identity are stored before anything else. The other bytes of the header are 0.
 //!
 //! *Slots* follow, one after the other, up to the end of the file or to a slot of size zero. All numbers are
 //! words of eight bytes, the lowest byte first. A slot begins with:
@@ -130,6 +133,7 @@
 //! |---|---|
 //! | a header without magic or version, or none at all | nothing was recorded yet |
 //! | another magic or version | an error; nothing is read |
+//! | another identity than the manifest's, or one of them has none | an error; nothing is read: it belongs to another recording, whose files had the same name |
 //! | a size that is not a multiple of eight, or less than the words | an error; no further slot can be found |
 //! | a slot that the end of the file cuts off | an error; its bytes in the file are read |
 //! | an invalid state of the canonicalizer | an error; the slot is skipped, the thread's file is read to its end |
@@ -179,6 +183,8 @@ pub const MAGIC: [u8; 8] = *b"flow-jnl";
 pub const VERSION: u64 = 1;
 /// Bytes before the first slot.
 pub const HEADER_BYTES: usize = 64;
+/// The word of the header with the identity.
+pub const IDENTITY_WORD: usize = 3;
 /// Bytes of a word.
 pub const WORD_BYTES: usize = 8;
 /// Bytes of a slot before the state of the canonicalizer.

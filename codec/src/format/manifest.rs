@@ -7,6 +7,7 @@
 //! ```text
 //! {
 //!   "format_version": 1,
+//!   "id": "9f86d081884c7d65",
 //!   "tool": "flow-agent 0.1.0",
 //!   "engine": "events",
 //!   "event_format": "binary",
@@ -32,6 +33,7 @@
 //!
 //! | field | present | value |
 //! |---|---|---|
+//! | `id` | not in older traces | the identity of the recording: a random number, as 16 hexadecimal digits. [Parts](super::container#parts), the [journal](super::journal), and what readers [store](super::index) beside the trace have it too |
 //! | `order` | with `order=total` | `total`: events have [sequence numbers](super::marks) |
 //! | `session` | if one `flow record` started several JVMs | the same for all of them |
 //! | `own` | if the application's classes are known | patterns for them, as in [`Glob`](crate::Glob). They say nothing about what was recorded |
@@ -93,6 +95,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::TraceId;
+
 /// The format version this build writes, and the newest it reads.
 pub const VERSION: u32 = 1;
 
@@ -101,6 +105,9 @@ pub const VERSION: u32 = 1;
 pub struct Manifest {
     /// [`VERSION`] of the writer.
     pub format_version: u32,
+    /// The identity of the recording; absent in older traces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<TraceId>,
     /// Name and version of the writer.
     pub tool: String,
     /// How calls are seen: `events` or `instrument`.

@@ -181,6 +181,8 @@ pub fn stream_file(kind: StreamKind, thread: ThreadId) -> String {
         StreamKind::Beginning => format!("thread-{thread}.beginning"),
         StreamKind::Journal => JOURNAL.to_owned(),
         StreamKind::Samples => SAMPLES.to_owned(),
+        // No directory has it.
+        StreamKind::Identity => "identity".to_owned(),
     }
 }
 

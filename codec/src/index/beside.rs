@@ -57,7 +57,7 @@ pub(crate) fn fingerprints(file: &ThreadFile, content: &Content) -> io::Result<[
         return Ok([events, Fingerprint::default()]);
     };
     let bytes = marks.len()?;
-    let sample = sum_of_sample(bytes, |offset, buffer| {
+    let sample = sum_of_sample(file.trace, bytes, |offset, buffer| {
         marks.read_exact_at(offset, buffer)?;
         Ok(buffer.len())
     });

@@ -482,6 +482,7 @@ fn manifest(end: Option<End>) -> Manifest {
     Manifest {
         snapshot: None,
         format_version: VERSION,
+        id: None,
         tool: "flow-agent 0.1.0".into(),
         engine: "events".into(),
         event_format: "jsonl".into(),

@@ -6,10 +6,11 @@ use std::sync::atomic::AtomicU64;
 
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::index::{IndexFile, IntervalSums};
+use flow_codec::format::manifest::Manifest;
 use flow_codec::index::{Index, Origin};
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::tree::LazyTree;
-use flow_codec::{MethodId, ThreadId};
+use flow_codec::{MethodId, ThreadId, TraceId};
 
 /// A program of this many rounds, each a little different.
 fn events(rounds: u64, seed: u64) -> Vec<u8> {
@@ -112,6 +113,28 @@ fn a_wrong_index_never_changes_a_result() {
     fs::remove_file(&place).expect("it was there");
     fs::create_dir(&place).expect("a folder in its place");
     assert_eq!(answers(&mut open(dir.path())), expected);
+}
+
+#[test]
+fn an_index_of_another_recording_is_not_used() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let manifest = |id| {
+        let manifest = Manifest { id: TraceId::new(id), ..Manifest::default() };
+        let text = serde_json::to_string(&manifest).expect("plain data");
+        fs::write(dir.path().join("trace.json"), text).expect("written");
+    };
+    manifest(1);
+    // The same events: no sample of them shows a difference.
+    let (expected, _) = indexed(dir.path(), 50_000, 1);
+    for (id, origin) in [
+        (1, Origin::Stored),
+        (2, Origin::Rebuilt("it belongs to other events")),
+        (0, Origin::Rebuilt("it belongs to other events")),
+    ] {
+        manifest(id);
+        let mut tree = open(dir.path());
+        assert_eq!((tree.origin(), answers(&mut tree) == expected), (origin, true), "{id}");
+    }
 }
 
 #[test]

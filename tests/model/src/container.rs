@@ -17,6 +17,7 @@ pub fn decode_container(
 ) -> BTreeMap<(u8, u64), Vec<u8>> {
     const MANIFEST: u8 = 6;
     const GROUP: u8 = 9;
+    const IDENTITY: u8 = 17;
     let mut pieces: BTreeMap<(u8, u64), BTreeMap<u64, Vec<u8>>> = BTreeMap::new();
     assert_eq!(&bytes[..16], b"flowtrce\0\0\0\0\0\0\0\x01", "magic and version");
     let mut rest = &bytes[16..];
@@ -58,8 +59,8 @@ pub fn decode_container(
                 continue;
             }
             let stream = pieces.entry((kind, thread)).or_default();
-            if kind == MANIFEST {
-                // The last one counts.
+            if kind == MANIFEST || kind == IDENTITY {
+                // The last one counts; all files of a recording have one identity.
                 stream.clear();
             }
             assert_eq!(stream.insert(offset, piece), None, "two pieces at {offset}");
@@ -75,6 +76,17 @@ pub fn decode_container(
         stream
     };
     pieces.into_iter().map(|(stream, pieces)| (stream, join(pieces))).collect()
+}
+
+/// The identity in the first block of a part, as the manifest has it; `None` if that block has something else.
+#[must_use]
+pub fn part_identity(part: &[u8]) -> Option<String> {
+    let rest = part.strip_prefix(b"flowtrce\0\0\0\0\0\0\0\x01\x0A\0\0\0\0\0\0\0\0\0\0\0\x0C")?;
+    let (sum, rest) = rest.split_first_chunk::<4>()?;
+    let (objects, _) = rest.strip_prefix(b"\x11\x0A\0\0")?.split_first_chunk::<8>()?;
+    let summed = [&[0; 11][..], b"\x0C\x11\x0A\0\0", objects].concat();
+    assert_eq!(u32::from_be_bytes(*sum), crc32(&summed), "the checksum of an identity");
+    Some(format!("{:016x}", u64::from_be_bytes(*objects)))
 }
 
 /// The pieces of a group: kind, thread, offset, and bytes.

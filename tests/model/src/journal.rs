@@ -78,6 +78,13 @@ pub fn open_chunks(journal: &[u8]) -> BTreeMap<u64, BTreeMap<usize, OpenChunk>> 
     found
 }
 
+/// The identity of the recording that a journal belongs to, as the manifest has it; `None` in an older one.
+#[must_use]
+pub fn journal_identity(journal: &[u8]) -> Option<String> {
+    let number = journal.get(24..32).map_or(0, |_| word(journal, 3));
+    (number > 0).then(|| format!("{number:016x}"))
+}
+
 /// Lines of threads in a journal, and how many bytes of them come before.
 #[must_use]
 pub fn open_lines(journal: &[u8]) -> Option<(usize, Vec<u8>)> {

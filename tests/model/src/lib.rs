@@ -18,10 +18,10 @@ mod stream;
 mod thread;
 
 pub use blinky::{Blinky, BlinkyExecution, BlinkyInstruction, BlinkyMethod};
-pub use container::decode_container;
+pub use container::{decode_container, part_identity};
 pub use flow::{End, Event, Record, Stream, decode, decode_canonical, encode};
 pub use hpl::{HplEnd, HplRecord, decode_hpl};
-pub use journal::{OpenChunk, Tick, open_chunks, open_lines};
+pub use journal::{OpenChunk, Tick, journal_identity, open_chunks, open_lines};
 pub use marks::{Mark, decode_marks, sequence_numbers};
 pub use raw::{
     CanonicalEvent, Canonicalizer, Detail, RawEvent, canonicalize, canonicalize_marked, parse,

@@ -5,6 +5,8 @@
 //!   files of these JVMs, with the journals beside them, are the files of one run.
 //! - An earlier run moves away by renames: `app.flowtrace` becomes `app.flowtrace.old`, and that `app.flowtrace.old.2`.
 //!   `app.flowtrace` itself is renamed last, so the next JVM completes a move that a kill has interrupted.
+//! - Parts and further files without `app.flowtrace`, which somebody has moved or removed, are an earlier run, too. While a
+//!   JVM writes one of the parts, the name is taken.
 //! - JVMs that start at the same time decide one after the other, under a lock on the directory with the files.
 
 use std::fs::{self, File};
@@ -15,7 +17,7 @@ use std::path::{Path, PathBuf};
 use flow_codec::format::container::MAGIC;
 use flow_codec::format::manifest::Manifest;
 use flow_codec::format::names;
-use flow_codec::read::Trace;
+use flow_codec::read::{Trace, parts_beside};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 
@@ -120,6 +122,16 @@ impl Run {
 
     fn exists(&self, number: usize) -> bool {
         self.directory.join(self.main(number)).symlink_metadata().is_ok()
+            || self.parts(number).is_ok_and(|parts| !parts.is_empty())
+    }
+
+    /// The parts of the first file of a run, whether that exists or not.
+    fn parts(&self, number: usize) -> io::Result<Vec<PathBuf>> {
+        let main = self.main(number);
+        let is_part =
+            |name: &String| names::main_of_part(name).is_some_and(|(found, _)| found == main);
+        let names = self.files(number, number)?.into_iter().map(|(name, _)| name);
+        Ok(names.filter(is_part).map(|name| self.directory.join(name)).collect())
     }
 
     /// The files of a run, each with its name at another place. That of the first JVM is last.
@@ -200,10 +212,13 @@ impl Run {
 
     /// The same if there is no first file: somebody may have moved it, and left what belongs to it.
     fn make_room_without_first(&self, keep: usize) -> io::Result<Room> {
-        let further = self.traces(0)?;
-        let locks = lock_all(&further);
-        if locks.is_some() && !further.is_empty() {
+        let (further, parts) = (self.traces(0)?, self.parts(0)?);
+        let locks = lock_all(&further).zip(lock_all(&parts));
+        if locks.is_some() && !(further.is_empty() && parts.is_empty()) {
             return self.move_away(keep).map(|()| Room::MovedAway);
+        }
+        if !parts.is_empty() {
+            return Ok(Room::Taken);
         }
         let main = self.main(0);
         for (name, _) in self.files(0, 0)? {
@@ -301,8 +316,16 @@ fn is_ours(path: &Path, len: u64) -> io::Result<bool> {
     }
 }
 
-/// Returns whether a trace has no events, and lost none.
+/// Returns whether a trace has no events, and lost none, and there are no parts of another one beside it.
 fn has_no_calls(path: &Path) -> bool {
+    let is_alone = || {
+        parts_beside(path).is_empty()
+            || Trace::open(path).is_ok_and(|trace| trace.foreign_parts().is_empty())
+    };
+    has_no_calls_itself(path) && is_alone()
+}
+
+fn has_no_calls_itself(path: &Path) -> bool {
     match Trace::manifest_of(path) {
         Ok(Some(Manifest { end: Some(end), .. })) => is_without_calls(&end),
         _ if path.metadata().is_ok_and(|found| found.len() == 0) => true,
@@ -319,9 +342,9 @@ fn has_no_calls(path: &Path) -> bool {
 mod tests {
     use std::sync::Arc;
 
-    use flow_codec::ThreadId;
-    use flow_codec::format::container::StreamKind;
+    use flow_codec::format::container::{self, StreamKind};
     use flow_codec::format::manifest::{End, Totals};
+    use flow_codec::{ThreadId, TraceId};
 
     use super::super::TraceDirectory;
     use super::*;
@@ -482,6 +505,45 @@ mod tests {
         assert_eq!(record(&out, None, 1, 1), out);
         let old = further.to_str().unwrap().to_owned() + ".old";
         assert!(!further.exists() && Path::new(&old).exists(), "moved away with the others");
+    }
+
+    #[test]
+    fn parts_whose_first_file_was_moved_are_an_earlier_run() {
+        let root = tempfile::tempdir().unwrap();
+        let (dir, out) = (root.path(), root.path().join("a.flowtrace"));
+        let part = |name: &str| dir.join(format!("a-part-0001.flowtrace{name}"));
+        let read = |name: &str| fs::read_to_string(part(name)).unwrap_or_default();
+        fs::write(part(""), "first").unwrap();
+        assert_eq!(record(&out, None, 2, 1), out);
+        assert_eq!((read(""), read(".old")), (String::new(), "first".to_owned()));
+        // They are no parts of the trace that moves away now.
+        fs::remove_file(&out).unwrap();
+        fs::write(part(""), "second").unwrap();
+        assert_eq!(record(&out, None, 2, 1), out);
+        assert_eq!([read(""), read(".old"), read(".old.2")], ["", "second", "first"]);
+        // A JVM still writes it.
+        fs::remove_file(&out).unwrap();
+        fs::write(part(""), "third").unwrap();
+        let open = File::open(part("")).unwrap();
+        open.try_lock().unwrap();
+        assert_ne!(record(&out, None, 2, 1), out);
+        assert_eq!(read(""), "third");
+    }
+
+    #[test]
+    fn a_trace_without_calls_takes_no_parts_of_another_one_with_it() {
+        let root = tempfile::tempdir().unwrap();
+        let out = root.path().join("a.flowtrace");
+        let (place, file) = begin(&out, None, 1);
+        let manifest = Manifest { end: Some(end(0)), ..Manifest::default() };
+        file.end(&serde_json::to_vec(&manifest).unwrap(), true).unwrap();
+        place.close();
+        let id = TraceId::new(5).unwrap();
+        let part = [&container::header()[..], &container::identity_block(id)].concat();
+        fs::write(root.path().join("a-part-0001.flowtrace"), &part).unwrap();
+        assert_eq!(record(&out, None, 1, 1), out);
+        let moved = fs::read(root.path().join("a-part-0001.flowtrace.old")).unwrap();
+        assert_eq!(moved, part);
     }
 
     #[test]

@@ -253,7 +253,10 @@ impl TraceDirectory {
     /// # Errors
     /// The system refuses, or it exists.
     pub(in crate::sink) fn create_part(&self, number: u64) -> io::Result<File> {
-        Ok(create_new(&self.held()?.fd, &self.part_name(number)?)?)
+        let part = create_new(&self.held()?.fd, &self.part_name(number)?)?;
+        // As long as it is written, another JVM does not move it away.
+        let _ = part.try_lock();
+        Ok(part)
     }
 
     /// Opens a part of a trace in one file, for reading.

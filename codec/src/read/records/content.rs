@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::format::flow::{is_boundary, records};
 use crate::format::index::sum_of_sample;
 use crate::read::{FlowReader, Stored, ThreadFile};
-use crate::{Error, Offset, Result, ThreadId};
+use crate::{Error, Offset, Result, ThreadId, TraceId};
 
 /// The events of a thread as bytes of [`flow`](crate::format::flow): those in its file, then those that the
 /// journal held. Cheap to clone.
@@ -18,6 +18,8 @@ pub struct Content(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     thread: ThreadId,
+    /// The identity of the recording, which is part of each sample.
+    trace: Option<TraceId>,
     /// Holds the first `in_file` bytes.
     file: Option<Stored>,
     in_file: u64,
@@ -35,7 +37,8 @@ impl Content {
     /// # Errors
     /// The file cannot be opened.
     pub fn open(file: &ThreadFile) -> Result<Self> {
-        let mut content = Inner { in_file: file.bytes_in_file(), ..Inner::nothing(file.id) };
+        let mut content =
+            Inner { trace: file.trace, in_file: file.bytes_in_file(), ..Inner::nothing(file.id) };
         content.file = match &file.converted {
             Some(converted) => Some(Stored::File(Arc::clone(&converted.file), converted.start)),
             None => file.open_events()?,
@@ -142,7 +145,8 @@ impl Content {
     /// # Errors
     /// Those of the file.
     pub(crate) fn sample(&self, covered: u64) -> io::Result<u32> {
-        sum_of_sample(covered, |offset, buffer| self.fill_at(Offset::new(offset), buffer))
+        let fill = |offset, buffer: &mut [u8]| self.fill_at(Offset::new(offset), buffer);
+        sum_of_sample(self.0.trace, covered, fill)
     }
 
     /// The same, but of bytes in blocks without unpacking them: of each piece, the first bytes as stored of the object that
@@ -151,7 +155,7 @@ impl Content {
     /// # Errors
     /// Those of the file.
     pub(crate) fn stored_sample(&self, covered: u64) -> io::Result<u32> {
-        sum_of_sample(covered, |offset, buffer| match &self.0.file {
+        sum_of_sample(self.0.trace, covered, |offset, buffer| match &self.0.file {
             Some(file) if offset < self.0.in_file => file.packed_at(offset, buffer),
             _ => self.fill_at(Offset::new(offset), buffer),
         })
@@ -184,7 +188,8 @@ impl Content {
 
 impl Inner {
     fn nothing(thread: ThreadId) -> Self {
-        Self { thread, file: None, in_file: 0, chunk: Arc::default(), events: 0, cut: None }
+        let (chunk, trace) = (Arc::default(), None);
+        Self { thread, trace, file: None, in_file: 0, chunk, events: 0, cut: None }
     }
 
     /// Where the last record in the file begins, if it is incomplete.

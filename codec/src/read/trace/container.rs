@@ -487,7 +487,7 @@ impl Container {
 
 /// Whether each piece of a stream is all of it.
 const fn is_replaced(kind: StreamKind) -> bool {
-    matches!(kind, StreamKind::Manifest | StreamKind::Beginning)
+    matches!(kind, StreamKind::Manifest | StreamKind::Beginning | StreamKind::Identity)
 }
 
 #[cfg(test)]
@@ -717,8 +717,8 @@ mod tests {
                 },
             );
             assert_eq!(read, expected, "{begun:?} {events} {marks}");
-            let is_whole = begun.is_some() && expected.iter().sum::<u64>() > 1
-                || (events, marks) == (300, 10);
+            let is_whole =
+                begun.is_some() && expected.iter().sum::<u64>() > 1 || (events, marks) == (300, 10);
             assert_eq!(container.damage().is_empty(), is_whole, "{begun:?} {events} {marks}");
         }
     }

@@ -11,7 +11,6 @@ use std::time::Duration;
 use super::container::Container;
 use super::journal::{Journal, is_journal_elsewhere};
 use super::listing::{Listing, contained_threads};
-use super::parts::parts_beside;
 use super::place::Place;
 use super::regular;
 use super::stored::Stored;
@@ -140,7 +139,7 @@ impl Trace {
         listing.convert(&mut damage)?;
         let known = known_methods(before, manifest.as_ref());
         let methods = known.read_on(&place, &mut damage);
-        name_classes(&mut listing.files, &methods);
+        add_facts(&mut listing.files, &methods, manifest.as_ref());
         Ok(Self {
             methods,
             threads: Threads::read(&place, &mut damage),
@@ -231,7 +230,7 @@ impl Trace {
         let settled = files.iter_mut().map(ThreadFile::settle_kept);
         damage.extend(settled.filter_map(Result::err));
         let methods = known.read_on(&place, &mut damage);
-        name_classes(&mut files, &methods);
+        add_facts(&mut files, &methods, manifest.as_ref());
         let (threads, mut of_threads) = threads;
         damage.append(&mut of_threads);
         Self {
@@ -297,15 +296,23 @@ impl Trace {
         self.place.container().is_some_and(|container| !container.is_finished)
     }
 
-    /// The files beside it that look like its parts, although it has all events itself.
+    /// Its parts that are not read, because it has all events itself.
     #[must_use]
     pub fn unused_parts(&self) -> Vec<PathBuf> {
         match self.place.container() {
             Some(container) if !container.has_parts() && container.has_events() => {
-                parts_beside(&self.dir)
+                let [parts, _] = container.beside();
+                parts
             }
             _ => Vec::new(),
         }
+    }
+
+    /// The files beside it that have the names of its parts, but belong to another recording.
+    #[must_use]
+    pub fn foreign_parts(&self) -> Vec<PathBuf> {
+        let [_, foreign] = self.place.container().map(Container::beside).unwrap_or_default();
+        foreign
     }
 
     /// The bytes of the file, and of its parts; `None` for a directory.
@@ -429,7 +436,7 @@ impl ThreadFile {
 
 /// The methods of a trace that was opened before, if it is of the same recording.
 fn known_methods(before: Option<Trace>, manifest: Option<&Manifest>) -> Methods {
-    let recording = |manifest: &Manifest| (manifest.pid, manifest.start_unix_ns);
+    let recording = |manifest: &Manifest| (manifest.id, manifest.pid, manifest.start_unix_ns);
     let is_same = |before: &Trace| {
         let known = before.manifest.as_ref().map(recording);
         known.is_some() && known == manifest.map(recording)
@@ -437,9 +444,13 @@ fn known_methods(before: Option<Trace>, manifest: Option<&Manifest>) -> Methods 
     before.filter(is_same).map_or_else(Methods::default, |before| before.methods)
 }
 
-/// Lets the timelines of threads name classes of exceptions.
-fn name_classes(files: &mut [ThreadFile], methods: &Methods) {
-    files.iter_mut().for_each(|file| file.classes = Arc::clone(methods.classes()));
+/// Adds to threads what they need to know about the trace: its identity, and the names of classes of exceptions.
+fn add_facts(files: &mut [ThreadFile], methods: &Methods, manifest: Option<&Manifest>) {
+    let id = manifest.and_then(|manifest| manifest.id);
+    for file in files {
+        file.classes = Arc::clone(methods.classes());
+        file.trace = id;
+    }
 }
 
 /// Adds the open chunks to the files that they continue, or to `new_file` of their thread.

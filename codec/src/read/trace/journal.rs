@@ -25,6 +25,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::container::Container;
+use super::identity::Identity;
 use super::open_chunk::{OpenChunk, OpenMarks};
 use super::place::Place;
 use super::regular;
@@ -32,15 +33,15 @@ use super::text::MAX_DAMAGE;
 use super::threads;
 use crate::format::container::StreamKind;
 use crate::format::journal::{
-    GAP_BYTES, HEADER_BYTES, LINES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES, MAX_MARKS_BYTES,
-    MAX_RESUME_BYTES, Placed, SAMPLE_WORDS, SLOT_HEADER_BYTES, SlotHeader, SlotWord, VERSION,
-    WORD_BYTES, chunk_start, is_open, placed,
+    GAP_BYTES, HEADER_BYTES, IDENTITY_WORD, LINES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES,
+    MAX_MARKS_BYTES, MAX_RESUME_BYTES, Placed, SAMPLE_WORDS, SLOT_HEADER_BYTES, SlotHeader,
+    SlotWord, VERSION, WORD_BYTES, chunk_start, is_open, placed,
 };
 use crate::format::manifest::{Manifest, boot_id};
 use crate::format::marks::decode_all;
 use crate::format::names;
 use crate::write::{Base, Canonicalizer, EncodedMarks, Sample, SampleKind, first_invalid};
-use crate::{Error, Offset, ThreadId};
+use crate::{Error, Offset, ThreadId, TraceId};
 
 /// Headers are read in pieces of this size, several at once if slots are small.
 const WINDOW_BYTES: usize = 4096;
@@ -84,8 +85,9 @@ impl Journal {
         let elsewhere = manifest.and_then(|manifest| manifest.journal.as_deref());
         let path = elsewhere.map_or_else(|| place.file(names::JOURNAL), Path::to_path_buf);
         let is_ours = elsewhere.is_none_or(|path| is_journal_elsewhere(place.path(), path));
+        let id = Identity::of(manifest);
         let journal = if is_ours && !manifest.is_some_and(may_be_a_mixture) {
-            Self::read_file(&path)
+            Self::read_file(&path, id)
         } else {
             None
         };
@@ -93,7 +95,7 @@ impl Journal {
         let is_open = manifest.is_some_and(|manifest| manifest.end.is_none());
         journal.or_else(|| {
             let mut journal =
-                Self::read_file(&place.file(names::CHECKPOINT)).filter(|_| is_open)?;
+                Self::read_file(&place.file(names::CHECKPOINT), id).filter(|_| is_open)?;
             journal.is_checkpoint = true;
             journal.cut_files();
             Some(journal)
@@ -104,20 +106,21 @@ impl Journal {
     pub(crate) fn inside(container: &Arc<Container>) -> Option<Self> {
         let stored = container.stored(StreamKind::Journal, ThreadId::new(0))?;
         let path = container.path().join(names::JOURNAL);
-        let mut journal = Self::read_from(Ok(stored.reader()), &path);
+        let mut journal = Self::read_from(Ok(stored.reader()), &path, Identity::Unknown);
         journal.is_of_snapshot = true;
         journal.cut_files();
         Some(journal)
     }
 
-    fn read_file(path: &Path) -> Option<Self> {
+    fn read_file(path: &Path, id: Identity) -> Option<Self> {
         let input = regular::open(path).transpose()?;
-        Some(Self::read_from(input, path))
+        Some(Self::read_from(input, path, id))
     }
 
-    fn read_from(input: io::Result<impl Read + Seek>, path: &Path) -> Self {
+    /// Reads a journal, which must have this identity.
+    fn read_from(input: io::Result<impl Read + Seek>, path: &Path, id: Identity) -> Self {
         let mut journal = Self::default();
-        let outcome = input.and_then(|input| Reader::new(input, path).read(&mut journal));
+        let outcome = input.and_then(|input| Reader::new(input, path).read(id, &mut journal));
         journal.link_chunks();
         let io_error = |source| Error::Io { path: path.to_path_buf(), source };
         journal.damage.extend(outcome.err().map(io_error));
@@ -231,9 +234,9 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         }
     }
 
-    fn read(mut self, journal: &mut Journal) -> io::Result<()> {
+    fn read(mut self, id: Identity, journal: &mut Journal) -> io::Result<()> {
         self.begin_pass()?;
-        let outcome = match self.header_is_ours() {
+        let outcome = match self.header_is_ours(id) {
             Ok(true) => self.read_slots(journal),
             Ok(false) => Ok(()),
             Err(error) => Err(error),
@@ -281,7 +284,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
     }
 
     /// Returns whether there are slots to be read.
-    fn header_is_ours(&mut self) -> io::Result<bool> {
+    fn header_is_ours(&mut self, id: Identity) -> io::Result<bool> {
         let mut header = [0; HEADER_BYTES];
         self.read_at(0, &mut header)?;
         let (magic, rest) = header.split_first_chunk().unwrap_or((&[0; 8], &[]));
@@ -302,6 +305,9 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
                 found: u32::try_from(version).unwrap_or(u32::MAX),
                 newest: u32::try_from(VERSION).unwrap_or(u32::MAX),
             });
+        } else if !id.may_be(Identity::Known(TraceId::new(word(IDENTITY_WORD - 1)))) {
+            let found = "that of another one, whose files had the same name".to_owned();
+            self.add_damage(0, "the journal of this recording", found);
         }
         Ok(self.damage.is_empty())
     }
@@ -682,7 +688,7 @@ mod tests {
     }
 
     fn read(input: impl Read + Seek) -> (Journal, u64) {
-        let journal = Journal::read_from(Ok(input), Path::new("journal"));
+        let journal = Journal::read_from(Ok(input), Path::new("journal"), Identity::Unknown);
         assert!(journal.damage.is_empty(), "{:?}", journal.damage);
         let last = journal.chunks[&ThreadId::new(1)].clone();
         let in_file = std::slice::from_ref(&(0..10));
@@ -702,6 +708,29 @@ mod tests {
         let (journal, offset) = read(input);
         assert!(!journal.is_restless);
         assert_eq!(offset, 10, "nothing is missing between the chunks");
+    }
+
+    #[test]
+    fn the_journal_of_another_recording_is_not_read() {
+        let of = |id: u64| {
+            let mut bytes = journal(&[(10, &[0x81])]);
+            let place = IDENTITY_WORD * WORD_BYTES;
+            bytes[place..place + WORD_BYTES].copy_from_slice(&id.to_le_bytes());
+            bytes
+        };
+        for (id, expected, is_read) in [
+            (5, Identity::Known(TraceId::new(5)), true),
+            (5, Identity::Known(TraceId::new(6)), false),
+            (5, Identity::Known(None), false),
+            (0, Identity::Known(TraceId::new(5)), false),
+            (0, Identity::Known(None), true),
+            (5, Identity::Unknown, true),
+        ] {
+            let input = Ok(io::Cursor::new(of(id)));
+            let journal = Journal::read_from(input, Path::new("journal"), expected);
+            let found = (journal.chunks.len(), journal.damage.len());
+            assert_eq!(found, if is_read { (1, 0) } else { (0, 1) }, "{id} {expected:?}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod blocks;
 mod container;
 mod directory;
 mod groups;
+mod identity;
 mod journal;
 mod jsonl;
 mod kept;

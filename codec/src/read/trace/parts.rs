@@ -4,10 +4,14 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::container::Container;
+use super::identity::Identity;
+use super::place::Place;
 use super::regular;
-use crate::format::container::HEADER_BYTES;
+use super::text::read_whole;
+use crate::format::container::{HEADER_BYTES, StreamKind};
 use crate::format::names;
 use crate::{Error, Result};
 
@@ -23,9 +27,24 @@ impl Container {
         if let Some((main, _)) = names::main_of_part(name) {
             let Some(part) = regular::open(path).map_err(io_error(path))? else { return Ok(None) };
             let main = path.with_file_name(main);
-            let named = regular::open(&main).map_err(io_error(&main))?.map(|file| (main, file));
-            let files = [(path.to_path_buf(), part)].into_iter().chain(named);
-            return Self::open_all(files.collect(), path).map(Some);
+            let named = regular::open(&main).map_err(io_error(&main))?;
+            let (id, mut other) = (Identity::of_part(&part).map_err(io_error(path))?, None);
+            let mut files = vec![(path.to_path_buf(), part)];
+            if let Some(file) = named {
+                let copy = file.try_clone().map_err(io_error(&main))?;
+                let of_main = Arc::new(Self::open(copy, &main)?).identity();
+                if of_main.may_be(id) {
+                    files.push((main, file));
+                } else {
+                    other = Some(main);
+                }
+            }
+            let mut container = Self::open_all(files, path)?;
+            if let Some(main) = other {
+                let found = format!("a part of another recording than that of {}", main.display());
+                container.add_damage(0, 0, found);
+            }
+            return Ok(Some(container));
         }
         let Some(file) = regular::open(path).map_err(io_error(path))? else { return Ok(None) };
         let copy = file.try_clone().map_err(io_error(path))?;
@@ -33,10 +52,24 @@ impl Container {
         if alone.has_events() || parts_beside(path).is_empty() {
             return Ok(Some(alone));
         }
+        let alone = Arc::new(alone);
+        let Beside { mut files, .. } =
+            Beside::open(path, alone.identity()).map_err(io_error(path))?;
         // Read again after the parts: it has the names of what they have.
-        let mut files = open_parts(path).map_err(io_error(path))?;
         files.push((path.to_path_buf(), file));
         Self::open_all(files, path).map(Some)
+    }
+
+    /// The identity in its manifest.
+    pub(super) fn identity(self: &Arc<Self>) -> Identity {
+        let text = read_whole(Place::contained(self).text(StreamKind::Manifest)).ok().flatten();
+        text.map_or(Identity::Unknown, |text| Identity::in_manifest(&text))
+    }
+
+    /// The files beside it with the names of its parts: those that are its parts, and those of other recordings.
+    pub(crate) fn beside(self: &Arc<Self>) -> [Vec<PathBuf>; 2] {
+        let beside = Beside::open(self.path(), self.identity()).unwrap_or_default();
+        [beside.files.into_iter().map(|(path, _)| path).collect(), beside.foreign]
     }
 }
 
@@ -55,30 +88,51 @@ pub fn parts_beside(path: &Path) -> Vec<PathBuf> {
     parts.into_iter().map(|(_, path)| path).collect()
 }
 
-fn open_parts(path: &Path) -> io::Result<Vec<(PathBuf, File)>> {
-    let mut files = Vec::new();
-    for path in parts_beside(path) {
-        match regular::open(&path)? {
-            Some(file) => files.push((path, file)),
-            // Removed a moment ago, like all before it.
-            None => files.clear(),
+/// The files with the names of parts of a container.
+#[derive(Debug, Default)]
+struct Beside {
+    /// Its parts, in their order.
+    files: Vec<(PathBuf, File)>,
+    /// Those of other recordings.
+    foreign: Vec<PathBuf>,
+}
+
+impl Beside {
+    /// Opens those beside the first file, which has this identity.
+    fn open(path: &Path, main: Identity) -> io::Result<Self> {
+        let mut found = Vec::new();
+        for path in parts_beside(path) {
+            match regular::open(&path)? {
+                Some(file) => found.push((Identity::of_part(&file)?, path, file)),
+                // Removed a moment ago, like all before it.
+                None => found.clear(),
+            }
         }
+        let newest = found.iter().rev().map(|(id, ..)| *id).find(|id| *id != Identity::Unknown);
+        let id = if main == Identity::Unknown { newest.unwrap_or(main) } else { main };
+        let mut beside = Self::default();
+        for (of_part, path, file) in found {
+            match id.may_be(of_part) {
+                true => beside.files.push((path, file)),
+                false => beside.foreign.push(path),
+            }
+        }
+        // The process was killed, or is, while it begins this part.
+        if let Some((_, newest)) = beside.files.last()
+            && newest.metadata()?.len() < HEADER_BYTES as u64
+        {
+            beside.files.pop();
+        }
+        Ok(beside)
     }
-    // The process was killed, or is, while it begins this part.
-    if let Some((_, newest)) = files.last()
-        && newest.metadata()?.len() < HEADER_BYTES as u64
-    {
-        files.pop();
-    }
-    Ok(files)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ThreadId;
-    use crate::format::container::StreamKind;
+    use crate::format::container::{BlockEncoder, Coding, header, identity_block};
     use crate::write::{Compression, ContainerWriter};
+    use crate::{ThreadId, TraceId};
 
     fn write(path: &Path, thread: u64, has_events: bool) {
         let file = File::create(path).unwrap();
@@ -118,5 +172,74 @@ mod tests {
         fs::remove_file(dir.path().join("a.flowtrace")).unwrap();
         assert_eq!(threads("a-part-0010.flowtrace"), [3]);
         assert!(Container::in_file(&dir.path().join("a.flowtrace")).unwrap().is_none());
+    }
+
+    /// Writes a container of these blocks: an identity first, a thread's events, and a manifest.
+    fn write_of(path: &Path, id: Option<u64>, thread: Option<u64>, manifest: Option<&str>) {
+        let mut bytes = header().to_vec();
+        if let Some(id) = id.and_then(TraceId::new) {
+            bytes.extend(identity_block(id));
+        }
+        let mut block = BlockEncoder::default();
+        if let Some(thread) = thread {
+            block.begin(Some(ThreadId::new(thread)));
+            block.add(StreamKind::Events, 0, 1, Coding::Raw, &[0x81]);
+            block.finish();
+        }
+        if let Some(text) = manifest {
+            block.begin(None);
+            block.add(StreamKind::Manifest, 0, text.len(), Coding::Raw, text.as_bytes());
+            block.finish();
+        }
+        bytes.extend(block.bytes());
+        fs::write(path, bytes).unwrap();
+    }
+
+    #[test]
+    fn parts_of_another_recording_are_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let id = |number: u64| format!("{{\"id\":\"{number:016x}\"}}");
+        let (one, old, bad) = (id(1), "{}".to_owned(), "no manifest".to_owned());
+        for (number, id) in [(1, None), (2, Some(2)), (3, Some(1)), (4, Some(1))] {
+            write_of(&path(&format!("a-part-000{number}.flowtrace")), id, Some(number), None);
+        }
+        // The first block is damaged, so the part may be of any recording.
+        let mut damaged = fs::read(path("a-part-0002.flowtrace")).unwrap();
+        damaged[40] ^= 1;
+        fs::write(path("a-part-0005.flowtrace"), damaged).unwrap();
+        let names = |paths: Vec<PathBuf>| {
+            let name =
+                |path: PathBuf| path.file_name().unwrap().to_str().unwrap()[7..11].to_owned();
+            paths.into_iter().map(name).collect::<Vec<_>>().join(" ")
+        };
+        for (manifest, events, threads, foreign, unused) in [
+            (Some(&one), None, &[2, 3, 4][..], "0001 0002", ""),
+            (Some(&old), None, &[1, 2], "0002 0003 0004", ""),
+            (Some(&bad), None, &[2, 3, 4], "0001 0002", ""),
+            (Some(&one), Some(9), &[9], "0001 0002", "0003 0004 0005"),
+        ] {
+            write_of(&path("a.flowtrace"), None, events, manifest.map(String::as_str));
+            let container = Arc::new(Container::in_file(&path("a.flowtrace")).unwrap().unwrap());
+            let found = container.threads().map(ThreadId::get).collect::<Vec<_>>();
+            assert_eq!(found, threads, "{manifest:?}");
+            let trace = crate::read::Trace::open(path("a.flowtrace")).unwrap();
+            assert_eq!(names(trace.foreign_parts()), foreign, "{manifest:?}");
+            assert_eq!(names(trace.unused_parts()), unused, "{manifest:?}");
+        }
+        // Of a part alone, the names are those of the first file, if it is of the same recording.
+        write_of(&path("a.flowtrace"), None, None, Some(&one));
+        for (part, is_named) in [(1, false), (2, false), (3, true), (5, true)] {
+            let part = path(&format!("a-part-000{part}.flowtrace"));
+            let container = Container::in_file(&part).unwrap().unwrap();
+            assert_eq!(container.has_parts(), is_named, "{}", part.display());
+            let damage = container.damage().iter().map(ToString::to_string).collect::<String>();
+            assert_eq!(damage.contains("a part of another recording"), !is_named, "{damage}");
+        }
+        // They keep belonging together under another name.
+        fs::rename(path("a.flowtrace"), path("b.flowtrace")).unwrap();
+        fs::rename(path("a-part-0003.flowtrace"), path("b-part-0003.flowtrace")).unwrap();
+        let container = Container::in_file(&path("b.flowtrace")).unwrap().unwrap();
+        assert!(container.has_parts());
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::container::Container;
+use super::identity::Identity;
 use super::journal::OpenLines;
 use super::regular;
 use super::stored::Stored;
@@ -57,7 +58,14 @@ impl Place {
                 regular::open(path).map_err(|source| Error::Io { path: path.into(), source });
             Ok::<_, Error>(file?.map(|file| (path.to_path_buf(), file)))
         };
-        let files = open(part)?.into_iter().chain(open(&self.path)?).collect();
+        let part = open(part)?;
+        let found =
+            part.as_ref().map_or(Ok(Identity::Unknown), |(_, part)| Identity::of_part(part));
+        let found = found.map_err(|source| Error::Io { path: self.path.clone(), source })?;
+        if self.container.as_ref().is_some_and(|container| !container.identity().may_be(found)) {
+            return Ok(self);
+        }
+        let files = part.into_iter().chain(open(&self.path)?).collect();
         let container = Container::open_all(files, &self.path)?;
         Ok(Self { container: Some(Arc::new(container)), ..self })
     }

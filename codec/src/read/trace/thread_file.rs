@@ -17,7 +17,7 @@ use crate::format::container::StreamKind;
 use crate::format::marks::Position;
 use crate::format::names::{self, EventFormat};
 use crate::write::EventCounts;
-use crate::{Error, Offset, Result, ThreadId};
+use crate::{Error, Offset, Result, ThreadId, TraceId};
 
 /// An exit run is one record, but one line for each exit. A chunk with more lines than this is not from flow:
 /// no stack is so deep.
@@ -50,6 +50,8 @@ pub struct ThreadFile {
     pub(crate) kept: Option<Box<Kept>>,
     /// The classes of exceptions.
     pub(crate) classes: Arc<Classes>,
+    /// The identity of the recording.
+    pub(crate) trace: Option<TraceId>,
 }
 
 /// Ranges of a thread, in order.
@@ -80,7 +82,21 @@ impl ThreadFile {
         let (open, parts, converted, container, pieces, kept) =
             (None, None, None, None, [const { 0..0 }; 2], None);
         let (place, classes) = (place.into(), Arc::default());
-        Self { id, place, bytes, open, parts, format, converted, container, pieces, kept, classes }
+        let trace = None;
+        Self {
+            id,
+            place,
+            bytes,
+            open,
+            parts,
+            format,
+            converted,
+            container,
+            pieces,
+            kept,
+            classes,
+            trace,
+        }
     }
 
     /// The file. It may not exist yet if there is an open chunk, and does not in a trace in one file.

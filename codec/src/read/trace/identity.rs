@@ -1,0 +1,56 @@
+//! Which recording a file belongs to that was found by its name.
+
+use std::fs::File;
+use std::io;
+
+use super::window::read_some;
+use crate::TraceId;
+use crate::format::container::{BlockStart, HEADER_BYTES, START_BYTES, identity_of, is_sound};
+use crate::format::manifest::Manifest;
+
+/// The identity of a file of a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Identity {
+    /// It has this one, or none, as older files.
+    Known(Option<TraceId>),
+    /// What has it is damaged, or not there.
+    Unknown,
+}
+
+impl Identity {
+    /// Returns whether two files may be of the same recording.
+    pub(super) fn may_be(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Known(id), Self::Known(other)) => id == other,
+            _ => true,
+        }
+    }
+
+    /// The identity of a trace with this manifest.
+    pub(super) fn of(manifest: Option<&Manifest>) -> Self {
+        manifest.map_or(Self::Unknown, |manifest| Self::Known(manifest.id))
+    }
+
+    /// The identity in the text of a manifest, of which nothing else needs to be valid.
+    pub(super) fn in_manifest(text: &str) -> Self {
+        #[derive(serde::Deserialize)]
+        struct Fields {
+            id: Option<TraceId>,
+        }
+        serde_json::from_str(text).map_or(Self::Unknown, |Fields { id }| Self::Known(id))
+    }
+
+    /// The identity in the first block of a part.
+    pub(super) fn of_part(part: &File) -> io::Result<Self> {
+        let (at, len) = (HEADER_BYTES as u64, part.metadata()?.len());
+        let mut start = [0; START_BYTES];
+        read_some(part, &mut start, at)?;
+        let start = BlockStart::decode(&start).map(|start| start.block_bytes());
+        let Some(bytes) = start.filter(|bytes| at + *bytes as u64 <= len) else {
+            return Ok(Self::Unknown);
+        };
+        let mut block = vec![0; bytes];
+        read_some(part, &mut block, at)?;
+        Ok(if is_sound(&block) { Self::Known(identity_of(&block)) } else { Self::Unknown })
+    }
+}
