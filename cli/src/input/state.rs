@@ -13,8 +13,8 @@ use crate::output::seconds;
 pub(crate) enum State {
     /// It ended normally.
     Finished { at_ns: u64 },
-    /// A fault ended it before the program.
-    Stopped { after_ns: u64, at_ns: u64 },
+    /// A fault, a limit or the user ended it before the program, which ended at a time that the trace does not have.
+    Stopped { after_ns: u64 },
     /// The JVM was killed, and `flow check --repair` wrote the end.
     Repaired { tool: String, at_unix_ns: u64 },
     /// There is no end, and no JVM that could write one.
@@ -50,7 +50,7 @@ impl State {
             (Some(repaired), _) => {
                 Self::Repaired { tool: repaired.tool.clone(), at_unix_ns: repaired.at_unix_ns }
             }
-            (None, Some(after_ns)) => Self::Stopped { after_ns, at_ns: end.at_ns },
+            (None, Some(after_ns)) => Self::Stopped { after_ns },
             (None, None) => Self::Finished { at_ns: end.at_ns },
         }
     }
@@ -73,9 +73,8 @@ impl State {
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Finished { at_ns } => format!("finished after {}", seconds(*at_ns)),
-            Self::Stopped { after_ns, at_ns } => {
-                let (after, end) = (seconds(*after_ns), seconds(*at_ns));
-                format!("the recording stopped after {after}, the program ended after {end}")
+            Self::Stopped { after_ns } => {
+                format!("the recording stopped early, after {}", seconds(*after_ns))
             }
             Self::Repaired { tool, at_unix_ns } => {
                 let at = UNIX_EPOCH + Duration::from_nanos(*at_unix_ns);
@@ -95,8 +94,8 @@ impl State {
     /// How it ended, in short, for `flow info` and the page.
     pub(crate) fn ending(&self) -> String {
         match self {
-            Self::Stopped { at_ns, .. } => {
-                format!("stopped before the program, which ended after {}", seconds(*at_ns))
+            Self::Stopped { after_ns } => {
+                format!("stopped early, after {}", seconds(*after_ns))
             }
             Self::Repaired { tool, .. } => {
                 format!("repaired: killed, the end was written by {tool}")
@@ -110,5 +109,21 @@ impl State {
             Self::Unfinished => "none: killed, or still being recorded".to_owned(),
             Self::Unknown => "unknown: there is no readable trace.json".to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flow_codec::format::manifest::Lost;
+
+    use super::*;
+
+    #[test]
+    fn the_end_of_the_recording_is_not_that_of_the_program() {
+        let lost = Lost { stopped_at_ns: Some(53_000_000), ..Lost::default() };
+        let end = End { at_ns: 54_000_000, lost, ..End::default() };
+        let state = State::ended(&end);
+        assert_eq!(state.text(), "the recording stopped early, after 53ms");
+        assert_eq!(state.ending(), "stopped early, after 53ms");
     }
 }

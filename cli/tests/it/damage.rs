@@ -125,6 +125,17 @@ fn totals_that_truncation_explains_are_missing_and_others_are_damage() {
     let run = flow(&["check"], trace.path());
     assert_eq!(run.code, Some(1), "{}", run.out);
     assert!(run.out.contains("damage: 7 method exits, but 8 in trace.json"), "{}", run.out);
+
+    // What the recorder could not count, when it could not store any more, is there.
+    fs::write(&file, MAIN).unwrap();
+    let manifest = manifest(0, Some((0, 0, 12)));
+    let reasons = r#""reasons":["journal: No space left on device"]"#;
+    let manifest = manifest.replace(r#""reasons":[]"#, reasons);
+    fs::write(trace.path().join("trace.json"), manifest).unwrap();
+    let run = flow(&["check"], trace.path());
+    assert_eq!(run.code, Some(3), "{}", run.out);
+    let note = "note: 7 method entries, of which trace.json counts 0";
+    assert!(run.out.contains(note) && !run.out.contains("missing: 7"), "{}", run.out);
 }
 
 #[test]

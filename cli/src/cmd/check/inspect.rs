@@ -12,7 +12,7 @@ use flow_codec::{Error, MethodMap, Offset, ThreadId};
 use super::contents::Contents;
 use crate::failure::{Failure, Status};
 use crate::input::reading::Ending;
-use crate::input::source::{missing_journal, thread_title, without_names};
+use crate::input::source::{foreign_parts, missing_journal, thread_title, without_names};
 use crate::input::state::State;
 use crate::output::{Progress, grouped, lost, plural};
 use crate::repair::{Finding, Severity};
@@ -51,6 +51,9 @@ impl Check {
                 "{} of an unfinished block left out",
                 plural(trace.unfinished_block(), "byte")
             );
+            check.add(Severity::Note, "trace", text);
+        }
+        if let Some(text) = foreign_parts(trace) {
             check.add(Severity::Note, "trace", text);
         }
         check.counted.methods = trace.methods.met() as u64;
@@ -332,11 +335,18 @@ impl Check {
                 continue;
             }
             // Consequences of truncated files are not separate defects, nor is anything that the recorder
-            // itself reported as unfinished.
-            let explained = (counted < said && ends_early) || lost(&end.lost).is_some();
-            let severity = if explained { Severity::Missing } else { Severity::Damage };
+            // itself reported as unfinished. What it could not count is not missing if it is there.
+            let is_unfinished = lost(&end.lost).is_some();
+            let severity = match counted < said {
+                true if ends_early || is_unfinished => Severity::Missing,
+                false if is_unfinished => Severity::Note,
+                _ => Severity::Damage,
+            };
             let (counted, said) = (grouped(counted), grouped(said));
-            let text = format!("{counted} {what}, but {said} in trace.json");
+            let text = match severity {
+                Severity::Note => format!("{counted} {what}, of which trace.json counts {said}"),
+                _ => format!("{counted} {what}, but {said} in trace.json"),
+            };
             self.add(severity, "trace", text);
         }
     }
