@@ -8,7 +8,7 @@
 # earlier one fails; the last lines name the steps that failed. Long forms: scripts/torture.sh (kills, full
 # disks, overflows), scripts/builds.sh (Maven, Gradle), scripts/verify-corpus.sh, scripts/fuzz.sh.
 #
-# Environment: FLOW_FUZZ_SECONDS fuzzes each target for that time; FLOW_TEST_JDKS, see scripts/jdks.sh.
+# Environment: FLOW_FUZZ_SECONDS fuzzes each target for that time, and the command line for a minute; FLOW_TEST_JDKS, see scripts/jdks.sh.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -59,6 +59,7 @@ step "the class of the probes" scripts/probe.sh --check
 step "rewritten classes of a JDK and of two libraries" scripts/verify-corpus.sh --fast
 if [ -n "${FLOW_FUZZ_SECONDS:-}" ]; then
     step "fuzzing: each target for $FLOW_FUZZ_SECONDS seconds" fuzzing
+    step "fuzzing: the command line, for a minute" scripts/fuzz-cli.sh 60
 fi
 
 if [ -n "$failed" ]; then

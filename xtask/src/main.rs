@@ -7,6 +7,7 @@
 //! - [`compare_output`]: whether two builds of flow print the same
 //! - [`dist`]: makes the files of a release
 //! - [`fuzz`]: runs fuzz targets, and keeps what they find
+//! - [`fuzz_cli`]: changes traces, and runs every verb that reads them
 //! - [`jdks`]: fetches JDKs of several versions
 //! - [`verify_corpus`]: whether JVMs accept rewritten classes
 //! - [`verify_exports`], [`verify_html`]: whether viewers and browsers show exports and pages
@@ -21,6 +22,7 @@ mod compare_output;
 mod dist;
 mod failure;
 mod fuzz;
+mod fuzz_cli;
 mod jdk;
 mod jdks;
 mod machine;
@@ -70,6 +72,7 @@ const VERBS: &[Verb] = &[
     Verb { name: compare_output::NAME, usage: compare_output::USAGE, run: compare_output::run },
     Verb { name: dist::NAME, usage: dist::USAGE, run: dist::run },
     Verb { name: fuzz::NAME, usage: fuzz::USAGE, run: fuzz::run },
+    Verb { name: fuzz_cli::NAME, usage: fuzz_cli::USAGE, run: fuzz_cli::run },
     Verb { name: jdks::NAME, usage: jdks::USAGE, run: jdks::run },
     Verb { name: verify_corpus::NAME, usage: verify_corpus::USAGE, run: verify_corpus::run },
     Verb { name: verify_exports::NAME, usage: verify_exports::USAGE, run: verify_exports::run },

@@ -1,0 +1,329 @@
+//! `xtask fuzz-cli`: changes real traces and runs every verb that reads them.
+
+mod blocks;
+mod judge;
+mod mutate;
+mod random;
+mod traces;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use self::judge::Judge;
+use self::random::Random;
+use self::traces::{KINDS, Kind};
+use crate::arguments::{Argument, Arguments, positive};
+use crate::failure::{Context, Failure, Result};
+use crate::project::{Project, absolute, build};
+use crate::{Outcome, report};
+
+pub(crate) const NAME: &str = "fuzz-cli";
+
+pub(crate) const USAGE: &str = "\
+Changes real traces of every kind, and runs every verb that reads them.
+
+usage: scripts/fuzz-cli.sh [--seed N] [--traces DIR] [--flow PROGRAM] [SECONDS]
+
+  SECONDS         how long (60)
+  --seed N        begins with this case, to repeat what failed (otherwise another one each time)
+  --traces DIR    takes the traces in DIR, which an earlier run recorded; without it, they are recorded anew
+  --flow PROGRAM  tries this program, with the agent beside it (those of this source, in target/debug)
+
+Records a small program as a directory, as one file, as parts, as a snapshot, killed, with values, lines,
+instructions and samples. Each case is one of these traces with a few changes: bytes, numbers, texts, blocks
+that are swapped, cut or those of other traces, with checksums that are right. Then some verbs read it.
+
+A case fails if a verb panics, is ended by a signal, needs more than 10 s of processor time, 60 s in all, 512 MiB
+of memory or files of 256 MiB, prints a control character, or something that is not JSON where it should be.
+What failed, with the command, is kept in target/fuzz-cli/failed. With the same traces, a seed always makes the
+same cases.
+
+Exit status: 0 nothing found, 1 something failed, 2 something is missing or misspelt.
+";
+
+/// How many commands read a changed trace.
+const COMMANDS_PER_CASE: usize = 4;
+/// Cases with the same fault that are kept.
+const KEPT_OF_ONE_FAULT: usize = 3;
+
+/// Verbs with flags. `T` is the trace, `C` a sound trace, `M` a method, and `O` what does not exist yet.
+const COMMANDS: [&str; 55] = [
+    "info T",
+    "info --verbose T",
+    "info --format json T",
+    "check T",
+    "check --format json T",
+    "check --repair T",
+    "report T",
+    "report --format json T",
+    "report --format csv T",
+    "report --by time --time 1ms..20ms T",
+    "report --callers M T",
+    "report --callees M --format json T",
+    "report --paths frequent T",
+    "report --slowest 5 T",
+    "report --exceptions T",
+    "report --html O.html T",
+    "replay --max 500 T",
+    "replay --time --max 300 T",
+    "replay --lines --values --max 300 T",
+    "replay --instructions --max 300 T",
+    "replay --samples --format json --max 300 T",
+    "replay --merged --max 300 T",
+    "replay --collapse --max 300 T",
+    "replay --thread 1 --from event:50 --max 50 T",
+    "graph T",
+    "graph --format json T",
+    "profile T",
+    "profile --format json T",
+    "dump --max 500 T",
+    "dump --marks --max 500 --format json T",
+    "convert T O",
+    "convert T O.flowtrace",
+    "export --to collapsed T",
+    "export --to perfetto -o O T",
+    "export --to chrome T",
+    "export --to speedscope T",
+    "export --to firefox T",
+    "export --to pprof -o O T",
+    "export --to svg -o O.svg T",
+    "export --to jsonl T",
+    "export --to csv T",
+    "export --to parquet -o O T",
+    "export --to hpl -o O T",
+    "export --to blinky -o O T",
+    "tests T",
+    "tests --format json T",
+    "find M T",
+    "shapes M T",
+    "grep M T",
+    "lines T",
+    "view --once T",
+    "top --once T",
+    "top --once --json T",
+    "index T",
+    "diff C T",
+];
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+struct Request {
+    seconds: u32,
+    seed: Option<u64>,
+    traces: Option<PathBuf>,
+    flow: Option<PathBuf>,
+}
+
+fn parse(mut arguments: Arguments) -> Result<Request> {
+    let mut request = Request { seconds: 60, seed: None, traces: None, flow: None };
+    while let Some(argument) = arguments.next() {
+        match argument {
+            Argument::Option(option) if option == "--seed" => {
+                let value = arguments.value()?;
+                let message = |_| Failure::Usage(format!("--seed: not a number: {value}"));
+                request.seed = Some(value.parse().map_err(message)?);
+            }
+            Argument::Option(option) if option == "--traces" => {
+                request.traces = Some(absolute(&arguments.value()?)?);
+            }
+            Argument::Option(option) if option == "--flow" => {
+                request.flow = Some(absolute(&arguments.value()?)?);
+            }
+            Argument::Option(option) => return Arguments::unknown(&option),
+            Argument::Operand(word) => {
+                let message = || Failure::Usage(format!("not a number of seconds: {word}"));
+                request.seconds = positive(&word).ok_or_else(message)?;
+            }
+        }
+    }
+    Ok(request)
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
+    let request = parse(arguments)?;
+    let project = Project::enter()?;
+    let root = std::env::current_dir().context("the source tree")?;
+    let flow = match request.flow {
+        Some(flow) => flow,
+        None => {
+            build(["--package", "flow-cli", "--package", "flow-agent"])?;
+            project.target.join("debug/flow")
+        }
+    };
+    let work = project.work_dir(NAME)?;
+    let (case, failed) = (work.join("case"), work.join("failed"));
+    let traces = match request.traces {
+        Some(traces) => traces,
+        None => {
+            let traces = work.join("traces");
+            remove(&traces)?;
+            report::say(NAME, &format!("recording into {}", traces.display()));
+            let api = root.join("cli/java/flow-api.jar");
+            traces::record(&traces, &flow, &flow.with_file_name("libflowagent.so"), &api)?;
+            traces
+        }
+    };
+    let kinds = KINDS.iter().map(|kind| Trace::read(kind, &traces)).collect::<Result<Vec<_>>>()?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let first = request.seed.unwrap_or_else(|| u64::from(now.subsec_nanos()) * 1_000_000);
+    report::say(NAME, &format!("seed {first}, {} s", request.seconds));
+    let clean = traces.join("file").join("t.flowtrace");
+    let mut fuzzer = Fuzzer { judge: Judge { flow }, clean, case, failed, found: BTreeMap::new() };
+    let (began, limit) = (Instant::now(), Duration::from_secs(request.seconds.into()));
+    let (mut cases, mut commands) = (0, 0);
+    let mut seed = first;
+    while began.elapsed() < limit {
+        commands += fuzzer.try_case(seed, &kinds)?;
+        (cases, seed) = (cases + 1, seed.wrapping_add(1));
+    }
+    remove(&fuzzer.case)?;
+    let faults = fuzzer.found.len();
+    let text = format!("{cases} cases, {commands} commands, faults of {faults} kinds");
+    report::say(NAME, &text);
+    for (fault, (count, seed)) in &fuzzer.found {
+        report::say(NAME, &format!("{count} times, first with --seed {seed}: {fault}"));
+    }
+    Ok(Outcome::passed_if(fuzzer.found.is_empty()))
+}
+
+/// A trace in memory.
+struct Trace<'a> {
+    kind: &'a Kind,
+    /// Its files, with those of journals and stored data.
+    files: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl<'a> Trace<'a> {
+    fn read(kind: &'a Kind, traces: &Path) -> Result<Self> {
+        let directory = traces.join(kind.name);
+        let read = |path: PathBuf| {
+            let bytes = fs::read(directory.join(&path)).context(path.display())?;
+            Ok((path, bytes))
+        };
+        let files = traces::files_in(&directory)?.into_iter().map(read);
+        Ok(Self { kind, files: files.collect::<Result<_>>()? })
+    }
+}
+
+struct Fuzzer {
+    judge: Judge,
+    /// A trace without changes.
+    clean: PathBuf,
+    /// Where the changed trace is.
+    case: PathBuf,
+    failed: PathBuf,
+    /// For each fault, how often it was found, and the first seed.
+    found: BTreeMap<String, (usize, u64)>,
+}
+
+impl Fuzzer {
+    /// Makes the case of a seed and runs some commands on it. Returns how many.
+    fn try_case(&mut self, seed: u64, traces: &[Trace<'_>]) -> Result<usize> {
+        let mut random = Random::new(seed);
+        let trace = random.one_of(traces);
+        let changed = changed(trace, traces, &mut random);
+        for _ in 0..COMMANDS_PER_CASE {
+            // Some verbs write beside the trace.
+            self.write(trace, &changed)?;
+            let words = self.words(*random.one_of(&COMMANDS), trace.kind.main);
+            for fault in self.judge.judge(&words, &self.case)? {
+                self.keep(seed, &words, &fault)?;
+            }
+        }
+        Ok(COMMANDS_PER_CASE)
+    }
+
+    fn write(&self, trace: &Trace<'_>, changed: &BTreeMap<&Path, Vec<u8>>) -> Result<()> {
+        remove(&self.case)?;
+        fs::create_dir_all(&self.case).context(self.case.display())?;
+        for (path, bytes) in &trace.files {
+            let place = self.case.join(path);
+            if let Some(parent) = place.parent() {
+                fs::create_dir_all(parent).context(parent.display())?;
+            }
+            let bytes = changed.get(&**path).unwrap_or(bytes);
+            fs::write(&place, bytes).context(place.display())?;
+        }
+        Ok(())
+    }
+
+    fn words(&self, command: &str, main: &str) -> Vec<String> {
+        let word = |word: &str| match word {
+            "T" => main.to_owned(),
+            "C" => self.clean.display().to_string(),
+            "M" => "Fuzzed#*".to_owned(),
+            other => other.to_owned(),
+        };
+        command.split(' ').map(word).collect()
+    }
+
+    /// Keeps a case, unless there are others with this fault.
+    fn keep(&mut self, seed: u64, words: &[String], fault: &str) -> Result<()> {
+        let verb = words.first().map_or("", String::as_str);
+        let known = self.found.entry(format!("flow {verb}: {fault}")).or_insert((0, seed));
+        known.0 += 1;
+        if known.0 > KEPT_OF_ONE_FAULT {
+            return Ok(());
+        }
+        let line = words.join(" ");
+        report::say(NAME, &format!("--seed {seed}: flow {line}: {fault}"));
+        let place = self.failed.join(seed.to_string());
+        remove(&place)?;
+        fs::create_dir_all(&place).context(place.display())?;
+        let files = traces::files_in(&self.case)?;
+        for path in files {
+            let to = place.join(&path);
+            if let Some(parent) = to.parent() {
+                fs::create_dir_all(parent).context(parent.display())?;
+            }
+            fs::copy(self.case.join(&path), &to).context(to.display())?;
+        }
+        let note = format!("flow {line}\n{fault}\n");
+        fs::write(place.join("command.txt"), note).context(place.display())
+    }
+}
+
+/// Changes some files of a trace.
+fn changed<'a>(
+    trace: &'a Trace<'_>,
+    traces: &[Trace<'_>],
+    random: &mut Random,
+) -> BTreeMap<&'a Path, Vec<u8>> {
+    let mut changed = BTreeMap::new();
+    let other = random.one_of(traces);
+    let others: Vec<&[u8]> = other.files.iter().map(|(_, bytes)| &bytes[..]).collect();
+    for _ in 0..=random.below(2) {
+        let (path, bytes) = random.one_of(&trace.files);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        changed.insert(&**path, mutate::mutate(&name, bytes, &others, random));
+    }
+    changed
+}
+
+/// Removes a directory, in which a command may have created others that cannot be entered.
+fn remove(directory: &Path) -> Result<()> {
+    if !directory.exists() {
+        return Ok(());
+    }
+    let all = fs::Permissions::from_mode(0o700);
+    fs::set_permissions(directory, all).context(directory.display())?;
+    fs::remove_dir_all(directory).context(directory.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_parsed() {
+        let words =
+            |line: &str| Arguments::new(line.split_whitespace().map(str::to_owned).collect());
+        let request = parse(words("--seed 7 20")).unwrap();
+        assert_eq!((request.seed, request.seconds), (Some(7), 20));
+        assert!(parse(words("--seed x")).is_err());
+        assert!(parse(words("--quux")).is_err());
+    }
+}
