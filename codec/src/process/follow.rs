@@ -233,8 +233,10 @@ impl Followed {
                 }
                 _ => {
                     at = (event.position, if at.0 == event.position { at.1 + 1 } else { 1 });
-                    // Its events have not come yet, or it was passed before.
-                    if event.position.offset.get() > end || at <= self.instants {
+                    // What comes before it is not there yet, or it was passed before.
+                    let is_due = event.position.offset.get() <= end
+                        && self.reached.has_passed_exits(event.position);
+                    if !is_due || at <= self.instants {
                         continue;
                     }
                     self.instants = at;
@@ -327,6 +329,30 @@ mod tests {
         at_once.run(&trace);
         assert_eq!(router.get(&log).unwrap().0, at_once.get(&all).unwrap().0);
         assert_eq!(passed.iter().filter(|passed| **passed > 0).count(), 6, "{passed:?}");
+    }
+
+    #[test]
+    fn a_break_waits_for_the_exits_before_it() {
+        // In a trace that is received, marks may come before the run of exits in which they are.
+        let dir = tempfile::tempdir().unwrap();
+        let marks =
+            [(2, 2, Mark::Paused), (2, 3, Mark::Resumed), (4, 0, Mark::Note("later".into()))];
+        let mut router = Router::default();
+        let log = router.add("log", Log::default());
+        let mut follower = Follower::default();
+        let mut pass = |events: &[u8], known: usize| {
+            fs::write(dir.path().join("thread-7.flow"), events).unwrap();
+            write_marks(dir.path(), &marks[..known]);
+            follower.pass(&Trace::open(dir.path()).unwrap(), &mut router);
+            std::mem::take(&mut router.get_mut(&log).unwrap().0)
+        };
+        let enter = |id: u64| format!("7 Enter(MethodId({id}))");
+        let suspended = format!("{:?}", Cause::Suspended);
+        assert_eq!(pass(&[0x81, 0x82], 2), [enter(1), enter(2)]);
+        // One exit, and then two more: the recording was suspended after the second one.
+        assert_eq!(pass(&[0x81, 0x82, 0x00], 2), ["exit"]);
+        assert_eq!(pass(&[0x81, 0x82, 0x02], 3), ["exit", "exit", &suspended]);
+        assert_eq!(pass(&[0x81, 0x82, 0x02, 0x83], 3).first(), Some(&enter(3)));
     }
 
     #[test]

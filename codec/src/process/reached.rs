@@ -3,6 +3,7 @@
 use std::num::NonZeroU64;
 
 use crate::Offset;
+use crate::format::marks::Position;
 use crate::read::ThreadFile;
 
 /// Where to continue. The last run of exits may have become longer by then.
@@ -51,6 +52,12 @@ impl Reached {
                 now.0 - next
             }
         }
+    }
+
+    /// Whether the exits of a run before this position were read; those before other positions were.
+    pub(super) fn has_passed_exits(self, before: Position) -> bool {
+        let Position { offset, exits } = before;
+        exits == 0 || offset < self.next || (offset == self.next && exits <= self.exits)
     }
 
     /// Passes `count` exits of the run at an offset, after the first `before` of it. Returns how many are new.
