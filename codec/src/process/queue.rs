@@ -5,10 +5,18 @@
 //!
 //! # Wrap
 //!
-//! A number is taken for the one nearest to the number that is expected next, before or after it. That is right if fewer
-//! than half of all numbers, 2³¹, separate two messages that are in the queue together. Messages also have a time, and no
-//! more than half of all numbers may be used up in one unit of time: the queue checks both, and [reports](QueueError) a
-//! message for which it does not hold instead of putting it in a wrong place.
+//! Messages also have a time, and in one unit of time less than half of all numbers, 2³¹, are used up. Times of different
+//! threads may be read in another order than numbers, but not by a whole unit. So the time says what a number is that would be
+//! ambiguous alone:
+//!
+//! | messages that are known | the number |
+//! |---|---|
+//! | of the same unit, or of one beside it | is the one nearest to theirs |
+//! | of earlier units only | is the first one after theirs |
+//! | of later units only | is the last one before theirs |
+//! | none | is the one nearest to the number that is expected next |
+//!
+//! A message that contradicts the known ones even so is [reported](QueueError) instead of put in a wrong place.
 //!
 //! # Silent threads
 //!
@@ -19,9 +27,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// Half of all numbers.
 const HALF: u64 = 1 << 31;
+/// What the first number has in addition to its 32 bits.
+const FIRST_WRAP: u64 = 1 << 48;
 
 /// A queue of messages with numbers of 32 bits.
 #[derive(Debug)]
@@ -99,8 +110,8 @@ impl<T> OrderQueue<T> {
     #[must_use]
     pub fn new(first: u32, capacity: usize, unit_ns: u64) -> Self {
         Self {
-            // So that numbers before it can be told from those after it.
-            next: (1 << 32) | u64::from(first),
+            // So that there are numbers before it.
+            next: FIRST_WRAP | u64::from(first),
             waiting: BTreeMap::new(),
             breaks: BTreeMap::new(),
             capacity: capacity.max(1),
@@ -128,20 +139,14 @@ impl<T> OrderQueue<T> {
         self.late
     }
 
-    /// The number without wraps that is nearest to the next one.
-    fn extend(&self, number: u32) -> u64 {
-        #[expect(clippy::cast_possible_truncation, reason = "the low half")]
-        let distance = number.wrapping_sub(self.next as u32).cast_signed();
-        self.next.wrapping_add_signed(distance.into())
-    }
-
     /// Adds a message.
     ///
     /// # Errors
-    /// It has no place in the order. The queue is unchanged, and can be used.
+    /// It has no place in the order. The queue is as it was, except that a message that is too late is [counted](Self::late).
     pub fn push(&mut self, number: u32, time_ns: u64, message: T) -> Result<(), QueueError> {
-        let extended = self.extend(number);
-        self.check_time(number, extended, time_ns)?;
+        let unit = time_ns / self.unit_ns;
+        let ambiguous = QueueError::Ambiguous { number, time_ns };
+        let (extended, range) = self.extend_at(number, unit).ok_or(ambiguous)?;
         if extended < self.next {
             self.late += 1;
             return Err(QueueError::Late { number });
@@ -149,6 +154,7 @@ impl<T> OrderQueue<T> {
         if self.waiting.contains_key(&extended) {
             return Err(QueueError::Twice { number });
         }
+        self.units.insert(unit, range);
         self.waiting.insert(extended, (time_ns, message));
         Ok(())
     }
@@ -158,7 +164,7 @@ impl<T> OrderQueue<T> {
     /// # Errors
     /// That message was released already.
     pub fn push_break(&mut self, before: u32, message: T) -> Result<(), QueueError> {
-        let extended = self.extend(before);
+        let extended = nearest(before, self.next);
         if extended < self.next {
             self.late += 1;
             return Err(QueueError::Late { number: before });
@@ -167,22 +173,30 @@ impl<T> OrderQueue<T> {
         Ok(())
     }
 
-    /// Checks that times do not contradict the numbers.
-    fn check_time(&mut self, number: u32, extended: u64, time_ns: u64) -> Result<(), QueueError> {
-        let ambiguous = QueueError::Ambiguous { number, time_ns };
-        let unit = time_ns / self.unit_ns;
-        let (first, last) = self.units.get(&unit).copied().unwrap_or((extended, extended));
-        let (first, last) = (first.min(extended), last.max(extended));
-        // Times of different threads may be read in another order than numbers, but not by a whole unit.
-        let is_before =
-            self.units.range(unit.saturating_add(2)..).any(|(_, (first, _))| extended > *first);
-        let is_after =
-            self.units.range(..unit.saturating_sub(1)).any(|(_, (_, last))| extended < *last);
-        if last - first >= HALF || is_before || is_after {
-            return Err(ambiguous);
-        }
-        self.units.insert(unit, (first, last));
-        Ok(())
+    /// The number without wraps in a unit of time, and the first and the last number of that unit then. `None` if it
+    /// contradicts the messages that are known.
+    fn extend_at(&self, number: u32, unit: u64) -> Option<(u64, (u64, u64))> {
+        let units = |range: RangeInclusive<u64>| self.units.range(range).map(|(_, range)| *range);
+        let beside = units(unit.saturating_sub(1)..=unit.saturating_add(1)).reduce(joined);
+        // Units before and after these.
+        let before =
+            unit.checked_sub(2).and_then(|last| units(0..=last).map(|(_, last)| last).max());
+        let after = unit.checked_add(2);
+        let after = after.and_then(|first| units(first..=u64::MAX).map(|(first, _)| first).min());
+        let extended = match (beside, before, after) {
+            (Some((first, last)), ..) => nearest(number, first.midpoint(last)),
+            (None, Some(before), _) => before + u64::from(number.wrapping_sub(low(before + 1))) + 1,
+            (None, None, Some(after)) => after - u64::from(low(after - 1).wrapping_sub(number)) - 1,
+            (None, None, None) => nearest(number, self.next),
+        };
+        let range = match self.units.get(&unit) {
+            Some(known) => joined(*known, (extended, extended)),
+            None => (extended, extended),
+        };
+        let is_known = range.1 - range.0 < HALF
+            && before.is_none_or(|before| before < extended)
+            && after.is_none_or(|after| extended < after);
+        is_known.then_some((extended, range))
     }
 
     /// Releases what comes next, if it has arrived.
@@ -238,6 +252,22 @@ impl<T> OrderQueue<T> {
             self.units = self.units.split_off(&from);
         }
     }
+}
+
+/// The number without wraps that is nearest to another one.
+fn nearest(number: u32, to: u64) -> u64 {
+    to.wrapping_add_signed(number.wrapping_sub(low(to)).cast_signed().into())
+}
+
+/// A number as it is on the wire.
+#[expect(clippy::cast_possible_truncation, reason = "the low half")]
+const fn low(extended: u64) -> u32 {
+    extended as u32
+}
+
+/// The first and the last of two ranges.
+fn joined(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
+    (one.0.min(other.0), one.1.max(other.1))
 }
 
 #[cfg(test)]
@@ -317,18 +347,43 @@ mod tests {
     }
 
     #[test]
+    fn a_time_says_how_often_numbers_have_wrapped() {
+        let half = 1_u32 << 31;
+        for (second, third) in [(half + 10, 3), (u32::MAX, 7), (half - 1, half + 5)] {
+            let mut queue = OrderQueue::new(1, 1, UNIT_NS);
+            queue.push(1, 0, 1).unwrap();
+            // Five units later, and five again: more numbers than half of all may be between them.
+            queue.push(second, 5 * UNIT_NS, 2).unwrap();
+            queue.push(third, 10 * UNIT_NS, 3).unwrap();
+            let count = |from: u32, to: u32| u64::from(to.wrapping_sub(from)) - 1;
+            let released: Vec<_> = std::iter::from_fn(|| queue.pop_last()).map(shown).collect();
+            let missing = [count(1, second), count(second, third)].map(|count| format!("?{count}"));
+            assert_eq!(released, ["1", &missing[0], "2", &missing[1], "3"], "{second} {third}");
+        }
+    }
+
+    #[test]
     fn a_time_that_contradicts_a_number_is_detected() {
         let mut queue = OrderQueue::new(0, 1000, UNIT_NS);
         queue.push(0, 0, 0).unwrap();
         queue.push(10, 10 * UNIT_NS, 10).unwrap();
-        // A whole wrap later, it would be in this place.
-        let number = 5;
-        let pushed = queue.push(number, 20 * UNIT_NS, 5);
-        assert_eq!(pushed, Err(QueueError::Ambiguous { number, time_ns: 20 * UNIT_NS }));
         let number = 11;
         let pushed = queue.push(number, 0, 11);
         assert_eq!(pushed, Err(QueueError::Ambiguous { number, time_ns: 0 }));
         queue.push(11, 9 * UNIT_NS + 1, 11).unwrap();
+    }
+
+    #[test]
+    fn a_message_that_is_refused_changes_nothing() {
+        let mut queue = OrderQueue::new(0, 100, UNIT_NS);
+        for number in [1 << 31, u32::MAX] {
+            assert_eq!(queue.push(number, 5, 1), Err(QueueError::Late { number }));
+        }
+        assert_eq!(queue.late(), 2);
+        queue.push(5, 5, 5).unwrap();
+        assert_eq!(queue.push(5, 6, 6), Err(QueueError::Twice { number: 5 }));
+        queue.push(0, 5, 0).unwrap();
+        assert_eq!(all(&mut queue), ["0"]);
     }
 
     #[test]
@@ -361,7 +416,69 @@ mod tests {
         assert_eq!(rest, ["?1", "5", "6"]);
     }
 
+    /// What a queue has, without the count of late messages.
+    fn content(queue: &OrderQueue<u64>) -> String {
+        format!("{:?}", (queue.next, &queue.waiting, &queue.breaks, &queue.units))
+    }
+
     proptest! {
+        #[test]
+        fn wild_messages_are_refused_without_effect_or_leave_the_rest_in_order(
+            first: u32,
+            wild in proptest::collection::vec((any::<u32>(), 0..4_u64), 1..40),
+        ) {
+            // Each good message is in a unit of its own, so that time decides what a number means.
+            let mut queue = OrderQueue::new(first, usize::MAX, UNIT_NS);
+            let mut released = Vec::new();
+            for (good, (number, units)) in (0..).zip(wild) {
+                let now = (good + 8) * UNIT_NS;
+                let good_number = first.wrapping_add(u32::try_from(good).unwrap());
+                let before = content(&queue);
+                if queue.push(number, now - units * UNIT_NS, u64::MAX).is_err() {
+                    prop_assert_eq!(content(&queue), before);
+                } else {
+                    // It is somewhere later, and what is to come may contradict it: not of interest here.
+                    break;
+                }
+                queue.push(good_number, now, good).unwrap();
+                released.extend(std::iter::from_fn(|| queue.pop()));
+            }
+            let expected: Vec<_> = (0..released.len() as u64).map(Released::Message).collect();
+            prop_assert_eq!(released, expected);
+        }
+
+        #[test]
+        fn numbers_are_ordered_however_fast_they_are_used_up(
+            first: u32,
+            steps in proptest::collection::vec(1..(1_u32 << 31), 1..60),
+            swaps in proptest::collection::vec(any::<bool>(), 60),
+        ) {
+            // One message a unit, up to half of all numbers after the one before; some arrive before their predecessor.
+            let mut number = first;
+            let mut messages = vec![(first, 0, 0)];
+            for (at, step) in (1..).zip(&steps) {
+                number = number.wrapping_add(*step);
+                messages.push((number, at * UNIT_NS, at));
+            }
+            for (at, swaps) in (1..messages.len() - 1).zip(swaps) {
+                if swaps {
+                    messages.swap(at, at + 1);
+                }
+            }
+            let mut queue = OrderQueue::new(first, usize::MAX, UNIT_NS);
+            for (number, time_ns, at) in messages {
+                queue.push(number, time_ns, at).unwrap();
+            }
+            let released = std::iter::from_fn(|| queue.pop_last());
+            let order: Vec<_> = released
+                .filter_map(|released| match released {
+                    Released::Message(at) => Some(at),
+                    _ => None,
+                })
+                .collect();
+            prop_assert_eq!(order, (0..=steps.len() as u64).collect::<Vec<_>>());
+        }
+
         #[test]
         fn any_interleaving_is_put_in_order(first: u32, threads in 1..6_u32, order: Vec<u8>) {
             let count = 200_u32;
