@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -325,6 +325,148 @@ fn what_is_attached_to_is_sent_too() {
 }
 
 #[test]
+fn threads_that_wait_for_a_stopped_collector_continue() {
+    let jdk = jdks().last().unwrap();
+    let mut collector = Collector::start();
+    let program = Program::harness(jdk, "Attached").only_send_to(&collector.address);
+    let mut session = Session::recorded(program);
+    collector.wait_for("is recorded into");
+    collector.command("pause");
+    collector.wait_for("pause: sent to 1 JVM");
+    session.say("work 3");
+    collector.signal("-STOP");
+    // Whether it is held up or the command came later.
+    session.wait_for("work 3");
+    collector.signal("-CONT");
+    session.say("exit 5");
+    let output = session.child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(5));
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("nothing has come from the collector for 10 s"), "{errors}");
+    collector.wait_for("has ended: ");
+}
+
+/// A message: its kind, the length of its body, and the body.
+fn raw_message(kind: u8, body: &[u8]) -> Vec<u8> {
+    let len = u32::try_from(body.len()).unwrap().to_be_bytes();
+    [&[kind][..], &len, body].concat()
+}
+
+const WELCOME: u8 = 2;
+const DATA: u8 = 4;
+const ACKNOWLEDGED: u8 = 5;
+const FILTER: u8 = 7;
+
+/// A collector of this test, at a socket, with its first connection.
+fn own_collector(dir: &Path) -> (String, std::thread::JoinHandle<UnixStream>) {
+    let path = dir.join("own");
+    let listener = UnixListener::bind(&path).unwrap();
+    let accept = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(&raw_message(WELCOME, &[0; 8])).unwrap();
+        stream
+    });
+    (format!("unix:{}", path.display()), accept)
+}
+
+#[test]
+fn a_collector_that_acknowledges_byte_by_byte_does_not_keep_a_program_from_ending() {
+    let jdk = jdks().last().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let (address, accept) = own_collector(dir.path());
+    let program = Program::harness(jdk, "Recursion").only_send_to(&address);
+    let running = program.launch();
+    let mut stream = accept.join().unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    let (mut received, mut acknowledged, mut input) = (0_u64, 0_u64, Vec::new());
+    let mut buffer = vec![0; 1 << 16];
+    // Until the JVM closes the connection, because it has ended.
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => input.extend_from_slice(&buffer[..read]),
+            Err(_) if acknowledged < received => {
+                acknowledged += 1;
+                let _ = stream.write_all(&raw_message(ACKNOWLEDGED, &acknowledged.to_be_bytes()));
+            }
+            Err(_) => {}
+        }
+        while let Some((header, rest)) = input.split_first_chunk::<5>() {
+            let len = u32::from_be_bytes(header[1..].try_into().unwrap()) as usize;
+            if rest.len() < len {
+                break;
+            }
+            received += if header[0] == DATA { len as u64 - 8 } else { 0 };
+            input.drain(..5 + len);
+        }
+    }
+    assert!(acknowledged < received, "{received} bytes are too few for this test");
+    assert!(running.end().success());
+    let errors = fs::read_to_string(program.workspace().join("stderr")).unwrap();
+    let [left] = &*leftovers(&program) else { panic!("{errors}") };
+    assert!(errors.contains("more than 10 seconds") && errors.contains(left), "{errors}");
+}
+
+#[test]
+fn a_collector_that_reads_no_answers_is_not_read_either() {
+    let jdk = jdks().last().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let (address, accept) = own_collector(dir.path());
+    let mut session = Session::recorded(Program::harness(jdk, "Attached").only_send_to(&address));
+    let mut stream = accept.join().unwrap();
+    // Each of these is refused, in a longer answer.
+    let filters = raw_message(FILTER, b"x").repeat(10_000);
+    stream.set_write_timeout(Some(Duration::from_secs(3))).unwrap();
+    let mut sent = 0;
+    let blocked = loop {
+        match stream.write(&filters) {
+            Ok(written) => sent += written,
+            Err(error) => break error,
+        }
+        assert!(sent < 32 << 20, "it reads and keeps everything");
+    };
+    assert_eq!(blocked.kind(), std::io::ErrorKind::WouldBlock);
+    session.command("work 3");
+    drop(stream);
+    session.say("exit 5");
+    assert_eq!(session.child.wait().unwrap().code(), Some(5));
+}
+
+#[test]
+fn a_collector_of_another_user_gets_nothing() {
+    let jdk = jdks().last().unwrap();
+    // Only root can start a program as another user.
+    let user = Command::new("id").arg("-u").output().unwrap();
+    if user.stdout != b"0\n" {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o1777);
+    fs::set_permissions(dir.path(), open).unwrap();
+    let path = dir.path().join("socket");
+    let mut thief = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "perl", "-MIO::Socket::UNIX", "-e"])
+        .arg(
+            "$| = 1; $s = IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 5); chmod 0777, $ARGV[0]; \
+             while ($c = $s->accept) { sysread($c, $b, 9) and print \"got $b\\n\"; }",
+        )
+        .arg(&path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for(|| path.exists());
+    let program = Program::harness(jdk, "Hello").only_send_to(&format!("unix:{}", path.display()));
+    let running = program.launch();
+    assert!(running.end().success());
+    let errors = fs::read_to_string(program.workspace().join("stderr")).unwrap();
+    assert!(errors.contains("belongs to another user (uid 65534)"), "{errors}");
+    assert_eq!(leftovers(&program).len(), 1, "{errors}");
+    thief.kill().unwrap();
+    let output = thief.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+}
+
+#[test]
 fn several_jvms_and_virtual_threads_are_received_at_once() {
     let jdk = jdks().last().unwrap();
     let collector = Collector::start();
@@ -622,4 +764,12 @@ fn another_user_cannot_open_the_socket_and_a_second_collector_is_refused() {
     collector.kill();
     collector.restart();
     assert!(UnixStream::connect(&path).is_ok(), "the socket of the first one is replaced");
+    let open = tempfile::tempdir().unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    fs::set_permissions(open.path(), mode).unwrap();
+    let address = format!("unix:{}/socket", open.path().display());
+    let refused = Command::new(flow()).args(["listen", &address]).output().unwrap();
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert!(text.contains("every user can replace files in its directory"), "{text}");
+    assert_eq!(refused.status.code(), Some(1));
 }

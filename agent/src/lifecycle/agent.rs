@@ -265,15 +265,16 @@ impl Streamed for Agent {
         self.recorder.flush();
     }
 
-    fn disconnected(&self) {
-        // Nobody could let them continue.
-        self.recorder.set_held(false);
+    fn release(&self) -> bool {
+        self.recorder.set_held(false)
     }
 
     fn control(&self, control: Command) {
         match control {
             Command::Suspend => self.recorder.set_paused(true),
-            Command::Pause => self.recorder.set_held(true),
+            Command::Pause => {
+                self.recorder.set_held(true);
+            }
             Command::Resume => {
                 self.recorder.set_held(false);
                 self.recorder.set_paused(false);

@@ -72,10 +72,10 @@ impl Recorder {
     }
 
     /// Lets each thread wait at its next entry, or lets all continue. A thread that waits is in native code, where it holds
-    /// up neither safepoints nor the end of the JVM, but it keeps its locks.
-    pub fn set_held(&self, held: bool) {
+    /// up neither safepoints nor the end of the JVM, but it keeps its locks. Returns whether that has changed.
+    pub fn set_held(&self, held: bool) -> bool {
         if self.hold.is_on.swap(held, Ordering::SeqCst) == held {
-            return;
+            return false;
         }
         if held {
             self.threads.each().for_each(|thread| thread.call_for_attention());
@@ -84,6 +84,7 @@ impl Recorder {
             drop(self.hold.lock.lock());
             self.hold.released.notify_all();
         }
+        true
     }
 
     /// Lets what threads have recorded be written soon: what they have handed over now, and the rest when each of them

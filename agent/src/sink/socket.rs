@@ -10,10 +10,16 @@ use std::time::Duration;
 use flow_options::StreamAddress;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
+use rustix::process::geteuid;
 
 /// How long a machine may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A connection over which nothing arrives is tested after this time; the other machine is gone if it acknowledges nothing
+/// for the second one.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+const GONE_AFTER: Duration = Duration::from_secs(30);
 
 /// A connection that never blocks.
 #[derive(Debug)]
@@ -40,6 +46,7 @@ impl Socket {
                     match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
                         Ok(stream) => {
                             stream.set_nonblocking(true)?;
+                            notice_loss(&stream)?;
                             return Ok(Self::Tcp(stream));
                         }
                         Err(error) => refused = Some(error),
@@ -50,9 +57,24 @@ impl Socket {
         }
     }
 
-    /// Waits until the socket can be read, or written if that is wanted, or until the timeout.
-    pub(super) fn wait(&self, to_write: bool, timeout: Duration) -> io::Result<Ready> {
-        let wanted = if to_write { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+    /// The user of a collector on this machine, if that is neither the user of this process nor root: anybody may listen at a
+    /// path that nobody else uses. Over TCP the other side is not known.
+    pub(super) fn foreign_user(&self) -> io::Result<Option<u32>> {
+        let Self::Unix(socket) = self else { return Ok(None) };
+        let user = sockopt::socket_peercred(socket)?.uid;
+        Ok(Some(user.as_raw()).filter(|_| user != geteuid() && !user.is_root()))
+    }
+
+    /// Waits until the socket can be read or written, as far as that is wanted, or until the timeout.
+    pub(super) fn wait(
+        &self,
+        to_read: bool,
+        to_write: bool,
+        timeout: Duration,
+    ) -> io::Result<Ready> {
+        let mut wanted = PollFlags::empty();
+        wanted.set(PollFlags::IN, to_read);
+        wanted.set(PollFlags::OUT, to_write);
         let timeout = Timespec::try_from(timeout).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
         let mut sockets = [PollFd::new(self, wanted)];
         match poll(&mut sockets, Some(&timeout)) {
@@ -102,6 +124,15 @@ fn connect_unix(path: &Path) -> io::Result<File> {
     let address = SocketAddrUnix::new(path)?;
     retry_on_intr(|| rustix::net::connect(&socket, &address))?;
     Ok(File::from(socket))
+}
+
+/// Lets a connection fail when the other machine has vanished, instead of after a quarter of an hour or never.
+fn notice_loss(stream: &TcpStream) -> io::Result<()> {
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, KEEP_ALIVE)?;
+    sockopt::set_tcp_keepintvl(stream, KEEP_ALIVE)?;
+    let gone_ms = u32::try_from(GONE_AFTER.as_millis()).unwrap_or(u32::MAX);
+    Ok(sockopt::set_tcp_user_timeout(stream, gone_ms)?)
 }
 
 fn unless_blocked(done: io::Result<usize>) -> io::Result<Option<usize>> {

@@ -50,9 +50,15 @@ const WELCOME_TIMEOUT: Duration = Duration::from_secs(10);
 const FLUSH_PERIOD: Duration = Duration::from_millis(500);
 /// Acknowledged bytes are taken out of the file in pieces of at least this size.
 const REMOVED_BYTES: u64 = 1 << 20;
-/// How long the end waits for a collector that acknowledges nothing; and for one that there never was.
+/// How long the end waits for a collector that acknowledges nothing; for one that there never was; and in all, whatever the
+/// collector acknowledges: the JVM handles no signal meanwhile.
 const END_PATIENCE: Duration = Duration::from_secs(5);
 const ABSENT_PATIENCE: Duration = Duration::from_secs(1);
+const END_LIMIT: Duration = Duration::from_secs(10);
+/// Nothing more is read from a collector that has not read these bytes.
+const MAX_UNSENT_BYTES: usize = 2 * MAX_BODY_BYTES;
+/// Threads of the program do not wait longer for a collector from which nothing arrives.
+const HOLD_PATIENCE: Duration = Duration::from_secs(10);
 /// The most of a token file that is read.
 const MAX_TOKEN_BYTES: u64 = 4096;
 const MAX_PROGRAM_CHARS: usize = 500;
@@ -98,8 +104,8 @@ pub trait Streamed {
     /// # Errors
     /// Returns why nothing has changed.
     fn change_filter(&self, options: &str) -> Result<String, String>;
-    /// There is no collector, until the next connection.
-    fn disconnected(&self);
+    /// Lets threads continue that wait because the collector wants that: it is gone. Returns whether any did.
+    fn release(&self) -> bool;
 }
 
 /// Why a connection ended.
@@ -110,6 +116,8 @@ enum Closed {
     GivenUp,
     /// The connection failed.
     Failed(String),
+    /// The collector belongs to this other user.
+    Foreign(u32),
 }
 
 impl From<io::Error> for Closed {
@@ -165,23 +173,27 @@ impl Streamer {
         self.progress.notify_all();
     }
 
-    /// Waits until the collector has the whole file, as long as that makes progress.
+    /// Waits until the collector has the whole file, as long as that makes progress and takes at most [`END_LIMIT`].
     ///
     /// # Errors
     /// Returns why it has not.
     pub fn end(&self) -> Result<(), String> {
-        let len = self.len.load(Ordering::Acquire);
+        let (len, begun) = (self.len.load(Ordering::Acquire), Instant::now());
         let mut state = self.state.lock();
         state.end = Some(len);
         self.progress.notify_all();
-        let mut last = (state.acknowledged, Instant::now());
+        let mut last = (state.acknowledged, begun);
         while state.acknowledged < len {
             let patience = if state.was_welcome { END_PATIENCE } else { ABSENT_PATIENCE };
-            if last.1.elapsed() >= patience {
+            let is_silent = last.1.elapsed() >= patience;
+            if is_silent || begun.elapsed() >= END_LIMIT {
                 state.is_given_up = true;
                 self.progress.notify_all();
-                let why = state.failure.clone().unwrap_or_else(|| "it does not answer".to_owned());
-                return Err(why);
+                return Err(match &state.failure {
+                    Some(why) => why.clone(),
+                    None if is_silent => "it does not answer".to_owned(),
+                    None => format!("it needs more than {} seconds", END_LIMIT.as_secs()),
+                });
             }
             self.progress.wait_for(&mut state, CHECK_PERIOD);
             if state.acknowledged != last.0 {
@@ -205,15 +217,22 @@ impl Streamer {
     /// Sends the file until its end, and connects again where a connection is lost. For the thread that sends.
     pub fn run(&self, source: &dyn Streamed) {
         let mut retry = RETRY;
-        let mut is_reported = false;
+        let (mut is_failure_reported, mut is_user_reported) = (false, false);
         loop {
             let begun = Instant::now();
             let closed = match Socket::connect(&self.streaming.address) {
                 Ok(socket) => self.converse(socket, source),
                 Err(error) => Closed::Failed(error.to_string()),
             };
-            source.disconnected();
-            let Closed::Failed(why) = closed else { return };
+            source.release();
+            let (why, is_reported) = match closed {
+                Closed::Failed(why) => (why, &mut is_failure_reported),
+                Closed::Foreign(user) => (
+                    format!("the collector belongs to another user (uid {user}), and gets nothing"),
+                    &mut is_user_reported,
+                ),
+                Closed::Done | Closed::GivenUp => return,
+            };
             if begun.elapsed() > MAX_RETRY {
                 retry = RETRY;
             }
@@ -227,10 +246,9 @@ impl Streamer {
                 return;
             }
             drop(state);
-            if !is_reported {
+            if !std::mem::replace(is_reported, true) {
                 let address = &self.streaming.address;
                 log::warn!("stream={address}: {why}; trying again, the program continues");
-                is_reported = true;
             }
             retry = (2 * retry).min(MAX_RETRY);
         }
@@ -244,6 +262,9 @@ impl Streamer {
     }
 
     fn send_all(&self, socket: &mut Socket, source: &dyn Streamed) -> Result<Closed, Closed> {
+        if let Some(user) = socket.foreign_user()? {
+            return Err(Closed::Foreign(user));
+        }
         // To take parts out of it, too.
         let (file, _) = self.directory.append(SHARED)?;
         let reader = self.directory.open_to_read(SHARED)?;
@@ -252,18 +273,24 @@ impl Streamer {
         out.put(&Message::Hello(&encode_hello(&hello)));
         let mut input = Incoming::default();
         let begun = Instant::now();
-        let mut flushed = begun;
+        let (mut flushed, mut heard) = (begun, begun);
         // Up to where the file was put into messages, once the collector has said where to begin.
         let mut sent = None;
         loop {
             if let (true, Some(sent)) = (out.is_empty(), &mut sent) {
                 out.fill(&reader, sent, self.len.load(Ordering::Acquire))?;
             }
-            let ready = socket.wait(!out.is_empty(), POLL_PERIOD)?;
-            if ready.to_read && !input.read(socket)? {
-                return Err(Closed::Failed("the collector has closed the connection".to_owned()));
+            let ready = socket.wait(out.takes_answers(), !out.is_empty(), POLL_PERIOD)?;
+            if ready.to_read {
+                if !input.read(socket)? {
+                    let why = "the collector has closed the connection";
+                    return Err(Closed::Failed(why.to_owned()));
+                }
+                heard = Instant::now();
             }
-            while let Some(message) = input.next()? {
+            while out.takes_answers()
+                && let Some(message) = input.next()?
+            {
                 match message {
                     Received::Welcome(offset) if sent.is_none() => {
                         self.welcome(offset)?;
@@ -295,6 +322,16 @@ impl Streamer {
             if sent.is_none() && begun.elapsed() > WELCOME_TIMEOUT {
                 return Err(Closed::Failed("the collector does not answer".to_owned()));
             }
+            if heard.elapsed() >= HOLD_PATIENCE {
+                heard = Instant::now();
+                if source.release() {
+                    let (address, seconds) = (&self.streaming.address, HOLD_PATIENCE.as_secs());
+                    log::warn!(
+                        "stream={address}: nothing has come from the collector for {seconds} s; threads that it lets \
+                         wait continue"
+                    );
+                }
+            }
             if flushed.elapsed() >= FLUSH_PERIOD {
                 source.flush();
                 flushed = Instant::now();
@@ -322,6 +359,8 @@ impl Streamer {
             )));
         }
         state.acknowledged = offset;
+        // Earlier attempts no longer matter.
+        state.failure = None;
         self.progress.notify_all();
         Ok(())
     }
@@ -391,7 +430,15 @@ impl Outgoing {
     }
 
     fn put(&mut self, message: &Message<'_>) {
+        if self.sent > MAX_UNSENT_BYTES {
+            self.bytes.drain(..std::mem::take(&mut self.sent));
+        }
         message.encode(&mut self.bytes);
+    }
+
+    /// Whether there is room for more answers: a collector that reads none gets no further ones.
+    fn takes_answers(&self) -> bool {
+        self.bytes.len() - self.sent < MAX_UNSENT_BYTES
     }
 
     /// Puts the next bytes of the file into a message, if there are any.

@@ -333,11 +333,11 @@ Lines on standard input are commands to all JVMs, or to one if a process id foll
 in buffers), stop (end the recording).
 
 Examples:
-  flow listen unix:/tmp/flow.sock
+  flow listen unix:$XDG_RUNTIME_DIR/flow.sock
   flow listen tcp:4770 -o runs/app.flowtrace
   flow listen tcp:0.0.0.0:4770               other machines can connect
   flow record --stream tcp:4770 -- java -jar app.jar
-  flow attach 4711 --stream unix:/tmp/flow.sock
+  flow attach 4711 --stream unix:$XDG_RUNTIME_DIR/flow.sock
   flow replay --follow live.flowtrace        what a JVM does now";
 
 pub(super) const REPLAY_HELP: &str = "\

@@ -55,7 +55,7 @@ pub(crate) struct AgentArgs {
     /// Where the trace goes: a directory, or one file if the name ends in .flowtrace [default: flow-trace]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Send the trace to flow listen at this address, for example unix:/tmp/flow.sock or tcp:4770; with --out, store it
+    /// Send the trace to flow listen at this address, for example unix:/run/user/1000/flow.sock or tcp:4770; with --out, store it
     /// in a file too
     #[arg(long, value_name = "ADDR", value_parser = super::live::address)]
     pub(crate) stream: Option<StreamAddress>,

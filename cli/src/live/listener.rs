@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::FileTypeExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,6 +26,9 @@ const PERIOD: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// How long the end waits for sessions.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
 const STACK_BYTES: usize = 512 << 10;
+/// In the mode of a directory.
+const OTHERS_MAY_WRITE: u32 = 0o002;
+const STICKY: u32 = 0o1000;
 
 /// A socket that JVMs connect to.
 #[derive(Debug)]
@@ -143,6 +146,7 @@ fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     {
         fs::remove_file(path)?;
     }
+    refuse_open_directory(path.parent().filter(|parent| !parent.as_os_str().is_empty()))?;
     let before = umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
     let bound = UnixListener::bind(path);
     umask(before);
@@ -153,6 +157,17 @@ fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     })?;
     listener.set_nonblocking(true)?;
     Ok(listener)
+}
+
+/// Where all users can remove what others have made, any of them can put a socket in place of this one.
+fn refuse_open_directory(directory: Option<&Path>) -> io::Result<()> {
+    let mode = fs::metadata(directory.unwrap_or(".".as_ref()))?.mode();
+    match mode & OTHERS_MAY_WRITE != 0 && mode & STICKY == 0 {
+        true => Err(io::Error::other(
+            "every user can replace files in its directory; name a file in one that only you can write to",
+        )),
+        false => Ok(()),
+    }
 }
 
 fn bind_tcp(host: &str, port: u16) -> io::Result<(Kind, StreamAddress)> {

@@ -16,11 +16,16 @@ use crate::output::{bytes, plural, shell_quoted};
 /// How long a JVM may take to show who it is.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often a connection checks whether the collector ends.
-const READ_TIMEOUT: Duration = Duration::from_millis(200);
+const READ_TIMEOUT: Duration = Duration::from_millis(100);
 /// A JVM that does not read what is sent to it for this time is not there.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often a JVM hears from its collector at least: it lets threads that wait continue if nothing comes for long.
+const SIGN_PERIOD: Duration = Duration::from_secs(1);
 /// How long a new connection waits until the thread of an earlier one has left the file.
 const TAKE_OVER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The most characters of a text of a JVM that are shown.
+const SHOWN_OF_TEXT: usize = 500;
 
 /// What a session needs.
 pub(crate) struct Collector {
@@ -91,7 +96,7 @@ fn greet(
     loop {
         match input.message().map_err(Some)? {
             Some((Message::Hello(body), len)) => {
-                let hello = decode_hello(body)?;
+                let hello = decode_hello(body).map_err(|why| short(&why, SHOWN_OF_TEXT))?;
                 input.take(len);
                 let Some(token) = &collector.token else { return Ok(hello) };
                 return match (token.is(hello.token.as_deref()), hello.token) {
@@ -147,6 +152,7 @@ fn receive(
         return Ok(stored);
     }
     let mut acknowledged = stored.len();
+    let mut signed = Instant::now();
     loop {
         while let Some((message, len)) = input.message()? {
             match message {
@@ -156,14 +162,17 @@ fn receive(
                         return Err(text(error));
                     }
                 }
-                Message::Answer(text) => (collector.tell)(&format!("{}: {text}", who(hello))),
+                Message::Answer(text) => {
+                    (collector.tell)(&format!("{}: {}", who(hello), short(text, SHOWN_OF_TEXT)));
+                }
                 Message::Unknown => {}
                 _ => return Err("it sends what does not follow".to_owned()),
             }
             input.take(len);
         }
-        if stored.len() > acknowledged {
+        if stored.len() > acknowledged || signed.elapsed() >= SIGN_PERIOD {
             acknowledged = stored.len();
+            signed = Instant::now();
             let is_there = line.send(&Message::Acknowledged(acknowledged)).is_ok();
             if stored.is_ended() || !is_there {
                 return Ok(stored);
@@ -215,11 +224,16 @@ fn refuse(socket: &mut Socket, why: &str) {
 /// The process, in short.
 fn who(hello: &Hello) -> String {
     const SHOWN: usize = 60;
-    let mut program: String = hello.program.chars().take(SHOWN).collect();
-    if program.len() < hello.program.len() {
-        program.push('…');
+    let (host, program) = (short(&hello.host, SHOWN), short(&hello.program, SHOWN));
+    format!("process {} on {host} ({program})", hello.pid)
+}
+
+/// The first characters of what a JVM says: its texts may have any length.
+fn short(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
-    format!("process {} on {} ({program})", hello.pid, hello.host)
 }
 
 fn is_timeout(error: &io::Error) -> bool {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use flow_codec::format::stream::Message;
+use rustix::net::sockopt;
 
 use super::store::Identity;
 
@@ -16,6 +17,9 @@ use super::store::Identity;
 const MAX_STRANGERS: usize = 64;
 /// The most connections in all.
 const MAX_CONNECTIONS: usize = 1000;
+
+/// How long a machine may acknowledge nothing.
+const GONE_AFTER_MS: u32 = 30_000;
 
 /// A connection, of either kind.
 #[derive(Debug)]
@@ -41,6 +45,8 @@ impl Socket {
             }
             Self::Tcp(socket) => {
                 socket.set_nodelay(true)?;
+                // A machine that has vanished acknowledges nothing.
+                sockopt::set_tcp_user_timeout(socket, GONE_AFTER_MS)?;
                 socket.set_read_timeout(read)?;
                 socket.set_write_timeout(write)
             }

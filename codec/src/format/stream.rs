@@ -38,12 +38,16 @@
 //! - Each filter is answered, in the order of the filters, unless the connection ends before. Calls that begin after the answer
 //!   was sent are recorded by the new filter only.
 //!
+//! - The collector sends something at least every second, an acknowledgement of what it has acknowledged before if there is
+//!   nothing else. Threads that wait after the command *pause* continue when nothing has come for 10 seconds.
+//!
 //! # What a reader does
 //!
 //! | message | result |
 //! |---|---|
 //! | a body longer than [`MAX_BODY_BYTES`], or of a hello, refusal, filter or answer longer than [`MAX_HELLO_BYTES`] | refused, before memory is reserved |
 //! | an unknown kind | skipped |
+//! | a collector that does not read | the JVM reads nothing more from it when half a megabyte waits |
 //! | a hello with another magic or version, or a wrong token | a refusal; the connection is closed |
 //! | data that do not continue those before them | the connection is closed |
 //! | a welcome of more than there is, or of bytes that the JVM no longer has | the JVM closes the connection |
