@@ -467,6 +467,30 @@ fn a_collector_of_another_user_gets_nothing() {
 }
 
 #[test]
+fn an_attached_jvm_is_reported_to_send_to_nobody() {
+    let jdk = jdks().last().unwrap();
+    let session = Session::start(jdk);
+    let library = library();
+    let attach = |address: &str| {
+        let args = ["--stream", address, "--agent", library.to_str().unwrap(), "--all"];
+        let output = session.flow("attach", &args);
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let nobody = attach(&format!("unix:{}", session.dir("nobody").display()));
+    assert!(nobody.contains("nobody listens there now"), "{nobody}");
+    session.detach();
+    let collector = Collector::start();
+    let heard = attach(&collector.address);
+    assert!(
+        heard.contains("sends what it records to unix:") && !heard.contains("nobody"),
+        "{heard}"
+    );
+    let mut session = session;
+    session.say("exit 5");
+    assert_eq!(session.child.wait().unwrap().code(), Some(5));
+}
+
+#[test]
 fn several_jvms_and_virtual_threads_are_received_at_once() {
     let jdk = jdks().last().unwrap();
     let collector = Collector::start();

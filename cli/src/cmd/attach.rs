@@ -1,9 +1,13 @@
 //! `flow attach`: records a running JVM.
 
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use flow_codec::format::manifest::Manifest;
 use flow_codec::read::{Trace, TraceSet};
+use flow_options::StreamAddress;
 
 use crate::args::{AgentArgs, AttachArgs};
 use crate::cmd::agent::{
@@ -15,6 +19,9 @@ use crate::failure::{Failure, Status};
 use crate::jvm::{self, Process, Refusal};
 use crate::output::{flow_command, message, shell_quoted};
 use crate::own::{self, Surroundings};
+
+/// How long a machine may take to accept a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     let process = choose::jvm(&args.pid)?;
@@ -44,7 +51,15 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     let pid = process.pid();
     let stop = flow_command(&format!("detach {pid}"));
     if let Some(address) = args.agent.stream.as_ref().filter(|_| agent::is_only_sent(&args.agent)) {
-        message(&format!("process {pid} sends what it records to {address}; stop with: {stop}"));
+        let nobody = match is_heard(&process, address) {
+            true => "",
+            false => {
+                "; nobody listens there now, so what it records waits in a file for a collector"
+            }
+        };
+        message(&format!(
+            "process {pid} sends what it records to {address}; stop with: {stop}{nobody}"
+        ));
         return Ok(Status::Done);
     }
     let trace = recording(&process, &dir.pattern);
@@ -57,6 +72,26 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
         message(&earlier_moved(&earlier));
     }
     Ok(Status::Done)
+}
+
+/// Returns whether a collector listens at an address, as far as that can be known: a JVM in a container may have another
+/// network.
+fn is_heard(process: &Process, address: &StreamAddress) -> bool {
+    match address {
+        StreamAddress::Unix(path) => {
+            let inside = std::path::absolute(path).unwrap_or_default();
+            let inside = inside.strip_prefix("/").unwrap_or(&inside);
+            UnixStream::connect(process.root().join(inside)).is_ok()
+        }
+        StreamAddress::Tcp { host, port } => {
+            let network = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
+            let mut places = match network("self") == network(&process.pid().to_string()) {
+                true => (host.as_str(), *port).to_socket_addrs().into_iter().flatten(),
+                false => return true,
+            };
+            places.any(|place| TcpStream::connect_timeout(&place, CONNECT_TIMEOUT).is_ok())
+        }
+    }
 }
 
 /// The trace that a JVM records into now: its path as the JVM names it, and its manifest.
