@@ -324,6 +324,63 @@ fn what_is_attached_to_is_sent_too() {
     });
 }
 
+/// How often workers have called `step`, in what a collector has received, and how many calls of all threads are open.
+fn steps_and_open_calls(trace: &Path) -> (u64, u64) {
+    // The trace has no end yet, which is not of interest here.
+    let report = ["report", "--by", "calls", "--format", "json"];
+    let output = Command::new(flow()).args(report).arg(trace).output().unwrap();
+    let rows = String::from_utf8(output.stdout).unwrap();
+    let rows = rows.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let steps = rows.filter(|row| row["readable"].to_string().contains(".step("));
+    let (_, found) = check(trace);
+    let total = |kind: &str| found["totals"][kind].as_u64().unwrap_or(0);
+    (steps.map(|row| row["calls"].as_u64().unwrap()).sum(), total("enters") - total("exits"))
+}
+
+#[test]
+fn what_threads_recorded_before_they_wait_is_sent_while_they_wait() {
+    on_every_jdk(|jdk| {
+        for options in ["", "clock=exact", "clock=off", "order=total", "overflow=drop"] {
+            let collector = Collector::start();
+            let program = Program::harness(jdk, "Attached").options(options);
+            let mut session = Session::recorded(program.only_send_to(&collector.address));
+            // `main` is in `serve`, and each worker in `run`.
+            let (workers, mut steps) = (workers(jdk) as u64, 0);
+            let open = workers + 2;
+            for times in [100, 1, 30] {
+                session.command(&format!("work {times}"));
+                steps += times * workers;
+                // All threads wait now.
+                collector.wait_while(|| {
+                    !collector.trace().exists()
+                        || steps_and_open_calls(&collector.trace()) != (steps, open)
+                });
+            }
+            session.say("exit 5");
+            assert_eq!(session.child.wait().unwrap().code(), Some(5));
+            collector.wait_for("has ended: ");
+            assert_sound(&collector.trace());
+            assert_eq!(steps_and_open_calls(&collector.trace()).0, steps, "{options}");
+        }
+    });
+}
+
+#[test]
+fn a_collector_that_ends_first_has_all_that_was_recorded_until_then() {
+    on_every_jdk(|jdk| {
+        let collector = Collector::start();
+        let program = Program::harness(jdk, "Attached").only_send_to(&collector.address);
+        let mut session = Session::recorded(program);
+        collector.wait_for("is recorded into");
+        session.command("work 100");
+        let (dir, _) = collector.end();
+        let (steps, _) = steps_and_open_calls(&dir.path().join("app.flowtrace"));
+        assert_eq!(steps, 100 * workers(jdk) as u64);
+        session.say("exit 5");
+        assert_eq!(session.child.wait().unwrap().code(), Some(5));
+    });
+}
+
 #[test]
 fn threads_that_wait_for_a_stopped_collector_continue() {
     let jdk = jdks().last().unwrap();
@@ -344,6 +401,7 @@ fn threads_that_wait_for_a_stopped_collector_continue() {
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(errors.contains("nothing has come from the collector for 10 s"), "{errors}");
     collector.wait_for("has ended: ");
+    assert_eq!(steps_and_open_calls(&collector.trace()).0, 3 * workers(jdk) as u64);
 }
 
 /// A message: its kind, the length of its body, and the body.

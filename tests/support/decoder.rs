@@ -329,7 +329,10 @@ fn blocks_in(path: &Path) -> HashMap<String, Vec<u8>> {
         17 => "identity".to_owned(),
         other => panic!("kind {other}"),
     };
-    let streams = decode_container(&bytes, unpack);
+    const OPEN_CHUNK: u8 = 18;
+    let mut streams = decode_container(&bytes, unpack);
+    // These mean nothing once the recording has ended, or where there is a journal.
+    streams.retain(|(kind, _), _| *kind != OPEN_CHUNK);
     streams.into_iter().map(|(stream, bytes)| (name(stream), bytes)).collect()
 }
 

@@ -17,7 +17,7 @@ use super::notice::{Notice, notify};
 use super::snapshot::Snapshots;
 use crate::filter::FilterSpec;
 use crate::options::{EngineKind, parse_filter};
-use crate::recorder::{Recorder, Stacks, Timeout};
+use crate::recorder::{OpenChunks, Recorder, Stacks, Timeout};
 use crate::sink::{
     BlockFile, JournalPlace, ManifestPlace, Streamed, Streamer, Syncer, TraceDirectory,
 };
@@ -265,6 +265,10 @@ impl Streamed for Agent {
         self.recorder.flush();
     }
 
+    fn write_idle(&self) {
+        self.recorder.write_open_chunks(OpenChunks::Idle);
+    }
+
     fn release(&self) -> bool {
         self.recorder.set_held(false)
     }
@@ -279,7 +283,10 @@ impl Streamed for Agent {
                 self.recorder.set_held(false);
                 self.recorder.set_paused(false);
             }
-            Command::Flush => self.recorder.flush(),
+            Command::Flush => {
+                self.recorder.flush();
+                self.recorder.write_open_chunks(OpenChunks::All);
+            }
             Command::Stop => self.recorder.stop_by_user("the collector has ended the recording"),
         }
     }

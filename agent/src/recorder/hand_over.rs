@@ -147,7 +147,8 @@ impl Recorder {
         let mut reserved = None;
         if let Some(queue) = queue.filter(|_| out.state == OutState::Open) {
             // What is not dropped may wait.
-            let must = last == Last::OfRecording || last == Last::NoButKept && !queue.waits();
+            let is_kept = last == Last::NoButKept || out.is_copied;
+            let must = last == Last::OfRecording || is_kept && !queue.waits();
             let room = queue.reserve(queue.cost(buffer.raw.len(), out.slot().bytes()), must);
             reserved = room.ok();
             if let Err(too_slow) = room {

@@ -23,6 +23,7 @@ mod end;
 mod ended;
 mod filters;
 mod hand_over;
+mod idle;
 mod ids;
 mod journal;
 mod known;
@@ -53,7 +54,7 @@ pub use journal::Journal;
 pub use methods::{
     DescribeMethod, Loader, MethodFacts, MethodTable, RawMethod, Recorded, ResolvedMethod,
 };
-pub use queue::{TooSlow, WhenFull};
+pub use queue::{OpenChunks, TooSlow, WhenFull};
 pub use recording::{Left, Recorder};
 pub use stacks::{ClassHandle, DescribeClasses, Stacks};
 pub use thread::ThreadRecorder;

@@ -94,7 +94,8 @@ impl Recorder {
             queue.flush_all();
         }
         if self.is_recording() {
-            self.threads.each().for_each(|thread| thread.call_for_attention());
+            let threads = self.threads.each().filter(|thread| thread.has_moved_since_copied());
+            threads.for_each(|thread| thread.call_for_attention());
         }
     }
 

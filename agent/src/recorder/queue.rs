@@ -100,8 +100,19 @@ pub(super) enum Next {
     MakeRoom,
     /// Keep nothing back, also not what does not pass the queue.
     Flush,
+    /// Copy open chunks to the file.
+    CopyOpen(OpenChunks),
     /// Keep nothing back, and end.
     End,
+}
+
+/// Which chunks of threads that have recorded something are copied to the file before they are handed over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OpenChunks {
+    /// Those of threads that have not moved since the last look.
+    Idle,
+    /// All.
+    All,
 }
 
 /// The queue. Chunks are written in the order in which they are [sent](Self::send).
@@ -129,6 +140,7 @@ struct State {
     /// Nothing may be kept back.
     wants_room: bool,
     wants_flush: bool,
+    wants_copies: Option<OpenChunks>,
     /// Events of chunks that the thread that writes has taken and not written yet.
     taken: Counts,
     /// The end has counted what was not written.
@@ -203,6 +215,19 @@ impl Queue {
     pub(super) fn flush_all(&self) {
         self.state.lock().wants_flush = true;
         self.work.notify_one();
+    }
+
+    /// Lets the thread that writes copy open chunks to the file.
+    pub(super) fn copy_open(&self, which: OpenChunks) {
+        let mut state = self.state.lock();
+        let has_all = state.wants_copies == Some(OpenChunks::All);
+        state.wants_copies = Some(if has_all { OpenChunks::All } else { which });
+        self.work.notify_one();
+    }
+
+    /// Whether chunks of a thread wait.
+    pub(super) fn has_chunks_of(&self, thread: ThreadId) -> bool {
+        self.state.lock().chunks.iter().any(|chunk| chunk.thread == thread)
     }
 
     /// Gives up reserved room.
@@ -293,6 +318,9 @@ impl Queue {
             }
             if std::mem::take(&mut state.wants_flush) {
                 return Next::Flush;
+            }
+            if let Some(which) = state.wants_copies.take() {
+                return Next::CopyOpen(which);
             }
             // A thread that has ended may be about to send its last chunk.
             if state.is_ending && (state.promised == 0 || !self.takes_chunks()) {

@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use flow_codec::ThreadId;
 use flow_codec::format::flow::{Record, records};
-use flow_codec::format::journal::{SlotHeader, SlotWord, is_open};
+use flow_codec::format::journal::{self, SlotHeader, SlotWord, is_open};
 use flow_codec::format::manifest::Order;
 use flow_codec::format::methods::MethodInfo;
+use flow_codec::format::raw;
 
 use super::cpu_time::Look;
 use super::queue::{Queue, TooSlow, WhenFull};
@@ -25,6 +26,7 @@ struct KeptChunks(Arc<(Mutex<KeptChunksState>, Condvar)>);
 #[derive(Default)]
 struct KeptChunksState {
     bytes: Vec<u8>,
+    open: Vec<Vec<u8>>,
     hold: bool,
     fail: bool,
     waiting: usize,
@@ -50,12 +52,21 @@ impl Sink for KeptChunks {
         Ok(())
     }
 
+    fn write_open_chunk(&self, _: ThreadId, journal: &[u8]) -> Result<(), SinkError> {
+        self.0.0.lock().unwrap().open.push(journal.to_vec());
+        Ok(())
+    }
+
     fn refuse(&self) {}
 
     fn close(&self) {}
 }
 
 impl KeptChunks {
+    fn take_open(&self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.0.0.lock().unwrap().open)
+    }
+
     fn hold(&self, hold: bool) {
         self.0.0.lock().unwrap().hold = hold;
         self.0.1.notify_all();
@@ -193,6 +204,42 @@ fn a_small_chunk_moves_to_a_larger_slot_instead_of_being_written() {
     let end = recorder.finish(Timeout::Long);
     assert_eq!((end.totals.enters, end.totals.exits), (3301, 3301));
     assert_eq!(count_nested(&sink.bytes()), (3301, 3301));
+}
+
+#[test]
+fn the_chunk_of_a_thread_that_waits_is_copied_once() {
+    let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
+    let (recorder, thread, method) = recorder(dir.path(), &sink, 4096);
+    let recorder = recorder.queueing(WhenFull::Wait);
+    let look = |which| {
+        let found = recorder.with_new_events(which);
+        let queue = recorder.queue.as_ref().unwrap();
+        found.iter().for_each(|id| recorder.write_open_chunk(queue, *id));
+        sink.take_open()
+    };
+    let raw_in = |copies: Vec<Vec<u8>>, bytes: usize| {
+        let [copy] = &copies[..] else { panic!("{copies:?}") };
+        let (_, slot) = copy.split_at(journal::HEADER_BYTES);
+        let header = SlotHeader::decode(slot.first_chunk().unwrap());
+        assert_eq!((header.thread, header.offset, header.resume), (ThreadId::new(1), 0, 0));
+        let raw = slot.iter().skip(journal::SLOT_HEADER_BYTES).take(bytes + 1);
+        raw.map(|byte| !byte).collect::<Vec<u8>>()
+    };
+    (0..3).for_each(|_| assert!(look(OpenChunks::Idle).is_empty(), "nothing was recorded"));
+    let enter = method.as_bytes();
+    let mut expected = [enter, enter, &[raw::EXIT][..]].concat();
+    recorder.enter(&thread, method);
+    recorder.enter(&thread, method);
+    recorder.exit(&thread, Left::Returned);
+    assert!(look(OpenChunks::Idle).is_empty(), "it has moved");
+    let copied = raw_in(look(OpenChunks::Idle), expected.len());
+    assert_eq!(copied, [&expected[..], &[0xFF]].concat());
+    (0..3).for_each(|_| assert!(look(OpenChunks::Idle).is_empty(), "that was copied"));
+    recorder.exit(&thread, Left::Returned);
+    expected.push(raw::EXIT);
+    let copied = raw_in(look(OpenChunks::All), expected.len());
+    assert_eq!(copied, [&expected[..], &[0xFF]].concat());
+    assert!(look(OpenChunks::All).is_empty());
 }
 
 #[test]

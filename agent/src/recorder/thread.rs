@@ -22,7 +22,7 @@ use super::cpu_time::{CpuTime, Look};
 use super::filters::Entered;
 use super::journal::{Journal, Slot};
 use super::marks::MarkBuffer;
-use super::queue::{After, QueuedChunk};
+use super::queue::{After, OpenChunks, QueuedChunk};
 use super::samples::pending_room;
 use crate::certain::Certain as _;
 use crate::sink::{Home, SinkError};
@@ -49,7 +49,13 @@ pub struct ThreadRecorder {
     thrown: AtomicU64,
     /// With `engine=events`. Only the thread itself uses it.
     entered: Mutex<Entered>,
+    /// Where the thread was when it was [looked at](super::idle), and whether the file has a copy of its chunk up to there.
+    /// 0 in a new chunk.
+    looked_at: AtomicU64,
 }
+
+/// In `looked_at`, whose other bits are an address.
+const IS_COPIED: u64 = 1 << 63;
 
 /// What the sampler knows about a thread. The sampler stores to it all the time, so it fills a cache line.
 #[derive(Debug, Default)]
@@ -75,6 +81,8 @@ pub(super) struct Out {
     chunk: Chunk,
     /// Bytes of it that have been [encoded ahead](super::ahead).
     pub(super) encoded: usize,
+    /// Whether the file has a [copy](super::idle) of it: then it is not dropped.
+    pub(super) is_copied: bool,
     /// Marks that are still to be written, if marks are recorded.
     pub(super) marks: Option<MarkBuffer>,
     /// Whether there are marks that must be written at once.
@@ -299,6 +307,16 @@ impl Out {
             && !self.chunk.is_full_of_samples()
     }
 
+    /// Whether the chunk follows all that was handed over before.
+    pub(super) fn is_copyable(&self) -> bool {
+        self.state == OutState::Open && self.first.raw.is_empty() && self.queued.is_none()
+    }
+
+    /// The state of the canonicalizer before what has not been encoded.
+    pub(super) fn resume_state(&self) -> Vec<u8> {
+        self.canonicalizer.state()
+    }
+
     fn open_frames(&self) -> usize {
         // Negative after exits of frames that were entered before recording began.
         usize::try_from(self.open_frames).unwrap_or_default()
@@ -370,6 +388,7 @@ impl ThreadRecorder {
             state: OutState::default(),
             chunk,
             encoded: 0,
+            is_copied: false,
             marks,
             has_urgent_marks: false,
             is_paused: false,
@@ -382,7 +401,8 @@ impl ThreadRecorder {
             queued: None,
         };
         let (out, thrown, entered) = (Mutex::new(out), AtomicU64::default(), Mutex::default());
-        Ok(Self { id: facts.id, control, out, seen, cpu, thrown, entered })
+        let looked_at = AtomicU64::default();
+        Ok(Self { id: facts.id, control, out, seen, cpu, thrown, entered, looked_at })
     }
 
     /// Samples the thread's position; `look` has begun at `began_ns`. Returns whether the thread has advanced
@@ -564,6 +584,8 @@ impl ThreadRecorder {
             slot.open();
         }
         let next = Chunk::begin(slot, prepared, shape, &self.control);
+        self.looked_at.store(0, Ordering::Relaxed);
+        out.is_copied = false;
         out.first = Condensed::default();
         let last = std::mem::replace(&mut out.chunk, next);
         // Parts of the chunk may wait too, even if nothing is left of it.
@@ -644,6 +666,45 @@ impl ThreadRecorder {
     pub(super) fn unencoded(&self) -> usize {
         let Some(out) = self.out.try_lock() else { return 0 };
         self.recorded_bytes(&out, ReadBy::Owner).saturating_sub(out.encoded)
+    }
+
+    /// Returns whether the thread has recorded something of which the file has no copy, and has not moved since the last look
+    /// unless all threads are wanted. For the thread that writes.
+    pub(super) fn has_new_events(&self, which: OpenChunks) -> bool {
+        let (position, before) = (self.position(), self.looked_at.load(Ordering::Relaxed));
+        if before & !IS_COPIED == position {
+            return before & IS_COPIED == 0;
+        }
+        self.looked_at.store(position, Ordering::Relaxed);
+        which == OpenChunks::All
+    }
+
+    /// Returns whether the thread has moved since its chunk was copied.
+    pub(super) fn has_moved_since_copied(&self) -> bool {
+        self.looked_at.load(Ordering::Relaxed) != self.position() | IS_COPIED
+    }
+
+    /// Records that the chunk was copied up to a position.
+    pub(super) fn note_copied(&self, out: &mut MutexGuard<'_, Out>, position: u64) {
+        out.is_copied = true;
+        self.looked_at.store(position | IS_COPIED, Ordering::Relaxed);
+    }
+
+    /// Copies the samples of a range of the chunk, and of its end.
+    pub(super) fn copy_all_samples(
+        &self,
+        out: &mut MutexGuard<'_, Out>,
+        range: Range<usize>,
+        samples: &mut Vec<Sample>,
+    ) {
+        // Where the thread stays, as the sampler would store it when the thread moves on.
+        if !self.has_advanced() {
+            out.chunk.prolong_sample(self.seen.at_ns.load(Ordering::Relaxed));
+        }
+        out.chunk.copy_samples(samples);
+        out.chunk.add_stacks_to(samples);
+        samples.retain(|sample| (range.start..=range.end).contains(&sample.bytes));
+        samples.iter_mut().for_each(|sample| sample.bytes -= range.start);
     }
 
     /// Whether exits may be missing.

@@ -109,6 +109,16 @@ impl Recorder {
                     let (journal, sink) = self.lines_to();
                     self.note_unless_ended(self.threads.shared_lines().flush(journal, sink));
                 }
+                Next::CopyOpen(which) if self.is_on() => {
+                    self.give_up_left_slots();
+                    for thread in self.with_new_events(which) {
+                        if let Some(chunks) = gathered.take(thread) {
+                            self.write_queued(&mut gathered, chunks);
+                        }
+                        self.write_open_chunk(queue, thread);
+                    }
+                }
+                Next::CopyOpen(_) => {}
                 Next::End => {
                     self.write_gathered(&mut gathered);
                     return queue.wrote_all();

@@ -63,6 +63,10 @@ impl Sink for ContainerSink {
         self.file.append((None, StreamKind::Threads), offset, lines, Pack::IfFree)
     }
 
+    fn write_open_chunk(&self, thread: ThreadId, journal: &[u8]) -> Result<(), SinkError> {
+        self.file.append((Some(thread), StreamKind::Open), 0, journal, Pack::IfFree)
+    }
+
     fn limit(&self) -> Option<&SinkError> {
         self.file.limit()
     }

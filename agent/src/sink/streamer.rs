@@ -46,8 +46,12 @@ const RETRY: Duration = Duration::from_millis(50);
 const MAX_RETRY: Duration = Duration::from_secs(1);
 /// How long a collector may take to answer a hello.
 const WELCOME_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often what threads have recorded is made visible to the collector.
+/// How often threads that record are asked to hand over.
 const FLUSH_PERIOD: Duration = Duration::from_millis(500);
+/// How often it is checked which threads wait: what they recorded is sent after two checks.
+const IDLE_PERIOD: Duration = Duration::from_millis(60);
+/// A collector that is further behind gets no open chunks: they would be old when it reads them.
+const OPEN_CHUNKS_BEHIND: u64 = 1 << 20;
 /// Acknowledged bytes are taken out of the file in pieces of at least this size.
 const REMOVED_BYTES: u64 = 1 << 20;
 /// How long the end waits for a collector that acknowledges nothing; for one that there never was; and in all, whatever the
@@ -97,6 +101,8 @@ struct State {
 pub trait Streamed {
     /// Writes soon what threads have recorded.
     fn flush(&self);
+    /// Writes soon what threads that wait have not handed over.
+    fn write_idle(&self);
     /// Does what the collector wants.
     fn control(&self, command: Command);
     /// Records other methods from now on: those that these options choose. Returns what that has changed.
@@ -273,7 +279,7 @@ impl Streamer {
         out.put(&Message::Hello(&encode_hello(&hello)));
         let mut input = Incoming::default();
         let begun = Instant::now();
-        let (mut flushed, mut heard) = (begun, begun);
+        let (mut flushed, mut looked, mut heard) = (begun, begun, begun);
         // Up to where the file was put into messages, once the collector has said where to begin.
         let mut sent = None;
         loop {
@@ -336,6 +342,10 @@ impl Streamer {
                 source.flush();
                 flushed = Instant::now();
             }
+            if looked.elapsed() >= IDLE_PERIOD && self.is_near() {
+                source.write_idle();
+                looked = Instant::now();
+            }
             let state = self.state.lock();
             if state.end.is_some_and(|end| state.acknowledged >= end) {
                 return Ok(Closed::Done);
@@ -344,6 +354,12 @@ impl Streamer {
                 return Ok(Closed::GivenUp);
             }
         }
+    }
+
+    /// Whether the collector has almost everything.
+    fn is_near(&self) -> bool {
+        let acknowledged = self.state.lock().acknowledged;
+        self.len.load(Ordering::Acquire).saturating_sub(acknowledged) < OPEN_CHUNKS_BEHIND
     }
 
     fn welcome(&self, offset: u64) -> Result<(), Closed> {

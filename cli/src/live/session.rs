@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use flow_codec::format::stream::{HEADER_BYTES, Hello, Message, body_bytes, decode_hello};
+use flow_codec::format::stream::{Command, HEADER_BYTES, Hello, Message, body_bytes, decode_hello};
 use flow_codec::read::Trace;
 
 use super::rest;
@@ -21,6 +21,8 @@ const READ_TIMEOUT: Duration = Duration::from_millis(100);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often a JVM hears from its collector at least: it lets threads that wait continue if nothing comes for long.
 const SIGN_PERIOD: Duration = Duration::from_secs(1);
+/// How long the end waits for what a JVM still has in its buffers.
+const LAST_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long a new connection waits until the thread of an earlier one has left the file.
 const TAKE_OVER_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -152,7 +154,7 @@ fn receive(
         return Ok(stored);
     }
     let mut acknowledged = stored.len();
-    let mut signed = Instant::now();
+    let (mut signed, mut last_since) = (Instant::now(), None::<Instant>);
     loop {
         while let Some((message, len)) = input.message()? {
             match message {
@@ -178,8 +180,14 @@ fn receive(
                 return Ok(stored);
             }
         }
-        if stored.is_ended() || collector.sessions.is_stopped() {
+        if stored.is_ended() || last_since.is_some_and(|since| since.elapsed() >= LAST_TIMEOUT) {
             return Ok(stored);
+        }
+        if collector.sessions.is_stopped() && last_since.is_none() {
+            last_since = Some(Instant::now());
+            if line.send(&Message::Control(Some(Command::Flush))).is_err() {
+                return Ok(stored);
+            }
         }
         match input.read(socket) {
             Ok(0) => return Ok(stored),

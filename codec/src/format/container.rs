@@ -46,6 +46,7 @@
 //! | 15 | [`samples`](super::samples) of all threads | `samples` |
 //! | 13 | the [`journal`](super::journal#checkpoint) of a snapshot: a checkpoint | `journal` |
 //! | 17 | the identity of the recording, the number `id` of the [manifest](super::manifest), in 8 bytes, whole | |
+//! | 18 | the [open chunk](#open-chunks) of the block's thread, whole: the last one counts | `journal` |
 //!
 //! In the `shared.flowtrace` of a directory, the stream *threads* has the lines of the threads that share that file; the
 //! others are in `threads.jsonl`.
@@ -83,6 +84,13 @@
 //! end follow, and it is removed. So while `app.flowtrace` has no end, readers take the file in memory, if there is one, for
 //! a part before it.
 //!
+//! # Open chunks
+//!
+//! A thread that waits hands over nothing, so its last events are in the journal, and no collector gets that. So a trace that
+//! is [sent](super::stream) has open chunks, kind 18: each is a [`journal`](super::journal#checkpoint) with one slot, as it was
+//! when the thread had stopped for a moment. Once the file has the events of the chunk and more, or an end, the chunk means
+//! nothing. A journal beside the file has newer ones.
+//!
 //! # Snapshots
 //!
 //! A snapshot has the blocks of all these files in one, and then the open chunks as a checkpoint, kind 13. Its manifest
@@ -97,6 +105,7 @@
 //! | an unfinished block at the end | left out: the process was killed while it wrote |
 //! | a wrong checksum | damage: the bytes of its pieces read as `FF`; a group is left out |
 //! | bytes of a stream that no block has, between pieces | read as `FF`, which is no record, mark or line |
+//! | an open chunk that does not continue the events of its thread, or differs from them | left out |
 //! | a piece that lies much farther from the others, or from where its stream begins, than the file is long | damage: left out |
 //! | bytes of a stream that two blocks have | those of the first count |
 //! | an unknown kind | skipped |
@@ -203,9 +212,11 @@ pub enum StreamKind {
     Samples,
     /// A [`TraceId`].
     Identity,
+    /// The open chunk of a thread, in a trace that is sent.
+    Open,
 }
 
-const KINDS: [(StreamKind, u8); 13] = [
+const KINDS: [(StreamKind, u8); 14] = [
     (StreamKind::Ids, 1),
     (StreamKind::Methods, 2),
     (StreamKind::Threads, 3),
@@ -219,6 +230,7 @@ const KINDS: [(StreamKind, u8); 13] = [
     (StreamKind::Journal, 13),
     (StreamKind::Samples, 15),
     (StreamKind::Identity, 17),
+    (StreamKind::Open, 18),
 ];
 /// The kind of an object with a group.
 const GROUP: u8 = 9;
@@ -229,7 +241,13 @@ impl StreamKind {
     pub(crate) const fn is_of_thread(self) -> bool {
         matches!(
             self,
-            Self::Events | Self::Marks | Self::Index | Self::Dag | Self::Sections | Self::Beginning
+            Self::Events
+                | Self::Marks
+                | Self::Index
+                | Self::Dag
+                | Self::Sections
+                | Self::Beginning
+                | Self::Open
         )
     }
 

@@ -314,6 +314,59 @@ pub const fn lengths(resume_bytes: u32, marks_bytes: u32) -> u64 {
     resume_bytes as u64 | (marks_bytes as u64) << u32::BITS
 }
 
+/// What a slot holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SlotContent<'a> {
+    /// Its thread.
+    pub thread: ThreadId,
+    /// Where the thread's file continues.
+    pub offset: u64,
+    /// The state of the canonicalizer.
+    pub resume: &'a [u8],
+    /// The raw chunk.
+    pub raw: &'a [u8],
+    /// Bytes of the thread's marks that are in the file, and those that follow, if there are marks.
+    pub marks: Option<(u64, &'a [u8])>,
+    /// Place, *by* and *from* of each sample.
+    pub samples: &'a [[u64; SAMPLE_WORDS]],
+}
+
+/// A journal whose times count from `zero_ns`, with this one slot, which is open and only as large as its content.
+#[must_use]
+pub fn with_one_slot(zero_ns: u64, slot: &SlotContent<'_>) -> Vec<u8> {
+    let SlotContent { thread, offset, resume, raw, marks, samples } = *slot;
+    let words = |bytes: usize| bytes.div_ceil(WORD_BYTES) * WORD_BYTES;
+    let marks_bytes = marks.map_or(0, |(_, pending)| {
+        MARKS_HEADER_BYTES + words(pending.len()) + samples.len() * SAMPLE_WORDS * WORD_BYTES
+    });
+    let size = chunk_start(resume.len()) + words(raw.len()) + GAP_BYTES + marks_bytes;
+    let short = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + size);
+    bytes.extend_from_slice(&MAGIC);
+    [VERSION, zero_ns].iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+    bytes.resize(HEADER_BYTES, 0);
+    let lengths = lengths(short(resume.len()), short(marks_bytes));
+    let header = [size as u64, opened(0), thread.get(), offset, lengths];
+    header.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+    let put = |bytes: &mut Vec<u8>, content: &[u8]| {
+        bytes.extend_from_slice(content);
+        bytes.resize(bytes.len() + words(content.len()) - content.len(), 0);
+    };
+    put(&mut bytes, resume);
+    let start = bytes.len();
+    put(&mut bytes, raw);
+    bytes.iter_mut().skip(start).take(raw.len()).for_each(|byte| *byte = !*byte);
+    bytes.resize(bytes.len() + GAP_BYTES, 0);
+    if let Some((written, pending)) = marks {
+        [written, pending.len() as u64]
+            .iter()
+            .for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+        put(&mut bytes, pending);
+        samples.as_flattened().iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+    }
+    bytes
+}
+
 /// Returns whether a slot in this state is open.
 #[must_use]
 pub const fn is_open(state: u64) -> bool {

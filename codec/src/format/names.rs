@@ -183,6 +183,7 @@ pub fn stream_file(kind: StreamKind, thread: ThreadId) -> String {
         StreamKind::Samples => SAMPLES.to_owned(),
         // No directory has it.
         StreamKind::Identity => "identity".to_owned(),
+        StreamKind::Open => format!("thread-{thread}.{JOURNAL}"),
     }
 }
 

@@ -18,6 +18,7 @@ pub fn decode_container(
     const MANIFEST: u8 = 6;
     const GROUP: u8 = 9;
     const IDENTITY: u8 = 17;
+    const OPEN: u8 = 18;
     let mut pieces: BTreeMap<(u8, u64), BTreeMap<u64, Vec<u8>>> = BTreeMap::new();
     assert_eq!(&bytes[..16], b"flowtrce\0\0\0\0\0\0\0\x01", "magic and version");
     let mut rest = &bytes[16..];
@@ -59,7 +60,7 @@ pub fn decode_container(
                 continue;
             }
             let stream = pieces.entry((kind, thread)).or_default();
-            if kind == MANIFEST || kind == IDENTITY {
+            if [MANIFEST, IDENTITY, OPEN].contains(&kind) {
                 // The last one counts; all files of a recording have one identity.
                 stream.clear();
             }

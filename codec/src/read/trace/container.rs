@@ -228,6 +228,16 @@ impl Container {
             // An empty stream has an empty piece.
             is_first || piece.bytes > 0
         });
+        // Most chunks have been written since, or followed by others.
+        let is_finished = self.is_finished;
+        self.pieces.retain(|piece| piece.kind != StreamKind::Open || !is_finished);
+        self.pieces.dedup_by(|next, piece| {
+            let is_newer = piece.kind == StreamKind::Open && piece.stream() == next.stream();
+            if is_newer {
+                *piece = *next;
+            }
+            is_newer
+        });
         if let Some((object, offset)) = far {
             let object = self.objects.get(object as usize);
             let (file, block) = object.map_or((0, 0), |object| (object.file, object.block));
@@ -329,9 +339,16 @@ impl Container {
         lines
     }
 
+    /// The open chunks of threads.
+    pub(crate) fn open_chunks(self: &Arc<Self>) -> impl Iterator<Item = (ThreadId, Stored)> {
+        let threads = self.of_kind(StreamKind::Open).map(|piece| piece.thread);
+        threads.filter_map(|thread| Some((thread, self.stored(StreamKind::Open, thread)?)))
+    }
+
     /// The threads that have streams.
     pub(crate) fn threads(&self) -> impl Iterator<Item = ThreadId> {
-        let with_thread = self.pieces.iter().filter(|piece| piece.kind.is_of_thread());
+        let is_stream = |kind: StreamKind| kind.is_of_thread() && kind != StreamKind::Open;
+        let with_thread = self.pieces.iter().filter(|piece| is_stream(piece.kind));
         let mut threads: Vec<_> = with_thread.map(|piece| piece.thread).collect();
         // Those of each kind are in order already.
         threads.sort();
@@ -487,7 +504,10 @@ impl Container {
 
 /// Whether each piece of a stream is all of it.
 const fn is_replaced(kind: StreamKind) -> bool {
-    matches!(kind, StreamKind::Manifest | StreamKind::Beginning | StreamKind::Identity)
+    matches!(
+        kind,
+        StreamKind::Manifest | StreamKind::Beginning | StreamKind::Identity | StreamKind::Open
+    )
 }
 
 #[cfg(test)]

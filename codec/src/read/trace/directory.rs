@@ -224,6 +224,9 @@ impl Trace {
             });
             (files, threads)
         });
+        if !container.is_finished && journal.is_none() {
+            journal = Journal::of_open_chunks(container, &files);
+        }
         let none = [const { 0..0 }; 2];
         let new_file = |id| ThreadFile::contained(id, container, none.clone(), &path);
         let journal = journal.map(|journal| attach(journal, &mut files, new_file, &mut damage));
@@ -561,7 +564,12 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::Offset;
+    use crate::format::container::{BlockEncoder, Coding};
+    use crate::format::flow::{Encoded, Record};
+    use crate::format::journal::{SlotContent, sample_place, with_one_slot};
     use crate::format::marks::{MarkEncoder, Position};
+    use crate::read::ReadRecords as _;
 
     #[test]
     fn a_bare_thread_file_is_a_trace() {
@@ -587,6 +595,74 @@ mod tests {
         fs::write(dir.path().join("thread-1.flow"), [0x80]).unwrap();
         let trace = Trace::open(dir.path()).unwrap();
         assert_eq!((trace.files.len(), trace.damage.len()), (1, 1));
+    }
+
+    #[test]
+    fn an_open_chunk_counts_until_the_file_has_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.flowtrace");
+        let thread = ThreadId::new(7);
+        // What was recorded after two bytes: an entry, and the exits of both calls.
+        let open = |offset, resume: &[u8], raw: &[u8]| {
+            let sample = [sample_place(raw.len(), Some(3)), 500, 900];
+            let (marks, samples) = (Some((0, &[][..])), &[sample][..]);
+            let slot = SlotContent { thread, offset, resume, raw, marks, samples };
+            (StreamKind::Open, 0, with_one_slot(0, &slot))
+        };
+        let events = |offset, bytes: &[u8]| (StreamKind::Events, offset, bytes.to_vec());
+        let whole = open(2, &[], &[0x82, 0x00, 0x00]);
+        for (pieces, ended, expected) in [
+            // Nothing but the chunk; what comes before it; a part of it, too.
+            (vec![open(0, &[], &[0x81, 0x00])], false, &[0x81, 0x00][..]),
+            (vec![whole.clone(), events(0, &[0x81, 0x83])], false, &[0x81, 0x83, 0x82, 0x01]),
+            (vec![events(0, &[0x81, 0x83, 0x82]), whole.clone()], false, &[0x81, 0x83, 0x82, 0x01]),
+            // The run of exits has become longer, or more follows.
+            (
+                vec![whole.clone(), events(0, &[0x81, 0x83, 0x82, 0x02])],
+                false,
+                &[0x81, 0x83, 0x82, 0x02],
+            ),
+            (
+                vec![whole.clone(), events(0, &[0x81, 0x83, 0x82, 0x01, 0x84])],
+                false,
+                &[0x81, 0x83, 0x82, 0x01, 0x84],
+            ),
+            // Of two chunks the last one, which only adds exits that were held back.
+            (
+                vec![events(0, &[0x81, 0x83, 0x82]), whole.clone(), open(3, &[3], &[])],
+                false,
+                &[0x81, 0x83, 0x82, 0x02],
+            ),
+            // What comes before it is not there, or is something else; the recording has ended.
+            (vec![events(0, &[0x81]), whole.clone()], false, &[0x81]),
+            (vec![events(0, &[0x81, 0x83, 0x84]), whole.clone()], false, &[0x81, 0x83, 0x84]),
+            (vec![events(0, &[0x81, 0x83]), whole.clone()], true, &[0x81, 0x83]),
+        ] {
+            let mut blocks = BlockEncoder::default();
+            for (kind, offset, bytes) in &pieces {
+                blocks.begin(Some(thread));
+                blocks.add(*kind, *offset, bytes.len(), Coding::Raw, bytes);
+                blocks.finish();
+            }
+            let end = if ended { &[container::END][..] } else { &[] };
+            fs::write(&path, [&container::header()[..], blocks.bytes(), end].concat()).unwrap();
+            let trace = Trace::open(&path).unwrap();
+            assert_eq!(trace.damage.len(), 0, "{:?}", trace.damage);
+            let [file] = &trace.files[..] else { panic!("{:?}", trace.files) };
+            let mut content = Vec::new();
+            let mut events = file.events_from(Offset::new(0)).unwrap();
+            while let Some((_, record)) = events.next_record().unwrap() {
+                let encoded = match record {
+                    Record::Enter(method) => Encoded::enter(method),
+                    Record::Exit(count) => Encoded::exits(count),
+                };
+                content.extend_from_slice(encoded.as_bytes());
+            }
+            assert_eq!(content, expected, "{pieces:?}");
+            let mut marks = file.marks().unwrap();
+            let last = marks.as_mut().and_then(|marks| marks.next_mark().unwrap());
+            assert_eq!(last.is_some(), file.open.is_some(), "{pieces:?}");
+        }
     }
 
     #[test]

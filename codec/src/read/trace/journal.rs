@@ -40,6 +40,7 @@ use crate::format::journal::{
 use crate::format::manifest::{Manifest, boot_id};
 use crate::format::marks::decode_all;
 use crate::format::names;
+use crate::read::ThreadFile;
 use crate::write::{Base, Canonicalizer, EncodedMarks, Sample, SampleKind, first_invalid};
 use crate::{Error, Offset, ThreadId, TraceId};
 
@@ -110,6 +111,25 @@ impl Journal {
         journal.is_of_snapshot = true;
         journal.cut_files();
         Some(journal)
+    }
+
+    /// Reads the open chunks in a container that continue the events of `files`, which are in the order of their threads;
+    /// `None` if there are none.
+    pub(crate) fn of_open_chunks(container: &Arc<Container>, files: &[ThreadFile]) -> Option<Self> {
+        let mut journal = Self::default();
+        for (thread, stored) in container.open_chunks() {
+            let path = container.path().join(names::stream_file(StreamKind::Open, thread));
+            let mut found = Self::read_from(Ok(stored.reader()), &path, Identity::Unknown);
+            journal.damage.append(&mut found.damage);
+            let file = files.binary_search_by_key(&thread, |file| file.id);
+            let file = file.ok().and_then(|number| files.get(number));
+            if let Some(chunk) = found.chunks.remove(&thread)
+                && file.map_or(chunk.offset == 0, |file| file.is_continued_by(&chunk))
+            {
+                journal.chunks.insert(thread, chunk);
+            }
+        }
+        (!journal.chunks.is_empty() || !journal.damage.is_empty()).then_some(journal)
     }
 
     fn read_file(path: &Path, id: Identity) -> Option<Self> {

@@ -218,6 +218,21 @@ impl ThreadFile {
         is_unbroken && self.bytes > open.offset.saturating_add(open.records.len() as u64)
     }
 
+    /// Returns whether its container has all that comes before a chunk, and the beginning of the chunk at most: if it has
+    /// more, the chunk was written after it was copied.
+    pub(crate) fn is_continued_by(&self, open: &OpenChunk) -> bool {
+        let events = self.container.as_ref().and_then(|c| c.stream(StreamKind::Events, self.id));
+        let is_unbroken = events.as_ref().is_none_or(|events| events.ranges().len() == 1);
+        let Some(written) = self.bytes.checked_sub(open.offset).filter(|_| is_unbroken) else {
+            return false;
+        };
+        let Some(events) = events.filter(|_| written > 0) else { return true };
+        let in_chunk = usize::try_from(written).ok().and_then(|len| open.records.get(..len));
+        let mut in_file = vec![0; in_chunk.map_or(0, <[u8]>::len)];
+        let read = Stored::Stream(Arc::new(events)).read_exact_at(open.offset, &mut in_file);
+        read.is_ok() && in_chunk == Some(&in_file)
+    }
+
     /// Joins an open chunk with what comes before it and is not in the file.
     fn joined(&self, open: OpenChunk, budget: &mut u64) -> io::Result<OpenChunk> {
         let container = self.container.as_ref();

@@ -1,0 +1,97 @@
+//! Writes what threads that wait still have in their chunks, for a collector, which does not get the journal.
+//!
+//! A thread hands over when its chunk is full, or when it calls a method after it was asked to. One that waits does neither. So
+//! the thread that writes reads the positions of all threads now and then, as the sampler does. Of one that has recorded
+//! something and has not moved since the last time, it copies the open chunk to the file, as a
+//! [slot](flow_codec::format::journal) of its own: without stopping the thread, and once, however long it waits. What the file
+//! has of the events themselves does not change.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use flow_codec::ThreadId;
+use flow_codec::format::journal::{
+    SAMPLE_WORDS, SlotContent, sample_place, stacks_place, with_one_slot,
+};
+use flow_codec::write::{Sample, SampleKind};
+
+use super::Recorder;
+use super::chunk::ReadBy;
+use super::queue::{OpenChunks, Queue};
+use crate::sys::allocator;
+
+/// Chunks of at most this many threads are copied at a time.
+const MAX_THREADS: usize = 1024;
+/// A thread whose chunk has more bytes hands over when it continues: otherwise they would be copied again and again.
+const COPIED_AGAIN_BYTES: usize = 512;
+
+impl Recorder {
+    /// Lets the thread that writes copy open chunks to the file.
+    pub fn write_open_chunks(&self, which: OpenChunks) {
+        self.queue.iter().for_each(|queue| queue.copy_open(which));
+    }
+
+    /// The threads whose open chunks are to be copied.
+    pub(super) fn with_new_events(&self, which: OpenChunks) -> Vec<ThreadId> {
+        let mut found = Vec::new();
+        self.threads.any(|thread| {
+            let is_found = thread.has_new_events(which) && found.len() < MAX_THREADS;
+            if is_found && allocator::try_reserve(&mut found, 1).is_ok() {
+                found.push(thread.id());
+            }
+            is_found
+        });
+        found
+    }
+
+    /// Copies the open chunk of a thread to the file, if that has everything before it. For the thread that writes.
+    pub(super) fn write_open_chunk(&self, queue: &Queue, id: ThreadId) {
+        let Some(thread) = self.threads.get(id) else { return };
+        // Otherwise it is no longer idle, and there will be another look.
+        let Some(mut out) = thread.try_lock_out() else { return };
+        if !out.is_copyable() || queue.has_chunks_of(id) {
+            return;
+        }
+        let mut buffer = self.buffers.take();
+        // First: what follows meanwhile is not noted as copied.
+        let position = thread.position();
+        let recorded = thread.recorded_bytes(&out, ReadBy::Other);
+        let range = out.encoded..recorded.max(out.encoded);
+        let copied = buffer.make_room(range.len()).ok().map(|()| {
+            thread.copy_recorded(&out, range.clone(), &mut buffer.raw);
+            thread.copy_all_samples(&mut out, range.clone(), &mut buffer.samples);
+            thread.note_copied(&mut out, position);
+            let resume = out.resume_state();
+            let samples: Vec<_> = buffer.samples.iter().map(words).collect();
+            let slot = SlotContent {
+                thread: id,
+                offset: out.offset.get(),
+                resume: &resume,
+                raw: &buffer.raw,
+                marks: out.marks.as_ref().map(|marks| marks.pending()),
+                samples: &samples,
+            };
+            let is_empty = resume.is_empty() && slot.raw.is_empty();
+            let has_marks = slot.marks.is_some_and(|(_, pending)| !pending.is_empty());
+            (!is_empty || has_marks).then(|| with_one_slot(self.journal.zero_ns(), &slot))
+        });
+        if range.len() > COPIED_AGAIN_BYTES {
+            thread.call_for_attention();
+        }
+        drop(out);
+        drop(thread);
+        self.buffers.give_back(buffer);
+        if let Some(Some(journal)) = copied {
+            self.note_unless_ended(self.sink.write_open_chunk(id, &journal));
+        }
+    }
+}
+
+/// A sample as it is in a slot.
+fn words(sample: &Sample) -> [u64; SAMPLE_WORDS] {
+    let Sample { bytes, by_ns, from_ns, kind } = *sample;
+    let place = match kind {
+        SampleKind::Time { ran_us } => sample_place(bytes, ran_us),
+        SampleKind::Stacks => stacks_place(bytes as u64),
+    };
+    [place, by_ns, from_ns]
+}
