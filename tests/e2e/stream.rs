@@ -404,6 +404,24 @@ fn threads_that_wait_for_a_stopped_collector_continue() {
     assert_eq!(steps_and_open_calls(&collector.trace()).0, 3 * workers(jdk) as u64);
 }
 
+#[test]
+fn a_signal_ends_a_jvm_whose_hooks_wait() {
+    on_every_jdk(|jdk| {
+        let mut collector = Collector::start();
+        let program = Program::harness(jdk, "Hooked").args(["wait"]);
+        let program = program.only_send_to(&collector.address);
+        let running = program.launch();
+        let stdout = || fs::read_to_string(program.workspace().join("stdout")).unwrap_or_default();
+        collector.wait_for("is recorded into");
+        wait_for(|| stdout().contains("hooked 20"));
+        collector.command("pause");
+        collector.wait_for("pause: sent to 1 JVM");
+        terminate(running);
+        collector.wait_for("has ended: ");
+        assert_sound(&collector.trace());
+    });
+}
+
 /// A message: its kind, the length of its body, and the body.
 fn raw_message(kind: u8, body: &[u8]) -> Vec<u8> {
     let len = u32::try_from(body.len()).unwrap().to_be_bytes();

@@ -21,6 +21,7 @@ use crate::recorder::{OpenChunks, Recorder, Stacks, Timeout};
 use crate::sink::{
     BlockFile, JournalPlace, ManifestPlace, Streamed, Streamer, Syncer, TraceDirectory,
 };
+use crate::sys::is_signal_handled;
 
 /// How long a second caller waits for the first one to complete the manifest.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(2);
@@ -267,6 +268,10 @@ impl Streamed for Agent {
 
     fn write_idle(&self) {
         self.recorder.write_open_chunks(OpenChunks::Idle);
+    }
+
+    fn release_if_ending(&self) -> bool {
+        self.recorder.is_held() && is_signal_handled() && self.recorder.set_held(false)
     }
 
     fn release(&self) -> bool {

@@ -87,6 +87,12 @@ impl Recorder {
         true
     }
 
+    /// Whether threads wait at their next entry.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.hold.is_on()
+    }
+
     /// Lets what threads have recorded be written soon: what they have handed over now, and the rest when each of them
     /// calls a method the next time.
     pub fn flush(&self) {

@@ -34,6 +34,7 @@ use rustix::fs::FallocateFlags;
 
 use super::directory::TraceDirectory;
 use super::socket::Socket;
+use crate::sys::is_signal_handled;
 
 /// What the file may have that is not acknowledged, if not everything.
 const WINDOW_BYTES: u64 = 16 << 20;
@@ -48,7 +49,7 @@ const MAX_RETRY: Duration = Duration::from_secs(1);
 const WELCOME_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often threads that record are asked to hand over.
 const FLUSH_PERIOD: Duration = Duration::from_millis(500);
-/// How often it is checked which threads wait: what they recorded is sent after two checks.
+/// How often it is checked which threads wait: what they recorded is sent after two checks. And whether a signal ends the JVM.
 const IDLE_PERIOD: Duration = Duration::from_millis(60);
 /// A collector that is further behind gets no open chunks: they would be old when it reads them.
 const OPEN_CHUNKS_BEHIND: u64 = 1 << 20;
@@ -110,6 +111,8 @@ pub trait Streamed {
     /// # Errors
     /// Returns why nothing has changed.
     fn change_filter(&self, options: &str) -> Result<String, String>;
+    /// Lets such threads continue if a signal ends the JVM, whose shutdown hooks may be among them. Returns whether any did.
+    fn release_if_ending(&self) -> bool;
     /// Lets threads continue that wait because the collector wants that: it is gone. Returns whether any did.
     fn release(&self) -> bool;
 }
@@ -169,7 +172,11 @@ impl Streamer {
         while !state.is_ending
             && self.len.load(Ordering::Acquire).saturating_sub(state.acknowledged) >= limit
         {
-            self.progress.wait_for(&mut state, CHECK_PERIOD);
+            let is_late = self.progress.wait_for(&mut state, CHECK_PERIOD).timed_out();
+            // Shutdown hooks wait, too.
+            if is_late && is_signal_handled() {
+                return;
+            }
         }
     }
 
@@ -342,9 +349,17 @@ impl Streamer {
                 source.flush();
                 flushed = Instant::now();
             }
-            if looked.elapsed() >= IDLE_PERIOD && self.is_near() {
-                source.write_idle();
+            if looked.elapsed() >= IDLE_PERIOD {
                 looked = Instant::now();
+                if self.is_near() {
+                    source.write_idle();
+                }
+                if source.release_if_ending() {
+                    let address = &self.streaming.address;
+                    log::warn!(
+                        "stream={address}: a signal ends the JVM; threads that wait continue"
+                    );
+                }
             }
             let state = self.state.lock();
             if state.end.is_some_and(|end| state.acknowledged >= end) {

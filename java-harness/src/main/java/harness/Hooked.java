@@ -3,7 +3,7 @@ package harness;
 /**
  * Twenty shutdown hooks, which run at the same time while the JVM ends.
  *
- * <p>Tree of {@code main}: {@code main > add} 20 times. Tree of each {@code hook-N}: {@code hook > step} 50 times.
+ * <p>With an argument, {@code main} does not return. Tree of {@code main}: {@code main > add} 20 times. Tree of each {@code hook-N}: {@code hook > step} 50 times.
  */
 public final class Hooked {
     private static final int HOOKS = 20;
@@ -11,11 +11,14 @@ public final class Hooked {
 
     private Hooked() {}
 
-    public static void main(String[] args) {
+    public static void main(String[] args) throws InterruptedException {
         for (int i = 0; i < HOOKS; i++) {
             add(i);
         }
         System.out.println("hooked " + HOOKS);
+        if (args.length > 0) {
+            Thread.sleep(Long.MAX_VALUE);
+        }
     }
 
     private static void add(int number) {
