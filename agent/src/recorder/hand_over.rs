@@ -276,7 +276,7 @@ impl Recorder {
     }
 
     /// Passes marks to the sink, after the events that they belong to.
-    fn write_marks(&self, thread: ThreadId, out: &mut Out) {
+    pub(super) fn write_marks(&self, thread: ThreadId, out: &mut Out) {
         if self.queue.as_ref().is_some_and(Queue::takes_marks) {
             return self.send_marks(thread, out);
         }

@@ -23,6 +23,8 @@ use crate::sys::allocator;
 const MAX_THREADS: usize = 1024;
 /// A thread whose chunk has more bytes hands over when it continues: otherwise they would be copied again and again.
 const COPIED_AGAIN_BYTES: usize = 512;
+/// More bytes of marks are written first.
+const COPIED_AGAIN_MARKS: usize = 64;
 
 impl Recorder {
     /// Lets the thread that writes copy open chunks to the file.
@@ -50,6 +52,10 @@ impl Recorder {
         let Some(mut out) = thread.try_lock_out() else { return };
         if !out.is_copyable() || queue.has_chunks_of(id) {
             return;
+        }
+        // Otherwise they would be in each copy. As after a hand-over that was cut short, the slot has them, too.
+        if out.encoded == 0 && !queue.takes_marks() && out.pending_marks() >= COPIED_AGAIN_MARKS {
+            self.write_marks(id, &mut out);
         }
         let mut buffer = self.buffers.take();
         // First: what follows meanwhile is not noted as copied.

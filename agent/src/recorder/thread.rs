@@ -312,6 +312,11 @@ impl Out {
         self.state == OutState::Open && self.first.raw.is_empty() && self.queued.is_none()
     }
 
+    /// How many bytes of marks are still to be written.
+    pub(super) fn pending_marks(&self) -> usize {
+        self.marks.as_ref().map_or(0, |marks| marks.unsent().1.len())
+    }
+
     /// The state of the canonicalizer before what has not been encoded.
     pub(super) fn resume_state(&self) -> Vec<u8> {
         self.canonicalizer.state()
