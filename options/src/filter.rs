@@ -7,6 +7,8 @@
 
 use flow_codec::{Glob, Name};
 
+use crate::tracked::{Text, Tracked};
+
 /// How many characters of a string and elements of an array are recorded by default.
 pub const DEFAULT_MAX_VALUE: usize = 64;
 
@@ -14,22 +16,22 @@ pub const DEFAULT_MAX_VALUE: usize = 64;
 #[derive(Clone, Debug)]
 pub struct FilterSpec {
     /// Class name prefixes: `com.x.Foo` also matches `com.x.FooBar`.
-    pub targets: Vec<String>,
+    pub targets: Tracked<String>,
     /// Patterns of which one must match, if there are any.
-    pub include: Vec<Glob>,
+    pub include: Tracked<Glob>,
     /// Patterns of which none may match.
     pub exclude: Vec<Glob>,
     /// Patterns of the methods whose lines are recorded, if the methods are.
-    pub lines: Vec<Glob>,
+    pub lines: Tracked<Glob>,
     /// Patterns of the methods whose values are recorded, if the methods are.
-    pub values: Vec<Glob>,
+    pub values: Tracked<Glob>,
     /// Patterns of the methods whose instructions are recorded, if the methods are.
-    pub instructions: Vec<Glob>,
+    pub instructions: Tracked<Glob>,
     /// Patterns of the fields of which accesses are recorded, in recorded methods; and of the classes in whose methods
     /// accesses to elements are.
-    pub fields: Vec<Glob>,
+    pub fields: Tracked<Glob>,
     /// Patterns of values that are left out: of methods, or of names of parameters and classes.
-    pub redact: Vec<Glob>,
+    pub redact: Tracked<Glob>,
     /// How many characters of a string and elements of an array are recorded.
     pub max_value: usize,
     /// Whether constructors and static initialisers are recorded.
@@ -46,14 +48,14 @@ impl Default for FilterSpec {
     /// What is recorded by default.
     fn default() -> Self {
         Self {
-            targets: Vec::new(),
-            include: Vec::new(),
+            targets: Tracked::default(),
+            include: Tracked::default(),
             exclude: Vec::new(),
-            lines: Vec::new(),
-            values: Vec::new(),
-            instructions: Vec::new(),
-            fields: Vec::new(),
-            redact: Vec::new(),
+            lines: Tracked::default(),
+            values: Tracked::default(),
+            instructions: Tracked::default(),
+            fields: Tracked::default(),
+            redact: Tracked::default(),
             max_value: DEFAULT_MAX_VALUE,
             constructors: true,
             synthetic: true,
@@ -198,50 +200,78 @@ impl FilterSpec {
     /// Returns whether the lines of a method are recorded, if the method is.
     #[must_use]
     pub fn has_lines_of(&self, method: Name<'_>) -> bool {
-        self.lines.iter().any(|glob| glob.selects(method))
+        self.lines.find(|glob| glob.selects(method))
     }
 
     /// Returns whether the values of a method are recorded, if the method is.
     #[must_use]
     pub fn has_values_of(&self, method: Name<'_>) -> bool {
-        self.values.iter().any(|glob| glob.selects(method))
+        self.values.find(|glob| glob.selects(method))
     }
 
     /// Returns whether the instructions of a method are recorded, if the method is.
     #[must_use]
     pub fn has_instructions_of(&self, method: Name<'_>) -> bool {
-        self.instructions.iter().any(|glob| glob.selects(method))
+        self.instructions.find(|glob| glob.selects(method))
     }
 
     /// Returns whether accesses to a field are recorded.
     #[must_use]
     pub fn has_field(&self, field: Name<'_>) -> bool {
-        self.fields.iter().any(|glob| glob.selects(field))
+        self.fields.find(|glob| glob.selects(field))
     }
 
     /// Returns whether accesses to elements of arrays are recorded in a method, if the method is.
     #[must_use]
     pub fn has_elements_of(&self, method: Name<'_>) -> bool {
-        self.fields.iter().any(|glob| !names_method(glob) && glob.selects(method))
+        self.fields.find(|glob| !names_method(glob) && glob.selects(method))
+    }
+
+    /// Patterns that have matched nothing so far, by the key of their option. `own` is no choice of the user.
+    #[must_use]
+    pub fn unmatched(&self, own: &[String]) -> Vec<(&'static str, Vec<String>)> {
+        fn texts<T: Text>(patterns: &Tracked<T>) -> Vec<String> {
+            patterns.unmatched().map(|pattern| pattern.text().to_owned()).collect()
+        }
+        let mut include = texts(&self.include);
+        include.retain(|pattern| !own.contains(pattern));
+        let all = [
+            ("target", texts(&self.targets)),
+            ("include", include),
+            ("lines", texts(&self.lines)),
+            ("values", texts(&self.values)),
+            ("instructions", texts(&self.instructions)),
+            ("fields", texts(&self.fields)),
+            ("redact", texts(&self.redact)),
+        ];
+        all.into_iter().filter(|(_, patterns)| !patterns.is_empty()).collect()
     }
 
     /// Returns whether all values of a method or field are left out.
     #[must_use]
     pub fn redacts_all_of(&self, method: Name<'_>) -> bool {
-        self.redact.iter().any(|glob| names_method(glob) && glob.selects(method))
+        self.redact.find(|glob| names_method(glob) && glob.selects(method))
     }
 
     /// Returns whether values of a class are left out.
     #[must_use]
     pub fn redacts(&self, class: &str) -> bool {
+        self.redact.find(|glob| !names_method(glob) && glob.matches_some_of(class))
+    }
+
+    /// Returns whether values of a class may be left out, before there are any.
+    #[must_use]
+    pub fn may_redact(&self, class: &str) -> bool {
         self.redact.iter().any(|glob| !names_method(glob) && glob.matches_some_of(class))
     }
 
-    /// Returns whether the values of a parameter are left out. If its name is not known, they are if any parameter is.
+    /// Returns whether the values of a parameter are left out. If its name is not known, they are if any parameter is,
+    /// and the patterns have not matched.
     #[must_use]
     pub fn redacts_parameter(&self, name: Option<&str>, class: &str) -> bool {
+        // Both, so that each pattern that matches is known to.
         self.redacts(class)
-            || match name {
+            | match name {
                 Some(name) => self.redacts(name),
                 None => self.redact.iter().any(|glob| !glob.text().contains(['.', '#'])),
             }
@@ -290,11 +320,11 @@ impl FilterSpec {
             return loader == LoaderKind::Application;
         }
         // A prefix does not select hidden classes: their names are generated.
-        (!hidden && self.targets.iter().any(|prefix| class.starts_with(prefix.as_str())))
-            || self
+        // Both, so that each pattern that matches is known to.
+        (!hidden && self.targets.find(|prefix| class.starts_with(prefix.as_str())))
+            | self
                 .include
-                .iter()
-                .any(|glob| Self::reaches(glob, loader) && glob.selects(candidate.name()))
+                .find(|glob| Self::reaches(glob, loader) && glob.selects(candidate.name()))
     }
 }
 
@@ -318,8 +348,8 @@ mod tests {
         Candidate { class, method, descriptor, native, synthetic, accessor, hidden, loader }
     }
 
-    fn globs(patterns: &[&str]) -> Vec<Glob> {
-        patterns.iter().map(|pattern| Glob::new(pattern)).collect()
+    fn globs<T: From<Vec<Glob>>>(patterns: &[&str]) -> T {
+        patterns.iter().map(|pattern| Glob::new(pattern)).collect::<Vec<_>>().into()
     }
 
     #[test]
@@ -364,7 +394,7 @@ mod tests {
 
     #[test]
     fn targets_are_prefixes_and_leave_hidden_classes_out() {
-        let spec = FilterSpec { targets: vec!["com.x.Foo".into()], ..spec() };
+        let spec = FilterSpec { targets: vec!["com.x.Foo".into()].into(), ..spec() };
         assert_eq!(spec.verdict(method("com.x.FooBar", "m")), Verdict::Record);
         assert_eq!(spec.verdict(method("com.x.Bar", "m")), Verdict::Exclude);
         let hidden = Candidate { hidden: true, ..method("com.x.Foo$$Lambda/0x1", "run") };
@@ -407,7 +437,7 @@ mod tests {
     #[test]
     fn classes_are_skipped_only_if_no_method_can_match() {
         let spec = FilterSpec {
-            targets: vec!["com.t.".into()],
+            targets: vec!["com.t.".into()].into(),
             include: globs(&["com.app.A#m", "java.util.*", "**.Any"]),
             exclude: globs(&["com.app.X", "com.t.Y#m"]),
             ..spec()
@@ -424,6 +454,32 @@ mod tests {
             let loader = method(class, "m").loader;
             assert_eq!(spec.may_select(class, loader), expected, "{class}");
         }
+    }
+
+    #[test]
+    fn patterns_that_match_nothing_are_known_in_the_end() {
+        let spec = FilterSpec {
+            targets: vec!["com.other.".to_owned()].into(),
+            include: globs(&["com.app.**", "com.app.A#m", "com.typo.**", "com.own.**"]),
+            values: globs(&["com.app.A", "com.app.A#typo"]),
+            redact: globs(&["com.app.A#m", "java.lang.String", "password", "passwrd", "com.Key"]),
+            ..spec()
+        };
+        assert_eq!(spec.verdict(method("com.app.A", "m")), Verdict::Record);
+        let login = Name::new("com.app.A", "login", "(Ljava/lang/String;)V");
+        assert!(spec.has_values_of(login) && !spec.redacts_all_of(login));
+        assert!(spec.redacts_parameter(Some("password"), "java.lang.String"));
+        // Left out to be safe, which shows nothing about the patterns. Nor does a question before there are values.
+        assert!(spec.redacts_parameter(None, "int") && spec.may_redact("com.Key"));
+        assert_eq!(
+            spec.unmatched(&["com.own.**".to_owned()]),
+            [
+                ("target", vec!["com.other.".to_owned()]),
+                ("include", vec!["com.typo.**".to_owned()]),
+                ("values", vec!["com.app.A#typo".to_owned()]),
+                ("redact", ["com.app.A#m", "passwrd", "com.Key"].map(str::to_owned).to_vec()),
+            ]
+        );
     }
 
     #[test]
@@ -444,7 +500,7 @@ mod tests {
             assert_eq!(spec.names_jdk(), expected, "{pattern}");
         }
         assert!(!spec().names_jdk());
-        assert!(FilterSpec { targets: vec!["java.util.".into()], ..spec() }.names_jdk());
+        assert!(FilterSpec { targets: vec!["java.util.".into()].into(), ..spec() }.names_jdk());
     }
 
     #[test]

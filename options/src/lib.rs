@@ -16,6 +16,7 @@ mod parse;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod tracked;
 mod values;
 
 pub use kinds::{
@@ -25,3 +26,5 @@ pub use kinds::{
 pub use notice::{NOTICES, Notice};
 pub use parse::{MAX_EARLIER, OptionError, Options, parse_filter};
 pub use sources::{KEYS, Key, split};
+pub use tracked::Tracked;
+pub use values::patterns;

@@ -13,15 +13,18 @@ pub enum Notice {
     Refused,
     /// A recording without calls was replaced by the earlier trace; the text is the directory.
     NoCalls,
+    /// Patterns that matched nothing in that recording; the text is `unmatched` of its manifest.
+    Unmatched,
 }
 
 impl Notice {
-    const ALL: [Self; 2] = [Self::Refused, Self::NoCalls];
+    const ALL: [Self; 3] = [Self::Refused, Self::NoCalls, Self::Unmatched];
 
     const fn word(self) -> &'static str {
         match self {
             Self::Refused => "refused",
             Self::NoCalls => "no-calls",
+            Self::Unmatched => "unmatched",
         }
     }
 

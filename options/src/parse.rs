@@ -13,6 +13,7 @@ use log::LevelFilter;
 use crate::filter::{DEFAULT_MAX_VALUE, FilterSpec};
 use crate::mains::MainFilter;
 use crate::sources::{Setting, bad_value, from_environment, from_string, gather, split};
+use crate::tracked::Tracked;
 use crate::values::{
     DEFAULT_PERIOD, globs, list, non_empty, parse_bool, parse_clock, parse_compression,
     parse_durability, parse_keep, parse_min_free, parse_order, parse_overflow, parse_rotate,
@@ -206,26 +207,29 @@ impl Options {
                 parse_snapshot_on(setting)
             })?,
             filter: FilterSpec {
-                lines: value("lines").map_or(Ok(Vec::new()), |lines| {
+                lines: value("lines").map_or(Ok(Tracked::default()), |lines| {
                     needs_probes(lines, engine, format)?;
-                    globs(lines)
+                    globs(lines).map(Tracked::from)
                 })?,
-                values: value("values").map_or(Ok(Vec::new()), |values| {
+                values: value("values").map_or(Ok(Tracked::default()), |values| {
                     needs_probes(values, engine, format)?;
-                    globs(values)
+                    globs(values).map(Tracked::from)
                 })?,
-                instructions: value("instructions").map_or(Ok(Vec::new()), |instructions| {
-                    needs_probes(instructions, engine, format)?;
-                    globs(instructions)
-                })?,
-                fields: value("fields").map_or(Ok(Vec::new()), |fields| {
+                instructions: value("instructions").map_or(
+                    Ok(Tracked::default()),
+                    |instructions| {
+                        needs_probes(instructions, engine, format)?;
+                        globs(instructions).map(Tracked::from)
+                    },
+                )?,
+                fields: value("fields").map_or(Ok(Tracked::default()), |fields| {
                     needs_probes(fields, engine, format)?;
-                    globs(fields)
+                    globs(fields).map(Tracked::from)
                 })?,
-                redact: value("redact").map_or(Ok(Vec::new()), |redact| {
+                redact: value("redact").map_or(Ok(Tracked::default()), |redact| {
                     let of = ["values", "fields", "instructions"].into_iter().find_map(value);
                     needs_values(redact, of)?;
-                    globs(redact)
+                    globs(redact).map(Tracked::from)
                 })?,
                 max_value: value("max-value").map_or(Ok(DEFAULT_MAX_VALUE), |max| {
                     needs_values(max, value("values").or(value("fields")))?;
@@ -342,8 +346,8 @@ fn filter(settings: &BTreeMap<String, Setting>) -> Result<FilterSpec, OptionErro
     let value = |key: &str| settings.get(key);
     let flag = |key: &str, default| value(key).map_or(Ok(default), parse_bool);
     Ok(FilterSpec {
-        targets: value("target").map_or(Ok(Vec::new()), |target| list(target, '+'))?,
-        include: value("include").map_or(Ok(Vec::new()), globs)?,
+        targets: value("target").map_or(Ok(Vec::new()), |target| list(target, '+'))?.into(),
+        include: value("include").map_or(Ok(Vec::new()), globs)?.into(),
         exclude: value("exclude").map_or(Ok(Vec::new()), globs)?,
         constructors: flag("constructors", true)?,
         synthetic: flag("synthetic", true)?,

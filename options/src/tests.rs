@@ -60,7 +60,7 @@ fn a_clock_has_a_period_where_the_format_has_times() {
 fn escaped_commas_belong_to_the_value() {
     let options = parse(r"out=/tmp/a\,b\c,target=com.x.+com.y.,format=jsonl,chunk=1k").unwrap();
     assert_eq!(options.out, r"/tmp/a,b\c");
-    assert_eq!(options.filter.targets, ["com.x.", "com.y."]);
+    assert_eq!(options.filter.targets.iter().collect::<Vec<_>>(), ["com.x.", "com.y."]);
     assert_eq!(options.format, EventFormat::Jsonl);
     assert_eq!(options.chunk_bytes, 1024);
 }
@@ -268,7 +268,9 @@ fn optimize_wins_over_ids() {
 fn a_filter_that_changes_has_no_other_options() {
     let filter = parse_filter(r"include=com.app.**;b.B#m(int\,int), exclude=*.Util,natives=true");
     let filter = filter.unwrap();
-    assert_eq!((filter.include.len(), filter.exclude.len(), filter.targets.len()), (2, 1, 0));
+    let include = filter.include.iter().count();
+    assert_eq!((include, filter.exclude.len()), (2, 1));
+    assert!(filter.targets.is_empty());
     assert!(filter.natives && filter.constructors);
     assert!(parse_filter("").unwrap().include.is_empty());
     for (text, expected) in [

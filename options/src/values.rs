@@ -205,9 +205,10 @@ pub(super) fn list(setting: &Setting, separator: char) -> Result<Vec<String>, Op
     if items.is_empty() { Err(bad_value(setting)) } else { Ok(items) }
 }
 
-/// Splits a list of patterns at semicolons that are not part of a descriptor, such as those in
+/// Splits the value of an option, a list of patterns, at semicolons that are not part of a descriptor, such as those in
 /// `a.B#m(Ljava/lang/String;I)Ljava/lang/Object;`; `\;` is one, too.
-fn patterns(text: &str) -> Vec<String> {
+#[must_use]
+pub fn patterns(text: &str) -> Vec<String> {
     let mut items = vec![String::new()];
     let mut rest = text;
     while let Some(c) = rest.chars().next() {

@@ -21,6 +21,7 @@ mod java_8;
 mod jdk_classes;
 mod journal;
 mod kept;
+mod launching;
 mod lines;
 mod live;
 mod marks;

@@ -21,15 +21,15 @@ fn record(jdk: &Jdk, dir: &Path, flags: &[&str], arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-fn classes() -> String {
+pub(crate) fn classes() -> String {
     harness().join("target/classes").display().to_string()
 }
 
-fn errors(output: &Output) -> String {
+pub(crate) fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-fn manifest(trace: &Path) -> Value {
+pub(crate) fn manifest(trace: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(trace.join("trace.json")).unwrap()).unwrap()
 }
 

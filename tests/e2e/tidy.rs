@@ -77,7 +77,10 @@ fn no_type_of_the_bindings_leaves_the_room_of_the_jvm() {
 
 /// The rooms of each crate, from the ground floor up: folders and files of its `src`.
 const FLOORS: [(&str, &[&str]); 4] = [
-    ("options", &["filter", "mains", "notice", "kinds", "sources", "values", "parse", "tests"]),
+    (
+        "options",
+        &["tracked", "filter", "mains", "notice", "kinds", "sources", "values", "parse", "tests"],
+    ),
     (
         "agent",
         &[

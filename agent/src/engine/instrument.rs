@@ -425,25 +425,28 @@ impl Rewriting<'_> {
     /// Chooses what is recorded of an access in a method.
     fn choose(&self, accessed: &Accessed, method: Name<'_>) -> Choice {
         let filter = self.filter;
-        let (is_recorded, is_redacted) = match accessed {
+        let is_recorded = match accessed {
+            Accessed::Field(FieldName { class, name, .. }) => {
+                filter.has_field(Name::new(class, name, ""))
+            }
+            Accessed::Element => filter.has_elements_of(method),
+        };
+        if !is_recorded {
+            return Choice::Nothing;
+        }
+        // All are asked, so that each pattern that matches is known to.
+        let is_redacted = match accessed {
             Accessed::Field(FieldName { class, name, of }) => {
-                let field = Name::new(class, name, "");
-                let is_redacted = || {
-                    filter.redacts(class)
-                        || filter.redacts_all_of(field)
-                        || filter.redacts_parameter(Some(name), of)
-                };
-                (filter.has_field(field), is_redacted())
+                filter.redacts(class)
+                    | filter.redacts_all_of(Name::new(class, name, ""))
+                    | filter.redacts_parameter(Some(name), of)
             }
             // They have no names.
-            Accessed::Element => {
-                (filter.has_elements_of(method), filter.redacts_parameter(None, ""))
-            }
+            Accessed::Element => filter.redacts_parameter(None, ""),
         };
-        match is_recorded {
-            false => Choice::Nothing,
-            true if is_redacted || filter.redacts_all_of(method) => Choice::Redacted,
-            true => Choice::All,
+        match is_redacted | filter.redacts_all_of(method) {
+            true => Choice::Redacted,
+            false => Choice::All,
         }
     }
 
@@ -453,17 +456,17 @@ impl Rewriting<'_> {
         let all = filter.redacts_all_of(method);
         values.redacts_messages = all;
         for Parameter { name, typed, .. } in &mut values.parameters {
-            typed.is_redacted = all || filter.redacts_parameter(name.as_deref(), &typed.class);
+            typed.is_redacted = filter.redacts_parameter(name.as_deref(), &typed.class) | all;
         }
         if let Some(result) = &mut values.result {
-            result.is_redacted = all || filter.redacts(&result.class);
+            result.is_redacted = filter.redacts(&result.class) | all;
         }
     }
 
     /// Leaves out constants whose values are left out.
     fn redact_constants(&self, steps: &mut Steps, method: Name<'_>) {
         const TEXT: &str = "String";
-        if !self.filter.redacts_all_of(method) && !self.filter.redacts("java.lang.String") {
+        if !(self.filter.redacts_all_of(method) | self.filter.redacts("java.lang.String")) {
             return;
         }
         for instruction in &mut steps.code.instructions {

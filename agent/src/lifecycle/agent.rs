@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use flow_codec::format::manifest::{End, FilterChange, Manifest};
+use flow_codec::format::manifest::{End, FilterChange, Manifest, Unmatched};
 use flow_codec::format::names;
 use flow_codec::format::stream::Command;
 use once_cell::sync::OnceCell;
@@ -115,6 +115,16 @@ impl Agent {
         }
     }
 
+    /// The patterns of the user that have matched nothing. `own` is what `flow record` chose instead.
+    fn unmatched(&self, own: &[String]) -> Vec<Unmatched> {
+        if self.engine == EngineKind::None {
+            // No method is asked for.
+            return Vec::new();
+        }
+        let all = self.recorder.methods().filter().unmatched(own).into_iter();
+        all.map(|(option, patterns)| Unmatched { option: option.to_owned(), patterns }).collect()
+    }
+
     /// How calls are seen.
     #[must_use]
     pub fn engine(&self) -> EngineKind {
@@ -190,7 +200,12 @@ impl Agent {
         }
         let end = self.recorder.finish(timeout);
         let samples = self.stacks.as_ref().map_or(0, Stacks::count);
-        let end = End { samples, filters: std::mem::take(&mut self.filters.lock()), ..end };
+        let end = End {
+            samples,
+            filters: std::mem::take(&mut self.filters.lock()),
+            unmatched: self.unmatched(&manifest.own),
+            ..end
+        };
         log::info!(
             "recorded {} calls in {} threads into {}",
             end.totals.enters,
@@ -236,6 +251,8 @@ impl Agent {
             if self.directory.settle_earlier(&end) {
                 let text = self.directory.path().display().to_string();
                 notify(Notice::NoCalls, &text);
+                let unmatched = serde_json::to_string(&end.unmatched).unwrap_or_default();
+                notify(Notice::Unmatched, &unmatched);
             }
         }
     }

@@ -23,6 +23,7 @@ pub(super) fn shorten(manifest: &mut Manifest) {
         let requests = end.asked_loaders.iter().map(|asked| asked.requests).sum();
         end.asked_loaders.truncate(1);
         end.filters.clear();
+        end.unmatched.clear();
         end.asked_loaders
             .iter_mut()
             .for_each(|asked| *asked = AskedLoader { class: "*".to_owned(), requests });

@@ -344,7 +344,7 @@ impl Agent {
         // The ids of classes are those of an earlier recording, of which no thread adds any more.
         crate::sys::classes::clear();
         let filter = &options.filter;
-        let shows_texts = !filter.redacts("java.lang.String");
+        let shows_texts = !filter.may_redact("java.lang.String");
         let text = shows_texts.then_some(filter.max_value);
         crate::sys::classes::set_shown(filter.redact.is_empty(), text);
         let recorder = match crate::sys::shared_block() {

@@ -94,6 +94,7 @@ impl Recorder {
             not_recorded: self.methods.not_recorded(),
             asked_loaders: self.asked_loaders.all(),
             filters: Vec::new(),
+            unmatched: Vec::new(),
             given_up,
             repaired: None,
         }

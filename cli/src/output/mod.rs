@@ -22,6 +22,7 @@ mod shell;
 mod shown_name;
 mod table;
 mod units;
+mod unmatched;
 mod values;
 mod weight;
 
@@ -35,7 +36,7 @@ pub(crate) use line_samples::LineSamples;
 pub(crate) use links::LinkTo;
 pub(crate) use lost::lost;
 pub(crate) use open_values::OpenValues;
-pub(crate) use out::{MOST_PATHS, Out, beyond, left_out, message};
+pub(crate) use out::{MOST_PATHS, Out, alarm, beyond, left_out, message};
 pub(crate) use path::{chain, indent, indentation, more};
 pub(crate) use progress::Progress;
 pub(crate) use shell::shell_quoted;
@@ -44,5 +45,6 @@ pub(crate) use units::{
     bounded_duration, bytes, duration, grouped, instant, percent, plural, push_digits, push_number,
     seconds, signed_duration,
 };
+pub(crate) use unmatched::{may_reveal, unmatched};
 pub(crate) use values::{Compared, ValueTexts};
 pub(crate) use weight::{ROUGH_NOTE, Shares, Unit, Weight, is_rough, rough_duration};

@@ -45,12 +45,10 @@ impl Out {
     /// Locks standard output. Text is shortened to a `width`, by default that of a terminal.
     pub(crate) fn new(color: ColorWhen, width: Option<usize>) -> Self {
         let terminal = io::stdout().is_terminal();
-        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
         let styled = match color {
             ColorWhen::Always => true,
             ColorWhen::Never => false,
-            ColorWhen::Auto => terminal && !no_color && !dumb,
+            ColorWhen::Auto => terminal && environment_has_colors(),
         };
         let screen = Screen::new(io::stdout().lock(), terminal, Look { styled, width });
         Self { writer: BufWriter::with_capacity(BUFFER_BYTES, screen), styled, terminal }
@@ -171,6 +169,22 @@ impl Write for Out {
     fn flush(&mut self) -> io::Result<()> {
         self.writer.flush()
     }
+}
+
+/// Returns whether the environment allows colours on a terminal.
+fn environment_has_colors() -> bool {
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+    !no_color && !dumb
+}
+
+/// Prints a message to stderr, in red on a terminal.
+pub(crate) fn alarm(text: &str) {
+    if !(io::stderr().is_terminal() && environment_has_colors()) {
+        return message(text);
+    }
+    let line = format!("flow: {}\n", Style::Red.of(&escaped(text)));
+    let _ = io::stderr().write_all(line.as_bytes());
 }
 
 /// Prints a message to stderr, at once: others may write there too, or read what is there already.

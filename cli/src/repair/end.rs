@@ -71,6 +71,7 @@ impl Work<'_> {
             not_recorded: Vec::new(),
             samples: 0,
             asked_loaders: Vec::new(),
+            unmatched: Vec::new(),
             filters: Vec::new(),
             given_up: Totals::default(),
             repaired: Some(Repaired {

@@ -44,6 +44,7 @@
 //! | `lost.stopped_at_ns` | if a fault ended the recording before the program | when; what came after that is missing and not counted |
 //! | `asked_loaders` | if the agent asked any loader | see below |
 //! | `filters` | if the filter was changed while it was recorded | each change: when, and the options that were in force from then on |
+//! | `unmatched` | if patterns that the user gave matched nothing | the key of each such option, and the patterns; of a filter that was changed, the last one |
 //! | `given_up` | with `keep=last:`, if parts were removed | what was in them, in the form of `totals`, which no longer has it |
 //! | `snapshot` | in a snapshot | its name, and when it was taken, in nanoseconds since the start |
 //!
@@ -313,6 +314,9 @@ pub struct End {
     /// Changes of the filter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<FilterChange>,
+    /// Patterns of the user that matched nothing, by option.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmatched: Vec<Unmatched>,
     /// What was removed because newer events were kept.
     #[serde(default, skip_serializing_if = "Totals::are_zero")]
     pub given_up: Totals,
@@ -328,6 +332,15 @@ pub struct FilterChange {
     pub at_ns: u64,
     /// The options that choose the methods; those that it does not name had their defaults.
     pub filter: String,
+}
+
+/// Patterns of one option that matched nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Unmatched {
+    /// The key of the option, such as `redact`.
+    pub option: String,
+    /// The patterns.
+    pub patterns: Vec<String>,
 }
 
 fn is_zero(number: &u64) -> bool {

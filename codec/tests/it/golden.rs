@@ -514,6 +514,7 @@ fn manifest(end: Option<End>) -> Manifest {
 fn end() -> End {
     End {
         filters: Vec::new(),
+        unmatched: Vec::new(),
         given_up: Totals::default(),
         at_ns: 1_500_000_000,
         samples: 0,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use flow_codec::format::container::StreamKind;
-use flow_codec::format::manifest::{End, Totals};
+use flow_codec::format::manifest::{End, Totals, Unmatched};
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::format::names;
 use flow_codec::read::{SampleCounts, Tail, ThreadFile, Trace};
@@ -14,7 +14,7 @@ use crate::failure::{Failure, Status};
 use crate::input::reading::Ending;
 use crate::input::source::{foreign_parts, missing_journal, thread_title, without_names};
 use crate::input::state::State;
-use crate::output::{Progress, grouped, lost, plural};
+use crate::output::{Progress, grouped, lost, plural, unmatched};
 use crate::repair::{Finding, Severity};
 
 /// The findings of one trace.
@@ -306,6 +306,11 @@ impl Check {
             Some(manifest) => {
                 if let Some(end) = &manifest.end {
                     self.lost(end);
+                    for Unmatched { option, patterns } in &end.unmatched {
+                        for pattern in patterns {
+                            self.add(Severity::Note, "trace.json", unmatched(option, pattern));
+                        }
+                    }
                     self.compare(end);
                 }
             }

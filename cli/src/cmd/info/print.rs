@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::{Duration, UNIX_EPOCH};
 
-use flow_codec::format::manifest::{AskedLoader, End, FilterChange, Manifest};
+use flow_codec::format::manifest::{AskedLoader, End, FilterChange, Manifest, Unmatched};
 use flow_codec::format::samples::SampleClock;
 use flow_codec::read::{SampleCounts, Trace};
 use serde::Serialize;
@@ -13,7 +13,7 @@ use super::threads::{Rows, StoredShapes, ThreadRow};
 use crate::args::InfoArgs;
 use crate::failure::Failure;
 use crate::input::state::State;
-use crate::output::{Out, bytes, escaped, grouped, lost, plural, seconds};
+use crate::output::{Out, bytes, escaped, grouped, lost, plural, seconds, unmatched};
 
 /// A trace in JSON.
 #[derive(Serialize)]
@@ -151,6 +151,12 @@ pub(super) fn print(
         fact("lost", &lost(&end.lost).unwrap_or_else(|| "nothing".to_owned()))?;
         print_not_recorded(args, end, out)?;
         print_asked_loaders(args, end, out)?;
+        let all = end.unmatched.iter().flat_map(|Unmatched { option, patterns }| {
+            patterns.iter().map(move |pattern| unmatched(option, pattern))
+        });
+        for (number, line) in all.enumerate() {
+            writeln!(out, "{:<9} {}", if number == 0 { "unmatched" } else { "" }, escaped(&line))?;
+        }
         for (number, FilterChange { at_ns, filter }) in end.filters.iter().enumerate() {
             let label = if number == 0 { "filter" } else { "" };
             let filter = if filter.is_empty() { "the default" } else { filter };

@@ -65,7 +65,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     if let Some(shapes) = shapes {
         shapes.end();
     }
-    let summary = Summary::of(&dir.out, &dir.pattern, &args.agent.include, started, pid);
+    let summary = Summary::of(&dir.out, &dir.pattern, started, pid);
     // If nothing is recorded, it may be because of the selection, unless the program could not start.
     if let Some(remark) =
         remark.filter(|_| summary.has_calls() || summary.has_traces() && status == 0)

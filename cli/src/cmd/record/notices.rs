@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use flow_codec::format::manifest::Unmatched;
 use flow_options::{NOTICES, Notice};
 
 use super::defaults::Defaults;
@@ -19,6 +20,8 @@ pub(super) struct Notices {
     pub(super) refused: Vec<String>,
     /// Directories in which the earlier trace replaced one without calls.
     pub(super) without_calls: Vec<String>,
+    /// Which patterns matched nothing, of each such recording.
+    pub(super) unmatched: Vec<Vec<Unmatched>>,
 }
 
 impl NoticesFile {
@@ -37,6 +40,10 @@ impl NoticesFile {
             let list = match notice {
                 Notice::Refused => &mut notices.refused,
                 Notice::NoCalls => &mut notices.without_calls,
+                Notice::Unmatched => {
+                    notices.unmatched.extend(serde_json::from_str(text).ok());
+                    continue;
+                }
             };
             if !list.iter().any(|known| known == text) {
                 list.push(text.to_owned());

@@ -5,15 +5,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use flow_codec::Glob;
-use flow_codec::format::manifest::{Manifest, Totals};
+use flow_codec::format::manifest::{Manifest, Totals, Unmatched};
 use flow_codec::format::test_marks::Outcome;
 use flow_codec::read::{TestRun, Trace, TraceSet};
+use flow_options::patterns;
 
 use super::notices::Notices;
 use crate::cmd::agent::{earlier_moved, shown, trace_directories};
 use crate::cmd::test_runs::summary as tests_summary;
 use crate::input::pattern::is_in;
-use crate::output::{bytes, escaped, flow_command, lost, message, plural, shell_quoted};
+use crate::output::{
+    alarm, bytes, escaped, flow_command, lost, may_reveal, message, plural, shell_quoted, unmatched,
+};
 
 /// If there are more directories than this, only the first are named.
 const SHOWN_DIRECTORIES: usize = 4;
@@ -30,8 +33,8 @@ pub(super) struct Summary {
     has_earlier: Option<&'static str>,
     /// Where earlier traces are that were moved away.
     earlier: Vec<PathBuf>,
-    /// Patterns that were given and match no method of any of the traces.
-    unmatched: Vec<String>,
+    /// Patterns that matched nothing in each recording, by option.
+    unmatched: Vec<BTreeSet<(String, String)>>,
 }
 
 /// One trace of the run.
@@ -60,6 +63,33 @@ fn within(shown: &Path, dir: &Path, trace: &Path) -> PathBuf {
     }
 }
 
+/// Options with patterns for methods, of which the trace of a killed JVM shows whether they match.
+const PATTERNS: [&str; 4] = ["include", "lines", "values", "instructions"];
+
+/// The patterns that matched nothing in a recording. A killed JVM has not reported them; those of which its trace does not
+/// show whether they matched are left out.
+fn unmatched_in(trace: &Trace, manifest: &Manifest) -> BTreeSet<(String, String)> {
+    if let Some(end) = &manifest.end {
+        return by_option(&end.unmatched);
+    }
+    let of_option = |option: &&str| {
+        let all = manifest.options.get(*option).into_iter().flat_map(|all| patterns(all));
+        let patterns = all.map(|pattern| pattern.trim().to_owned()).filter(|one| !one.is_empty());
+        let chosen = patterns.filter(|pattern| !manifest.own.contains(pattern));
+        let unmatched = chosen.filter(|pattern| !is_in(trace, &Glob::new(pattern)));
+        unmatched.map(|pattern| ((*option).to_owned(), pattern)).collect::<Vec<_>>()
+    };
+    PATTERNS.iter().flat_map(of_option).collect()
+}
+
+fn by_option(all: &[Unmatched]) -> BTreeSet<(String, String)> {
+    let of_option = |Unmatched { option, patterns }: &Unmatched| {
+        let option = option.clone();
+        patterns.clone().into_iter().map(move |pattern| (option.clone(), pattern))
+    };
+    all.iter().flat_map(of_option).collect()
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum RunEnd {
     Clean,
@@ -72,15 +102,9 @@ enum RunEnd {
 impl Summary {
     /// Searches the directories that `pattern` can match for traces recorded since `started`. `out` is the
     /// pattern as the user wrote it, `child` the process that was run.
-    pub(super) fn of(
-        out: &Path,
-        pattern: &str,
-        included: &[String],
-        started: Duration,
-        child: u32,
-    ) -> Self {
+    pub(super) fn of(out: &Path, pattern: &str, started: Duration, child: u32) -> Self {
         let started_ns = u64::try_from(started.as_nanos()).unwrap_or(u64::MAX);
-        let mut summary = Self { unmatched: included.to_vec(), ..Self::default() };
+        let mut summary = Self::default();
         let has_placeholders = pattern.contains('%');
         for dir in trace_directories(pattern) {
             let shown = if has_placeholders { dir.as_path() } else { out };
@@ -98,7 +122,7 @@ impl Summary {
                         own.push(trace_dir);
                         summary.earlier.extend(manifest.earlier.clone());
                         summary.traces.push(Recorded::of(&trace, manifest, child));
-                        summary.unmatched.retain(|pattern| !is_in(&trace, &Glob::new(pattern)));
+                        summary.unmatched.push(unmatched_in(&trace, manifest));
                         summary.problems.extend(trace.damage.iter().map(ToString::to_string));
                     }
                     _ => {
@@ -142,18 +166,14 @@ impl Summary {
             message(&format!("not recorded: {}", escaped(reason)));
         }
         for dir in &notices.without_calls {
-            message(&format!(
-                "recorded 0 calls; {} holds the earlier trace",
-                shown(Path::new(dir))
-            ));
+            let dir = Path::new(dir);
+            alarm(&format!("recorded 0 calls; {} holds the earlier trace", shown(dir)));
         }
         let Some(dir) = self.shown.first() else {
             if notices.refused.is_empty() && notices.without_calls.is_empty() {
                 self.print_nothing(why_nothing);
             }
-            if !notices.without_calls.is_empty() {
-                self.print_unmatched();
-            }
+            self.print_unmatched(notices);
             return;
         };
         let mut place =
@@ -168,7 +188,7 @@ impl Summary {
         for lost in self.traces.iter().filter_map(|trace| trace.lost.as_ref()) {
             message(lost);
         }
-        self.print_unmatched();
+        self.print_unmatched(notices);
         for earlier in &self.earlier {
             message(&earlier_moved(earlier));
         }
@@ -182,11 +202,14 @@ impl Summary {
         }
     }
 
-    fn print_unmatched(&self) {
-        for pattern in &self.unmatched {
-            message(&format!(
-                "'{pattern}' (--include) matches no method of a class that was loaded"
-            ));
+    /// Prints the patterns that matched nothing in any of the recordings.
+    fn print_unmatched(&self, notices: &Notices) {
+        let dropped = notices.unmatched.iter().map(|unmatched| by_option(unmatched));
+        let all = self.unmatched.iter().cloned().chain(dropped);
+        let in_all = all.reduce(|some, others| some.intersection(&others).cloned().collect());
+        for (option, pattern) in in_all.unwrap_or_default() {
+            let print = if may_reveal(&option) { alarm } else { message };
+            print(&unmatched(&option, &pattern));
         }
     }
 
@@ -200,7 +223,7 @@ impl Summary {
         }
         if !self.has_calls() {
             if samples == 0 {
-                message(&format!("recorded 0 calls; the trace in {place} is empty"));
+                alarm(&format!("recorded 0 calls; the trace in {place} is empty"));
             }
             return;
         }
