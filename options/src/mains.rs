@@ -32,14 +32,41 @@ const TOOLS: [&str; 21] = [
     "net.bytebuddy.agent.Attacher",
 ];
 
+/// Classes in these packages that run a program in their own JVM: Java's launcher of source files, and the commands
+/// `groovy`, `scala` and `kotlin`.
+const LAUNCHERS: [&str; 5] = [
+    "com.sun.tools.javac.launcher.*",
+    "org.codehaus.groovy.tools.GroovyStarter",
+    "scala.tools.nsc.MainGenericRunner",
+    "dotty.tools.MainGenericRunner",
+    "org.jetbrains.kotlin.runner.Main",
+];
+/// What a launcher runs may be a compiler, too, such as `groovyc`.
+const LAUNCHED_TOOL: &str =
+    "org.codehaus.groovy.tools.GroovyStarter **--main org.codehaus.groovy.tools.**";
+
+/// Packages of compilers, some of which run in the JVM of the program that they compile.
+pub const COMPILERS: [&str; 7] = [
+    "com.sun.source.**",
+    "com.sun.tools.**",
+    "jdk.javadoc.**",
+    "org.codehaus.groovy.**",
+    "scala.tools.**",
+    "dotty.tools.**",
+    "org.jetbrains.kotlin.**",
+];
+
 /// The option `only-main`: patterns of which one must match, if there are any without `!`, and none of those
 /// with `!`. Each is a [`Glob`] over the main class or, if a jar is run, over its file name; if it contains a
 /// blank, over the whole command line after `java` and its options. `!tools` excludes build tools and
-/// compilers.
+/// compilers, but not what runs a program.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MainFilter {
     wanted: Vec<Pattern>,
     unwanted: Vec<Pattern>,
+    /// Patterns for tools, and for those among them that run a program.
+    tools: Vec<Pattern>,
+    launchers: Vec<Pattern>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,7 +81,11 @@ impl MainFilter {
         let mut mains = Self::default();
         for pattern in patterns {
             match pattern.strip_prefix('!') {
-                Some("tools") => mains.unwanted.extend(TOOLS.map(Pattern::new)),
+                Some("tools") => {
+                    mains.tools = TOOLS.map(Pattern::new).into();
+                    mains.launchers = LAUNCHERS.map(Pattern::new).into();
+                    mains.unwanted.push(Pattern::new(LAUNCHED_TOOL));
+                }
                 Some(pattern) => mains.unwanted.push(Pattern::new(pattern)),
                 None => mains.wanted.push(Pattern::new(pattern)),
             }
@@ -76,8 +107,10 @@ impl MainFilter {
             let text = if pattern.of_all { command } else { main };
             pattern.glob.matches_some_of(text)
         };
+        let is_tool = || self.tools.iter().any(matches) && !self.launchers.iter().any(matches);
         (self.wanted.is_empty() || self.wanted.iter().any(matches))
             && !self.unwanted.iter().any(matches)
+            && !is_tool()
     }
 }
 
@@ -138,6 +171,26 @@ mod tests {
             "net.bytebuddy.agent.Attacher com.sun.tools.attach.VirtualMachine 16652 /m2/a.jar false ",
         ] {
             assert!(!all_but.select(Some(unwanted)), "{unwanted}");
+        }
+        let groovy = "org.codehaus.groovy.tools.GroovyStarter --conf /g/starter.conf --main";
+        let (script, groovyc) = (
+            format!("{groovy} groovy.ui.GroovyMain x.groovy"),
+            format!("{groovy} org.codehaus.groovy.tools.FileSystemCompiler x.groovy"),
+        );
+        for launcher in [
+            "jdk.compiler/com.sun.tools.javac.launcher.Main Hi.java",
+            "jdk.compiler/com.sun.tools.javac.launcher.SourceLauncher ./hi",
+            "dotty.tools.MainGenericRunner -classpath x A",
+            "scala.tools.nsc.MainGenericRunner A",
+            "org.jetbrains.kotlin.runner.Main AKt",
+            script.as_str(),
+        ] {
+            assert!(all_but.select(Some(launcher)), "{launcher}");
+        }
+        for compiler in
+            [groovyc.as_str(), "scala.tools.nsc.Main A.scala", "dotty.tools.MainGenericCompiler A"]
+        {
+            assert!(!all_but.select(Some(compiler)), "{compiler}");
         }
         let only = MainFilter::new(["com.app.*", "surefirebooter**", "!com.app.Tool"]);
         assert!(

@@ -1,5 +1,7 @@
 //! `flow record`: how programs may be started, and what it reports about its options.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -72,5 +74,44 @@ fn patterns_that_match_nothing_are_reported() {
             assert!(expected.iter().all(|line| text.contains(line.as_str())), "{verb}: {text}");
         }
         assert!(shown(&["check"], &trace).contains(": sound\n"));
+    });
+}
+
+#[test]
+fn a_source_file_is_recorded_however_it_is_started() {
+    on_every_jdk(|jdk| {
+        if jdk.version < 11 {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let source = "public class Hi {\n    static int f(int x) { return x + 1; }\n    \
+             public static void main(String[] a) { System.out.println(\"hi \" + f(1)); }\n}\n";
+        let java = java(jdk);
+        fs::write(dir.path().join("Hi.java"), source).unwrap();
+        fs::write(dir.path().join("hi"), format!("#!{java} --source 11\n{source}")).unwrap();
+        fs::set_permissions(dir.path().join("hi"), fs::Permissions::from_mode(0o755)).unwrap();
+        let line = format!("exec {java} Hi.java");
+        let script = format!("x=1; {java} Hi.java");
+        let own = "recording classes without a package: the application's own packages";
+        for (flags, command, remark) in [
+            (&[][..], &["./hi"][..], own),
+            (&["--include", "Hi"], &["./hi"], ""),
+            (&[], &["sh", "-c", &line], own),
+            (&[], &["env", "A=b", &java, "Hi.java"], own),
+            (&[], &[&java, "Hi.java"], own),
+            // Without the compiler.
+            (&[], &["sh", "-c", &script], "recording all but compilers"),
+        ] {
+            let output = record(dir.path(), flags, command);
+            let errors = errors(&output);
+            assert_eq!(output.stdout, b"hi 2\n", "{command:?}: {errors}");
+            assert!(
+                errors.contains("recorded 2 calls in 1 thread") && errors.contains(remark),
+                "{command:?}: {errors}"
+            );
+        }
+        fs::rename(dir.path().join("Hi.java"), dir.path().join("source")).unwrap();
+        let output = record(dir.path(), &[], &[&java, "--source", "11", "source"]);
+        assert!(errors(&output).contains("recorded 2 calls in 1 thread"), "{}", errors(&output));
     });
 }

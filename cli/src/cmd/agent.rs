@@ -150,17 +150,16 @@ impl Selection {
         Ok(Self { own, by })
     }
 
-    /// Describes what is recorded, if the user has not chosen it.
-    pub(crate) fn remark(&self) -> Option<String> {
+    /// Describes what is recorded, if the user has not chosen it. Without a selection that is `everything`.
+    pub(crate) fn remark(&self, everything: &str) -> Option<String> {
         const SHOWN: usize = 8;
         match self.by {
             SelectedBy::User => return None,
             SelectedBy::Nothing => {
-                return Some(
-                    "recording everything, because the application's own packages are not known; \
-                     choose with --include 'com.app.**'"
-                        .to_owned(),
-                );
+                return Some(format!(
+                    "recording {everything}, because the application's own packages are not known; choose with \
+                     --include 'com.app.**'"
+                ));
             }
             SelectedBy::OwnPackages => {}
         }

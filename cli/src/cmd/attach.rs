@@ -45,7 +45,7 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     let (key, file) = refusal.option();
     options.add(key, file)?;
     jvm::load(&process, as_text(&library)?, &options.encode()?, &refusal)?;
-    if let Some(remark) = selection.remark() {
+    if let Some(remark) = selection.remark("everything") {
         message(&remark);
     }
     let pid = process.pid();

@@ -15,8 +15,10 @@ const WITH_VALUE: [&str; 9] = [
     "--add-opens",
     "--patch-module",
     "--enable-native-access",
-    "--source",
+    SOURCE,
 ];
+/// With this option, a file without `.java` is a source, too.
+const SOURCE: &str = "--source";
 
 const CLASS_PATH: [&str; 3] = ["-cp", "-classpath", "--class-path"];
 const MODULE_PATH: [&str; 2] = ["-p", "--module-path"];
@@ -67,6 +69,9 @@ impl JavaCommand {
                     Some((name, class)) => {
                         Main::Module { name: name.to_owned(), class: Some(class.to_owned()) }
                     }
+        let mut is_source = false;
+        let mut agents = 0;
+        let mut at;
                     None => Main::Module { name: module, class: None },
                 };
             } else if key == "-jar" {
@@ -74,7 +79,7 @@ impl JavaCommand {
             } else if WITH_VALUE.contains(&key) {
                 value()?;
             } else if !word.starts_with('-') {
-                break match word.ends_with(".java") {
+                break match is_source || word.ends_with(".java") {
                     true => Main::Source(word),
                     false => Main::Class(word.replace('/', ".")),
                 };
@@ -93,6 +98,7 @@ impl JavaCommand {
         let next = self.arguments.iter().skip(1).map(Some).chain([None]);
         self.arguments.iter().zip(next).flat_map(|(word, next)| match word.split_once('=') {
             Some((key, value)) if CLASS_PATH.contains(&key) => elements(value),
+                is_source |= key == SOURCE;
             None if CLASS_PATH.contains(&word.as_str()) || word == "--classpath" => {
                 next.map_or_else(Vec::new, |path| elements(path))
             }
@@ -189,7 +195,9 @@ mod tests {
                 &[],
             ),
             ("--module=app", Main::Module { name: "app".into(), class: None }, &[]),
-            ("--source 17 X.java", Main::Source("X.java".into()), &["."]),
+            ("X.java a.jar", Main::Source("X.java".into()), &["."]),
+            ("--source 17 bin/x", Main::Source("bin/x".into()), &["."]),
+            ("--source=17 x", Main::Source("x".into()), &["."]),
         ] {
             let command = parse(line).unwrap();
             assert_eq!(

@@ -7,8 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
+use flow_options::mains::COMPILERS;
 
 use crate::args::AgentArgs;
+use super::wrapped::java_arguments;
 use crate::cmd::agent::{SelectedBy, Selection, is_java};
 use crate::failure::Failure;
 use crate::own::{self, Surroundings};
@@ -47,9 +49,6 @@ impl Defaults {
         defaults.add("FLOW_API", jar.into());
         if starts_tools(command) {
             defaults.add("FLOW_ONLY_MAIN", "!tools".into());
-            if args.config.is_none() {
-                defaults.add("FLOW_EXCLUDE", JACOCO_METHODS.into());
-            }
         }
         defaults.choose_packages(command, args)?;
         Ok(defaults)
@@ -93,17 +92,21 @@ impl Defaults {
     /// Names the packages of the application, and selects them unless the user selects methods.
     fn choose_packages(&mut self, command: &[OsString], args: &AgentArgs) -> Result<(), Failure> {
         let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
-        let own = match command {
-            [program, arguments @ ..] if is_java(program) => {
-                own::of_java(arguments, &Surroundings::of_children())
-            }
-            command if starts_tools(command) => {
-                own::globs(&own::of_projects(&project_dirs(command)))
-            }
-            _ => Vec::new(),
-        };
+        let of_java = |words: Vec<_>| own::of_java(&words, &Surroundings::of_children());
+        let mut own = java_arguments(command).map_or_else(Vec::new, of_java);
+        if own.is_empty() && starts_tools(command) {
+            own = own::globs(&own::of_projects(&project_dirs(command)));
+        }
         let selection = Selection::of(own, args, is_set)?;
-        self.remark = selection.remark();
+        let is_compiler_excluded = starts_tools(command) && args.config.is_none();
+        let everything = if is_compiler_excluded { "all but compilers" } else { "everything" };
+        self.remark = selection.remark(everything);
+        if is_compiler_excluded {
+            // With compilers there would be little else in the trace of a program that is compiled in its own JVM.
+            let compilers = COMPILERS.iter().filter(|_| selection.by == SelectedBy::Nothing);
+            let excluded: Vec<_> = [JACOCO_METHODS].iter().chain(compilers).copied().collect();
+            self.add("FLOW_EXCLUDE", excluded.join(";").into());
+        }
         if !selection.own.is_empty() {
             self.add("FLOW_OWN", selection.patterns().into());
         }

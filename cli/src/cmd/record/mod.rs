@@ -17,6 +17,7 @@ mod notices;
 mod shapes;
 mod summary;
 
+mod wrapped;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use self::brake::Brake;
