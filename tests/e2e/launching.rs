@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use flow_e2e::{Jdk, flow, library};
+use flow_e2e::{Jdk, flow, harness, library};
 use serde_json::json;
 
 use crate::recording::{classes, errors, manifest};
@@ -113,5 +113,102 @@ fn a_source_file_is_recorded_however_it_is_started() {
         fs::rename(dir.path().join("Hi.java"), dir.path().join("source")).unwrap();
         let output = record(dir.path(), &[], &[&java, "--source", "11", "source"]);
         assert!(errors(&output).contains("recorded 2 calls in 1 thread"), "{}", errors(&output));
+    });
+}
+
+#[test]
+fn a_jvm_that_writes_an_archive_of_classes_runs_without_the_agent() {
+    on_every_jdk(|jdk| {
+        if jdk.version < 13 {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let jar = dir.path().join("app.jar");
+        let mut command = Command::new(jdk.tool("jar"));
+        command.arg("cf").arg(&jar).arg("-C").arg(harness().join("target/classes"));
+        if !command.arg("harness/Hello.class").status().is_ok_and(|status| status.success()) {
+            return;
+        }
+        let (java, jar) = (java(jdk), jar.display().to_string());
+        let option = "-XX:ArchiveClassesAtExit=app.jsa";
+        let output = record(dir.path(), &[], &[&java, "-cp", &jar, option, "harness.Hello"]);
+        let errors_ = errors(&output);
+        assert_eq!(
+            (output.status.code(), output.stdout.as_slice()),
+            (Some(0), &b"hello\n"[..]),
+            "{errors_}"
+        );
+        let why = "flow: not recorded: with -XX:ArchiveClassesAtExit the JVM writes an archive of its classes";
+        assert!(errors_.contains(why), "{errors_}");
+        assert!(dir.path().join("app.jsa").exists() && !dir.path().join("flow-trace").exists());
+        // With the archive it is recorded.
+        let output = record(
+            dir.path(),
+            &[],
+            &[&java, "-XX:SharedArchiveFile=app.jsa", "-cp", &jar, "harness.Hello"],
+        );
+        assert!(errors(&output).contains("recorded 4 calls"), "{}", errors(&output));
+        // Nothing can be done about a JVM that something else starts.
+        let script = format!("{java} {option} -cp {jar} harness.Hello; exit 3");
+        let output = record(dir.path(), &[], &["sh", "-c", &script]);
+        let errors = errors(&output);
+        assert_eq!(output.status.code(), Some(3));
+        assert!(
+            errors.contains("and then refuses to start with an agent: run that without flow\n"),
+            "{errors}"
+        );
+    });
+}
+
+/// An agent that prints whether the class of a program calls the class of the probes.
+const LOOK: &str = r#"
+import java.lang.instrument.*;
+import java.nio.charset.StandardCharsets;
+import java.security.ProtectionDomain;
+
+public class Look implements ClassFileTransformer {
+    public static void premain(String a, Instrumentation i) {
+        i.addTransformer(new Look(), true);
+    }
+
+    public byte[] transform(ClassLoader l, String name, Class<?> c, ProtectionDomain d, byte[] bytes) {
+        if ("harness/Hello".equals(name)) {
+            System.out.println(new String(bytes, StandardCharsets.ISO_8859_1).contains("java/lang/FlowProbe"));
+        }
+        return null;
+    }
+}
+"#;
+
+#[test]
+fn agents_on_the_command_line_do_not_see_probes() {
+    on_every_jdk(|jdk| {
+        if jdk.version < 9 {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("Look.java"), LOOK).unwrap();
+        let manifest = "Premain-Class: Look\nCan-Retransform-Classes: true\n";
+        fs::write(dir.path().join("manifest"), manifest).unwrap();
+        let make = [
+            vec!["javac", "-d", "classes", "Look.java"],
+            vec!["jar", "cfm", "look.jar", "manifest", "-C", "classes", "Look.class"],
+        ];
+        for command in make {
+            let mut made = Command::new(jdk.tool(command[0]));
+            let made = made.args(&command[1..]).current_dir(dir.path()).status();
+            if !made.is_ok_and(|status| status.success()) {
+                return;
+            }
+        }
+        let classes = classes();
+        fs::write(dir.path().join("args"), "-javaagent:look.jar").unwrap();
+        for agent in ["-javaagent:look.jar", "@args"] {
+            let hello = [&java(jdk), agent, "-cp", &classes, "harness.Hello"];
+            let output = record(dir.path(), &[], &hello);
+            let errors = errors(&output);
+            assert_eq!(String::from_utf8_lossy(&output.stdout), "false\nhello\n", "{errors}");
+            assert!(errors.contains("recorded 4 calls"), "{errors}");
+        }
     });
 }

@@ -20,6 +20,7 @@ const WITH_VALUE: [&str; 9] = [
 /// With this option, a file without `.java` is a source, too.
 const SOURCE: &str = "--source";
 
+const AGENTS: [&str; 3] = ["-javaagent:", "-agentpath:", "-agentlib:"];
 const CLASS_PATH: [&str; 3] = ["-cp", "-classpath", "--class-path"];
 const MODULE_PATH: [&str; 2] = ["-p", "--module-path"];
 const MODULE: [&str; 2] = ["-m", "--module"];
@@ -33,6 +34,19 @@ pub(super) struct JavaCommand {
     pub(super) module_path: Vec<String>,
     /// The arguments of the program.
     pub(super) arguments: Vec<String>,
+    /// How many of the words after `java` end with the last agent of the program.
+    pub(super) agents: usize,
+}
+
+/// The options of a command line of `java`, also if it runs nothing. Those in argument files are among them.
+pub(super) fn options(
+    arguments: impl Iterator<Item = String>,
+    around: &Surroundings,
+) -> Vec<String> {
+    let mut words = Words::new(arguments, around);
+    // What it runs comes after all of them.
+    let _ = JavaCommand::read(&mut words);
+    words.read
 }
 
 /// What `java` was asked to run.
@@ -50,10 +64,20 @@ impl JavaCommand {
         arguments: impl Iterator<Item = String>,
         surroundings: &Surroundings,
     ) -> Option<Self> {
-        let mut words = Words { words: arguments.collect(), surroundings };
+        Self::read(&mut Words::new(arguments, surroundings))
+    }
+
+    fn read(words: &mut Words<'_>) -> Option<Self> {
         let (mut class_path, mut module_path) = (None, Vec::new());
+        let mut is_source = false;
+        let mut agents = 0;
+        let mut at;
         let main = loop {
             let word = words.next()?;
+            at = words.at;
+            if AGENTS.iter().any(|agent| word.starts_with(agent)) {
+                agents = at + 1;
+            }
             let (key, value) = match word.split_once('=') {
                 Some((key, value)) if key.starts_with("--") => (key, Some(value.to_owned())),
                 _ => (word.as_str(), None),
@@ -69,14 +93,12 @@ impl JavaCommand {
                     Some((name, class)) => {
                         Main::Module { name: name.to_owned(), class: Some(class.to_owned()) }
                     }
-        let mut is_source = false;
-        let mut agents = 0;
-        let mut at;
                     None => Main::Module { name: module, class: None },
                 };
             } else if key == "-jar" {
                 break Main::Jar(value()?);
             } else if WITH_VALUE.contains(&key) {
+                is_source |= key == SOURCE;
                 value()?;
             } else if !word.starts_with('-') {
                 break match is_source || word.ends_with(".java") {
@@ -88,9 +110,11 @@ impl JavaCommand {
         let class_path = match (class_path, &main) {
             (Some(path), _) => elements(&path),
             (None, Main::Module { .. }) => Vec::new(),
-            (None, _) => elements(surroundings.class_path.as_deref().unwrap_or(".")),
+            (None, _) => elements(words.surroundings.class_path.as_deref().unwrap_or(".")),
         };
-        Some(Self { main, class_path, module_path, arguments: words.words.into() })
+        let arguments = words.words.drain(..).map(|(_, word)| word).collect();
+        // An argument file may have agents and the main class.
+        Some(Self { main, class_path, module_path, arguments, agents: agents.min(at) })
     }
 
     /// The class paths that the program gets as arguments, such as JUnit's console launcher.
@@ -98,7 +122,6 @@ impl JavaCommand {
         let next = self.arguments.iter().skip(1).map(Some).chain([None]);
         self.arguments.iter().zip(next).flat_map(|(word, next)| match word.split_once('=') {
             Some((key, value)) if CLASS_PATH.contains(&key) => elements(value),
-                is_source |= key == SOURCE;
             None if CLASS_PATH.contains(&word.as_str()) || word == "--classpath" => {
                 next.map_or_else(Vec::new, |path| elements(path))
             }
@@ -116,21 +139,36 @@ fn elements(path: &str) -> Vec<String> {
 
 /// Words of which `@FILE` is replaced by those in the file.
 struct Words<'a> {
-    words: VecDeque<String>,
+    /// With the number of the word of the command line that it is from.
+    words: VecDeque<(usize, String)>,
     surroundings: &'a Surroundings,
+    /// Those that were read, and the number of the last one.
+    read: Vec<String>,
+    at: usize,
 }
 
-impl Words<'_> {
+impl<'a> Words<'a> {
+    fn new(words: impl Iterator<Item = String>, surroundings: &'a Surroundings) -> Self {
+        Self { words: words.enumerate().collect(), surroundings, read: Vec::new(), at: 0 }
+    }
+
     fn next(&mut self) -> Option<String> {
+        let word = self.next_word()?;
+        self.read.push(word.clone());
+        Some(word)
+    }
+
+    fn next_word(&mut self) -> Option<String> {
         loop {
-            let word = self.words.pop_front()?;
+            let (at, word) = self.words.pop_front()?;
+            self.at = at;
             let Some(file) = word.strip_prefix('@') else { return Some(word) };
             if let Some(escaped) = file.strip_prefix('@') {
                 return Some(format!("@{escaped}"));
             }
             let text = fs::read_to_string(self.surroundings.regular_file(file)?).ok()?;
             for word in words_of(&text).into_iter().rev() {
-                self.words.push_front(word);
+                self.words.push_front((at, word));
             }
         }
     }
@@ -221,11 +259,31 @@ mod tests {
         assert_eq!(command.main, Main::Class("Main".into()));
         assert_eq!(command.class_path, ["a b", "c\\d"]);
         assert_eq!(command.arguments, ["x"]);
+        let read = options(["-Xint", "@args"].map(str::to_owned).into_iter(), &around);
+        assert_eq!(read, ["-Xint", "-cp", "a b:c\\d", "Main"]);
         // As `@<(…)` of a shell, which can be read once. Opening this one would wait for ever.
         let pipe = dir.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         let words = [format!("@{}", pipe.display()), "Main".to_owned()];
         assert_eq!(JavaCommand::parse(words.into_iter(), &around), None);
+    }
+
+    #[test]
+    fn agents_are_found_in_argument_files_too() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("agents"), "-javaagent:a.jar -Xint").unwrap();
+        fs::write(dir.path().join("all"), "-javaagent:a.jar A").unwrap();
+        let around =
+            Surroundings { root: "/".into(), directory: dir.path().into(), class_path: None };
+        for (line, agents) in [
+            ("-Xint A -javaagent:a.jar", 0),
+            ("-Xint -agentlib:jdwp=x -cp x A b", 2),
+            ("-Xint @agents -jar x.jar", 2),
+            ("-Xint -javaagent:b.jar @all b", 2),
+        ] {
+            let words = line.split(' ').map(str::to_owned);
+            assert_eq!(JavaCommand::parse(words, &around).unwrap().agents, agents, "{line}");
+        }
     }
 
     #[test]

@@ -63,15 +63,27 @@ impl Surroundings {
 /// module path, the jar of its main class, and everything that begins with the same package as the main class. Other
 /// jars are libraries. Empty if the application cannot be told from libraries.
 pub(crate) fn of_java(arguments: &[OsString], surroundings: &Surroundings) -> Vec<String> {
-    let arguments = arguments.iter().map(|argument| argument.to_string_lossy().into_owned());
-    let command = JavaCommand::parse(arguments, surroundings);
+    let command = JavaCommand::parse(texts(arguments), surroundings);
     command.map_or_else(Vec::new, |command| globs(&application::packages(&command, surroundings)))
+}
+
+/// The options of a command line of `java`, those in argument files too.
+pub(crate) fn options_of_java(arguments: &[OsString], surroundings: &Surroundings) -> Vec<String> {
+    command::options(texts(arguments), surroundings)
+}
+
+/// How many words of a command line of `java` end with the last agent of the program.
+pub(crate) fn words_to_last_agent(arguments: &[OsString], surroundings: &Surroundings) -> usize {
+    JavaCommand::parse(texts(arguments), surroundings).map_or(0, |command| command.agents)
+}
+
+fn texts(arguments: &[OsString]) -> impl Iterator<Item = String> {
+    arguments.iter().map(|argument| argument.to_string_lossy().into_owned())
 }
 
 /// What a command line of `java` runs: a main class, a jar or a source file without its path, or a module.
 pub(crate) fn main_of_java(arguments: &[OsString], surroundings: &Surroundings) -> Option<String> {
-    let arguments = arguments.iter().map(|argument| argument.to_string_lossy().into_owned());
-    let main = JavaCommand::parse(arguments, surroundings)?.main;
+    let main = JavaCommand::parse(texts(arguments), surroundings)?.main;
     Some(match main {
         Main::Class(class) => class,
         Main::Jar(file) | Main::Source(file) => {

@@ -10,6 +10,7 @@ use super::gradle;
 use crate::args::RecordArgs;
 use crate::cmd::agent::is_java;
 use crate::failure::Failure;
+use crate::own::{self, Surroundings};
 
 /// Options for every JVM that is started.
 const JAVA_TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
@@ -39,15 +40,27 @@ impl Launch {
             command.extend(["--init-script".into(), defaults.keep("flow.gradle", &script)?.into()]);
             // A daemon that the command starts would keep these after the recording.
             variables.clear();
-        } else if command.first().is_some_and(|program| is_java(program)) {
-            command.insert(1, agent.into());
+        } else if let [program, arguments @ ..] = command.as_slice()
+            && is_java(program)
+        {
+            // A class passes through agents in the order in which they are named: those before this one see no probes.
+            let after = own::words_to_last_agent(arguments, &Surroundings::of_children());
+            command.insert(1 + after, agent.into());
         } else {
             let options = tool_options(env::var_os(JAVA_TOOL_OPTIONS), agent);
             variables.push((JAVA_TOOL_OPTIONS, options));
         }
         Ok(Self { command, variables })
     }
+
+    /// The command without the agent.
+    pub(super) fn unrecorded(args: &RecordArgs) -> Self {
+        Self { command: args.command.clone(), variables: Vec::new() }
+    }
 }
+
+/// Variables with options of JVMs, in the order in which a JVM reads them.
+pub(super) const VARIABLES: [&str; 3] = [JAVA_TOOL_OPTIONS, "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"];
 
 fn tool_options(existing: Option<OsString>, agent: &str) -> OsString {
     let mut options = existing.unwrap_or_default();

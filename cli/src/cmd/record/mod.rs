@@ -7,6 +7,7 @@
 //! brake (reports a large trace) and shapes (builds the shapes of threads) follow the trace meanwhile
 //! ```
 
+mod archive;
 mod argument;
 mod brake;
 mod child;
@@ -48,6 +49,13 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     if !is_only_sent {
         dir.check()?;
     }
+    if let Some(option) = archive::option_of(&args.command) {
+        message(&format!(
+            "not recorded: with {option} the JVM writes an archive of its classes, and then starts with no agent; the \
+             command runs without it"
+        ));
+        return Ok(Status::Command(child::run(&Launch::unrecorded(args))?.status));
+    }
     let agent = argument::argument(&library, &options)?;
     let mut defaults = Defaults::of(&args.command, &args.agent)?;
     defaults.limit_size(&args.agent, &dir.pattern);
@@ -74,6 +82,12 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
         message(&remark);
     }
     summary.print(&notices.read(), &why_nothing(args));
+    if let Some(option) = archive::option_in(&args.command) {
+        message(&format!(
+            "with {option} a JVM writes an archive of its classes, and then refuses to start with an agent: run that \
+             without flow"
+        ));
+    }
     Ok(Status::Command(status))
 }
 
