@@ -410,3 +410,76 @@ fn an_attach_that_fails_reports_its_reason() {
         assert!(steps_of_workers(&trace).values().all(|steps| *steps == [4]));
     });
 }
+
+#[test]
+fn a_jvm_that_lets_nobody_attach_prints_nothing() {
+    on_every_jdk(|jdk| {
+        let flag = "-XX:+DisableAttachMechanism";
+        let program = Program::harness(jdk, "Attached");
+        let arguments = program.workspace().join("arguments");
+        fs::write(&arguments, flag).unwrap();
+        // From JDK 9 on, only the JVM itself knows what is in the file.
+        let argument =
+            if jdk.version < 9 { flag.to_owned() } else { format!("@{}", arguments.display()) };
+        let mut session = Session::of(program.jvm_arg(argument));
+        let output = session.flow("attach", &["--agent", library().to_str().unwrap()]);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            errors.ends_with(
+                ": the JVM runs with -XX:+DisableAttachMechanism, and lets nobody attach\n"
+            ),
+            "{errors}"
+        );
+        // The next line that it prints is its answer.
+        session.command("work 3");
+        session.exit();
+    });
+}
+
+/// Starts a program with another file system at a directory. `None` if this system does not allow that.
+fn start_apart(program: Program, private: &Path) -> Option<Session> {
+    let script = "mount -t tmpfs none \"$0\" && exec \"$@\"";
+    let apart = ["-m", "sh", "-c"];
+    let allows =
+        Command::new("unshare").args(apart).args([script]).arg(private).arg("true").output();
+    if !allows.is_ok_and(|output| output.status.success()) {
+        return None;
+    }
+    Some(Session::start_as(program, |program| {
+        let inner = program.command_without_agent();
+        let mut command = Command::new("unshare");
+        command.args(apart).arg(script).arg(private);
+        command.arg(inner.get_program()).args(inner.get_args());
+        command.current_dir(program.workspace());
+        command
+    }))
+}
+
+#[test]
+fn the_trace_of_a_jvm_with_another_file_system_can_be_found() {
+    on_every_jdk(|jdk| {
+        let program = Program::harness(jdk, "Attached");
+        let private = program.workspace().join("private");
+        fs::create_dir(&private).unwrap();
+        let Some(mut session) = start_apart(program, &private) else { return };
+        let output =
+            session.flow("attach", &["-o", "private/t", "--agent", library().to_str().unwrap()]);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{errors}");
+        assert!(!private.join("t").exists());
+        let place = format!("/proc/{}/root{}", session.child.id(), private.join("t").display());
+        let named =
+            format!("into {place} ({} in its own file system; copy", private.join("t").display());
+        assert!(errors.contains(&named), "{errors}");
+        session.command("work 3");
+        let output = session.flow("detach", &[]);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(errors.contains(&format!(": copy {place} before the process ends")), "{errors}");
+        let info = Command::new(flow()).args(["info", &place]).output().unwrap();
+        assert!(info.status.success());
+        let trace = decode_trace(Path::new(&place));
+        assert!(steps_of_workers(&trace).values().all(|steps| *steps == [3]));
+        session.exit();
+    });
+}

@@ -22,16 +22,16 @@ pub(crate) struct RecordArgs {
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct AttachArgs {
-    /// The process id of the JVM
-    pub(crate) pid: String,
+    /// The process id of the JVM; without it, the JVMs that run are listed
+    pub(crate) pid: Option<String>,
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
 }
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct DetachArgs {
-    /// The process id of the JVM
-    pub(crate) pid: String,
+    /// The process id of the JVM; without it, the JVMs that run are listed
+    pub(crate) pid: Option<String>,
     /// The agent library [default: the one that the process has loaded]
     #[arg(long = "agent", value_name = "PATH")]
     pub(crate) library: Option<PathBuf>,

@@ -24,7 +24,7 @@ use crate::own::{self, Surroundings};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
-    let process = choose::jvm(&args.pid)?;
+    let process = choose::jvm(args.pid.as_deref())?;
     let library = agent::library(args.agent.library.as_deref())?;
     jvm::expect_same_c_library(&library, &process.program())?;
     let dir = TraceDir::of(&args.agent)?;
@@ -64,12 +64,12 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     }
     let trace = recording(&process, &dir.pattern);
     let out = match &trace {
-        Some((place, _)) => shown(place),
+        Some((place, _)) => shown_place(&process, place),
         None => shell_quoted(&dir.out.to_string_lossy()),
     };
     message(&format!("recording process {pid} into {out}; stop with: {stop}"));
     if let Some(earlier) = trace.and_then(|(_, manifest)| manifest.earlier) {
-        message(&earlier_moved(&earlier));
+        message(&earlier_moved(&process.seen_here(&earlier)));
     }
     Ok(Status::Done)
 }
@@ -92,6 +92,19 @@ fn is_heard(process: &Process, address: &StreamAddress) -> bool {
             places.any(|place| TcpStream::connect_timeout(&place, CONNECT_TIMEOUT).is_ok())
         }
     }
+}
+
+/// The place of a trace for a message: how it can be read here, and how the JVM names it if that differs.
+fn shown_place(process: &Process, place: &Path) -> String {
+    let here = process.seen_here(place);
+    if here == place {
+        return shown(place);
+    }
+    let place = shell_quoted(&place.to_string_lossy());
+    format!(
+        "{} ({place} in its own file system; copy the trace before the process ends)",
+        shown(&here)
+    )
 }
 
 /// The trace that a JVM records into now: its path as the JVM names it, and its manifest.

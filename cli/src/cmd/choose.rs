@@ -9,7 +9,10 @@ use crate::own::{self, Surroundings};
 const SHOWN: usize = 12;
 
 /// Finds the JVM with a process id.
-pub(crate) fn jvm(pid: &str) -> Result<Process, Failure> {
+pub(crate) fn jvm(pid: Option<&str>) -> Result<Process, Failure> {
+    let Some(pid) = pid else {
+        return Err(Failure::Usage(format!("name the process id of a JVM; {}", running())));
+    };
     match pid.parse() {
         Ok(pid @ 1..) => Process::find(pid),
         _ => {

@@ -4,19 +4,26 @@ use std::path::Path;
 
 use crate::args::DetachArgs;
 use crate::cmd::agent::{self, as_text};
-use crate::cmd::choose;
+use crate::cmd::{choose, recorded};
 use crate::failure::{Failure, Status};
 use crate::jvm::{self, Process, Refusal};
-use crate::output::message;
+use crate::output::{message, shell_quoted};
 
 pub(crate) fn run(args: &DetachArgs) -> Result<Status, Failure> {
-    let process = choose::jvm(&args.pid)?;
+    let process = choose::jvm(args.pid.as_deref())?;
     let pid = process.pid();
     let library = loaded_library(&process, args.library.as_deref())?;
+    let trace = recorded::recorded_by(&process);
     let refusal = Refusal::create(&process)?;
     let (key, file) = refusal.option();
     jvm::load(&process, &library, &format!("detach,{key}={file}"), &refusal)?;
     message(&format!("recording of process {pid} ended"));
+    if let Some(trace) = trace.filter(|trace| trace.starts_with(process.root())) {
+        let trace = shell_quoted(&trace.to_string_lossy());
+        message(&format!(
+            "the trace is in the file system of that process: copy {trace} before the process ends"
+        ));
+    }
     Ok(Status::Done)
 }
 

@@ -14,8 +14,7 @@ pub(in crate::cmd) fn trace_of(source: &str) -> Result<PathBuf, Failure> {
     let path = PathBuf::from(source);
     let pid = source.parse().ok().filter(|pid| *pid > 0 && !path.exists());
     let Some(pid) = pid else { return Ok(path) };
-    Process::find(pid)?;
-    recorded_by(pid).ok_or_else(|| {
+    recorded_by(&Process::find(pid)?).ok_or_else(|| {
         Failure::Failed(format!(
             "process {pid}: no trace is recorded there, or of another user; {} begins a recording",
             flow_command(&format!("attach {pid}"))
@@ -24,13 +23,14 @@ pub(in crate::cmd) fn trace_of(source: &str) -> Result<PathBuf, Failure> {
 }
 
 /// The trace that a process writes: it keeps the lock of its directory open, or the file.
-fn recorded_by(pid: i32) -> Option<PathBuf> {
-    let open = fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
+pub(in crate::cmd) fn recorded_by(process: &Process) -> Option<PathBuf> {
+    let open = fs::read_dir(format!("/proc/{}/fd", process.pid())).ok()?;
     let open: Vec<_> = open.flatten().filter_map(|fd| fs::read_link(fd.path()).ok()).collect();
     let has_name = |path: &Path, name: &str| path.file_name().is_some_and(|found| found == name);
     let directory =
         open.iter().find(|path| has_name(path, names::LOCK)).and_then(|lock| lock.parent());
     let is_file =
         |path: &&PathBuf| path.extension().is_some_and(|end| end == names::CONTAINER_EXTENSION);
-    directory.map(Path::to_path_buf).or_else(|| open.iter().find(is_file).cloned())
+    let found = directory.or_else(|| open.iter().find(is_file).map(PathBuf::as_path));
+    found.map(|place| process.seen_here(place))
 }

@@ -8,7 +8,7 @@ use crate::jvm::{self, Refusal};
 use crate::output::message;
 
 pub(crate) fn run(args: &SnapshotArgs) -> Result<Status, Failure> {
-    let process = choose::jvm(&args.pid)?;
+    let process = choose::jvm(Some(&args.pid))?;
     let library = loaded_library(&process, args.library.as_deref())?;
     let answer = Refusal::create(&process)?;
     let (key, file) = answer.option();

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::Process;
+use super::disabled::is_attach_disabled;
 use super::process::Tmp;
 use crate::failure::Failure;
 
@@ -20,6 +21,15 @@ pub(super) fn connect(process: &Process) -> Result<UnixStream, Failure> {
     let failure = |reason: &str| Failure::Failed(format!("process {}: {reason}", process.pid()));
     if let Some(stream) = listening(process)? {
         return Ok(stream);
+    }
+    // The signal would make these print their threads, now or when they continue.
+    if is_attach_disabled(process) {
+        return Err(failure(
+            "the JVM runs with -XX:+DisableAttachMechanism, and lets nobody attach",
+        ));
+    }
+    if process.is_stopped() {
+        return Err(failure("it is stopped, and cannot answer; let it continue: kill -CONT"));
     }
     let _trigger = Trigger::create(process)?;
     let deadline = Instant::now() + TIMEOUT;

@@ -17,6 +17,7 @@
 mod answer;
 mod c_library;
 mod connect;
+mod disabled;
 mod load;
 mod process;
 mod refusal;

@@ -5,7 +5,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
@@ -121,6 +122,17 @@ impl Process {
         format!("/proc/{}/root", self.pid()).into()
     }
 
+    /// The path by which this process finds a file that the JVM finds by `path`. If the JVM has another file system, as in
+    /// a container, the path leads through `/proc`, and ends with the JVM.
+    pub(crate) fn seen_here(&self, path: &Path) -> PathBuf {
+        let inside = self.root().join(path.strip_prefix("/").unwrap_or(path));
+        let identity = |path: &Path| fs::metadata(path).ok().map(|of| (of.dev(), of.ino()));
+        match identity(&inside) {
+            there @ Some(_) if identity(path) != there => inside,
+            _ => path.to_path_buf(),
+        }
+    }
+
     /// Its working directory.
     pub(crate) fn directory(&self) -> PathBuf {
         format!("/proc/{}/cwd", self.pid()).into()
@@ -158,6 +170,12 @@ impl Process {
     pub(super) fn handles_quit(&self) -> Option<bool> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).ok()?;
         Some(Status::parse(&status)?.handles_quit)
+    }
+
+    /// Returns whether a signal has stopped it.
+    pub(super) fn is_stopped(&self) -> bool {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid()));
+        status.is_ok_and(|status| status.lines().any(|line| line.starts_with("State:\tT")))
     }
 
     /// Sends it the QUIT signal.

@@ -33,6 +33,10 @@ struct Jvm {
 
 impl Jvm {
     fn start(script: &str) -> Self {
+        Self::start_with(script, &[])
+    }
+
+    fn start_with(script: &str, variables: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         // Copied by another process: a file that this one has open for writing while another test forks
         // cannot be run.
@@ -46,6 +50,7 @@ impl Jvm {
         let mut child = Command::new(&shell)
             .arg0("sh")
             .args(["-c", script])
+            .envs(variables.iter().copied())
             .current_dir(dir.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -62,6 +67,14 @@ impl Jvm {
         let mut line = String::new();
         self.told.read_line(&mut line).unwrap();
         line
+    }
+
+    /// Ends it, and returns what it has printed since the last line that was read.
+    fn end(mut self) -> String {
+        drop(self.child.stdin.take());
+        let mut rest = String::new();
+        self.told.read_to_string(&mut rest).unwrap();
+        rest
     }
 
     fn flow(&self, verb: &str, args: &[&str]) -> Run {
@@ -206,6 +219,36 @@ fn a_jvm_that_listens_is_sent_no_signal() {
 }
 
 #[test]
+fn a_jvm_that_would_print_its_threads_gets_no_signal() {
+    let agent = ["--agent", "libflowagent.so"];
+    let flag = "-XX:+DisableAttachMechanism";
+    for name in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"] {
+        let jvm = Jvm::start_with(JVM, &[(name, flag)]);
+        let run = jvm.flow("attach", &agent);
+        let pid = jvm.child.id();
+        let expected =
+            format!("flow: process {pid}: the JVM runs with {flag}, and lets nobody attach\n");
+        assert_eq!((run.code, run.err), (Some(1), expected));
+        assert_eq!(jvm.end(), "");
+    }
+
+    let jvm = Jvm::start(JVM);
+    let pid = jvm.child.id().to_string();
+    let signal = |name| {
+        assert!(Command::new("kill").args([name, pid.as_str()]).status().unwrap().success());
+    };
+    signal("-STOP");
+    let status = format!("/proc/{pid}/status");
+    while !fs::read_to_string(&status).unwrap().contains("State:\tT") {
+        thread::yield_now();
+    }
+    let run = jvm.flow("attach", &agent);
+    signal("-CONT");
+    assert!(run.err.contains(": it is stopped, and cannot answer"), "{}", run.err);
+    assert_eq!((run.code, jvm.end().as_str()), (Some(1), ""));
+}
+
+#[test]
 fn a_process_that_is_no_jvm_gets_no_signal() {
     let mut sleeper = Command::new("sleep").arg("60").spawn().unwrap();
     let pid = sleeper.id().to_string();
@@ -236,6 +279,11 @@ fn what_is_no_process_id_is_answered_with_those_that_could_be_meant() {
         let run: Run = command().args([verb, pid]).output().unwrap().into();
         let expected = format!("flow: '{pid}': expected the process id of a JVM; ");
         assert!(run.err.starts_with(&expected), "{}", run.err);
+        assert_eq!((run.code, run.err.lines().count()), (Some(2), 1), "{}", run.err);
+    }
+    for verb in ["attach", "detach"] {
+        let run: Run = command().arg(verb).output().unwrap().into();
+        assert!(run.err.starts_with("flow: name the process id of a JVM; "), "{}", run.err);
         assert_eq!((run.code, run.err.lines().count()), (Some(2), 1), "{}", run.err);
     }
 }
