@@ -4,7 +4,7 @@ use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::error::Error as _;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use flow_codec::format::names;
@@ -246,9 +246,15 @@ impl TraceDir {
             }));
         }
         // Some file systems, such as /proc, allow what then fails.
-        let is_usable = tempfile::Builder::new().prefix(".flow-").tempdir_in(existing);
-        is_usable.map(drop).map_err(|error| {
-            let why = error.source().map_or_else(|| error.kind().to_string(), ToString::to_string);
+        let made = tempfile::Builder::new().prefix(".flow-").tempdir_in(existing);
+        // With some umasks, what is in a directory could not be listed; in this one is nothing.
+        let is_usable = made.and_then(|made| std::fs::remove_dir(made.keep()));
+        is_usable.map_err(|error| {
+            let why = match error.kind() {
+                // The directory exists.
+                ErrorKind::NotFound => "its file system does not let files be created".to_owned(),
+                kind => error.source().map_or_else(|| kind.to_string(), ToString::to_string),
+            };
             fail(format!("cannot write to {}: {why}", existing.display()))
         })
     }

@@ -3,6 +3,7 @@
 pub(crate) mod call_clock;
 pub(crate) mod conditions;
 pub(crate) mod context_tree;
+pub(crate) mod empty_run;
 pub(crate) mod flags;
 pub(crate) mod lock;
 pub(crate) mod logs;

@@ -10,6 +10,7 @@ use flow_codec::format::names;
 use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace, TraceSet};
 use flow_codec::{Error, Glob, Name, ThreadId};
 
+use super::empty_run;
 use super::flags::{FilterArgs, PartArgs, SourceArgs, ThreadArgs};
 use super::logs;
 use super::own;
@@ -104,6 +105,7 @@ impl Source {
                 message(&format!("{}: {text}", trace.dir.display()));
             }
         }
+        self.traces.iter().filter_map(empty_run::warning).for_each(|warning| message(&warning));
         for (dir, missing) in &self.missing {
             status = status.and(Status::Partial);
             let dir = dir.display();

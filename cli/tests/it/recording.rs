@@ -260,6 +260,35 @@ flow:   flow replay flow-trace         calls in order
 }
 
 #[test]
+fn another_agent_in_the_environment_is_named() {
+    let (dir, agent) = library();
+    let other = "-agentpath:/opt/flow/libflowagent.so=out=/elsewhere";
+    for name in ["JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"] {
+        let run = run(record(dir.path(), &agent, &["--", "true"]).env(name, other));
+        let why = format!(
+            "({name} loads flow's agent already, and then the options there are used, and not these: unset {name})"
+        );
+        assert!(run.err.contains(&why), "{}", run.err);
+    }
+}
+
+#[test]
+fn a_place_without_files_is_refused_and_a_hostile_umask_leaves_nothing() {
+    let (dir, agent) = library();
+    let run_ = run(&mut record(dir.path(), &agent, &["-o", "/proc/t", "--", "true"]));
+    let why = "flow: --out /proc/t: cannot write to /proc: its file system does not let files be created\n";
+    assert_eq!((run_.code, run_.err.as_str()), (Some(1), why));
+
+    let line = r#"umask 0777; exec "$0" record --agent "$1" -- true"#;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line, FLOW]).arg(&agent).current_dir(dir.path()).env("TMPDIR", dir.path());
+    let run_ = run(&mut shell);
+    assert_eq!(run_.code, Some(0), "{}", run_.err);
+    let names = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(names.collect::<Vec<_>>(), ["libflowagent.so"]);
+}
+
+#[test]
 fn commands_to_type_begin_as_flow_was_started() {
     let (dir, agent) = library();
     let jar = ("FLOW_STARTED_AS", "java -jar '/my jars/flow-all.jar'");

@@ -16,6 +16,18 @@ pub(super) const DIRECTORY_MODE: Mode = Mode::RWXU;
 /// How long this JVM waits for others that are choosing their directories.
 const GATE_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Why something cannot be created, with the user who cannot: another one than `flow attach` if that belongs to root.
+pub(super) fn why(error: impl Into<io::Error>) -> String {
+    let error = error.into();
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            let user = rustix::process::geteuid().as_raw();
+            format!("{error}; the JVM runs as user {user}, who needs permission to write there")
+        }
+        _ => error.to_string(),
+    }
+}
+
 /// Creates the directory if it is missing, with its parents, and opens it.
 pub(super) fn make_and_open(path: &Path) -> Result<OwnedFd, String> {
     match fs::symlink_metadata(path) {
@@ -27,20 +39,21 @@ pub(super) fn make_and_open(path: &Path) -> Result<OwnedFd, String> {
         Ok(_) => {}
         Err(_) => {
             if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent)
-                    .map_err(|error| format!("cannot create {}: {error}", parent.display()))?;
+                fs::create_dir_all(parent).map_err(|error| {
+                    format!("cannot create {}: {}", parent.display(), why(error))
+                })?;
             }
             match rustix::fs::mkdir(path, DIRECTORY_MODE) {
                 Ok(()) => rustix::fs::chmod(path, DIRECTORY_MODE)
-                    .map_err(|error| format!("cannot be opened: {}", io::Error::from(error)))?,
+                    .map_err(|error| format!("cannot be opened: {}", why(error)))?,
                 Err(Errno::EXIST) => {}
-                Err(error) => return Err(format!("cannot be created: {}", io::Error::from(error))),
+                Err(error) => return Err(format!("cannot be created: {}", why(error))),
             }
         }
     }
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
     retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))
-        .map_err(|error| format!("cannot be opened: {}", io::Error::from(error)))
+        .map_err(|error| format!("cannot be opened: {}", why(error)))
 }
 
 /// Creates a file for reading and writing; nothing of this name may exist.

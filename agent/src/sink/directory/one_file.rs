@@ -22,7 +22,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::earlier::{is_without_calls, old_suffix, remove_journal_elsewhere};
-use super::locks::{create_new, lock_directory};
+use super::locks::{create_new, lock_directory, why};
 use super::unique_name;
 
 /// One process id cannot have more JVMs than this in one second.
@@ -43,15 +43,15 @@ pub(super) struct OneFile {
 pub(super) fn open(path: &Path, session: Option<&str>, keep: usize) -> Result<OneFile, String> {
     let run = Run::of(path)?;
     fs::create_dir_all(&run.directory)
-        .map_err(|error| format!("cannot create {}: {error}", run.directory.display()))?;
+        .map_err(|error| format!("cannot create {}: {}", run.directory.display(), why(error)))?;
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
     let fd = retry_on_intr(|| rustix::fs::open(&run.directory, flags, Mode::empty()))
-        .map_err(|error| format!("its directory cannot be opened: {}", io::Error::from(error)))?;
+        .map_err(|error| format!("its directory cannot be opened: {}", why(error)))?;
     let _gate = lock_directory(&run.directory)?;
     let new = |name: &str, keep| match create(&fd, name) {
         Ok(file) => Ok(Some((run.directory.join(name), file, keep))),
         Err(Errno::EXIST) => Ok(None),
-        Err(error) => Err(format!("cannot be created: {}", io::Error::from(error))),
+        Err(error) => Err(format!("cannot be created: {}", why(error))),
     };
     let created = match run.make_room(session, keep)? {
         Room::Free => new(&run.main(0), None)?,

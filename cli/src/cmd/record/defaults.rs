@@ -3,14 +3,15 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
 use flow_options::mains::COMPILERS;
+use tempfile::TempDir;
 
-use crate::args::AgentArgs;
 use super::wrapped::java_arguments;
+use crate::args::AgentArgs;
 use crate::cmd::agent::{SelectedBy, Selection, is_java};
 use crate::failure::Failure;
 use crate::own::{self, Surroundings};
@@ -44,6 +45,9 @@ impl Defaults {
         // Only this user may write to a directory of this kind, which matters because JVMs run its content.
         let files =
             tempfile::Builder::new().prefix("flow-").tempdir().map_err(Failure::temporary_file)?;
+        // Some umasks remove too much.
+        fs::set_permissions(files.path(), Permissions::from_mode(0o700))
+            .map_err(Failure::temporary_file)?;
         let mut defaults = Self { variables: Vec::new(), remark: None, files };
         let jar = defaults.keep("flow-api.jar", API_JAR)?;
         defaults.add("FLOW_API", jar.into());

@@ -8,7 +8,7 @@ use super::argument::quote;
 use super::defaults::Defaults;
 use super::gradle;
 use crate::args::RecordArgs;
-use crate::cmd::agent::is_java;
+use crate::cmd::agent::{file_name, is_java};
 use crate::failure::Failure;
 use crate::own::{self, Surroundings};
 
@@ -61,6 +61,15 @@ impl Launch {
 
 /// Variables with options of JVMs, in the order in which a JVM reads them.
 pub(super) const VARIABLES: [&str; 3] = [JAVA_TOOL_OPTIONS, "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"];
+
+/// The variable through which JVMs load an agent of flow, if there is one.
+pub(super) fn other_agent() -> Option<&'static str> {
+    let has_agent = |name: &&str| {
+        let options = env::var_os(name).unwrap_or_default();
+        options.to_string_lossy().contains(&format!("/{}", file_name()))
+    };
+    VARIABLES.into_iter().find(has_agent)
+}
 
 fn tool_options(existing: Option<OsString>, agent: &str) -> OsString {
     let mut options = existing.unwrap_or_default();

@@ -17,8 +17,8 @@ mod launch;
 mod notices;
 mod shapes;
 mod summary;
-
 mod wrapped;
+
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use self::brake::Brake;
@@ -93,7 +93,12 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
 
 /// The most likely reason if a command recorded nothing.
 fn why_nothing(args: &RecordArgs) -> String {
-    if !args.gradle && gradle::is_gradle(&args.command) {
+    if let Some(name) = launch::other_agent() {
+        // The agent reports that it is loaded twice, but not to whom.
+        format!(
+            " ({name} loads flow's agent already, and then the options there are used, and not these: unset {name})"
+        )
+    } else if !args.gradle && gradle::is_gradle(&args.command) {
         format!(
             " (a Gradle daemon that is already running keeps the environment it was started with: use {}; tests that \
              are up to date do not run)",

@@ -13,6 +13,7 @@ use flow_options::patterns;
 use super::notices::Notices;
 use crate::cmd::agent::{earlier_moved, shown, trace_directories};
 use crate::cmd::test_runs::summary as tests_summary;
+use crate::input::empty_run;
 use crate::input::pattern::is_in;
 use crate::output::{
     alarm, bytes, escaped, flow_command, lost, may_reveal, message, plural, shell_quoted, unmatched,
@@ -167,6 +168,7 @@ impl Summary {
         }
         for dir in &notices.without_calls {
             let dir = Path::new(dir);
+            empty_run::note(dir);
             alarm(&format!("recorded 0 calls; {} holds the earlier trace", shown(dir)));
         }
         let Some(dir) = self.shown.first() else {
