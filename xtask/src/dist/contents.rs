@@ -149,4 +149,52 @@ mod tests {
         }
         assert!(paths.contains("docs/time.md") && paths.contains("docs/page.png"), "{paths:?}");
     }
+
+    #[test]
+    fn an_installation_replaces_files_when_they_are_complete() {
+        use std::os::unix::fs::PermissionsExt;
+        use std::sync::atomic::{AtomicBool, Ordering};
+
+        let dir = tempfile::tempdir().unwrap();
+        let place = |name: &str| dir.path().join(name);
+        for name in ["bin", "lib/flow", "share", "docs", "examples"] {
+            fs::create_dir_all(place("from").join(name)).unwrap();
+        }
+        for name in ["README.md", "CHANGELOG.md", "LICENSE", "THIRD-PARTY-LICENSES.txt", "share/x"]
+        {
+            fs::write(place("from").join(name), "").unwrap();
+        }
+        let library = vec![7; 1 << 22];
+        fs::write(place("from/lib/flow/libflowagent.so"), &library).unwrap();
+        fs::write(place("from/bin/flow"), "#!/bin/sh\n").unwrap();
+        fs::set_permissions(place("from/bin/flow"), fs::Permissions::from_mode(0o700)).unwrap();
+        fs::write(place("from/install.sh"), INSTALL).unwrap();
+        let install = || {
+            let mut command = Command::new("sh");
+            command.args(["-c", "umask 077; sh \"$0\" \"$1\""]);
+            command.arg(place("from/install.sh")).arg(place("to"));
+            output_of(&mut command).unwrap();
+        };
+        install();
+        let is_over = AtomicBool::new(false);
+        let installed = place("to/lib/flow/libflowagent.so");
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    assert!(fs::read(&installed).unwrap() == library, "missing or incomplete");
+                }
+            });
+            (0..20).for_each(|_| install());
+            is_over.store(true, Ordering::Relaxed);
+            reader.join().unwrap();
+        });
+        let left = fs::read_dir(place("to/lib/flow")).unwrap().count();
+        assert_eq!(left, 1, "nothing else is left there");
+        if fs::metadata(&installed).unwrap().permissions().mode() & 0o077 != 0 {
+            // As root: for everybody.
+            let mode = |name| fs::metadata(place(name)).unwrap().permissions().mode() & 0o777;
+            let modes = ["to", "to/bin/flow", "to/share/doc/flow/README.md"].map(mode);
+            assert_eq!(modes, [0o755, 0o755, 0o644]);
+        }
+    }
 }

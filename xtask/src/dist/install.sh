@@ -26,18 +26,31 @@ fi
     exit 1
 }
 
-# Removed first: a program that runs, or a library that a JVM has loaded, keeps its old file.
+# What root installs is for everybody, whatever the umask of root.
+if [ "$(id -u)" = 0 ]; then
+    umask 022
+    publish() { chmod -R a+rX "$1"; }
+else
+    publish() { :; }
+fi
+
+# Each file replaces the old one when it is complete: a program that starts meanwhile finds one of the two, and one that
+# runs, or a JVM that has loaded the library, keeps the old one.
 mkdir -p "$prefix"
 (cd "$from" && find bin lib share -type f) | while read -r file; do
     mkdir -p "$prefix/$(dirname "$file")"
-    rm -f "$prefix/$file"
-    cp "$from/$file" "$prefix/$file"
+    new=$prefix/$file.new-$$
+    cp "$from/$file" "$new" && publish "$new" && mv -f "$new" "$prefix/$file" || {
+        rm -f "$new"
+        exit 1
+    }
     echo "$prefix/$file"
 done
 documents=$prefix/share/doc/flow
 rm -rf "$documents"
 mkdir -p "$documents"
 (cd "$from" && cp -R README.md CHANGELOG.md LICENSE* THIRD-PARTY-LICENSES.txt docs examples "$documents")
+publish "$documents"
 echo "$documents"
 
 "$prefix/bin/flow" --version
