@@ -270,6 +270,7 @@ fn of_method(name: Name<'_>, is_whole: bool) -> Option<String> {
     }
     if let Some((method, number)) = text.split_once("$lambda") {
         let number = number.trim_start_matches(['$', '-']);
+        let method = without_hash(method, is_whole);
         return (!method.is_empty()).then(|| word_of(method, "lambda", number, is_whole));
     }
     if let Some(rest) = text.strip_prefix("access$") {
@@ -286,11 +287,11 @@ fn of_method(name: Name<'_>, is_whole: bool) -> Option<String> {
         return Some(match rest.starts_with(|c: char| c.is_ascii_digit()) {
             // Of an old compiler, which numbers them.
             true => format!("accessor {rest}"),
-            false => format!("{rest} accessor{kind}"),
+            false => format!("{} accessor{kind}", without_hash(rest, is_whole)),
         });
     }
     if let Some(method) = text.strip_suffix("$suspendImpl").filter(|method| !method.is_empty()) {
-        return Some(format!("{method} suspend"));
+        return Some(format!("{} suspend", without_hash(method, is_whole)));
     }
     if name.origin.0 == Source::Scala
         && let Some(method) = text.strip_suffix('$').filter(|method| !method.starts_with('$'))
@@ -310,7 +311,10 @@ fn of_method(name: Name<'_>, is_whole: bool) -> Option<String> {
         };
         let method = match method {
             "$lessinit$greater" => "<init>".to_owned(),
-            method => scala(method).unwrap_or_else(|| method.to_owned()),
+            method => {
+                let method = without_hash(method, is_whole);
+                scala(method).unwrap_or_else(|| method.to_owned())
+            }
         };
         return Some(format!("{method} default{number}"));
     }
@@ -322,14 +326,20 @@ fn of_method(name: Name<'_>, is_whole: bool) -> Option<String> {
         let method = scala(method).unwrap_or_else(|| method.to_owned());
         return Some(word_of(&method, "local", number, is_whole));
     }
-    if let Some((method, hash)) = text.split_at_checked(text.len().saturating_sub(HASH))
-        && let Some(method) = method.strip_suffix('-')
-        && is_hash(hash)
-        && !is_whole
-    {
-        return Some(method.to_owned());
+    match without_hash(text, is_whole) {
+        method if method.len() < text.len() => Some(method.to_owned()),
+        text => scala(text),
     }
-    scala(text)
+}
+
+/// The name of a method without what Kotlin appends if it takes values of inline classes.
+fn without_hash(method: &str, is_whole: bool) -> &str {
+    match method.split_at_checked(method.len().saturating_sub(HASH)) {
+        Some((name, hash)) if !is_whole && is_hash(hash) => {
+            name.strip_suffix('-').unwrap_or(method)
+        }
+        _ => method,
+    }
 }
 
 /// The length of what Kotlin appends to a method that takes values of inline classes.
@@ -626,6 +636,15 @@ mod tests {
             ("a.BKt$m$1.invoke(I)V", "a.BKt.m lambda", "a.BKt.m lambda 1"),
             ("a.BKt$m$2$1.invokeSuspend()V", "a.BKt.m suspend", "a.BKt.m suspend 2.1"),
             ("a.B.m$default(La/B;IILjava/lang/Object;)V", "a.B.m default", "a.B.m default"),
+            ("a.B.pay-L6cd9Uo$default(La/B;II)V", "a.B.pay default", "a.B.pay-L6cd9Uo default"),
+            ("a.B.access$pay-L6cd9Uo(La/B;I)V", "a.B.pay accessor", "a.B.pay-L6cd9Uo accessor"),
+            ("a.B.pay-L6cd9Uo$suspendImpl(La/B;)V", "a.B.pay suspend", "a.B.pay-L6cd9Uo suspend"),
+            ("a.B.pay-L6cd9Uo$lambda$0(I)V", "a.B.pay lambda", "a.B.pay-L6cd9Uo lambda 0"),
+            (
+                "a.B.well-known$default(La/B;II)V",
+                "a.B.well-known default",
+                "a.B.well-known default",
+            ),
             ("a.B.m$suspendImpl(La/B;)V", "a.B.m suspend", "a.B.m suspend"),
             ("a.B$Companion.of()V", "a.B.Companion.of", "a.B.Companion.of"),
             ("a.B.access$total(La/B;)V", "a.B.total accessor", "a.B.total accessor"),
