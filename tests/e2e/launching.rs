@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 use flow_e2e::{Jdk, flow, harness, library};
 use serde_json::json;
 
+use crate::attach::Session;
 use crate::recording::{classes, errors, manifest};
 use crate::{on_every_jdk, shown};
 
@@ -74,6 +75,19 @@ fn patterns_that_match_nothing_are_reported() {
             assert!(expected.iter().all(|line| text.contains(line.as_str())), "{verb}: {text}");
         }
         assert!(shown(&["check"], &trace).contains(": sound\n"));
+
+        let mut session = Session::start(jdk);
+        let library = library().display().to_string();
+        let values = ["--agent", &library, "-o", "t", "--values", "nosuch.A"];
+        assert!(session.flow("attach", &values).status.success());
+        session.command("work 3");
+        let detached = session.flow("detach", &[]);
+        let reported = String::from_utf8_lossy(&detached.stderr).into_owned();
+        assert!(
+            reported.contains("flow: 'nosuch.A' (--values) matches no recorded method\n"),
+            "{reported}"
+        );
+        session.exit();
     });
 }
 

@@ -2,12 +2,15 @@
 
 use std::path::Path;
 
+use flow_codec::format::manifest::{Manifest, Unmatched};
+use flow_codec::read::Trace;
+
 use crate::args::DetachArgs;
 use crate::cmd::agent::{self, as_text};
 use crate::cmd::{choose, recorded};
 use crate::failure::{Failure, Status};
 use crate::jvm::{self, Process, Refusal};
-use crate::output::{message, shell_quoted};
+use crate::output::{message, report_unmatched, shell_quoted};
 
 pub(crate) fn run(args: &DetachArgs) -> Result<Status, Failure> {
     let process = choose::jvm(args.pid.as_deref())?;
@@ -18,6 +21,10 @@ pub(crate) fn run(args: &DetachArgs) -> Result<Status, Failure> {
     let (key, file) = refusal.option();
     jvm::load(&process, &library, &format!("detach,{key}={file}"), &refusal)?;
     message(&format!("recording of process {pid} ended"));
+    let manifest = trace.as_ref().and_then(|trace| Trace::manifest_of(trace).ok()?);
+    for Unmatched { option, patterns } in manifest.iter().flat_map(unmatched) {
+        patterns.iter().for_each(|pattern| report_unmatched(option, pattern));
+    }
     if let Some(trace) = trace.filter(|trace| trace.starts_with(process.root())) {
         let trace = shell_quoted(&trace.to_string_lossy());
         message(&format!(
@@ -25,6 +32,10 @@ pub(crate) fn run(args: &DetachArgs) -> Result<Status, Failure> {
         ));
     }
     Ok(Status::Done)
+}
+
+fn unmatched(manifest: &Manifest) -> &[Unmatched] {
+    manifest.end.as_ref().map_or(&[], |end| &end.unmatched)
 }
 
 /// The given library, or the copy that the process has loaded: another copy would not know of the recording.

@@ -45,6 +45,6 @@ pub(crate) use units::{
     bounded_duration, bytes, duration, grouped, instant, percent, plural, push_digits, push_number,
     seconds, signed_duration,
 };
-pub(crate) use unmatched::{may_reveal, unmatched};
+pub(crate) use unmatched::{report_unmatched, unmatched};
 pub(crate) use values::{Compared, ValueTexts};
 pub(crate) use weight::{ROUGH_NOTE, Shares, Unit, Weight, is_rough, rough_duration};

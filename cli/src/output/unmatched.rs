@@ -1,5 +1,7 @@
 //! Patterns of a recording that matched nothing, in words.
 
+use super::{alarm, message};
+
 /// What a pattern that matched nothing means. `option` is the key of the agent's option, and the name of its flag.
 pub(crate) fn unmatched(option: &str, pattern: &str) -> String {
     let what = match option {
@@ -14,7 +16,8 @@ pub(crate) fn unmatched(option: &str, pattern: &str) -> String {
     format!("'{pattern}' (--{option}) matches {what}")
 }
 
-/// Returns whether values that should be left out may be in the trace if a pattern of this option matches nothing.
-pub(crate) fn may_reveal(option: &str) -> bool {
-    option == "redact"
+/// Reports a pattern that matched nothing, in red if the trace may therefore have values that it should leave out.
+pub(crate) fn report_unmatched(option: &str, pattern: &str) {
+    let print = if option == "redact" { alarm } else { message };
+    print(&unmatched(option, pattern));
 }

@@ -16,7 +16,7 @@ use crate::cmd::test_runs::summary as tests_summary;
 use crate::input::empty_run;
 use crate::input::pattern::is_in;
 use crate::output::{
-    alarm, bytes, escaped, flow_command, lost, may_reveal, message, plural, shell_quoted, unmatched,
+    alarm, bytes, escaped, flow_command, lost, message, plural, report_unmatched, shell_quoted,
 };
 
 /// If there are more directories than this, only the first are named.
@@ -210,8 +210,7 @@ impl Summary {
         let all = self.unmatched.iter().cloned().chain(dropped);
         let in_all = all.reduce(|some, others| some.intersection(&others).cloned().collect());
         for (option, pattern) in in_all.unwrap_or_default() {
-            let print = if may_reveal(&option) { alarm } else { message };
-            print(&unmatched(&option, &pattern));
+            report_unmatched(&option, &pattern);
         }
     }
 
