@@ -28,6 +28,7 @@ pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(),
     let agent = lifecycle::start(option_text, Start::Attached, None, |options| {
         environment::prepare(jvmti, options)?;
         vm.prepare();
+        environment::find_group(vm, jvmti);
         if options.engine == EngineKind::Instrument {
             probe::watch(jvmti)?;
             let defined = probe::define(vm);

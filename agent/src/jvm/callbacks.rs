@@ -242,6 +242,8 @@ unsafe extern "C" fn vm_init(
         if environment::starts_without_classes() {
             vm.prepare();
         }
+        // SAFETY: our only environment, which is never disposed of.
+        environment::find_group(&vm, unsafe { Jvmti::new(jvmti) });
         let threads = vm.platform_threads();
         if agent.engine() == EngineKind::Instrument {
             threads.iter().for_each(|facts| make_block(agent, Some(facts.id)));

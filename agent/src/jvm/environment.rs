@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "the function table of the JVM, before there is anything safer")]
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -22,6 +22,9 @@ static ENVIRONMENT: AtomicPtr<sys::jvmtiEnv> = AtomicPtr::new(ptr::null_mut());
 
 /// The JVM, once there is an environment.
 static JVM: AtomicPtr<JavaVM> = AtomicPtr::new(ptr::null_mut());
+
+/// The group of threads of the system, a global reference that is never given up.
+static SYSTEM_GROUP: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 /// Whether its name is one of HotSpot.
 static IS_HOTSPOT: AtomicBool = AtomicBool::new(false);
@@ -97,7 +100,17 @@ pub(super) fn is_live() -> bool {
     current().is_some_and(Jvmti::is_live)
 }
 
-/// Runs `body` in a thread of the agent, which is a daemon thread of the JVM meanwhile.
+/// Finds the group for threads of the agent. To be called once the JVM runs.
+pub(super) fn find_group(vm: &Vm<'_>, jvmti: Jvmti) {
+    if SYSTEM_GROUP.load(Ordering::Acquire).is_null() {
+        let groups = jvmti.top_groups();
+        let group = groups.first().and_then(|group| vm.keep(*group));
+        SYSTEM_GROUP.store(group.unwrap_or(ptr::null_mut()).cast(), Ordering::Release);
+        groups.into_iter().for_each(|group| vm.forget(group));
+    }
+}
+
+/// Runs `body` in a thread of the agent, which is a daemon thread of the JVM meanwhile, in the group of the system.
 ///
 /// # Errors
 /// The JVM refuses the thread.
@@ -118,7 +131,7 @@ pub(super) fn as_thread_of_jvm_called(
     let mut arguments = JavaVMAttachArgs {
         version: JNI_VERSION_1_2,
         name: name.as_ptr().cast_mut(),
-        group: ptr::null_mut(),
+        group: SYSTEM_GROUP.load(Ordering::Acquire).cast(),
     };
     let mut env = ptr::null_mut();
     // SAFETY: the JVM that `obtain` was called with; there is one for the life of the process.
@@ -148,7 +161,7 @@ pub(super) fn as_thread_of_jvm_called(
 
 /// # Safety
 /// `vm` is the JVM that is calling.
-unsafe fn interface(vm: *mut JavaVM, version: i32) -> Option<*mut std::ffi::c_void> {
+unsafe fn interface(vm: *mut JavaVM, version: i32) -> Option<*mut c_void> {
     let mut env = ptr::null_mut();
     // SAFETY: the caller's duty.
     let table = unsafe { *vm };

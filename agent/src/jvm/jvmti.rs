@@ -374,6 +374,15 @@ impl Jvmti {
     pub(super) fn set_thread_local(self, data: *const c_void) -> Result<(), JvmtiError> {
         self.set_thread_local_of(ptr::null_mut(), data)
     }
+    /// Local references to the groups of threads that are in no other group: that of the system.
+    pub(super) fn top_groups(self) -> Vec<sys::jobject> {
+        let (mut count, mut groups) = (0, ptr::null_mut());
+        match call!(self, GetTopThreadGroups, &raw mut count, &raw mut groups) {
+            Ok(()) => self.take_array(groups, count),
+            Err(_) => Vec::new(),
+        }
+    }
+
 
     /// Keeps a pointer for a thread; null is the current one.
     pub(super) fn set_thread_local_of(

@@ -68,7 +68,7 @@ pub(super) struct Registers {
 }
 
 /// Reads words of this process, also where there may be no memory. May be called in a signal handler.
-pub(super) fn read<const WORDS: usize>(address: u64) -> Option<[u64; WORDS]> {
+pub(crate) fn read<const WORDS: usize>(address: u64) -> Option<[u64; WORDS]> {
     let mut words = [0_u64; WORDS];
     let bytes = size_of_val(&words);
     let to = libc::iovec { iov_base: words.as_mut_ptr().cast(), iov_len: bytes };

@@ -123,10 +123,15 @@ impl<'a> Vm<'a> {
 
     /// Returns the result of a Java method, or `None` if it threw instead.
     pub(super) fn called(&self, result: jobject) -> Option<jobject> {
+        self.unless_called(result).and_then(|result| self.unless_thrown(result))
+    }
+
+    /// Returns what a Java method returned, unless it threw instead.
+    pub(super) fn unless_called<T>(&self, result: T) -> Option<T> {
         let function = self.jni().v1_2().ExceptionCheck;
         // SAFETY: no arguments but the environment.
         let thrown = unsafe { function(self.jni) };
-        self.unless_failed(!thrown).then_some(result).and_then(|result| self.unless_thrown(result))
+        self.unless_failed(!thrown).then_some(result)
     }
 
     /// Clears the pending exception if `done` is `false`. Returns `done`.
@@ -137,6 +142,13 @@ impl<'a> Vm<'a> {
             unsafe { function(self.jni) };
         }
         done
+    }
+
+    /// A global reference to an object, which keeps it alive until the end.
+    pub(in crate::jvm) fn keep(&self, object: jobject) -> Option<jobject> {
+        // SAFETY: a local reference.
+        let global = unsafe { (self.jni().v1_1().NewGlobalRef)(self.jni, object) };
+        Some(global).filter(|global| !global.is_null())
     }
 
     /// Gives back a local reference. Returns `false`, for use in `retain`.

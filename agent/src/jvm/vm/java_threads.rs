@@ -12,6 +12,7 @@ use once_cell::sync::OnceCell;
 use super::Vm;
 use super::handle::Versions as _;
 use crate::recorder::ThreadFacts;
+use crate::sys::stubs::read;
 
 /// `java.lang.Thread.tid`: what `getId()` returns, unless a program overrides that.
 pub(super) static THREAD_ID: OnceCell<Field> = OnceCell::new();
@@ -21,19 +22,37 @@ pub(super) static THREAD_ID: OnceCell<Field> = OnceCell::new();
 pub(super) struct Field(pub(super) usize);
 
 impl Vm<'_> {
-    /// Draws the id that the next thread would have. It is larger than those of all existing threads.
+    /// Returns an id that is larger than those of all existing threads: that of the next one. The JDK keeps it in memory
+    /// of the JVM; where it does not, this draws an id.
     pub(in crate::jvm) fn next_thread_id(&self) -> Option<ThreadId> {
         let class = self.find_class(c"java/lang/Thread$ThreadIdentifiers")?;
+        let id = self.stored_thread_id(class).or_else(|| self.drawn_thread_id(class));
+        self.forget(class);
+        id.and_then(|id| u64::try_from(id).ok()).map(ThreadId::new)
+    }
+
+    fn stored_thread_id(&self, class: jobject) -> Option<i64> {
+        let (jni, name, descriptor) = (self.jni().v1_1(), c"NEXT_TID_OFFSET", c"J");
+        // SAFETY: a class, and NUL-terminated strings.
+        let field =
+            unsafe { (jni.GetStaticFieldID)(self.jni, class, name.as_ptr(), descriptor.as_ptr()) };
+        let field = self.unless_thrown(field)?;
+        // SAFETY: a static field of this class and type.
+        let address = unsafe { (jni.GetStaticLongField)(self.jni, class, field) };
+        // An offset within an object is no address.
+        let [id] = read::<1>(u64::try_from(address).ok()?)?;
+        i64::try_from(id).ok().filter(|id| *id > 0)
+    }
+
+    fn drawn_thread_id(&self, class: jobject) -> Option<i64> {
         let (jni, name, descriptor) = (self.jni().v1_1(), c"next", c"()J");
         // SAFETY: a class, and NUL-terminated strings.
         let next =
             unsafe { (jni.GetStaticMethodID)(self.jni, class, name.as_ptr(), descriptor.as_ptr()) };
-        let id = self.unless_thrown(next).map(|next| {
-            // SAFETY: a static method of this class, which takes no arguments and throws nothing.
-            unsafe { (jni.CallStaticLongMethodA)(self.jni, class, next, ptr::null()) }
-        });
-        self.forget(class);
-        id.and_then(|id| u64::try_from(id).ok()).map(ThreadId::new)
+        let next = self.unless_thrown(next)?;
+        // SAFETY: a static method of this class, which takes no arguments.
+        let id = unsafe { (jni.CallStaticLongMethodA)(self.jni, class, next, ptr::null()) };
+        self.unless_called(id)
     }
 
     /// Returns all live platform threads.
