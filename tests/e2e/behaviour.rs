@@ -1,8 +1,8 @@
 //! The program behaves as without the agent.
 
-use flow_e2e::{Program, golden};
+use flow_e2e::{Finished, Program, golden};
 
-use crate::on_every_engine;
+use crate::{on_every_engine, on_every_jdk};
 
 #[test]
 fn output_input_and_exit_code_are_the_programs_own() {
@@ -15,6 +15,39 @@ fn output_input_and_exit_code_are_the_programs_own() {
             assert_eq!(recorded.code(), Some(golden(name).exit_code));
             assert_eq!(recorded.stdout, plain.stdout, "{name}");
             assert_eq!(recorded.errors(), String::from_utf8_lossy(&plain.stderr), "{name}");
+        }
+    });
+}
+
+/// The output of `harness.Seen` without the agent, and with it.
+fn seen(program: impl Fn() -> Program) -> (String, String) {
+    let text = |run: Finished| {
+        assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+        String::from_utf8(run.stdout).unwrap()
+    };
+    (text(program().run_without_agent()), text(program().run()))
+}
+
+#[test]
+fn hashes_groups_and_ids_are_those_of_the_program_alone() {
+    on_every_engine(|jdk, engine| {
+        for options in ["", "include=no.such.Class"] {
+            let (plain, recorded) =
+                seen(|| Program::harness(jdk, "Seen").engine(engine).options(options));
+            assert_eq!(recorded, plain, "{options}");
+        }
+    });
+}
+
+/// They need a thread of the JVM, which has an id.
+#[test]
+fn samples_change_no_hashes_and_no_groups() {
+    on_every_jdk(|jdk| {
+        for clock in ["cpu", "wall"] {
+            let options = format!("engine=none,sample=10ms,sample-clock={clock}");
+            let (plain, recorded) =
+                seen(|| Program::harness(jdk, "Seen").args(["no-id"]).options(&options));
+            assert_eq!(recorded, plain, "{clock}");
         }
     });
 }

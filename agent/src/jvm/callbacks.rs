@@ -206,7 +206,7 @@ unsafe extern "C" fn vm_start(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) 
         let vm = unsafe { vm(jvmti, jni, ptr::null_mut()) };
         vm.prepare();
         if agent.engine() == EngineKind::Instrument
-            && let Err(error) = probe::define(&vm)
+            && let Err(error) = vm.drawing_no_hashes(|| probe::define(&vm))
         {
             agent.recorder().stop(&error);
         }

@@ -4,6 +4,7 @@ mod classes;
 mod for_engines;
 mod for_samples;
 mod handle;
+mod hashes;
 mod java_threads;
 mod loaders;
 mod method_handle;
