@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::process::Command;
 
-use flow_e2e::{Engine, Event, Finished, Jdk, Program, check, decode_trace, flow, jdks};
+use flow_e2e::{Engine, Event, Finished, Jdk, Natives, Program, check, decode_trace, flow, jdks};
 use flow_model::{Mark, Sample, decode_samples};
 
 use crate::attach::{Session, assert_clean};
@@ -323,6 +323,128 @@ fn a_thread_that_waits_is_sampled_by_the_time_that_passes() {
             intervals += sample.intervals;
         }
         assert!(intervals > 300 && intervals > 10 * samples, "{samples}, {intervals}");
+    });
+}
+
+/// `harness.NativeCalls` with its library and further arguments.
+fn native_calls(jdk: &Jdk, natives: &Natives, args: &[&str]) -> Program {
+    let library = natives.library().to_str().unwrap();
+    // Java 24 and later warn about native code.
+    let program = match jdk.version {
+        24.. => Program::harness(jdk, "NativeCalls").jvm_arg("--enable-native-access=ALL-UNNAMED"),
+        _ => Program::harness(jdk, "NativeCalls"),
+    };
+    program.args([&[library][..], args].concat())
+}
+
+#[test]
+fn a_wait_in_native_code_is_sampled_and_not_cut_short() {
+    let natives = Natives::build();
+    on_every_jdk(|jdk| {
+        // Before Java 14 it is.
+        if jdk.version < 14 {
+            return;
+        }
+        let options = "engine=none,sample=5ms,sample-clock=wall";
+        let run = native_calls(jdk, &natives, &["poll", "40"]).options(options).run();
+        assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+        // A thread that goes to native code between the look at it and the signal is interrupted there.
+        let early: u32 = String::from_utf8_lossy(&run.stdout).trim().parse().unwrap();
+        assert!(early <= 1, "{early} of 40");
+        let sampled = Sampled::of(&run.out());
+        let main = sampled.thread("main");
+        let intervals = sampled.intervals_in("harness.NativeCalls.poll")[&main];
+        assert!((180..=400).contains(&intervals), "{intervals} of about 240");
+        let lines = sampled.samples.iter().filter_map(|sample| {
+            let stack = sampled.stack(sample);
+            let [.., main, early, poll] = &stack[..] else { return None };
+            let names = [main, early, poll].map(|name| name.rsplit('.').next().unwrap_or_default());
+            (names == ["main", "early", "poll"]).then(|| sample.found.as_ref().unwrap()[1].line)
+        });
+        assert!(lines.clone().count() > 10 && lines.into_iter().all(|line| line > 0));
+    });
+}
+
+#[test]
+fn an_attach_does_not_wake_threads_that_wait() {
+    let natives = Natives::build();
+    on_every_jdk(|jdk| {
+        let mut session = Session::of(native_calls(jdk, &natives, &["once"]));
+        let library = flow_e2e::library();
+        let agent = ["--agent", library.to_str().unwrap()];
+        let sample = ["-o", "trace", "--engine", "none", "--sample", "10ms"];
+        let output = session.flow("attach", &[&sample[..], &agent].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        session.wait_for("0");
+        drop(session.exit());
+    });
+}
+
+/// Code of Go runs on stacks of 4 KiB with an alternate one for signals, that of C libraries with fibers without; Rust's
+/// alternate stack has 8 KiB.
+#[test]
+fn a_handler_keeps_to_the_stack_that_it_may_use() {
+    const SMALL_STACK: u8 = 66;
+    let natives = Natives::build();
+    on_every_jdk(|jdk| {
+        for (bytes, alternate, has_stacks) in
+            [("4096", "65536", true), ("4096", "8192", false), ("16384", "0", false)]
+        {
+            let program = native_calls(jdk, &natives, &["stack", "400", bytes, alternate]);
+            let run = program.options("engine=none,sample=1ms").run();
+            assert_eq!((run.code(), run.errors()), (Some(0), String::new()), "{bytes} {alternate}");
+            assert_eq!(run.stdout, b"0\n", "{bytes} {alternate}");
+            let sampled = Sampled::of(&run.out());
+            let found = sampled.intervals(&["harness.NativeCalls.onStack"]);
+            let found = found["harness.NativeCalls.onStack"];
+            let small = sampled.samples.iter().filter(|sample| sample.found == Err(SMALL_STACK));
+            let small: u64 = small.map(|sample| sample.intervals).sum();
+            let (most, few) = if has_stacks { (found, small) } else { (small, found) };
+            assert!(most > 300 && few < 20, "{bytes} {alternate}: {found} stacks, {small} without");
+        }
+    });
+}
+
+/// Both interrupt threads at the same instants.
+#[test]
+fn flight_recorder_takes_no_stacks_away() {
+    const UNKNOWN_JAVA: u8 = 5;
+    on_every_jdk(|jdk| {
+        if !jdk.has_module("jdk.jfr") {
+            return;
+        }
+        let program = Program::harness(jdk, "Shares").args(["3"]);
+        let program = program.jvm_arg("-XX:StartFlightRecording:settings=profile");
+        let run = program.options("engine=none,sample=10ms").run();
+        assert_eq!(run.code(), Some(0), "{}", run.errors());
+        let sampled = Sampled::of(&run.out());
+        let (mut all, mut unknown) = (0, 0);
+        for sample in &sampled.samples {
+            all += sample.intervals;
+            unknown += sample.intervals * u64::from(sample.found == Err(UNKNOWN_JAVA));
+        }
+        assert!(all > 150 && unknown * 25 < all, "{unknown} of {all}");
+    });
+}
+
+/// Each timer counts as a signal that waits, of which a user may have few.
+#[test]
+fn timers_that_are_refused_are_a_loss() {
+    on_every_jdk(|jdk| {
+        let program = Program::harness(jdk, "Spinning").shell("exec prlimit --sigpending=0 \"$@\"");
+        let mut session = Session::of(program);
+        let library = flow_e2e::library();
+        let agent = ["--agent", library.to_str().unwrap()];
+        let sample = ["-o", "trace", "--engine", "none", "--sample", "10ms"];
+        let output = session.flow("attach", &[&sample[..], &agent].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        session.detach();
+        session.say("exit 5");
+        assert_eq!(session.child.wait().unwrap().code(), Some(5));
+        let (code, text) = check(&session.dir("trace"));
+        assert_eq!(code, Some(3), "{text}");
+        let why = "threads that ran at the start: no timer for a thread";
+        assert!(text.to_string().contains(why), "{text}");
     });
 }
 

@@ -8,6 +8,7 @@ mod decoder;
 mod faults;
 mod harness;
 mod jdk;
+mod natives;
 mod rounds;
 mod run;
 mod stepper;
@@ -20,6 +21,7 @@ pub use faults::Fault;
 pub use flow_model::{Blinky, Event, Mark, encode};
 pub use harness::{compile_for_java_8, golden, harness, lib};
 pub use jdk::{Jdk, jdk_8, jdks};
+pub use natives::Natives;
 pub use rounds::{Reach, Rounds, Way, Workers};
 pub use run::{
     Engine, Finished, Program, Running, flow, in_one_file, library, remove_in_use, target_dir,

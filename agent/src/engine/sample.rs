@@ -1,15 +1,18 @@
 //! `sample`: the stacks of threads, at intervals. Alone (`engine=none`) or beside an engine that sees calls.
 //!
-//! Signals interrupt the threads, and their handler stores what the JVM finds (`sys/sampling.rs`). One thread of the
-//! agent runs [`write_samples`]: it resolves what handlers stored, and writes it. So what a kill costs is what happened
+//! Signals interrupt the threads, and their handler stores what the JVM finds (`sys/sampling`). One thread of the agent runs
+//! [`write_samples`]: it resolves what handlers stored, reads the stacks of threads that are not interrupted because they are
+//! in native code or wait, and writes all of it. So what a kill costs is what happened
 //! since this thread last wrote.
 
 use std::time::Duration;
 
 use flow_codec::ThreadId;
-use flow_codec::format::samples::SampleClock;
+use flow_codec::format::samples::{Cause, SampleClock};
 
 use crate::recorder::{DescribeClasses, Recorder, Stacks};
+use crate::sys::sampling::{Looked, Missed};
+use crate::sys::stack_ring::Shot;
 use crate::sys::{clock, sampling};
 
 /// How often samples are written to the file, and how often the ring is emptied if it cannot be filled sooner.
@@ -37,17 +40,18 @@ pub fn write_samples(recorder: &Recorder, stacks: &Stacks, vm: &impl DescribeCla
         if is_wall && recorder.is_paused() {
             looks.skip();
         } else if is_wall && continues {
-            looks.look(stacks);
+            looks.look(recorder, stacks, vm);
         }
         if !continues || drained.elapsed() >= drain_period || is_half_full() {
             drained = std::time::Instant::now();
             drain(recorder, stacks, vm);
-            stacks.write(recorder, if continues { WRITE_PERIOD } else { Duration::ZERO });
+            stacks.write(recorder, vm, if continues { WRITE_PERIOD } else { Duration::ZERO });
         }
         if checked.elapsed() >= CHECK_PERIOD {
             checked = std::time::Instant::now();
             stacks.add_waiting(clock::nano_time());
             stacks.check_classes(vm, false);
+            sampling::remove_ended();
             if !sampling::is_ours() {
                 recorder
                     .note_loss("another library replaced the handler of the signal for samples");
@@ -62,7 +66,7 @@ pub fn write_samples(recorder: &Recorder, stacks: &Stacks, vm: &impl DescribeCla
     // Handlers that were running have finished now, or find no room later.
     drain(recorder, stacks, vm);
     stacks.add_waiting(clock::nano_time());
-    stacks.write(recorder, Duration::ZERO);
+    stacks.write(recorder, vm, Duration::ZERO);
 }
 
 fn is_half_full() -> bool {
@@ -78,8 +82,12 @@ fn drain(recorder: &Recorder, stacks: &Stacks, vm: &impl DescribeClasses) {
         }
     }
     let at_ns = clock::nano_time();
-    sampling::take_missed(|thread, intervals| {
-        stacks.add_missed(ThreadId::new(thread), at_ns, intervals);
+    sampling::take_missed(|thread, why, intervals| {
+        let cause = match why {
+            Missed::RingFull => Cause::NO_ROOM,
+            Missed::Cramped => Cause::SMALL_STACK,
+        };
+        stacks.add_missed(ThreadId::new(thread), at_ns, cause, intervals);
     });
 }
 
@@ -108,7 +116,7 @@ impl Looks {
         self.next_ns = self.counted_ns + self.interval_ns();
     }
 
-    fn look(&mut self, stacks: &Stacks) {
+    fn look(&mut self, recorder: &Recorder, stacks: &Stacks, vm: &impl DescribeClasses) {
         let (now_ns, used_ns) = (clock::nano_time(), clock::cpu_time());
         if now_ns < self.next_ns {
             return;
@@ -117,11 +125,21 @@ impl Looks {
         let intervals = now_ns.saturating_sub(self.counted_ns) / interval_ns;
         self.counted_ns += intervals * interval_ns;
         if intervals > 0 {
-            sampling::interrupt_threads(intervals, |thread, looked| {
-                if looked == sampling::Looked::Waited {
-                    stacks.add_waited(ThreadId::new(thread), intervals);
-                }
+            let mut apart = Vec::new();
+            sampling::interrupt_threads(intervals, |thread, looked| match looked {
+                Looked::Waited => stacks.add_waited(ThreadId::new(thread), intervals),
+                Looked::Apart { intervals, ran_us } => apart.push((thread, intervals, ran_us)),
+                Looked::Interrupted => {}
             });
+            if !apart.is_empty() {
+                // Earlier samples of these threads come first.
+                drain(recorder, stacks, vm);
+            }
+            for (thread, intervals, ran_us) in apart {
+                let at_ns = clock::nano_time();
+                let shot = Shot { thread, carrier: thread, at_ns, intervals, ran_us, frames: 0 };
+                stacks.add_apart(recorder, vm, shot);
+            }
         }
         let cost_ns = clock::cpu_time().saturating_sub(used_ns);
         let after_cost = now_ns + cost_ns.saturating_mul(SHARE.into());

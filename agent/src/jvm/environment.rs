@@ -84,17 +84,6 @@ pub(super) unsafe fn another(vm: *mut JavaVM) -> Option<*mut sys::jvmtiEnv> {
     unsafe { interface(vm, sys::JVMTI_VERSION_1_2) }.map(|env| env.cast())
 }
 
-/// Returns the JNI environment of the current thread as a word, or 0 if it is no thread of Java. May be called in a
-/// signal handler: the JVM only reads its own thread.
-pub(super) fn current_word() -> usize {
-    let vm = JVM.load(Ordering::Acquire);
-    if vm.is_null() {
-        return 0;
-    }
-    // SAFETY: the JVM that `obtain` was called with; there is one for the life of the process.
-    unsafe { interface(vm, JNI_VERSION_1_2) }.map_or(0, |env| env.expose_provenance())
-}
-
 /// Returns whether the JVM runs: classes can be changed.
 pub(super) fn is_live() -> bool {
     current().is_some_and(Jvmti::is_live)

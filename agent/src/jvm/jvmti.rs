@@ -297,6 +297,29 @@ impl Jvmti {
         }
     }
 
+    /// Returns at most this many frames of a platform thread, the innermost first; `None` if it has ended or there is no
+    /// memory for them.
+    pub(super) fn innermost_frames(
+        self,
+        thread: sys::jobject,
+        max_frames: usize,
+    ) -> Option<Vec<(sys::jmethodID, i32)>> {
+        let nowhere = sys::jvmtiFrameInfo { method: ptr::null_mut(), location: 0 };
+        let (mut found, mut frames) = (Vec::new(), Vec::new());
+        allocator::try_reserve(&mut found, max_frames).ok()?;
+        found.resize(max_frames, nowhere);
+        let max = sys::jint::try_from(max_frames).ok()?;
+        let mut count = 0;
+        call!(self, GetStackTrace, thread, 0, max, found.as_mut_ptr(), &raw mut count).ok()?;
+        let count = usize::try_from(count).certain();
+        allocator::try_reserve(&mut frames, count).ok()?;
+        let frame = |frame: &sys::jvmtiFrameInfo| {
+            (frame.method, i32::try_from(frame.location).unwrap_or(-1))
+        };
+        frames.extend(found.iter().take(count).map(frame));
+        Some(frames)
+    }
+
     pub(super) fn frame_count(self, thread: sys::jobject) -> Option<u32> {
         let mut count = 0;
         call!(self, GetFrameCount, thread, &raw mut count).ok()?;
@@ -351,6 +374,15 @@ impl Jvmti {
         Some((name, info.is_daemon != 0, [info.thread_group, info.context_class_loader]))
     }
 
+    /// Local references to the groups of threads that are in no other group: that of the system.
+    pub(super) fn top_groups(self) -> Vec<sys::jobject> {
+        let (mut count, mut groups) = (0, ptr::null_mut());
+        match call!(self, GetTopThreadGroups, &raw mut count, &raw mut groups) {
+            Ok(()) => self.take_array(groups, count),
+            Err(_) => Vec::new(),
+        }
+    }
+
     /// Local references to all live platform threads.
     pub(super) fn all_threads(self) -> Vec<sys::jobject> {
         let (mut count, mut threads) = (0, ptr::null_mut());
@@ -374,15 +406,6 @@ impl Jvmti {
     pub(super) fn set_thread_local(self, data: *const c_void) -> Result<(), JvmtiError> {
         self.set_thread_local_of(ptr::null_mut(), data)
     }
-    /// Local references to the groups of threads that are in no other group: that of the system.
-    pub(super) fn top_groups(self) -> Vec<sys::jobject> {
-        let (mut count, mut groups) = (0, ptr::null_mut());
-        match call!(self, GetTopThreadGroups, &raw mut count, &raw mut groups) {
-            Ok(()) => self.take_array(groups, count),
-            Err(_) => Vec::new(),
-        }
-    }
-
 
     /// Keeps a pointer for a thread; null is the current one.
     pub(super) fn set_thread_local_of(

@@ -9,7 +9,6 @@
 
 #![expect(unsafe_code, reason = "a function of the JVM that is called in signal handlers")]
 
-use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
 use std::ptr;
 use std::sync::Arc;
@@ -21,13 +20,14 @@ use jvmti_rs::sys;
 use once_cell::sync::OnceCell;
 
 use super::jvmti::{Jvmti, no_capabilities};
+use super::vm::{NativeThread, Offsets};
 use super::{Vm, callbacks, environment};
 use crate::engine::sample;
 use crate::lifecycle::Agent;
 use crate::options::EngineKind;
 use crate::options::Options;
-use crate::recorder::{Stacks, ThreadRecorder};
-use crate::sys::sampling::{self, Interrupted, Walked, Walker};
+use crate::recorder::{Stacks, ThreadHandle, ThreadRecorder};
+use crate::sys::sampling::{self, Interrupted, Running, Walked, Walker};
 use crate::sys::stack_ring::RawFrame;
 use crate::sys::{blocks, clock, helper, stubs, unbuilt};
 
@@ -60,7 +60,20 @@ static KEEPS_RECORDERS: AtomicBool = AtomicBool::new(false);
 /// Whether threads may be virtual.
 static VIRTUAL: AtomicBool = AtomicBool::new(false);
 
-static WALKER: Walker = Walker { identify: environment::current_word, walk };
+/// How far the word of a thread, its JNI environment, is from the JVM's object for it. At the same place in all threads.
+static OFFSET_OF_WORD: OnceCell<usize> = OnceCell::new();
+/// Whether stacks of other threads can be read without stopping all of them: not before Java 14.
+static READS_ONE: AtomicBool = AtomicBool::new(false);
+
+static WALKER: Walker = Walker { walk, is_apart };
+
+/// Returns whether a thread is in native code or waits.
+fn is_apart(word: usize) -> bool {
+    READS_ONE.load(Ordering::Relaxed)
+        && Offsets::get()
+            .zip(OFFSET_OF_WORD.get())
+            .is_some_and(|(offsets, word_at)| offsets.is_apart(word.wrapping_sub(*word_at)))
+}
 
 fn storage() -> Option<Jvmti> {
     let env = STORAGE.load(Ordering::Acquire);
@@ -134,6 +147,18 @@ pub(super) fn prepare(vm: *mut JavaVM, options: &Options) -> Result<(), String> 
         // SAFETY: HotSpot's function of this name has these arguments in all versions.
         Ok(unsafe { std::mem::transmute::<*mut c_void, AsyncGetCallTrace>(found) })
     })?;
+    if !stubs::can_read() {
+        return Err("sample: this process may not read its own memory by process_vm_readv; allow this system \
+                    call in its sandbox"
+            .to_owned());
+    }
+    if Offsets::get().is_none() {
+        return Err(
+            "sample: this JVM does not export where its threads are (gHotSpotVMStructs); use \
+                    another build of HotSpot"
+                .to_owned(),
+        );
+    }
     if storage().is_none() {
         // SAFETY: the JVM that is calling.
         let env = unsafe { environment::another(vm) }.ok_or("sample: this JVM has no JVMTI")?;
@@ -166,6 +191,9 @@ pub(super) fn prepare(vm: *mut JavaVM, options: &Options) -> Result<(), String> 
     sampling::prepare(&WALKER, wanted.max_frames + 1, timer_ns)
 }
 
+/// The first version of Java in which the stack of one thread is read without stopping the others.
+const READS_ONE_SINCE: u32 = 14;
+
 /// Begins to sample: all threads that run, and all classes that are loaded. Later ones are announced.
 pub(super) fn start(agent: &Arc<Agent>, vm: &Vm<'_>) {
     let Some(stacks) = agent.stacks() else { return };
@@ -177,11 +205,8 @@ pub(super) fn start(agent: &Arc<Agent>, vm: &Vm<'_>) {
     KEEPS_RECORDERS.store(agent.engine() == EngineKind::Events, Ordering::Relaxed);
     ZERO_NS.store(stacks.zero_ns(), Ordering::Relaxed);
     vm.each_loaded_class(|class, _| add_class(stacks, vm, class, 0));
-    let by_word = words_of_threads(stacks, vm);
-    let silent = sampling::add_running_threads(|word| by_word.get(&word).copied());
-    if silent > 0 {
-        log::debug!("{silent} threads did not answer the signal for samples");
-    }
+    READS_ONE.store(vm.version_of_java() >= READS_ONE_SINCE, Ordering::Relaxed);
+    add_running_threads(agent, stacks, vm);
     sampling::set_on(!agent.recorder().is_paused());
     stacks.begin();
     let body = Arc::clone(agent);
@@ -191,6 +216,7 @@ pub(super) fn start(agent: &Arc<Agent>, vm: &Vm<'_>) {
             sample::write_samples(body.recorder(), stacks, vm);
             disable_events();
             stacks.check_classes(vm, true);
+            stacks.give_up_threads(vm);
             // The end of the JVM does not wait until this thread has left it.
             stacks.ended();
         });
@@ -215,19 +241,40 @@ fn disable_events() {
     let _ = storage.disable(sys::JVMTI_EVENT_CLASS_LOAD);
 }
 
-/// The threads that run, by the word that the JVM has for each: its JNI environment. This is a part of the JVM's thread
-/// object, always at the same place, and the JDK knows where that object is.
-fn words_of_threads(stacks: &Stacks, vm: &Vm<'_>) -> HashMap<usize, u64> {
-    let mut by_word = HashMap::new();
-    let Some(offset) = vm.offset_of_word() else { return by_word };
+/// Samples all threads of Java that run. None of them is interrupted for that.
+fn add_running_threads(agent: &Agent, stacks: &Stacks, vm: &Vm<'_>) {
+    let (mut refused, mut why) = (0_usize, String::new());
     vm.each_platform_thread(|thread, facts| {
-        if let Some(object) = vm.native_thread(thread) {
-            by_word.insert(object.wrapping_add(offset), facts.id.get());
-            keep_id(thread, facts.id.get());
-            stacks.add_thread(facts);
+        let id = facts.id.get();
+        keep_id(thread, id);
+        // The JDK knows where the JVM's object is, unless the thread has not started or has ended.
+        let Some(object) = vm.native_thread(thread) else { return };
+        stacks.add_thread(facts, weak_thread(stacks, vm, thread));
+        if let Err(error) = add_thread(vm, id, object) {
+            (refused, why) = (refused + 1, error);
         }
     });
-    by_word
+    if refused > 0 {
+        let plural = if refused == 1 { "" } else { "s" };
+        let why = format!("sample: {refused} thread{plural} that ran at the start: {why}");
+        agent.recorder().note_loss(&why);
+    }
+}
+
+/// Samples the thread for which the JVM has this object.
+fn add_thread(vm: &Vm<'_>, id: u64, object: usize) -> Result<(), String> {
+    let offset = OFFSET_OF_WORD.get_or_try_init(|| vm.offset_of_word().ok_or(()));
+    let (Some(offsets), Ok(offset)) = (Offsets::get(), offset) else {
+        return Err("the JVM does not say where its threads are".to_owned());
+    };
+    let Some(NativeThread { os_thread, stack }) = offsets.thread(object) else { return Ok(()) };
+    let env = object.wrapping_add(*offset);
+    sampling::add_thread(&Running { os_thread, thread: id, env, stack })
+}
+
+/// A reference to a thread, if stacks of threads are read. Null is the current thread.
+fn weak_thread(stacks: &Stacks, vm: &Vm<'_>, thread: jobject) -> Option<ThreadHandle> {
+    stacks.reads_stacks().then(|| vm.weak_thread(thread))?
 }
 
 /// Keeps the id of a thread where signal handlers find it.
@@ -282,8 +329,11 @@ pub(super) fn on_thread_start(agent: &Agent, vm: &Vm<'_>) {
     if vm.current_is_virtual() {
         return;
     }
-    vm.facts_of_current().into_iter().for_each(|facts| stacks.add_thread(facts));
-    if let Err(why) = sampling::add_thread(id.get(), vm.word()) {
+    if let Some(facts) = vm.facts_of_current() {
+        stacks.add_thread(facts, weak_thread(stacks, vm, ptr::null_mut()));
+    }
+    let Some(object) = vm.native_of_current() else { return };
+    if let Err(why) = add_thread(vm, id.get(), object) {
         agent.recorder().note_loss(&format!("sample: {why}"));
     }
 }

@@ -56,6 +56,6 @@ pub use methods::{
 };
 pub use queue::{OpenChunks, TooSlow, WhenFull};
 pub use recording::{Left, Recorder};
-pub use stacks::{ClassHandle, DescribeClasses, Stacks};
+pub use stacks::{ClassHandle, DescribeClasses, Stacks, ThreadHandle};
 pub use thread::ThreadRecorder;
 pub use threads::{OpenAt, ThreadFacts};

@@ -26,6 +26,10 @@ use crate::sys::stack_ring::{RawFrame, Shot};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClassHandle(pub usize);
 
+/// A reference to a thread that does not keep its object alive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ThreadHandle(pub usize);
+
 /// The JVM, as the thread sees it that resolves methods.
 pub trait DescribeClasses {
     /// Calls `body` while the class cannot be unloaded; `None` if it has been.
@@ -36,6 +40,11 @@ pub trait DescribeClasses {
     fn lines_of(&self, raw: RawMethod) -> Vec<(u32, u32)>;
     /// Gives the reference up.
     fn give_up(&self, class: ClassHandle);
+    /// Reads at most this many frames of a thread, the innermost first, with bytecode indexes, or -1 in native methods;
+    /// `None` if the thread has ended.
+    fn stack_of(&self, thread: ThreadHandle, max_frames: usize) -> Option<Vec<(RawMethod, i32)>>;
+    /// Gives the reference up.
+    fn give_up_thread(&self, thread: ThreadHandle);
 }
 
 /// Classes whose references are checked at a time: the table grew by this many.
@@ -79,6 +88,8 @@ struct KnownClass {
 #[derive(Debug)]
 struct SampledThread {
     facts: ThreadFacts,
+    /// With which its stack is read while it waits.
+    handle: Option<ThreadHandle>,
     /// The name in its line, if that was written.
     named: Option<String>,
     /// Set when it ends: its processor time, if it has its own.
@@ -218,10 +229,18 @@ impl Stacks {
     }
 
     /// Adds a thread that may be sampled.
-    pub fn add_thread(&self, facts: ThreadFacts) {
+    pub fn add_thread(&self, facts: ThreadFacts, handle: Option<ThreadHandle>) {
         let mut known = self.known.lock();
         let id = facts.id;
-        known.threads.entry(id).or_insert(SampledThread { facts, named: None, ended: None });
+        let thread = SampledThread { facts, handle: None, named: None, ended: None };
+        let thread = known.threads.entry(id).or_insert(thread);
+        thread.handle = thread.handle.or(handle);
+    }
+
+    /// Returns whether stacks of threads are read while they wait, so that references to threads are needed.
+    #[must_use]
+    pub fn reads_stacks(&self) -> bool {
+        self.sampling.clock == SampleClock::Wall
     }
 
     /// Returns whether a thread was added or sampled.
@@ -296,6 +315,23 @@ impl Stacks {
         }
     }
 
+    /// Reads the stack of a thread that is in native code or waits, and encodes it.
+    pub(crate) fn add_apart(&self, recorder: &Recorder, vm: &impl DescribeClasses, mut shot: Shot) {
+        let handle = {
+            let known = self.known.lock();
+            known.threads.get(&ThreadId::new(shot.thread)).and_then(|thread| thread.handle)
+        };
+        // One more shows whether there were more.
+        let found = handle.and_then(|handle| vm.stack_of(handle, self.max_frames + 1));
+        let ended = -i32::from(Cause::THREAD_EXIT.0);
+        shot.frames =
+            found.as_ref().map_or(ended, |found| i32::try_from(found.len()).unwrap_or(i32::MAX));
+        let frames = found.unwrap_or_default().into_iter();
+        let frames: Vec<_> =
+            frames.map(|(RawMethod(method), bci)| RawFrame { bci, method }).collect();
+        self.add(recorder, vm, &shot, &frames);
+    }
+
     /// A thread has not run since its last sample.
     pub fn add_waited(&self, thread: ThreadId, intervals: u64) {
         if let Some(stack) = self.writer.lock().last.get_mut(&thread) {
@@ -303,9 +339,9 @@ impl Stacks {
         }
     }
 
-    /// A thread was sampled, and there was no room for its stack.
-    pub fn add_missed(&self, thread: ThreadId, at_ns: u64, intervals: u64) {
-        let (at_ns, found) = (at_ns.saturating_sub(self.zero_ns), Found::Missed(Cause::NO_ROOM));
+    /// A thread was sampled without a stack.
+    pub fn add_missed(&self, thread: ThreadId, at_ns: u64, cause: Cause, intervals: u64) {
+        let (at_ns, found) = (at_ns.saturating_sub(self.zero_ns), Found::Missed(cause));
         self.writer.lock().batch.add(&sample(thread, at_ns, intervals, None, found));
     }
 
@@ -357,7 +393,7 @@ impl Stacks {
             let thread = known.threads.entry(id).or_insert_with(|| {
                 let facts =
                     ThreadFacts { id, name: String::new(), daemon: true, is_virtual, frames: 0 };
-                SampledThread { facts, named: None, ended: None }
+                SampledThread { facts, handle: None, named: None, ended: None }
             });
             if thread.named.is_some() {
                 return;
@@ -371,8 +407,8 @@ impl Stacks {
     }
 
     /// Writes the samples to the file, if that is due.
-    pub fn write(&self, recorder: &Recorder, period: Duration) {
-        self.write_ends(recorder);
+    pub fn write(&self, recorder: &Recorder, vm: &impl DescribeClasses, period: Duration) {
+        self.write_ends(recorder, vm);
         let mut writer = self.writer.lock();
         if writer.written.elapsed() < period && writer.batch.len() < MAX_BATCH_BYTES {
             return;
@@ -402,13 +438,14 @@ impl Stacks {
         }
     }
 
-    fn write_ends(&self, recorder: &Recorder) {
+    fn write_ends(&self, recorder: &Recorder, vm: &impl DescribeClasses) {
         let ended: Vec<_> = {
             let mut known = self.known.lock();
             let Known { threads, ended, .. } = &mut *known;
             ended.drain(..).filter_map(|id| threads.remove(&id)).collect()
         };
-        for SampledThread { facts, named, ended } in ended {
+        for SampledThread { facts, handle, named, ended } in ended {
+            handle.into_iter().for_each(|handle| vm.give_up_thread(handle));
             self.writer.lock().last.remove(&facts.id);
             if let Some(named) = named
                 && recorder.thread(facts.id).is_none()
@@ -416,6 +453,15 @@ impl Stacks {
                 recorder.note_end_of_sampled(&facts, named != facts.name, ended.flatten());
             }
         }
+    }
+
+    /// Gives up the references to all threads.
+    pub fn give_up_threads(&self, vm: &impl DescribeClasses) {
+        let threads: Vec<_> = {
+            let mut known = self.known.lock();
+            known.threads.values_mut().filter_map(|thread| thread.handle.take()).collect()
+        };
+        threads.into_iter().for_each(|thread| vm.give_up_thread(thread));
     }
 
     /// Gives up the references to classes that are gone, if there may be many; all, if `all`.
@@ -544,6 +590,9 @@ mod tests {
     struct Classes {
         gone: RefCell<Vec<ClassHandle>>,
         given_up: RefCell<Vec<ClassHandle>>,
+        /// What threads are in.
+        stack: Vec<(RawMethod, i32)>,
+        threads_given_up: RefCell<Vec<ThreadHandle>>,
     }
 
     struct Named(RawMethod);
@@ -587,6 +636,19 @@ mod tests {
 
         fn give_up(&self, class: ClassHandle) {
             self.given_up.borrow_mut().push(class);
+        }
+
+        fn stack_of(
+            &self,
+            thread: ThreadHandle,
+            max_frames: usize,
+        ) -> Option<Vec<(RawMethod, i32)>> {
+            let lives = !self.threads_given_up.borrow().contains(&thread);
+            lives.then(|| self.stack.iter().take(max_frames).copied().collect())
+        }
+
+        fn give_up_thread(&self, thread: ThreadHandle) {
+            self.threads_given_up.borrow_mut().push(thread);
         }
     }
 
@@ -644,9 +706,9 @@ mod tests {
         vm.gone.borrow_mut().push(ClassHandle(3));
         stacks.add(&recorder, &vm, &shot(320, 1), &frames[..1]);
         stacks.add(&recorder, &vm, &shot(330, -5), &[]);
-        stacks.add_missed(ThreadId::new(7), 340, 4);
+        stacks.add_missed(ThreadId::new(7), 340, Cause::NO_ROOM, 4);
         assert_eq!(stacks.count(), 4);
-        stacks.write(&recorder, Duration::ZERO);
+        stacks.write(&recorder, &vm, Duration::ZERO);
         let native = (Some(1), None, None);
         assert_eq!(
             read(dir.path()),
@@ -685,12 +747,42 @@ mod tests {
         stacks.add_waited(thread, 4);
         stacks.add_waiting(400);
         stacks.add_waiting(500);
-        stacks.write(&recorder, Duration::ZERO);
+        stacks.write(&recorder, &vm, Duration::ZERO);
         let at = |bci, line| Ok(vec![(Some(0), Some(bci), Some(line))]);
         assert_eq!(
             read(dir.path()),
             [(100, 1, at(0, 10)), (200, 5, at(0, 10)), (200, 1, at(4, 11)), (300, 4, at(4, 11))]
         );
+    }
+
+    #[test]
+    fn the_stack_of_a_thread_in_native_code_is_read_from_outside() {
+        let dir = tempfile::tempdir().unwrap();
+        let recorder = recorder_in(dir.path());
+        let stacks = stacks(dir.path(), SampleClock::Wall);
+        let vm =
+            Classes { stack: vec![(RawMethod(24), -1), (RawMethod(16), 4)], ..Classes::default() };
+        let methods = [RawMethod(16), RawMethod(24)];
+        assert!(stacks.add_class(ClassHandle(1), methods.into_iter(), 0));
+        let thread = ThreadId::new(7);
+        let facts = ThreadFacts {
+            id: thread,
+            name: "seven".to_owned(),
+            daemon: false,
+            is_virtual: false,
+            frames: 0,
+        };
+        stacks.add_thread(facts, Some(ThreadHandle(70)));
+        stacks.add_apart(&recorder, &vm, shot(200, 0));
+        stacks.add_waited(thread, 2);
+        stacks.add_waiting(400);
+        stacks.end_thread(thread, None, None);
+        stacks.write(&recorder, &vm, Duration::ZERO);
+        assert_eq!(vm.threads_given_up.borrow()[..], [ThreadHandle(70)]);
+        stacks.add_apart(&recorder, &vm, shot(500, 0));
+        stacks.write(&recorder, &vm, Duration::ZERO);
+        let frames = || Ok(vec![(Some(1), Some(4), Some(11)), (Some(0), None, None)]);
+        assert_eq!(read(dir.path()), [(100, 1, frames()), (300, 2, frames()), (400, 1, Err(8))]);
     }
 
     #[test]

@@ -80,6 +80,12 @@ pub(crate) fn read<const WORDS: usize>(address: u64) -> Option<[u64; WORDS]> {
     (usize::try_from(read) == Ok(bytes)).then_some(words)
 }
 
+/// Returns whether the system lets this process read its memory that way. Sandboxes may forbid it.
+pub(crate) fn can_read() -> bool {
+    let word = 1_u64;
+    read::<1>((&raw const word).expose_provenance() as u64) == Some([word])
+}
+
 /// The registers in the caller of a piece, as they will be after it; `code` is in the call.
 fn caller(registers: Registers, start: u64, frames: Frames) -> Option<Registers> {
     /// `push rbp; mov rbp, rsp`.
@@ -187,6 +193,7 @@ mod tests {
         // Another beginning.
         assert_eq!(caller(at(4, top, top), start + 1, Frames::Saved), None);
         assert_eq!(read::<1>(8), None, "no memory");
+        assert!(can_read());
     }
 
     #[test]

@@ -68,6 +68,7 @@
 //! | 10 | safepoint | waits at a safepoint |
 //! | 64 | no room | was sampled, but there was no room for its stack |
 //! | 65 | between threads | a carrier is mounting or unmounting a virtual thread |
+//! | 66 | small stack | is on a stack that is too small for a sample, or unknown: a fiber's, or an alternate one for signals |
 //!
 //! Causes 1 to 10 are the negative results of `AsyncGetCallTrace`.
 //!
@@ -195,10 +196,14 @@ pub struct Cause(pub u8);
 impl Cause {
     /// The thread has no Java frame.
     pub const NO_JAVA_FRAME: Self = Self(0);
+    /// The thread is ending.
+    pub const THREAD_EXIT: Self = Self(8);
     /// There was no room for the stack.
     pub const NO_ROOM: Self = Self(64);
     /// A carrier is mounting or unmounting a virtual thread.
     pub const BETWEEN_THREADS: Self = Self(65);
+    /// The thread was on a stack without room for a sample.
+    pub const SMALL_STACK: Self = Self(66);
 
     /// The cause as text; empty if this build does not know it.
     #[must_use]
@@ -217,6 +222,7 @@ impl Cause {
             10 => "safepoint",
             64 => "no room",
             65 => "between threads",
+            66 => "small stack",
             _ => "",
         }
     }

@@ -8,7 +8,9 @@ use jni::sys::{jclass, jobject};
 
 use super::Vm;
 use super::handle::Versions as _;
-use crate::recorder::{ClassHandle, DescribeClasses, DescribeMethod, RawMethod, ThreadFacts};
+use crate::recorder::{
+    ClassHandle, DescribeClasses, DescribeMethod, RawMethod, ThreadFacts, ThreadHandle,
+};
 
 impl DescribeClasses for Vm<'_> {
     fn with_class<T>(&self, class: ClassHandle, body: impl FnOnce() -> T) -> Option<T> {
@@ -36,6 +38,23 @@ impl DescribeClasses for Vm<'_> {
         // SAFETY: a weak global reference, which is not used after this.
         unsafe { function(self.jni, ptr::with_exposed_provenance_mut(class.0)) };
     }
+
+    fn stack_of(&self, thread: ThreadHandle, max_frames: usize) -> Option<Vec<(RawMethod, i32)>> {
+        let function = self.jni().v1_2().NewLocalRef;
+        // SAFETY: as in `with_class`.
+        let held = unsafe { function(self.jni, ptr::with_exposed_provenance_mut(thread.0)) };
+        if held.is_null() {
+            return None;
+        }
+        let frames = self.jvmti.innermost_frames(held, max_frames);
+        self.forget(held);
+        let frames = frames?.into_iter();
+        Some(frames.map(|(method, bci)| (RawMethod(method.expose_provenance()), bci)).collect())
+    }
+
+    fn give_up_thread(&self, thread: ThreadHandle) {
+        self.give_up(ClassHandle(thread.0));
+    }
 }
 
 impl Vm<'_> {
@@ -47,6 +66,12 @@ impl Vm<'_> {
         self.unless_thrown(weak).map(|weak| ClassHandle(weak.expose_provenance()))
     }
 
+    /// A reference to a thread that does not keep its object alive. Null is the current thread.
+    pub(in crate::jvm) fn weak_thread(&self, thread: jobject) -> Option<ThreadHandle> {
+        let thread = if thread.is_null() { self.thread } else { thread };
+        self.weak(thread).map(|ClassHandle(weak)| ThreadHandle(weak))
+    }
+
     /// The word of the current thread: its JNI environment.
     pub(in crate::jvm) fn word(&self) -> usize {
         self.jni.expose_provenance()
@@ -55,6 +80,16 @@ impl Vm<'_> {
     /// Describes the thread that the event is about.
     pub(in crate::jvm) fn facts_of_current(&self) -> Option<ThreadFacts> {
         self.thread_facts(self.thread)
+    }
+
+    /// The address of the JVM's object for the thread that the event is about.
+    pub(in crate::jvm) fn native_of_current(&self) -> Option<usize> {
+        self.native_thread(self.thread)
+    }
+
+    /// The version of Java, as JVMTI has it; 0 if that is unknown.
+    pub(in crate::jvm) fn version_of_java(&self) -> u32 {
+        self.jvmti.version().unwrap_or_default()
     }
 
     /// How far the word of a thread is from the JVM's object for it.

@@ -9,6 +9,7 @@ mod java_threads;
 mod loaders;
 mod method_handle;
 mod prepare;
+mod structs;
 mod values;
 
 pub use classes::LoadedClass;
@@ -16,3 +17,4 @@ pub(super) use classes::native;
 pub use handle::Vm;
 pub(super) use loaders::KnowsProbes;
 pub use method_handle::MethodHandle;
+pub(super) use structs::{NativeThread, Offsets};

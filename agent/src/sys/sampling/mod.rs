@@ -6,14 +6,21 @@
 //!
 //! With the clock of processor time, each thread has a timer of the system, which sends the signal to that thread. The
 //! system checks such timers at its ticks only (1 to 10 ms); intervals that passed in between are counted. With the
-//! other clock a thread of the agent sends the signals, to threads that ran since their last sample.
+//! other clock a thread of the agent sends the signals, to threads that ran since their last sample and run Java code: a
+//! signal would end system calls of native code early. Stacks of other threads can be read from outside.
+//!
+//! While the handler runs, other signals wait, so that it is never deeper than it is alone. Faults do not wait: the JVM
+//! causes some on purpose while it walks a stack.
 
 #![expect(unsafe_code, reason = "signals and timers of the system")]
+
+mod interrupted;
 
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::io;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{
     AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
@@ -42,26 +49,44 @@ struct Target {
     os_thread: AtomicI32,
     /// The Java thread.
     thread: AtomicU64,
-    /// A word of the JVM for this thread; 0 while it is unknown.
+    /// A word of the JVM for this thread.
     env: AtomicUsize,
+    /// The place of its stack: the first address, and that after the last one. Both 0 if they are unknown.
+    stack: [AtomicUsize; 2],
     /// Processor time of the thread at its last sample, when the handler began and when it ended. Stored by the handler.
     began_ns: AtomicU64,
     ended_ns: AtomicU64,
     /// Intervals for which there was no room in the ring.
     missed: AtomicU64,
+    /// Intervals in which the handler had no room on the stack that it was on.
+    cramped: AtomicU64,
     /// Intervals that the next signal represents, with the clock of time that passes.
     due: AtomicU64,
     /// The timer of the system, plus 1; 0 for none.
     timer: AtomicUsize,
 }
 
-/// What the JVM adds to the handler. Both functions are called in it.
+/// What the JVM adds.
 #[derive(Debug)]
 pub(crate) struct Walker {
-    /// Returns the word of the JVM for the current thread, or 0 if that is not a thread of Java.
-    pub(crate) identify: fn() -> usize,
-    /// Walks the stack of the current thread.
+    /// Walks the stack of the current thread. Called in the handler.
     pub(crate) walk: fn(&Interrupted<'_>, &mut [RawFrame]) -> Walked,
+    /// Returns whether the thread with this word of the JVM is in native code or waits, so that its stack can be read
+    /// without a signal.
+    pub(crate) is_apart: fn(usize) -> bool,
+}
+
+/// A thread of Java that is to be sampled.
+#[derive(Clone, Debug)]
+pub(crate) struct Running {
+    /// The number of the thread in the system.
+    pub(crate) os_thread: i32,
+    /// The Java thread.
+    pub(crate) thread: u64,
+    /// A word of the JVM for it.
+    pub(crate) env: usize,
+    /// The place of its stack; empty if that is unknown.
+    pub(crate) stack: Range<usize>,
 }
 
 /// The current thread in the handler.
@@ -185,18 +210,27 @@ fn handler_of(signal: c_int) -> Option<usize> {
     (result == 0).then(|| unsafe { action.assume_init() }.sa_sigaction)
 }
 
+/// Signals that code causes by what it does.
+const FAULTS: [c_int; 6] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGABRT];
+
 /// Installs the handler for a real-time signal that has none. Real-time signals mean nothing to the JVM, and their
 /// default is to end the process, so nobody sends one that has no handler.
 fn install() -> Option<c_int> {
     let free = |signal: &c_int| handler_of(*signal) == Some(libc::SIG_DFL);
-    // From above: libraries that use such signals mostly begin with the first.
+    // From above: libraries that use such signals mostly begin with the first, and of several signals that are due, the
+    // highest one sees what the others have interrupted, see `interrupted`.
     let signal = (libc::SIGRTMIN()..libc::SIGRTMAX()).rev().find(free)?;
     // SAFETY: a struct of numbers, for which zero is valid.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = on_signal as *const () as usize;
-    action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-    // SAFETY: a set that belongs to us. Nothing is blocked: the JVM may need its signals while it walks a stack.
-    unsafe { libc::sigemptyset(&raw mut action.sa_mask) };
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
+    // SAFETY: a set that belongs to us.
+    unsafe { libc::sigfillset(&raw mut action.sa_mask) };
+    for fault in FAULTS {
+        // SAFETY: as above, filled in.
+        unsafe { libc::sigdelset(&raw mut action.sa_mask, fault) };
+    }
     // SAFETY: a handler with three arguments, as the flag says, in a library that is never unloaded.
     let result = unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
     (result == 0).then_some(signal)
@@ -218,40 +252,56 @@ pub(crate) fn os_thread() -> i32 {
     unsafe { libc::gettid() }
 }
 
-/// Samples the calling thread: `thread` in Java, and a word of the JVM for it. Does nothing if it is sampled already, or
-/// if it blocks the signal, as threads of the agent do.
+/// Samples a thread. Does nothing if it is sampled already, if it blocks the signal, as threads of the agent do, or if it has
+/// ended.
 ///
 /// # Errors
 /// There are too many threads, or no timer for this one.
-pub(crate) fn add_thread(thread: u64, env: usize) -> Result<(), String> {
-    let os_thread = os_thread();
-    if blocks_signal_here() {
+pub(crate) fn add_thread(running: &Running) -> Result<(), String> {
+    if blocks_signal(running.os_thread) {
         return Ok(());
     }
     let mut registry = REGISTRY.lock();
     let Some(registry) = registry.as_mut() else { return Ok(()) };
-    if registry.by_os_thread.contains_key(&os_thread) {
-        return Ok(());
+    if let Some(index) = registry.by_os_thread.get(&running.os_thread) {
+        let known = target(*index).map(|target| target.thread.load(Ordering::Relaxed));
+        if known == Some(running.thread) {
+            return Ok(());
+        }
+        // A thread that ended without a word, whose number was used again.
+        end(registry, running.os_thread);
     }
-    let index = begin(registry, os_thread, thread, env).ok_or("too many threads are sampled")?;
+    let Some(used_ns) = cpu_clock(running.os_thread).read() else { return Ok(()) };
+    let index = begin(registry, running, used_ns).ok_or("too many threads are sampled")?;
     start_timer(registry, index)
 }
 
-fn begin(registry: &mut Registry, os_thread: i32, thread: u64, env: usize) -> Option<u32> {
+/// Samples threads no longer that have ended without a word.
+pub(crate) fn remove_ended() {
+    let mut registry = REGISTRY.lock();
+    let Some(registry) = registry.as_mut() else { return };
+    let ended = |os_thread: &&i32| cpu_clock(**os_thread).read().is_none();
+    let ended: Vec<i32> = registry.by_os_thread.keys().filter(ended).copied().collect();
+    ended.into_iter().for_each(|os_thread| end(registry, os_thread));
+}
+
+fn begin(registry: &mut Registry, running: &Running, used_ns: u64) -> Option<u32> {
     let index = registry.claim()?;
     let target = target(index)?;
-    target.os_thread.store(os_thread, Ordering::Relaxed);
-    target.thread.store(thread, Ordering::Relaxed);
-    target.env.store(env, Ordering::Relaxed);
-    let used_ns = cpu_clock(os_thread).read().unwrap_or(0);
+    target.os_thread.store(running.os_thread, Ordering::Relaxed);
+    target.thread.store(running.thread, Ordering::Relaxed);
+    target.env.store(running.env, Ordering::Relaxed);
+    let ends = [running.stack.start, running.stack.end];
+    target.stack.iter().zip(ends).for_each(|(to, end)| to.store(end, Ordering::Relaxed));
     target.began_ns.store(used_ns, Ordering::Relaxed);
     // Not sampled yet.
     target.ended_ns.store(0, Ordering::Relaxed);
     target.missed.store(0, Ordering::Relaxed);
+    target.cramped.store(0, Ordering::Relaxed);
     target.due.store(0, Ordering::Relaxed);
     // Pairs with the load in the handler.
     target.generation.fetch_add(1, Ordering::Release);
-    registry.by_os_thread.insert(os_thread, index);
+    registry.by_os_thread.insert(running.os_thread, index);
     Some(index)
 }
 
@@ -341,60 +391,6 @@ pub(crate) fn remove_all_threads() {
     }
 }
 
-/// Asks all threads of the process for the word of the JVM, and samples those of Java, of which `thread_of` returns the
-/// Java thread. Returns how many threads did not answer in time: they block the signal.
-pub(crate) fn add_running_threads(thread_of: impl Fn(usize) -> Option<u64>) -> usize {
-    const TIMEOUT_NS: u64 = 200_000_000;
-    let own = os_thread();
-    let tasks = std::fs::read_dir("/proc/self/task");
-    let tasks = tasks.into_iter().flatten().flatten();
-    let tasks = tasks.filter_map(|task| task.file_name().to_str()?.parse::<i32>().ok());
-    let mut asked = Vec::new();
-    {
-        let mut registry = REGISTRY.lock();
-        let Some(registry) = registry.as_mut() else { return 0 };
-        for os_thread in tasks {
-            if registry.by_os_thread.contains_key(&os_thread) || blocks_signal(os_thread) {
-                continue;
-            }
-            let Some(index) = begin(registry, os_thread, 0, 0) else { break };
-            asked.push((os_thread, index));
-            let Some(target) = target(index) else { continue };
-            if os_thread == own {
-                let env = WALKER.get().map_or(0, |walker| (walker.identify)());
-                target.env.store(env.max(1), Ordering::Relaxed);
-            } else {
-                interrupt(target, index);
-            }
-        }
-    }
-    let start_ns = clock::nano_time();
-    let env_of = |index: u32| target(index).map_or(1, |target| target.env.load(Ordering::Acquire));
-    while asked.iter().any(|(_, index)| env_of(*index) == 0)
-        && clock::nano_time() - start_ns < TIMEOUT_NS
-    {
-        std::thread::sleep(std::time::Duration::from_micros(200));
-    }
-    let mut silent = 0;
-    let mut registry = REGISTRY.lock();
-    let Some(registry) = registry.as_mut() else { return 0 };
-    for (os_thread, index) in asked {
-        if registry.by_os_thread.get(&os_thread) != Some(&index) {
-            continue;
-        }
-        let env = env_of(index);
-        silent += usize::from(env == 0);
-        let found = thread_of(env).zip(target(index));
-        let Some((thread, target)) = found else {
-            end(registry, os_thread);
-            continue;
-        };
-        target.thread.store(thread, Ordering::Relaxed);
-        let _ = start_timer(registry, index);
-    }
-    silent
-}
-
 /// Returns whether the calling thread blocks our signal.
 fn blocks_signal_here() -> bool {
     let mut set = MaybeUninit::uninit();
@@ -406,6 +402,9 @@ fn blocks_signal_here() -> bool {
 
 /// Returns whether a thread blocks our signal.
 fn blocks_signal(os_thread: i32) -> bool {
+    if os_thread == self::os_thread() {
+        return blocks_signal_here();
+    }
     let signal = SIGNAL.load(Ordering::Relaxed);
     let status = std::fs::read_to_string(format!("/proc/self/task/{os_thread}/status"));
     let status = status.unwrap_or_default();
@@ -447,42 +446,68 @@ fn interrupt(target: &Target, index: u32) {
 pub(crate) enum Looked {
     /// It gets the signal.
     Interrupted,
+    /// It is in native code or waits, and gets no signal. These intervals have passed since its last sample, and it ran for
+    /// this long meanwhile.
+    Apart { intervals: u64, ran_us: u64 },
     /// It has not run since its last sample.
     Waited,
 }
 
-/// Interrupts the threads that ran since their last sample. `intervals` have passed since the last call. Reports each
-/// thread.
+/// Interrupts the threads that ran since their last sample and are in Java code. `intervals` have passed since the last
+/// call. Reports each thread.
 pub(crate) fn interrupt_threads(intervals: u64, mut report: impl FnMut(u64, Looked)) {
     let registry = REGISTRY.lock();
-    let Some(registry) = registry.as_ref() else { return };
+    let (Some(registry), Some(walker)) = (registry.as_ref(), WALKER.get()) else { return };
     for (os_thread, index) in &registry.by_os_thread {
-        let Some(target) = target(*index) else { continue };
-        let thread = target.thread.load(Ordering::Relaxed);
-        if thread == 0 {
+        let Some((target, used_ns)) = target(*index).zip(cpu_clock(*os_thread).read()) else {
             continue;
-        }
+        };
+        let thread = target.thread.load(Ordering::Relaxed);
         let ended_ns = target.ended_ns.load(Ordering::Relaxed);
-        let used_ns = cpu_clock(*os_thread).read().unwrap_or(0);
         if ended_ns > 0 && used_ns.saturating_sub(ended_ns) < WAITED_NS {
             report(thread, Looked::Waited);
             continue;
         }
-        target.due.fetch_add(intervals, Ordering::Relaxed);
+        let due = target.due.fetch_add(intervals, Ordering::Relaxed) + intervals;
+        if (walker.is_apart)(target.env.load(Ordering::Relaxed)) {
+            // A handler that runs late finds that nothing is due.
+            let intervals = target.due.swap(0, Ordering::Relaxed).min(due);
+            let before_ns = target.began_ns.swap(used_ns, Ordering::Relaxed);
+            target.ended_ns.store(used_ns.max(1), Ordering::Relaxed);
+            report(thread, Looked::Apart { intervals, ran_us: ran_us(before_ns, used_ns) });
+            continue;
+        }
         report(thread, Looked::Interrupted);
         interrupt(target, *index);
     }
 }
 
-/// The intervals for which there was no room, by thread, since the last call.
-pub(crate) fn take_missed(mut report: impl FnMut(u64, u64)) {
+/// For how many microseconds a thread ran between two times of its clock.
+fn ran_us(before_ns: u64, now_ns: u64) -> u64 {
+    (now_ns / NS_A_US).saturating_sub(before_ns / NS_A_US)
+}
+
+/// Why a handler stored no stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Missed {
+    /// There was no room in the ring.
+    RingFull,
+    /// It was on a stack without room for the walk.
+    Cramped,
+}
+
+/// The intervals without a stack, by thread, since the last call.
+pub(crate) fn take_missed(mut report: impl FnMut(u64, Missed, u64)) {
     let registry = REGISTRY.lock();
     let Some(registry) = registry.as_ref() else { return };
     for index in registry.by_os_thread.values() {
         let Some(target) = target(*index) else { continue };
-        let missed = target.missed.swap(0, Ordering::Relaxed);
-        if missed > 0 {
-            report(target.thread.load(Ordering::Relaxed), missed);
+        let kinds = [(Missed::RingFull, &target.missed), (Missed::Cramped, &target.cramped)];
+        for (why, intervals) in kinds {
+            let missed = intervals.swap(0, Ordering::Relaxed);
+            if missed > 0 {
+                report(target.thread.load(Ordering::Relaxed), why, missed);
+            }
         }
     }
 }
@@ -538,14 +563,8 @@ fn handle(info: &SignalInfo, context: *mut c_void) {
     {
         return;
     }
-    let mut env = target.env.load(Ordering::Relaxed);
-    if env == 0 {
-        // Pairs with the load in `add_running_threads`. One is no word of the JVM.
-        target.env.store((walker.identify)().max(1), Ordering::Release);
-        return;
-    }
     if info.code == libc::SI_QUEUE && target.due.load(Ordering::Relaxed) == 0 {
-        // The thread got two signals at once, and the first one counted the intervals of both.
+        // The thread got two signals at once, and the first one counted the intervals of both; or its stack was read.
         return;
     }
     let began_ns = clock::cpu_time();
@@ -553,21 +572,45 @@ fn handle(info: &SignalInfo, context: *mut c_void) {
     if !ON.load(Ordering::Relaxed) {
         return;
     }
-    let ran_us = (began_ns / NS_A_US).saturating_sub(before_ns / NS_A_US);
+    let ran_us = ran_us(before_ns, began_ns);
     let due = target.due.swap(0, Ordering::Relaxed);
     let intervals = match info.code {
         libc::SI_TIMER => 1 + u64::try_from(info.second).unwrap_or(0),
         _ => due,
     };
-    if env == 1 {
-        env = 0;
+    let [first, end] = target.stack.each_ref().map(|end| end.load(Ordering::Relaxed));
+    if interrupted::has_room(context, first..end) {
+        let env = target.env.load(Ordering::Relaxed);
+        let thread = target.thread.load(Ordering::Relaxed);
+        let handler = std::marker::PhantomData;
+        let context = interrupted::code(context);
+        let at_ns = clock::nano_time();
+        walk(
+            walker,
+            target,
+            Interrupted { context, env, thread, at_ns, handler },
+            intervals,
+            ran_us,
+        );
+    } else {
+        target.cramped.fetch_add(intervals, Ordering::Relaxed);
     }
-    let carrier = target.thread.load(Ordering::Relaxed);
-    let at_ns = clock::nano_time();
+    target.ended_ns.store(clock::cpu_time(), Ordering::Relaxed);
+}
+
+/// Lets the JVM walk the stack into a place of the ring. A function of its own, so that the handler needs little stack where
+/// this is not done.
+#[inline(never)]
+fn walk(
+    walker: &Walker,
+    target: &Target,
+    interrupted: Interrupted<'_>,
+    intervals: u64,
+    ran_us: u64,
+) {
+    let (carrier, at_ns) = (interrupted.thread, interrupted.at_ns);
     let has_room = ring().is_some_and(|ring| {
         ring.fill(|frames| {
-            let handler = std::marker::PhantomData;
-            let interrupted = Interrupted { context, env, thread: carrier, at_ns, handler };
             let Walked { frames, thread } = (walker.walk)(&interrupted, frames);
             Shot { thread, carrier, at_ns, intervals, ran_us, frames }
         })
@@ -575,7 +618,6 @@ fn handle(info: &SignalInfo, context: *mut c_void) {
     if !has_room {
         target.missed.fetch_add(intervals, Ordering::Relaxed);
     }
-    target.ended_ns.store(clock::cpu_time(), Ordering::Relaxed);
 }
 
 #[cfg(test)]
@@ -585,25 +627,39 @@ mod tests {
     use super::*;
 
     static WALK: Walker = Walker {
-        identify: || 77,
         walk: |interrupted, frames| {
             if let Some(first) = frames.first_mut() {
                 *first = RawFrame { bci: 5, method: interrupted.env };
             }
             Walked { frames: 1, thread: interrupted.thread }
         },
+        is_apart: |env| env == APART,
     };
+    const APART: usize = 66;
+
+    fn running(env: usize) -> Running {
+        Running { os_thread: os_thread(), thread: 9, env, stack: 0..0 }
+    }
+
+    fn run(duration: Duration) {
+        let start_ns = clock::cpu_time();
+        while Duration::from_nanos(clock::cpu_time() - start_ns) < duration {}
+    }
+
+    /// Removes the alternate stack that the standard library gives its threads: it has no room for a walk.
+    fn leave_alternate_stack() {
+        let none = libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+        // SAFETY: this thread is not on that stack, and its end does without it.
+        assert_eq!(unsafe { libc::sigaltstack(&raw const none, ptr::null_mut()) }, 0);
+    }
 
     /// In one test, because the state is that of the process.
     #[test]
     fn threads_are_sampled_by_the_time_that_they_use_and_by_time_that_passes() {
+        leave_alternate_stack();
         prepare(&WALK, 4, Some(1_000_000)).unwrap();
-        add_thread(9, 88).unwrap();
+        add_thread(&running(88)).unwrap();
         let ring = ring().unwrap();
-        let run = |duration: Duration| {
-            let start_ns = clock::cpu_time();
-            while Duration::from_nanos(clock::cpu_time() - start_ns) < duration {}
-        };
         let drain = || {
             let (mut samples, mut intervals) = (0, 0);
             while ring.take(|shot, frames| {
@@ -628,8 +684,9 @@ mod tests {
         assert_eq!(drain(), (0, 0), "removed");
 
         prepare(&WALK, 4, None).unwrap();
-        // As if it were another one, whose word is not known.
-        assert_eq!(add_running_threads(|env| (env == 77).then_some(9)), 0);
+        // The number of another thread, which has ended.
+        add_thread(&Running { thread: 8, ..running(88) }).unwrap();
+        add_thread(&running(88)).unwrap();
         let (mut interrupted, mut waited) = (0, 0);
         let deadline = Instant::now() + Duration::from_secs(20);
         while (interrupted == 0 || waited == 0) && Instant::now() < deadline {
@@ -638,6 +695,7 @@ mod tests {
                 match looked {
                     Looked::Interrupted => interrupted += 1,
                     Looked::Waited => waited += 1,
+                    Looked::Apart { .. } => panic!("it is here"),
                 }
             });
             std::thread::sleep(Duration::from_millis(1));
@@ -646,6 +704,41 @@ mod tests {
         let mut intervals = 0;
         while ring.take(|shot, _| intervals += shot.intervals) {}
         assert!(intervals >= 3 && intervals % 3 == 0, "{intervals}");
+
+        // In native code: it gets no signal, and is reported with the time that it ran.
+        remove_thread(os_thread());
+        add_thread(&running(APART)).unwrap();
+        run(Duration::from_millis(20));
+        let mut looked = Vec::new();
+        interrupt_threads(2, |_, found| looked.push(found));
+        let [Looked::Apart { intervals: 2, ran_us: 20_000.. }] = looked[..] else {
+            panic!("{looked:?}")
+        };
+        assert!(!ring.take(|_, _| {}));
+
+        // The stack is another one than that of the thread.
+        remove_thread(os_thread());
+        add_thread(&Running { stack: 8..16, ..running(88) }).unwrap();
+        interrupt_threads(5, |_, found| assert_eq!(found, Looked::Interrupted));
+        let mut missed = Vec::new();
+        take_missed(|thread, why, intervals| missed.push((thread, why, intervals)));
+        assert_eq!(missed, [(9, Missed::Cramped, 5)]);
+        assert!(!ring.take(|_, _| {}));
+
+        // A thread that ends without a word.
+        let other = std::thread::spawn(|| {
+            let os_thread = os_thread();
+            add_thread(&Running { os_thread, ..running(88) }).unwrap();
+            os_thread
+        });
+        let other = other.join().unwrap();
+        let is_known = || REGISTRY.lock().as_ref().unwrap().by_os_thread.contains_key(&other);
+        assert!(is_known());
+        while cpu_clock(other).read().is_some() {
+            std::thread::yield_now();
+        }
+        remove_ended();
+        assert!(!is_known());
         remove_all_threads();
         assert!(is_ours());
     }
