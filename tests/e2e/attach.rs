@@ -60,6 +60,12 @@ impl Session {
         self.wait_for(command);
     }
 
+    /// Says a command, and returns the line that the program answers.
+    pub(crate) fn ask(&mut self, command: &str) -> String {
+        self.say(command);
+        self.answers.next().unwrap().unwrap()
+    }
+
     pub(crate) fn dir(&self, name: &str) -> PathBuf {
         self.program.workspace().join(name)
     }
@@ -481,5 +487,40 @@ fn the_trace_of_a_jvm_with_another_file_system_can_be_found() {
         let trace = decode_trace(Path::new(&place));
         assert!(steps_of_workers(&trace).values().all(|steps| *steps == [3]));
         session.exit();
+    });
+}
+
+/// Before JDK 19, the JVM leaves them out of classes that it changes (JDK-8240908).
+#[test]
+fn parameters_keep_their_names_and_flags() {
+    on_every_jdk(|jdk| {
+        let mut session = Session::of(Program::harness(jdk, "Named"));
+        let before = session.ask("show");
+        for shown in [
+            "Kinds.valueOf[String name 32768 named implicit",
+            "Inner.harness.Named$Inner[Named this$0 32784 named implicit",
+            "Inner.outside[int argument 0 named",
+            "Generic.wide[long left 0 named",
+            "String text 16 named",
+        ] {
+            assert!(before.contains(shown), "{before}");
+        }
+        session.attach("first");
+        assert_eq!(session.ask("show"), before, "while it is recorded");
+        session.detach();
+        assert_eq!(session.ask("show"), before, "after that");
+        session.attach("second");
+        assert_eq!(session.ask("show"), before, "when it is recorded again");
+        session.detach();
+        assert_eq!(session.ask("show"), before, "at the end");
+        let late = session.ask("late");
+        assert!(late.contains("Late.twice[int number 0 named"), "{late}");
+        assert!(late.contains("[Object given 16 named"), "{late}");
+        for dir in ["first", "second"] {
+            let trace = decode_trace(&session.dir(dir));
+            assert!(trace.left_out(&["class-refused"]).is_empty());
+            assert!(trace.enters_by_key().keys().any(|key| key.contains("#shown(")));
+        }
+        drop(session.exit());
     });
 }

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::attach::{Session, workers};
 use crate::commands::calls;
-use crate::on_every_engine;
 use crate::stream::{Collector, assert_sound, terminate};
+use crate::{on_every_engine, on_every_jdk};
 
 /// Changes the filter, and waits until it has.
 fn change(collector: &mut Collector, filter: &str) {
@@ -224,5 +224,22 @@ fn a_filter_that_cannot_be_is_refused_with_the_reason() {
         let trace = end(&collector, session);
         assert_eq!(lines(&trace, "worker-0"), ["run", "  work", "    step"]);
         assert_eq!(trace.manifest["end"]["filters"], Value::Null);
+    });
+}
+
+#[test]
+fn parameters_keep_their_names_when_the_filter_changes() {
+    on_every_jdk(|jdk| {
+        let collector = Collector::start();
+        let program = Program::harness(jdk, "Named").options("include=no.Such");
+        let mut session = Session::recorded(program.only_send_to(&collector.address));
+        let mut collector = collector;
+        let before = session.ask("show");
+        change(&mut collector, "include=harness.**");
+        assert_eq!(session.ask("show"), before);
+        change(&mut collector, "include=no.Such");
+        assert_eq!(session.ask("show"), before);
+        assert!(session.ask("late").contains("Late.twice[int number 0 named"));
+        end(&collector, session);
     });
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 use crossbeam_channel::bounded;
 use jni::sys::jclass;
 
+use super::vm::Retransforming;
 use super::{Vm, attach, environment};
 use crate::engine::Jvm as _;
 use crate::lifecycle::{self, Agent};
@@ -63,7 +64,7 @@ pub(super) fn begin(stopped: &Agent) {
 /// that lock.
 #[cold]
 pub(super) fn clean_class(vm: &Vm<'_>, class: jclass, timeout: Option<Duration>) {
-    if Vm::is_retransforming() || allocator::is_short() || is_forbidden() {
+    if Vm::retransforming() != Retransforming::No || allocator::is_short() || is_forbidden() {
         return;
     }
     let Some(class) = vm.keep_class(class) else { return };

@@ -30,6 +30,7 @@ pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(),
         vm.prepare();
         environment::find_group(vm, jvmti);
         if options.engine == EngineKind::Instrument {
+            vm.check_parameters()?;
             probe::watch(jvmti)?;
             let defined = probe::define(vm);
             probe::unwatch(jvmti);

@@ -14,13 +14,14 @@ use jni::sys::{JNIEnv, jint, jlong};
 use jvmti_rs::sys;
 
 use super::jvmti::Jvmti;
-use super::vm::KnowsProbes;
+use super::vm::{KnowsProbes, Retransforming};
 use super::{Vm, aftermath, api, environment, probe, sampling, triggers, unprepared};
 use crate::certain::Certain as _;
 use crate::engine::{events, exceptions, instrument};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
 use crate::recorder::{Left, RawMethod, Recorder, Timeout};
+use crate::rewrite;
 use crate::sys::{allocator, blocks, classes};
 
 /// Numbers of events that are newer than the JVMTI version of `jvmti-rs`.
@@ -472,31 +473,60 @@ unsafe extern "C" fn class_file_load_hook(
     if !probe::is_defined() || !allocator::has_thread_locals() {
         return;
     }
-    let ended = unprepared::recordings_ended();
-    let Some(agent) = lifecycle::agent().filter(|agent| agent.recorder().takes_classes()) else {
-        return;
-    };
     // SAFETY: the arguments of this callback.
     let vm = unsafe { vm(jvmti, jni, ptr::null_mut()) };
     let len = usize::try_from(bytes).certain();
     // SAFETY: the JVM passes the bytes of a class and their number; they stay for this callback.
     let class = unsafe { std::slice::from_raw_parts(data, len) };
+    let is_ours = |purpose| !class_being_redefined.is_null() && Vm::retransforming() == purpose;
+    let changed = if is_ours(Retransforming::ToLink) {
+        rewrite::with_other_flags(class).ok()
+    } else {
+        // SAFETY: the JVM passes a text that ends in NUL, or null; it stays for this callback.
+        let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_bytes());
+        let is_new = class_being_redefined.is_null();
+        let probed = with_probes(&vm, is_new, loader, name, class);
+        match is_ours(Retransforming::ToChange) {
+            true => with_lost_parameters(&vm, class_being_redefined, class, probed),
+            false => probed,
+        }
+    };
+    if let Some(changed) = changed
+        && let Some(memory) = vm.jvm_copy(&changed)
+        && let Ok(len) = jint::try_from(changed.len())
+    {
+        // SAFETY: a place for the result, which the JVM frees, in memory of its own.
+        unsafe { *new_data = memory };
+        // SAFETY: as above.
+        unsafe { *new_bytes = len };
+    }
+}
+
+/// Returns the bytes of a class with probes, if the recording selects it. `is_new`: it is not loaded yet.
+fn with_probes(
+    vm: &Vm<'_>,
+    is_new: bool,
+    loader: sys::jobject,
+    name: Option<&[u8]>,
+    class: &[u8],
+) -> Option<Vec<u8>> {
+    let ended = unprepared::recordings_ended();
+    let agent = lifecycle::agent().filter(|agent| agent.recorder().takes_classes())?;
     // Runs Java code, which defines further classes, so it is not a part of the closure below. Not for a
     // class that is being changed: its loader does not expect a call from the thread that does that.
-    if class_being_redefined.is_null() && !IN_CALLBACK.get() {
+    if is_new && !IN_CALLBACK.get() {
         caught(&agent, || {
             if vm.knows_probes(loader) == KnowsProbes::Unknown
                 && instrument::may_rewrite(agent.recorder(), &vm.loader(loader), class)
             {
-                probe::introduce(agent.recorder(), &vm, loader);
+                probe::introduce(agent.recorder(), vm, loader);
             }
         });
     }
+    let mut probed = None;
     guarded(&agent, || {
         // Held until the class is noted: a class that gets probes by an earlier filter is noted before the filter changes.
         let filter = agent.recorder().methods().filter();
-        // SAFETY: the JVM passes a text that ends in NUL, or null; it stays for this callback.
-        let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_bytes());
         let knows_probes = vm.knows_probes(loader);
         let loader = vm.loader(loader);
         let rewritten = if knows_probes == KnowsProbes::No {
@@ -511,7 +541,7 @@ unsafe extern "C" fn class_file_load_hook(
             instrument::on_class_file(agent.recorder(), &filter, &loader, name, class)
         };
         // A class that is being changed is listed when probes are removed or others inserted.
-        let may = if class_being_redefined.is_null()
+        let may = if is_new
             && (rewritten.is_some() || unprepared::notes_all())
             && let Some(name) = instrument::class_name(name, class)
         {
@@ -520,17 +550,30 @@ unsafe extern "C" fn class_file_load_hook(
             true
         };
         drop(filter);
-        let rewritten = rewritten.filter(|_| may);
-        if let Some(rewritten) = rewritten
-            && let Some(memory) = vm.jvm_copy(&rewritten)
-            && let Ok(len) = jint::try_from(rewritten.len())
-        {
-            // SAFETY: a place for the result, which the JVM frees, in memory of its own.
-            unsafe { *new_data = memory };
-            // SAFETY: as above.
-            unsafe { *new_bytes = len };
-        }
+        probed = rewritten.filter(|_| may);
     });
+    probed
+}
+
+/// Returns the new bytes of a loaded class with the names of parameters that the JVM left out; `probed` if it left out none.
+fn with_lost_parameters(
+    vm: &Vm<'_>,
+    class: sys::jclass,
+    bytes: &[u8],
+    mut probed: Option<Vec<u8>>,
+) -> Option<Vec<u8>> {
+    after_recording(|| {
+        let named = vm.with_lost_parameters(class, probed.as_deref().unwrap_or(bytes));
+        let named = named.or_else(|why| {
+            // With the probes there was no room for them. The program needs names more than the trace needs its calls.
+            let name = vm.class_name(class).map_or_else(String::new, |name| name.binary);
+            log::warn!("class {name} is not recorded: {why} with the names of its parameters");
+            probed = None;
+            vm.with_lost_parameters(class, bytes)
+        });
+        probed = named.ok().flatten().or_else(|| probed.take());
+    });
+    probed
 }
 
 /// Handles an event of the current thread for which a probe had no room.

@@ -177,6 +177,7 @@ mod capability {
     pub(super) const METHOD_ENTRY: usize = 24;
     pub(super) const METHOD_EXIT: usize = 25;
     pub(super) const ALL_CLASS_FILE_HOOKS: usize = 26;
+    pub(super) const CONSTANT_POOL: usize = 35;
     pub(super) const RETRANSFORM: usize = 37;
     pub(super) const OUT_OF_MEMORY: usize = 39;
     /// Available at the start only.
@@ -184,7 +185,6 @@ mod capability {
     pub(super) const RETRANSFORM_ANY: usize = 38;
     /// Came with JDK 21.
     pub(super) const VIRTUAL_THREADS: usize = 44;
-    pub(super) const CONSTANT_POOL: usize = 35;
 }
 
 /// Takes the capabilities that an engine needs, and sets the callbacks.
@@ -225,7 +225,7 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
         ),
         EngineKind::Instrument => (
             &[(ALL_CLASS_FILE_HOOKS, "class file hooks"), (RETRANSFORM, "retransformation")],
-            &[TAG_OBJECTS, RETRANSFORM_ANY, VIRTUAL_THREADS],
+            &[TAG_OBJECTS, CONSTANT_POOL, RETRANSFORM_ANY, VIRTUAL_THREADS],
         ),
         EngineKind::None => (&[], &[TAG_OBJECTS, VIRTUAL_THREADS]),
     };

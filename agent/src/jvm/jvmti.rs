@@ -243,6 +243,19 @@ impl Jvmti {
         }
     }
 
+    /// Returns whether a class is linked, or cannot be.
+    pub(super) fn is_linked(self, class: sys::jclass) -> bool {
+        const LINKED: u32 = sys::JVMTI_CLASS_STATUS_PREPARED | sys::JVMTI_CLASS_STATUS_ERROR;
+        let mut status = 0;
+        call!(self, GetClassStatus, class, &raw mut status).is_err()
+            || status.cast_unsigned() & LINKED != 0
+    }
+
+    /// Returns the address of a function of the JVM.
+    pub(super) fn any_function(self) -> *const c_void {
+        self.table().GetClassMethods.map_or(ptr::null(), |function| function as *const c_void)
+    }
+
     /// Local references to all loaded classes.
     pub(super) fn loaded_classes(self) -> Vec<sys::jclass> {
         let (mut count, mut classes) = (0, ptr::null_mut());

@@ -15,6 +15,7 @@
 //! | `api` | the native methods of the Java API |
 //! | `probe` | the class of the probes, and what it calls |
 //! | `unprepared` | classes with probes that are still being defined (safe) |
+//! | `hotspot` | names of parameters in the memory of the JVM |
 //! | `exports` | keeps foreign symbols out of the export table |
 //!
 //! No type of `jni` or `jvmti-rs` leaves this folder. Of `jvmti-rs` only the `sys` layer is used, which
@@ -42,6 +43,7 @@ mod copies;
 mod entry;
 mod environment;
 mod exports;
+mod hotspot;
 mod jvmti;
 mod probe;
 mod refilter;

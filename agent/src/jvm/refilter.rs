@@ -47,7 +47,9 @@ pub(super) fn change(agent: &Agent, filter: FilterSpec) -> Result<String, String
             let attached = environment::as_thread_of_jvm_called(c"flow-filter", |vm, _| {
                 // Only a thread of the JVM learns this.
                 if environment::is_live() {
-                    let change = methods.change_filter(filter, unprepared::filter_changed);
+                    let change = vm
+                        .check_parameters()
+                        .and_then(|()| methods.change_filter(filter, unprepared::filter_changed));
                     changed = change.map(|()| rewrite(agent, vm));
                 }
             });

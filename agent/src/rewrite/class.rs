@@ -9,7 +9,7 @@ use super::bytes::Reader;
 use super::code::{Code, Instruction, line_numbers};
 use super::judge::{CompiledBy, judge};
 use super::opcode::INVOKESTATIC;
-use super::pool::{Pool, probe_class, tag};
+use super::pool::{Additions, Pool, probe_class, tag};
 use super::{Accessed, Choice, Detail, Malformed, Plan, Skip, SourceMap, is_accessor};
 use crate::certain::Certain as _;
 use crate::text::{binary_name, decode};
@@ -50,6 +50,10 @@ pub(super) struct Entry<'a> {
     pub(super) descriptor: &'a [u8],
     /// The whole of its `Code` attribute.
     pub(super) code: Option<Range<usize>>,
+    /// Its attributes, with their number.
+    pub(super) attributes: Range<usize>,
+    /// Whether it has `MethodParameters`.
+    pub(super) has_parameters: bool,
     /// The content of its `RuntimeVisibleAnnotations`.
     annotations: Option<&'a [u8]>,
 }
@@ -201,6 +205,22 @@ impl<'a> ClassFile<'a> {
         self.pool.names_probe() && self.methods.iter().any(|entry| self.calls_probe(entry))
     }
 
+    /// Assembles a class with additions to the pool, and with `rest` for all that follows the pool.
+    pub(super) fn with_pool(
+        &self,
+        additions: &Additions,
+        rest: &[&[u8]],
+    ) -> Result<Vec<u8>, Malformed> {
+        const MAGIC_AND_VERSION: usize = 8;
+        let (pool, added) = (self.pool.bytes(), additions.bytes());
+        let len = pool.len() + added.len() + rest.iter().map(|part| part.len()).sum::<usize>();
+        let mut out = Vec::with_capacity(MAGIC_AND_VERSION + 2 + len);
+        out.extend_from_slice(self.bytes.get(..MAGIC_AND_VERSION).ok_or(Malformed::Truncated)?);
+        out.extend_from_slice(&additions.count().to_be_bytes());
+        [pool, added].iter().chain(rest).for_each(|part| out.extend_from_slice(part));
+        Ok(out)
+    }
+
     fn calls_probe(&self, entry: &Entry<'a>) -> bool {
         let code = entry.code_content(self.bytes).map(|content| Code::parse(content, &self.pool));
         let Some(Ok(code)) = code else { return false };
@@ -319,6 +339,8 @@ impl<'a> Entry<'a> {
             name: pool.utf8(reader.u16()?)?,
             descriptor: pool.utf8(reader.u16()?)?,
             code: None,
+            attributes: reader.at()..reader.at(),
+            has_parameters: false,
             annotations: None,
         };
         let mut attributes = Attributes::new(reader);
@@ -333,9 +355,11 @@ impl<'a> Entry<'a> {
                     }
                 }
                 b"RuntimeVisibleAnnotations" => entry.annotations = Some(content),
+                b"MethodParameters" => entry.has_parameters = true,
                 _ => {}
             }
         }
+        entry.attributes.end = reader.at();
         Ok(entry)
     }
 

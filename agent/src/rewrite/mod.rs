@@ -11,6 +11,8 @@
 //! elements (`accesses`). Methods that can only return have a
 //! single probe (`leaf`). `layout` shows where probes are.
 //!
+//! [`put_parameters`] puts names of parameters back that a JVM has left out.
+//!
 //! These never change: members, their order and flags, existing constants, the order of execution, the stack
 //! and local variables, line numbers, and attributes outside of code. A method that cannot be rewritten stays
 //! unchanged, with the reason ([`Skip`]); the others of its class are rewritten. If no method is rewritten,
@@ -38,6 +40,7 @@ mod layout;
 mod leaf;
 mod lines;
 mod opcode;
+mod parameters;
 mod plan;
 mod pool;
 mod snippet;
@@ -57,6 +60,7 @@ pub use accessor::is_accessor;
 pub use bridge::is_visibility_bridge;
 pub use class::{ClassFile, Method};
 pub use judge::CompiledBy;
+pub use parameters::{LoadedParameters, put_parameters, with_other_flags};
 pub use plan::{ConstructorCall, Detail, Plan};
 pub use pool::{Probes, use_probe_class};
 pub use source_map::SourceMap;

@@ -145,6 +145,11 @@ impl<'a> Pool<'a> {
         entry.take(usize::from(len))
     }
 
+    /// All texts, with their indices.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (u16, &'a [u8])> {
+        (0..=u16::MAX).take(self.count()).filter_map(|index| Some((index, self.utf8(index).ok()?)))
+    }
+
     /// The internal name of a class.
     pub(super) fn class_name(&self, index: u16) -> Result<&'a [u8], Malformed> {
         self.utf8(self.entry(index, &[tag::CLASS])?.u16()?)
@@ -442,7 +447,7 @@ impl Additions {
         self.add(tag::CLASS, &name.to_be_bytes())
     }
 
-    fn utf8(&mut self, text: &[u8]) -> Result<u16, Skip> {
+    pub(super) fn utf8(&mut self, text: &[u8]) -> Result<u16, Skip> {
         let len = u16::try_from(text.len()).map_err(|_| Skip::PoolFull)?;
         let index = self.add(tag::UTF8, &len.to_be_bytes())?;
         self.bytes.extend_from_slice(text);

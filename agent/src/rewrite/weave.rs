@@ -116,19 +116,8 @@ impl<'c, 'a> Weave<'c, 'a> {
     }
 
     fn finish(self) -> Result<Vec<u8>, Malformed> {
-        const MAGIC_AND_VERSION: usize = 8;
-        let old = self.class.bytes;
-        let tail = old.get(self.copied..).ok_or(Malformed::Truncated)?;
-        let pool = self.class.pool.bytes();
-        let added = self.additions.bytes();
-        let len = pool.len() + added.len() + self.rest.len() + tail.len();
-        let mut out = Vec::with_capacity(MAGIC_AND_VERSION + 2 + len);
-        out.extend_from_slice(old.get(..MAGIC_AND_VERSION).ok_or(Malformed::Truncated)?);
-        out.extend_from_slice(&self.additions.count().to_be_bytes());
-        for part in [pool, added, &self.rest, tail] {
-            out.extend_from_slice(part);
-        }
-        Ok(out)
+        let tail = self.class.bytes.get(self.copied..).ok_or(Malformed::Truncated)?;
+        self.class.with_pool(&self.additions, &[&self.rest, tail])
     }
 }
 

@@ -9,12 +9,25 @@ use std::ptr;
 use jni::sys::{JNI_OK, JNINativeMethod, jclass, jmethodID, jobject, jvalue};
 
 use super::super::signature::{ClassName, class_name};
+use super::super::{environment, hotspot};
 use super::Vm;
 use super::handle::Versions as _;
 use crate::recorder::RawMethod;
+use crate::rewrite::{Skip, put_parameters};
 
 thread_local! {
-    pub(super) static RETRANSFORMING: Cell<bool> = const { Cell::new(false) };
+    pub(super) static RETRANSFORMING: Cell<Retransforming> = const { Cell::new(Retransforming::No) };
+}
+
+/// Whether the current thread is passing classes through the class file hooks, and what for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::jvm) enum Retransforming {
+    /// It is not.
+    No,
+    /// To link them: the JVM must refuse the change.
+    ToLink,
+    /// To change them.
+    ToChange,
 }
 
 /// A class that is valid as long as the callback runs.
@@ -94,8 +107,68 @@ impl Vm<'_> {
     }
 
     /// Returns whether the current thread is passing classes through the class file hooks.
-    pub(in crate::jvm) fn is_retransforming() -> bool {
+    pub(in crate::jvm) fn retransforming() -> Retransforming {
         RETRANSFORMING.get()
+    }
+
+    /// Returns whether classes keep the names of parameters when they are changed.
+    ///
+    /// # Errors
+    /// They lose them (JDK-8240908), and cannot get them back.
+    pub(in crate::jvm) fn check_parameters(&self) -> Result<(), String> {
+        if self.keeps_parameters() || hotspot::has_known_layout(self.jvmti.any_function()) {
+            return Ok(());
+        }
+        Err("this JVM would lose the names of parameters of loaded classes (JDK-8240908), and does not reveal them; record \
+             from the start of the JVM, or use JDK 19 or later"
+            .to_owned())
+    }
+
+    /// Fixed in JDK 19.
+    fn keeps_parameters(&self) -> bool {
+        self.has_virtual_threads() || !environment::is_on_hotspot()
+    }
+
+    /// Returns the new bytes of a loaded class with the names of parameters that the JVM left out; `None` if it left out none.
+    ///
+    /// # Errors
+    /// Why that cannot be done.
+    pub(in crate::jvm) fn with_lost_parameters(
+        &self,
+        class: jclass,
+        bytes: &[u8],
+    ) -> Result<Option<Vec<u8>>, Skip> {
+        if self.keeps_parameters() {
+            return Ok(None);
+        }
+        let parameters = hotspot::parameters(self.jvmti, class, self.jvmti.any_function());
+        if parameters.is_empty() {
+            return Ok(None);
+        }
+        let (count, constants) = self.jvmti.constants(class).ok_or(Skip::Malformed)?;
+        let pool = [&count.to_be_bytes()[..], &constants].concat();
+        put_parameters(bytes, &pool, &parameters)
+    }
+
+    /// Passes classes through the class file hooks.
+    ///
+    /// # Errors
+    /// The number of the JVMTI error.
+    pub(super) fn change_classes(&self, classes: &[jclass]) -> Result<(), u32> {
+        if !self.keeps_parameters() {
+            // The JVM reveals the methods of linked classes only.
+            for class in classes.iter().filter(|class| !self.jvmti.is_linked(**class)) {
+                let _refused = self.retransform_to(Retransforming::ToLink, &[*class]);
+            }
+        }
+        self.retransform_to(Retransforming::ToChange, classes)
+    }
+
+    fn retransform_to(&self, purpose: Retransforming, classes: &[jclass]) -> Result<(), u32> {
+        let before = RETRANSFORMING.replace(purpose);
+        let result = self.jvmti.retransform(classes);
+        RETRANSFORMING.set(before);
+        result
     }
 
     /// Keeps a class for another thread, until [`forget_kept`](Self::forget_kept).

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use flow_codec::ThreadId;
 use jni::sys::{jclass, jobject};
 
-use super::classes::RETRANSFORMING;
 use super::java_threads::THREAD_ID;
 use super::{LoadedClass, MethodHandle, Vm};
 use crate::engine::{Ending, Jvm};
@@ -82,10 +81,7 @@ impl<'a> Jvm<'a> for Vm<'a> {
 
     fn retransform(&self, classes: &[LoadedClass]) -> Result<(), u32> {
         let classes: Vec<jclass> = classes.iter().map(|class| class.reference()).collect();
-        let before = RETRANSFORMING.replace(true);
-        let result = self.jvmti.retransform(&classes);
-        RETRANSFORMING.set(before);
-        result
+        self.change_classes(&classes)
     }
 
     fn name_of(&self, class: LoadedClass) -> String {

@@ -13,7 +13,7 @@ mod structs;
 mod values;
 
 pub use classes::LoadedClass;
-pub(super) use classes::native;
+pub(super) use classes::{Retransforming, native};
 pub use handle::Vm;
 pub(super) use loaders::KnowsProbes;
 pub use method_handle::MethodHandle;

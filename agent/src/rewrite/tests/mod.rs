@@ -2,6 +2,7 @@
 
 mod assembler;
 mod locking;
+mod parameters;
 mod steps;
 
 use assembler::{Body, Class, Listing, id, rewrite_for, rewrite_lines, rewrite_one};
