@@ -126,6 +126,18 @@ fn expected(most: usize) -> Vec<String> {
     EXPECTED.trim().lines().flat_map(line).collect()
 }
 
+/// `PAID` and `PAYABLE` are not the same constant.
+#[test]
+fn names_of_constants_are_whole() {
+    on_every_jdk(|jdk| {
+        let options = "values=harness.Valued#constant,max-value=2";
+        let run = Program::harness(jdk, "Valued").options(options).run();
+        assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+        let expected = ["constant (colour = GREEN)", "constant = GREEN"];
+        assert_eq!(values(&run.out())[..], expected);
+    });
+}
+
 /// A probe stores short texts itself, and passes others to the agent.
 #[test]
 fn texts_of_any_length_are_cut_at_the_limit() {

@@ -123,7 +123,7 @@ fn value_of(found: Found, role: Role, methods: &MethodTable, vm: &Vm<'_>) -> Val
         }
         kind::BOXED if role == Role::Object => object,
         kind::BOXED => vm.boxed(value, element).map_or(object, Value::Boxed),
-        kind::CONSTANT => match vm.constant_name(value, max) {
+        kind::CONSTANT => match vm.constant_name(value) {
             Some(name) => Value::Constant { class, name },
             None => object,
         },

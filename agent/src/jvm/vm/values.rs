@@ -147,9 +147,11 @@ impl Vm<'_> {
         })
     }
 
-    /// The name of a constant of an enum.
-    pub(in crate::jvm) fn constant_name(&self, constant: jobject, max: usize) -> Option<String> {
-        self.text_field(constant, &ENUM_NAME, max)?.map(|(_, name)| name)
+    /// The whole name of a constant of an enum: it identifies the constant, so `max-value=` does not cut it.
+    pub(in crate::jvm) fn constant_name(&self, constant: jobject) -> Option<String> {
+        /// The name of a field has no more (JVMS §4.4.7).
+        const MAX_NAME: usize = u16::MAX as usize;
+        self.text_field(constant, &ENUM_NAME, MAX_NAME)?.map(|(_, name)| name)
     }
 
     /// The message that an exception was created with; `Some(None)` if it has none.
