@@ -524,3 +524,24 @@ fn parameters_keep_their_names_and_flags() {
         drop(session.exit());
     });
 }
+
+#[test]
+fn a_debugger_is_warned_that_breakpoints_are_cleared() {
+    on_every_jdk(|jdk| {
+        if !jdk.has_module("jdk.jdwp.agent") {
+            return;
+        }
+        let debugged = Program::harness(jdk, "Attached").jvm_arg(
+            "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,quiet=y,address=127.0.0.1:0",
+        );
+        for (program, is_warned) in [(debugged, true), (Program::harness(jdk, "Attached"), false)] {
+            let session = Session::of(program);
+            let output =
+                session.flow("attach", &["-o", "t", "--agent", library().to_str().unwrap()]);
+            let messages = String::from_utf8(output.stderr).unwrap();
+            assert!(output.status.success(), "{messages}");
+            assert_eq!(messages.contains("breakpoints"), is_warned, "{messages}");
+            drop(session.exit());
+        }
+    });
+}

@@ -41,6 +41,13 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     if selection.by == SelectedBy::OwnPackages {
         options.add("include", &selection.patterns())?;
     }
+    if process.has_debugger_agent() && args.agent.engine.as_deref() != Some("none") {
+        message(&format!(
+            "process {} can be debugged (libjdwp.so): the JVM clears a debugger's breakpoints in the classes that are recorded, \
+             now and at the detach; set them again",
+            process.pid()
+        ));
+    }
     let refusal = Refusal::create(&process)?;
     let (key, file) = refusal.option();
     options.add(key, file)?;

@@ -17,6 +17,7 @@ use crate::failure::Failure;
 /// The library of OpenJ9, which also loads a `libjvm.so`, but has another attach protocol.
 const OPENJ9: &str = "libj9vm";
 const HOTSPOT: &str = "libjvm.so";
+const DEBUGGER_AGENT: &str = "libjdwp.so";
 /// The suffix in `/proc` of a file that has been removed or replaced.
 const DELETED: &str = " (deleted)";
 
@@ -67,6 +68,11 @@ impl Process {
             return Err(refuse("not a JVM: it has not loaded libjvm.so"));
         }
         Ok(Self { pid, status, mapped })
+    }
+
+    /// Whether it has the agent through which debuggers work.
+    pub(crate) fn has_debugger_agent(&self) -> bool {
+        self.mapped.iter().any(|path| file_name(path) == DEBUGGER_AGENT)
     }
 
     /// Its id in our namespace.
