@@ -218,8 +218,20 @@ impl Check {
         }
         let open = total.frames_after(0);
         if open > 0 && reading.is_sound() {
-            let text = format!("thread {title} has {} open at its end", plural(open, "frame"));
-            self.add(Severity::Note, &place, text);
+            let has_ended =
+                trace.threads.get(file.id).is_some_and(|thread| thread.end_ns.is_some());
+            let frames = plural(open, "frame");
+            // The stack of a thread that has ended is empty.
+            let (severity, text) = if has_ended {
+                let text = format!(
+                    "thread {title} has ended, but lacks the exits of {frames}: calls that follow them are too deep. \
+                     Thread.stop and debuggers end calls that way"
+                );
+                (Severity::Missing, text)
+            } else {
+                (Severity::Note, format!("thread {title} has {frames} open at its end"))
+            };
+            self.add(severity, &place, text);
         }
         Ok(())
     }
