@@ -69,7 +69,8 @@ pub(crate) fn no_samples(trace: &Trace) -> Failure {
 /// Describes the precision of times that were added up.
 pub(crate) fn precision_note(trace: &Trace, unit: Unit) -> String {
     if unit == Unit::Cpu {
-        return format!("cpu and self are CPU time; {}", estimates_note(trace));
+        let (estimates, of_virtual) = (estimates_note(trace), virtual_note(trace));
+        return format!("cpu and self are CPU time; {estimates}{of_virtual}");
     }
     if trace.timing().0 == Timing::Exact {
         return "times are those of each event, with the cost of measuring them; a method without calls and loops \
@@ -77,6 +78,16 @@ pub(crate) fn precision_note(trace: &Trace, unit: Unit) -> String {
             .to_owned();
     }
     estimates_note(trace)
+}
+
+/// Warns of the CPU time of virtual threads, if the trace has some.
+pub(crate) fn virtual_note(trace: &Trace) -> &'static str {
+    match trace.threads.iter().any(|(_, thread)| thread.is_virtual) {
+        true => {
+            "; virtual threads have no clock of CPU time: one that computes without recorded calls counts as waiting"
+        }
+        false => "",
+    }
 }
 
 fn estimates_note(trace: &Trace) -> String {
