@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         values: has("--values"),
         accesses: has("--fields"),
         instructions: has("--instructions"),
+        version: 0,
     };
     let [input, output] = arguments.as_slice() else {
         eprintln!("usage: rewrite [--lines] [--values] [--fields] [--instructions] IN OUT");

@@ -93,6 +93,7 @@ pub(super) enum After {
 
 /// What the thread that writes is to do next.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, on the stack")]
 pub(super) enum Next {
     /// Write this chunk, perhaps with later ones.
     Write(QueuedChunk),

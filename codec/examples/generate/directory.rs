@@ -110,6 +110,7 @@ impl Directory {
             order: Order::Time,
             own: Vec::new(),
             options: [("seed".to_owned(), self.seed.to_string())].into(),
+            id: None,
             pid: 1,
             host: "none".to_owned(),
             command: vec!["generate".to_owned()],

@@ -255,7 +255,7 @@ fn threads_without_a_name_are_one_and_native_methods_have_their_index() {
 #[test]
 fn no_time_is_negative() {
     let wild = [i64::MIN, -1_000_000_001, -1, 0, 7, 1_000_000_000, i64::MAX];
-    let mut records = vec![name(1, "main")];
+    let mut records = name(1, "main");
     for seconds in wild {
         for nanoseconds in wild {
             let thread = seconds ^ nanoseconds & 1;

@@ -80,6 +80,10 @@ pub fn decode_container(
 }
 
 /// The identity in the first block of a part, as the manifest has it; `None` if that block has something else.
+///
+/// # Panics
+///
+/// If the checksum of the block is wrong.
 #[must_use]
 pub fn part_identity(part: &[u8]) -> Option<String> {
     let rest = part.strip_prefix(b"flowtrce\0\0\0\0\0\0\0\x01\x0A\0\0\0\0\0\0\0\0\0\0\0\x0C")?;

@@ -228,7 +228,8 @@ impl Fuzzer {
         for _ in 0..COMMANDS_PER_CASE {
             // Some verbs write beside the trace.
             self.write(trace, &changed)?;
-            let words = self.words(*random.one_of(&COMMANDS), trace.kind.main);
+            let command = *random.one_of(&COMMANDS);
+            let words = self.words(command, trace.kind.main);
             for fault in self.judge.judge(&words, &self.case)? {
                 self.keep(seed, &words, &fault)?;
             }

@@ -582,7 +582,7 @@ mod tests {
                 .timeline()
                 .unwrap()
                 .map(|event| event.unwrap())
-                .filter(|event| !matches!(event.kind, crate::read::EventKind::RangeEnd { .. }))
+                .filter(|event| !matches!(event.kind, EventKind::RangeEnd { .. }))
                 .map(|event| (event.number.unwrap(), event.position.offset))
                 .collect();
             let firsts = |(number, of, offset): &(u64, usize, Offset)| {

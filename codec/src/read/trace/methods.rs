@@ -21,6 +21,10 @@ pub struct Method {
     /// Further class loaders that define the same class and method.
     pub other_loaders: Vec<String>,
     /// Further versions of the method.
+    #[expect(
+        clippy::box_collection,
+        reason = "one word: of a million methods, nearly none has another version"
+    )]
     other_versions: Option<Box<BTreeMap<u16, MethodInfo>>>,
     /// Whether it has a line in `ids.properties`.
     pub has_key: bool,

@@ -32,7 +32,7 @@ const KINDS: [StreamKind; 13] = [
     StreamKind::Sections,
 ];
 
-/// Damage may leave gaps of so many bytes in the streams of a trace, and between chunks of a journal.
+/// Damage may leave gaps of this many bytes in the streams of a trace, and between chunks of a journal.
 const MOST_GAPS: u64 = 2 * (64 << 20);
 /// Everything else is in proportion to the bytes of the files.
 const MOST_PER_BYTE: u64 = 64;
