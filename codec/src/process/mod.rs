@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! Trace::merged ─┐                                    ┌▶ Processor
-//! Follower ──────┼▶ Router (each message to each) ────┼▶ Processor
-//! OrderQueue ────┘                                    └▶ Processor
+//! Follower ──────┴▶ Router (each message to each) ────┼▶ Processor
+//!                                                     └▶ Processor
 //! ```
 //!
 //! A [`Processor`] sees three kinds of messages:
@@ -15,8 +15,7 @@
 //! | [breaks](Processor::data_break): places where events are missing | exactly between the events that they separate |
 //!
 //! The [`Router`] passes each message to all processors. One that panics is removed and reported, and the others continue.
-//! The [`OrderQueue`] puts numbered messages of several threads into one order. Both do no I/O. A [`Follower`] reads what is
-//! new in a trace that grows.
+//! The router does no I/O. A [`Follower`] reads what is new in a trace that grows.
 //!
 //! # Example: the deepest stack of each thread
 //!
@@ -61,11 +60,9 @@
 //! ```
 
 mod follow;
-mod queue;
 mod reached;
 mod router;
 
 pub use self::follow::{Follower, Passed};
-pub use self::queue::{Missing, OrderQueue, QueueError, Released};
 pub use self::reached::Reached;
 pub use self::router::{Cause, DataBreak, Failed, Handle, Metadata, Ordered, Processor, Router};
