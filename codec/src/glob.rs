@@ -8,7 +8,7 @@ use crate::{MethodId, Name};
 /// - `pkg.Class#method(int, String): long`: with this result, too;
 /// - `pkg.Class#method(ILjava/lang/String;)J`: with this descriptor.
 ///
-/// Of a pattern with parameters, the `#` may be a `.`, as in names.
+/// In a pattern with parameters, the `#` may be a `.`, as in names.
 ///
 /// | in the pattern | matches |
 /// |---|---|
@@ -103,7 +103,7 @@ impl Glob {
             && self.method.as_ref().is_none_or(|pattern| matches_all(pattern, method))
     }
 
-    /// Returns whether the pattern matches this method, also by its parameters and result. They are written as in readable
+    /// Returns whether the pattern matches this method, its parameters and its result. A pattern may have these as in readable
     /// names or as in descriptors, with wildcards.
     #[must_use]
     pub fn selects(&self, name: Name<'_>) -> bool {
@@ -150,15 +150,15 @@ impl Glob {
     }
 }
 
-/// Class and method of a pattern with parameters: `com.app.Orders.total(int)`.
+/// Splits a pattern with parameters, such as `com.app.Orders.total(int)`, into class and method.
 fn split_name(pattern: &str) -> Option<(&str, &str)> {
     let (name, _) = pattern.split_once('(')?;
     let dot = name.rfind('.')?;
     Some((pattern.get(..dot)?, pattern.get(dot + 1..)?))
 }
 
-/// Parameters and result as names have them: `(int,long):int` is `(int, long): int`, and a class at the end of a descriptor
-/// has its semicolon.
+/// Returns parameters and result as names have them: `(int,long):int` becomes `(int, long): int`, and a class at the end of a
+/// descriptor gets its semicolon.
 fn normal(text: &str) -> String {
     let mut text = text.split(',').map(str::trim_start).collect::<Vec<_>>().join(", ");
     if let Some((before, result)) = text.rsplit_once("):") {

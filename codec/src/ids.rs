@@ -66,8 +66,8 @@ impl fmt::Display for ThreadId {
     }
 }
 
-/// What distinguishes a recording from all others: a random number. Files of a trace that are found by their names have
-/// it, so that files of two recordings are never joined.
+/// The identity of a recording: a random number. Files of a trace that are found by their names contain it, so that files of
+/// two recordings are never joined.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TraceId(NonZeroU64);
 
@@ -75,7 +75,7 @@ impl TraceId {
     /// The identity with the smallest number.
     pub const ONE: Self = Self(NonZeroU64::MIN);
 
-    /// The identity with this number, if it is not zero: zero means that none is known.
+    /// Returns the identity with this number. `None` for zero, which means that no identity is known.
     #[must_use]
     pub const fn new(number: u64) -> Option<Self> {
         match NonZeroU64::new(number) {
@@ -84,7 +84,7 @@ impl TraceId {
         }
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0.get()
@@ -97,7 +97,7 @@ impl fmt::Display for TraceId {
     }
 }
 
-/// As 16 hexadecimal digits: not every reader of JSON keeps all digits of such a number.
+/// Writes 16 hexadecimal digits: not every reader of JSON keeps all digits of such a number.
 impl Serialize for TraceId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

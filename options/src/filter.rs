@@ -36,7 +36,7 @@ pub struct FilterSpec {
     pub max_value: usize,
     /// Whether constructors and static initialisers are recorded.
     pub constructors: bool,
-    /// Whether synthetic methods are recorded, which compilers add: bodies of lambdas, bridges, access methods.
+    /// Whether synthetic methods are recorded. Compilers add these: bodies of lambdas, bridges, access methods.
     pub synthetic: bool,
     /// Whether native methods are recorded.
     pub natives: bool,
@@ -85,8 +85,8 @@ pub struct Candidate<'a> {
     pub descriptor: &'a str,
     /// Whether the method is native.
     pub native: bool,
-    /// Whether the method is synthetic, and does not only make a method of a superclass visible. May be `false` where the
-    /// filter leaves none of these out.
+    /// Whether the method is synthetic, apart from visibility bridges, which only make a method of a superclass visible. May be
+    /// `false` if the filter leaves no synthetic methods out.
     pub synthetic: bool,
     /// Whether the method only reads a field, sets one, or passes its arguments on. May be `false` where the filter leaves
     /// none of these out.
@@ -227,7 +227,8 @@ impl FilterSpec {
         self.fields.find(|glob| !names_method(glob) && glob.selects(method))
     }
 
-    /// Patterns that have matched nothing so far, by the key of their option. `own` is no choice of the user.
+    /// Returns the patterns that have matched nothing so far, by the key of their option. Patterns in `own` are not reported:
+    /// the user did not choose them.
     #[must_use]
     pub fn unmatched(&self, own: &[String]) -> Vec<(&'static str, Vec<String>)> {
         fn texts<T: Text>(patterns: &Tracked<T>) -> Vec<String> {
@@ -259,17 +260,17 @@ impl FilterSpec {
         self.redact.find(|glob| !names_method(glob) && glob.matches_some_of(class))
     }
 
-    /// Returns whether values of a class may be left out, before there are any.
+    /// Returns whether values of a class may be left out. Patterns do not count as matched by this: there are no values yet.
     #[must_use]
     pub fn may_redact(&self, class: &str) -> bool {
         self.redact.iter().any(|glob| !names_method(glob) && glob.matches_some_of(class))
     }
 
-    /// Returns whether the values of a parameter are left out. If its name is not known, they are if any parameter is,
-    /// and the patterns have not matched.
+    /// Returns whether the values of a parameter are left out. If the name of the parameter is not known, they are if any
+    /// pattern may name a parameter.
     #[must_use]
     pub fn redacts_parameter(&self, name: Option<&str>, class: &str) -> bool {
-        // Both, so that each pattern that matches is known to.
+        // Evaluates both, so that each pattern that matches is recorded as matched.
         self.redacts(class)
             | match name {
                 Some(name) => self.redacts(name),
@@ -320,7 +321,7 @@ impl FilterSpec {
             return loader == LoaderKind::Application;
         }
         // A prefix does not select hidden classes: their names are generated.
-        // Both, so that each pattern that matches is known to.
+        // Evaluates both, so that each pattern that matches is recorded as matched.
         (!hidden && self.targets.find(|prefix| class.starts_with(prefix.as_str())))
             | self
                 .include
@@ -469,7 +470,7 @@ mod tests {
         let login = Name::new("com.app.A", "login", "(Ljava/lang/String;)V");
         assert!(spec.has_values_of(login) && !spec.redacts_all_of(login));
         assert!(spec.redacts_parameter(Some("password"), "java.lang.String"));
-        // Left out to be safe, which shows nothing about the patterns. Nor does a question before there are values.
+        // Values that are left out to be safe show nothing about the patterns; nor does a check before values are known.
         assert!(spec.redacts_parameter(None, "int") && spec.may_redact("com.Key"));
         assert_eq!(
             spec.unmatched(&["com.own.**".to_owned()]),

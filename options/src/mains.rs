@@ -41,7 +41,7 @@ const LAUNCHERS: [&str; 5] = [
     "dotty.tools.MainGenericRunner",
     "org.jetbrains.kotlin.runner.Main",
 ];
-/// What a launcher runs may be a compiler, too, such as `groovyc`.
+/// A launcher may also run a compiler, such as `groovyc`.
 const LAUNCHED_TOOL: &str =
     "org.codehaus.groovy.tools.GroovyStarter **--main org.codehaus.groovy.tools.**";
 
@@ -64,7 +64,7 @@ pub const COMPILERS: [&str; 7] = [
 pub struct MainFilter {
     wanted: Vec<Pattern>,
     unwanted: Vec<Pattern>,
-    /// Patterns for tools, and for those among them that run a program.
+    /// Patterns for tools, and for those tools that run a program.
     tools: Vec<Pattern>,
     launchers: Vec<Pattern>,
 }

@@ -13,7 +13,7 @@ pub enum Notice {
     Refused,
     /// A recording without calls was replaced by the earlier trace; the text is the directory.
     NoCalls,
-    /// Patterns that matched nothing in that recording; the text is `unmatched` of its manifest.
+    /// Patterns that matched nothing in that recording; the text is the field `unmatched` of its manifest.
     Unmatched,
 }
 

@@ -16,7 +16,7 @@ impl<T> Tracked<T> {
         self.0.is_empty()
     }
 
-    /// The patterns.
+    /// Returns the patterns.
     pub fn iter(&self) -> impl Iterator<Item = &T> + Clone {
         self.0.iter().map(|(pattern, _)| pattern)
     }
@@ -25,7 +25,7 @@ impl<T> Tracked<T> {
     pub fn find(&self, matches: impl Fn(&T) -> bool) -> bool {
         let mut is_found = false;
         for (pattern, has_matched) in &self.0 {
-            // After the first, only those that have never matched are of interest. No other memory depends on this.
+            // After the first match, only patterns that have never matched are tested. No other memory depends on this flag.
             let is_known = has_matched.load(Ordering::Relaxed);
             if !(is_found && is_known) && matches(pattern) {
                 is_found = true;
@@ -35,7 +35,7 @@ impl<T> Tracked<T> {
         is_found
     }
 
-    /// The patterns that have never matched.
+    /// Returns the patterns that have never matched.
     pub fn unmatched(&self) -> impl Iterator<Item = &T> {
         // Pairs with nothing: a match that is stored meanwhile may be seen or not.
         let never = self.0.iter().filter(|(_, has_matched)| !has_matched.load(Ordering::Relaxed));

@@ -205,8 +205,8 @@ pub(super) fn list(setting: &Setting, separator: char) -> Result<Vec<String>, Op
     if items.is_empty() { Err(bad_value(setting)) } else { Ok(items) }
 }
 
-/// Splits the value of an option, a list of patterns, at semicolons that are not part of a descriptor, such as those in
-/// `a.B#m(Ljava/lang/String;I)Ljava/lang/Object;`; `\;` is one, too.
+/// Splits a list of patterns, the value of an option, at semicolons. Semicolons of a descriptor do not count, such as those in
+/// `a.B#m(Ljava/lang/String;I)Ljava/lang/Object;`; `\;` is an escaped one.
 #[must_use]
 pub fn patterns(text: &str) -> Vec<String> {
     let mut items = vec![String::new()];
@@ -228,7 +228,7 @@ pub fn patterns(text: &str) -> Vec<String> {
     items.into_iter().map(|item| item.replace("\\;", ";")).collect()
 }
 
-/// How many bytes the class that a method with a descriptor returns takes, at the start of a text: `Ljava/lang/Object;`.
+/// Returns how many bytes the result class in a descriptor takes, at the start of a text: `Ljava/lang/Object;`.
 fn result_of_descriptor(text: &str) -> usize {
     let class = text.trim_start_matches('[');
     let end = class.starts_with('L').then(|| class.find(';')).flatten();

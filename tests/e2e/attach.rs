@@ -60,7 +60,7 @@ impl Session {
         self.wait_for(command);
     }
 
-    /// Says a command, and returns the line that the program answers.
+    /// Sends a command, and returns the line that the program prints.
     pub(crate) fn ask(&mut self, command: &str) -> String {
         self.say(command);
         self.answers.next().unwrap().unwrap()
@@ -433,11 +433,11 @@ fn a_jvm_that_lets_nobody_attach_prints_nothing() {
         assert_eq!(output.status.code(), Some(1));
         assert!(
             errors.ends_with(
-                ": the JVM runs with -XX:+DisableAttachMechanism, and lets nobody attach\n"
+                ": the JVM runs with -XX:+DisableAttachMechanism, which forbids attaching\n"
             ),
             "{errors}"
         );
-        // The next line that it prints is its answer.
+        // The next line that the program prints is the result.
         session.command("work 3");
         session.exit();
     });
@@ -490,7 +490,7 @@ fn the_trace_of_a_jvm_with_another_file_system_can_be_found() {
     });
 }
 
-/// Before JDK 19, the JVM leaves them out of classes that it changes (JDK-8240908).
+/// Before JDK 19, the JVM leaves names of parameters out of classes that it changes (JDK-8240908).
 #[test]
 fn parameters_keep_their_names_and_flags() {
     on_every_jdk(|jdk| {

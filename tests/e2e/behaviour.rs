@@ -39,7 +39,7 @@ fn hashes_groups_and_ids_are_those_of_the_program_alone() {
     });
 }
 
-/// They need a thread of the JVM, which has an id.
+/// Samples need a thread of the agent in the JVM, which has an id.
 #[test]
 fn samples_change_no_hashes_and_no_groups() {
     on_every_jdk(|jdk| {

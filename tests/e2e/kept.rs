@@ -165,7 +165,7 @@ fn parts_of_an_earlier_recording_stay_apart() {
         assert!(old.iter().all(|part| id(part) == first));
         let second = id(&new[0]);
         assert!(first != second && new.iter().all(|part| id(part) == second));
-        // One that lies there nevertheless is reported, and not read.
+        // A part that is there nevertheless is reported, and not read.
         let foreign = program.workspace().join("app-part-0099.flowtrace");
         fs::copy(&old[0], &foreign).unwrap();
         let (status, report) = check(&program.out());

@@ -129,8 +129,9 @@ fn a_good_trace_survives_runs_without_calls() {
         let nothing = hello(&["--include", "nosuch.**"]);
         assert!(nothing.contains("'nosuch.**' (--include) matches no method"), "{nothing}");
         assert!(nothing.contains("recorded 0 calls; flow-trace holds"), "{nothing}");
-        // A reader could take it for the trace of that run.
-        let warning = ": a later run recorded 0 calls; this is the trace of the run before it, of ";
+        // A reader could take the earlier trace for the trace of that run.
+        let warning =
+            ": a later run recorded 0 calls; this is the trace of the run before it, begun at ";
         let report = || {
             let report = Command::new(flow()).arg("report").arg(&trace).output().unwrap();
             assert!(report.status.success());

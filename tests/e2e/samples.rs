@@ -341,14 +341,14 @@ fn native_calls(jdk: &Jdk, natives: &Natives, args: &[&str]) -> Program {
 fn a_wait_in_native_code_is_sampled_and_not_cut_short() {
     let natives = Natives::build();
     on_every_jdk(|jdk| {
-        // Before Java 14 it is.
+        // Before Java 14, the wait is cut short.
         if jdk.version < 14 {
             return;
         }
         let options = "engine=none,sample=5ms,sample-clock=wall";
         let run = native_calls(jdk, &natives, &["poll", "40"]).options(options).run();
         assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
-        // A thread that goes to native code between the look at it and the signal is interrupted there.
+        // A thread that enters native code between the check and the signal is interrupted there.
         let early: u32 = String::from_utf8_lossy(&run.stdout).trim().parse().unwrap();
         assert!(early <= 1, "{early} of 40");
         let sampled = Sampled::of(&run.out());
@@ -405,7 +405,7 @@ fn a_handler_keeps_to_the_stack_that_it_may_use() {
     });
 }
 
-/// Both interrupt threads at the same instants.
+/// Flight Recorder and the agent interrupt threads at the same instants.
 #[test]
 fn flight_recorder_takes_no_stacks_away() {
     const UNKNOWN_JAVA: u8 = 5;

@@ -350,7 +350,7 @@ fn what_threads_recorded_before_they_wait_is_sent_while_they_wait() {
             for times in [100, 1, 30] {
                 session.command(&format!("work {times}"));
                 steps += times * workers;
-                // All threads wait now.
+                // All threads wait at this point.
                 collector.wait_while(|| {
                     !collector.trace().exists()
                         || steps_and_open_calls(&collector.trace()) != (steps, open)
@@ -392,7 +392,7 @@ fn threads_that_wait_for_a_stopped_collector_continue() {
     collector.wait_for("pause: sent to 1 JVM");
     session.say("work 3");
     collector.signal("-STOP");
-    // Whether it is held up or the command came later.
+    // The work is done in any case: threads that were held up continue, or the command came too late.
     session.wait_for("work 3");
     collector.signal("-CONT");
     session.say("exit 5");

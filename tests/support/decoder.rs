@@ -331,7 +331,7 @@ fn blocks_in(path: &Path) -> HashMap<String, Vec<u8>> {
     };
     const OPEN_CHUNK: u8 = 18;
     let mut streams = decode_container(&bytes, unpack);
-    // These mean nothing once the recording has ended, or where there is a journal.
+    // Open chunks mean nothing once the recording has ended, or where there is a journal.
     streams.retain(|(kind, _), _| *kind != OPEN_CHUNK);
     streams.into_iter().map(|(stream, bytes)| (name(stream), bytes)).collect()
 }

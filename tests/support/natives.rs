@@ -18,7 +18,7 @@ impl Natives {
         Self(Compiled::new("natives", []))
     }
 
-    /// Where it is.
+    /// Returns the path of the library.
     #[must_use]
     pub fn library(&self) -> &Path {
         self.0.library()

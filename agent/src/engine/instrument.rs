@@ -261,7 +261,7 @@ pub fn note_open_frames<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) {
     }
 }
 
-/// What a filter may leave out.
+/// Parts of a recording that a filter may leave out.
 #[derive(Clone, Copy, Default)]
 struct MethodKind {
     native: bool,
@@ -372,7 +372,7 @@ impl Rewriting<'_> {
         Some(plan)
     }
 
-    /// What the filter wants recorded of a method.
+    /// Returns what the filter records of a method.
     fn detail(&self, name: Name<'_>) -> Detail {
         let filter = self.filter;
         Detail {
@@ -396,8 +396,8 @@ impl Rewriting<'_> {
         Ok(plan)
     }
 
-    /// Plans a method that has another version than the first one, which its calls are marked with; or one that has too many,
-    /// of which only calls and accesses are recorded.
+    /// Plans a version of a method other than the first one: its calls are marked with the version. If there are too many
+    /// versions, only calls and accesses are recorded of this one.
     fn plan_version(
         &self,
         index: usize,
@@ -434,7 +434,7 @@ impl Rewriting<'_> {
         if !is_recorded {
             return Choice::Nothing;
         }
-        // All are asked, so that each pattern that matches is known to.
+        // Every filter checks the method, so that each pattern that matches is recorded as matched.
         let is_redacted = match accessed {
             Accessed::Field(FieldName { class, name, of }) => {
                 filter.redacts(class)

@@ -502,7 +502,7 @@ unsafe extern "C" fn class_file_load_hook(
     }
 }
 
-/// Returns the bytes of a class with probes, if the recording selects it. `is_new`: it is not loaded yet.
+/// Returns the bytes of a class with probes, if the recording selects it. `is_new`: the class is not loaded yet.
 fn with_probes(
     vm: &Vm<'_>,
     is_new: bool,
@@ -555,7 +555,8 @@ fn with_probes(
     probed
 }
 
-/// Returns the new bytes of a loaded class with the names of parameters that the JVM left out; `probed` if it left out none.
+/// Returns the new bytes of a loaded class with the names of parameters that the JVM left out. Returns `probed` if the JVM left
+/// out none.
 fn with_lost_parameters(
     vm: &Vm<'_>,
     class: sys::jclass,
@@ -565,7 +566,7 @@ fn with_lost_parameters(
     after_recording(|| {
         let named = vm.with_lost_parameters(class, probed.as_deref().unwrap_or(bytes));
         let named = named.or_else(|why| {
-            // With the probes there was no room for them. The program needs names more than the trace needs its calls.
+            // The class has no room for both. The program needs names more than the trace needs its calls.
             let name = vm.class_name(class).map_or_else(String::new, |name| name.binary);
             log::warn!("class {name} is not recorded: {why} with the names of its parameters");
             probed = None;

@@ -23,7 +23,7 @@ static ENVIRONMENT: AtomicPtr<sys::jvmtiEnv> = AtomicPtr::new(ptr::null_mut());
 /// The JVM, once there is an environment.
 static JVM: AtomicPtr<JavaVM> = AtomicPtr::new(ptr::null_mut());
 
-/// The group of threads of the system, a global reference that is never given up.
+/// The thread group `system`: a global reference that is never released.
 static SYSTEM_GROUP: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 /// Whether its name is one of HotSpot.
@@ -89,7 +89,7 @@ pub(super) fn is_live() -> bool {
     current().is_some_and(Jvmti::is_live)
 }
 
-/// Finds the group for threads of the agent. To be called once the JVM runs.
+/// Finds the thread group for threads of the agent. To be called once the JVM runs.
 pub(super) fn find_group(vm: &Vm<'_>, jvmti: Jvmti) {
     if SYSTEM_GROUP.load(Ordering::Acquire).is_null() {
         let groups = jvmti.top_groups();
@@ -99,7 +99,7 @@ pub(super) fn find_group(vm: &Vm<'_>, jvmti: Jvmti) {
     }
 }
 
-/// Runs `body` in a thread of the agent, which is a daemon thread of the JVM meanwhile, in the group of the system.
+/// Runs `body` in a thread of the agent, which meanwhile is a daemon thread of the JVM in the group `system`.
 ///
 /// # Errors
 /// The JVM refuses the thread.

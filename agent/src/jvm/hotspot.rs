@@ -1,8 +1,9 @@
 //! The names of parameters of loaded methods, read from the memory of HotSpot.
 //!
-//! Before JDK 19 (JDK-8240908), a class that was loaded unchanged loses its `MethodParameters` when it is changed. Only reflection
-//! shows them, and it needs the classes of all parameters: it would load them, with code of the program. So they are read where
-//! HotSpot has them, with the description of its structures that it exports for debuggers (`vmStructs`).
+//! Before JDK 19 (JDK-8240908), a class that was loaded unchanged loses its `MethodParameters` when it is changed. Of the JVM's
+//! interfaces only reflection shows them, and it would load the classes of all parameters, with code of the program. So this
+//! module reads them where HotSpot stores them, by the description of its structures that HotSpot exports for debuggers
+//! (`vmStructs`).
 
 #![expect(unsafe_code, reason = "reads structures of the JVM")]
 
@@ -18,27 +19,27 @@ use jvmti_rs::sys::jmethodID;
 use super::jvmti::Jvmti;
 use crate::rewrite::LoadedParameters;
 
-/// Where HotSpot has the parameters of a method.
+/// Where HotSpot stores the parameters of a method: offsets in its structures, and flags.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
-    /// In a `Method`: its `ConstMethod`.
+    /// Offset of the `ConstMethod` in a `Method`.
     const_method: usize,
-    /// In a `ConstMethod`: its size in words.
+    /// Offset of the size in words in a `ConstMethod`.
     size: usize,
     flags: usize,
     name: usize,
     descriptor: usize,
     has_parameters: u16,
-    /// An index of the pool follows the parameters.
+    /// Flag: an index into the constant pool follows the parameters.
     has_generics: u16,
-    /// Flags of the pointers at the end.
+    /// Flags: which pointers are at the end.
     pointers: [u16; 4],
 }
 
-/// The name and the flags of a parameter, each with two bytes.
+/// Size of a parameter: its name and its flags have two bytes each.
 const PARAMETER_BYTES: usize = 4;
 
-/// A method has no more parameters (JVMS §4.3.3).
+/// The most parameters of a method (JVMS §4.3.3).
 const MAX_PARAMETERS: usize = 255;
 
 /// Returns whether names of parameters can be read in this JVM. `function` is any function of the JVM.
@@ -46,7 +47,7 @@ pub(super) fn has_known_layout(function: *const c_void) -> bool {
     layout(function).is_some()
 }
 
-/// Returns the parameters of the methods of a class that have names or flags for them. `function` is any function of the JVM.
+/// Returns the parameters of those methods of a class that have names or flags for them. `function` is any function of the JVM.
 pub(super) fn parameters(
     jvmti: Jvmti,
     class: jclass,
@@ -105,7 +106,7 @@ impl Layout {
 /// There is a value of this type at this address.
 unsafe fn read<T: Copy>(address: usize) -> T {
     let place = ptr::with_exposed_provenance::<T>(address);
-    // SAFETY: the caller's duty. The JVM may write it meanwhile.
+    // SAFETY: the caller's duty. The JVM may write the value meanwhile.
     unsafe { ptr::read_volatile(place) }
 }
 
@@ -125,7 +126,7 @@ impl Drop for Library {
 }
 
 impl Library {
-    /// The library that has this function. A launcher may have loaded it so that its names are not global.
+    /// Returns the library that has this function. A launcher may have loaded it so that its names are not global.
     fn of(function: *const c_void) -> Option<Self> {
         let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
         // SAFETY: any address, and a place for the result.
@@ -140,11 +141,11 @@ impl Library {
         (!handle.is_null()).then_some(Self(handle))
     }
 
-    /// The number at an exported name.
+    /// Returns the number at an exported name.
     fn word(&self, name: &CStr) -> Option<usize> {
         // SAFETY: a handle of the linker, and a NUL-terminated name.
         let place = unsafe { libc::dlsym(self.0, name.as_ptr()) };
-        // SAFETY: all names that are asked for are variables of 8 bytes.
+        // SAFETY: all names that callers pass are variables of 8 bytes.
         (!place.is_null()).then(|| unsafe { read(place.expose_provenance()) })
     }
 
@@ -172,7 +173,7 @@ impl Library {
         })
     }
 
-    /// The offsets of the fields of methods.
+    /// Returns the offsets of the fields of methods.
     fn fields(&self) -> Option<HashMap<String, usize>> {
         let type_at = self.word(c"gHotSpotVMStructEntryTypeNameOffset")?;
         let name_at = self.word(c"gHotSpotVMStructEntryFieldNameOffset")?;
@@ -195,7 +196,7 @@ impl Library {
         Some(fields)
     }
 
-    /// The constants of methods.
+    /// Returns the constants of methods.
     fn constants(&self) -> Option<HashMap<String, i32>> {
         let name_at = self.word(c"gHotSpotVMIntConstantEntryNameOffset")?;
         let value_at = self.word(c"gHotSpotVMIntConstantEntryValueOffset")?;

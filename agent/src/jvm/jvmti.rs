@@ -179,8 +179,7 @@ impl Jvmti {
         Some(self.take_array(code, count))
     }
 
-    /// Returns the number of constants of a class, and their bytes as in its class file. `None` without the capability to ask
-    /// for them.
+    /// Returns the number of constants of a class, and their bytes as in its class file. Returns `None` without the capability.
     pub(super) fn constants(self, class: sys::jclass) -> Option<(u16, Vec<u8>)> {
         let (mut count, mut len, mut bytes) = (0, 0, ptr::null_mut());
         call!(self, GetConstantPool, class, &raw mut count, &raw mut len, &raw mut bytes).ok()?;
@@ -387,7 +386,7 @@ impl Jvmti {
         Some((name, info.is_daemon != 0, [info.thread_group, info.context_class_loader]))
     }
 
-    /// Local references to the groups of threads that are in no other group: that of the system.
+    /// Returns local references to the thread groups that are in no other group: that is `system`.
     pub(super) fn top_groups(self) -> Vec<sys::jobject> {
         let (mut count, mut groups) = (0, ptr::null_mut());
         match call!(self, GetTopThreadGroups, &raw mut count, &raw mut groups) {

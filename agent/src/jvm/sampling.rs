@@ -60,9 +60,9 @@ static KEEPS_RECORDERS: AtomicBool = AtomicBool::new(false);
 /// Whether threads may be virtual.
 static VIRTUAL: AtomicBool = AtomicBool::new(false);
 
-/// How far the word of a thread, its JNI environment, is from the JVM's object for it. At the same place in all threads.
+/// Distance between the JVM's object for a thread and its JNI environment. The same in all threads.
 static OFFSET_OF_WORD: OnceCell<usize> = OnceCell::new();
-/// Whether stacks of other threads can be read without stopping all of them: not before Java 14.
+/// Whether the stack of a thread can be read without stopping all threads: from Java 14 on.
 static READS_ONE: AtomicBool = AtomicBool::new(false);
 
 static WALKER: Walker = Walker { walk, is_apart };
@@ -241,7 +241,7 @@ fn disable_events() {
     let _ = storage.disable(sys::JVMTI_EVENT_CLASS_LOAD);
 }
 
-/// Samples all threads of Java that run. None of them is interrupted for that.
+/// Samples all Java threads that run, without interrupting any of them.
 fn add_running_threads(agent: &Agent, stacks: &Stacks, vm: &Vm<'_>) {
     let (mut refused, mut why) = (0_usize, String::new());
     vm.each_platform_thread(|thread, facts| {
@@ -261,7 +261,7 @@ fn add_running_threads(agent: &Agent, stacks: &Stacks, vm: &Vm<'_>) {
     }
 }
 
-/// Samples the thread for which the JVM has this object.
+/// Samples the thread that this object of the JVM describes.
 fn add_thread(vm: &Vm<'_>, id: u64, object: usize) -> Result<(), String> {
     let offset = OFFSET_OF_WORD.get_or_try_init(|| vm.offset_of_word().ok_or(()));
     let (Some(offsets), Ok(offset)) = (Offsets::get(), offset) else {
@@ -272,7 +272,7 @@ fn add_thread(vm: &Vm<'_>, id: u64, object: usize) -> Result<(), String> {
     sampling::add_thread(&Running { os_thread, thread: id, env, stack })
 }
 
-/// A reference to a thread, if stacks of threads are read. Null is the current thread.
+/// Returns a reference to a thread, if stacks of threads are read. Null is the current thread.
 fn weak_thread(stacks: &Stacks, vm: &Vm<'_>, thread: jobject) -> Option<ThreadHandle> {
     stacks.reads_stacks().then(|| vm.weak_thread(thread))?
 }

@@ -115,10 +115,10 @@ impl Agent {
         }
     }
 
-    /// The patterns of the user that have matched nothing. `own` is what `flow record` chose instead.
+    /// Returns the patterns of the user that have matched nothing. `own` is the selection that `flow record` made itself.
     fn unmatched(&self, own: &[String]) -> Vec<Unmatched> {
         if self.engine == EngineKind::None {
-            // No method is asked for.
+            // With `engine=none`, no method is checked.
             return Vec::new();
         }
         let all = self.recorder.methods().filter().unmatched(own).into_iter();

@@ -1,9 +1,9 @@
-//! What chunks hold, for the totals of a recording.
+//! Counts of events and threads in chunks, for the totals of a recording.
 
 use flow_codec::write::EventCounts;
 
-/// Events of chunks, and how many threads they are the first events of. So a thread counts when its events are written:
-/// one that starts while the recording ends may have none.
+/// Number of events in chunks, and number of threads that have their first events there. A thread counts when its events are
+/// written: one that starts while the recording ends may have none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Counts {
     pub(super) threads: u64,
@@ -12,7 +12,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// The counts of events of a thread, of which others have been counted before or not.
+    /// Returns the counts of events of a thread, of which others have been counted before or not.
     pub(super) fn of(events: EventCounts, is_counted: &mut bool) -> Self {
         let EventCounts { enters, exits } = events;
         let is_first = enters + exits > 0 && !std::mem::replace(is_counted, true);
@@ -33,7 +33,7 @@ impl Counts {
         self.exits = self.exits.saturating_sub(some.exits);
     }
 
-    /// The number of events.
+    /// Returns the number of events.
     pub(super) const fn events(self) -> u64 {
         self.enters + self.exits
     }

@@ -40,7 +40,7 @@ impl Recorder {
     #[must_use]
     pub fn finish(&self, timeout: Timeout) -> End {
         self.switch_off();
-        // One that began later would have events after the totals.
+        // A thread that began later would have events after the totals.
         self.threads.admit_no_more();
         let deadline = Instant::now() + timeout.duration();
         for thread in self.threads.each() {

@@ -1,10 +1,9 @@
-//! Writes what threads that wait still have in their chunks, for a collector, which does not get the journal.
+//! Copies the open chunks of waiting threads to the file, for a collector, which does not get the journal.
 //!
-//! A thread hands over when its chunk is full, or when it calls a method after it was asked to. One that waits does neither. So
-//! the thread that writes reads the positions of all threads now and then, as the sampler does. Of one that has recorded
-//! something and has not moved since the last time, it copies the open chunk to the file, as a
-//! [slot](flow_codec::format::journal) of its own: without stopping the thread, and once, however long it waits. What the file
-//! has of the events themselves does not change.
+//! A thread hands over when its chunk is full, or at its next call after a request. A thread that waits does neither. So the
+//! thread that writes reads the positions of all threads now and then, as the sampler does. If a thread has recorded something
+//! and has not moved since the last time, its open chunk is copied to the file, as a [slot](flow_codec::format::journal) of its
+//! own: once, however long the thread waits, and without stopping it. The events in the file do not change.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -19,11 +18,11 @@ use super::chunk::ReadBy;
 use super::queue::{OpenChunks, Queue};
 use crate::sys::allocator;
 
-/// Chunks of at most this many threads are copied at a time.
+/// The most threads whose chunks are copied at a time.
 const MAX_THREADS: usize = 1024;
-/// A thread whose chunk has more bytes hands over when it continues: otherwise they would be copied again and again.
+/// The most bytes of a chunk that may be copied again. With more, the thread hands over when it continues.
 const COPIED_AGAIN_BYTES: usize = 512;
-/// More bytes of marks are written first.
+/// The most bytes of marks that may be copied again. More of them are written first.
 const COPIED_AGAIN_MARKS: usize = 64;
 
 impl Recorder {
@@ -32,7 +31,7 @@ impl Recorder {
         self.queue.iter().for_each(|queue| queue.copy_open(which));
     }
 
-    /// The threads whose open chunks are to be copied.
+    /// Returns the threads whose open chunks are to be copied.
     pub(super) fn with_new_events(&self, which: OpenChunks) -> Vec<ThreadId> {
         let mut found = Vec::new();
         self.threads.any(|thread| {
@@ -45,20 +44,21 @@ impl Recorder {
         found
     }
 
-    /// Copies the open chunk of a thread to the file, if that has everything before it. For the thread that writes.
+    /// Copies the open chunk of a thread to the file, if the file has everything before the chunk. For the thread that writes.
     pub(super) fn write_open_chunk(&self, queue: &Queue, id: ThreadId) {
         let Some(thread) = self.threads.get(id) else { return };
-        // Otherwise it is no longer idle, and there will be another look.
+        // A locked thread is no longer idle; it is checked again later.
         let Some(mut out) = thread.try_lock_out() else { return };
         if !out.is_copyable() || queue.has_chunks_of(id) {
             return;
         }
-        // Otherwise they would be in each copy. As after a hand-over that was cut short, the slot has them, too.
+        // Writes many marks now, so that they are not in each copy. As after a hand-over that was cut short, the slot has them,
+        // too.
         if out.encoded == 0 && !queue.takes_marks() && out.pending_marks() >= COPIED_AGAIN_MARKS {
             self.write_marks(id, &mut out);
         }
         let mut buffer = self.buffers.take();
-        // First: what follows meanwhile is not noted as copied.
+        // Read before the copy is made: what follows meanwhile must not count as copied.
         let position = thread.position();
         let recorded = thread.recorded_bytes(&out, ReadBy::Other);
         let range = out.encoded..recorded.max(out.encoded);

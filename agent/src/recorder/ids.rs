@@ -128,16 +128,16 @@ fn count_enters(trace: &Trace) -> HashMap<MethodId, u64> {
     counts
 }
 
-/// What a method gets.
+/// The id and the version that a method gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Assigned {
-    /// Its id.
+    /// The id of the method.
     pub id: MethodId,
-    /// Which version of it this is. `None` if there are too many, so that only its calls may be recorded.
+    /// The version of the method. `None` if there are too many, so that only its calls may be recorded.
     pub version: Option<u16>,
 }
 
-/// A method has at most this many versions of which more than calls is recorded.
+/// The most versions of a method of which more than calls is recorded.
 const MAX_VERSIONS: u16 = 256;
 
 /// The id of every method, by name. The same class and method in two loaders share one.
@@ -146,7 +146,8 @@ pub struct IdTable {
     known: KnownMethods,
     next: Option<MethodId>,
     described: Arc<AtomicU64>,
-    /// Of methods of which more than calls is recorded: hashes of their versions, in the order of their numbers.
+    /// Hashes of the versions of each method, in the order of their numbers; only of methods of which more than calls is
+    /// recorded.
     versions: HashMap<MethodId, Vec<u64>>,
     hashes: RandomState,
     ids: LineFile,

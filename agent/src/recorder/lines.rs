@@ -31,7 +31,7 @@ struct State {
     slot: Option<Slot>,
     /// A slot that is closed, for the lines after these.
     spare: Option<Slot>,
-    /// Lines could not be written, or the recording has ended: later ones are refused.
+    /// Whether later lines are refused: some could not be written, or the recording has ended.
     has_ended: bool,
 }
 

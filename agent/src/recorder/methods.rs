@@ -93,7 +93,7 @@ pub struct MethodFacts {
     pub loader: LoaderKind,
     /// Whether the method is native.
     pub native: bool,
-    /// Whether the method is synthetic, and does not only make a method of a superclass visible.
+    /// Whether the method is synthetic, apart from visibility bridges, which only make a method of a superclass visible.
     pub synthetic: bool,
     /// Whether the method is an accessor. `false` if the filter leaves none of these out.
     pub accessor: bool,
@@ -105,7 +105,8 @@ pub struct MethodFacts {
 pub trait DescribeMethod {
     /// Its names and flags; `None` if the JVM does not know them.
     fn facts(&self) -> Option<MethodFacts>;
-    /// Sets its source file, its first line, and what its lines are. Called only for methods that are recorded.
+    /// Sets the source file, the first line, and the lines that come from other code. Called only for methods that are
+    /// recorded.
     fn locate(&self, info: &mut MethodInfo);
 }
 

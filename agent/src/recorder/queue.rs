@@ -1,5 +1,5 @@
-//! Chunks that wait for the thread of the agent that writes them: with `overload=drop` or `overflow=drop`, or in a trace in one file,
-//! where that thread compresses them.
+//! Chunks that wait for the thread of the agent that writes them: with `overload=drop` or `overflow=drop`, or in a trace in one
+//! file, where that thread compresses them.
 //!
 //! With `overload=drop` a thread of the program never waits for the disk to take its events: a chunk that finds no
 //! room in the queue is [condensed](flow_codec::write::Condensed) and counted as lost. Otherwise the thread waits
@@ -39,17 +39,17 @@ pub enum WhenFull {
     Drop(TooSlow),
 }
 
-/// What is slower than the program.
+/// The reason why chunks are dropped: something is slower than the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TooSlow {
-    /// The disk, with `overload=drop`.
+    /// The disk is slower, with `overload=drop`.
     Disk,
-    /// The collector, with `overflow=drop`.
+    /// The collector is slower, with `overflow=drop`.
     Collector,
 }
 
 impl TooSlow {
-    /// Why events are lost.
+    /// Returns the message for lost events.
     pub(super) const fn reason(self) -> &'static str {
         match self {
             Self::Disk => {
@@ -110,9 +110,9 @@ pub(super) enum Next {
 /// Which chunks of threads that have recorded something are copied to the file before they are handed over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OpenChunks {
-    /// Those of threads that have not moved since the last look.
+    /// Chunks of threads that have not moved since the last check.
     Idle,
-    /// All.
+    /// Chunks of all threads.
     All,
 }
 
@@ -226,7 +226,7 @@ impl Queue {
         self.work.notify_one();
     }
 
-    /// Whether chunks of a thread wait.
+    /// Returns whether chunks of a thread wait.
     pub(super) fn has_chunks_of(&self, thread: ThreadId) -> bool {
         self.state.lock().chunks.iter().any(|chunk| chunk.thread == thread)
     }

@@ -43,7 +43,7 @@ pub trait DescribeClasses {
     /// Reads at most this many frames of a thread, the innermost first, with bytecode indexes, or -1 in native methods;
     /// `None` if the thread has ended.
     fn stack_of(&self, thread: ThreadHandle, max_frames: usize) -> Option<Vec<(RawMethod, i32)>>;
-    /// Gives the reference up.
+    /// Releases the reference.
     fn give_up_thread(&self, thread: ThreadHandle);
 }
 
@@ -88,7 +88,7 @@ struct KnownClass {
 #[derive(Debug)]
 struct SampledThread {
     facts: ThreadFacts,
-    /// With which its stack is read while it waits.
+    /// Reference to the thread, to read its stack while it waits.
     handle: Option<ThreadHandle>,
     /// The name in its line, if that was written.
     named: Option<String>,
@@ -321,7 +321,7 @@ impl Stacks {
             let known = self.known.lock();
             known.threads.get(&ThreadId::new(shot.thread)).and_then(|thread| thread.handle)
         };
-        // One more shows whether there were more.
+        // One frame more than allowed shows whether the stack is cut.
         let found = handle.and_then(|handle| vm.stack_of(handle, self.max_frames + 1));
         let ended = -i32::from(Cause::THREAD_EXIT.0);
         shot.frames =
@@ -339,7 +339,7 @@ impl Stacks {
         }
     }
 
-    /// A thread was sampled without a stack.
+    /// Counts a sample of a thread that has no stack.
     pub fn add_missed(&self, thread: ThreadId, at_ns: u64, cause: Cause, intervals: u64) {
         let (at_ns, found) = (at_ns.saturating_sub(self.zero_ns), Found::Missed(cause));
         self.writer.lock().batch.add(&sample(thread, at_ns, intervals, None, found));
@@ -455,7 +455,7 @@ impl Stacks {
         }
     }
 
-    /// Gives up the references to all threads.
+    /// Releases the references to all threads.
     pub fn give_up_threads(&self, vm: &impl DescribeClasses) {
         let threads: Vec<_> = {
             let mut known = self.known.lock();
@@ -590,7 +590,7 @@ mod tests {
     struct Classes {
         gone: RefCell<Vec<ClassHandle>>,
         given_up: RefCell<Vec<ClassHandle>>,
-        /// What threads are in.
+        /// The code in which threads are.
         stack: Vec<(RawMethod, i32)>,
         threads_given_up: RefCell<Vec<ThreadHandle>>,
     }

@@ -169,7 +169,7 @@ fn recorder_with(
 fn threads_without_written_events_do_not_count() {
     let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
     let (recorder, thread, method) = recorder(dir.path(), &sink, 64 << 10);
-    // As if they had seen, before the end, that it records.
+    // As if both had seen, before the end, that the recording runs.
     recorder.threads.admit_no_more();
     let facts = ThreadFacts {
         id: ThreadId::new(3),

@@ -49,12 +49,12 @@ pub struct ThreadRecorder {
     thrown: AtomicU64,
     /// With `engine=events`. Only the thread itself uses it.
     entered: Mutex<Entered>,
-    /// Where the thread was when it was [looked at](super::idle), and whether the file has a copy of its chunk up to there.
-    /// 0 in a new chunk.
+    /// Position of the thread when it was last [checked](super::idle), and whether the file has a copy of its chunk up to
+    /// there. 0 in a new chunk.
     looked_at: AtomicU64,
 }
 
-/// In `looked_at`, whose other bits are an address.
+/// The bit of `looked_at` for a copied chunk. The other bits are an address.
 const IS_COPIED: u64 = 1 << 63;
 
 /// What the sampler knows about a thread. The sampler stores to it all the time, so it fills a cache line.
@@ -81,7 +81,7 @@ pub(super) struct Out {
     chunk: Chunk,
     /// Bytes of it that have been [encoded ahead](super::ahead).
     pub(super) encoded: usize,
-    /// Whether the file has a [copy](super::idle) of it: then it is not dropped.
+    /// Whether the file has a [copy](super::idle) of the chunk: then it is not dropped.
     pub(super) is_copied: bool,
     /// Marks that are still to be written, if marks are recorded.
     pub(super) marks: Option<MarkBuffer>,
@@ -307,17 +307,17 @@ impl Out {
             && !self.chunk.is_full_of_samples()
     }
 
-    /// Whether the chunk follows all that was handed over before.
+    /// Returns whether the chunk follows everything that was handed over before.
     pub(super) fn is_copyable(&self) -> bool {
         self.state == OutState::Open && self.first.raw.is_empty() && self.queued.is_none()
     }
 
-    /// How many bytes of marks are still to be written.
+    /// Returns how many bytes of marks are still to be written.
     pub(super) fn pending_marks(&self) -> usize {
         self.marks.as_ref().map_or(0, |marks| marks.unsent().1.len())
     }
 
-    /// The state of the canonicalizer before what has not been encoded.
+    /// Returns the state of the canonicalizer before the events that are not encoded yet.
     pub(super) fn resume_state(&self) -> Vec<u8> {
         self.canonicalizer.state()
     }
@@ -673,8 +673,8 @@ impl ThreadRecorder {
         self.recorded_bytes(&out, ReadBy::Owner).saturating_sub(out.encoded)
     }
 
-    /// Returns whether the thread has recorded something of which the file has no copy, and has not moved since the last look
-    /// unless all threads are wanted. For the thread that writes.
+    /// Returns whether the thread has recorded something of which the file has no copy, and has not moved since the last check
+    /// or `which` selects all threads. For the thread that writes.
     pub(super) fn has_new_events(&self, which: OpenChunks) -> bool {
         let (position, before) = (self.position(), self.looked_at.load(Ordering::Relaxed));
         if before & !IS_COPIED == position {
@@ -702,7 +702,7 @@ impl ThreadRecorder {
         range: Range<usize>,
         samples: &mut Vec<Sample>,
     ) {
-        // Where the thread stays, as the sampler would store it when the thread moves on.
+        // The position at which the thread waits, as the sampler would store it when the thread continues.
         if !self.has_advanced() {
             out.chunk.prolong_sample(self.seen.at_ns.load(Ordering::Relaxed));
         }

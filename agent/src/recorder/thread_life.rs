@@ -116,7 +116,7 @@ impl Recorder {
                     self.journal.give_back(slot);
                 }
             }
-            // The thread that encodes, or the one that writes, has just looked at it.
+            // The thread that encodes, or the one that writes, is reading it.
             Err(thread) if (self.encodes_ahead || self.queue.is_some()) && self.is_on() => {
                 let mut leaving = self.leaving.lock();
                 if allocator::try_reserve(&mut leaving, 1).is_ok() {

@@ -67,7 +67,7 @@ struct Live {
     places: Vec<Option<LiveThread>>,
     free: Vec<usize>,
     by_id: HashMap<ThreadId, usize>,
-    /// The recording ends: no thread is added any more.
+    /// Whether the recording ends, so that no thread is added any more.
     has_ended: bool,
 }
 
@@ -199,7 +199,7 @@ impl ThreadTable {
         self.write(home, &line, to)
     }
 
-    /// Adds the thread to those that record. Returns whether it is among them: not if the recording ends.
+    /// Adds the thread to those that record. Returns `false` if the recording ends, and the thread was not added.
     pub(super) fn start(
         &self,
         facts: &ThreadFacts,
@@ -215,7 +215,7 @@ impl ThreadTable {
         live.insert(facts.id, thread).map(|()| true)
     }
 
-    /// Adds no thread from now on: the end of the recording writes what those have that are there.
+    /// Refuses threads from now on: the end of the recording writes what the existing threads have.
     pub(super) fn admit_no_more(&self) {
         self.live.lock().has_ended = true;
     }

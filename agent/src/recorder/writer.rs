@@ -20,7 +20,7 @@ struct Gathered {
     /// Some could not be written, so none of what follows is: a slot is closed with the last part of its chunk, and must have
     /// all of them until then.
     has_failed: bool,
-    /// Where chunks are not joined, the threads of which one could not be written: what follows it would leave a gap.
+    /// Threads of which a chunk could not be written, where chunks are not joined: what follows would leave a gap.
     failed: HashSet<ThreadId>,
 }
 
@@ -192,7 +192,7 @@ impl Recorder {
             // Their slots stay open.
             Err(error) => {
                 if self.gathered_bytes == 0 {
-                    // Without memory, the next one is refused by the sink.
+                    // If memory is missing, the sink refuses the next chunk.
                     if allocator::try_to(|| gathered.failed.try_reserve(1)).is_ok() {
                         gathered.failed.insert(thread);
                     }

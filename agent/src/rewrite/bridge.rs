@@ -1,7 +1,8 @@
-//! Recognises the methods by which compilers make a public method of a superclass that is not public visible.
+//! Recognises visibility bridges: methods by which compilers make a public method of a superclass visible that is not public
+//! itself.
 //!
-//! Such a *visibility bridge* has the name and the descriptor of the method, and only calls that. It is synthetic, but the
-//! program does call a method of its class by this name.
+//! A bridge has the name and the descriptor of the method, and only calls that method. It is synthetic, but the program does
+//! call a method of its class by this name.
 
 use super::bytes::Reader;
 use super::code::Instructions;

@@ -50,9 +50,9 @@ pub(super) struct Entry<'a> {
     pub(super) descriptor: &'a [u8],
     /// The whole of its `Code` attribute.
     pub(super) code: Option<Range<usize>>,
-    /// Its attributes, with their number.
+    /// The range of all attributes of the method, with their number.
     pub(super) attributes: Range<usize>,
-    /// Whether it has `MethodParameters`.
+    /// Whether the method has `MethodParameters`.
     pub(super) has_parameters: bool,
     /// The content of its `RuntimeVisibleAnnotations`.
     annotations: Option<&'a [u8]>,
@@ -164,13 +164,13 @@ impl<'a> ClassFile<'a> {
         self.source_file.map(|name| decode(name).into_owned())
     }
 
-    /// What its lines are, if some are those of other code.
+    /// Returns the map from the lines of the class to those of other code, if there is one.
     #[must_use]
     pub fn source_map(&self) -> Option<SourceMap> {
         self.debug.and_then(SourceMap::parse)
     }
 
-    /// The line numbers of a method, in the order of its code.
+    /// Returns the line numbers of a method, in the order of its code.
     #[must_use]
     pub fn line_numbers(&self, method: usize) -> Vec<u32> {
         let content = self.methods.get(method).and_then(|entry| entry.code_content(self.bytes));
@@ -205,7 +205,7 @@ impl<'a> ClassFile<'a> {
         self.pool.names_probe() && self.methods.iter().any(|entry| self.calls_probe(entry))
     }
 
-    /// Assembles a class with additions to the pool, and with `rest` for all that follows the pool.
+    /// Assembles a class with additions to the pool, and with `rest` for everything that follows the pool.
     pub(super) fn with_pool(
         &self,
         additions: &Additions,

@@ -146,7 +146,7 @@ pub(super) fn line_numbers(content: &[u8], pool: &Pool<'_>) -> Result<Vec<(u16, 
             }
         }
     }
-    // Of several lines at one place, the first one stays first.
+    // A stable sort: of several lines at one place, the first one stays first.
     lines.sort_by_key(|(pc, _)| *pc);
     Ok(lines)
 }
@@ -167,7 +167,7 @@ pub(super) struct Instructions<'a> {
 }
 
 impl<'a> Instructions<'a> {
-    /// All instructions of some code, as far as they can be read.
+    /// Returns all instructions of some code, up to the first that cannot be read.
     pub(super) fn of(code: &'a [u8]) -> Self {
         Self { code, pc: 0 }
     }

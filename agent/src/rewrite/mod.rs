@@ -11,7 +11,7 @@
 //! elements (`accesses`). Methods that can only return have a
 //! single probe (`leaf`). `layout` shows where probes are.
 //!
-//! [`put_parameters`] puts names of parameters back that a JVM has left out.
+//! [`put_parameters`] puts back names of parameters that a JVM has left out.
 //!
 //! These never change: members, their order and flags, existing constants, the order of execution, the stack
 //! and local variables, line numbers, and attributes outside of code. A method that cannot be rewritten stays
@@ -131,14 +131,14 @@ pub enum Skip {
     TooLargeToCompile,
     /// HotSpot compiles it, and with the probes it would not, because of monitors or handlers.
     NotCompilable,
-    /// Its lines are not recorded: it has no line numbers, with probes for more than calls it could not be changed, or too
-    /// many versions of it were recorded before.
+    /// The lines of the method are not recorded: it has no line numbers, could not be changed with probes for more than calls,
+    /// or too many versions of it were recorded before.
     WithoutLines,
-    /// Its values are not recorded: with probes for more than calls it could not be changed, or too many versions of it were
-    /// recorded before.
+    /// The values of the method are not recorded: it could not be changed with probes for more than calls, or too many versions
+    /// of it were recorded before.
     WithoutValues,
-    /// Its instructions are not recorded: with probes for them it could not be changed, or too many versions of it were
-    /// recorded before.
+    /// The instructions of the method are not recorded: it could not be changed with probes for them, or too many versions of
+    /// it were recorded before.
     WithoutInstructions,
     /// The fields and elements that it accesses are not recorded: with probes for more than calls it could not be changed.
     WithoutFields,

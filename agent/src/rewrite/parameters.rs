@@ -14,12 +14,12 @@ use super::{Malformed, Skip};
 /// The access flag of classes that compilers generate (JVMS §4.1).
 const SYNTHETIC: u8 = 0x10;
 
-/// The parameters of a method, as the JVM has them. All names are indices of its pool.
+/// The parameters of a method, as the JVM stores them. All names are indices into the constant pool of the class.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoadedParameters {
     /// The name of the method.
     pub name: u16,
-    /// Its descriptor.
+    /// The descriptor of the method.
     pub descriptor: u16,
     /// The name of each parameter, or 0, and its flags.
     pub parameters: Vec<(u16, u16)>,
@@ -29,7 +29,7 @@ pub struct LoadedParameters {
 /// class: the number of its constants, and the constants.
 ///
 /// # Errors
-/// One of the two is malformed, or the class would need too many constants.
+/// The class or the pool is malformed, or the class would need too many constants.
 pub fn put_parameters(
     class: &[u8],
     pool: &[u8],
@@ -72,7 +72,7 @@ pub fn put_parameters(
     Ok(Some(class.with_pool(&texts.additions, &[&rest])?))
 }
 
-/// Returns the class with another access flag. The JVM refuses such a change of a loaded class, but links the class before.
+/// Returns the class with another access flag. The JVM refuses this change of a loaded class, but links the class before.
 ///
 /// # Errors
 /// The class is malformed.

@@ -25,7 +25,7 @@ pub struct Detail {
     pub instructions: bool,
     /// Accesses to fields and elements of arrays.
     pub accesses: bool,
-    /// Which version of the method it is. Calls of another one than 0 are marked.
+    /// The version of the method. Calls of any version but 0 are marked.
     pub version: u16,
 }
 
@@ -42,7 +42,7 @@ pub struct Plan<'a> {
     pub steps: Option<Steps>,
     /// The fields of which accesses are recorded, each once.
     pub fields: Vec<FieldName>,
-    /// The version of the method that its calls are marked with, unless it is 0.
+    /// The version with which calls of the method are marked; `None` for version 0.
     pub(super) version: u16,
     /// Whether probes might make HotSpot's compilers refuse the method, so that the result must be
     /// judged.

@@ -145,7 +145,7 @@ impl<'a> Pool<'a> {
         entry.take(usize::from(len))
     }
 
-    /// All texts, with their indices.
+    /// Returns all texts, with their indices.
     pub(super) fn texts(&self) -> impl Iterator<Item = (u16, &'a [u8])> {
         (0..=u16::MAX).take(self.count()).filter_map(|index| Some((index, self.utf8(index).ok()?)))
     }

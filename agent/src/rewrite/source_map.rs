@@ -1,8 +1,8 @@
-//! The map from lines of a class file to those of source code, in the attribute `SourceDebugExtension` ([JSR 45]).
+//! Reads the map from lines of a class file to lines of source code: the attribute `SourceDebugExtension` ([JSR 45]).
 //!
 //! Kotlin's compiler copies the code of inline functions, gives it line numbers after the end of the file, and describes them
-//! in the stratum `Kotlin`. Those of other compilers, such as that of JSP, are not read: lines stay those of the Java file
-//! that was generated.
+//! in the stratum `Kotlin`. Strata of other compilers, such as that of JSP, are not read: lines stay those of the generated
+//! Java file.
 //!
 //! [JSR 45]: https://jcp.org/en/jsr/detail?id=45
 
@@ -14,32 +14,32 @@ use crate::text::decode;
 
 const STRATUM: &str = "Kotlin";
 
-/// Longer paths are not of source files.
+/// The longest path of a source file; longer ones are ignored.
 const MAX_PATH: usize = 512;
 
-/// What the lines of a class are.
+/// The source lines of the line numbers of a class.
 #[derive(Debug, Default)]
 pub struct SourceMap {
-    /// The paths of files: the folder of the package, and the name.
+    /// Paths of source files: the folder of the package, and the name.
     files: Vec<String>,
-    /// By their first number.
+    /// Ranges, sorted by their first number.
     ranges: Vec<Range>,
 }
 
-/// Numbers in the class file that follow each other.
+/// Consecutive numbers in the class file.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     first: u32,
     count: u32,
-    /// The line that the first ones are.
+    /// The source line of the first numbers.
     line: u32,
-    /// How many numbers each line has.
+    /// How many numbers each source line has.
     step: u32,
     file: usize,
 }
 
 impl SourceMap {
-    /// Reads the content of the attribute. `None` if it has no lines of Kotlin.
+    /// Reads the content of the attribute. Returns `None` if it has no lines of Kotlin.
     #[must_use]
     pub fn parse(extension: &[u8]) -> Option<Self> {
         let text = decode(extension);
@@ -82,7 +82,7 @@ impl SourceMap {
         Some((number.parse().ok()?, self.files.len() - 1))
     }
 
-    /// The path of the file and the line that a number is.
+    /// Returns the path of the file and the source line for a number.
     fn source_of(&self, number: u32) -> Option<(&str, u32)> {
         let after = self.ranges.partition_point(|range| range.first <= number);
         let range = self.ranges.get(after.checked_sub(1)?)?;
@@ -91,8 +91,8 @@ impl SourceMap {
         (beyond < range.count).then(|| (&**file, range.line.saturating_add(beyond / range.step)))
     }
 
-    /// Sets what the lines of a method are, of which the numbers are given in the order of its code. The class and its source
-    /// file are known.
+    /// Sets the source lines of a method, whose line numbers are given in the order of its code. Its class and source file are
+    /// set already.
     pub fn locate(&self, numbers: &[u32], method: &mut MethodInfo) {
         let class = method.class.replace('.', "/");
         let folder = class.rfind('/').map_or("", |end| class.get(..=end).unwrap_or_default());
@@ -105,7 +105,7 @@ impl SourceMap {
                 continue;
             }
             match found.last_mut() {
-                // The next number of the last ones is the next line.
+                // The number continues the last range with the next line.
                 Some(last) if last.file == file && is_next(last, first, line) => last.count += 1,
                 _ => found.push(Inlined { first, count: 1, line, file: file.to_owned() }),
             }
@@ -122,8 +122,8 @@ fn is_next(last: &Inlined, number: u16, line: u32) -> bool {
         && last.line.checked_add(last.count.into()) == Some(line)
 }
 
-/// Reads an entry for lines: `4#1,3:20,1`, the first line, the file, how many lines, the first number in the class file, and
-/// how many numbers each line has.
+/// Reads an entry for lines, such as `4#1,3:20,1`: the first source line, the file, the number of lines, the first number in
+/// the class file, and how many numbers each line has.
 fn range(text: &str, current: &mut u32, files: &HashMap<u32, usize>) -> Option<Range> {
     let (input, output) = text.split_once(':')?;
     let (input, repeat) = input.split_once(',').unwrap_or((input, "1"));

@@ -113,7 +113,7 @@ impl BlockFile {
         })
     }
 
-    /// Keeps everything but the manifest in memory until the end. `budget` is for that, and `id` is in the manifest.
+    /// Keeps everything but the manifest in memory until the end. `budget` limits that memory, and `id` is in the manifest.
     ///
     /// # Errors
     /// The memory cannot be written.

@@ -137,10 +137,11 @@ pub trait Sink: Send + Sync {
         Ok(())
     }
 
-    /// Stores a copy of the open chunk of a thread, a journal with one slot, for those who get the trace and not its journal.
+    /// Stores a copy of the open chunk of a thread, as a journal with one slot, for readers that get the trace but not its
+    /// journal.
     ///
     /// # Errors
-    /// It is not stored.
+    /// The copy could not be stored.
     fn write_open_chunk(&self, thread: ThreadId, journal: &[u8]) -> Result<(), SinkError> {
         let _ = (thread, journal);
         Ok(())

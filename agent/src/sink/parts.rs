@@ -16,7 +16,7 @@ use flow_codec::{ThreadId, TraceId};
 use super::Budget;
 use super::directory::TraceDirectory;
 
-/// Not more numbers of parts than this are skipped.
+/// The most numbers of parts that are skipped.
 const MAX_FOREIGN: u64 = 1000;
 
 /// The parts of a trace.
@@ -27,7 +27,7 @@ pub(super) struct Parts {
     wanted: flow_options::Parts,
     tracker: PartTracker,
     packer: Packer,
-    /// Each part has it.
+    /// The identity of the recording, which each part has.
     id: TraceId,
     /// Created for the first block.
     current: Option<Part>,
@@ -168,8 +168,8 @@ impl Parts {
         self.earlier.front().or(self.current.as_ref())
     }
 
-    /// Creates the file of a part, which has this number or a later one. Files of another recording may have appeared
-    /// since this one began: they stay.
+    /// Creates the file of a part, with this number or a later one. Files of another recording that have appeared since this
+    /// one began stay.
     fn create(&self, number: u64) -> io::Result<(u64, File)> {
         for number in number..number.saturating_add(MAX_FOREIGN) {
             match self.directory.create_part(number) {

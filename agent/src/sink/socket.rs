@@ -16,9 +16,9 @@ use rustix::process::geteuid;
 /// How long a machine may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A connection over which nothing arrives is tested after this time; the other machine is gone if it acknowledges nothing
-/// for the second one.
+/// How long nothing arrives before the connection is tested.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// How long the other machine may acknowledge nothing before the connection fails.
 const GONE_AFTER: Duration = Duration::from_secs(30);
 
 /// A connection that never blocks.
@@ -57,15 +57,15 @@ impl Socket {
         }
     }
 
-    /// The user of a collector on this machine, if that is neither the user of this process nor root: anybody may listen at a
-    /// path that nobody else uses. Over TCP the other side is not known.
+    /// Returns the user of a collector on this machine, if that is neither the user of this process nor root: anybody may
+    /// listen at a path that nobody else uses. Over TCP the user is not known.
     pub(super) fn foreign_user(&self) -> io::Result<Option<u32>> {
         let Self::Unix(socket) = self else { return Ok(None) };
         let user = sockopt::socket_peercred(socket)?.uid;
         Ok(Some(user.as_raw()).filter(|_| user != geteuid() && !user.is_root()))
     }
 
-    /// Waits until the socket can be read or written, as far as that is wanted, or until the timeout.
+    /// Waits until the socket can be read or written, whichever is requested, or until the timeout.
     pub(super) fn wait(
         &self,
         to_read: bool,
@@ -126,7 +126,7 @@ fn connect_unix(path: &Path) -> io::Result<File> {
     Ok(File::from(socket))
 }
 
-/// Lets a connection fail when the other machine has vanished, instead of after a quarter of an hour or never.
+/// Makes a connection fail soon after the other machine has vanished, instead of after a quarter of an hour or never.
 fn notice_loss(stream: &TcpStream) -> io::Result<()> {
     sockopt::set_socket_keepalive(stream, true)?;
     sockopt::set_tcp_keepidle(stream, KEEP_ALIVE)?;

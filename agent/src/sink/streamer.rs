@@ -49,20 +49,22 @@ const MAX_RETRY: Duration = Duration::from_secs(1);
 const WELCOME_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often threads that record are asked to hand over.
 const FLUSH_PERIOD: Duration = Duration::from_millis(500);
-/// How often it is checked which threads wait: what they recorded is sent after two checks. And whether a signal ends the JVM.
+/// How often the streamer checks which threads wait, and whether a signal ends the JVM. What a thread recorded is sent after
+/// two checks.
 const IDLE_PERIOD: Duration = Duration::from_millis(60);
-/// A collector that is further behind gets no open chunks: they would be old when it reads them.
+/// A collector that is further behind than this gets no open chunks: they would be old when it reads them.
 const OPEN_CHUNKS_BEHIND: u64 = 1 << 20;
 /// Acknowledged bytes are taken out of the file in pieces of at least this size.
 const REMOVED_BYTES: u64 = 1 << 20;
-/// How long the end waits for a collector that acknowledges nothing; for one that there never was; and in all, whatever the
-/// collector acknowledges: the JVM handles no signal meanwhile.
+/// How long the end waits for a collector that acknowledges nothing.
 const END_PATIENCE: Duration = Duration::from_secs(5);
+/// How long the end waits for a collector that never connected.
 const ABSENT_PATIENCE: Duration = Duration::from_secs(1);
+/// How long the end waits in all, even if the collector makes progress: the JVM handles no signal meanwhile.
 const END_LIMIT: Duration = Duration::from_secs(10);
-/// Nothing more is read from a collector that has not read these bytes.
+/// The most bytes of answers that wait for a collector. With more, nothing is read from it.
 const MAX_UNSENT_BYTES: usize = 2 * MAX_BODY_BYTES;
-/// Threads of the program do not wait longer for a collector from which nothing arrives.
+/// The longest time for which threads of the program wait for a collector from which nothing arrives.
 const HOLD_PATIENCE: Duration = Duration::from_secs(10);
 /// The most of a token file that is read.
 const MAX_TOKEN_BYTES: u64 = 4096;
@@ -102,7 +104,7 @@ struct State {
 pub trait Streamed {
     /// Writes soon what threads have recorded.
     fn flush(&self);
-    /// Writes soon what threads that wait have not handed over.
+    /// Writes soon what waiting threads have not handed over.
     fn write_idle(&self);
     /// Does what the collector wants.
     fn control(&self, command: Command);
@@ -111,9 +113,10 @@ pub trait Streamed {
     /// # Errors
     /// Returns why nothing has changed.
     fn change_filter(&self, options: &str) -> Result<String, String>;
-    /// Lets such threads continue if a signal ends the JVM, whose shutdown hooks may be among them. Returns whether any did.
+    /// Lets threads continue that the collector holds up, if a signal ends the JVM: its shutdown hooks may be among them.
+    /// Returns whether any did.
     fn release_if_ending(&self) -> bool;
-    /// Lets threads continue that wait because the collector wants that: it is gone. Returns whether any did.
+    /// Lets threads continue that the collector holds up, because it is gone. Returns whether any did.
     fn release(&self) -> bool;
 }
 
@@ -125,7 +128,7 @@ enum Closed {
     GivenUp,
     /// The connection failed.
     Failed(String),
-    /// The collector belongs to this other user.
+    /// The collector belongs to this user, which is another one.
     Foreign(u32),
 }
 
@@ -173,7 +176,7 @@ impl Streamer {
             && self.len.load(Ordering::Acquire).saturating_sub(state.acknowledged) >= limit
         {
             let is_late = self.progress.wait_for(&mut state, CHECK_PERIOD).timed_out();
-            // Shutdown hooks wait, too.
+            // Shutdown hooks may be among the threads that wait.
             if is_late && is_signal_handled() {
                 return;
             }
@@ -186,7 +189,7 @@ impl Streamer {
         self.progress.notify_all();
     }
 
-    /// Waits until the collector has the whole file, as long as that makes progress and takes at most [`END_LIMIT`].
+    /// Waits until the collector has the whole file, as long as it makes progress, and at most [`END_LIMIT`].
     ///
     /// # Errors
     /// Returns why it has not.
@@ -340,8 +343,8 @@ impl Streamer {
                 if source.release() {
                     let (address, seconds) = (&self.streaming.address, HOLD_PATIENCE.as_secs());
                     log::warn!(
-                        "stream={address}: nothing has come from the collector for {seconds} s; threads that it lets \
-                         wait continue"
+                        "stream={address}: nothing has come from the collector for {seconds} s; threads that it \
+                         paused continue"
                     );
                 }
             }
@@ -467,7 +470,7 @@ impl Outgoing {
         message.encode(&mut self.bytes);
     }
 
-    /// Whether there is room for more answers: a collector that reads none gets no further ones.
+    /// Returns whether there is room for more answers: a collector that does not read them gets no further ones.
     fn takes_answers(&self) -> bool {
         self.bytes.len() - self.sent < MAX_UNSENT_BYTES
     }

@@ -80,7 +80,7 @@ pub(crate) fn read<const WORDS: usize>(address: u64) -> Option<[u64; WORDS]> {
     (usize::try_from(read) == Ok(bytes)).then_some(words)
 }
 
-/// Returns whether the system lets this process read its memory that way. Sandboxes may forbid it.
+/// Returns whether the system lets this process read its memory with `process_vm_readv`. Sandboxes may forbid it.
 pub(crate) fn can_read() -> bool {
     let word = 1_u64;
     read::<1>((&raw const word).expose_provenance() as u64) == Some([word])

@@ -128,11 +128,11 @@ pub(super) const GREP_HELP: &str = "\
 Values are recorded of methods that flow record --values names. A condition is NAME [not] OPERATOR VALUE. A name is that \
 of a parameter, arg0, arg1, …, this, result, message (of the exception that left the call), or any. Operators are ==, \
 !=, <, <=, >, >=, starts, ends, contains, and matches (a regular expression). Quotes around a value are not part of it: \
-name == \"null\" is the text, name == null is no object. An object is compared by the name of its class. A text of which only \
-the beginning was recorded is equal to none.
+name == \"null\" means the text, name == null a missing object. An object is compared by the name of its class. A text of which \
+only the beginning was recorded equals no value.
 
 The calls of a thread are shown in the order in which they began. The exit status is 0, also if no call meets the \
-conditions; 2 if no value of the methods has a name.
+conditions; 2 if a condition has a name that no value of the methods has.
 
 Reads and writes of fields are recorded of those that flow record --fields names. The name of such a value is field(total).
 

@@ -66,8 +66,8 @@ pub(crate) struct Args {
     pub(crate) raw_names: bool,
     /// The most memory for the shapes of a thread, such as 2g [default: an eighth of what is available]
     ///
-    /// Shapes are what flow knows of calls that did the same; find, shapes, diff --exact and replay --collapse build them. At
-    /// least 64 MB may be used by default. Open frames, and shapes of several threads together, may take as much again.
+    /// find, shapes, diff --exact and replay --collapse build shapes to recognise calls that did the same. The default is at
+    /// least 64 MB. Open frames, and shapes of several threads together, may take as much again.
     #[arg(long, global = true, display_order = 104, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
     #[command(subcommand)]

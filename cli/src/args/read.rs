@@ -60,8 +60,9 @@ pub(crate) struct ReplayArgs {
     pub(crate) method: Vec<String>,
     /// Begin at a call, event, offset, time or pattern
     ///
-    /// N (the Nth call of the thread), THREAD:N or 'N in THREAD' (with the id of its thread, as flow shapes shows it), event:N, offset:N, a time since the start of the trace such as 1.5s, or a
-    /// pattern (the first call that matches); 'a.B#c > d.E#f' is a call of f below c.
+    /// N (the Nth call of the thread), THREAD:N or 'N in THREAD' (with the id of its thread, as flow shapes shows it), event:N,
+    /// offset:N, a time since the start of the trace such as 1.5s, or a pattern (the first call that matches); 'a.B#c > d.E#f'
+    /// is a call of f below c.
     #[arg(long, value_name = "PLACE", conflicts_with_all = ["follow", "patterns_of_tests"])]
     pub(crate) from: Option<From>,
     /// Show only the N outermost calls of a stack

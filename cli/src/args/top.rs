@@ -38,7 +38,7 @@ pub(crate) struct TopArgs {
     /// Print one interval as JSON, one object per line: the whole, then methods, then threads
     #[arg(long, requires = "once")]
     json: bool,
-    /// Output format, with --once; json is that of --json
+    /// Output format, with --once; json is the same as --json
     #[arg(long, value_name = "FORMAT", requires = "once", conflicts_with = "json")]
     format: Option<TopFormat>,
     /// Show at most N methods, and N threads, with --once; 0 for all [default: 20 in text, else all]
@@ -46,7 +46,7 @@ pub(crate) struct TopArgs {
     pub(crate) max: Option<u64>,
 }
 
-/// Formats of one interval.
+/// Formats of the output for one interval.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 enum TopFormat {
     Text,

@@ -16,8 +16,8 @@ pub(crate) struct ViewArgs {
     pub(crate) part: PartArgs,
     /// Begin at this position of the thread
     ///
-    /// The number of a call, THREAD:N (with the id of its thread), event:N, offset:N, or a time such as 1.5s. If the trace has several threads, choose one with
-    /// --thread.
+    /// The number of a call, THREAD:N (with the id of its thread), event:N, offset:N, or a time such as 1.5s. If the trace has
+    /// several threads, choose one with --thread.
     #[arg(long, value_name = "POSITION")]
     pub(crate) from: Option<From>,
     /// Show source files below this folder; repeatable [default: src/main/java and the like, here]

@@ -150,7 +150,7 @@ impl Selection {
         Ok(Self { own, by })
     }
 
-    /// Describes what is recorded, if the user has not chosen it. Without a selection that is `everything`.
+    /// Describes what is recorded if the user has not chosen it. Without a selection, that is `everything`.
     pub(crate) fn remark(&self, everything: &str) -> Option<String> {
         const SHOWN: usize = 8;
         match self.by {
@@ -247,7 +247,7 @@ impl TraceDir {
         }
         // Some file systems, such as /proc, allow what then fails.
         let made = tempfile::Builder::new().prefix(".flow-").tempdir_in(existing);
-        // With some umasks, what is in a directory could not be listed; in this one is nothing.
+        // Removed as an empty directory, because some umasks forbid listing what is in it.
         let is_usable = made.and_then(|made| std::fs::remove_dir(made.keep()));
         is_usable.map_err(|error| {
             let why = match error.kind() {

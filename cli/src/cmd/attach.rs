@@ -20,7 +20,7 @@ use crate::jvm::{self, Process, Refusal};
 use crate::output::{flow_command, message, shell_quoted};
 use crate::own::{self, Surroundings};
 
-/// How long a machine may take to accept a connection.
+/// How long another machine may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
@@ -81,8 +81,8 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// Returns whether a collector listens at an address, as far as that can be known: a JVM in a container may have another
-/// network.
+/// Returns whether a collector listens at an address; `true` if that cannot be known, because a JVM in a container may have
+/// another network.
 fn is_heard(process: &Process, address: &StreamAddress) -> bool {
     match address {
         StreamAddress::Unix(path) => {
@@ -101,7 +101,7 @@ fn is_heard(process: &Process, address: &StreamAddress) -> bool {
     }
 }
 
-/// The place of a trace for a message: how it can be read here, and how the JVM names it if that differs.
+/// Returns the place of a trace for a message: the path by which it can be read here, and the path in the JVM if that differs.
 fn shown_place(process: &Process, place: &Path) -> String {
     let here = process.seen_here(place);
     if here == place {

@@ -1,4 +1,5 @@
-//! `flow grep`: the calls of a method whose values meet conditions, those of a thread in the order in which they begin.
+//! `flow grep`: lists the calls of a method whose values meet conditions. Calls of a thread are in the order in which they
+//! begin.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -24,10 +25,10 @@ use crate::output::{
 
 /// Calls shown in text by default.
 const DEFAULT_MAX: u64 = 100;
-/// How many calls wait for the end of their callers, at first and at most; later ones are read again after these.
+/// How many calls wait for the end of their callers, at first and at most. Later calls are read again after these.
 const FIRST_CALLS: usize = 1 << 16;
 const MOST_CALLS: usize = 1 << 20;
-/// Names that are listed if one is wrong.
+/// The most names that a message about a wrong name lists.
 const SHOWN_NAMES: usize = 24;
 
 pub(crate) fn run(args: &GrepArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -104,13 +105,13 @@ impl Names {
             }
             let fields = trace.methods.fields().map(|field| format!("field({})", field.name));
             names.fields.extend(fields);
-            // Elements of arrays.
+            // Accesses to elements of arrays.
             names.fields.extend(trace.methods.have_fields().then(|| "access".to_owned()));
         }
         names
     }
 
-    /// Returns whether it is known before reading which names there are.
+    /// Returns whether all names are known before reading.
     fn are_known(&self) -> bool {
         self.have_parameters || (self.arguments == 0 && self.are_recorded())
     }
@@ -189,13 +190,13 @@ impl KeepAccesses for Conditions<'_> {
     }
 }
 
-/// Where reading begins.
+/// Where reading of a thread begins.
 #[derive(Clone, Copy, Debug, Default)]
 struct Start {
     offset: Offset,
-    /// The number of calls before that.
+    /// How many calls begin before the offset.
     calls: u64,
-    /// The last estimate of a time before that.
+    /// The last estimate of a time before the offset.
     latest_ns: u64,
 }
 
@@ -256,7 +257,7 @@ impl Printer<'_> {
                         waiting.insert(call.number, call);
                     }
                 }
-                // What comes later is read again.
+                // Later calls are read again.
                 Err(_) if rest.is_some() => {}
                 Err(error) => drop(reading.note(error)),
             }

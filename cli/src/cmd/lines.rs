@@ -123,7 +123,7 @@ fn by_file(trace: &Trace, args: &LinesArgs, counts: &LineCounts) -> BTreeMap<Str
                 let sum = file.lines.entry(line).or_default();
                 *sum = sum.saturating_add(*count);
             }
-            // Code that was copied into the method is part of it, too, and may be all that it has.
+            // Code that the compiler copied into the method belongs to it, too, and may be all of its code.
             let mut numbers = counted.lines.keys().map(|number| u32::from(*number));
             let own = |number: &u32| info.inlined_line(*number).is_none();
             let first = numbers.clone().find(own).or(numbers.next()).unwrap_or_default();

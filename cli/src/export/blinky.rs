@@ -15,8 +15,8 @@
 //! with opcode -4, to which exits by exceptions refer; other exits refer to the return. Each call has another one of type
 //! `complete` with opcode -4, each line of source one of type `line` with opcode -1.
 //!
-//! Lines are in the order in which the instructions ran: of a thread exactly, of several as far as [it is
-//! known](flow_codec::read::Merged). Where it is not, those of a thread come one after the other.
+//! Lines are in the order in which the instructions ran. The order is exact within a thread; between threads, [as far as it is
+//! known](flow_codec::read::Merged). Where it is not known, the lines of a thread come one after the other.
 //!
 //! *time* is in nanoseconds since the recording began. *depth* is the number of recorded calls around the method. *host* is the
 //! identity of `this`, 0 before it is initialised; in static methods the name of the class.
@@ -52,7 +52,7 @@ pub(crate) struct Blinky<'a> {
     executions: u64,
 }
 
-/// A thread whose instructions are written.
+/// The thread whose instructions are written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlinkyThread {
     id: ThreadId,

@@ -28,7 +28,7 @@ pub(crate) struct Moment {
     pub(crate) at: u64,
     /// The number of earlier calls of the thread.
     pub(crate) calls: u64,
-    /// The position in the thread.
+    /// The position of the event in the thread.
     pub(crate) position: Position,
     /// The nanoseconds between which it certainly happened; unbounded without a clock.
     pub(crate) bounds: Bounds,
@@ -163,7 +163,7 @@ impl Emit<'_> {
     ) -> Result<Status, Failure> {
         let mut out = Buffer { bytes: Vec::new(), write };
         let mut status = Status::Done;
-        // Instructions are in marks, whatever is known of time.
+        // Instructions are read from marks, even if times are not.
         let open = |file: &'s ThreadFile| {
             Ok(self.timeline_of(file, start_ns(trace, file))?.with_instructions())
         };

@@ -111,25 +111,25 @@ impl<'a> Hpl<'a> {
     }
 }
 
-/// The bytes of the record of a stack, and of a frame.
+/// Sizes of the record of a stack, and of a frame.
 const STACK_BYTES: u64 = 29;
 const FRAME_BYTES: u64 = 17;
 /// The most records for one sample.
 const MAX_COPIES: u64 = 1 << 16;
-/// How many bytes of stacks wait for earlier records of other threads.
+/// The most bytes of stacks that wait for earlier records of other threads.
 const WAITING_BYTES: usize = 64 << 20;
 
 /// Writes samples as a log in the order of time, each as often as it represents an interval.
 ///
-/// A trace has a sample after all intervals that it represents: those in which a thread waited are one sample, at least
-/// every second. So the first records of a sample come before those of other threads that were read already, which wait
-/// here. If more than [`WAITING_BYTES`] wait, the first ones are written, and what is read after that comes no earlier: its
-/// records are closer together. So the order holds for any trace, and what a trace has of a few seconds finds room.
+/// A sample of a waiting thread represents many intervals, up to those of a second, and is written after them. So its first
+/// records come before records of other threads that were read already, which therefore wait here. If more than
+/// [`WAITING_BYTES`] wait, the first ones are written, and the records of samples that are read later are placed no earlier:
+/// closer together. So the order holds for any trace, and the records of a few seconds find room.
 pub(crate) struct HplSamples<'a> {
     hpl: Hpl<'a>,
-    /// When the last record of each thread is.
+    /// The time of the last record of each thread.
     threads: HashMap<ThreadId, u64>,
-    /// By the time of their next record, and in the order in which they were read.
+    /// Waiting samples, by the time of their next record, and then in the order in which they were read.
     waiting: BTreeMap<(u64, u64), Waiting>,
     waiting_bytes: usize,
     most_bytes: usize,
@@ -141,10 +141,10 @@ pub(crate) struct HplSamples<'a> {
     bytes: Vec<u8>,
 }
 
-/// A sample of which records are not written yet.
+/// A sample whose records are not all written yet.
 struct Waiting {
     thread: ThreadId,
-    /// How many frames its stack has, or why there is none; and the records of the frames.
+    /// How many frames the stack has, or why there is none; and the records of the frames.
     frames: i32,
     stack: Vec<u8>,
     /// How many records follow the next one, and the time between them.
@@ -185,7 +185,7 @@ impl<'a> HplSamples<'a> {
         (copies * (STACK_BYTES + frames * FRAME_BYTES), copies)
     }
 
-    /// Adds a sample, and writes what comes before all that may follow.
+    /// Adds a sample, and writes the records that no later sample can precede.
     pub(crate) fn add(
         &mut self,
         sampling: Sampling,
@@ -203,7 +203,7 @@ impl<'a> HplSamples<'a> {
         });
         let copies = sample.intervals.clamp(1, MAX_COPIES);
         self.left_out = self.left_out.saturating_add(sample.intervals.saturating_sub(copies));
-        // The end of waiting is in the interval of the next sample.
+        // A thread stops waiting within the interval of its next sample.
         let is_waiting = sampling.clock == SampleClock::Wall && sample.ran_us == Some(0);
         let end_ns = match is_waiting {
             true => sample.at_ns.saturating_sub(sampling.interval_ns),
@@ -235,7 +235,7 @@ impl<'a> HplSamples<'a> {
         Ok(())
     }
 
-    /// Writes what waits. Returns how many intervals have no record, because a sample represents too many.
+    /// Writes what waits. Returns how many intervals have no record, because a sample represents too many of them.
     pub(crate) fn finish(mut self, write: &mut Write<'_>) -> Result<u64, Failure> {
         while !self.waiting.is_empty() {
             self.write_first(write)?;

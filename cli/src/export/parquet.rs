@@ -49,11 +49,11 @@ pub(crate) struct Parquet<'a> {
     thread: ThreadId,
     open: Vec<Open>,
     calls: u64,
-    /// By thread, how many of its calls were written, and to how many files of its own. A thread comes several times if it
-    /// ran several of the selected tests.
+    /// By thread, how many of its calls were written, and to how many files of its own. Calls of a thread come in several
+    /// ranges if it ran several of the selected tests.
     threads: BTreeMap<ThreadId, Written>,
     tests: Tests<'a>,
-    /// Those of the thread.
+    /// The tests of the current thread.
     tests_of_thread: TestsOfThread,
     failed: Option<Failure>,
 }
@@ -66,7 +66,7 @@ struct Open {
     test: Option<usize>,
 }
 
-/// What was written of a thread.
+/// How much was written of a thread.
 #[derive(Clone, Copy, Default, Debug)]
 struct Written {
     calls: u64,
@@ -75,7 +75,7 @@ struct Written {
 
 /// The tests of a trace.
 struct Tests<'a> {
-    /// All of them: the number of a test is its index.
+    /// All tests: the number of a test is its index.
     runs: &'a [TestRun],
     /// By test, how many of its calls were written; `None` for tests that are not selected.
     calls: Vec<Option<u64>>,

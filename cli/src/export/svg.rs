@@ -86,8 +86,8 @@ const ALL: &[u8] = b"<title>all (";
 const FILL: &[u8] = b"fill=\"";
 const GREY: &[u8] = b"rgb(215,215,215)";
 
-/// Changes what inferno has no options for: the sum of all stacks is grey instead of red, and the search can be seen before
-/// the mouse is over it. The first is the last box, the second at the beginning.
+/// Changes what inferno has no options for: makes the sum of all stacks, the last box, grey instead of red; and makes the
+/// search, at the beginning, visible before the mouse is over it.
 fn restyled(mut picture: Vec<u8>) -> Vec<u8> {
     if let Some(fill) = fill(&picture) {
         picture.splice(fill, GREY.iter().copied());
@@ -98,7 +98,7 @@ fn restyled(mut picture: Vec<u8>) -> Vec<u8> {
     picture
 }
 
-/// Where the colour of the sum is.
+/// Returns where the colour of the sum is.
 fn fill(picture: &[u8]) -> Option<Range<usize>> {
     let all = picture.windows(ALL.len()).rposition(|part| part == ALL)?;
     let start = all + find(picture.get(all..)?, FILL)? + FILL.len();

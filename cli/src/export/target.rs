@@ -32,7 +32,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// Returns whether it is JSON.
+    /// Returns whether the output is JSON.
     pub(crate) fn is_json(self) -> bool {
         matches!(self, Self::Chrome | Self::Speedscope | Self::Firefox | Self::Jsonl)
     }
@@ -75,7 +75,7 @@ pub(crate) fn viewer(target: Target) -> Option<Viewer> {
             bytes: 512 * MIB,
             frames: 2000,
         }),
-        // Its reader took 6 s for 384 MB, on a virtual machine that was busy.
+        // blinky's reader took 6 s for 384 MB, on a virtual machine that was busy.
         Target::Hpl => any_frames("Honest Profiler reads 2 GB in about half a minute", 2048 * MIB),
         Target::Jsonl | Target::Csv | Target::Parquet | Target::Blinky => None,
     }

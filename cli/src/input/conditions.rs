@@ -78,7 +78,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) runs: &'a [(Numbers, [f64; 2])],
 }
 
-/// What is in quotes, which are no part of a value; `None` if it has none.
+/// Returns the text in quotes, which are no part of a value; `None` if there are no quotes.
 pub(crate) fn unquoted(value: &str) -> Option<&str> {
     value.strip_prefix('"')?.strip_suffix('"')
 }

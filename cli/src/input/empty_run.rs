@@ -1,5 +1,5 @@
-//! Runs without a call, after which the trace of an earlier run stays in its place. A reader who has just recorded takes it for
-//! that of the new run, so `flow record` leaves an empty, hidden file there, and verbs that read the trace report it.
+//! Notes runs without a call. After such a run, the trace of an earlier run stays in its place, and a reader may take it for
+//! the trace of the new run. So `flow record` leaves an empty, hidden file there, and verbs that read the trace report it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,21 +9,21 @@ use flow_codec::read::Trace;
 
 const SUFFIX: &str = ".flow-empty-run";
 
-/// Notes that a run without calls has ended, whose place a trace has.
+/// Notes that a run without calls has ended, and that a trace of an earlier run is in its place.
 pub(crate) fn note(trace: &Path) {
-    // Without it, only the report of the run itself says so.
+    // If the file cannot be written, only the report of the run itself says so.
     let _ = fs::write(place(trace), "");
 }
 
-/// Warns of a trace that has the place of a later run.
+/// Warns of a trace that is in the place of a later run.
 pub(crate) fn warning(trace: &Trace) -> Option<String> {
     let ended = fs::symlink_metadata(place(&trace.dir)).and_then(|found| found.modified()).ok()?;
     let started = trace.manifest.as_ref()?.start_unix_ns;
     let started = UNIX_EPOCH.checked_add(Duration::from_nanos(started))?;
-    // What is recorded later has no calls of that run, but a place of its own.
+    // A trace that began after that run is not an earlier one.
     (started < ended).then(|| {
         let (dir, started) = (trace.dir.display(), humantime::format_rfc3339_seconds(started));
-        format!("{dir}: a later run recorded 0 calls; this is the trace of the run before it, of {started}")
+        format!("{dir}: a later run recorded 0 calls; this is the trace of the run before it, begun at {started}")
     })
 }
 

@@ -1,13 +1,13 @@
-//! How much memory a verb may use for what grows with the trace.
+//! Limits the memory of verbs for what grows with the trace.
 
 use std::fs;
 use std::sync::OnceLock;
 
 use flow_codec::dag::MAX_SIZE;
 
-/// The part of the available memory that the shapes of a thread may take. Open frames and joined shapes may take as much again.
+/// Divisor: the shapes of a thread may take an eighth of the available memory. Open frames and joined shapes may take as much again.
 const PART: u64 = 8;
-/// More words of shapes than this cannot be numbered.
+/// The most words of shapes that can be numbered.
 const MOST_WORDS: usize = 1 << 31;
 
 static MOST: OnceLock<usize> = OnceLock::new();
@@ -17,8 +17,8 @@ pub(crate) fn set_most(bytes: u64) {
     let _ = MOST.set(words(bytes).min(MOST_WORDS));
 }
 
-/// The most words for the shapes of a thread, and for all that are joined: what the user allows, or else [`MAX_SIZE`], or
-/// more if there is memory for them.
+/// Returns the most words for the shapes of a thread, and for all shapes that are joined: as the user allows, or else
+/// [`MAX_SIZE`], or more if there is memory for them.
 pub(crate) fn most_words() -> usize {
     *MOST.get_or_init(|| words(available().unwrap_or(0) / PART).clamp(MAX_SIZE, MOST_WORDS))
 }
@@ -27,7 +27,7 @@ fn words(bytes: u64) -> usize {
     usize::try_from(bytes / size_of::<u64>() as u64).unwrap_or(usize::MAX)
 }
 
-/// The memory that processes may still use, in bytes: of the machine, and of the control group if it has a limit.
+/// Returns the memory that processes may still use, in bytes: of the machine, and of the control group if it has a limit.
 fn available() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let of_machine = of_meminfo(&text)?;

@@ -42,8 +42,8 @@ pub(crate) fn open_index(
     })
 }
 
-/// The shapes of a thread, if they fit into `most_words`, and the content that they are made of. Without stored ones this
-/// reads all of it.
+/// Returns the shapes of a thread, if they fit into `most_words`, and the content from which they are built. Without stored
+/// shapes this reads all of it.
 pub(crate) fn open_dag(
     file: &ThreadFile,
     most_words: usize,

@@ -21,8 +21,8 @@ pub(crate) fn globs<'a>(
     patterns.iter().map(glob).collect()
 }
 
-/// Parses patterns that name methods alone. The name of a method, without its class, is a pattern for it if it is that of one
-/// class only.
+/// Parses patterns that name methods alone. The name of a method without its class is a pattern for that method, if only one
+/// class has a method of this name.
 pub(crate) fn methods<'a>(
     patterns: &[String],
     traces: impl IntoIterator<Item = &'a Trace> + Clone,

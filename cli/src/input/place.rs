@@ -89,7 +89,7 @@ impl fmt::Display for From {
 }
 
 impl From {
-    /// If a thread is part of the position, selects that thread as --thread does, and leaves its number.
+    /// If the position has a thread, selects that thread as --thread does, and keeps only the number of the call.
     pub(crate) fn choose_thread(from: &mut Option<Self>, threads: &mut ThreadArgs) {
         if let Some(Self::CallIn(number, thread)) = *from {
             *threads = ThreadArgs { patterns: vec![thread.to_string()] };

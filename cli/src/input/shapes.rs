@@ -113,7 +113,7 @@ impl JoinedThread {
     }
 }
 
-/// What a test, or a thread, is called in a baseline.
+/// The name of a test, or of a thread, in a baseline.
 fn unit(test: Option<&str>, thread: &str) -> (UnitKind, String) {
     match test {
         Some(test) => (UnitKind::Test, test.to_owned()),
@@ -140,9 +140,9 @@ impl<'a> Joins<'a> {
 /// A thread or test that is not among those that were joined.
 #[derive(Debug)]
 pub(crate) struct LeftOut {
-    /// The number of its source among those that were added.
+    /// The number of its source, in the order in which sources were added.
     pub(crate) source: usize,
-    /// What it is called in a baseline.
+    /// The name of the thread or test in a baseline.
     pub(crate) unit: (UnitKind, String),
 }
 
@@ -154,7 +154,7 @@ pub(crate) struct Joiner {
     traces: usize,
     /// The stored shapes of the whole threads that are added next; `None` for one that has none.
     stored: VecDeque<Option<Arc<Dag>>>,
-    /// Threads that cannot be joined, each of which was reported, and the number of the source that is added.
+    /// Threads that cannot be joined, each of which was reported; and the number of the source that is being added.
     pub(crate) left_out: Vec<LeftOut>,
     source: usize,
 }
@@ -354,17 +354,17 @@ pub(crate) fn report_missing(title: &str, reading: &Reading, progress: &Progress
     Status::Partial
 }
 
-/// Says that there is no call of a method or shape where it was searched, which was not everywhere.
+/// Returns the message that there is no call of a method or shape in the threads that were searched, which were not all.
 pub(crate) fn nothing_in_the_rest(what: &str, left_out: u64) -> String {
     let (threads, are) = (plural(left_out, "thread"), if left_out == 1 { "is" } else { "are" });
     format!(
-        "{threads} {are} left out, where calls of '{what}' may be; in the others there is none that was left ({} searches \
+        "{threads} {are} left out, which may have calls of '{what}'; the others have none that has ended ({} searches \
          all threads)",
         flow_command("replay --method METHOD --depth 1")
     )
 }
 
-/// Says that threads or tests were left out of a comparison.
+/// Returns the message that threads or tests were left out of a comparison.
 pub(crate) fn not_compared(count: u64, what: &str) -> String {
     let were = if count == 1 { "was" } else { "were" };
     format!("incomplete: {} {were} not compared, for the reason above", plural(count, what))

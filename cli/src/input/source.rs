@@ -182,7 +182,8 @@ impl Source {
             }
         }
         own::check(&part.filter, &self.traces)?;
-        // First: the thread that ran a test knows which threads helped it, even if it is not selected.
+        // Read before threads are selected: the thread that ran a test records which threads helped it, even if it is not
+        // selected.
         self.choose_tests(&part.tests)?;
         self.choose(&part.threads)
     }
@@ -242,7 +243,7 @@ impl Source {
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     }
 
-    /// Reports what was lost while recording, and that names are missing: the results cannot show it.
+    /// Reports that events were lost while recording, and that names are missing: the results cannot show it.
     pub(crate) fn report_losses(&self) {
         for trace in &self.traces {
             if let Some(text) = without_names(trace) {
@@ -440,7 +441,7 @@ pub(crate) fn foreign_parts(trace: &Trace) -> Option<String> {
     let parts = trace.foreign_parts();
     let (first, further) = parts.split_first()?;
     let name = first.file_name().unwrap_or_default().to_string_lossy();
-    let what = "of another recording, with a name of this one:";
+    let what = "of another recording, named like a part of this one:";
     Some(match further.len() as u64 {
         0 => format!("left out a part {what} {name}"),
         count => format!("left out {} {what} {name} …", plural(count + 1, "part")),
@@ -597,12 +598,12 @@ impl FilterArgs {
     }
 }
 
-/// Why no method of a trace has a name, if another program wrote it without names.
+/// Returns why no method of a trace has a name, if another program wrote the trace without names.
 pub(crate) fn without_names(trace: &Trace) -> Option<String> {
     let has_none = trace.manifest.is_none() && !trace.has_text(StreamKind::Ids);
     (has_none && trace.methods.is_empty() && has_calls(trace)).then(|| {
-        "the file is missing, so methods have no names. Java-Flow-Agent writes none with ids=: copy the file that it \
-         was given here"
+        "the file is missing, so methods have no names. With ids=, Java-Flow-Agent does not write it: copy the file that \
+         ids= named here"
             .to_owned()
     })
 }

@@ -23,7 +23,7 @@ const MAX_DEPTH: usize = 2;
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     dirs: Vec<PathBuf>,
-    /// The folders without links in their paths.
+    /// The folders, by paths without links.
     roots: Vec<PathBuf>,
     /// The folders of each package.
     packages: HashMap<String, Vec<PathBuf>>,
@@ -97,7 +97,7 @@ impl Sources {
 
     /// Where a file is.
     pub(crate) fn path(&mut self, file: &str) -> Option<PathBuf> {
-        // A place outside is not even looked up: it may be one that is mounted on demand.
+        // A path outside is not even looked up: it may be mounted on demand.
         if !Path::new(file).components().all(|part| matches!(part, Component::Normal(_))) {
             return None;
         }
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn only_files_inside_the_folders_are_read() {
-        // Without a point in its name.
+        // A file without a dot in its name.
         let dir = tempfile::Builder::new().prefix("flow").tempdir().unwrap();
         let at = |path: &str| dir.path().join(path);
         fs::create_dir_all(at("src/com/app")).unwrap();
@@ -263,7 +263,7 @@ mod tests {
         .unwrap();
         let outside = at("secret/S.java");
         let outside = outside.to_str().unwrap();
-        // As the trace of a class has them.
+        // Paths as the trace of a class may have them.
         let absolute = source_file("com.app.Orders", Some(outside));
         let package = outside.rsplit_once('/').unwrap().0.replace('/', ".");
         let of_package = source_file(&format!("{package}.S"), Some("S.java"));

@@ -84,7 +84,7 @@ pub(crate) fn precision_note(trace: &Trace, unit: Unit) -> String {
 pub(crate) fn virtual_note(trace: &Trace) -> &'static str {
     match trace.threads.iter().any(|(_, thread)| thread.is_virtual) {
         true => {
-            "; virtual threads have no clock of CPU time: one that computes without recorded calls counts as waiting"
+            "; virtual threads have no CPU clock: a virtual thread that computes without recorded calls counts as waiting"
         }
         false => "",
     }
@@ -112,7 +112,7 @@ pub(crate) fn period(timing: Timing) -> Option<String> {
 }
 
 impl TimeArgs {
-    /// Refuses times after the end of all selected threads: nothing was recorded then, which an empty result would hide.
+    /// Refuses times after the end of all selected threads: an empty result would hide that nothing was recorded then.
     pub(crate) fn expect_in(&self, traces: &[Trace]) -> Result<(), Failure> {
         let start = self.limits().from_ns;
         let mut timed = traces.iter().filter(|trace| has_clock(trace)).peekable();

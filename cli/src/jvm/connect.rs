@@ -22,10 +22,10 @@ pub(super) fn connect(process: &Process) -> Result<UnixStream, Failure> {
     if let Some(stream) = listening(process)? {
         return Ok(stream);
     }
-    // The signal would make these print their threads, now or when they continue.
+    // The signal would make such a JVM print its threads, now or when it continues.
     if is_attach_disabled(process) {
         return Err(failure(
-            "the JVM runs with -XX:+DisableAttachMechanism, and lets nobody attach",
+            "the JVM runs with -XX:+DisableAttachMechanism, which forbids attaching",
         ));
     }
     if process.is_stopped() {

@@ -70,7 +70,7 @@ impl Process {
         Ok(Self { pid, status, mapped })
     }
 
-    /// Whether it has the agent through which debuggers work.
+    /// Returns whether the process has loaded the agent through which debuggers work.
     pub(crate) fn has_debugger_agent(&self) -> bool {
         self.mapped.iter().any(|path| file_name(path) == DEBUGGER_AGENT)
     }
@@ -128,8 +128,8 @@ impl Process {
         format!("/proc/{}/root", self.pid()).into()
     }
 
-    /// The path by which this process finds a file that the JVM finds by `path`. If the JVM has another file system, as in
-    /// a container, the path leads through `/proc`, and ends with the JVM.
+    /// Returns the path by which this process finds a file that the JVM finds by `path`. If the JVM has another file system, as
+    /// in a container, the path leads through `/proc`, and is valid until the JVM ends.
     pub(crate) fn seen_here(&self, path: &Path) -> PathBuf {
         let inside = self.root().join(path.strip_prefix("/").unwrap_or(path));
         let identity = |path: &Path| fs::metadata(path).ok().map(|of| (of.dev(), of.ino()));
@@ -178,7 +178,7 @@ impl Process {
         Some(Status::parse(&status)?.handles_quit)
     }
 
-    /// Returns whether a signal has stopped it.
+    /// Returns whether a signal has stopped the process.
     pub(super) fn is_stopped(&self) -> bool {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid()));
         status.is_ok_and(|status| status.lines().any(|line| line.starts_with("State:\tT")))

@@ -26,7 +26,7 @@ const PERIOD: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// How long the end waits for sessions.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
 const STACK_BYTES: usize = 512 << 10;
-/// In the mode of a directory.
+/// Bits of the mode of a directory.
 const OTHERS_MAY_WRITE: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 
@@ -159,7 +159,7 @@ fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Where all users can remove what others have made, any of them can put a socket in place of this one.
+/// In a directory in which all users can remove files of others, any of them can replace this socket.
 fn refuse_open_directory(directory: Option<&Path>) -> io::Result<()> {
     let mode = fs::metadata(directory.unwrap_or(".".as_ref()))?.mode();
     match mode & OTHERS_MAY_WRITE != 0 && mode & STICKY == 0 {

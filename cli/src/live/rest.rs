@@ -24,15 +24,15 @@ type Tell = dyn Fn(&str) + Send + Sync;
 const PERIOD: Duration = Duration::from_millis(100);
 /// How long a JVM that is gone may take to release its file, and one that is not to connect again.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// In the mode of a directory.
+/// Bits of the mode of a directory: its group and others may write.
 const OTHERS_MAY_WRITE: u32 = 0o022;
 /// How much is copied at once.
 const COPIED_BYTES: usize = 128 << 10;
 
-/// What a JVM left: the file with the rest of its trace, in a directory of its own.
+/// The file with the rest of the trace that a JVM left, in a directory of its own.
 ///
-/// Names come from the JVM, which may be another user's: so both are opened once, not through a link, and everything else is
-/// done through these descriptors. A JVM that changes its directory meanwhile changes only what is its own.
+/// Names come from the JVM, which may belong to another user: so file and directory are opened once, not through a link, and
+/// everything else is done through these descriptors. A JVM that changes its directory meanwhile changes only its own files.
 struct Spill {
     path: PathBuf,
     name: OsString,
@@ -67,7 +67,7 @@ pub(super) fn take(path: &Path, is_back: &dyn Fn() -> bool, tell: &Tell) {
 }
 
 impl Spill {
-    /// The rest of a trace, if there is one on this machine.
+    /// Returns the rest of a trace, if there is one on this machine.
     fn of(trace: &Path) -> Option<Self> {
         let manifest = Trace::manifest_of(trace).ok().flatten()?;
         let host = rustix::system::uname();
@@ -91,7 +91,7 @@ impl Spill {
         self.file.try_lock_shared().is_ok()
     }
 
-    /// The journal beside the file, if there is one.
+    /// Returns the journal beside the file, if there is one.
     fn journal(&self) -> io::Result<Option<File>> {
         let mut name = self.name.clone();
         name.push(format!(".{}", names::JOURNAL));
@@ -127,7 +127,7 @@ fn complete(path: &Path, spill: &Spill, tell: &Tell) {
     let shown = shell_quoted(&path.to_string_lossy());
     match copy_rest(path, spill) {
         Ok(copied) => {
-            // What is left of it does no harm.
+            // The rest of the directory does no harm.
             let _ = spill.remove();
             tell(&format!(
                 "{shown}: {} that its JVM left on this machine are in it",

@@ -19,9 +19,9 @@ const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 const READ_TIMEOUT: Duration = Duration::from_millis(100);
 /// A JVM that does not read what is sent to it for this time is not there.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often a JVM hears from its collector at least: it lets threads that wait continue if nothing comes for long.
+/// How often a collector sends something to a JVM at least. The JVM lets waiting threads continue if nothing comes for long.
 const SIGN_PERIOD: Duration = Duration::from_secs(1);
-/// How long the end waits for what a JVM still has in its buffers.
+/// How long the end of `flow listen` waits for what a JVM still has in its buffers.
 const LAST_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long a new connection waits until the thread of an earlier one has left the file.
 const TAKE_OVER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -236,7 +236,7 @@ fn who(hello: &Hello) -> String {
     format!("process {} on {host} ({program})", hello.pid)
 }
 
-/// The first characters of what a JVM says: its texts may have any length.
+/// Returns the first characters of a text that a JVM sent, which may have any length.
 fn short(text: &str, chars: usize) -> String {
     match text.char_indices().nth(chars) {
         Some((end, _)) => format!("{}…", &text[..end]),

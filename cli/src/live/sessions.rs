@@ -18,7 +18,7 @@ const MAX_STRANGERS: usize = 64;
 /// The most connections in all.
 const MAX_CONNECTIONS: usize = 1000;
 
-/// How long a machine may acknowledge nothing.
+/// How long another machine may acknowledge nothing before its connection ends.
 const GONE_AFTER_MS: u32 = 30_000;
 
 /// A connection, of either kind.

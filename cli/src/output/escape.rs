@@ -35,16 +35,17 @@ fn acts(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Escapes JSON while it is written. Strings have their control characters escaped already, as JSON demands; what else acts
-/// on a terminal can only be inside a string, too, and becomes `\u009b`. So readers of JSON get the same text.
+/// Escapes JSON while it is written. Strings have their control characters escaped already, as JSON demands. Other characters
+/// that act on a terminal can only be inside a string, too, and become escapes such as `\u009b`. So readers of JSON get the
+/// same text.
 #[derive(Debug, Default)]
 pub(super) struct JsonEscaper {
-    /// The start of a character of which the rest is not there yet.
+    /// The first bytes of a character whose other bytes have not come yet.
     cut: Vec<u8>,
 }
 
 impl JsonEscaper {
-    /// The next bytes to be written.
+    /// Returns the next bytes to be written.
     pub(super) fn escape<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         const DELETE: u8 = 0x7F;
         if self.cut.is_empty() && bytes.is_ascii() && !bytes.contains(&DELETE) {
@@ -62,12 +63,12 @@ impl JsonEscaper {
             push_json(chunk.valid(), &mut out);
             invalid = chunk.invalid();
         }
-        // At the end, a character is cut rather than wrong.
+        // A character that is cut at the end is left as it is.
         self.cut = invalid.to_vec();
         Cow::Owned(out.into_bytes())
     }
 
-    /// What is left at the end.
+    /// Returns the bytes that are left at the end.
     pub(super) fn rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.cut)
     }

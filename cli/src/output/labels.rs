@@ -116,7 +116,7 @@ impl<'a> Labels<'a> {
         self.memo.names.get(id, form)
     }
 
-    /// The source file of a line of a method, if it is known, and its number in that file.
+    /// Returns the source file of a line of a method, if it is known, and the number of the line in that file.
     pub(crate) fn line(&self, id: MethodId, number: u32) -> Option<(Option<&'a str>, u32)> {
         Some(self.memo.names.methods().get(id)?.info.named_line(number))
     }

@@ -19,14 +19,14 @@ pub(super) struct Look {
     pub(super) width: Option<usize>,
 }
 
-/// What is written.
+/// The kind of text that is written.
 #[derive(Debug)]
 enum Kind {
-    /// Anything, which stays as it is.
+    /// Any bytes, written as they are.
     Bytes,
-    /// Text for people, which has the [`Look`].
+    /// Text for people, written with the [`Look`].
     Text,
-    /// JSON, which is harmless to a terminal.
+    /// JSON, escaped so that it is harmless to a terminal.
     Json(JsonEscaper),
 }
 

@@ -1,8 +1,8 @@
-//! Patterns of a recording that matched nothing, in words.
+//! Describes patterns of a recording that matched nothing.
 
 use super::{alarm, message};
 
-/// What a pattern that matched nothing means. `option` is the key of the agent's option, and the name of its flag.
+/// Describes what a pattern that matched nothing means. `option` is the key of the agent's option, and the name of its flag.
 pub(crate) fn unmatched(option: &str, pattern: &str) -> String {
     let what = match option {
         "target" | "include" => "no method of a class that was loaded",

@@ -17,7 +17,7 @@ const WITH_VALUE: [&str; 9] = [
     "--enable-native-access",
     SOURCE,
 ];
-/// With this option, a file without `.java` is a source, too.
+/// With this option, `java` takes a file without `.java` as a source, too.
 const SOURCE: &str = "--source";
 
 const AGENTS: [&str; 3] = ["-javaagent:", "-agentpath:", "-agentlib:"];
@@ -38,13 +38,13 @@ pub(super) struct JavaCommand {
     pub(super) agents: usize,
 }
 
-/// The options of a command line of `java`, also if it runs nothing. Those in argument files are among them.
+/// Returns the options of a command line of `java`, those in argument files too. The command line may run nothing.
 pub(super) fn options(
     arguments: impl Iterator<Item = String>,
     around: &Surroundings,
 ) -> Vec<String> {
     let mut words = Words::new(arguments, around);
-    // What it runs comes after all of them.
+    // The main class comes after all options.
     let _ = JavaCommand::read(&mut words);
     words.read
 }
@@ -113,7 +113,7 @@ impl JavaCommand {
             (None, _) => elements(words.surroundings.class_path.as_deref().unwrap_or(".")),
         };
         let arguments = words.words.drain(..).map(|(_, word)| word).collect();
-        // An argument file may have agents and the main class.
+        // An argument file may have both agents and the main class.
         Some(Self { main, class_path, module_path, arguments, agents: agents.min(at) })
     }
 
@@ -139,10 +139,10 @@ fn elements(path: &str) -> Vec<String> {
 
 /// Words of which `@FILE` is replaced by those in the file.
 struct Words<'a> {
-    /// With the number of the word of the command line that it is from.
+    /// Words to be read, each with the number of the word of the command line that it is from.
     words: VecDeque<(usize, String)>,
     surroundings: &'a Surroundings,
-    /// Those that were read, and the number of the last one.
+    /// Words that were read. `at` is the number of the last one.
     read: Vec<String>,
     at: usize,
 }

@@ -67,12 +67,12 @@ pub(crate) fn of_java(arguments: &[OsString], surroundings: &Surroundings) -> Ve
     command.map_or_else(Vec::new, |command| globs(&application::packages(&command, surroundings)))
 }
 
-/// The options of a command line of `java`, those in argument files too.
+/// Returns the options of a command line of `java`, those in argument files too.
 pub(crate) fn options_of_java(arguments: &[OsString], surroundings: &Surroundings) -> Vec<String> {
     command::options(texts(arguments), surroundings)
 }
 
-/// How many words of a command line of `java` end with the last agent of the program.
+/// Returns how many words of a command line of `java` end with the last agent of the program.
 pub(crate) fn words_to_last_agent(arguments: &[OsString], surroundings: &Surroundings) -> usize {
     JavaCommand::parse(texts(arguments), surroundings).map_or(0, |command| command.agents)
 }

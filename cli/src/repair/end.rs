@@ -16,7 +16,7 @@ use crate::input::source::missing_journal;
 /// If more files than this have unfinished records, the others are only counted.
 const SHOWN_FILES: usize = 10;
 
-/// The last time that the marks of a thread have, as far as they can be read.
+/// Returns the last time in the marks of a thread that can be read.
 fn latest_ns(file: &ThreadFile) -> Option<u64> {
     let mut marks = file.marks().ok()??;
     let mut latest = None;

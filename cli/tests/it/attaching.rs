@@ -227,7 +227,7 @@ fn a_jvm_that_would_print_its_threads_gets_no_signal() {
         let run = jvm.flow("attach", &agent);
         let pid = jvm.child.id();
         let expected =
-            format!("flow: process {pid}: the JVM runs with {flag}, and lets nobody attach\n");
+            format!("flow: process {pid}: the JVM runs with {flag}, which forbids attaching\n");
         assert_eq!((run.code, run.err), (Some(1), expected));
         assert_eq!(jvm.end(), "");
     }

@@ -87,7 +87,7 @@ fn run(args: &[&str], dir: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The verbs with JSON and CSV, by their titles on the page. Those that compare two traces get the other one.
+/// The verbs with JSON and CSV, by their titles on the page. Verbs that compare two traces get the other one.
 pub(crate) fn verbs(other: &str) -> Vec<(&'static str, Vec<&str>)> {
     let one = ["--thread", "1"];
     vec![

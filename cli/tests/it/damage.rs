@@ -296,7 +296,7 @@ fn a_trace_without_a_file_of_names_is_incomplete() {
     let names = trace.path().join("ids.properties");
     let elsewhere = fs::read(&names).unwrap();
     fs::remove_file(&names).unwrap();
-    let remedy = "copy the file that it was given here";
+    let remedy = "copy the file that ids= named here";
     let run = flow(&["report"], trace.path());
     assert_eq!(run.code, Some(0), "{}", run.err);
     assert!(run.err.contains("ids.properties: the file is missing") && run.err.contains(remedy));

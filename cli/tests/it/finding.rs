@@ -114,7 +114,7 @@ fn what_is_not_there_is_said() {
     let run = find("0123a", &[], dir.path());
     assert!(run.code == Some(1) && run.err.contains("no method matches '0123a'"), "{run:?}");
     let run = find("**#work", &["--outcome", "unwound"], dir.path());
-    assert!(run.err.contains("no call of '**#work' that was left"), "{run:?}");
+    assert!(run.err.contains("no call of '**#work' that has ended"), "{run:?}");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn after_damage_calls_are_found_and_their_times_are_unknown() {
 #[test]
 fn what_is_left_out_is_never_called_absent() {
     let dir = trace();
-    // The shapes of main need more than so little memory; those of the others do not.
+    // The shapes of main need more than this little memory; those of the others do not.
     let little = ["--memory", "80"];
     let run = find("**#main", &little, dir.path());
     assert_eq!((run.code, &*run.out), (Some(3), ""), "{run:?}");
@@ -144,7 +144,7 @@ fn what_is_left_out_is_never_called_absent() {
                  (--memory allows more)";
     assert_eq!(lines.next(), Some(first), "{run:?}");
     let last =
-        "flow: 1 thread is left out, where calls of '**#main' may be; in the others there is none";
+        "flow: 1 thread is left out, which may have calls of '**#main'; the others have none";
     assert!(lines.next().unwrap().starts_with(last), "{run:?}");
     let run = flow(&["shapes", "**#main", "--memory", "80"], dir.path());
     assert_eq!((run.code, &*run.out), (Some(3), ""), "{run:?}");

@@ -619,7 +619,7 @@ fn samples_of_waiting() -> TempDir {
         (1, 2_000, 1, 900, 1),
         (12, 2_050, 1, 900, 1),
         (1, 3_010, 1, 900, 0),
-        // It waited until 50 ms, and then ran for two intervals of which the sampler saw one look.
+        // The thread waited until 50 ms, and then ran for two intervals, in which the sampler saw it once.
         (12, 52_100, 48, 0, 1),
         (12, 52_100, 2, 900, 0),
         (1, 40_000, 37, 0, 0),

@@ -266,7 +266,7 @@ fn another_agent_in_the_environment_is_named() {
     for name in ["JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"] {
         let run = run(record(dir.path(), &agent, &["--", "true"]).env(name, other));
         let why = format!(
-            "({name} loads flow's agent already, and then the options there are used, and not these: unset {name})"
+            "({name} loads flow's agent already, and its options are used instead of these: unset {name})"
         );
         assert!(run.err.contains(&why), "{}", run.err);
     }

@@ -279,7 +279,7 @@ shape         count      %  calls  frames  first call   what differs
     let run = flow(&["shapes", "--exclude", "**.Main$Job", "**#work"], trace.path());
     assert!(run.out.contains("3 calls, 1 shape\ncount "), "{run:?}");
     let run = flow(&["shapes", "**#work", "--thread", "13"], trace.path());
-    assert!(run.err.contains("no call of '**#work' that was left"), "{run:?}");
+    assert!(run.err.contains("no call of '**#work' that has ended"), "{run:?}");
 }
 
 /// The trace, with a first thread that is large enough to be indexed.

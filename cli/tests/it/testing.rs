@@ -162,7 +162,7 @@ fn tables_of_tests_have_the_calls_of_their_helpers() {
     let helper = tables("helper", &["--test", "a.T.one", "--thread", "pool-1"]);
     assert_eq!(helper.1, "12:1");
     assert_eq!(helper.0, ["0 a.T.one 1 1"]);
-    // The same with the threads of the test, and with the helper alone.
+    // The tables are the same with the threads of the test, and with the helper alone.
     for (threads, calls) in [(&["--thread", "pool-1"][..], 1), (&[], 2)] {
         let args = [&["find", "Main#work", "--test", "a.T.one", "--format", "json"], threads];
         let found = objects(&args.concat(), dir.path());

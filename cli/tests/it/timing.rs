@@ -912,7 +912,7 @@ fn times_after_the_end_are_refused_by_every_verb() {
     assert_eq!(run.err, "flow: --time: no time after 5.000000 s is known\n", "{run:?}");
 }
 
-/// Where bounds are wide, it is still the time on the screen that orders rows.
+/// Rows are ordered by the time on the screen, even where bounds are wide.
 #[test]
 fn rows_are_ordered_by_the_times_they_show() {
     // main > (work × 3), all between two marks, of which nothing is certain; then init, of which more than half is.

@@ -83,7 +83,7 @@ fn a_name_that_no_value_has_is_an_error() {
     assert!(run.code == Some(0) && run.err.contains("record with --values"), "{run:?}");
 }
 
-/// More calls end before their caller than are held at once.
+/// A caller with more calls than are held at once.
 #[test]
 fn any_number_of_calls_is_in_order() {
     let events = [&[0x80][..], &[0x81, 0x82, 0x01].repeat(100_000), &[0x00, 0x80, 0x00]].concat();

@@ -21,7 +21,7 @@ pub struct LineCounts {
 /// A version of a method whose lines are recorded.
 #[derive(Clone, Default, Debug)]
 pub struct MethodLines {
-    /// Which version it is.
+    /// The version of the method.
     pub version: u16,
     /// How many calls of it began.
     pub calls: u64,
@@ -54,7 +54,7 @@ impl LineCounts {
         self.open.clear();
     }
 
-    /// The versions of a method whose lines are recorded.
+    /// Returns the versions of a method whose lines are recorded.
     #[must_use]
     pub fn get(&self, method: MethodId) -> &[MethodLines] {
         self.methods.get(&method).map_or(&[], Vec::as_slice)
@@ -67,7 +67,7 @@ impl LineCounts {
         self.unplaced
     }
 
-    /// The topmost frame, whose call was counted, is of this version.
+    /// Notes that the topmost frame, whose call was counted, is of this version.
     fn set_version(&mut self, version: u16) {
         let Some((method, known)) = self.open.last_mut() else { return };
         let before = std::mem::replace(known, version);
@@ -82,8 +82,8 @@ impl LineCounts {
         }
     }
 
-    /// How often the topmost frame has reached a line. If its version is not known, because it was entered in a part that
-    /// is not read, another one may have that line.
+    /// Returns how often the topmost frame has reached a line. If the version is not known, because the frame was entered in a
+    /// part that is not read, the line may be one of another version.
     fn count_of(&mut self, line: u16) -> Option<&mut u64> {
         let (method, version) = self.open.last()?;
         let versions = self.methods.get_mut(method)?;
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(found(2), [(1, [(12, 1), (13, 0)].into())]);
         // Before anything, in a method without lines, one that does not exist, after everything.
         assert_eq!((found(3), counts.unplaced()), (Vec::new(), 4));
-        // The line that only the other version has is one of that.
+        // A line that only the other version has counts for that version.
         let versions = [(2, [(12, 2), (13, 2)].into()), (1, [(13, 2), (14, 1), (15, 1)].into())];
         assert_eq!(found(4), versions);
     }

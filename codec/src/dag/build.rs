@@ -39,8 +39,8 @@ impl Dag {
         Self::build_within(file, content, MAX_SIZE, progress)
     }
 
-    /// Builds the shapes of a thread if they fit into this many words, as [`MAX_SIZE`] counts them. Larger ones than that
-    /// cannot be stored.
+    /// Builds the shapes of a thread if they fit into this many words, as [`MAX_SIZE`] counts them. Shapes that need more than
+    /// [`MAX_SIZE`] cannot be stored.
     ///
     /// # Errors
     /// The events cannot be read.

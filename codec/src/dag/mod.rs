@@ -59,8 +59,8 @@ pub use self::walk::{Entry, Repeat, Step, Walk};
 use self::word::Word;
 use crate::{MethodId, MethodMap};
 
-/// The most memory for the shapes of a thread that are stored or built by default, in words of eight bytes: one for each shape and each run, and one more
-/// for each shape. What open frames have called may take as much.
+/// The most memory for the shapes of a thread that are stored or built by default, in words of eight bytes: one for each shape
+/// and each run, and one more for each shape. What open frames have called may take as much.
 pub const MAX_SIZE: usize = 8 << 20;
 
 /// Stored shapes are used instead of all events of a thread if they have at most this part of their bytes.

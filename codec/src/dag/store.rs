@@ -31,7 +31,7 @@ impl Dag {
     }
 
     /// Returns the shapes of a thread as [`open`](Self::open) does, if they fit into this many words, as [`MAX_SIZE`] counts
-    /// them. Those that are too many to be stored are built if they fit.
+    /// them. Shapes that are too many to be stored are built if they fit.
     ///
     /// # Errors
     /// The events cannot be read.

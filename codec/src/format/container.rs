@@ -72,9 +72,9 @@
 //! only the newest parts: earlier ones may have been removed. If the first file has events itself, as after a repair, its
 //! parts do not count.
 //!
-//! A name alone does not make a file a part: somebody may have removed or replaced the first file. A part counts if it has
-//! the identity that the manifest in the first file has. Parts without an identity belong to a manifest without one, as
-//! older writers made both.
+//! A name alone does not make a file a part: somebody may have removed or replaced the first file. A part counts if its
+//! identity equals the identity in the manifest of the first file. If the manifest has none, parts without an identity count:
+//! older writers wrote neither.
 //!
 //! # In memory
 //!
@@ -86,10 +86,10 @@
 //!
 //! # Open chunks
 //!
-//! A thread that waits hands over nothing, so its last events are in the journal, and no collector gets that. So a trace that
+//! A thread that waits hands over nothing, so its last events are only in the journal, which no collector gets. So a trace that
 //! is [sent](super::stream) has open chunks, kind 18: each is a [`journal`](super::journal#checkpoint) with one slot, as it was
-//! when the thread had stopped for a moment. Once the file has the events of the chunk and more, or an end, the chunk means
-//! nothing. A journal beside the file has newer ones.
+//! after the thread had not moved for a moment. An open chunk counts until the file has all its events and more, or an end. A
+//! journal beside the file has newer ones.
 //!
 //! # Snapshots
 //!
@@ -327,10 +327,10 @@ pub fn header() -> [u8; HEADER_BYTES] {
     header
 }
 
-/// Bytes of the block with an identity.
+/// Size of the block with an identity.
 pub const IDENTITY_BYTES: usize = START_BYTES + 12 + 1;
 
-/// The block with an identity, which is the first one of a part.
+/// Returns the block with an identity, which is the first block of a part.
 #[must_use]
 pub fn identity_block(id: TraceId) -> Vec<u8> {
     let mut block = BlockEncoder::default();
@@ -341,8 +341,8 @@ pub fn identity_block(id: TraceId) -> Vec<u8> {
     block.bytes
 }
 
-/// The identity in the first block of a part, from the first [`IDENTITY_BYTES`] of the blocks; `None` if they are
-/// another block.
+/// Returns the identity in the first block of a part, from the first [`IDENTITY_BYTES`] of the blocks; `None` if the first
+/// block is another one.
 #[must_use]
 pub fn identity_of(block: &[u8]) -> Option<TraceId> {
     let object = Object::decode(block.get(START_BYTES..)?)?;
@@ -605,7 +605,7 @@ mod tests {
         for wrong in ["1", "\"1\"", "\"0000000000000000\"", "\"+f86d081884c7d65\""] {
             assert!(serde_json::from_str::<TraceId>(wrong).is_err(), "{wrong}");
         }
-        // Not the first byte, by which a block is found.
+        // Bits of the first byte are left out: a block is found by it.
         for bit in 8..8 * bytes.len() {
             let mut other = bytes.clone();
             other[bit / 8] ^= 1 << (bit % 8);

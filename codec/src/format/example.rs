@@ -5,7 +5,7 @@ pub(super) fn bytes_of_example(source: &str) -> Vec<u8> {
     bytes_in(table(source))
 }
 
-/// The same under the next heading that begins with *Example*.
+/// Returns the example under the next heading that begins with *Example*.
 pub(super) fn bytes_of_second_example(source: &str) -> Vec<u8> {
     bytes_in(source.split("# Example").nth(2).unwrap().split("use super").next().unwrap())
 }

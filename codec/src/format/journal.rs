@@ -314,10 +314,10 @@ pub const fn lengths(resume_bytes: u32, marks_bytes: u32) -> u64 {
     resume_bytes as u64 | (marks_bytes as u64) << u32::BITS
 }
 
-/// What a slot holds.
+/// The content of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlotContent<'a> {
-    /// Its thread.
+    /// The thread whose chunk the slot has.
     pub thread: ThreadId,
     /// Where the thread's file continues.
     pub offset: u64,
@@ -331,7 +331,7 @@ pub struct SlotContent<'a> {
     pub samples: &'a [[u64; SAMPLE_WORDS]],
 }
 
-/// A journal whose times count from `zero_ns`, with this one slot, which is open and only as large as its content.
+/// Returns a journal whose times count from `zero_ns`, with this one slot, which is open and only as large as its content.
 #[must_use]
 pub fn with_one_slot(zero_ns: u64, slot: &SlotContent<'_>) -> Vec<u8> {
     let SlotContent { thread, offset, resume, raw, marks, samples } = *slot;

@@ -44,7 +44,7 @@
 //! | `lost.stopped_at_ns` | if a fault ended the recording before the program | when; what came after that is missing and not counted |
 //! | `asked_loaders` | if the agent asked any loader | see below |
 //! | `filters` | if the filter was changed while it was recorded | each change: when, and the options that were in force from then on |
-//! | `unmatched` | if patterns that the user gave matched nothing | the key of each such option, and the patterns; of a filter that was changed, the last one |
+//! | `unmatched` | if patterns that the user gave matched nothing | the key of each such option, and the patterns; after a change of the filter, those of the last filter |
 //! | `given_up` | with `keep=last:`, if parts were removed | what was in them, in the form of `totals`, which no longer has it |
 //! | `snapshot` | in a snapshot | its name, and when it was taken, in nanoseconds since the start |
 //!

@@ -18,24 +18,24 @@
 //! | `lines` | numbers, optional | the lines of a method that `lines=` names, each once, in order: those that have marks when they are reached |
 //! | `parameters` | strings, optional | the names of the parameters of a method that `values=` names, in order; empty where the class file has none |
 //! | `code` | object, optional | the code of a method that `instructions=` names: see [`instructions`](super::instructions). Of several lines of a version, one has it |
-//! | `inlined` | arrays, optional | lines that are those of other code, which a compiler copied into the method: see *Inlined code* |
-//! | `version` | number, optional | which version of the method it is; 0 without it |
+//! | `inlined` | arrays, optional | lines of other code that a compiler copied into the method: see *Inlined code* |
+//! | `version` | number, optional | version of the method; 0 if absent |
 //!
-//! A second line with the same id is the same class and method in another class loader, or another *version* of it: `lines`,
-//! `parameters` or `code` differ. [Calls](super::values) of a version other than 0 begin with its number. The first 16 loaders
-//! of a method have a line, and each version has.
+//! A second line with the same id describes the same class and method in another class loader, or another *version* of the
+//! method, with other `lines`, `parameters` or `code`. [Calls](super::values) of a version other than 0 begin with its number.
+//! A method has a line for each of its first 16 loaders, and for each version.
 //!
 //! **Inlined code.** Kotlin copies the code of inline functions into their callers, and gives it line numbers after the end of
-//! the file. The class file has a map ([JSR 45], stratum `Kotlin`), of which this is the part that the lines of the method need.
-//! Each array has the first number, how many follow each other, the line that the first one is, and the path of its file: the
-//! folder of its package, and its name.
+//! the file. The class file has a map of these numbers ([JSR 45], stratum `Kotlin`). `inlined` is the part of the map that the
+//! lines of the method need. Each array has the first number, how many numbers follow each other, the source line of the first
+//! one, and the path of the source file: the folder of its package, and its name.
 //!
 //! ```text
 //! "inlined":[[19,3,1634,"kotlin/collections/_Collections.kt"]]
 //! ```
 //!
 //! A method of a class that the compiler copied as a whole has such an array for all of its lines. Numbers in `lines`, in
-//! `code`, in marks and in samples are those of the class file; readers show what they are. `line` is the first one that is
+//! `code`, in marks and in samples are those of the class file; readers show the source lines. `line` is the first one that is
 //! not inlined, if there is one.
 //!
 //! [JSR 45]: https://jcp.org/en/jsr/detail?id=45
@@ -89,10 +89,10 @@ pub struct MethodInfo {
     /// Its code, if its instructions are recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<Box<Code>>,
-    /// What its lines are that are those of other code.
+    /// Lines of the method that come from other code.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub inlined: Box<[Inlined]>,
-    /// Which version of the method it is.
+    /// The version of the method.
     #[serde(skip_serializing_if = "is_first")]
     pub version: u16,
 }
@@ -103,9 +103,9 @@ pub struct MethodInfo {
 pub struct Inlined {
     /// The first number in the class file.
     pub first: u16,
-    /// How many numbers follow each other.
+    /// How many consecutive numbers there are.
     pub count: u16,
-    /// The line that the first one is.
+    /// The source line of the first number.
     pub line: u32,
     /// The file of that line, in the folder of its package: `com/app/Orders.kt`.
     pub file: String,
@@ -124,7 +124,7 @@ impl From<Inlined> for (u16, u16, u32, String) {
 }
 
 impl Inlined {
-    /// The line that a number in the class file is, if it is one of these.
+    /// Returns the source line of a number in the class file, if the range has the number.
     #[must_use]
     pub fn line_of(&self, number: u32) -> Option<u32> {
         let after = number.checked_sub(self.first.into())?;
@@ -138,14 +138,14 @@ fn is_first(version: &u16) -> bool {
 }
 
 impl MethodInfo {
-    /// The file and line of a number in the class file, if it is that of other code.
+    /// Returns the file and line of a number in the class file, if it belongs to code of another file or function.
     #[must_use]
     pub fn inlined_line(&self, number: u32) -> Option<(&str, u32)> {
         self.inlined.iter().find_map(|from| Some((&*from.file, from.line_of(number)?)))
     }
 
-    /// The file in the folder of its package, `com/app/Orders.java`, and the line of a number in the class file. Without debug
-    /// information, the file is the class file.
+    /// Returns the source file with the folder of its package, `com/app/Orders.java`, and the line of a number in the class
+    /// file. Without debug information, the file is the class file.
     #[must_use]
     pub fn source_line(&self, number: u32) -> (Cow<'_, str>, u32) {
         if let Some((file, line)) = self.inlined_line(number) {
@@ -160,13 +160,13 @@ impl MethodInfo {
         (Cow::Owned(file), number)
     }
 
-    /// The file in the folder of its package, of its first line.
+    /// Returns the source file of the first line, with the folder of its package.
     #[must_use]
     pub fn source_path(&self) -> Cow<'_, str> {
         self.source_line(self.line.unwrap_or_default()).0
     }
 
-    /// The name of the file, if it is known, and the line of a number in the class file.
+    /// Returns the name of the source file, if it is known, and the line of a number in the class file.
     #[must_use]
     pub fn named_line(&self, number: u32) -> (Option<&str>, u32) {
         match self.inlined_line(number) {
@@ -175,7 +175,7 @@ impl MethodInfo {
         }
     }
 
-    /// Returns whether more is known than what is recorded of all methods, so that versions differ.
+    /// Returns whether the method has lines, parameters or code, by which versions differ.
     #[must_use]
     pub fn has_details(&self) -> bool {
         !self.lines.is_empty() || !self.parameters.is_empty() || self.code.is_some()

@@ -38,8 +38,8 @@
 //! - Each filter is answered, in the order of the filters, unless the connection ends before. Calls that begin after the answer
 //!   was sent are recorded by the new filter only.
 //!
-//! - The collector sends something at least every second, an acknowledgement of what it has acknowledged before if there is
-//!   nothing else. Threads that wait after the command *pause* continue when nothing has come for 10 seconds.
+//! - The collector sends something at least every second: if there is nothing else, it repeats its last acknowledgement.
+//!   Threads that wait after the command *pause* continue when nothing has come for 10 seconds.
 //!
 //! # What a reader does
 //!

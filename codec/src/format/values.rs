@@ -25,8 +25,8 @@
 //! | 9 | the *version* of the method, an int: see below |
 //!
 //! Classes of one name, each in its own class loader or redefined, may have different versions of a method, which share its
-//! [id](super::ids). A call of another version than 0 begins with a value of role 9. It is there if lines or instructions of
-//! the method are recorded, too: what was recorded of the call is to be read with the [line](super::methods) of that version.
+//! [id](super::ids). A call of a version other than 0 begins with a value of role 9, also if only lines or instructions of the
+//! method are recorded: readers interpret the call by the [line](super::methods) of that version.
 //!
 //! An access is one value of role 7 or 8 after those that belong to it: of a field roles 4 and 5, of a static one 4 alone, of
 //! an element 6 and 5. They begin with 4 or 6; what comes before one of these and has no end is dropped. A field that a
@@ -112,7 +112,8 @@ pub enum Role {
     Read,
     /// What will be written.
     Write,
-    /// Which version of the method it is, unless that is 0. [Timelines](crate::read::Timeline) have it in what it is about.
+    /// The version of the method, unless that is 0. [Timelines](crate::read::Timeline) report it with the calls and values that
+    /// it is about.
     Version,
 }
 
@@ -194,7 +195,7 @@ pub struct CallValue {
     pub value: Value,
     /// What is accessed, if it is an access.
     pub place: Option<Box<Place>>,
-    /// Of an argument: the version of the method, which has the name of the parameter. It is no part of the bytes.
+    /// For an argument, the version of the method, from which readers get the name of the parameter. Not part of the bytes.
     pub version: u16,
 }
 
@@ -357,7 +358,7 @@ impl CallValue {
         Self { role, value, place: None, version: 0 }
     }
 
-    /// The version that it says the call is of, if it is of that role.
+    /// Returns the version of the call, if this value has that role.
     #[must_use]
     pub const fn as_version(&self) -> Option<u16> {
         match (self.role, &self.value) {

@@ -332,7 +332,7 @@ fn of_method(name: Name<'_>, is_whole: bool) -> Option<String> {
     }
 }
 
-/// The name of a method without what Kotlin appends if it takes values of inline classes.
+/// Returns the name of a method without the suffix that Kotlin appends if the method takes values of inline classes.
 fn without_hash(method: &str, is_whole: bool) -> &str {
     match method.split_at_checked(method.len().saturating_sub(HASH)) {
         Some((name, hash)) if !is_whole && is_hash(hash) => {

@@ -267,7 +267,7 @@ pub fn type_name(descriptor: &str) -> Option<String> {
     rest.is_empty().then_some(text)
 }
 
-/// How many arguments a method with this descriptor takes; what is no type is not counted.
+/// Returns how many arguments a method with this descriptor takes. Characters that are no type are not counted.
 #[must_use]
 pub fn argument_count(descriptor: &str) -> usize {
     let mut types = descriptor.strip_prefix('(').unwrap_or_default();

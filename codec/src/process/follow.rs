@@ -233,7 +233,7 @@ impl Followed {
                 }
                 _ => {
                     at = (event.position, if at.0 == event.position { at.1 + 1 } else { 1 });
-                    // What comes before it is not there yet, or it was passed before.
+                    // The events before the mark are not there yet, or the mark was passed before.
                     let is_due = event.position.offset.get() <= end
                         && self.reached.has_passed_exits(event.position);
                     if !is_due || at <= self.instants {

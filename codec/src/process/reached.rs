@@ -54,7 +54,7 @@ impl Reached {
         }
     }
 
-    /// Whether the exits of a run before this position were read; those before other positions were.
+    /// Returns whether the exits before this position were read, if it is within a run of exits; `true` for other positions.
     pub(super) fn has_passed_exits(self, before: Position) -> bool {
         let Position { offset, exits } = before;
         exits == 0 || offset < self.next || (offset == self.next && exits <= self.exits)

@@ -28,7 +28,7 @@ pub enum ThreadGrouping {
     /// All.
     #[default]
     Merged,
-    /// Those with the same name, and those without one.
+    /// Threads with the same name are one, and all threads without a name are one.
     Name,
     /// None.
     Id,
@@ -40,7 +40,7 @@ pub enum ThreadGrouping {
 pub struct ProfileThread {
     /// Its number, if it is one thread.
     pub id: Option<i64>,
-    /// Its name, empty for the threads that have none; `None` for all threads together.
+    /// The name, empty for the threads that have none; `None` for all threads together.
     pub name: Option<String>,
 }
 

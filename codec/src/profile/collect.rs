@@ -83,7 +83,7 @@ impl Collector {
         };
         let before = self.last.get(&key).copied().unwrap_or_default();
         let gap_ns = match (time, before.time) {
-            // The clock was set back, or a sample was written late: how long the one before lasted is not known.
+            // The clock was set back, or a sample was written late: how long the sample before lasted is not known.
             (Some(time), Some(before)) => time.ns_since(before).max(0),
             _ => 0,
         };

@@ -14,7 +14,7 @@ pub struct Numbers {
     pub total_count: u64,
     /// In how many it was the innermost frame.
     pub self_count: u64,
-    /// For how long it was on the stack, in nanoseconds. Never negative.
+    /// How long the frame was on the stack, in nanoseconds. Never negative.
     pub total_ns: i64,
     /// For how long it was the innermost frame.
     pub self_ns: i64,
@@ -67,7 +67,7 @@ pub struct LeanMethod {
     pub name: String,
     /// Its descriptor; empty if it is not known.
     pub descriptor: String,
-    /// What its lines are that are those of other code.
+    /// Lines of the method that come from other code.
     pub inlined: Box<[Inlined]>,
 }
 

@@ -124,7 +124,7 @@ fn an_index_of_another_recording_is_not_used() {
         fs::write(dir.path().join("trace.json"), text).expect("written");
     };
     manifest(1);
-    // The same events: no sample of them shows a difference.
+    // The events are the same: no sample of them shows a difference.
     let (expected, _) = indexed(dir.path(), 50_000, 1);
     for (id, origin) in [
         (1, Origin::Stored),

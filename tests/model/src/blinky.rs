@@ -66,8 +66,8 @@ impl Blinky {
     /// Reads lines.
     ///
     /// # Panics
-    /// They are not what they should be: ids are not in order, something is used before it is described, a field is
-    /// wrong, or there are too few or too many.
+    /// The lines are wrong: ids are not in order, something is used before it is described, a field is wrong, or there are too
+    /// few or too many fields.
     #[must_use]
     pub fn read(text: &str) -> Self {
         let mut all = Self::default();
@@ -134,7 +134,7 @@ impl Blinky {
 /// What ends a line in Java. `\r\n` would be two, but there are no empty lines.
 const SEPARATORS: [char; 5] = ['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
 
-/// The types.
+/// The types of lines.
 const TYPES: [&str; 22] = [
     "enter",
     "exit",

@@ -207,7 +207,7 @@ fn prepare(workloads: &[Workload], places: &Places) -> Result<()> {
     Ok(())
 }
 
-/// Fetches libraries, and compiles the drivers of them.
+/// Fetches libraries, and compiles the programs that drive them.
 fn real(places: &Places) -> Result<()> {
     let libraries = places.work.join("real");
     fetch("scripts/bench/real/pom.xml", &libraries)?;

@@ -15,7 +15,7 @@ pub(crate) enum Variant {
     Untimed,
     /// With the agent as it is by default.
     Instrument,
-    /// With the agent, but only in the packages of the program itself, as `flow record` does by default, without its libraries.
+    /// With the agent, but only in the packages of the program itself, without its libraries, as `flow record` does by default.
     Own,
     /// With the agent, and a clock read at each event.
     Exact,
@@ -36,7 +36,7 @@ impl Variant {
         Self::Jfr,
         Self::Own,
     ];
-    /// Those of a program without libraries.
+    /// Variants of a program without libraries.
     const ALONE: [Self; 6] =
         [Self::Again, Self::Untimed, Self::Instrument, Self::Exact, Self::Events, Self::Jfr];
 
@@ -114,7 +114,7 @@ impl Library {
     /// The package of the drivers.
     const DRIVERS: &str = "real";
 
-    /// Its name, its package, and how often its work is done in a run: some seconds.
+    /// Name of the library, its package, and how often its work is done in a run, which takes some seconds.
     const fn facts(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Jsoup => ("jsoup", "org.jsoup", "600"),
@@ -173,7 +173,7 @@ impl Workload {
         Self::Library(Library::Spring),
     ];
 
-    /// Returns the workloads of a name, of which `real` is that of several.
+    /// Returns the workloads of a name; `real` names several.
     pub(crate) fn named(name: &str) -> Option<Vec<Self>> {
         if name == "real" {
             return Some(Self::REAL.to_vec());

@@ -1,5 +1,5 @@
-//! Files with blocks, taken apart and put together again, with checksums that are right. See
-//! `codec/src/format/container.rs`; this is a second reader of it, which keeps what no other would accept.
+//! Takes files with blocks apart and puts them together again, with right checksums. See `codec/src/format/container.rs`; this
+//! second reader of the format keeps what no other would accept.
 
 /// Bytes before the first block.
 const HEADER_BYTES: usize = 16;
@@ -30,7 +30,7 @@ pub(super) struct Object {
     pub(super) kind: u8,
     pub(super) offset: u64,
     pub(super) coding: u8,
-    /// How many bytes it says that it has when they are unpacked.
+    /// The unpacked size that the object claims.
     pub(super) unpacked: u64,
     pub(super) stored: Vec<u8>,
 }

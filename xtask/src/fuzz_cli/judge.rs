@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::failure::{Context, Result};
 use crate::process::{Usage, clean, measure};
 
-/// More processor time than this is too much for a file of a few megabytes.
+/// The most processor time that a command may take for a file of a few megabytes.
 const MAX_CPU: Duration = Duration::from_secs(10);
 /// After this time a command is killed. A busy machine may need longer than the processor does.
 const MAX_WALL_SECONDS: u32 = 60;
@@ -17,7 +17,7 @@ const MAX_WALL_SECONDS: u32 = 60;
 const MAX_RSS_KIB: u64 = 512 << 10;
 /// The most address space, so that a command ends before the machine suffers: 8 GiB.
 const MAX_SPACE_KIB: u64 = 8 << 20;
-/// The most bytes that a command may write to a file: 256 MiB, in blocks of 512 bytes.
+/// The most bytes that a command may write to a file, in blocks of 512 bytes: 256 MiB.
 const MAX_FILE_BLOCKS: u64 = 512 << 10;
 /// The exit status of a Rust program that panicked.
 const PANICKED: i32 = 101;
@@ -117,7 +117,7 @@ fn wrong_output(words: &[String], stdout: &[u8]) -> Vec<String> {
     wrong
 }
 
-/// Returns a character that changes how a terminal shows the rest.
+/// Returns a character of the text, if there is one, that changes how a terminal shows the rest.
 fn control_in(text: &str) -> Option<String> {
     let is_control = |c: &char| match *c {
         '\n' | '\t' => false,
@@ -127,7 +127,7 @@ fn control_in(text: &str) -> Option<String> {
     text.chars().find(is_control).map(|found| format!("U+{:04X}", u32::from(found)))
 }
 
-/// Returns why a text is not one JSON value, or one after the other.
+/// Returns why a text is neither one JSON value nor a sequence of them.
 fn not_json(text: &str) -> Option<String> {
     let values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
     let error = values.filter_map(std::result::Result::err).next()?;

@@ -108,7 +108,7 @@ const COMMANDS: [&str; 55] = [
     "diff C T",
 ];
 
-/// What the command line asks for.
+/// Arguments of the command line.
 #[derive(Debug, PartialEq, Eq)]
 struct Request {
     seconds: u32,
@@ -192,7 +192,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
 /// A trace in memory.
 struct Trace<'a> {
     kind: &'a Kind,
-    /// Its files, with those of journals and stored data.
+    /// Files of the trace, with those of journals and stored data.
     files: Vec<(PathBuf, Vec<u8>)>,
 }
 

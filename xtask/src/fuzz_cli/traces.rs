@@ -14,13 +14,13 @@ const PROGRAM: &str = include_str!("Fuzzed.java");
 /// Options that make a trace of everything.
 const EVERYTHING: &str =
     "values=Fuzzed#*,fields=Fuzzed,lines=Fuzzed#*,instructions=Fuzzed#loop,order=total";
-/// Blocks whose bytes are as they were recorded can be changed.
+/// Options for blocks that are not compressed: their bytes can be changed.
 const PLAIN: &str = "compress=off,min-free=none";
 const FEW: u32 = 20;
-/// Several megabytes.
+/// Rounds that make a trace of several megabytes.
 const MANY: u32 = 60_000;
 
-/// What a command line is given.
+/// A kind of trace, and how it is recorded.
 #[derive(Clone, Debug)]
 pub(super) struct Kind {
     pub(super) name: &'static str,

@@ -22,11 +22,11 @@ thread_local! {
 /// Whether the current thread is passing classes through the class file hooks, and what for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::jvm) enum Retransforming {
-    /// It is not.
+    /// The thread passes no classes.
     No,
-    /// To link them: the JVM must refuse the change.
+    /// To link classes: the JVM must refuse the change.
     ToLink,
-    /// To change them.
+    /// To change classes.
     ToChange,
 }
 
@@ -111,10 +111,10 @@ impl Vm<'_> {
         RETRANSFORMING.get()
     }
 
-    /// Returns whether classes keep the names of parameters when they are changed.
+    /// Checks that classes keep the names of parameters when they are changed.
     ///
     /// # Errors
-    /// They lose them (JDK-8240908), and cannot get them back.
+    /// Classes lose the names (JDK-8240908), and this JVM does not reveal them.
     pub(in crate::jvm) fn check_parameters(&self) -> Result<(), String> {
         if self.keeps_parameters() || hotspot::has_known_layout(self.jvmti.any_function()) {
             return Ok(());
@@ -124,12 +124,13 @@ impl Vm<'_> {
             .to_owned())
     }
 
-    /// Fixed in JDK 19.
+    /// JDK-8240908 is fixed in JDK 19.
     fn keeps_parameters(&self) -> bool {
         self.has_virtual_threads() || !environment::is_on_hotspot()
     }
 
-    /// Returns the new bytes of a loaded class with the names of parameters that the JVM left out; `None` if it left out none.
+    /// Returns the new bytes of a loaded class with the names of parameters that the JVM left out; `None` if the JVM left out
+    /// none.
     ///
     /// # Errors
     /// Why that cannot be done.

@@ -66,7 +66,7 @@ impl Vm<'_> {
         self.unless_thrown(weak).map(|weak| ClassHandle(weak.expose_provenance()))
     }
 
-    /// A reference to a thread that does not keep its object alive. Null is the current thread.
+    /// Returns a reference to a thread that does not keep its object alive. Null is the current thread.
     pub(in crate::jvm) fn weak_thread(&self, thread: jobject) -> Option<ThreadHandle> {
         let thread = if thread.is_null() { self.thread } else { thread };
         self.weak(thread).map(|ClassHandle(weak)| ThreadHandle(weak))
@@ -82,12 +82,12 @@ impl Vm<'_> {
         self.thread_facts(self.thread)
     }
 
-    /// The address of the JVM's object for the thread that the event is about.
+    /// Returns the address of the JVM's object for the thread that the event is about.
     pub(in crate::jvm) fn native_of_current(&self) -> Option<usize> {
         self.native_thread(self.thread)
     }
 
-    /// The version of Java, as JVMTI has it; 0 if that is unknown.
+    /// Returns the version of Java, as JVMTI encodes it; 0 if that is unknown.
     pub(in crate::jvm) fn version_of_java(&self) -> u32 {
         self.jvmti.version().unwrap_or_default()
     }

@@ -144,7 +144,7 @@ impl<'a> Vm<'a> {
         done
     }
 
-    /// A global reference to an object, which keeps it alive until the end.
+    /// Returns a global reference to an object, which keeps it alive until the end.
     pub(in crate::jvm) fn keep(&self, object: jobject) -> Option<jobject> {
         // SAFETY: a local reference.
         let global = unsafe { (self.jni().v1_1().NewGlobalRef)(self.jni, object) };

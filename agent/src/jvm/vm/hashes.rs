@@ -1,12 +1,11 @@
-//! Identity hash codes that the agent causes to be drawn by a thread of the program.
+//! Keeps the identity hash codes of the program's main thread unchanged while the agent uses that thread.
 //!
-//! HotSpot draws `System.identityHashCode` from a sequence of its own for each thread (`-XX:hashCode=5`, the default), when
-//! an object is asked for it first, and for each class that is linked. So what a program prints may depend on how many
-//! were drawn before: the order of a `HashSet`, for example. Where the agent links a class on a thread of the program, it
-//! sets the sequence back.
+//! HotSpot draws `System.identityHashCode` from a sequence of each thread (`-XX:hashCode=5`, the default): when an object's
+//! hash code is first needed, and for each class that is linked. So what a program prints, such as a `HashSet`, may depend on
+//! how many were drawn before. Where the agent links a class on a thread of the program, it sets the sequence back.
 //!
-//! The four words of the sequence are somewhere in the JVM's object for the thread. They are those that changed as the
-//! sequence does; four words that did so by chance are as good as impossible, and if none did, nothing is changed.
+//! The four words of the sequence are somewhere in the JVM's object for the thread. They are found by how they changed: as the
+//! sequence does. That other words do so by chance is practically impossible. If no words did, nothing is changed.
 
 #![expect(unsafe_code, reason = "reads and writes the JVM's object for the current thread")]
 
@@ -15,14 +14,14 @@ use std::ptr;
 use super::Vm;
 
 impl Vm<'_> {
-    /// Runs `body` on the current thread, which draws no identity hash codes in doing so.
+    /// Runs `body` on the current thread, and takes back the identity hash codes that it draws.
     pub(in crate::jvm) fn drawing_no_hashes<T>(&self, body: impl FnOnce() -> T) -> T {
         let object = self.jvmti.current_thread().and_then(|thread| {
             let object = self.native_thread(thread);
             self.forget(thread);
             object
         });
-        // Its first part, which has the sequence, ends where the JNI environment begins.
+        // The first part of the object, which has the sequence, ends where the JNI environment begins.
         let words =
             object.map_or(0, |object| self.word().saturating_sub(object) / size_of::<u32>());
         let Some(object) = object.filter(|_| (SEQUENCE_WORDS..MAX_WORDS).contains(&words)) else {
@@ -50,21 +49,21 @@ impl Vm<'_> {
 }
 
 const SEQUENCE_WORDS: usize = 4;
-/// The part of the object is 1 KiB.
+/// The limit for this part of the object, which has about 1 KiB.
 const MAX_WORDS: usize = 4096;
-/// More than are drawn at a time.
+/// The most draws that are looked for; fewer are made at a time.
 const MAX_DRAWN: usize = 100;
 
 /// The words of a sequence, in the order in which they are drawn from.
 type Sequence = [u32; SEQUENCE_WORDS];
 
-/// The sequence after one draw: Marsaglia's, by shifts.
+/// Returns the sequence after one draw: Marsaglia's xorshift.
 const fn draw([x, y, z, w]: Sequence) -> Sequence {
     let mixed = x ^ (x << 11);
     [y, z, w, (w ^ (w >> 19)) ^ (mixed ^ (mixed >> 8))]
 }
 
-/// The place of a sequence that was drawn from, and its words before. HotSpot stores the last word first.
+/// Returns the place of a sequence that was drawn from, and its words before. HotSpot stores the last word first.
 fn moved(before: &[u32], after: &[u32]) -> Option<(usize, Sequence)> {
     let windows = before.windows(SEQUENCE_WORDS).zip(after.windows(SEQUENCE_WORDS)).enumerate();
     let mut changed = windows.filter(|(_, (before, after))| {
@@ -84,7 +83,7 @@ fn moved(before: &[u32], after: &[u32]) -> Option<(usize, Sequence)> {
 mod tests {
     use super::*;
 
-    /// What HotSpot draws for the first objects of its main thread.
+    /// The first numbers that HotSpot draws in its main thread.
     #[test]
     fn a_sequence_is_found_by_how_it_moves() {
         let start = [0x0001_2345, 842_502_087, 0x8767, 273_326_509];

@@ -22,8 +22,8 @@ pub(super) static THREAD_ID: OnceCell<Field> = OnceCell::new();
 pub(super) struct Field(pub(super) usize);
 
 impl Vm<'_> {
-    /// Returns an id that is larger than those of all existing threads: that of the next one. The JDK keeps it in memory
-    /// of the JVM; where it does not, this draws an id.
+    /// Returns the id of the next thread, which is larger than those of all existing threads. The JDK keeps it in memory of the
+    /// JVM; in a JDK that does not, this draws an id.
     pub(in crate::jvm) fn next_thread_id(&self) -> Option<ThreadId> {
         let class = self.find_class(c"java/lang/Thread$ThreadIdentifiers")?;
         let id = self.stored_thread_id(class).or_else(|| self.drawn_thread_id(class));

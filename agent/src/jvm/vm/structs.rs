@@ -1,4 +1,4 @@
-//! What HotSpot knows of its threads, read from its own objects.
+//! Facts about threads, read from HotSpot's own objects for them.
 //!
 //! The JVM exports a table for debuggers that says where many fields are (`gHotSpotVMStructs`). A thread may end at any time,
 //! and its object with it, so all reads go through the system, which refuses addresses without memory.
@@ -21,20 +21,20 @@ pub(in crate::jvm) struct Offsets {
     stack_base: usize,
     stack_bytes: usize,
     state: usize,
-    /// Not before there were virtual threads.
+    /// `None` in a JVM without virtual threads.
     continuation: Option<usize>,
 }
 
-/// What the system knows a thread by.
+/// The number and the stack by which the system knows a thread.
 #[derive(Clone, Debug)]
 pub(in crate::jvm) struct NativeThread {
-    /// Its number.
+    /// The number of the thread in the system.
     pub(in crate::jvm) os_thread: i32,
-    /// The place of its stack.
+    /// The addresses of the stack.
     pub(in crate::jvm) stack: Range<usize>,
 }
 
-/// An entry of the table, whose size and order the JVM says.
+/// Layout of an entry of the table, as the JVM exports it: the size, and the place of each field.
 #[derive(Clone, Copy, Debug, Default)]
 struct Layout {
     type_name: usize,
@@ -44,7 +44,7 @@ struct Layout {
 }
 
 impl Offsets {
-    /// The offsets of this JVM; `None` if it does not export them.
+    /// Returns the offsets of this JVM; `None` if it does not export them.
     pub(in crate::jvm) fn get() -> Option<&'static Self> {
         static FOUND: OnceCell<Option<Offsets>> = OnceCell::new();
         FOUND.get_or_init(Self::find).as_ref()
@@ -67,7 +67,7 @@ impl Offsets {
             })?;
             Some(word(entry + layout.offset))
         };
-        // From one version to another, fields moved between a class and its superclass, which is at the same address.
+        // Between versions of the JDK, fields moved between a class and its superclass, which is at the same address.
         let thread = [c"JavaThread", c"Thread"];
         Some(Self {
             os_thread: of(&thread, c"_osthread")?,
@@ -103,24 +103,24 @@ impl Offsets {
     }
 }
 
-/// More entries than there are: about 3,000.
+/// The most entries that are read; tables have about 3,000.
 const MAX_ENTRIES: usize = 100_000;
 
-/// A word that the JVM exports.
+/// Returns a word that the JVM exports.
 fn exported(name: &CStr) -> Option<usize> {
     // SAFETY: a NUL-terminated name.
     let found: *mut c_void = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     (!found.is_null()).then(|| word(found.expose_provenance()))
 }
 
-/// A word in the memory of the JVM's library.
+/// Reads a word in the memory of the JVM's library.
 fn word(address: usize) -> usize {
     let place: *const usize = ptr::with_exposed_provenance(address);
     // SAFETY: an exported variable of this size, or a field of the table up to its end; both are constant and aligned.
     unsafe { place.read() }
 }
 
-/// A text that a word in the table points to; `None` at its end.
+/// Returns the text that a word in the table points to; `None` at its end.
 fn text(address: usize) -> Option<&'static CStr> {
     let text: *const c_char = ptr::with_exposed_provenance(word(address));
     // SAFETY: not null, so a constant text of the JVM.

@@ -147,9 +147,9 @@ impl Vm<'_> {
         })
     }
 
-    /// The whole name of a constant of an enum: it identifies the constant, so `max-value=` does not cut it.
+    /// Returns the whole name of a constant of an enum. It identifies the constant, so `max-value=` does not cut it.
     pub(in crate::jvm) fn constant_name(&self, constant: jobject) -> Option<String> {
-        /// The name of a field has no more (JVMS §4.4.7).
+        /// The most bytes in the name of a field (JVMS §4.4.7).
         const MAX_NAME: usize = u16::MAX as usize;
         self.text_field(constant, &ENUM_NAME, MAX_NAME)?.map(|(_, name)| name)
     }

@@ -9,7 +9,7 @@ use super::{OBJECT, RETURN, STATIC};
 const FINAL: u16 = 0x10;
 const SYNTHETIC: u16 = 0x1000;
 
-/// The class without its parameters, and what the JVM knows of them: the names of `f` and `g`, and nothing of `h`.
+/// The class without its parameters, and what the JVM knows of them: the names for `f` and `g`, and nothing about `h`.
 fn lost() -> (Class, Vec<u8>, Vec<LoadedParameters>) {
     let mut class = Class::new(61, OBJECT);
     class.utf8("known");

@@ -16,7 +16,8 @@ pub(super) const DIRECTORY_MODE: Mode = Mode::RWXU;
 /// How long this JVM waits for others that are choosing their directories.
 const GATE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why something cannot be created, with the user who cannot: another one than `flow attach` if that belongs to root.
+/// Describes why something cannot be created. If permission is missing, names the user of the JVM: `flow attach` may run as
+/// root.
 pub(super) fn why(error: impl Into<io::Error>) -> String {
     let error = error.into();
     match error.kind() {

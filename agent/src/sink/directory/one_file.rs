@@ -5,8 +5,8 @@
 //!   files of these JVMs, with the journals beside them, are the files of one run.
 //! - An earlier run moves away by renames: `app.flowtrace` becomes `app.flowtrace.old`, and that `app.flowtrace.old.2`.
 //!   `app.flowtrace` itself is renamed last, so the next JVM completes a move that a kill has interrupted.
-//! - Parts and further files without `app.flowtrace`, which somebody has moved or removed, are an earlier run, too. While a
-//!   JVM writes one of the parts, the name is taken.
+//! - Parts and further files whose `app.flowtrace` somebody has moved or removed are an earlier run, too. While a JVM writes
+//!   one of the parts, the name is taken.
 //! - JVMs that start at the same time decide one after the other, under a lock on the directory with the files.
 
 use std::fs::{self, File};
@@ -125,7 +125,7 @@ impl Run {
             || self.parts(number).is_ok_and(|parts| !parts.is_empty())
     }
 
-    /// The parts of the first file of a run, whether that exists or not.
+    /// Returns the parts of the first file of a run, whether that file exists or not.
     fn parts(&self, number: usize) -> io::Result<Vec<PathBuf>> {
         let main = self.main(number);
         let is_part =
@@ -316,7 +316,7 @@ fn is_ours(path: &Path, len: u64) -> io::Result<bool> {
     }
 }
 
-/// Returns whether a trace has no events, and lost none, and there are no parts of another one beside it.
+/// Returns whether a trace has no events, lost none, and has no parts of another trace beside it.
 fn has_no_calls(path: &Path) -> bool {
     let is_alone = || {
         parts_beside(path).is_empty()
@@ -516,12 +516,12 @@ mod tests {
         fs::write(part(""), "first").unwrap();
         assert_eq!(record(&out, None, 2, 1), out);
         assert_eq!((read(""), read(".old")), (String::new(), "first".to_owned()));
-        // They are no parts of the trace that moves away now.
+        // The parts do not belong to the trace that moves away now.
         fs::remove_file(&out).unwrap();
         fs::write(part(""), "second").unwrap();
         assert_eq!(record(&out, None, 2, 1), out);
         assert_eq!([read(""), read(".old"), read(".old.2")], ["", "second", "first"]);
-        // A JVM still writes it.
+        // A JVM still writes the part.
         fs::remove_file(&out).unwrap();
         fs::write(part(""), "third").unwrap();
         let open = File::open(part("")).unwrap();

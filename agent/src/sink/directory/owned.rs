@@ -254,7 +254,7 @@ impl TraceDirectory {
     /// The system refuses, or it exists.
     pub(in crate::sink) fn create_part(&self, number: u64) -> io::Result<File> {
         let part = create_new(&self.held()?.fd, &self.part_name(number)?)?;
-        // As long as it is written, another JVM does not move it away.
+        // As long as the trace is written, another JVM does not move it away.
         let _ = part.try_lock();
         Ok(part)
     }

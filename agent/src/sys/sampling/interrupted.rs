@@ -1,25 +1,25 @@
-//! What a signal has interrupted: on which stack its handler runs, and which code it is about.
+//! Finds out what a signal has interrupted: the stack on which its handler runs, and the code that the sample is about.
 //!
-//! The system starts a handler on the stack of the code that it interrupts, or on the alternate stack of the thread. Code
-//! of other languages brings both: goroutines have stacks of a few KiB, and Go gives each thread that runs them an
-//! alternate one of 32 KiB; Rust's has 8 KiB; C libraries with fibers have stacks of any size and no alternate one. So the
-//! handler first compares where it is with what it needs.
+//! The system starts a handler on the stack of the code that it interrupts, or on the alternate stack of the thread. With code
+//! of other languages both may be small: goroutines have stacks of a few KiB, and Go gives each thread that runs them an
+//! alternate one of 32 KiB; Rust's alternate stack has 8 KiB; C libraries with fibers have stacks of any size and no alternate
+//! one. So the handler first checks that its stack has enough room.
 //!
-//! If two signals are due at once, the system starts both handlers, that of the higher number first, on top of the other
-//! one, which has not run an instruction. The JVM suspends threads by a signal, for Flight Recorder for example, which
-//! mostly comes when our timers do. What counts is what the other handler has interrupted.
+//! If two signals are due at once, the system starts both handlers: that of the higher number first, on top of the other one,
+//! which has not run an instruction. The JVM suspends threads by a signal, for Flight Recorder for example, mostly at the same
+//! instants at which our timers expire. The sample is of the code that the other handler has interrupted.
 
 #![expect(unsafe_code, reason = "reads what the system passes to handlers")]
 
 use std::ffi::c_void;
 use std::ops::Range;
 
-/// How much of a stack the walk may use: `AsyncGetCallTrace` used up to 6 KiB where it was measured, and a fault inside,
-/// which the JVM expects, takes another frame of a signal.
+/// Bytes of stack that the walk may use: `AsyncGetCallTrace` used up to 6 KiB where it was measured, and a fault inside, which
+/// the JVM expects, takes another signal frame.
 const NEEDED_BYTES: usize = 16 << 10;
 
-/// Returns whether the current handler has room to walk the stack: on the thread's own stack, whose place is `own` (empty
-/// if it is unknown), or on an alternate one that is large enough.
+/// Returns whether the current handler has room to walk the stack. Its stack is the thread's own, with the addresses `own`
+/// (empty if they are unknown), or an alternate one.
 pub(super) fn has_room(context: *mut c_void, own: Range<usize>) -> bool {
     let here = 0_u8;
     let here = (&raw const here).addr();
@@ -49,14 +49,14 @@ fn is_enough(here: usize, alternate: Range<usize>, own: Range<usize>) -> bool {
 /// Returns the context of the code that was running, if `context` is that of another handler before its first instruction;
 /// else `context`.
 pub(super) fn code(context: *mut c_void) -> *mut c_void {
-    /// More signals are hardly due at once.
+    /// The most handlers that are followed: more signals are hardly due at once.
     const MOST: usize = 4;
     (0..MOST)
         .try_fold(context, |context, _| beneath(context).ok_or(context))
         .unwrap_or_else(|end| end)
 }
 
-/// The registers of a thread that tell whether it begins to run a handler.
+/// The registers of a thread that show whether it is about to run a handler.
 #[derive(Clone, Copy, Debug)]
 struct Registers {
     code: usize,
@@ -67,7 +67,7 @@ struct Registers {
     context: usize,
 }
 
-/// The context that a handler was called with, if `context` is before its first instruction.
+/// Returns the context that a handler was called with, if `context` is before its first instruction.
 fn beneath(context: *mut c_void) -> Option<*mut c_void> {
     // SAFETY: in a handler, the system's own struct, or one that this function returned.
     let registers = registers(unsafe { context.cast::<libc::ucontext_t>().as_ref() }?)?;

@@ -9,8 +9,8 @@
 //! other clock a thread of the agent sends the signals, to threads that ran since their last sample and run Java code: a
 //! signal would end system calls of native code early. Stacks of other threads can be read from outside.
 //!
-//! While the handler runs, other signals wait, so that it is never deeper than it is alone. Faults do not wait: the JVM
-//! causes some on purpose while it walks a stack.
+//! While the handler runs, other signals are blocked, so that no other handler needs stack on top of it. Faults are not
+//! blocked: the JVM causes some on purpose while it walks a stack.
 
 #![expect(unsafe_code, reason = "signals and timers of the system")]
 
@@ -51,14 +51,14 @@ struct Target {
     thread: AtomicU64,
     /// A word of the JVM for this thread.
     env: AtomicUsize,
-    /// The place of its stack: the first address, and that after the last one. Both 0 if they are unknown.
+    /// The stack of the thread: its first address, and the address after its last one. Both 0 if they are unknown.
     stack: [AtomicUsize; 2],
     /// Processor time of the thread at its last sample, when the handler began and when it ended. Stored by the handler.
     began_ns: AtomicU64,
     ended_ns: AtomicU64,
     /// Intervals for which there was no room in the ring.
     missed: AtomicU64,
-    /// Intervals in which the handler had no room on the stack that it was on.
+    /// Intervals in which the handler had no room on its stack.
     cramped: AtomicU64,
     /// Intervals that the next signal represents, with the clock of time that passes.
     due: AtomicU64,
@@ -66,7 +66,7 @@ struct Target {
     timer: AtomicUsize,
 }
 
-/// What the JVM adds.
+/// Functions that the room of the JVM provides.
 #[derive(Debug)]
 pub(crate) struct Walker {
     /// Walks the stack of the current thread. Called in the handler.
@@ -76,16 +76,16 @@ pub(crate) struct Walker {
     pub(crate) is_apart: fn(usize) -> bool,
 }
 
-/// A thread of Java that is to be sampled.
+/// A Java thread that is to be sampled.
 #[derive(Clone, Debug)]
 pub(crate) struct Running {
     /// The number of the thread in the system.
     pub(crate) os_thread: i32,
     /// The Java thread.
     pub(crate) thread: u64,
-    /// A word of the JVM for it.
+    /// The word of the JVM for the thread.
     pub(crate) env: usize,
-    /// The place of its stack; empty if that is unknown.
+    /// The addresses of its stack; empty if they are unknown.
     pub(crate) stack: Range<usize>,
 }
 
@@ -210,7 +210,7 @@ fn handler_of(signal: c_int) -> Option<usize> {
     (result == 0).then(|| unsafe { action.assume_init() }.sa_sigaction)
 }
 
-/// Signals that code causes by what it does.
+/// Signals that a thread causes by what its code does.
 const FAULTS: [c_int; 6] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGABRT];
 
@@ -218,8 +218,8 @@ const FAULTS: [c_int; 6] =
 /// default is to end the process, so nobody sends one that has no handler.
 fn install() -> Option<c_int> {
     let free = |signal: &c_int| handler_of(*signal) == Some(libc::SIG_DFL);
-    // From above: libraries that use such signals mostly begin with the first, and of several signals that are due, the
-    // highest one sees what the others have interrupted, see `interrupted`.
+    // From the highest number down: libraries that use real-time signals mostly begin with the lowest, and if several signals
+    // are due, the handler of the highest sees what the others have interrupted, see `interrupted`.
     let signal = (libc::SIGRTMIN()..libc::SIGRTMAX()).rev().find(free)?;
     // SAFETY: a struct of numbers, for which zero is valid.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -252,8 +252,8 @@ pub(crate) fn os_thread() -> i32 {
     unsafe { libc::gettid() }
 }
 
-/// Samples a thread. Does nothing if it is sampled already, if it blocks the signal, as threads of the agent do, or if it has
-/// ended.
+/// Starts to sample a thread. Does nothing if the thread is sampled already, blocks the signal, as threads of the agent do, or
+/// has ended.
 ///
 /// # Errors
 /// There are too many threads, or no timer for this one.
@@ -268,7 +268,7 @@ pub(crate) fn add_thread(running: &Running) -> Result<(), String> {
         if known == Some(running.thread) {
             return Ok(());
         }
-        // A thread that ended without a word, whose number was used again.
+        // The number of a thread that ended unnoticed was used again.
         end(registry, running.os_thread);
     }
     let Some(used_ns) = cpu_clock(running.os_thread).read() else { return Ok(()) };
@@ -276,7 +276,7 @@ pub(crate) fn add_thread(running: &Running) -> Result<(), String> {
     start_timer(registry, index)
 }
 
-/// Samples threads no longer that have ended without a word.
+/// Stops sampling threads that have ended unnoticed.
 pub(crate) fn remove_ended() {
     let mut registry = REGISTRY.lock();
     let Some(registry) = registry.as_mut() else { return };
@@ -441,15 +441,15 @@ fn interrupt(target: &Target, index: u32) {
     }
 }
 
-/// What a look at the threads found, with the clock of time that passes.
+/// The state in which `sample-clock=wall` found a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Looked {
-    /// It gets the signal.
+    /// The thread gets the signal.
     Interrupted,
-    /// It is in native code or waits, and gets no signal. These intervals have passed since its last sample, and it ran for
-    /// this long meanwhile.
+    /// The thread is in native code or waits, and gets no signal. `intervals` have passed since its last sample, in which it
+    /// ran for `ran_us`.
     Apart { intervals: u64, ran_us: u64 },
-    /// It has not run since its last sample.
+    /// The thread has not run since its last sample.
     Waited,
 }
 
@@ -482,7 +482,7 @@ pub(crate) fn interrupt_threads(intervals: u64, mut report: impl FnMut(u64, Look
     }
 }
 
-/// For how many microseconds a thread ran between two times of its clock.
+/// Returns for how many microseconds a thread ran between two times of its clock.
 fn ran_us(before_ns: u64, now_ns: u64) -> u64 {
     (now_ns / NS_A_US).saturating_sub(before_ns / NS_A_US)
 }
@@ -490,13 +490,13 @@ fn ran_us(before_ns: u64, now_ns: u64) -> u64 {
 /// Why a handler stored no stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Missed {
-    /// There was no room in the ring.
+    /// The ring had no room.
     RingFull,
-    /// It was on a stack without room for the walk.
+    /// The stack of the handler had no room for the walk.
     Cramped,
 }
 
-/// The intervals without a stack, by thread, since the last call.
+/// Reports the intervals without a stack since the last call, by thread.
 pub(crate) fn take_missed(mut report: impl FnMut(u64, Missed, u64)) {
     let registry = REGISTRY.lock();
     let Some(registry) = registry.as_ref() else { return };
@@ -564,7 +564,7 @@ fn handle(info: &SignalInfo, context: *mut c_void) {
         return;
     }
     if info.code == libc::SI_QUEUE && target.due.load(Ordering::Relaxed) == 0 {
-        // The thread got two signals at once, and the first one counted the intervals of both; or its stack was read.
+        // Two signals came at once, and the first one counted the intervals of both; or the stack was read from outside.
         return;
     }
     let began_ns = clock::cpu_time();
@@ -598,8 +598,8 @@ fn handle(info: &SignalInfo, context: *mut c_void) {
     target.ended_ns.store(clock::cpu_time(), Ordering::Relaxed);
 }
 
-/// Lets the JVM walk the stack into a place of the ring. A function of its own, so that the handler needs little stack where
-/// this is not done.
+/// Lets the JVM walk the stack into a place of the ring. A function of its own, so that the handler needs little stack when
+/// there is no walk.
 #[inline(never)]
 fn walk(
     walker: &Walker,
@@ -649,7 +649,7 @@ mod tests {
     /// Removes the alternate stack that the standard library gives its threads: it has no room for a walk.
     fn leave_alternate_stack() {
         let none = libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
-        // SAFETY: this thread is not on that stack, and its end does without it.
+        // SAFETY: this thread does not run on that stack, and does not need it at its end.
         assert_eq!(unsafe { libc::sigaltstack(&raw const none, ptr::null_mut()) }, 0);
     }
 
@@ -684,7 +684,7 @@ mod tests {
         assert_eq!(drain(), (0, 0), "removed");
 
         prepare(&WALK, 4, None).unwrap();
-        // The number of another thread, which has ended.
+        // The number now belongs to another thread, which has ended.
         add_thread(&Running { thread: 8, ..running(88) }).unwrap();
         add_thread(&running(88)).unwrap();
         let (mut interrupted, mut waited) = (0, 0);
@@ -705,7 +705,7 @@ mod tests {
         while ring.take(|shot, _| intervals += shot.intervals) {}
         assert!(intervals >= 3 && intervals % 3 == 0, "{intervals}");
 
-        // In native code: it gets no signal, and is reported with the time that it ran.
+        // A thread in native code gets no signal, and is reported with the time for which it ran.
         remove_thread(os_thread());
         add_thread(&running(APART)).unwrap();
         run(Duration::from_millis(20));
@@ -725,7 +725,7 @@ mod tests {
         assert_eq!(missed, [(9, Missed::Cramped, 5)]);
         assert!(!ring.take(|_, _| {}));
 
-        // A thread that ends without a word.
+        // A thread that ends unnoticed.
         let other = std::thread::spawn(|| {
             let os_thread = os_thread();
             add_thread(&Running { os_thread, ..running(88) }).unwrap();

@@ -137,7 +137,7 @@ fn pairs([before, after]: &[Vec<JoinedThread>; 2], are_chosen: bool) -> Vec<Pair
     known.chain(others.into_iter().flatten().map(|other| [None, Some(other)])).collect()
 }
 
-/// Returns whether the other side of a pair may be a thread that was left out.
+/// Returns whether the thread to which a thread is compared may be one that was left out.
 fn lacks_one(pair: &Pair<'_>, left_out: &[LeftOut]) -> bool {
     let (there, missing) = match pair {
         [Some(before), None] => (before, 1),

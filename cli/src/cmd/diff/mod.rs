@@ -44,7 +44,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     if args.compares_threads() {
         for (source, pattern) in [before, after].into_iter().zip(&args.part.threads.patterns) {
             source.choose(&ThreadArgs { patterns: vec![pattern.clone()] })?;
-            // An id is that of another thread in each JVM.
+            // In another JVM, the same id is another thread.
             source.only("compare threads of")?;
         }
     } else {

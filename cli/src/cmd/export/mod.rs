@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
             Writer::Timeline(_) | Writer::Tables | Writer::Instructions(_) => Ok(source.status),
         };
     }
-    // Before threads and tests are selected; errors in their marks are reported when these are read.
+    // Read before threads and tests are selected. Errors in their marks are reported when these threads are read.
     let tests = match args.to {
         Target::Parquet => TestRun::read_all(source.only("export")?).0,
         _ => Vec::new(),

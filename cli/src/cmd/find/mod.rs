@@ -26,7 +26,7 @@ const CALLERS_AT_ONCE: usize = 1 << 22;
 pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     let mut status = source.status;
-    // First: the thread that ran a test may not be selected.
+    // Read before threads are selected: the thread that ran a test may not be among them.
     let runs: Vec<_> =
         source.traces.iter().map(|trace| Source::tests(trace, &mut status)).collect();
     source.choose(&args.threads)?;
@@ -68,12 +68,12 @@ pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Status, Failure> {
     match (&what, names.len()) {
         (_, 0) if left_out > 0 => message(&nothing_in_the_rest(&args.what, left_out)),
         (What::Shape(_), 0) => message(&format!(
-            "no call of shape '{}' that was left is in the selected part of the trace; {} shows shapes",
+            "no call of shape '{}' that has ended is in the selected part of the trace; {} shows shapes",
             args.what,
             flow_command("shapes METHOD")
         )),
         (What::Methods(_), 0) => message(&format!(
-            "no call of '{}' that was left is in the selected part of the trace",
+            "no call of '{}' that has ended is in the selected part of the trace",
             args.what
         )),
         (What::Shape(_), 2..) => message(&format!(

@@ -1,5 +1,5 @@
-//! JVMs that write an archive of their classes (class data sharing). HotSpot refuses to start such a JVM with a native
-//! agent: "CDS dumping does not support native JVMTI agent". It does so before it loads the agent.
+//! Recognises JVMs that write an archive of their classes (class data sharing). HotSpot refuses to start such a JVM with a
+//! native agent: "CDS dumping does not support native JVMTI agent". The refusal comes before the agent is loaded.
 
 use std::env;
 use std::ffi::OsString;
@@ -11,8 +11,8 @@ use super::launch::VARIABLES;
 use super::wrapped::java_arguments;
 use crate::own::{self, Surroundings};
 
-/// Options of a JVM that writes an archive. With the last one it does if there is none yet that it can use, which only the
-/// JVM finds out.
+/// Options with which a JVM writes an archive. With the last one it does so if no archive exists that it can use, which only
+/// the JVM finds out.
 const OPTIONS: [&str; 4] = [
     "-XX:ArchiveClassesAtExit=",
     "-Xshare:dump",
@@ -20,11 +20,11 @@ const OPTIONS: [&str; 4] = [
     "-XX:+AutoCreateSharedArchive",
 ];
 
-/// A script is the first word of a command, or the second one after a shell. Longer ones are searched up to here.
+/// A script is the first word of a command, or the second one after a shell. Only this many bytes of it are searched.
 const SCRIPT_WORDS: usize = 2;
 const SCRIPT_BYTES: u64 = 256 * 1024;
 
-/// The option because of which the only JVM of a command cannot have an agent, without its value.
+/// Returns the option because of which the only JVM of a command cannot have an agent, without its value.
 pub(super) fn option_of(command: &[OsString]) -> Option<&'static str> {
     let arguments = java_arguments(command)?;
     let variables = VARIABLES.iter().filter_map(|name| env::var(name).ok()).collect::<Vec<_>>();
@@ -33,7 +33,7 @@ pub(super) fn option_of(command: &[OsString]) -> Option<&'static str> {
     variables.chain(options.iter().map(String::as_str)).find_map(option)
 }
 
-/// The same of any JVM that a command names, perhaps in a line of a shell or in a script.
+/// Returns such an option of any JVM that a command names, perhaps in a line of a shell or in a script.
 pub(super) fn option_in(command: &[OsString]) -> Option<&'static str> {
     let scripts = command.iter().take(SCRIPT_WORDS).filter_map(script);
     let words = command.iter().map(|word| word.to_string_lossy().into_owned());
@@ -42,7 +42,7 @@ pub(super) fn option_in(command: &[OsString]) -> Option<&'static str> {
     OPTIONS.into_iter().find(find).map(without_value)
 }
 
-/// The text of a script.
+/// Returns the text of a script.
 fn script(word: &OsString) -> Option<String> {
     let path = Path::new(word);
     let mut bytes = Vec::new();

@@ -106,7 +106,7 @@ impl Defaults {
         let everything = if is_compiler_excluded { "all but compilers" } else { "everything" };
         self.remark = selection.remark(everything);
         if is_compiler_excluded {
-            // With compilers there would be little else in the trace of a program that is compiled in its own JVM.
+            // In a program that is compiled in its own JVM, calls of the compiler would fill the trace.
             let compilers = COMPILERS.iter().filter(|_| selection.by == SelectedBy::Nothing);
             let excluded: Vec<_> = [JACOCO_METHODS].iter().chain(compilers).copied().collect();
             self.add("FLOW_EXCLUDE", excluded.join(";").into());

@@ -53,7 +53,7 @@ impl Launch {
         Ok(Self { command, variables })
     }
 
-    /// The command without the agent.
+    /// Returns the command without the agent.
     pub(super) fn unrecorded(args: &RecordArgs) -> Self {
         Self { command: args.command.clone(), variables: Vec::new() }
     }
@@ -62,7 +62,7 @@ impl Launch {
 /// Variables with options of JVMs, in the order in which a JVM reads them.
 pub(super) const VARIABLES: [&str; 3] = [JAVA_TOOL_OPTIONS, "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"];
 
-/// The variable through which JVMs load an agent of flow, if there is one.
+/// Returns the variable through which JVMs load an agent of flow, if there is one.
 pub(super) fn other_agent() -> Option<&'static str> {
     let has_agent = |name: &&str| {
         let options = env::var_os(name).unwrap_or_default();

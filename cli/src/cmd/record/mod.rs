@@ -51,8 +51,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     }
     if let Some(option) = archive::option_of(&args.command) {
         message(&format!(
-            "not recorded: with {option} the JVM writes an archive of its classes, and then starts with no agent; the \
-             command runs without it"
+            "not recorded: with {option} the JVM writes an archive of its classes, and then refuses agents; the command \
+             runs without flow"
         ));
         return Ok(Status::Command(child::run(&Launch::unrecorded(args))?.status));
     }
@@ -94,9 +94,9 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
 /// The most likely reason if a command recorded nothing.
 fn why_nothing(args: &RecordArgs) -> String {
     if let Some(name) = launch::other_agent() {
-        // The agent reports that it is loaded twice, but not to whom.
+        // The agent reports that it is loaded twice, but `flow record` does not see the message.
         format!(
-            " ({name} loads flow's agent already, and then the options there are used, and not these: unset {name})"
+            " ({name} loads flow's agent already, and its options are used instead of these: unset {name})"
         )
     } else if !args.gradle && gradle::is_gradle(&args.command) {
         format!(

@@ -20,7 +20,7 @@ pub(super) struct Notices {
     pub(super) refused: Vec<String>,
     /// Directories in which the earlier trace replaced one without calls.
     pub(super) without_calls: Vec<String>,
-    /// Which patterns matched nothing, of each such recording.
+    /// The patterns that matched nothing, of each such recording.
     pub(super) unmatched: Vec<Vec<Unmatched>>,
 }
 

@@ -64,11 +64,11 @@ fn within(shown: &Path, dir: &Path, trace: &Path) -> PathBuf {
     }
 }
 
-/// Options with patterns for methods, of which the trace of a killed JVM shows whether they match.
+/// Options with patterns for methods. The trace of a killed JVM shows whether these match.
 const PATTERNS: [&str; 4] = ["include", "lines", "values", "instructions"];
 
-/// The patterns that matched nothing in a recording. A killed JVM has not reported them; those of which its trace does not
-/// show whether they matched are left out.
+/// Returns the patterns that matched nothing in a recording. A killed JVM has not reported them: then patterns are left out if
+/// the trace does not show whether they matched.
 fn unmatched_in(trace: &Trace, manifest: &Manifest) -> BTreeSet<(String, String)> {
     if let Some(end) = &manifest.end {
         return by_option(&end.unmatched);

@@ -1,4 +1,4 @@
-//! The `java` that a command starts through another program: `timeout 9 java …`, `sh -c 'java …'`, or a source file that
+//! Finds the `java` that a command starts through another program: `timeout 9 java …`, `sh -c 'java …'`, or a source file that
 //! begins with `#!`.
 
 use std::ffi::OsString;
@@ -16,13 +16,13 @@ const WRAPPERS: [&str; 13] = [
 const SHELLS: [&str; 4] = ["bash", "dash", "sh", "zsh"];
 /// Options with which a wrapper changes the directory.
 const CHANGES_DIRECTORY: [&str; 2] = ["-C", "--chdir"];
-/// What is in a line of a shell that does more than run a program with these words.
+/// Characters in a line of a shell that does more than run a program with these words.
 const SHELL_SYNTAX: &[char] =
     &[';', '&', '|', '$', '`', '(', ')', '{', '}', '*', '?', '~', '\\', '#', '\n', '<', '>'];
-/// The start of a file in which its first line is searched.
+/// How many bytes of a file are searched for its first line.
 const HEAD_BYTES: u64 = 4096;
 
-/// The arguments of the only `java` that a command runs, if that is known.
+/// Returns the arguments of the only `java` that a command runs, if that is known.
 pub(super) fn java_arguments(command: &[OsString]) -> Option<Vec<OsString>> {
     let (program, arguments) = command.split_first()?;
     if is_java(program) {
@@ -51,14 +51,14 @@ pub(super) fn java_arguments(command: &[OsString]) -> Option<Vec<OsString>> {
             _ => None,
         };
     }
-    // The shell and the kernel search only a name with a slash in a directory of the user.
+    // Only a name with a slash is a path; the shell and the kernel search other names in `PATH`.
     let mut words = if path.components().count() > 1 { interpreter(path)? } else { return None };
     words.push(program.clone());
     words.extend_from_slice(arguments);
     java_arguments(&words)
 }
 
-/// The words of a line of a shell that only runs a program.
+/// Returns the words of a line of a shell that only runs a program.
 fn words_of(line: &str) -> Option<Vec<OsString>> {
     if line.contains(SHELL_SYNTAX) {
         return None;
@@ -84,9 +84,9 @@ fn words_of(line: &str) -> Option<Vec<OsString>> {
     Some(words.into_iter().skip(skipped).map(OsString::from).collect())
 }
 
-/// The program of a file that begins with `#!`, and its arguments.
+/// Returns the program of a file that begins with `#!`, and its arguments.
 fn interpreter(path: &Path) -> Option<Vec<OsString>> {
-    // What is no regular file, such as a pipe, could only be read once.
+    // Only a regular file can be read twice; a pipe cannot.
     let mut head = Vec::new();
     if !path.is_file() {
         return None;

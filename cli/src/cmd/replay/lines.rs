@@ -125,7 +125,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// How a line of a version of a method is shown: as text, and as the name of its file and its number.
+    /// Returns how a line of a version of a method is shown: as text, and as the name of its file and its number.
     pub(super) fn line_of(
         &mut self,
         (method, version): (Option<MethodId>, u16),
@@ -145,8 +145,8 @@ impl<'a> Lines<'a> {
         (text, place)
     }
 
-    /// The code of a version of a method, if its instructions were recorded, and how a line of it is shown: as its number, with
-    /// the file if that is another one.
+    /// Returns the code of a version of a method, if its instructions were recorded, and a function that shows a line of it: as
+    /// its number, with the file if that is another one.
     pub(super) fn code_of(
         &self,
         (method, version): (Option<MethodId>, u16),

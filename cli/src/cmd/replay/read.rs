@@ -53,8 +53,9 @@ pub(super) fn from_position(
     Ok(reading)
 }
 
-/// The shapes of a thread, if a replay without times needs them: because calls that did the same are shown as one, or
-/// stored ones because some calls need not be looked into. To build them for that would take longer than a short replay.
+/// Returns the shapes of a thread, if a replay without times needs them: to show calls that did the same as one, or to skip
+/// calls without reading them. For the second use only stored shapes are read, because building them takes longer than a short
+/// replay.
 fn shapes_for(
     args: &ReplayArgs,
     file: &ThreadFile,
@@ -69,13 +70,13 @@ fn shapes_for(
     }
 }
 
-/// The shapes of a thread, stored or not. `None` if they have not the positions of its events, after damage, which is
-/// reported where the events are read; or if there are too many, which is reported.
+/// Returns the shapes of a thread, stored or not. `None` if they lack the positions of its events, after damage, which is
+/// reported where the events are read; or if there are too many shapes, which is reported.
 fn shapes_to_collapse(file: &ThreadFile, progress: &mut Progress) -> Option<Dag> {
     let (built, _, content) = open_dag(file, most_words(), progress).ok()?;
     if built.dag.is_none() {
         progress.message(&format!(
-            "{}: its calls repeat too little: those that did the same are folded only if they call nothing",
+            "{}: its calls repeat too little: those that did the same are collapsed only if they call nothing",
             file.path().display()
         ));
     }

@@ -49,7 +49,7 @@ pub(super) struct ThreadReplay {
     holds: bool,
     /// The open frames, without those that are left out.
     stack: Vec<MethodId>,
-    /// Of those whose method has several versions: how many calls are in the stack up to them, and the version if it is not 0.
+    /// Open calls of methods with several versions: how many calls are in the stack up to them, and the version if it is not 0.
     versions: Vec<(usize, u16)>,
     /// Which of the open frames are in the stack.
     shown: ShownFrames,
@@ -115,7 +115,7 @@ struct Given {
     depth: usize,
     first: TimelineEvent,
     values: Vec<CallValue>,
-    /// If they are the message of an exception: its class.
+    /// The class of the exception, if the values are its message.
     thrown: Option<String>,
 }
 
@@ -635,14 +635,14 @@ impl ThreadReplay {
         lines.call(&self.prefix, indent(line.depth.as_usize(), root, lines), line)
     }
 
-    /// The topmost frame, whose call has just begun, is one of this version of its method.
+    /// Notes that the topmost frame, whose call has just begun, is one of this version of its method.
     fn version(&mut self, version: u16, lines: &Lines<'_>) {
         if let Some(depth) = self.topmost_shown(lines) {
             self.versions.push((depth, version));
         }
     }
 
-    /// The method of the innermost of this many calls, and its version.
+    /// Returns the method of the innermost of this many calls, and its version.
     fn version_at(&self, depth: usize) -> (Option<MethodId>, u16) {
         let known = self.versions.iter().rev().find(|(of, _)| *of == depth);
         (self.method_at(depth), known.map_or(0, |(_, version)| *version))
@@ -715,7 +715,7 @@ impl ThreadReplay {
         self.print_row(depth, &row, None, lines)
     }
 
-    /// An exception of this class leaves the topmost frame, whose message may be still to be shown.
+    /// Notes that an exception of this class leaves the topmost frame. Its message may still have to be shown.
     fn threw(&mut self, class: &str) {
         let is_message = |given: &&mut Given| {
             matches!(&given.values[..], [CallValue { role: Role::Message, .. }])

@@ -76,7 +76,7 @@ pub(crate) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
         (true, _) => {}
         (false, 0) => {
             message(&format!(
-                "no call of '{what}' that was left is in the selected part of the trace"
+                "no call of '{what}' that has ended is in the selected part of the trace"
             ));
         }
         (false, left_out) => message(&nothing_in_the_rest(what, left_out)),

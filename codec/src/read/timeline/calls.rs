@@ -75,7 +75,7 @@ pub struct Calls<'a> {
     unwound: Option<Unwound>,
     leaving: u64,
     calls: u64,
-    /// Where the last event is.
+    /// The position of the last event.
     position: Position,
     is_ended: bool,
 }
@@ -88,13 +88,13 @@ impl<'a> Calls<'a> {
         Self { timeline, open, values, keep, end, unwound, leaving, calls, position, is_ended }
     }
 
-    /// The number of the outermost call that is open, so of the earliest that was not yet returned.
+    /// Returns the number of the outermost open call: the earliest call that was not yet returned.
     #[must_use]
     pub fn outermost(&self) -> Option<u64> {
         self.open.first().map(|(_, number, _)| *number)
     }
 
-    /// The position, time and number of calls of the exit that ended the call which was returned last.
+    /// Returns the position, time and number of calls of the exit that ended the call which was returned last.
     #[must_use]
     pub const fn left_at(&self) -> Stamp {
         Stamp { position: self.position, time: self.end, calls: self.calls }

@@ -170,7 +170,7 @@ impl<'m> Executions<'m> {
         self.unknown
     }
 
-    /// The topmost call, which was entered last, is of another version of its method.
+    /// Notes that the topmost call, which was entered last, is of another version of its method.
     fn version(&mut self, version: u16) {
         let Some(Frame { method: Some((method, code)), .. }) = self.frames.last_mut() else {
             return;

@@ -142,7 +142,7 @@ impl Head<'_> {
     fn comes_before(&self, other: &Self, is_exact: bool) -> bool {
         let Bounds { from_ns, by_ns } = self.event.time.bounds;
         let is_step = match self.event.kind {
-            // Belongs to the event before.
+            // The item belongs to the event before it.
             EventKind::Step(Step::Operand(..)) => return true,
             EventKind::Step(Step::Run(_)) => true,
             _ => false,
@@ -265,7 +265,7 @@ impl<'a> Merged<'a> {
         Self { samples: Some(samples), ..self }
     }
 
-    /// Reads these timelines of the threads, each from its start. To be called before the first event is read.
+    /// Reads these timelines of the threads, each from its start. Call this before the first event is read.
     #[must_use]
     pub fn with_timelines(
         self,

@@ -128,8 +128,8 @@ pub enum EventKind {
     /// Values of the topmost call, if the timeline is one [with values](Timeline::with_values): arguments directly after the
     /// entry, result and message directly before the exit, and in between what it reads and writes.
     Values(Vec<CallValue>),
-    /// The topmost call, which has just begun, is one of this version of its method, if the timeline is one with lines,
-    /// values or instructions. Without it, the version is 0.
+    /// The version of the method of the topmost call, which has just begun, if the timeline is one with lines, values or
+    /// instructions. Without this event, the version is 0.
     Version(u16),
     /// A step of the topmost call, if the timeline is one [with instructions](Timeline::with_instructions).
     Step(Step),
@@ -209,7 +209,7 @@ pub struct Timeline<'a> {
     has_lines: bool,
     has_steps: bool,
     has_values: bool,
-    /// The values of open calls, if more than events is read: they have the versions of methods.
+    /// The values of open calls, if more than events is read: they contain the versions of methods.
     values: Option<Values>,
     /// Values that follow the version of their call.
     held: Option<TimelineEvent>,
@@ -310,7 +310,7 @@ impl<'a> Timeline<'a> {
         self
     }
 
-    /// Makes no estimate earlier than this one, that of an earlier event which was read before.
+    /// Lets no estimate be earlier than `latest_ns`, the estimate for an earlier event which was read before.
     #[must_use]
     pub fn not_before(mut self, latest_ns: u64) -> Self {
         self.known.begin_at(latest_ns);
@@ -512,7 +512,7 @@ impl<'a> Timeline<'a> {
         None
     }
 
-    /// What a mark with pieces of values is.
+    /// Returns the event for a mark with pieces of values.
     fn of_values(&mut self, position: Position, pieces: &[u8]) -> Option<EventKind> {
         let place = (self.calls, self.open);
         let (version, values) = self.values.as_mut()?.add(pieces, place);

@@ -92,7 +92,7 @@ pub struct TestsOfThread {
 }
 
 impl TestsOfThread {
-    /// The tests of a thread, of all [`TestRun`]s of its trace.
+    /// Returns the tests of a thread, from all [`TestRun`]s of its trace.
     #[must_use]
     pub fn new(runs: &[TestRun], thread: ThreadId) -> Self {
         let of_thread = runs.iter().enumerate().filter(|(_, run)| run.thread == thread);
@@ -104,7 +104,7 @@ impl TestsOfThread {
         Self { ranges, helped }
     }
 
-    /// The index of the test to which what happens at a position belongs.
+    /// Returns the index of the test that a position belongs to.
     #[must_use]
     pub fn at(&self, position: Position) -> Option<usize> {
         let after = self.ranges.partition_point(|(range, _)| range.start <= position);

@@ -18,8 +18,8 @@ impl Values {
         self.piece.clear();
     }
 
-    /// Adds a piece: how many calls were made before it, and how many of them are open. Returns the version of
-    /// the topmost call, if the piece has it, and the values that are whole, with that version.
+    /// Adds a piece. `place` is how many calls were made before it, and how many of them are open. Returns the version of the
+    /// topmost call, if the piece has it, and the values that are whole, with that version.
     pub(super) fn add(&mut self, piece: &[u8], place: (u64, u64)) -> (Option<u16>, Vec<CallValue>) {
         if std::mem::replace(&mut self.place, place) != place {
             self.piece.clear();
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(values.add(&whole, (4, 1)), (Some(300), of(300)));
         assert_eq!(values.add(&bytes, (4, 1)), (None, of(300)));
         assert_eq!(values.add(&bytes, (5, 1)), (None, of(0)), "another call");
-        // The rest of a text that looks like a version is none.
+        // The rest of a text that looks like a version is not taken for one.
         let text = Value::Text { units: 6, beginning: "\u{95}\0\u{1}\0\0\0".to_owned() };
         let mut bytes = Vec::new();
         CallValue::new(Role::Argument(1), text.clone()).encode(&mut bytes);

@@ -70,7 +70,7 @@ impl Piece {
     }
 }
 
-/// Where a thread begins whose first bytes were removed.
+/// Where the streams of a thread begin whose first bytes were removed.
 struct Begun {
     events: u64,
     marks: u64,
@@ -185,14 +185,14 @@ impl Container {
         self.pieces.sort_by(Piece::order);
         let begun = self.beginnings();
         let has_beginnings = self.has_beginnings();
-        // Where the bytes of a stream begin that are read.
+        // The offset from which a stream is read.
         let start_of = |piece: &Piece| match piece.kind {
             StreamKind::Events => begun.get(&piece.thread).map_or(0, |begun| begun.events),
-            // Those before it are skipped.
+            // Marks before the beginning are skipped.
             StreamKind::Marks => {
                 begun.get(&piece.thread).map_or(0, |begun| begun.marks.min(piece.offset))
             }
-            // Read from their first piece on: each line, and each batch, can be read without the others.
+            // Lines and batches are read from the first piece on: each can be read without the others.
             StreamKind::Threads if has_beginnings => piece.offset,
             StreamKind::Samples => piece.offset,
             _ => 0,
@@ -228,7 +228,7 @@ impl Container {
             // An empty stream has an empty piece.
             is_first || piece.bytes > 0
         });
-        // Most chunks have been written since, or followed by others.
+        // Drops open chunks that the file has since replaced: most were written, or followed by newer ones.
         let is_finished = self.is_finished;
         self.pieces.retain(|piece| piece.kind != StreamKind::Open || !is_finished);
         self.pieces.dedup_by(|next, piece| {
@@ -249,13 +249,13 @@ impl Container {
         }
     }
 
-    /// The threads that do not begin with their first piece, because parts were removed, and where they begin. The pieces
-    /// are in order.
+    /// Returns the threads that do not begin with their first piece, because parts were removed, and where they begin. The
+    /// pieces are in order.
     fn beginnings(&self) -> BTreeMap<ThreadId, Begun> {
         let mut begun = BTreeMap::new();
         let mut last = None;
         for piece in self.of_kind(StreamKind::Beginning) {
-            // The first one of a thread counts.
+            // Only the first beginning of a thread counts.
             if last.replace(piece.thread) == Some(piece.thread) {
                 continue;
             }
@@ -265,7 +265,7 @@ impl Container {
                 begun.insert(piece.thread, Begun { events, marks });
             }
         }
-        // As `Kept::of` sees it.
+        // Decides as `Kept::of` does.
         let mut last = None;
         for first in self.of_kind(StreamKind::Events) {
             let is_first = last.replace(first.thread) != Some(first.thread);
@@ -322,7 +322,7 @@ impl Container {
         self.files.iter().map(|(_, file)| len(file)).sum()
     }
 
-    /// The lines about threads from parts that were removed: where they are.
+    /// Returns where the lines about threads from removed parts are.
     pub(crate) fn lines_before(self: &Arc<Self>) -> Vec<(Stored, Range<u64>)> {
         let mut lines = Vec::new();
         let mut threads: Vec<_> = self.of_kind(StreamKind::Beginning).map(|p| p.thread).collect();
@@ -339,7 +339,7 @@ impl Container {
         lines
     }
 
-    /// The open chunks of threads.
+    /// Returns the open chunks of threads.
     pub(crate) fn open_chunks(self: &Arc<Self>) -> impl Iterator<Item = (ThreadId, Stored)> {
         let threads = self.of_kind(StreamKind::Open).map(|piece| piece.thread);
         threads.filter_map(|thread| Some((thread, self.stored(StreamKind::Open, thread)?)))
@@ -711,7 +711,7 @@ mod tests {
             (Some((far, far)), [far, far], [1, 1]),
             (Some((300, 40)), [far, 40], [0, 1]),
             (Some((300, 40)), [300, far], [1, 0]),
-            // It does not fit, so the thread is read as it is.
+            // The beginning does not fit, so the thread is read as it is.
             (Some((far, far)), [far - 1, far], [0, 0]),
             (Some((0, far)), [0, far], [1, 0]),
             (None, [far, far], [0, 0]),

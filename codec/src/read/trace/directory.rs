@@ -299,7 +299,7 @@ impl Trace {
         self.place.container().is_some_and(|container| !container.is_finished)
     }
 
-    /// Its parts that are not read, because it has all events itself.
+    /// Returns the parts of the trace that are not read, because its first file has all events.
     #[must_use]
     pub fn unused_parts(&self) -> Vec<PathBuf> {
         match self.place.container() {
@@ -311,7 +311,7 @@ impl Trace {
         }
     }
 
-    /// The files beside it that have the names of its parts, but belong to another recording.
+    /// Returns files beside the trace that have the names of its parts, but belong to another recording.
     #[must_use]
     pub fn foreign_parts(&self) -> Vec<PathBuf> {
         let [_, foreign] = self.place.container().map(Container::beside).unwrap_or_default();
@@ -633,7 +633,7 @@ mod tests {
                 false,
                 &[0x81, 0x83, 0x82, 0x02],
             ),
-            // What comes before it is not there, or is something else; the recording has ended.
+            // The bytes before the chunk are missing or differ; the recording has ended.
             (vec![events(0, &[0x81]), whole.clone()], false, &[0x81]),
             (vec![events(0, &[0x81, 0x83, 0x84]), whole.clone()], false, &[0x81, 0x83, 0x84]),
             (vec![events(0, &[0x81, 0x83]), whole.clone()], true, &[0x81, 0x83]),

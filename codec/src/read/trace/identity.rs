@@ -1,4 +1,4 @@
-//! Which recording a file belongs to that was found by its name.
+//! The recording to which a file belongs that was found by its name.
 
 use std::fs::File;
 use std::io;
@@ -11,9 +11,9 @@ use crate::format::manifest::Manifest;
 /// The identity of a file of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Identity {
-    /// It has this one, or none, as older files.
+    /// The file has this identity, or none, as older files.
     Known(Option<TraceId>),
-    /// What has it is damaged, or not there.
+    /// The block or manifest with the identity is damaged or missing.
     Unknown,
 }
 
@@ -26,12 +26,12 @@ impl Identity {
         }
     }
 
-    /// The identity of a trace with this manifest.
+    /// Returns the identity of a trace with this manifest.
     pub(super) fn of(manifest: Option<&Manifest>) -> Self {
         manifest.map_or(Self::Unknown, |manifest| Self::Known(manifest.id))
     }
 
-    /// The identity in the text of a manifest, of which nothing else needs to be valid.
+    /// Returns the identity in the text of a manifest, of which nothing else needs to be valid.
     pub(super) fn in_manifest(text: &str) -> Self {
         #[derive(serde::Deserialize)]
         struct Fields {
@@ -40,7 +40,7 @@ impl Identity {
         serde_json::from_str(text).map_or(Self::Unknown, |Fields { id }| Self::Known(id))
     }
 
-    /// The identity in the first block of a part.
+    /// Returns the identity in the first block of a part.
     pub(super) fn of_part(part: &File) -> io::Result<Self> {
         let (at, len) = (HEADER_BYTES as u64, part.metadata()?.len());
         let mut start = [0; START_BYTES];

@@ -34,20 +34,20 @@ pub struct Method {
 }
 
 impl Method {
-    /// All versions of the method, version 0 first.
+    /// Returns all versions of the method, version 0 first.
     pub fn versions(&self) -> impl Iterator<Item = &MethodInfo> {
         let others = self.other_versions.iter().flat_map(|others| others.values());
         std::iter::once(&self.info).chain(others)
     }
 
-    /// A version of the method; another one if there is none of this number.
+    /// Returns a version of the method; another one if there is none with this number.
     #[must_use]
     pub fn version(&self, number: u16) -> &MethodInfo {
         let others = self.other_versions.as_ref().filter(|_| number != self.info.version);
         others.and_then(|others| others.get(&number)).unwrap_or(&self.info)
     }
 
-    /// Adds what another line has.
+    /// Adds the details of another line.
     fn add(&mut self, other: MethodInfo) {
         if other.loader != self.info.loader {
             self.other_loaders.push(other.loader.clone());
@@ -229,7 +229,7 @@ impl Methods {
         true
     }
 
-    /// Sorts the methods. Of several with one id the first one counts, and the loaders and versions of the others.
+    /// Sorts the methods. Of several lines with one id the first one counts, with the loaders and versions of the others.
     fn sort(&mut self) {
         if self.by_id.is_sorted_by(|(one, _), (other, _)| one < other) {
             return;
@@ -268,7 +268,7 @@ impl Methods {
         self.fields.get(&id)
     }
 
-    /// All fields that values are of.
+    /// Returns all fields that recorded values belong to.
     pub fn fields(&self) -> impl Iterator<Item = &Field> {
         self.fields.values()
     }

@@ -60,13 +60,13 @@ impl Container {
         Self::open_all(files, path).map(Some)
     }
 
-    /// The identity in its manifest.
+    /// Returns the identity in the manifest of the container.
     pub(super) fn identity(self: &Arc<Self>) -> Identity {
         let text = read_whole(Place::contained(self).text(StreamKind::Manifest)).ok().flatten();
         text.map_or(Identity::Unknown, |text| Identity::in_manifest(&text))
     }
 
-    /// The files beside it with the names of its parts: those that are its parts, and those of other recordings.
+    /// Returns the files with the names of parts beside the container: its own parts, and those of other recordings.
     pub(crate) fn beside(self: &Arc<Self>) -> [Vec<PathBuf>; 2] {
         let beside = Beside::open(self.path(), self.identity()).unwrap_or_default();
         [beside.files.into_iter().map(|(path, _)| path).collect(), beside.foreign]
@@ -91,20 +91,20 @@ pub fn parts_beside(path: &Path) -> Vec<PathBuf> {
 /// The files with the names of parts of a container.
 #[derive(Debug, Default)]
 struct Beside {
-    /// Its parts, in their order.
+    /// Parts of the container, in their order.
     files: Vec<(PathBuf, File)>,
-    /// Those of other recordings.
+    /// Files of other recordings.
     foreign: Vec<PathBuf>,
 }
 
 impl Beside {
-    /// Opens those beside the first file, which has this identity.
+    /// Opens the parts beside the first file, which has the identity `main`.
     fn open(path: &Path, main: Identity) -> io::Result<Self> {
         let mut found = Vec::new();
         for path in parts_beside(path) {
             match regular::open(&path)? {
                 Some(file) => found.push((Identity::of_part(&file)?, path, file)),
-                // Removed a moment ago, like all before it.
+                // The part was removed a moment ago, like all before it.
                 None => found.clear(),
             }
         }
@@ -117,7 +117,7 @@ impl Beside {
                 false => beside.foreign.push(path),
             }
         }
-        // The process was killed, or is, while it begins this part.
+        // The process is beginning this part, or was killed while it did.
         if let Some((_, newest)) = beside.files.last()
             && newest.metadata()?.len() < HEADER_BYTES as u64
         {
@@ -227,7 +227,7 @@ mod tests {
             assert_eq!(names(trace.foreign_parts()), foreign, "{manifest:?}");
             assert_eq!(names(trace.unused_parts()), unused, "{manifest:?}");
         }
-        // Of a part alone, the names are those of the first file, if it is of the same recording.
+        // A part that is read alone has the names of the first file, if that is of the same recording.
         write_of(&path("a.flowtrace"), None, None, Some(&one));
         for (part, is_named) in [(1, false), (2, false), (3, true), (5, true)] {
             let part = path(&format!("a-part-000{part}.flowtrace"));
@@ -236,7 +236,7 @@ mod tests {
             let damage = container.damage().iter().map(ToString::to_string).collect::<String>();
             assert_eq!(damage.contains("a part of another recording"), !is_named, "{damage}");
         }
-        // They keep belonging together under another name.
+        // The files still belong together under another name.
         fs::rename(path("a.flowtrace"), path("b.flowtrace")).unwrap();
         fs::rename(path("a-part-0003.flowtrace"), path("b-part-0003.flowtrace")).unwrap();
         let container = Container::in_file(&path("b.flowtrace")).unwrap().unwrap();

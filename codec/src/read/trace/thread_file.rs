@@ -218,8 +218,8 @@ impl ThreadFile {
         is_unbroken && self.bytes > open.offset.saturating_add(open.records.len() as u64)
     }
 
-    /// Returns whether its container has all that comes before a chunk, and the beginning of the chunk at most: if it has
-    /// more, the chunk was written after it was copied.
+    /// Returns whether the container of the thread has everything before a chunk, and at most the beginning of the chunk. If it
+    /// has more, the chunk was written after it was copied.
     pub(crate) fn is_continued_by(&self, open: &OpenChunk) -> bool {
         let events = self.container.as_ref().and_then(|c| c.stream(StreamKind::Events, self.id));
         let is_unbroken = events.as_ref().is_none_or(|events| events.ranges().len() == 1);

@@ -112,7 +112,7 @@ pub(super) fn expect_proportion(dir: &Path, name: &str) {
     expect_small(&trace, dir, bytes);
 }
 
-/// The same of an open trace in files of this size.
+/// Reads everything of an open trace whose files have this size.
 pub(super) fn expect_small(trace: &Trace, dir: &Path, bytes: u64) {
     let mut left = MOST_GAPS + MOST_PER_BYTE * bytes;
     let mut take = |bytes: u64, what: &str| {

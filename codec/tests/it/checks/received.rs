@@ -8,7 +8,7 @@ use flow_codec::read::Trace;
 use super::pieces::{expect_small, pieces, write};
 use super::scratch;
 
-/// How often it is read while it grows.
+/// How often the trace is read while it grows.
 const TIMES: usize = 4;
 
 pub(super) fn check(bytes: &[u8]) {
