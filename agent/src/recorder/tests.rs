@@ -243,6 +243,22 @@ fn the_chunk_of_a_thread_that_waits_is_copied_once() {
 }
 
 #[test]
+fn a_copied_chunk_that_moves_to_a_larger_slot_is_still_not_dropped() {
+    let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
+    let (recorder, thread, method) = recorder(dir.path(), &sink, 64 << 10);
+    let recorder = recorder.queueing(WhenFull::Drop(TooSlow::Collector));
+    recorder.enter(&thread, method);
+    recorder.write_open_chunk(recorder.queue.as_ref().unwrap(), thread.id());
+    assert_eq!(sink.take_open().len(), 1);
+    let first = thread.lock_out().slot().bytes();
+    while thread.lock_out().slot().bytes() == first {
+        recorder.enter(&thread, method);
+        recorder.exit(&thread, Left::Returned);
+    }
+    assert!(thread.lock_out().is_copied);
+}
+
+#[test]
 fn what_is_encoded_ahead_is_written_once() {
     for ahead in [0, 1, 7] {
         let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());

@@ -641,7 +641,10 @@ impl ThreadRecorder {
             return false;
         };
         let position = self.rewind(out);
+        let is_copied = out.is_copied;
         self.continue_in(next, out, position, journal, shape);
+        // The file has a copy of what was moved.
+        out.is_copied = is_copied;
         let first = self.position() - recorded as u64;
         for sample in samples {
             match sample.kind {
