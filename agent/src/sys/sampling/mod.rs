@@ -210,9 +210,17 @@ fn handler_of(signal: c_int) -> Option<usize> {
     (result == 0).then(|| unsafe { action.assume_init() }.sa_sigaction)
 }
 
-/// Signals that a thread causes by what its code does.
-const FAULTS: [c_int; 6] =
-    [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGABRT];
+/// Signals that code causes by what it does. The system ends a process that blocks one of them and causes it: `SIGSYS` comes
+/// from a sandbox that handles system calls of the process itself, also those of the handler.
+const FAULTS: [c_int; 7] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGILL,
+    libc::SIGFPE,
+    libc::SIGTRAP,
+    libc::SIGABRT,
+    libc::SIGSYS,
+];
 
 /// Installs the handler for a real-time signal that has none. Real-time signals mean nothing to the JVM, and their
 /// default is to end the process, so nobody sends one that has no handler.
