@@ -254,7 +254,8 @@ impl Container {
     fn beginnings(&self) -> BTreeMap<ThreadId, Begun> {
         let mut begun = BTreeMap::new();
         let mut last = None;
-        for piece in self.of_kind(StreamKind::Beginning) {
+        // Pieces at other offsets are left out.
+        for piece in self.of_kind(StreamKind::Beginning).filter(|piece| piece.offset == 0) {
             // Only the first beginning of a thread counts.
             if last.replace(piece.thread) == Some(piece.thread) {
                 continue;
@@ -741,6 +742,23 @@ mod tests {
                 begun.is_some() && expected.iter().sum::<u64>() > 1 || (events, marks) == (300, 10);
             assert_eq!(container.damage().is_empty(), is_whole, "{begun:?} {events} {marks}");
         }
+    }
+
+    #[test]
+    fn a_beginning_that_is_left_out_explains_no_gap() {
+        let mut beginning = Vec::new();
+        let far = 1 << 60;
+        Beginning { events: far, ..Beginning::default() }.encode(&mut beginning);
+        let mut bytes = crate::format::container::header().to_vec();
+        let mut block = BlockEncoder::default();
+        block.begin(Some(ONE));
+        block.add(StreamKind::Beginning, 1, beginning.len(), Coding::Raw, &beginning);
+        block.add(StreamKind::Events, far, 1, Coding::Raw, &[0x81]);
+        block.finish();
+        bytes.extend_from_slice(block.bytes());
+        let container = open(&bytes).unwrap();
+        assert!(container.stream(StreamKind::Events, ONE).is_none());
+        assert!(!container.damage().is_empty());
     }
 
     #[test]
