@@ -16,7 +16,8 @@ pub(super) struct Limit {
     start_ns: u64,
     /// Open frames that were passed on, and the entries of those above that were not.
     passed: u64,
-    held: VecDeque<TimelineEvent>,
+    /// Each has the version of its method, if that is known.
+    held: VecDeque<(TimelineEvent, Option<TimelineEvent>)>,
     /// Frames entered after the end, while something from before it is held back.
     later: u64,
 }
@@ -52,7 +53,7 @@ impl Limit {
                     to(TimelineEvent { time: self.cut(event.time), ..event });
                     return;
                 }
-                self.held.push_back(event);
+                self.held.push_back((event, None));
                 self.release(now, &mut to);
             }
             EventKind::Exit { count, .. } | EventKind::RangeEnd { frames: count } => {
@@ -71,10 +72,17 @@ impl Limit {
                 };
                 to(TimelineEvent { time: self.cut(event.time), kind, ..event });
             }
-            EventKind::Line(_)
-            | EventKind::Values(_)
-            | EventKind::Version(_)
-            | EventKind::Step(_) => {
+            EventKind::Version(_) => {
+                self.release(now, &mut to);
+                match self.held.back_mut() {
+                    _ if self.later > 0 => {}
+                    // What follows is of this version, also if that is known before the call is passed on.
+                    Some((_, version)) => *version = Some(event),
+                    None if (from_ns..=to_ns).contains(&now) => to(event),
+                    None => {}
+                }
+            }
+            EventKind::Line(_) | EventKind::Values(_) | EventKind::Step(_) => {
                 self.release(now, &mut to);
                 if self.held.is_empty() && self.later == 0 && (from_ns..=to_ns).contains(&now) {
                     to(event);
@@ -117,13 +125,17 @@ impl Limit {
     #[inline]
     fn release(&mut self, now: u64, to: &mut impl FnMut(TimelineEvent)) {
         let TimeLimits { from_ns, min_ns, .. } = self.limits;
-        while let Some(entry) = self.held.front() {
+        while let Some((entry, _)) = self.held.front() {
             let begin = self.at(entry.time);
             if now < from_ns || now.saturating_sub(begin) < min_ns {
                 break;
             }
             let time = self.cut(entry.time);
-            self.held.pop_front().into_iter().for_each(|entry| to(TimelineEvent { time, ..entry }));
+            let Some((entry, version)) = self.held.pop_front() else { break };
+            to(TimelineEvent { time, ..entry });
+            if let Some(version) = version {
+                to(TimelineEvent { time, ..version });
+            }
             self.passed += 1;
         }
     }

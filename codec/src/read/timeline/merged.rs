@@ -142,8 +142,8 @@ impl Head<'_> {
     fn comes_before(&self, other: &Self, is_exact: bool) -> bool {
         let Bounds { from_ns, by_ns } = self.event.time.bounds;
         let is_step = match self.event.kind {
-            // The item belongs to the event before it.
-            EventKind::Step(Step::Operand(..)) => return true,
+            // Such an item belongs to the event before it.
+            EventKind::Step(Step::Operand(..)) | EventKind::Version(_) => return true,
             EventKind::Step(Step::Run(_)) => true,
             _ => false,
         };
