@@ -13,7 +13,8 @@
 //!
 //! Every method has a line of type `enter`, with opcode -2, in static methods -3, in constructors -5, and one of type `exit`
 //! with opcode -4, to which exits by exceptions refer; other exits refer to the return. Each call has another one of type
-//! `complete` with opcode -4, each line of source one of type `line` with opcode -1.
+//! `complete` with opcode -4, each line of source one of type `line` with opcode -1. Another version of a
+//! method, of another class loader for example, has lines of its own, like another method.
 //!
 //! Lines are in the order in which the instructions ran. The order is exact within a thread; between threads, [as far as it is
 //! known](flow_codec::read::Merged). Where it is not known, the lines of a thread come one after the other.
@@ -46,8 +47,8 @@ const PUTSTATIC: u8 = 179;
 /// Writes the lines of a trace.
 pub(crate) struct Blinky<'a> {
     methods: &'a Methods,
-    /// The first id of the instructions of each method that has lines.
-    known: HashMap<MethodId, Known>,
+    /// The methods that have lines, each with where the code of its version is.
+    known: HashMap<(MethodId, usize), Known>,
     instructions: u64,
     executions: u64,
 }
@@ -85,11 +86,12 @@ impl<'a> Blinky<'a> {
 
     /// Appends what ran in a thread.
     pub(crate) fn add(&mut self, thread: &mut BlinkyThread, one: &Executed<'a>, out: &mut Vec<u8>) {
-        if !self.known.contains_key(&one.method) {
+        let version = (one.method, std::ptr::from_ref(one.code).addr());
+        if !self.known.contains_key(&version) {
             let known = self.describe(one, out);
-            self.known.insert(one.method, known);
+            self.known.insert(version, known);
         }
-        let Some(known) = self.known.get(&one.method) else { return };
+        let Some(known) = self.known.get(&version) else { return };
         let ids = one.instruction.and_then(|one| known.at.get(&one.at));
         let ids = ids.copied().unwrap_or_default();
         let [line, itself, complete] = ids;
