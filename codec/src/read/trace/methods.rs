@@ -62,6 +62,11 @@ impl Method {
                 }
             },
         };
+        if !known.has_details() && other.has_details() {
+            // These say what its lines are.
+            known.source = other.source;
+            known.inlined = other.inlined;
+        }
         if known.lines.is_empty() {
             known.lines = other.lines;
         }
