@@ -1,7 +1,7 @@
 //! Notes runs without a call. After such a run, the trace of an earlier run stays in its place, and a reader may take it for
 //! the trace of the new run. So `flow record` leaves an empty, hidden file there, and verbs that read the trace report it.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -11,8 +11,10 @@ const SUFFIX: &str = ".flow-empty-run";
 
 /// Notes that a run without calls has ended, and that a trace of an earlier run is in its place.
 pub(crate) fn note(trace: &Path) {
-    // If the file cannot be written, only the report of the run itself says so.
-    let _ = fs::write(place(trace), "");
+    let place = place(trace);
+    let _ = fs::remove_file(&place);
+    // A link is not followed. If the file cannot be written, only the report of the run itself says so.
+    let _ = OpenOptions::new().write(true).create_new(true).open(&place);
 }
 
 /// Warns of a trace that is in the place of a later run.
