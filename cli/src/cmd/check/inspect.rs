@@ -218,8 +218,10 @@ impl Check {
         }
         let open = total.frames_after(0);
         if open > 0 && reading.is_sound() {
-            let has_ended =
-                trace.threads.get(file.id).is_some_and(|thread| thread.end_ns.is_some());
+            // Without an end of the recording, the line for the thread may be newer than its events.
+            let is_whole = trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
+            let thread = trace.threads.get(file.id);
+            let has_ended = is_whole && thread.is_some_and(|thread| thread.end_ns.is_some());
             let frames = plural(open, "frame");
             // The stack of a thread that has ended is empty.
             let (severity, text) = if has_ended {
