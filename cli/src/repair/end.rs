@@ -21,9 +21,12 @@ fn latest_ns(file: &ThreadFile) -> Option<u64> {
     let mut marks = file.marks().ok()??;
     let mut latest = None;
     while let Ok(Some((_, mark))) = marks.next_mark() {
-        if let Mark::Time { by_ns, from_ns, .. } = mark {
-            latest = latest.max(Some(by_ns.max(from_ns)));
-        }
+        let at_ns = match mark {
+            Mark::Time { by_ns, from_ns, .. } => by_ns.max(from_ns),
+            Mark::Instant { at_ns } => at_ns,
+            _ => continue,
+        };
+        latest = latest.max(Some(at_ns));
     }
     latest
 }
