@@ -508,8 +508,8 @@ impl ThreadReplay {
         }
         self.root = Some(root);
         self.stack.push(method);
-        if !self.versions.is_empty() {
-            self.versions.retain(|(depth, _)| *depth <= top);
+        while self.versions.last().is_some_and(|(depth, _)| *depth > top) {
+            self.versions.pop();
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -644,7 +644,8 @@ impl ThreadReplay {
 
     /// Returns the method of the innermost of this many calls, and its version.
     fn version_at(&self, depth: usize) -> (Option<MethodId>, u16) {
-        let known = self.versions.iter().rev().find(|(of, _)| *of == depth);
+        let mut from_there = self.versions.iter().rev().skip_while(|(of, _)| *of > depth);
+        let known = from_there.next().filter(|(of, _)| *of == depth);
         (self.method_at(depth), known.map_or(0, |(_, version)| *version))
     }
 
