@@ -49,7 +49,8 @@ impl Method {
 
     /// Adds the details of another line.
     fn add(&mut self, other: MethodInfo) {
-        if other.loader != self.info.loader {
+        // A loader has a line for each version.
+        if other.loader != self.info.loader && self.other_loaders.last() != Some(&other.loader) {
             self.other_loaders.push(other.loader.clone());
         }
         let known = match other.version == self.info.version {
@@ -402,7 +403,7 @@ mod tests {
             [0, 1, 2, 7].map(|n| seen(method.version(n))),
             [alpha.clone(), beta, gamma, alpha]
         );
-        assert_eq!(method.other_loaders, ["x.L@1", "x.L@2", "x.L@2"]);
+        assert_eq!(method.other_loaders, ["x.L@1", "x.L@2"]);
     }
 
     #[test]
