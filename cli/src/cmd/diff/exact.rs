@@ -54,7 +54,9 @@ pub(super) fn run(
     let traces: Vec<&Trace> = all_traces().collect();
     let names = JoinedNames::new(&methods, traces.into_iter());
     let mut pairs = pairs(&runs, args.compares_threads());
-    pairs.retain(|pair| !lacks_one(pair, &missing));
+    // Two threads, or two tests, of one directory have different names.
+    let have_names = args.after.is_some();
+    pairs.retain(|pair| !lacks_one(pair, &missing, have_names));
     let default = if args.html.is_some() { PAGE_MAX } else { DEFAULT_MAX };
     let most = line_limit(args.max, args.format, default);
     let skipped = usize::try_from(args.next).unwrap_or(usize::MAX);
@@ -137,14 +139,15 @@ fn pairs([before, after]: &[Vec<JoinedThread>; 2], are_chosen: bool) -> Vec<Pair
     known.chain(others.into_iter().flatten().map(|other| [None, Some(other)])).collect()
 }
 
-/// Returns whether the thread to which a thread is compared may be one that was left out.
-fn lacks_one(pair: &Pair<'_>, left_out: &[LeftOut]) -> bool {
+/// Returns whether the other side of a pair may be a thread that was left out: one of the same name, if `have_names`.
+fn lacks_one(pair: &Pair<'_>, left_out: &[LeftOut], have_names: bool) -> bool {
     let (there, missing) = match pair {
         [Some(before), None] => (before, 1),
         [None, Some(after)] => (after, 0),
         _ => return false,
     };
-    left_out.iter().any(|left| left.source == missing && left.unit == there.unit())
+    let mut of_source = left_out.iter().filter(|left| left.source == missing);
+    of_source.any(|left| !have_names || left.unit == there.unit())
 }
 
 /// What the threads of a pair are called.
