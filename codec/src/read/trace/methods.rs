@@ -49,10 +49,28 @@ impl Method {
 
     /// Adds the details of another line.
     fn add(&mut self, other: MethodInfo) {
-        // A loader has a line for each version.
-        if other.loader != self.info.loader && self.other_loaders.last() != Some(&other.loader) {
-            self.other_loaders.push(other.loader.clone());
+        self.add_loader(&other.loader);
+        self.add_version(other);
+    }
+
+    /// Adds what other lines of the same method have.
+    fn add_all(&mut self, other: Self) {
+        self.add(other.info);
+        other.other_loaders.iter().for_each(|loader| self.add_loader(loader));
+        if let Some(versions) = other.other_versions {
+            versions.into_values().for_each(|version| self.add_version(version));
         }
+    }
+
+    fn add_loader(&mut self, loader: &str) {
+        // A loader has a line for each version.
+        let last = self.other_loaders.last().map(String::as_str);
+        if self.info.loader != loader && last != Some(loader) {
+            self.other_loaders.push(loader.to_owned());
+        }
+    }
+
+    fn add_version(&mut self, other: MethodInfo) {
         let known = match other.version == self.info.version {
             true => &mut self.info,
             false => match self.other_versions.get_or_insert_default().entry(other.version) {
@@ -245,7 +263,7 @@ impl Methods {
             let is_same = other == id;
             if is_same && another.is_described {
                 match method.is_described {
-                    true => method.add(std::mem::take(&mut another.info)),
+                    true => method.add_all(std::mem::take(another)),
                     // Its key was read before.
                     false => {
                         let has_key = method.has_key;
@@ -404,6 +422,28 @@ mod tests {
             [alpha.clone(), beta, gamma, alpha]
         );
         assert_eq!(method.other_loaders, ["x.L@1", "x.L@2"]);
+    }
+
+    #[test]
+    fn versions_are_found_wherever_their_lines_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let line = |id: u64, version: u16| {
+            format!(
+                "{{\"id\":{id},\"class\":\"a.B\",\"name\":\"m\",\"descriptor\":\"(I)V\",\
+                 \"loader\":\"x.L@{version}\",\"flags\":[],\"lines\":[{}],\"version\":{version}}}\n",
+                version + 1
+            )
+        };
+        // Those of one class, and then two that follow each other.
+        let lines = [(0, 0), (1, 0), (0, 1), (0, 2), (1, 1)];
+        let text: String = lines.into_iter().map(|(id, version)| line(id, version)).collect();
+        fs::write(dir.path().join(names::METHODS), text).unwrap();
+        let methods = Methods::read(&Place::directory(dir.path()), &mut Vec::new());
+        let method = methods.get(id(0)).unwrap();
+        let lines: Vec<_> = method.versions().map(|info| info.lines.clone()).collect();
+        assert_eq!(lines, [[1], [2], [3]]);
+        assert_eq!(method.other_loaders, ["x.L@1", "x.L@2"]);
+        assert_eq!(methods.get(id(1)).unwrap().versions().count(), 2);
     }
 
     #[test]

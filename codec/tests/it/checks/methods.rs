@@ -1,6 +1,6 @@
 //! Arbitrary bytes as `methods.jsonl`: each line counts by itself, and its content can be written again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use flow_codec::format::methods::MethodLine;
 use flow_codec::format::names;
@@ -26,9 +26,17 @@ pub(super) fn check(bytes: &[u8]) {
     assert_damaged(&trace.damage, names::METHODS, &bad);
     assert_eq!(trace.methods.len(), expected.len());
     for ((id, method), (expected_id, infos)) in trace.methods.iter().zip(&expected) {
-        assert_eq!((id, &method.info), (*expected_id, &infos[0]));
+        let (info, first) = (&method.info, &infos[0]);
+        assert_eq!((id, info.version), (*expected_id, first.version));
+        assert_eq!([&info.class, &info.name], [&first.class, &first.name]);
+        assert_eq!([&info.descriptor, &info.loader], [&first.descriptor, &first.loader]);
         assert!(method.is_described && !method.has_key);
-        let others = infos[1..].iter().map(|info| &info.loader);
-        assert!(method.other_loaders.iter().eq(others));
+        // Each loader and each version of the other lines is there.
+        let loaders: BTreeSet<_> = method.other_loaders.iter().chain([&info.loader]).collect();
+        let expected: BTreeSet<_> = infos.iter().map(|info| &info.loader).collect();
+        assert_eq!(loaders, expected);
+        let versions: BTreeSet<_> = method.versions().map(|info| info.version).collect();
+        let expected: BTreeSet<_> = infos.iter().map(|info| info.version).collect();
+        assert_eq!(versions, expected);
     }
 }
