@@ -88,8 +88,8 @@
 //!
 //! A thread that waits hands over nothing, so its last events are only in the journal, which no collector gets. So a trace that
 //! is [sent](super::stream) has open chunks, kind 18: each is a [`journal`](super::journal#checkpoint) with one slot, as it was
-//! after the thread had not moved for a moment. An open chunk counts until the file has all its events and more, or an end. A
-//! journal beside the file has newer ones.
+//! when the thread had stopped for a moment. Once the file has the events of the chunk, and more events or marks, or an end, the chunk
+//! means nothing. A journal beside the file has newer ones.
 //!
 //! # Snapshots
 //!

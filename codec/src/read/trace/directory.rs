@@ -666,6 +666,37 @@ mod tests {
     }
 
     #[test]
+    fn an_open_chunk_hides_no_marks_that_were_made_after_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.flowtrace");
+        let (thread, raw) = (ThreadId::new(7), &[0x81, 0x00][..]);
+        let samples = &[[sample_place(raw.len(), Some(3)), 500, 900]][..];
+        let marks = Some((0, &[][..]));
+        let slot = SlotContent { thread, offset: 0, resume: &[], raw, marks, samples };
+        let open = with_one_slot(0, &slot);
+        let (mut encoder, mut marks) = (MarkEncoder::with_header(), Vec::new());
+        let end = Position::before(Offset::new(2));
+        encoder.encode(end, &Mark::Note("later".into()), &mut marks);
+        encoder.finish(&mut marks);
+        for (events, expected) in [(2, true), (1, false)] {
+            let mut blocks = BlockEncoder::default();
+            blocks.begin(Some(thread));
+            blocks.add(StreamKind::Open, 0, open.len(), Coding::Raw, &open);
+            blocks.add(StreamKind::Events, 0, events, Coding::Raw, &raw[..events]);
+            if expected {
+                blocks.add(StreamKind::Marks, 0, marks.len(), Coding::Raw, &marks);
+            }
+            blocks.finish();
+            fs::write(&path, [&container::header()[..], blocks.bytes()].concat()).unwrap();
+            let trace = Trace::open(&path).unwrap();
+            let file = &trace.files[0];
+            assert_eq!((file.bytes, file.open.is_none()), (2, expected));
+            let (_, mark) = file.marks().unwrap().unwrap().next_mark().unwrap().unwrap();
+            assert_eq!(matches!(mark, Mark::Note(_)), expected, "{mark:?}");
+        }
+    }
+
+    #[test]
     fn times_are_those_of_marks_whatever_the_manifest_says() {
         let dir = tempfile::tempdir().unwrap();
         let sampled = Timing::Sampled { period: Duration::from_millis(1) };

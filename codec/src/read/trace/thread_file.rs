@@ -219,13 +219,18 @@ impl ThreadFile {
     }
 
     /// Returns whether the container of the thread has everything before a chunk, and at most the beginning of the chunk. If it
-    /// has more, the chunk was written after it was copied.
+    /// has more, or all of the chunk and further marks, the chunk was written after it was copied.
     pub(crate) fn is_continued_by(&self, open: &OpenChunk) -> bool {
         let events = self.container.as_ref().and_then(|c| c.stream(StreamKind::Events, self.id));
         let is_unbroken = events.as_ref().is_none_or(|events| events.ranges().len() == 1);
         let Some(written) = self.bytes.checked_sub(open.offset).filter(|_| is_unbroken) else {
             return false;
         };
+        let [_, marks] = &self.pieces;
+        let marks = self.container.as_ref().map_or(0, |container| container.len_of(marks));
+        if written == open.records.len() as u64 && marks > open.marks.offset {
+            return false;
+        }
         let Some(events) = events.filter(|_| written > 0) else { return true };
         let in_chunk = usize::try_from(written).ok().and_then(|len| open.records.get(..len));
         let mut in_file = vec![0; in_chunk.map_or(0, <[u8]>::len)];
