@@ -5,7 +5,7 @@ use std::process::Command;
 
 use flow_e2e::{Decoded, Program, check, decode_trace, flow, golden, jdks};
 
-use crate::on_every_engine;
+use crate::{on_every_engine, on_every_jdk};
 
 #[test]
 fn virtual_threads_have_trees_of_their_own_across_parks() {
@@ -156,4 +156,34 @@ fn after_the_first_thousand_threads_share_a_file() {
     for thread in workers {
         assert_eq!(trace.tree(thread).of_harness().lines(), *expected, "{}", thread.name);
     }
+}
+
+/// `Thread.stop` in a probe leaves a frame without its exit.
+#[test]
+fn calls_after_frames_that_left_without_an_exit_are_not_too_deep() {
+    on_every_jdk(|jdk| {
+        // Later JDKs have no `Thread.stop`.
+        if jdk.version > 19 {
+            return;
+        }
+        let run = Program::harness(jdk, "Stopped").args(["300"]).options("chunk=4k").run();
+        assert_eq!(run.code(), Some(0), "{}", run.errors());
+        let method = ["--thread", "victim", "--method", "harness.Stopped#late"];
+        let mut replay = Command::new(flow());
+        replay.arg("replay").args(method).args(["--format", "json"]).arg(run.out());
+        let calls = String::from_utf8(replay.output().unwrap().stdout).unwrap();
+        let depths: Vec<u64> = calls
+            .lines()
+            .filter_map(|line| {
+                serde_json::from_str::<serde_json::Value>(line).ok()?["depth"].as_u64()
+            })
+            .collect();
+        assert_eq!(depths.len(), 10, "{calls}");
+        // It is called by `calm`, and that by `run`.
+        assert!(depths.iter().all(|depth| *depth <= 2), "{depths:?}");
+        let checked = Command::new(flow()).arg("check").arg(run.out()).output().unwrap();
+        let text = String::from_utf8(checked.stdout).unwrap();
+        assert_eq!(checked.status.code(), Some(3), "{text}");
+        assert!(text.contains("frames were left without an exit (Thread.stop, or "), "{text}");
+    });
 }

@@ -138,9 +138,50 @@ pub fn on_class_without_probes(
 
 /// A probe of the current thread had no room for an event, or the thread has no chunk yet.
 pub fn on_no_room<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, id: ThreadId, event: &[u8]) {
-    if let Some(thread) = current_thread(recorder, vm, id) {
-        recorder.append(&thread, event);
+    let Some(thread) = current_thread(recorder, vm, id) else { return };
+    let is_entry = matches!(event.first(), Some(0x80..));
+    let is_counted = recorder.look_at_frames(&thread, || {
+        // The frame of an entry exists already.
+        Some(recorded_frames(recorder, vm)?.saturating_sub(is_entry.into()))
+    });
+    recorder.append(&thread, event);
+    if is_counted {
+        recorder.forget_frames(&thread);
     }
+}
+
+/// Returns how many recorded frames the current thread has, at most: some of those that count may not be recorded. `None` if
+/// that is not known, as for virtual threads and those that carry them: frames of both are on one stack.
+fn recorded_frames<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) -> Option<u32> {
+    /// Naming the methods of a deep stack takes long.
+    const MAX_FRAMES: u32 = 1000;
+    if vm.current_frames() > MAX_FRAMES {
+        return None;
+    }
+    let stack = vm.current_stack();
+    let mounts = |facts: &MethodFacts| {
+        let starts = |name| facts.info.class.starts_with(name);
+        starts("java.lang.VirtualThread") || starts("jdk.internal.vm.Continuation")
+    };
+    if stack.is_empty() || stack.iter().flatten().any(mounts) {
+        return None;
+    }
+    let methods = recorder.methods();
+    let may_be_recorded = |facts: &MethodFacts| {
+        let MethodFacts { info, loader, native, hidden, .. } = facts;
+        // Other names may be spelled differently in the class file.
+        !info.class.is_ascii()
+            || !native && !hidden && may_have_probes(methods, &info.class, *loader)
+    };
+    let recorded = stack.iter().filter(|facts| facts.as_ref().is_none_or(may_be_recorded));
+    u32::try_from(recorded.count()).ok()
+}
+
+/// Returns whether any filter of the recording gives probes to a class.
+fn may_have_probes(methods: &MethodTable, class: &str, loader: LoaderKind) -> bool {
+    methods.may_have_selected(class, loader)
+        && !skip_list::is_probe_class(class)
+        && !(loader == LoaderKind::Jdk && skip_list::is_skipped(class))
 }
 
 /// A probe of the current thread found a value that it cannot store itself: these are its bytes.
@@ -205,11 +246,7 @@ pub fn on_hidden_class(recorder: &Recorder, loader: &Loader, name: &str) {
 /// how many they are.
 pub fn rewrite_loaded<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) -> usize {
     let methods = recorder.methods();
-    let selected = |name: &str, loader| {
-        methods.may_have_selected(name, loader)
-            && !skip_list::is_probe_class(name)
-            && !(loader == LoaderKind::Jdk && skip_list::is_skipped(name))
-    };
+    let selected = |name: &str, loader| may_have_probes(methods, name, loader);
     let classes = vm.loaded_classes(selected);
     log::debug!("{} loaded classes are rewritten", classes.len());
     for refused in retransform(vm, &classes) {

@@ -91,6 +91,7 @@ impl Recorder {
             // A mark or a pause needs to know where the events before it end.
             let last = if mark.is_some() || pauses { Last::NoButKept } else { Last::No };
             self.write_out(thread, out, last, ReadBy::Owner);
+            self.compare_frames(out);
         }
         if let Some(mark) = mark {
             out.mark(&mark);

@@ -32,6 +32,7 @@ mod lines;
 mod losses;
 mod marks;
 mod methods;
+mod missing_exits;
 mod pause;
 mod queue;
 mod recording;

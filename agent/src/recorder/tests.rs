@@ -8,6 +8,7 @@ use flow_codec::ThreadId;
 use flow_codec::format::flow::{Record, records};
 use flow_codec::format::journal::{self, SlotHeader, SlotWord, is_open};
 use flow_codec::format::manifest::Order;
+use flow_codec::format::marks::Mark;
 use flow_codec::format::methods::MethodInfo;
 use flow_codec::format::raw;
 
@@ -584,6 +585,41 @@ fn a_pause_during_an_entry_leaves_all_frames() {
     let _ = recorder.finish(Timeout::Short);
     let written = [&[0x80; 8][..], &[0x07, 0x80]].concat();
     assert_eq!(sink.bytes(), written);
+}
+
+#[test]
+fn frames_that_were_left_without_an_exit_are_found_where_a_thread_hands_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let sink = KeptChunks::default();
+    let (recorder, thread, method) = recorder(dir.path(), &sink, 64);
+    assert!(!recorder.look_at_frames(&thread, || Some(0)), "it has just begun");
+    // A note makes the thread hand over.
+    let hand_over_with = |frames| {
+        while !recorder.look_at_frames(&thread, || frames) {}
+        recorder.mark(&thread, Mark::Note(String::new()));
+        recorder.forget_frames(&thread);
+    };
+    let enter = |frames| (0..frames).for_each(|_| recorder.enter(&thread, method));
+    let exit = |frames| (0..frames).for_each(|_| recorder.exit(&thread, Left::Returned));
+    enter(5);
+    hand_over_with(Some(5));
+    hand_over_with(None);
+    assert!(!recorder.has_losses());
+    enter(2);
+    exit(1);
+    hand_over_with(Some(3));
+    assert!(recorder.has_losses());
+    // One is entered after all were left; the three that exist are not among them.
+    enter(1);
+    hand_over_with(Some(4));
+    hand_over_with(Some(1));
+    exit(4);
+    hand_over_with(Some(0));
+    let end = recorder.finish(Timeout::Short);
+    assert_eq!(sink.bytes(), [&[0x80; 7][..], &[0x06, 0x80, 0x03]].concat());
+    assert_eq!((end.totals.enters, end.totals.exits), (8, 11));
+    let reason = "frames were left without an exit (Thread.stop, or a debugger that dropped them)";
+    assert_eq!((end.lost.events, &end.lost.reasons[..]), (3, &[reason.to_owned()][..]));
 }
 
 #[test]

@@ -22,6 +22,7 @@ use super::cpu_time::{CpuTime, Look};
 use super::filters::Entered;
 use super::journal::{Journal, Slot};
 use super::marks::MarkBuffer;
+use super::missing_exits::RealFrames;
 use super::queue::{After, OpenChunks, QueuedChunk};
 use super::samples::pending_room;
 use crate::certain::Certain as _;
@@ -89,6 +90,8 @@ pub(super) struct Out {
     pub(super) has_urgent_marks: bool,
     /// Whether the thread is parked because of a pause.
     pub(super) is_paused: bool,
+    /// What the JVM says about its frames.
+    pub(super) real: RealFrames,
     old_frames: OldFrames,
     /// Entries minus exits that were written, and the lowest value so far: frames above it are frames whose
     /// entries were recorded.
@@ -261,7 +264,13 @@ impl Out {
 
     /// Leaves all frames: on resume, it is not known which of them still exist.
     pub(super) fn pause(&mut self) {
-        self.mark(&Mark::Paused);
+        self.leave_all(&Mark::Paused);
+        self.is_paused = true;
+    }
+
+    /// Leaves all frames, after a mark that says why. Exits of those that still exist will follow.
+    pub(super) fn leave_all(&mut self, why: &Mark) {
+        self.mark(why);
         if self.canonicalizer.is_numbered() {
             // Of the exits that follow.
             self.mark(&Mark::Order { number: None });
@@ -276,7 +285,22 @@ impl Out {
         self.canonicalizer.leave(left);
         self.open_frames = self.open_frames.saturating_add_unsigned(left);
         (self.old_frames, self.lowest) = (OldFrames::Watched, lowest.min(depth));
-        self.is_paused = true;
+    }
+
+    /// How many frames must exist according to the events that were handed over; `None` if that is not known. A constructor
+    /// that is calling another one may have ended without an event.
+    pub(super) fn frames_left(&self) -> Option<u64> {
+        if self.state != OutState::Open || !self.first.raw.is_empty() {
+            return None;
+        }
+        let depth = self.depth.saturating_sub_unsigned(self.canonicalizer.held());
+        let lowest = match self.old_frames {
+            // Exits of frames that were entered before recording began make it too low.
+            OldFrames::None | OldFrames::UpTo(_) => 0,
+            OldFrames::Watched => self.lowest.min(depth),
+        };
+        let constructors = self.canonicalizer.pending_constructors();
+        u64::try_from(depth - lowest).ok()?.checked_sub(constructors)
     }
 
     /// Records again, after a pause.
@@ -397,6 +421,7 @@ impl ThreadRecorder {
             marks,
             has_urgent_marks: false,
             is_paused: false,
+            real: RealFrames::default(),
             old_frames,
             depth: 0,
             lowest: 0,

@@ -218,6 +218,12 @@ impl Canonicalizer {
         &self.pending
     }
 
+    /// How many constructors are calling another one: those that an exception ended are not known yet.
+    #[must_use]
+    pub fn pending_constructors(&self) -> u64 {
+        self.pending.topmost_first().count() as u64
+    }
+
     /// Takes the marks that were held back, in order.
     pub(super) fn take_kept(
         &mut self,
