@@ -49,16 +49,15 @@ fn a_trace_without_an_end_is_sound() {
 }
 
 #[test]
-fn frames_that_a_thread_did_not_leave_before_it_ended_are_missing_exits() {
+fn frames_that_are_open_when_a_thread_ends_are_noted() {
     let trace = trace();
     let threads = trace.path().join("threads.jsonl");
     let lines = fs::read_to_string(&threads).unwrap();
     fs::write(&threads, lines + "{\"event\":\"end\",\"id\":13,\"at_ns\":1400000000}\n").unwrap();
     let run = flow(&["check"], trace.path());
-    assert_eq!(run.code, Some(3), "{}", run.out);
-    assert!(run.out.lines().next().unwrap().ends_with(": incomplete"), "{}", run.out);
-    let missing = "missing: thread-13.flow: thread 13 has ended, but lacks the exits of 1 frame:";
-    assert!(run.out.contains(missing), "{}", run.out);
+    assert!(!run.out.contains("missing: thread-13"), "{}", run.out);
+    let noted = "thread 13 ended with 1 frame open, as System.exit and Thread.stop do";
+    assert!(run.out.contains(noted), "{}", run.out);
 }
 
 #[test]

@@ -218,22 +218,19 @@ impl Check {
         }
         let open = total.frames_after(0);
         if open > 0 && reading.is_sound() {
-            // Without an end of the recording, the line for the thread may be newer than its events.
+            // System.exit, too, ends a thread whose frames are open. Without an end of the recording, the line for the thread
+            // may be newer than its events.
             let is_whole = trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
             let thread = trace.threads.get(file.id);
             let has_ended = is_whole && thread.is_some_and(|thread| thread.end_ns.is_some());
             let frames = plural(open, "frame");
-            // The stack of a thread that has ended is empty.
-            let (severity, text) = if has_ended {
-                let text = format!(
-                    "thread {title} has ended, but lacks the exits of {frames}: calls that follow them are too deep. \
-                     Thread.stop and debuggers end calls that way"
-                );
-                (Severity::Missing, text)
-            } else {
-                (Severity::Note, format!("thread {title} has {frames} open at its end"))
+            let text = match has_ended {
+                true => format!(
+                    "thread {title} ended with {frames} open, as System.exit and Thread.stop do"
+                ),
+                false => format!("thread {title} has {frames} open at its end"),
             };
-            self.add(severity, &place, text);
+            self.add(Severity::Note, &place, text);
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! | verdict | reason | exit status |
 //! |---|---|---:|
 //! | sound | nothing, or notes: open frames, exits of unseen frames, events in the journal; or all was repaired | 0 |
-//! | incomplete | something is missing: a record cut off, events lost, a thread without a start, exits of a thread that has ended | 3 |
+//! | incomplete | something is missing: a record cut off, events lost, a thread without a start | 3 |
 //! | damaged | something is wrong: bytes or lines that violate the format, ids without a name, totals that differ | 1 |
 //!
 //! A JVM that was killed, or still records, is not a defect: a trace is whole at any instant.
