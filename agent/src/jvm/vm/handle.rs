@@ -5,6 +5,7 @@
 use std::ffi::CStr;
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use jni::sys::{JNI_OK, JNI_VERSION_19, JNIEnv, JNINativeInterface_, jobject, jstring};
 use jvmti_rs::sys;
@@ -55,10 +56,21 @@ impl<'a> Vm<'a> {
         self.version() >= JNI_VERSION_19
     }
 
+    /// The JVM is asked once: with `-Xcheck:jni` each JNI function counts local references, and while classes are changed there
+    /// are more of them than a hook has announced.
     fn version(&self) -> i32 {
-        let version = self.jni().v1_1().GetVersion;
-        // SAFETY: no arguments but the environment.
-        unsafe { version(self.jni) }
+        static VERSION: AtomicI32 = AtomicI32::new(0);
+        // Relaxed: every thread would store the same number.
+        match VERSION.load(Ordering::Relaxed) {
+            0 => {
+                let version = self.jni().v1_1().GetVersion;
+                // SAFETY: no arguments but the environment.
+                let version = unsafe { version(self.jni) };
+                VERSION.store(version, Ordering::Relaxed);
+                version
+            }
+            version => version,
+        }
     }
 
     pub(super) fn jni(&self) -> &JNINativeInterface_ {
