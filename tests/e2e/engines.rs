@@ -17,7 +17,7 @@ use crate::on_every_jdk;
 
 /// Programs of the harness whose runs differ, that need arguments, that do not end by themselves, or whose
 /// class loaders are asked for the probe class.
-const DIFFERENT_EACH_TIME: [&str; 24] = [
+const DIFFERENT_EACH_TIME: [&str; 25] = [
     "Attached",
     "Busy",
     "Children",
@@ -38,6 +38,7 @@ const DIFFERENT_EACH_TIME: [&str; 24] = [
     "Rounds",
     "Shares",
     "Spinning",
+    "Stopped",
     "Storms",
     "Stranger",
     "Turns",
@@ -177,6 +178,8 @@ fn harness_program(jdk: &Jdk, name: &str) -> Program {
     let program = Program::harness(jdk, name).stdin(b"some input\n");
     match name {
         "ManyMethods" => program.args(["300"]),
+        // Each class loader is asked once for the probe class.
+        "Inlined" | "Redeployed" => program.options("exclude=harness.*$Loader"),
         "Results" => program.jvm_arg("-Xmx32m"),
         _ => program,
     }

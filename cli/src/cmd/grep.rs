@@ -36,7 +36,7 @@ pub(crate) fn run(args: &GrepArgs, out: &mut Out) -> Result<Status, Failure> {
     source.choose(&args.threads)?;
     let patterns = methods(std::slice::from_ref(&args.method), &source.traces)?;
     let names = Names::of(&source.traces, &patterns);
-    if names.are_known() {
+    if names.are_recorded() {
         names.expect(args)?;
     }
     source.report_losses();
@@ -111,12 +111,8 @@ impl Names {
         names
     }
 
-    /// Returns whether all names are known before reading.
-    fn are_known(&self) -> bool {
-        self.have_parameters || (self.arguments == 0 && self.are_recorded())
-    }
-
-    /// Returns whether values were recorded for certain.
+    /// Returns whether values were recorded for certain. All names are known then: methods whose arguments are recorded have the
+    /// names of their parameters.
     fn are_recorded(&self) -> bool {
         self.have_parameters || !self.fields.is_empty()
     }
@@ -126,12 +122,14 @@ impl Names {
         let arguments = (0..self.arguments).map(|number| format!("arg{number}"));
         let others = ["this", "result", "message", "any"].map(str::to_owned);
         let names = self.parameters.iter().cloned().chain(arguments).chain(others);
-        let names: Vec<_> = names.chain(self.fields.iter().cloned()).collect();
+        let mut names: Vec<_> = names.chain(self.fields.iter().cloned()).collect();
         let unknown = args.conditions.iter().filter_map(ValueCondition::name);
         let Some(unknown) = unknown.into_iter().find(|name| !names.iter().any(|n| n == name))
         else {
             return Ok(());
         };
+        // The ones that may be meant come first.
+        names.sort_by_key(|name| !name.contains(unknown));
         let mut shown: Vec<_> = names.iter().take(SHOWN_NAMES).map(|name| escaped(name)).collect();
         if names.len() > shown.len() {
             shown.push(format!("… {} more", names.len() - SHOWN_NAMES).into());
