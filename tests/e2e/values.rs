@@ -29,12 +29,12 @@ instance (this = Valued$Hostile@?, more = 2)
 instance = 3
 <init> (number = -1)
 positive (number = -1, half = Valued$Hostile@?)
-positive ! "negative"
-<init> ! "negative"
+positive ! java.lang.IllegalArgumentException: "negative"
+<init> ! java.lang.IllegalArgumentException: "negative"
 wide (first = 1, second = 2.0, third = 3, last = "end")
 wide = 6.0
 fail (why = "no such or"… (13 characters))
-fail ! "no such or"… (13 characters)
+fail ! harness.Valued$Silent: "no such or"… (13 characters)
 proxy = $Proxy0@?
 <init> (number = 3)
 positive (number = 3, half = Valued$Hostile@?)
