@@ -293,7 +293,7 @@ impl<'a> ClassFile<'a> {
         found.unwrap_or(false)
     }
 
-    /// Returns whether a method is synthetic, and no [visibility bridge](is_visibility_bridge).
+    /// Returns whether a method is synthetic, and no visibility bridge.
     #[must_use]
     pub fn is_synthetic(&self, method: usize) -> bool {
         let Some(entry) = self.methods.get(method) else { return false };

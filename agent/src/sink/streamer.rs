@@ -189,7 +189,7 @@ impl Streamer {
         self.progress.notify_all();
     }
 
-    /// Waits until the collector has the whole file, as long as it makes progress, and at most [`END_LIMIT`].
+    /// Waits until the collector has the whole file, as long as it makes progress, and at most `END_LIMIT`.
     ///
     /// # Errors
     /// Returns why it has not.
