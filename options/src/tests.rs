@@ -104,7 +104,7 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         (
             "zzz=1",
             "unknown option 'zzz' (agent options); known are out, earlier, keep, rotate, snapshot-on, stream, \
-          stream-token, overflow, target, include, exclude, lines, values, instructions, fields, redact, max-value, own, constructors, natives, skip, engine, sample, sample-clock, max-frames, format, compress, clock, order, ids, \
+          stream-token, overflow, target, include, exclude, lines, values, instructions, fields, redact, max-value, own, constructors, synthetic, natives, skip, engine, sample, sample-clock, max-frames, format, compress, clock, order, ids, \
           optimize, chunk, max-size, min-free, start, only-main, api, journal, durability, overload, command, log, debug, config, onerror",
         ),
         ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
@@ -276,11 +276,11 @@ fn a_filter_that_changes_has_no_other_options() {
     for (text, expected) in [
         (
             "out=x",
-            "filter: 'out' cannot change; target, include, exclude, constructors, natives can",
+            "filter: 'out' cannot change; target, include, exclude, constructors, synthetic, natives can",
         ),
         (
             "lines=**",
-            "filter: 'lines' cannot change; target, include, exclude, constructors, natives can",
+            "filter: 'lines' cannot change; target, include, exclude, constructors, synthetic, natives can",
         ),
         ("include=a.A,include=a.B", "filter: include is given twice; keep one"),
         ("natives=maybe", "natives=maybe (filter): expected true or false"),
