@@ -228,6 +228,24 @@ fn a_filter_that_cannot_be_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_filter_that_leaves_synthetic_methods_out_can_come_later() {
+    on_every_engine(|jdk, engine| {
+        let mut collector = Collector::start();
+        let program = Program::harness(jdk, "Bridged").args(&["asked"]).engine(engine);
+        let mut session = Session::recorded(program.only_send_to(&collector.address));
+        assert_eq!(session.ask("sum"), "7");
+        change(&mut collector, "include=harness.Bridged**,synthetic=false");
+        assert_eq!(session.ask("sum"), "7");
+        let trace = end(&collector, session);
+        let calls = trace.enters_by_key();
+        let count = |method: &str| calls.get(&format!("harness.Bridged{method}")).copied();
+        assert_eq!(count("$Shown#visible()I"), Some(2), "{engine:?}");
+        assert_eq!(count("$Made#get()Ljava/lang/Integer;"), Some(2), "{engine:?}");
+        assert_eq!(count("$Made#get()Ljava/lang/Object;"), Some(1), "{engine:?}");
+    });
+}
+
+#[test]
 fn parameters_keep_their_names_when_the_filter_changes() {
     on_every_jdk(|jdk| {
         let collector = Collector::start();

@@ -32,6 +32,9 @@ static IS_HOTSPOT: AtomicBool = AtomicBool::new(false);
 /// Whether VMStart comes before a class has been initialized, as it does before Java 9.
 static STARTS_WITHOUT_CLASSES: AtomicBool = AtomicBool::new(false);
 
+/// Whether the agent has the capabilities with which it [knows bridges](knows_bridges).
+static KNOWS_BRIDGES: AtomicBool = AtomicBool::new(false);
+
 /// The first version of JVMTI in which VMStart comes after `java.lang` has been initialized.
 const STARTS_WITH_CLASSES: u32 = 9;
 
@@ -221,6 +224,9 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
                 SOURCE_DEBUG_EXTENSION,
                 EXCEPTIONS,
                 VIRTUAL_THREADS,
+                // For a filter with synthetic=false, which may come while the program runs.
+                BYTECODES,
+                CONSTANT_POOL,
             ],
         ),
         EngineKind::Instrument => (
@@ -270,9 +276,18 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
         wanted._bitfield_1.set_bit(*bit, potential._bitfield_1.get_bit(*bit));
     }
     jvmti.add_capabilities(&wanted).map_err(failed)?;
+    let knows_bridges =
+        [BYTECODES, CONSTANT_POOL].iter().all(|bit| wanted._bitfield_1.get_bit(*bit));
+    KNOWS_BRIDGES.store(knows_bridges, Ordering::Relaxed);
     jvmti
         .set_callbacks(&callbacks::table())
         .map_err(|error| format!("JVMTI error {error} while setting callbacks"))
+}
+
+/// Returns whether the agent may read the instructions and constants that tell a bridge that only makes a method visible from
+/// other synthetic methods. With `engine=instrument` they are in the class file.
+pub(super) fn knows_bridges() -> bool {
+    KNOWS_BRIDGES.load(Ordering::Relaxed)
 }
 
 /// Returns whether VMStart comes too early to look up a class.

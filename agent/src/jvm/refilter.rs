@@ -36,6 +36,11 @@ pub(super) fn change(agent: &Agent, filter: FilterSpec) -> Result<String, String
         EngineKind::None => {
             Err("engine=none records no methods; start with engine=instrument".to_owned())
         }
+        EngineKind::Events if !filter.synthetic && !environment::knows_bridges() => Err(
+            "synthetic=false needs bytecodes and constant pools, which this JVM does not offer; \
+                 leave it out, or record with engine=instrument"
+                .to_owned(),
+        ),
         EngineKind::Events => {
             methods.change_filter(filter, || {}).map(|()| "the filter has changed".to_owned())
         }

@@ -95,7 +95,7 @@ pub struct MethodFacts {
     pub native: bool,
     /// Whether the method is synthetic, apart from visibility bridges, which only make a method of a superclass visible.
     pub synthetic: bool,
-    /// Whether the method is an accessor. `false` if the filter leaves none of these out.
+    /// Whether the method is an accessor. May be `false` if the filter leaves none of these out.
     pub accessor: bool,
     /// Whether the class is hidden.
     pub hidden: bool,

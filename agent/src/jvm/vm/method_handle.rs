@@ -22,7 +22,7 @@ impl MethodHandle<'_, '_> {
         ptr::with_exposed_provenance_mut(self.raw.0)
     }
 
-    /// `false` without the capabilities, which only a filter that leaves synthetic methods out asks for.
+    /// Returns `false` without the capabilities, without which no filter leaves synthetic methods out.
     fn is_visibility_bridge(&self, access: u32, name: &str, descriptor: &str, code: &[u8]) -> bool {
         let Vm { jvmti, .. } = *self.vm;
         let Some(class) = jvmti.declaring_class(self.id()) else { return false };
@@ -47,7 +47,7 @@ impl DescribeMethod for MethodHandle<'_, '_> {
         let loader = self.vm.loader_of(class);
         self.vm.forget(class);
         let class_name = class_name?;
-        // There is none if the filter does not ask for it.
+        // Empty without the capability, without which no filter leaves accessors out.
         let code = jvmti.bytecodes(self.id()).unwrap_or_default();
         let accessor = is_accessor(&name, &descriptor, access, &code);
         let synthetic = access & SYNTHETIC != 0
