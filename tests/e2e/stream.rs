@@ -405,6 +405,46 @@ fn threads_that_wait_for_a_stopped_collector_continue() {
 }
 
 #[test]
+fn a_signal_that_the_program_handles_is_no_end() {
+    on_every_engine(|jdk, engine| {
+        let mut collector = Collector::start();
+        let program = Program::harness(jdk, "Hooked").args(["wait", "HUP"]).engine(engine);
+        let program = program.only_send_to(&collector.address);
+        let running = program.launch();
+        let output = |name| fs::read_to_string(program.workspace().join(name)).unwrap_or_default();
+        collector.wait_for("is recorded into");
+        wait_for(|| output("stdout").contains("hooked 20"));
+        collector.command("pause");
+        collector.wait_for("pause: sent to 1 JVM");
+        let pid = running.id().to_string();
+        assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+        // The handler waits, too.
+        wait_for(|| task(&pid, "SIGHUP handler").is_some());
+        let turns = || {
+            let sender = task(&pid, "flow-stream").unwrap();
+            let status = fs::read_to_string(sender.join("status")).unwrap();
+            let turns =
+                status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+            turns.unwrap().trim().parse::<u64>().unwrap()
+        };
+        let before = turns();
+        wait_for(|| turns() > before + 30);
+        assert_eq!(output("stderr"), "");
+        terminate(running);
+        collector.wait_for("has ended: ");
+        assert!(output("stderr").contains("the JVM is ending"), "{}", output("stderr"));
+        assert_sound(&collector.trace());
+    });
+}
+
+/// The directory of a thread of a process, by its name.
+fn task(pid: &str, name: &str) -> Option<PathBuf> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let mut tasks = tasks.map(|task| task.unwrap().path());
+    tasks.find(|task| fs::read_to_string(task.join("comm")).is_ok_and(|comm| comm.trim() == name))
+}
+
+#[test]
 fn a_signal_ends_a_jvm_whose_hooks_wait() {
     on_every_jdk(|jdk| {
         let mut collector = Collector::start();

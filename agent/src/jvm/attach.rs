@@ -28,6 +28,9 @@ pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(),
     let agent = lifecycle::start(option_text, Start::Attached, None, |options| {
         environment::prepare(jvmti, options)?;
         vm.prepare();
+        if options.streaming.is_some() {
+            vm.prepare_for_end();
+        }
         environment::find_group(vm, jvmti);
         if options.engine == EngineKind::Instrument {
             vm.check_parameters()?;

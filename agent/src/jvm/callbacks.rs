@@ -13,6 +13,7 @@ use flow_codec::format::raw::{UNWOUND_BY, UNWOUND_BY_BYTES, unwound_by};
 use jni::sys::{JNIEnv, jint, jlong};
 use jvmti_rs::sys;
 
+use super::ending::{self, ThreadKind};
 use super::jvmti::Jvmti;
 use super::vm::{KnowsProbes, Retransforming};
 use super::{Vm, aftermath, api, environment, probe, sampling, triggers, unprepared};
@@ -60,7 +61,7 @@ pub(super) fn table() -> CallbackTable {
         known,
         reserved85: None,
         sampled_object_alloc: None,
-        virtual_thread_start: Some(thread_start),
+        virtual_thread_start: Some(virtual_thread_start),
         virtual_thread_end: Some(thread_end),
     }
 }
@@ -206,6 +207,9 @@ unsafe extern "C" fn vm_start(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) 
         // SAFETY: the arguments of this callback.
         let vm = unsafe { vm(jvmti, jni, ptr::null_mut()) };
         vm.prepare();
+        if agent.is_streamed() {
+            vm.prepare_for_end();
+        }
         if agent.engine() == EngineKind::Instrument
             && let Err(error) = vm.drawing_no_hashes(|| probe::define(&vm))
         {
@@ -242,6 +246,9 @@ unsafe extern "C" fn vm_init(
         let vm = unsafe { vm(jvmti, jni, thread) };
         if environment::starts_without_classes() {
             vm.prepare();
+            if agent.is_streamed() {
+                vm.prepare_for_end();
+            }
         }
         // SAFETY: our only environment, which is never disposed of.
         environment::find_group(&vm, unsafe { Jvmti::new(jvmti) });
@@ -332,10 +339,33 @@ unsafe extern "C" fn thread_start(
     jni: *mut sys::JNIEnv,
     thread: sys::jobject,
 ) {
+    // SAFETY: the arguments of this callback.
+    unsafe { any_thread_start((jvmti, jni, thread), ThreadKind::Platform) };
+}
+
+unsafe extern "C" fn virtual_thread_start(
+    jvmti: *mut sys::jvmtiEnv,
+    jni: *mut sys::JNIEnv,
+    thread: sys::jobject,
+) {
+    // SAFETY: the arguments of this callback.
+    unsafe { any_thread_start((jvmti, jni, thread), ThreadKind::Virtual) };
+}
+
+/// # Safety
+/// These are the arguments of a callback.
+unsafe fn any_thread_start(
+    (jvmti, jni, thread): (*mut sys::jvmtiEnv, *mut sys::JNIEnv, sys::jobject),
+    kind: ThreadKind,
+) {
     if !allocator::has_thread_locals() {
         return;
     }
     let agent = lifecycle::agent();
+    if let Some(agent) = agent.as_ref().filter(|agent| agent.is_streamed()) {
+        // SAFETY: the arguments of this callback.
+        caught(agent, || ending::on_thread_start(&unsafe { vm(jvmti, jni, thread) }, kind));
+    }
     if let Some(agent) = agent.as_ref().filter(|agent| is_sampled(agent)) {
         // SAFETY: the arguments of this callback.
         caught(agent, || sampling::on_thread_start(agent, &unsafe { vm(jvmti, jni, thread) }));
@@ -378,6 +408,9 @@ unsafe extern "C" fn thread_end(
     let vm = || unsafe { vm(jvmti, jni, thread) };
     if let Some(agent) = agent.as_ref().filter(|agent| is_sampled(agent)) {
         caught(agent, || sampling::on_thread_end(agent, &vm()));
+    }
+    if let Some(agent) = agent.as_ref().filter(|agent| agent.is_streamed()) {
+        caught(agent, || ending::on_thread_end(&vm()));
     }
     match &agent {
         Some(agent) if agent.is_abandoned() => {}

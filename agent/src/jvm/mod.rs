@@ -8,6 +8,7 @@
 //! | `copies` | other copies of this library in the same process |
 //! | `environment` | the JVMTI environment: capabilities, and the requested events |
 //! | `callbacks` | what the JVM calls; guards around every body |
+//! | `ending` | notices that the JVM begins to end (safe) |
 //! | `vm` | what a callback may ask the JVM, as safe functions |
 //! | `jvmti` | the JVMTI function table |
 //! | `sampling` | walks stacks in signal handlers, and announces threads and classes for that |
@@ -40,6 +41,7 @@ mod api;
 mod attach;
 mod callbacks;
 mod copies;
+mod ending;
 mod entry;
 mod environment;
 mod exports;

@@ -21,7 +21,7 @@ use crate::recorder::{OpenChunks, Recorder, Stacks, Timeout};
 use crate::sink::{
     BlockFile, JournalPlace, ManifestPlace, Streamed, Streamer, Syncer, TraceDirectory,
 };
-use crate::sys::is_signal_handled;
+use crate::sys::ending::is_jvm_ending;
 
 /// How long a second caller waits for the first one to complete the manifest.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(2);
@@ -80,6 +80,12 @@ impl Agent {
     ) -> std::io::Result<()> {
         let agent = Arc::clone(self);
         crate::sys::helper::spawn_with_stack(name, stack_bytes, move || body(&agent))
+    }
+
+    /// Whether the trace is sent to a collector, which may hold up the program's threads.
+    #[must_use]
+    pub fn is_streamed(&self) -> bool {
+        self.streamer.is_some()
     }
 
     /// Sends the trace to a collector, until it has ended.
@@ -288,7 +294,7 @@ impl Streamed for Agent {
     }
 
     fn release_if_ending(&self) -> bool {
-        self.recorder.is_held() && is_signal_handled() && self.recorder.set_held(false)
+        self.recorder.is_held() && is_jvm_ending() && self.recorder.set_held(false)
     }
 
     fn release(&self) -> bool {

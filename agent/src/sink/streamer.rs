@@ -34,7 +34,7 @@ use rustix::fs::FallocateFlags;
 
 use super::directory::TraceDirectory;
 use super::socket::Socket;
-use crate::sys::is_signal_handled;
+use crate::sys::ending::is_jvm_ending;
 
 /// What the file may have that is not acknowledged, if not everything.
 const WINDOW_BYTES: u64 = 16 << 20;
@@ -49,7 +49,7 @@ const MAX_RETRY: Duration = Duration::from_secs(1);
 const WELCOME_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often threads that record are asked to hand over.
 const FLUSH_PERIOD: Duration = Duration::from_millis(500);
-/// How often the streamer checks which threads wait, and whether a signal ends the JVM. What a thread recorded is sent after
+/// How often the streamer checks which threads wait, and whether the JVM is ending. What a thread recorded is sent after
 /// two checks.
 const IDLE_PERIOD: Duration = Duration::from_millis(60);
 /// A collector that is further behind than this gets no open chunks: they would be old when it reads them.
@@ -113,7 +113,7 @@ pub trait Streamed {
     /// # Errors
     /// Returns why nothing has changed.
     fn change_filter(&self, options: &str) -> Result<String, String>;
-    /// Lets threads continue that the collector holds up, if a signal ends the JVM: its shutdown hooks may be among them.
+    /// Lets threads continue that the collector holds up, if the JVM is ending: its shutdown hooks may be among them.
     /// Returns whether any did.
     fn release_if_ending(&self) -> bool;
     /// Lets threads continue that the collector holds up, because it is gone. Returns whether any did.
@@ -175,11 +175,11 @@ impl Streamer {
         while !state.is_ending
             && self.len.load(Ordering::Acquire).saturating_sub(state.acknowledged) >= limit
         {
-            let is_late = self.progress.wait_for(&mut state, CHECK_PERIOD).timed_out();
             // Shutdown hooks may be among the threads that wait.
-            if is_late && is_signal_handled() {
+            if is_jvm_ending() {
                 return;
             }
+            self.progress.wait_for(&mut state, CHECK_PERIOD);
         }
     }
 
@@ -359,9 +359,7 @@ impl Streamer {
                 }
                 if source.release_if_ending() {
                     let address = &self.streaming.address;
-                    log::warn!(
-                        "stream={address}: a signal ends the JVM; threads that wait continue"
-                    );
+                    log::warn!("stream={address}: the JVM is ending; threads that wait continue");
                 }
             }
             let state = self.state.lock();

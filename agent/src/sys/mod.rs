@@ -9,10 +9,10 @@
 //! | `region` | memory for chunks |
 //! | `fence` | makes stores of probes visible to other threads |
 //! | `destructors` | destructors of thread-local variables, for musl |
+//! | `ending` | whether the JVM is ending (safe) |
 //! | `helper` | a thread of the agent |
 //! | `shared` | a value that is freed when the last thread releases it |
 //! | `sampling` | signals that interrupt threads to sample their stacks |
-//! | `signals` | whether a signal ends the JVM (safe) |
 //! | `stack_ring` | the memory for these stacks |
 //! | `stubs` | code without frames, and who called it |
 //! | `unbuilt` | compiled methods that have not built their frame yet, or not any more (safe) |
@@ -27,12 +27,12 @@ mod control;
 pub(crate) mod counter;
 #[cfg(any(target_env = "musl", test))]
 mod destructors;
+pub(crate) mod ending;
 mod fence;
 pub(crate) mod helper;
 mod region;
 pub(crate) mod sampling;
 mod shared;
-mod signals;
 pub(crate) mod stack_ring;
 pub(crate) mod stubs;
 pub(crate) mod unbuilt;
@@ -44,4 +44,3 @@ pub(crate) use fence::{can_settle_stores, settle_stores};
 pub(crate) use helper::spawn;
 pub(crate) use region::{GrowingFile, LastChunk, Region};
 pub(crate) use shared::Shared;
-pub(crate) use signals::is_signal_handled;

@@ -75,6 +75,11 @@ impl Vm<'_> {
         self.thread_id(self.thread)
     }
 
+    /// Returns what is known of the thread that the event is about.
+    pub(in crate::jvm) fn current_thread_facts(&self) -> Option<ThreadFacts> {
+        self.thread_facts(self.thread)
+    }
+
     pub(super) fn thread_facts(&self, thread: jobject) -> Option<ThreadFacts> {
         let id = self.thread_id(thread)?;
         // Not known in the start phase; the name follows with VMInit.

@@ -9,6 +9,7 @@ mod java_threads;
 mod loaders;
 mod method_handle;
 mod prepare;
+mod shutdown;
 mod structs;
 mod values;
 
