@@ -65,7 +65,6 @@ impl Recorder {
         let copied = buffer.make_room(range.len()).ok().map(|()| {
             thread.copy_recorded(&out, range.clone(), &mut buffer.raw);
             thread.copy_all_samples(&mut out, range.clone(), &mut buffer.samples);
-            thread.note_copied(&mut out, position);
             let resume = out.resume_state();
             let samples: Vec<_> = buffer.samples.iter().map(words).collect();
             let slot = SlotContent {
@@ -80,6 +79,10 @@ impl Recorder {
             let has_marks = slot.marks.is_some_and(|(_, pending)| !pending.is_empty());
             (!is_empty || has_marks).then(|| with_one_slot(self.journal.zero_ns(), &slot))
         });
+        if let Some(copy) = &copied {
+            thread.note_looked_at(position);
+            out.is_copied |= copy.is_some();
+        }
         if range.len() > COPIED_AGAIN_BYTES {
             thread.call_for_attention();
         }

@@ -260,6 +260,22 @@ fn a_copied_chunk_that_moves_to_a_larger_slot_is_still_not_dropped() {
 }
 
 #[test]
+fn a_chunk_of_which_there_was_nothing_to_copy_may_be_dropped() {
+    let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
+    let (recorder, thread, method) = recorder(dir.path(), &sink, 64 << 10);
+    let recorder = recorder.queueing(WhenFull::Drop(TooSlow::Collector));
+    let copy = || {
+        recorder.write_open_chunk(recorder.queue.as_ref().unwrap(), thread.id());
+        (sink.take_open().len(), thread.lock_out().is_copied)
+    };
+    assert_eq!(copy(), (0, false));
+    assert!(recorder.with_new_events(OpenChunks::Idle).is_empty(), "nothing is new");
+    recorder.enter(&thread, method);
+    assert_eq!(copy(), (1, true));
+    assert_eq!(copy(), (1, true));
+}
+
+#[test]
 fn what_is_encoded_ahead_is_written_once() {
     for ahead in [0, 1, 7] {
         let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());

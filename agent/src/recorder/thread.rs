@@ -717,9 +717,8 @@ impl ThreadRecorder {
         self.looked_at.load(Ordering::Relaxed) != self.position() | IS_COPIED
     }
 
-    /// Records that the chunk was copied up to a position.
-    pub(super) fn note_copied(&self, out: &mut MutexGuard<'_, Out>, position: u64) {
-        out.is_copied = true;
+    /// Records that the file has a copy of all that the chunk had at a position.
+    pub(super) fn note_looked_at(&self, position: u64) {
         self.looked_at.store(position | IS_COPIED, Ordering::Relaxed);
     }
 
