@@ -365,6 +365,22 @@ fn a_thread_that_ends_while_it_is_encoded_gives_back_its_slot() {
 }
 
 #[test]
+fn threads_that_were_held_when_they_ended_do_not_gather() {
+    let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
+    let (recorder, first, _) = recorder(dir.path(), &sink, 4096);
+    // No thread encodes ahead, and so none gives back their slots.
+    let recorder = recorder.encoding_ahead();
+    for id in 2..10 {
+        let thread = start(&recorder, id);
+        let held = Arc::clone(&thread);
+        recorder.end_thread(thread, None);
+        assert_eq!(recorder.leaving.lock().len(), 1);
+        drop(held);
+    }
+    drop(first);
+}
+
+#[test]
 fn in_one_file_what_is_encoded_ahead_passes_the_queue() {
     let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
     let (recorder, thread, method) = recorder(dir.path(), &sink, 4096);

@@ -107,30 +107,47 @@ impl Recorder {
         self.give_up_slot(thread, position);
     }
 
-    /// Gives back the slot of a thread that has ended here, unless the thread that ends the recording holds it: then the slot is
-    /// not used again.
+    /// Gives back the slot of a thread that has ended here. If another thread is reading it, that follows later, unless the
+    /// recording ends: then the slot is not used again.
     pub(super) fn give_up_slot(&self, thread: Arc<ThreadRecorder>, position: u64) {
-        match Arc::try_unwrap(thread) {
-            Ok(thread) => {
-                if let Some(slot) = thread.into_slot(position) {
-                    self.journal.give_back(slot);
-                }
+        if let Some(held) = self.try_to_give_up(thread, position)
+            && self.is_on()
+        {
+            // Those before it are mostly free by now, so they never are many.
+            self.give_up_left_slots();
+            let mut leaving = self.leaving.lock();
+            if allocator::try_reserve(&mut leaving, 1).is_ok() {
+                leaving.push(held);
             }
-            // The thread that encodes, or the one that writes, is reading it.
-            Err(thread) if (self.encodes_ahead || self.queue.is_some()) && self.is_on() => {
-                let mut leaving = self.leaving.lock();
-                if allocator::try_reserve(&mut leaving, 1).is_ok() {
-                    leaving.push((thread, position));
-                }
-            }
-            Err(_) => {}
         }
+    }
+
+    /// Returns the thread if another one is reading it.
+    fn try_to_give_up(
+        &self,
+        thread: Arc<ThreadRecorder>,
+        position: u64,
+    ) -> Option<(Arc<ThreadRecorder>, u64)> {
+        let thread = match Arc::try_unwrap(thread) {
+            Ok(thread) => thread,
+            Err(held) => return Some((held, position)),
+        };
+        if let Some(slot) = thread.into_slot(position) {
+            self.journal.give_back(slot);
+        }
+        None
     }
 
     /// Gives back the slots of threads that were held when they ended.
     pub(super) fn give_up_left_slots(&self) {
-        let leaving = std::mem::take(&mut *self.leaving.lock());
-        leaving.into_iter().for_each(|(thread, position)| self.give_up_slot(thread, position));
+        let mut leaving = self.leaving.lock();
+        // From the last one on, so that those which are put back are not tried again.
+        for place in (0..leaving.len()).rev() {
+            let (thread, position) = leaving.swap_remove(place);
+            if let Some(held) = self.try_to_give_up(thread, position) {
+                leaving.push(held);
+            }
+        }
     }
 
     /// Like [`end_thread`](Self::end_thread), after the end of the recording: the thread's end is not
