@@ -26,7 +26,7 @@ use crate::engine::sample;
 use crate::lifecycle::Agent;
 use crate::options::EngineKind;
 use crate::options::Options;
-use crate::recorder::{Stacks, ThreadHandle, ThreadRecorder};
+use crate::recorder::{DescribeClasses as _, Stacks, ThreadFacts, ThreadRecorder};
 use crate::sys::sampling::{self, Interrupted, Running, Walked, Walker};
 use crate::sys::stack_ring::RawFrame;
 use crate::sys::{blocks, clock, helper, stubs, unbuilt};
@@ -249,7 +249,7 @@ fn add_running_threads(agent: &Agent, stacks: &Stacks, vm: &Vm<'_>) {
         keep_id(thread, id);
         // The JDK knows where the JVM's object is, unless the thread has not started or has ended.
         let Some(object) = vm.native_thread(thread) else { return };
-        stacks.add_thread(facts, weak_thread(stacks, vm, thread));
+        announce_thread(stacks, vm, thread, facts);
         if let Err(error) = add_thread(vm, id, object) {
             (refused, why) = (refused + 1, error);
         }
@@ -272,9 +272,12 @@ fn add_thread(vm: &Vm<'_>, id: u64, object: usize) -> Result<(), String> {
     sampling::add_thread(&Running { os_thread, thread: id, env, stack })
 }
 
-/// Returns a reference to a thread, if stacks of threads are read. Null is the current thread.
-fn weak_thread(stacks: &Stacks, vm: &Vm<'_>, thread: jobject) -> Option<ThreadHandle> {
-    stacks.reads_stacks().then(|| vm.weak_thread(thread))?
+/// Adds a thread to those that may be sampled, with a reference if stacks of threads are read. Null is the current thread.
+fn announce_thread(stacks: &Stacks, vm: &Vm<'_>, thread: jobject, facts: ThreadFacts) {
+    let handle = stacks.reads_stacks().then(|| vm.weak_thread(thread)).flatten();
+    // A thread that starts while all threads are added is added twice.
+    let unused = stacks.add_thread(facts, handle);
+    unused.into_iter().for_each(|handle| vm.give_up_thread(handle));
 }
 
 /// Keeps the id of a thread where signal handlers find it.
@@ -330,7 +333,7 @@ pub(super) fn on_thread_start(agent: &Agent, vm: &Vm<'_>) {
         return;
     }
     if let Some(facts) = vm.facts_of_current() {
-        stacks.add_thread(facts, weak_thread(stacks, vm, ptr::null_mut()));
+        announce_thread(stacks, vm, ptr::null_mut(), facts);
     }
     let Some(object) = vm.native_of_current() else { return };
     if let Err(why) = add_thread(vm, id.get(), object) {

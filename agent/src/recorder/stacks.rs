@@ -228,13 +228,22 @@ impl Stacks {
         self.known.lock().methods.values_mut().for_each(|method| method.resolved = None);
     }
 
-    /// Adds a thread that may be sampled.
-    pub fn add_thread(&self, facts: ThreadFacts, handle: Option<ThreadHandle>) {
+    /// Adds a thread that may be sampled. Returns the reference if the thread has one already.
+    #[must_use]
+    pub fn add_thread(
+        &self,
+        facts: ThreadFacts,
+        handle: Option<ThreadHandle>,
+    ) -> Option<ThreadHandle> {
         let mut known = self.known.lock();
         let id = facts.id;
         let thread = SampledThread { facts, handle: None, named: None, ended: None };
         let thread = known.threads.entry(id).or_insert(thread);
-        thread.handle = thread.handle.or(handle);
+        if thread.handle.is_some() {
+            return handle;
+        }
+        thread.handle = handle;
+        None
     }
 
     /// Returns whether stacks of threads are read while they wait, so that references to threads are needed.
@@ -772,7 +781,8 @@ mod tests {
             is_virtual: false,
             frames: 0,
         };
-        stacks.add_thread(facts, Some(ThreadHandle(70)));
+        assert_eq!(stacks.add_thread(facts.clone(), Some(ThreadHandle(70))), None);
+        assert_eq!(stacks.add_thread(facts, Some(ThreadHandle(71))), Some(ThreadHandle(71)));
         stacks.add_apart(&recorder, &vm, shot(200, 0));
         stacks.add_waited(thread, 2);
         stacks.add_waiting(400);
