@@ -16,6 +16,7 @@
 //! | `api` | the native methods of the Java API |
 //! | `probe` | the class of the probes, and what it calls |
 //! | `unprepared` | classes with probes that are still being defined (safe) |
+//! | `vm_structs` | where the JVM has its fields, as it exports that |
 //! | `hotspot` | names of parameters in the memory of the JVM |
 //! | `exports` | keeps foreign symbols out of the export table |
 //!
@@ -55,5 +56,6 @@ mod triggers;
 mod unprepared;
 mod values;
 mod vm;
+mod vm_structs;
 
 pub use vm::{LoadedClass, MethodHandle, Vm};

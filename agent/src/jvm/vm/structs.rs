@@ -1,16 +1,14 @@
 //! Facts about threads, read from HotSpot's own objects for them.
 //!
-//! The JVM exports a table for debuggers that says where many fields are (`gHotSpotVMStructs`). A thread may end at any time,
-//! and its object with it, so all reads go through the system, which refuses addresses without memory.
+//! The JVM [exports](crate::jvm::vm_structs) where the fields of these objects are. A thread may end at any time, and its object with it,
+//! so all reads go through the system, which refuses addresses without memory.
 
-#![expect(unsafe_code, reason = "reads a table that the JVM exports")]
-
-use std::ffi::{CStr, c_char, c_void};
 use std::ops::Range;
-use std::ptr;
 
 use once_cell::sync::OnceCell;
 
+use super::super::environment;
+use super::super::vm_structs::Library;
 use crate::sys::stubs::read;
 
 /// Offsets of fields in the JVM's objects for threads.
@@ -34,15 +32,6 @@ pub(in crate::jvm) struct NativeThread {
     pub(in crate::jvm) stack: Range<usize>,
 }
 
-/// Layout of an entry of the table, as the JVM exports it: the size, and the place of each field.
-#[derive(Clone, Copy, Debug, Default)]
-struct Layout {
-    type_name: usize,
-    field_name: usize,
-    offset: usize,
-    size: usize,
-}
-
 impl Offsets {
     /// Returns the offsets of this JVM; `None` if it does not export them.
     pub(in crate::jvm) fn get() -> Option<&'static Self> {
@@ -51,31 +40,16 @@ impl Offsets {
     }
 
     fn find() -> Option<Self> {
-        let layout = Layout {
-            type_name: exported(c"gHotSpotVMStructEntryTypeNameOffset")?,
-            field_name: exported(c"gHotSpotVMStructEntryFieldNameOffset")?,
-            offset: exported(c"gHotSpotVMStructEntryOffsetOffset")?,
-            size: exported(c"gHotSpotVMStructEntryArrayStride")?,
-        };
-        let table = exported(c"gHotSpotVMStructs")?;
-        let of = |types: &[&CStr], field: &CStr| -> Option<usize> {
-            let entries = (0..MAX_ENTRIES).map(|number| table + number * layout.size);
-            let mut entries =
-                entries.map_while(|entry| Some((entry, text(entry + layout.type_name)?)));
-            let (entry, _) = entries.find(|(entry, name)| {
-                types.contains(name) && text(entry + layout.field_name) == Some(field)
-            })?;
-            Some(word(entry + layout.offset))
-        };
+        let library = Library::of(environment::current()?.any_function())?;
         // Between versions of the JDK, fields moved between a class and its superclass, which is at the same address.
         let thread = [c"JavaThread", c"Thread"];
         Some(Self {
-            os_thread: of(&thread, c"_osthread")?,
-            number: of(&[c"OSThread"], c"_thread_id")?,
-            stack_base: of(&thread, c"_stack_base")?,
-            stack_bytes: of(&thread, c"_stack_size")?,
-            state: of(&thread, c"_thread_state")?,
-            continuation: of(&thread, c"_cont_entry"),
+            os_thread: library.offset(&thread, c"_osthread")?,
+            number: library.offset(&[c"OSThread"], c"_thread_id")?,
+            stack_base: library.offset(&thread, c"_stack_base")?,
+            stack_bytes: library.offset(&thread, c"_stack_size")?,
+            state: library.offset(&thread, c"_thread_state")?,
+            continuation: library.offset(&thread, c"_cont_entry"),
         })
     }
 
@@ -101,28 +75,4 @@ impl Offsets {
         let carries = || self.continuation.and_then(at).is_some_and(|entry| entry != 0);
         state.is_some_and(|state| APART.contains(&state)) && !carries()
     }
-}
-
-/// The most entries that are read; tables have about 3,000.
-const MAX_ENTRIES: usize = 100_000;
-
-/// Returns a word that the JVM exports.
-fn exported(name: &CStr) -> Option<usize> {
-    // SAFETY: a NUL-terminated name.
-    let found: *mut c_void = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    (!found.is_null()).then(|| word(found.expose_provenance()))
-}
-
-/// Reads a word in the memory of the JVM's library.
-fn word(address: usize) -> usize {
-    let place: *const usize = ptr::with_exposed_provenance(address);
-    // SAFETY: an exported variable of this size, or a field of the table up to its end; both are constant and aligned.
-    unsafe { place.read() }
-}
-
-/// Returns the text that a word in the table points to; `None` at its end.
-fn text(address: usize) -> Option<&'static CStr> {
-    let text: *const c_char = ptr::with_exposed_provenance(word(address));
-    // SAFETY: not null, so a constant text of the JVM.
-    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })
 }
