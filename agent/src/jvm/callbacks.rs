@@ -490,6 +490,9 @@ unsafe extern "C" fn class_prepare(
     });
 }
 
+/// A class file that ends early.
+const CUT_CLASS: [u8; 4] = *b"\xCA\xFE\xBA\xBE";
+
 unsafe extern "C" fn class_file_load_hook(
     jvmti: *mut sys::jvmtiEnv,
     jni: *mut sys::JNIEnv,
@@ -513,7 +516,8 @@ unsafe extern "C" fn class_file_load_hook(
     let class = unsafe { std::slice::from_raw_parts(data, len) };
     let is_ours = |purpose| !class_being_redefined.is_null() && Vm::retransforming() == purpose;
     let changed = if is_ours(Retransforming::ToLink) {
-        rewrite::with_other_flags(class).ok()
+        // Bytes that are not a class are refused, too. The class is not linked then, and stays as it is.
+        Some(rewrite::with_other_flags(class).unwrap_or_else(|_| CUT_CLASS.to_vec()))
     } else {
         // SAFETY: the JVM passes a text that ends in NUL, or null; it stays for this callback.
         let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_bytes());

@@ -159,10 +159,26 @@ impl Vm<'_> {
         if !self.keeps_parameters() {
             // The JVM reveals the methods of linked classes only.
             for class in classes.iter().filter(|class| !self.jvmti.is_linked(**class)) {
-                let _refused = self.retransform_to(Retransforming::ToLink, &[*class]);
+                self.link(*class)?;
             }
         }
         self.retransform_to(Retransforming::ToChange, classes)
+    }
+
+    /// Links a class by a change that the JVM refuses.
+    fn link(&self, class: jclass) -> Result<(), u32> {
+        match self.retransform_to(Retransforming::ToLink, &[class]) {
+            // Its methods would not be revealed, so it must not be changed.
+            Err(why) if !self.jvmti.is_linked(class) => Err(why),
+            Err(_) => Ok(()),
+            Ok(()) => {
+                let name = self.class_name(class).map_or_else(String::new, |name| name.binary);
+                log::warn!(
+                    "class {name} may have lost the names of its parameters: another agent has changed it (JDK-8240908)"
+                );
+                Ok(())
+            }
+        }
     }
 
     fn retransform_to(&self, purpose: Retransforming, classes: &[jclass]) -> Result<(), u32> {
