@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use flow_e2e::{Decoded, Program, check, decode_trace, flow, golden, jdks};
+use flow_e2e::{Decoded, Engine, Program, check, decode_trace, flow, golden, jdks};
 
 use crate::{on_every_engine, on_every_jdk};
 
@@ -156,6 +156,25 @@ fn after_the_first_thousand_threads_share_a_file() {
     for thread in workers {
         assert_eq!(trace.tree(thread).of_harness().lines(), *expected, "{}", thread.name);
     }
+}
+
+/// If `Thread.stop` interrupts a return, the JVM reports two exits of a frame.
+#[test]
+fn a_frame_is_left_once_although_a_stop_interrupts_its_return() {
+    on_every_jdk(|jdk| {
+        // Later JDKs have no `Thread.stop`.
+        if jdk.version > 19 {
+            return;
+        }
+        let program = Program::harness(jdk, "Stopped").engine(Engine::Events);
+        let run = program.args(["300"]).run();
+        assert_eq!(run.code(), Some(0), "{}", run.errors());
+        let trace = run.trace();
+        let tree = trace.tree(trace.thread("victim"));
+        let late = tree.calls.iter().filter(|call| call.method.starts_with("late("));
+        assert_eq!(late.map(|call| call.depth).collect::<Vec<_>>(), [2; 10]);
+        assert_eq!(tree.calls.iter().filter(|call| call.depth == 0).count(), 1, "run");
+    });
 }
 
 /// `Thread.stop` in a probe leaves a frame without its exit.

@@ -33,6 +33,7 @@ pub fn on_entry<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, method: RawMethod) {
         enter_under(recorder, vm, thread, resolved.filter, below);
     }
     if let Some(recorded) = recorded {
+        thread.frames().enter();
         recorder.enter(thread, recorded);
     }
 }
@@ -50,7 +51,13 @@ pub fn on_exit<'a>(
         false if resolved.recorded().is_some() => current_thread(recorder, vm, resolved.filter),
         false => None,
     };
-    if let Some(thread) = thread {
+    let is_second = |thread: &ThreadRecorder| {
+        how == Left::Unwound
+            && thread.frames().has_just_returned(method)
+            && is_already_left(recorder, vm, thread)
+    };
+    if let Some(thread) = thread.filter(|thread| !is_second(thread)) {
+        thread.frames().leave(method, how);
         recorder.exit(thread, how);
     }
     if how == Left::Unwound
@@ -61,6 +68,21 @@ pub fn on_exit<'a>(
         thread.note_thrown(None);
     }
     resolved
+}
+
+/// Returns whether the current thread has one more recorded frame than by its events: it is leaving a frame whose exit was
+/// reported before.
+#[cold]
+fn is_already_left<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, thread: &ThreadRecorder) -> bool {
+    let stack = vm.current_stack();
+    let entered = thread.entered();
+    let is_recorded = |(depth, facts): (u32, &MethodFacts)| {
+        let filter = entered.filter_of(depth);
+        filter.is_some_and(|filter| recorder.methods().is_selected_by(filter, facts))
+    };
+    let frames = (1..).zip(&stack).filter_map(|(depth, facts)| Some((depth, facts.as_ref()?)));
+    let recorded = frames.filter(|frame| is_recorded(*frame)).count();
+    i64::try_from(recorded).is_ok_and(|recorded| recorded == thread.frames().open() + 1)
 }
 
 /// Returns the current thread's recorder if the entry of its topmost frame was recorded. The filters decide differently about

@@ -22,6 +22,7 @@ mod cpu_time;
 mod end;
 mod ended;
 mod filters;
+mod frames;
 mod hand_over;
 mod idle;
 mod ids;
@@ -50,6 +51,7 @@ pub use crate::sys::{Control, ControlPlace};
 pub use config::{Config, SideBand};
 pub use end::Timeout;
 pub use filters::{Entered, FilterNumber};
+pub use frames::Frames;
 pub use ids::{Assigned, IdTable, StartIds};
 pub use journal::Journal;
 pub use methods::{

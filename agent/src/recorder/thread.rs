@@ -20,6 +20,7 @@ use super::chunk::{self, Chunk, Prepared, ReadBy, Shape};
 use super::counts::Counts;
 use super::cpu_time::{CpuTime, Look};
 use super::filters::Entered;
+use super::frames::Frames;
 use super::journal::{Journal, Slot};
 use super::marks::MarkBuffer;
 use super::missing_exits::RealFrames;
@@ -50,6 +51,7 @@ pub struct ThreadRecorder {
     thrown: AtomicU64,
     /// With `engine=events`. Only the thread itself uses it.
     entered: Mutex<Entered>,
+    frames: Frames,
     /// Position of the thread when it was last [checked](super::idle), and whether the file has a copy of its chunk up to
     /// there. 0 in a new chunk.
     looked_at: AtomicU64,
@@ -432,7 +434,8 @@ impl ThreadRecorder {
         };
         let (out, thrown, entered) = (Mutex::new(out), AtomicU64::default(), Mutex::default());
         let looked_at = AtomicU64::default();
-        Ok(Self { id: facts.id, control, out, seen, cpu, thrown, entered, looked_at })
+        let frames = Frames::default();
+        Ok(Self { id: facts.id, control, out, seen, cpu, thrown, entered, frames, looked_at })
     }
 
     /// Samples the thread's position; `look` has begun at `began_ns`. Returns whether the thread has advanced
@@ -526,6 +529,12 @@ impl ThreadRecorder {
     /// The filters under which the thread entered its frames. For the thread itself.
     pub(crate) fn entered(&self) -> MutexGuard<'_, Entered> {
         self.entered.lock()
+    }
+
+    /// The frames of the thread by its events, with `engine=events`. For the thread itself.
+    #[inline]
+    pub(crate) fn frames(&self) -> &Frames {
+        &self.frames
     }
 
     /// Keeps the class of an exception that was thrown. For the thread itself.
