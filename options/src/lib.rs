@@ -27,4 +27,4 @@ pub use notice::{NOTICES, Notice};
 pub use parse::{MAX_EARLIER, OptionError, Options, parse_filter};
 pub use sources::{KEYS, Key, split};
 pub use tracked::Tracked;
-pub use values::patterns;
+pub use values::{parse_bytes, patterns};

@@ -18,6 +18,16 @@ fn message(text: &str) -> String {
 }
 
 #[test]
+fn sizes_have_the_units_of_the_command_line() {
+    for (text, bytes) in [("4096", 4096), ("64k", 65_536), ("64KB", 65_536), ("2M", 2 << 20)] {
+        assert_eq!(parse(&format!("chunk={text}")).unwrap().chunk_bytes, bytes, "{text}");
+    }
+    for odd in ["", "k", "64kk", "1.5m", "-64", "64 k", "99999999999g"] {
+        assert!(parse(&format!("chunk={odd}")).is_err(), "{odd}");
+    }
+}
+
+#[test]
 fn a_list_of_patterns_may_have_descriptors() {
     for (text, expected) in [
         ("a.B;c.D#m", &["a.B", "c.D#m"][..]),

@@ -41,21 +41,28 @@ pub(super) fn non_empty(setting: &Setting) -> Result<&str, OptionError> {
     if setting.value.is_empty() { Err(bad_value(setting)) } else { Ok(&setting.value) }
 }
 
-/// A number of bytes, or of `k`, `m` or `g`.
+/// Parses a number of bytes, with a unit such as `k`, `m` or `g` (1024 bytes and so on). `None`: the text is no size, or the number
+/// is too large.
+#[must_use]
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit: u64 = match unit.to_ascii_lowercase().as_str() {
+        "" => 1,
+        "k" | "kb" => 1 << 10,
+        "m" | "mb" => 1 << 20,
+        "g" | "gb" => 1 << 30,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+/// A size within these limits.
 pub(super) fn parse_size(
     setting: &Setting,
     allowed: &RangeInclusive<u64>,
 ) -> Result<u64, OptionError> {
-    let text = setting.value.to_lowercase();
-    let digits = text.trim_end_matches(['k', 'm', 'g']);
-    let unit = match text.get(digits.len()..) {
-        Some("") => Some(1),
-        Some("k") => Some(1 << 10),
-        Some("m") => Some(1 << 20),
-        Some("g") => Some(1 << 30),
-        _ => None,
-    };
-    let bytes = digits.parse::<u64>().ok().zip(unit).and_then(|(n, unit)| n.checked_mul(unit));
+    let bytes = parse_bytes(&setting.value);
     bytes.filter(|bytes| allowed.contains(bytes)).ok_or_else(|| bad_value(setting))
 }
 

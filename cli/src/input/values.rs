@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::ops::Range;
 
 use flow_codec::Glob;
+use flow_options::parse_bytes;
 
 pub(super) fn glob(text: &str) -> Result<Glob, Infallible> {
     Ok(Glob::new(text))
@@ -22,18 +23,7 @@ pub(crate) fn positive(text: &str) -> Result<u64, String> {
 
 /// Parses a number of bytes: `64m`, `2g`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
-    let expected = || format!("expected a size such as 64m or 2g, found '{text}'");
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let shift = match unit.to_ascii_lowercase().as_str() {
-        "" => 0,
-        "k" | "kb" => 10,
-        "m" | "mb" => 20,
-        "g" | "gb" => 30,
-        _ => return Err(expected()),
-    };
-    let number: u64 = number.parse().map_err(|_| expected())?;
-    number.checked_mul(1 << shift).ok_or_else(expected)
+    parse_bytes(text).ok_or_else(|| format!("expected a size such as 64m or 2g, found '{text}'"))
 }
 
 /// Parses a range of time, in nanoseconds since the start of a trace: `1.5s..2s`, `..2s`.
