@@ -871,7 +871,7 @@ fn strangers_are_refused_and_harm_nobody() {
     assert_eq!(refused.code(), Some(0));
     assert!(refused.errors().contains("its token is not the one in"), "{}", refused.errors());
     // Like an agent, and then not.
-    let hello = br#"flowstrm_{"token":"open sesame","pid":1,"host":"x"}"#;
+    let hello = br#"flowstrm_{"token":"open sesame","id":"00000000000000a1","pid":1,"host":"x"}"#;
     let mut hello = hello.to_vec();
     hello[8] = 1;
     let mut stream = connect();

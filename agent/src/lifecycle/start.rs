@@ -251,7 +251,7 @@ impl Agent {
         let streamer = options.streaming.clone().map(|streaming| {
             let path = || directory.path().to_path_buf();
             manifest.spill = streaming.is_only.then(path);
-            Arc::new(Streamer::new(directory.clone(), streaming, &manifest))
+            Arc::new(Streamer::new(directory.clone(), streaming, id, &manifest))
         });
         let blocks = Arc::new(blocks.synced_by(syncer.clone()).sent_by(streamer.clone()));
         let lines = |kind: StreamKind| -> Result<LineFile, StartError> {

@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use flow_codec::TraceId;
 use flow_codec::format::manifest::Manifest;
 use flow_codec::format::names::{JOURNAL, SHARED};
 use flow_codec::format::stream::{
@@ -141,10 +142,16 @@ impl From<io::Error> for Closed {
 impl Streamer {
     /// Sends the file of this trace.
     #[must_use]
-    pub fn new(directory: TraceDirectory, streaming: Streaming, manifest: &Manifest) -> Self {
+    pub fn new(
+        directory: TraceDirectory,
+        streaming: Streaming,
+        id: TraceId,
+        manifest: &Manifest,
+    ) -> Self {
         let program = program_of(&manifest.command).chars().take(MAX_PROGRAM_CHARS).collect();
         let hello = Hello {
             token: None,
+            id,
             pid: manifest.pid,
             host: manifest.host.clone(),
             start_unix_ns: manifest.start_unix_ns,

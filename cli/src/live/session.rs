@@ -9,7 +9,7 @@ use flow_codec::read::Trace;
 
 use super::rest;
 use super::sessions::{Line, Place, Sessions, Socket};
-use super::store::{Identity, Store, Stored};
+use super::store::{Store, Stored};
 use super::token::Token;
 use crate::output::{bytes, plural, shell_quoted};
 
@@ -60,10 +60,9 @@ pub(super) fn run(collector: &Collector, mut socket: Socket, mut place: Place) {
         Ok(socket) => Arc::new(Line::new(hello.pid, socket)),
         Err(error) => return refuse(&mut socket, &error.to_string()),
     };
-    let identity = Identity::of(&hello);
-    collector.sessions.add(identity.clone(), &line);
+    collector.sessions.add(hello.id, &line);
     let received = receive(collector, &hello, &line, &mut socket, &mut input);
-    collector.sessions.remove(&identity, &line);
+    collector.sessions.remove(hello.id, &line);
     match received {
         Ok(stored) if stored.is_ended() => (collector.tell)(&end(&hello, &stored)),
         Ok(stored) if collector.sessions.is_stopped() => {
@@ -76,7 +75,7 @@ pub(super) fn run(collector: &Collector, mut socket: Socket, mut place: Place) {
             let path = stored.path.clone();
             // Others may lock the file from here on.
             drop(stored);
-            let is_back = || collector.sessions.has(&identity) || collector.sessions.is_stopped();
+            let is_back = || collector.sessions.has(hello.id) || collector.sessions.is_stopped();
             rest::take(&path, &is_back, &collector.tell);
         }
         Err(why) => {

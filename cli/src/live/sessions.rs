@@ -1,6 +1,6 @@
 //! Who is connected.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::io::{self, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -8,10 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use flow_codec::TraceId;
 use flow_codec::format::stream::Message;
 use rustix::net::sockopt;
-
-use super::store::Identity;
 
 /// The most connections that have not shown who they are.
 const MAX_STRANGERS: usize = 64;
@@ -106,7 +105,7 @@ impl Line {
 /// All connections.
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
-    lines: Mutex<BTreeMap<Identity, Arc<Line>>>,
+    lines: Mutex<HashMap<TraceId, Arc<Line>>>,
     strangers: AtomicUsize,
     connections: AtomicUsize,
     stop: Arc<AtomicBool>,
@@ -167,21 +166,21 @@ impl Sessions {
     }
 
     /// Adds a JVM. Its earlier connection, if it has one, is closed: the network may have lost it unnoticed.
-    pub(super) fn add(&self, identity: Identity, line: &Arc<Line>) {
-        if let Some(earlier) = locked(&self.lines).insert(identity, Arc::clone(line)) {
+    pub(super) fn add(&self, id: TraceId, line: &Arc<Line>) {
+        if let Some(earlier) = locked(&self.lines).insert(id, Arc::clone(line)) {
             locked(&earlier.socket).shut_down();
         }
     }
 
-    pub(super) fn remove(&self, identity: &Identity, line: &Arc<Line>) {
+    pub(super) fn remove(&self, id: TraceId, line: &Arc<Line>) {
         let mut lines = locked(&self.lines);
-        if lines.get(identity).is_some_and(|found| Arc::ptr_eq(found, line)) {
-            lines.remove(identity);
+        if lines.get(&id).is_some_and(|found| Arc::ptr_eq(found, line)) {
+            lines.remove(&id);
         }
     }
 
-    pub(super) fn has(&self, identity: &Identity) -> bool {
-        locked(&self.lines).contains_key(identity)
+    pub(super) fn has(&self, id: TraceId) -> bool {
+        locked(&self.lines).contains_key(&id)
     }
 
     /// Sends a message to all JVMs, or to those with a process id. Returns how many that are.

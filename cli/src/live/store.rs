@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
-use flow_codec::format::manifest::Manifest;
 use flow_codec::format::names;
 use flow_codec::format::stream::Hello;
 use flow_codec::read::{BlockWalk, NoBlock, Trace, TraceSet};
@@ -40,26 +39,6 @@ pub(crate) struct Stored {
     walk: BlockWalk,
 }
 
-/// Which recording a trace is of.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Identity {
-    host: String,
-    pid: u32,
-    start_unix_ns: u64,
-}
-
-impl Identity {
-    pub(crate) fn of(hello: &Hello) -> Self {
-        let Hello { pid, start_unix_ns, .. } = *hello;
-        Self { host: hello.host.clone(), pid, start_unix_ns }
-    }
-
-    fn of_manifest(manifest: &Manifest) -> Self {
-        let Manifest { pid, start_unix_ns, .. } = *manifest;
-        Self { host: manifest.host.clone(), pid, start_unix_ns }
-    }
-}
-
 impl Store {
     /// Stores traces in a file of this name, which ends in `.flowtrace`, and in files beside it.
     pub(crate) fn new(first: &Path) -> io::Result<Self> {
@@ -77,10 +56,9 @@ impl Store {
     /// Opens the file of a JVM, or creates one.
     pub(crate) fn open(&self, hello: &Hello) -> io::Result<Stored> {
         let _one_at_a_time = self.choosing.lock().unwrap_or_else(|error| error.into_inner());
-        let identity = Identity::of(hello);
         for path in self.traces() {
             match Trace::manifest_of(&path) {
-                Ok(Some(manifest)) if Identity::of_manifest(&manifest) == identity => {
+                Ok(Some(manifest)) if manifest.id == Some(hello.id) => {
                     return Stored::reopen(path);
                 }
                 _ => {}
@@ -185,22 +163,18 @@ mod tests {
     use std::fs;
 
     use flow_codec::format::container::{BlockEncoder, Coding, END, StreamKind, header};
+    use flow_codec::format::manifest::Manifest;
 
     use super::*;
 
     fn hello(pid: u32) -> Hello {
-        Hello {
-            pid,
-            host: "h".to_owned(),
-            start_unix_ns: 1_700_000_000_000_000_000,
-            ..Hello::default()
-        }
+        let start = 1_700_000_000_000_000_000_u64;
+        let facts = format!(r#"{{"id":"{pid:016x}","pid":{pid},"start_unix_ns":{start}}}"#);
+        serde_json::from_str(&facts).unwrap()
     }
 
     fn first_block(hello: &Hello) -> Vec<u8> {
-        let Hello { pid, start_unix_ns, .. } = *hello;
-        let manifest =
-            Manifest { pid, start_unix_ns, host: hello.host.clone(), ..Manifest::default() };
+        let manifest = Manifest { id: Some(hello.id), ..Manifest::default() };
         let text = serde_json::to_vec(&manifest).unwrap();
         let mut block = BlockEncoder::default();
         block.begin(None);

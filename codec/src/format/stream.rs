@@ -85,6 +85,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::manifest::Jvm;
+use crate::TraceId;
 
 /// The first bytes of a hello.
 pub const MAGIC: [u8; 8] = *b"flowstrm";
@@ -110,23 +111,30 @@ const FILTER: u8 = 0x07;
 const ANSWER: u8 = 0x08;
 
 /// Who sends, and what it may know.
-#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Hello {
     /// The secret that both sides read from a file, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// The process, as its machine numbers it. With host and start, this is the identity of the recording.
+    /// The identity of the recording, which the [manifest](super::manifest) has, too.
+    pub id: TraceId,
+    /// The process, as its machine numbers it.
+    #[serde(default)]
     pub pid: u32,
     /// The name of the machine.
+    #[serde(default)]
     pub host: String,
     /// When the recording began, in nanoseconds since 1970.
+    #[serde(default)]
     pub start_unix_ns: u64,
     /// What the JVM runs, in short.
+    #[serde(default)]
     pub program: String,
     /// The JVM.
+    #[serde(default)]
     pub jvm: Jvm,
     /// The file that is sent, on the machine of the JVM.
+    #[serde(default)]
     pub file: PathBuf,
 }
 
@@ -354,6 +362,7 @@ mod tests {
     fn a_hello_has_a_version_and_facts() {
         let hello = Hello {
             token: Some("secret".to_owned()),
+            id: TraceId::ONE,
             pid: 4711,
             host: "h".to_owned(),
             start_unix_ns: u64::MAX,
@@ -369,6 +378,8 @@ mod tests {
         assert_eq!(decode_hello(b"GET / HTTP/1.1").unwrap_err(), "not a JVM with flow");
         assert!(decode_hello(&MAGIC).is_err());
         assert!(decode_hello(b"flowstrm\x01{").is_err());
+        assert!(decode_hello(b"flowstrm\x01{}").unwrap_err().contains("missing field `id`"));
+        assert!(decode_hello(b"flowstrm\x01{\"id\":\"0000000000000007\"}").is_ok());
     }
 
     #[test]
