@@ -1,6 +1,7 @@
 //! The traces of a directory, or of a file and those beside it, and their selected threads.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -101,7 +102,7 @@ impl Source {
             message(&format!("{dir}: changed while it was read; the newest calls may be missing"));
         }
         for trace in &self.traces {
-            if let Some(text) = foreign_parts(trace) {
+            if let Some(text) = foreign_files(trace) {
                 message(&format!("{}: {text}", trace.dir.display()));
             }
         }
@@ -436,15 +437,25 @@ pub(crate) fn refuse_trace(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Names the files that look like parts of a trace and are not read, if there are any.
-pub(crate) fn foreign_parts(trace: &Trace) -> Option<String> {
-    let parts = trace.foreign_parts();
-    let (first, further) = parts.split_first()?;
+/// Names the files that look like parts or journals of a trace and are not read, if there are any.
+pub(crate) fn foreign_files(trace: &Trace) -> Option<String> {
+    let files = trace.foreign_files();
+    let (first, further) = files.split_first()?;
     let name = first.file_name().unwrap_or_default().to_string_lossy();
-    let what = "of another recording, named like a part of this one:";
+    let is_part = |path: &&PathBuf| {
+        path.file_name()
+            .and_then(OsStr::to_str)
+            .is_some_and(|name| names::main_of_part(name).is_some())
+    };
+    let kind = match files.iter().filter(is_part).count() {
+        0 => "journal",
+        count if count == files.len() => "part",
+        _ => "file",
+    };
+    let what = format!("of another recording, named like a {kind} of this one:");
     Some(match further.len() as u64 {
-        0 => format!("left out a part {what} {name}"),
-        count => format!("left out {} {what} {name} …", plural(count + 1, "part")),
+        0 => format!("left out a {kind} {what} {name}"),
+        count => format!("left out {} {what} {name} …", plural(count + 1, kind)),
     })
 }
 
