@@ -13,11 +13,13 @@ use flow_codec::{Error, Glob, Name, ThreadId};
 
 use super::empty_run;
 use super::flags::{FilterArgs, PartArgs, SourceArgs, ThreadArgs};
+use super::lock;
 use super::logs;
 use super::own;
 use super::pattern::{check, globs};
 use super::reading::bytes_read;
 use super::sources;
+use super::state::is_received;
 use super::stdin::{self, STDIN, is_stdin};
 use crate::failure::{Failure, Status};
 use crate::output::{Format, Out, escaped, flow_command, lost, message, plural, shell_quoted};
@@ -476,6 +478,15 @@ pub(crate) fn missing_journal(trace: &Trace) -> Option<String> {
         let text = "the trace has no end: what threads had not yet written to the file is in the journal beside it, \
                     which is not read";
         return Some(text.to_owned());
+    }
+    if is_received(trace) {
+        // What threads record arrives a moment later.
+        let is_open = lock::is_recording(&trace.dir) == Some(true);
+        return (!is_open).then(|| {
+            "the trace has no end, and nobody receives it: what its JVM recorded later is missing (a collector that is \
+             started again receives the rest if the JVM still runs)"
+                .to_owned()
+        });
     }
     if *path == names::beside(&trace.dir, names::JOURNAL) {
         return Some(format!(

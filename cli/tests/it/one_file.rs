@@ -269,6 +269,34 @@ fn files_of_another_recording_are_noted_and_not_changed() {
 }
 
 #[test]
+fn a_trace_that_a_collector_receives_misses_no_journal() {
+    let temp = tempfile::tempdir().unwrap();
+    let (dir, file) = (temp.path().join("dir"), temp.path().join("app.flowtrace"));
+    write_killed(&dir);
+    let sent = manifest(0, None).replacen(r#""options":{"#, r#""options":{"stream":"unix:/c","#, 1);
+    fs::write(dir.join("trace.json"), sent).unwrap();
+    fs::remove_file(dir.join(names::JOURNAL)).unwrap();
+    write_killed_file(&dir, &file);
+    let lock = File::open(&file).unwrap();
+    lock.lock().unwrap();
+    let run = flow(&["report"], &file);
+    assert_eq!((run.code, &*run.err), (Some(0), ""), "{run:?}");
+    let run = flow(&["check"], &file);
+    assert!(run.out.contains("\n  still being recorded\n"), "{}", run.out);
+    drop(lock);
+    let run = flow(&["report"], &file);
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(run.err.contains("the trace has no end, and nobody receives it"), "{}", run.err);
+    let run = flow(&["check"], &file);
+    assert!(
+        run.out.contains("\n  not received to its end: the collector or the JVM ended before\n")
+    );
+    assert!(!run.out.contains("killed") && !run.out.contains("journal"), "{}", run.out);
+    let run = flow(&["check", "--format", "json"], &file);
+    assert!(run.out.contains(r#""state":"unreceived""#), "{}", run.out);
+}
+
+#[test]
 fn a_file_that_is_recorded_damaged_or_contradicted_is_not_repaired() {
     let (temp, dir, file) = killed();
     let unchanged = |file: &Path, told: &str| {
