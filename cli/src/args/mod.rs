@@ -64,10 +64,11 @@ pub(crate) struct Args {
     /// Name methods as in class files, not as in the language of the source
     #[arg(long, global = true, display_order = 103)]
     pub(crate) raw_names: bool,
-    /// The most memory for the shapes of a thread, such as 2g [default: an eighth of what is available]
+    /// The most memory for the shapes of threads, such as 2g [default: an eighth of what is available]
     ///
-    /// find, shapes, diff --exact and replay --collapse build shapes to recognise calls that did the same. The default is at
-    /// least 64 MB. Open frames, and shapes of several threads together, may take as much again.
+    /// find, shapes, diff --exact and replay --collapse build shapes to recognise calls that did the same. shapes and diff hold
+    /// those of all selected threads. The default is at least 64 MB. Open frames, and the joined shapes of several threads, may
+    /// take as much again.
     #[arg(long, global = true, display_order = 104, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
     #[command(subcommand)]

@@ -170,12 +170,7 @@ impl Emit<'_> {
         let mut threads: HashMap<usize, InstructionsOfThread<'_>> = HashMap::new();
         let mut last = None;
         for item in trace.merged().with_timelines(open) {
-            let (MergedItem::Event { thread, .. }
-            | MergedItem::Damage { thread, .. }
-            | MergedItem::End { thread, .. }) = item
-            else {
-                continue;
-            };
+            let thread = item.thread();
             let Some(file) = trace.files.get(thread) else { continue };
             if let Some(before) = last.replace(thread).filter(|before| *before != thread)
                 && let Some(before) = threads.get_mut(&before)
@@ -193,10 +188,7 @@ impl Emit<'_> {
                     of_thread.finish(blinky, &mut out);
                     let Some(ended) = threads.remove(&thread) else { continue };
                     let mut reading = ended.reading;
-                    if reading.ending != Ending::Failed {
-                        reading.ending = tail.into();
-                    }
-                    reading.marks = marks;
+                    reading.end(tail, marks);
                     progress.file_done(bytes_read(file, file.bytes));
                     status = status.and(reading.report(file, progress));
                 }

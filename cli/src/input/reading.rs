@@ -66,6 +66,14 @@ impl Reading {
         Self { ending: Ending::Failed, damage: vec![error], ..Self::default() }
     }
 
+    /// Notes how the events end, and the error of the marks.
+    pub(crate) fn end(&mut self, tail: Tail, marks: Option<Error>) {
+        if self.ending != Ending::Failed {
+            self.ending = tail.into();
+        }
+        self.marks = marks;
+    }
+
     /// Everything was read except these places.
     pub(crate) fn skipped(file: &ThreadFile, damage: &Damage) -> Self {
         let error = |place: &Range<Offset>| {

@@ -152,8 +152,11 @@ pub(crate) struct Joiner {
     join: Join,
     pub(crate) methods: JoinedMethods,
     traces: usize,
-    /// The stored shapes of the whole threads that are added next; `None` for one that has none.
+    /// The stored shapes of the whole threads that are added next; `None` for one that has none, or for which there was no
+    /// memory yet.
     stored: VecDeque<Option<Arc<Dag>>>,
+    /// How many words the shapes of further threads may take: those that were read are held until all are joined.
+    left: usize,
     /// Threads that cannot be joined, each of which was reported; and the number of the source that is being added.
     pub(crate) left_out: Vec<LeftOut>,
     source: usize,
@@ -166,6 +169,7 @@ impl Default for Joiner {
             methods: JoinedMethods::default(),
             traces: 0,
             stored: VecDeque::new(),
+            left: most_words(),
             left_out: Vec::new(),
             source: 0,
         }
@@ -173,29 +177,46 @@ impl Default for Joiner {
 }
 
 impl Joiner {
-    /// Decodes the stored shapes of the threads that are added next, several at the same time, and equal ones once.
+    /// Decodes the stored shapes of the threads that are added next, several at the same time, and equal ones once. Those for
+    /// which there may be no memory are read when their turn comes.
     pub(crate) fn read_stored<const N: usize>(&mut self, sources: [&Source; N], joins: Joins<'_>) {
         let traces = sources.iter().flat_map(|source| &source.traces);
         let whole = traces.flat_map(|trace| {
             let chosen = Chosen::of(joins.filter.selection(trace));
             files(trace).filter(move |file| is_whole(file, &chosen))
         });
-        let whole: Vec<_> = whole.collect();
+        // As stored, they may take an eighth of the memory of shapes: a word has eight bytes.
+        let mut bytes_left = self.left as u64;
+        let mut is_read = |file: &ThreadFile| {
+            let left = bytes_left.checked_sub(Dag::stored_bytes(file));
+            bytes_left = left.unwrap_or(bytes_left);
+            left.is_some()
+        };
+        let whole: Vec<_> = whole.map(|file| (file, is_read(file))).collect();
         let stored = on_cores_from(2, &whole, |files| {
-            files.iter().map(|file| StoredDag::open(file)).collect::<Vec<_>>()
+            let open = |(file, is_read): &(&ThreadFile, bool)| {
+                is_read.then(|| StoredDag::open(file)).flatten()
+            };
+            files.iter().map(open).collect::<Vec<_>>()
         });
         let stored: Vec<_> = stored.into_iter().flatten().collect();
         let (mut different, mut numbers) = (Vec::new(), HashMap::new());
+        let mut left = self.left;
         for dag in stored.iter().flatten() {
-            numbers.entry(dag).or_insert_with(|| {
+            let left_then = left.checked_sub(dag.most_words());
+            if !numbers.contains_key(dag)
+                && let Some(left_then) = left_then
+            {
+                left = left_then;
+                numbers.insert(dag, different.len());
                 different.push(dag);
-                different.len() - 1
-            });
+            }
         }
         let decoded = on_cores_from(2, &different, |different| {
             different.iter().map(|stored| stored.decode().map(Arc::new)).collect::<Vec<_>>()
         });
         let decoded: Vec<_> = decoded.into_iter().flatten().collect();
+        self.left -= decoded.iter().flatten().map(|dag| dag.size()).sum::<usize>().min(self.left);
         let of = |stored: &Option<StoredDag>| {
             let number = numbers.get(stored.as_ref()?)?;
             decoded.get(*number).cloned().flatten()
@@ -290,7 +311,8 @@ impl Joiner {
                     (Some(dag), Reading::default())
                 }
                 None => {
-                    let (dag, reading) = read_shapes(file, &chosen, 0, most_words(), progress);
+                    let (dag, reading) = read_shapes(file, &chosen, 0, self.left, progress);
+                    self.left -= dag.as_ref().map_or(0, Dag::size).min(self.left);
                     (dag.map(Arc::new), reading)
                 }
             };
@@ -298,7 +320,11 @@ impl Joiner {
             let source = self.source;
             let left_out = || LeftOut { source, unit: unit(test.as_deref(), &name) };
             let Some(dag) = dag else {
-                status = status.and(report_missing(&title, &reading, progress));
+                status = status.and(match reading.ending {
+                    Ending::Failed => Status::Done,
+                    _ if self.left < most_words() => report_too_many(&title, progress),
+                    _ => report_missing(&title, &reading, progress),
+                });
                 self.left_out.push(left_out());
                 continue;
             };
@@ -311,14 +337,12 @@ impl Joiner {
                 })
             });
             let Some(joined) = joined else {
-                let most = most_memory();
-                progress.message(&format!(
-                    "thread {title} is left out: with the threads before it, shapes need more than {most}"
-                ));
-                status = status.and(Status::Partial);
+                status = status.and(report_too_many(&title, progress));
                 self.left_out.push(left_out());
                 continue;
             };
+            // Numbers of joined shapes take a word each.
+            self.left = self.left.saturating_sub(joined.shapes.len());
             let is_whole = is_whole && dag.bytes() == file.bytes;
             threads.push(JoinedThread { id: file.id, title, name, test, is_whole, dag, joined });
         }
@@ -340,6 +364,15 @@ impl Joiner {
 fn most_memory() -> String {
     let most = bytes((most_words() * size_of::<u64>()) as u64);
     format!("{most} (--memory allows more)")
+}
+
+/// Reports that there is no memory for the shapes of a thread, because of those of the threads before it.
+fn report_too_many(title: &str, progress: &Progress) -> Status {
+    let most = most_memory();
+    progress.message(&format!(
+        "thread {title} is left out: with the threads before it, shapes need more than {most}"
+    ));
+    Status::Partial
 }
 
 /// Reports that a thread has no shapes, though it could be read.

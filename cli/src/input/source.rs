@@ -1,6 +1,7 @@
 //! The traces of a directory, or of a file and those beside it, and their selected threads.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,11 +13,13 @@ use flow_codec::{Error, Glob, Name, ThreadId};
 
 use super::empty_run;
 use super::flags::{FilterArgs, PartArgs, SourceArgs, ThreadArgs};
+use super::lock;
 use super::logs;
 use super::own;
 use super::pattern::{check, globs};
 use super::reading::bytes_read;
 use super::sources;
+use super::state::is_received;
 use super::stdin::{self, STDIN, is_stdin};
 use crate::failure::{Failure, Status};
 use crate::output::{Format, Out, escaped, flow_command, lost, message, plural, shell_quoted};
@@ -101,7 +104,7 @@ impl Source {
             message(&format!("{dir}: changed while it was read; the newest calls may be missing"));
         }
         for trace in &self.traces {
-            if let Some(text) = foreign_parts(trace) {
+            if let Some(text) = foreign_files(trace) {
                 message(&format!("{}: {text}", trace.dir.display()));
             }
         }
@@ -436,15 +439,25 @@ pub(crate) fn refuse_trace(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Names the files that look like parts of a trace and are not read, if there are any.
-pub(crate) fn foreign_parts(trace: &Trace) -> Option<String> {
-    let parts = trace.foreign_parts();
-    let (first, further) = parts.split_first()?;
+/// Names the files that look like parts or journals of a trace and are not read, if there are any.
+pub(crate) fn foreign_files(trace: &Trace) -> Option<String> {
+    let files = trace.foreign_files();
+    let (first, further) = files.split_first()?;
     let name = first.file_name().unwrap_or_default().to_string_lossy();
-    let what = "of another recording, named like a part of this one:";
+    let is_part = |path: &&PathBuf| {
+        path.file_name()
+            .and_then(OsStr::to_str)
+            .is_some_and(|name| names::main_of_part(name).is_some())
+    };
+    let kind = match files.iter().filter(is_part).count() {
+        0 => "journal",
+        count if count == files.len() => "part",
+        _ => "file",
+    };
+    let what = format!("of another recording, named like a {kind} of this one:");
     Some(match further.len() as u64 {
-        0 => format!("left out a part {what} {name}"),
-        count => format!("left out {} {what} {name} …", plural(count + 1, "part")),
+        0 => format!("left out a {kind} {what} {name}"),
+        count => format!("left out {} {what} {name} …", plural(count + 1, kind)),
     })
 }
 
@@ -465,6 +478,15 @@ pub(crate) fn missing_journal(trace: &Trace) -> Option<String> {
         let text = "the trace has no end: what threads had not yet written to the file is in the journal beside it, \
                     which is not read";
         return Some(text.to_owned());
+    }
+    if is_received(trace) {
+        // What threads record arrives a moment later.
+        let is_open = lock::is_recording(&trace.dir) == Some(true);
+        return (!is_open).then(|| {
+            "the trace has no end, and nobody receives it: what its JVM recorded later is missing (a collector that is \
+             started again receives the rest if the JVM still runs)"
+                .to_owned()
+        });
     }
     if *path == names::beside(&trace.dir, names::JOURNAL) {
         return Some(format!(

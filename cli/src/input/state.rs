@@ -23,10 +23,18 @@ pub(crate) enum State {
     Recording,
     /// It was taken while the JVM recorded.
     Snapshot { name: String, at_ns: u64 },
+    /// It was received from a JVM up to where the collector, the JVM or the connection ended.
+    Unreceived,
     /// There is no end; whether a JVM is still writing cannot be determined.
     Unfinished,
     /// There is no readable manifest.
     Unknown,
+}
+
+/// Returns whether a trace without an end is the copy that a collector receives: the JVM has the journal.
+pub(crate) fn is_received(trace: &Trace) -> bool {
+    let is_sent = |manifest: &Manifest| manifest.options.contains_key("stream");
+    trace.missing_journal.is_some() && trace.manifest.as_ref().is_some_and(is_sent)
 }
 
 impl State {
@@ -39,6 +47,7 @@ impl State {
             }
             Some(Manifest { end: None, .. }) => match lock::is_recording(&trace.dir) {
                 Some(true) => Self::Recording,
+                Some(false) if is_received(trace) => Self::Unreceived,
                 Some(false) => Self::Killed,
                 None => Self::Unfinished,
             },
@@ -62,6 +71,7 @@ impl State {
             Self::Stopped { .. } => "stopped",
             Self::Repaired { .. } => "repaired",
             Self::Killed => "killed",
+            Self::Unreceived => "unreceived",
             Self::Recording => "recording",
             Self::Snapshot { .. } => "snapshot",
             Self::Unfinished => "unfinished",
@@ -82,6 +92,9 @@ impl State {
                 format!("killed; the end was written by {tool} at {at}")
             }
             Self::Killed => "killed: it has no end, and no JVM records here".to_owned(),
+            Self::Unreceived => {
+                "not received to its end: the collector or the JVM ended before".to_owned()
+            }
             Self::Recording => "still being recorded".to_owned(),
             Self::Snapshot { name, at_ns } => {
                 format!("the snapshot {name}, taken after {}", seconds(*at_ns))
@@ -106,6 +119,7 @@ impl State {
                 format!("none: the snapshot {name}, taken after {}", seconds(*at_ns))
             }
             Self::Killed => "none: killed".to_owned(),
+            Self::Unreceived => "none: the collector or the JVM ended before".to_owned(),
             Self::Unfinished => "none: killed, or still being recorded".to_owned(),
             Self::Unknown => "unknown: there is no readable trace.json".to_owned(),
         }

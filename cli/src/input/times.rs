@@ -1,5 +1,6 @@
 //! Times of calls: whether a trace has them, how precise they are, and which calls they select.
 
+use flow_codec::Offset;
 use flow_codec::format::manifest::Timing;
 use flow_codec::read::{ThreadFile, TimeLimits, Trace};
 
@@ -112,16 +113,23 @@ pub(crate) fn period(timing: Timing) -> Option<String> {
 }
 
 impl TimeArgs {
-    /// Refuses times after the end of all selected threads: an empty result would hide that nothing was recorded then.
+    /// Refuses times after the end of all selected threads: an empty result would hide that nothing was recorded then. Reports
+    /// times before the first known one.
     pub(crate) fn expect_in(&self, traces: &[Trace]) -> Result<(), Failure> {
-        let start = self.limits().from_ns;
-        let mut timed = traces.iter().filter(|trace| has_clock(trace)).peekable();
-        if start == 0 || timed.peek().is_none() {
+        let TimeLimits { from_ns: start, to_ns: end, .. } = self.limits();
+        if start == 0 && end == u64::MAX {
             return Ok(());
         }
+        let timed: Vec<_> = traces.iter().filter(|trace| has_clock(trace)).collect();
+        let files = || timed.iter().flat_map(|trace| &trace.files);
         // Damage is reported where it is read.
+        let is_after =
+            |file: &ThreadFile| file.offset_at(end).is_ok_and(|at| at == Some(Offset::default()));
+        if end < u64::MAX && files().next().is_some() && files().all(is_after) {
+            message(&format!("--time: no time before {} is known", instant(end)));
+        }
         let is_before = |file: &ThreadFile| matches!(file.offset_at(start), Ok(None));
-        if !timed.flat_map(|trace| &trace.files).all(is_before) {
+        if start == 0 || timed.is_empty() || !files().all(is_before) {
             return Ok(());
         }
         let start = instant(start);

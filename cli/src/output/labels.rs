@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use flow_codec::format::methods::MethodInfo;
 use flow_codec::read::{Method, Methods};
 use flow_codec::{MethodId, MethodMap, MethodNames, Name, NameForm};
 use serde::Serialize;
@@ -252,6 +253,14 @@ fn defused(field: Cow<'_, str>) -> Cow<'_, str> {
     let is_formula =
         field.len() > 1 && field.starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err();
     if is_formula { Cow::Owned(format!("'{field}")) } else { field }
+}
+
+/// Returns how a line of a method is shown beside the name of the method: as its number, with the file if that is another one.
+pub(crate) fn short_line(info: &MethodInfo, number: u32) -> String {
+    match info.named_line(number) {
+        (Some(file), line) if info.source.as_deref() != Some(file) => format!("{file}:{line}"),
+        (_, line) => line.to_string(),
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! 1. A new file is written beside it, `app.flowtrace.new`, with the events of the journal, and an end. It is read
 //!    again, and must have as many events as the trace.
 //! 2. It is renamed over the old one. Until then, nothing has changed; a full disk leaves everything as it was.
-//! 3. The parts, the journal and the checkpoint are removed. Beside a file with events and an end, they no longer count.
+//! 3. The parts, the journal and the checkpoint are removed, unless they belong to another recording. Beside a file with events and an end, they no longer count.
 //!
 //! If the old file has damaged blocks, or the journal contradicts it, nothing is written: the new file would lack
 //! bytes that the old one still has.
@@ -14,7 +14,7 @@ use std::path::Path;
 
 use flow_codec::convert::to_container_with_end;
 use flow_codec::format::names;
-use flow_codec::read::{Trace, is_journal_elsewhere};
+use flow_codec::read::Trace;
 use flow_codec::write::Compression;
 
 use super::finding::Severity;
@@ -101,7 +101,7 @@ impl Work<'_> {
         Err(failure(new, io::Error::other("differs from the trace that was written to it")))
     }
 
-    /// Removes what the new file has.
+    /// Removes what the new file has, and nothing of another recording.
     fn remove_journal(&mut self) -> Result<(), Failure> {
         for path in Trace::open(&self.trace.dir)?.unused_parts() {
             fs::remove_file(&path).map_err(|error| failure(&path, error))?;
@@ -112,21 +112,9 @@ impl Work<'_> {
                 "removed: its events are in the first file".to_owned(),
             );
         }
-        for name in [names::JOURNAL, names::CHECKPOINT, names::NEW_CHECKPOINT] {
-            let path = self.trace.file(name);
-            if path.is_file() {
-                fs::remove_file(&path).map_err(|error| failure(&path, error))?;
-                self.add(Severity::Repaired, name, "removed".to_owned());
-            }
-        }
-        let journal = self.trace.journal_path();
-        for (name, path) in
-            [(names::MEMORY, names::memory_file(&journal)), (names::JOURNAL, journal)]
-        {
-            if is_journal_elsewhere(&self.trace.dir, &path) {
-                fs::remove_file(&path).map_err(|error| failure(&path, error))?;
-                self.add(Severity::Repaired, name, "removed".to_owned());
-            }
+        for (name, path) in self.trace.journal_files() {
+            fs::remove_file(&path).map_err(|error| failure(&path, error))?;
+            self.add(Severity::Repaired, name, "removed".to_owned());
         }
         Ok(())
     }

@@ -81,7 +81,7 @@ fn nothing_to_do(trace: &Trace) -> Option<&'static str> {
         }
         _ if trace.journal.is_some() || trace.is_unfinished_file() => None,
         // A repair was interrupted before it removed the journal.
-        _ if trace.dir.is_file() && trace.file(names::JOURNAL).is_file() => None,
+        _ if trace.dir.is_file() && !trace.journal_files().is_empty() => None,
         None => Some("there is neither a journal nor a readable trace.json"),
         Some(manifest) => manifest.end.as_ref().map(|_| "the recording has finished"),
     }

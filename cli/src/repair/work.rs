@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flow_codec::format::manifest::Totals;
 use flow_codec::format::names;
-use flow_codec::read::{Trace, is_journal_elsewhere};
+use flow_codec::read::Trace;
 use rustix::fs::{Mode, OFlags};
 
 use super::finding::{Finding, Severity};
@@ -44,20 +44,19 @@ impl<'a> Work<'a> {
     }
 
     pub(super) fn move_journal(&mut self) -> Result<(), Failure> {
-        for name in [names::JOURNAL, names::CHECKPOINT] {
-            if self.trace.dir.join(name).is_file() {
-                self.kept.take(name)?;
-                let text = format!("moved to {}", names::BEFORE_REPAIR);
-                self.add(Severity::Repaired, name, text);
+        for (name, path) in self.trace.journal_files() {
+            if ![names::JOURNAL, names::CHECKPOINT].contains(&name) {
+                continue;
             }
-        }
-        let path = self.trace.journal_path();
-        if is_journal_elsewhere(&self.trace.dir, &path) {
-            let mut journal = File::open(&path).map_err(|error| failure(&path, error))?;
-            self.kept.keep(names::JOURNAL, &mut journal)?;
-            fs::remove_file(&path).map_err(|error| failure(&path, error))?;
+            if path == self.trace.dir.join(name) {
+                self.kept.take(name)?;
+            } else {
+                let mut journal = File::open(&path).map_err(|error| failure(&path, error))?;
+                self.kept.keep(name, &mut journal)?;
+                fs::remove_file(&path).map_err(|error| failure(&path, error))?;
+            }
             let text = format!("moved to {}", names::BEFORE_REPAIR);
-            self.add(Severity::Repaired, names::JOURNAL, text);
+            self.add(Severity::Repaired, name, text);
         }
         Ok(())
     }

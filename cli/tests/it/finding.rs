@@ -158,6 +158,27 @@ fn what_is_left_out_is_never_called_absent() {
 }
 
 #[test]
+fn the_memory_for_shapes_is_that_of_all_threads() {
+    // Each thread fits alone, and the joined shapes are those of one of them.
+    let dir = bare(MAIN);
+    for thread in [2, 3] {
+        fs::write(dir.path().join(format!("thread-{thread}.flow")), MAIN).unwrap();
+    }
+    let shapes =
+        |memory: &str| flow(&["shapes", "**#*", "--max", "0", "--memory", memory], dir.path());
+    let all = shapes("1m");
+    assert_eq!((all.code, &*all.err), (Some(0), ""), "{all:?}");
+    let left_out =
+        |run: &Run| run.err.matches("with the threads before it, shapes need more").count();
+    let found = ["160", "320", "480"].map(|memory| {
+        let run = shapes(memory);
+        (left_out(&run), run.code)
+    });
+    assert_eq!(found, [(2, Some(3)), (1, Some(3)), (0, Some(0))], "{:?}", shapes("160"));
+    assert_eq!(shapes("480").out, all.out);
+}
+
+#[test]
 fn a_thread_that_is_left_out_is_not_compared() {
     let (before, after) = (trace(), trace());
     let after = after.path().to_str().unwrap();

@@ -223,6 +223,79 @@ fn a_repair_of_a_file_that_was_interrupted_is_completed_by_the_next() {
     assert_eq!(names_in(temp.path()), ["app.flowtrace"]);
 }
 
+/// Gives a journal the identity of a recording.
+fn identify(journal: &Path, id: u64) {
+    let mut bytes = fs::read(journal).unwrap();
+    let at = flow_codec::format::journal::IDENTITY_WORD * 8;
+    bytes[at..at + 8].copy_from_slice(&id.to_le_bytes());
+    fs::write(journal, bytes).unwrap();
+}
+
+#[test]
+fn files_of_another_recording_are_noted_and_not_changed() {
+    let (temp, dir, file) = killed();
+    let own = manifest(0, None).replacen('{', r#"{"id":"0000000000000005","#, 1);
+    fs::write(dir.join("trace.json"), own).unwrap();
+    write_killed_file(&dir, &file);
+    let [journal, checkpoint] =
+        [names::JOURNAL, names::CHECKPOINT].map(|name| names::beside(&file, name));
+    identify(&journal, 6);
+    let foreign = fs::read(&journal).unwrap();
+    let note = "left out a journal of another recording, named like a journal of this one: \
+                app.flowtrace.journal";
+    let run = flow(&["report"], &file);
+    assert_eq!(run.code, Some(3), "its own journal is missing: {run:?}");
+    assert_eq!(run.err.matches(note).count(), 1, "{run:?}");
+    let run = flow(&["check"], &file);
+    assert_eq!(run.out.matches(&format!("note: {note}\n")).count(), 1, "{run:?}");
+    assert!(!run.out.contains("damage"), "{run:?}");
+    // A checkpoint of its own is removed.
+    fs::write(&checkpoint, &foreign).unwrap();
+    identify(&checkpoint, 5);
+    let run = repair(&file);
+    assert!(run.out.contains("repaired: checkpoint: removed\n"), "{run:?}");
+    assert!(!run.out.contains("journal: removed"), "{run:?}");
+    assert_eq!(run.out.matches(note).count(), 1, "{run:?}");
+    assert_eq!(names_in(temp.path()), ["app.flowtrace", "app.flowtrace.journal"]);
+    assert!(fs::read(&journal).unwrap() == foreign);
+    // Of a trace that has its end, too, and in a directory.
+    let run = repair(&file);
+    assert!(run.out.contains("nothing to repair: the recording has finished"), "{run:?}");
+    assert!(fs::read(&journal).unwrap() == foreign);
+    identify(&dir.join(names::JOURNAL), 6);
+    let run = repair(&dir);
+    assert!(run.out.contains("note: left out a journal of another recording"), "{run:?}");
+    assert!(fs::read(dir.join(names::JOURNAL)).unwrap() == foreign);
+}
+
+#[test]
+fn a_trace_that_a_collector_receives_misses_no_journal() {
+    let temp = tempfile::tempdir().unwrap();
+    let (dir, file) = (temp.path().join("dir"), temp.path().join("app.flowtrace"));
+    write_killed(&dir);
+    let sent = manifest(0, None).replacen(r#""options":{"#, r#""options":{"stream":"unix:/c","#, 1);
+    fs::write(dir.join("trace.json"), sent).unwrap();
+    fs::remove_file(dir.join(names::JOURNAL)).unwrap();
+    write_killed_file(&dir, &file);
+    let lock = File::open(&file).unwrap();
+    lock.lock().unwrap();
+    let run = flow(&["report"], &file);
+    assert_eq!((run.code, &*run.err), (Some(0), ""), "{run:?}");
+    let run = flow(&["check"], &file);
+    assert!(run.out.contains("\n  still being recorded\n"), "{}", run.out);
+    drop(lock);
+    let run = flow(&["report"], &file);
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(run.err.contains("the trace has no end, and nobody receives it"), "{}", run.err);
+    let run = flow(&["check"], &file);
+    assert!(
+        run.out.contains("\n  not received to its end: the collector or the JVM ended before\n")
+    );
+    assert!(!run.out.contains("killed") && !run.out.contains("journal"), "{}", run.out);
+    let run = flow(&["check", "--format", "json"], &file);
+    assert!(run.out.contains(r#""state":"unreceived""#), "{}", run.out);
+}
+
 #[test]
 fn a_file_that_is_recorded_damaged_or_contradicted_is_not_repaired() {
     let (temp, dir, file) = killed();

@@ -112,12 +112,9 @@ fn tables_have_the_tests_with_their_calls() {
     }
 }
 
-/// Tables of the selected tests have these and their calls, those of helper threads included, whichever threads are selected.
-#[test]
-fn tables_of_tests_have_the_calls_of_their_helpers() {
-    let dir = trace(FAILED);
-    // Thread 12 lives while `one` runs.
-    let path = dir.path().join("threads.jsonl");
+/// Lets thread 12 live while `one` runs.
+fn let_thread_12_help(dir: &Path) {
+    let path = dir.join("threads.jsonl");
     let threads = fs::read_to_string(&path).unwrap();
     let line = r#""id":12,"name":"worker-1","daemon":true,"virtual":false,"at_ns":"#;
     let at = threads.find(line).expect("thread 12") + line.len();
@@ -125,6 +122,13 @@ fn tables_of_tests_have_the_calls_of_their_helpers() {
     let after = after.trim_start_matches(|c: char| c.is_ascii_digit());
     let end = r#"{"event":"end","id":12,"at_ns":2000000}"#;
     fs::write(path, format!("{before}2000{after}{end}\n")).unwrap();
+}
+
+/// Tables of the selected tests have these and their calls, those of helper threads included, whichever threads are selected.
+#[test]
+fn tables_of_tests_have_the_calls_of_their_helpers() {
+    let dir = trace(FAILED);
+    let_thread_12_help(dir.path());
     let listed = objects(&["tests", "--format", "json"], dir.path());
     assert_eq!((&listed[0]["test"], &listed[0]["calls"]), (&"a.T.one".into(), &4.into()));
 
@@ -611,6 +615,26 @@ fn two_tests_of_a_run_are_compared() {
         "{}",
         run.err
     );
+}
+
+#[test]
+fn a_test_is_compared_on_a_thread_that_helped_it() {
+    let (before, after) = (trace(FAILED), trace(FAILED));
+    for dir in [&before, &after] {
+        let_thread_12_help(dir.path());
+    }
+    // Another call on the thread that helped.
+    fs::write(after.path().join("thread-12.flow"), [0x01, 0x81, 0x82, 0x01]).unwrap();
+    let before = text(before.path());
+    let run = flow(&["diff", "--test", "a.T.one", "--thread", "pool-1", &before], after.path());
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.out.contains("1 appeared, 0 vanished"), "{run:?}");
+    // The thread of the test itself is not compared.
+    assert!(
+        run.out.contains("before   1 call  ") && run.out.contains("after   2 calls  "),
+        "{run:?}"
+    );
+    assert!(run.out.starts_with("1 test before, 1 after: 1 differ"), "{run:?}");
 }
 
 #[test]

@@ -220,6 +220,10 @@ fn exports_are_limited_to_a_range_of_time() {
     assert_eq!(told(&["--time", &window]), expected);
     let late = told(&["--time", "1s.."]);
     assert_eq!(late["thread 1"], []);
+    let run = flow(&["report", "--time", "..500us"], dir.path());
+    assert!(run.err.contains("--time: no time before 0.000500 s is known"), "{run:?}");
+    let run = flow(&["report", "--time", "..5ms"], dir.path());
+    assert!(!run.err.contains("--time"), "{run:?}");
 
     let run = flow(&["export", "--to", "chrome", "--time", "1s..", "--by", "calls"], dir.path());
     assert_eq!(run.code, Some(2), "{}", run.err);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
-use flow_codec::format::values::{CallValue, Role, Value};
+use flow_codec::format::values::{CallValue, Primitive, Role, Value};
 use tempfile::TempDir;
 
 use crate::common::{Run, bare, flow};
@@ -28,6 +28,42 @@ fn values() -> TempDir {
         r#"{"id":2,"class":"com.app.Main$Job","name":"<init>","descriptor":"()V","flags":[]}"#;
     fs::write(dir.path().join("methods.jsonl"), format!("{method}\n{other}\n")).unwrap();
     dir
+}
+
+/// work, of the second version of the method, in which <init> is called before line 6.
+#[test]
+fn lines_after_the_beginning_of_a_replay_are_those_of_the_version_that_was_called() {
+    let dir = bare(&[0x81, 0x82, 0x01]);
+    let mut version = Vec::new();
+    let number = Value::Primitive(Primitive::Int(1));
+    CallValue::new(Role::Version, number).encode(&mut version);
+    let (mut encoder, mut marks) = (MarkEncoder::default(), HEADER.to_vec());
+    for (offset, exits, mark) in
+        [(1, 0, Mark::Values(version)), (1, 0, Mark::Line(5)), (2, 1, Mark::Line(6))]
+    {
+        let position = Position { offset: Offset::new(offset), exits };
+        encoder.encode(position, &mark, &mut marks);
+    }
+    encoder.finish(&mut marks);
+    fs::write(dir.path().join("thread-1.marks"), marks).unwrap();
+    let method = |id: u64, name: &str, source: &str, version: &str| {
+        format!(
+            r#"{{"id":{id},"class":"com.app.Main","name":"{name}","descriptor":"()V","source":"{source}","flags":[],"lines":[5,6]{version}}}"#
+        )
+    };
+    let lines = [
+        method(1, "work", "First.java", ""),
+        method(2, "other", "First.java", ""),
+        method(1, "work", "Second.java", r#","version":1"#),
+    ];
+    fs::write(dir.path().join("methods.jsonl"), lines.map(|line| line + "\n").concat()).unwrap();
+    let whole = flow(&["replay", "--lines"], dir.path());
+    assert!(
+        whole.out.contains("Second.java:5") && whole.out.contains("Second.java:6"),
+        "{whole:?}"
+    );
+    let run = flow(&["replay", "--lines", "--from", "1"], dir.path());
+    assert!(run.out.contains("Second.java:6") && !run.out.contains("First.java"), "{run:?}");
 }
 
 fn grep(what: &str, conditions: &[&str], dir: &Path) -> Run {

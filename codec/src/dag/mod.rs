@@ -180,6 +180,12 @@ impl Dag {
         }
     }
 
+    /// About the memory that the shapes need, in words, as [`MAX_SIZE`] counts them.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.shapes.words.size()
+    }
+
     /// The number of calls of the thread.
     #[must_use]
     pub fn calls(&self) -> u64 {

@@ -43,7 +43,10 @@ impl Dag {
     ) -> Result<(Built, Origin)> {
         let origin = match load(file, content) {
             Ok((None, _)) if max_size > MAX_SIZE => Origin::Built,
-            Ok((dag, _)) => return Ok((Built::sound(dag), Origin::Stored)),
+            Ok((dag, _)) => {
+                let dag = dag.filter(|dag| dag.size() <= max_size);
+                return Ok((Built::sound(dag), Origin::Stored));
+            }
             Err(None) => Origin::Built,
             Err(Some(reason)) => Origin::Rebuilt(reason),
         };
@@ -106,6 +109,15 @@ impl StoredDag {
     #[must_use]
     pub fn open(file: &ThreadFile) -> Option<Self> {
         read(file, &Content::open(file).ok()?).ok()?.0
+    }
+
+    /// Returns the most words that the shapes may need, as [`MAX_SIZE`] counts them: a stored word takes a byte or more.
+    #[must_use]
+    pub fn most_words(&self) -> usize {
+        self.body
+            .bytes
+            .len()
+            .saturating_add(usize::try_from(self.body.shapes).unwrap_or(usize::MAX))
     }
 
     /// Returns the shapes; `None` if they violate the format, or do not add up.
@@ -411,6 +423,13 @@ mod tests {
         let open = |max_size| Dag::open_within(&file, &content, max_size, &progress).unwrap();
         assert_eq!((open(MAX_SIZE).0.dag, open(MAX_SIZE).1), (None, Origin::Stored));
         assert_eq!(open(MAX_SIZE + 1).0.dag, Some(dag));
+        // What is stored, but needs more than the caller allows, is not used.
+        let built = Dag::build_within(&file, &content, MAX_SIZE, &progress).unwrap();
+        built.store(&file, &content).unwrap();
+        let size = built.dag.as_ref().unwrap().size();
+        assert_eq!((open(size).0.dag, open(size).1), (built.dag, Origin::Stored));
+        assert_eq!((open(size - 1).0.dag, open(size - 1).1), (None, Origin::Stored));
+        assert!(StoredDag::open(&file).unwrap().most_words() >= size);
     }
 
     #[test]

@@ -21,7 +21,9 @@
 //! each of the open frames; then the open frames are entered, and then the events of the part follow. Positions and marks
 //! move accordingly.
 //!
-//! A beginning that is not as described counts as damage, and the thread is read as it is.
+//! A beginning that is not as described, or that does not fit the events, counts as damage. The next beginning of the thread
+//! counts instead, and events before it are left out. Without one, the first event that is there follows the mark for the gap,
+//! whose number of events is then unknown, and the marks of the part are left out.
 //!
 //! # Example
 //!

@@ -175,6 +175,15 @@ impl MethodInfo {
         }
     }
 
+    /// Returns the name of the source file, if it is known, and the line of a number in the class file, if there is one.
+    #[must_use]
+    pub fn named_place(&self, number: Option<u32>) -> (Option<&str>, Option<u32>) {
+        match number.map(|number| self.named_line(number)) {
+            Some((file, line)) => (file, Some(line)),
+            None => (self.source.as_deref(), None),
+        }
+    }
+
     /// Returns whether the method has lines, parameters or code, by which versions differ.
     #[must_use]
     pub fn has_details(&self) -> bool {

@@ -263,6 +263,10 @@ impl Profile {
             None => self.method(["", &format!("?#{}", frame.method), ""], None, &[]),
         };
         let line = u32::try_from(frame.line).ok().filter(|line| *line > 0);
+        let line = line.map(|line| match known {
+            Some(known) => self.line(method, line, known),
+            None => line,
+        });
         let bci = Some(frame.bci).filter(|bci| *bci >= 0 || *bci == NATIVE_BCI);
         match self.frame_grouping {
             FrameGrouping::Method => ProfileFrame { method, line: None, bci: None },
@@ -294,6 +298,39 @@ impl Profile {
         self.methods.insert(id, MethodInfo { inlined, ..known });
         self.method_ids.insert(key, id);
         id
+    }
+
+    /// Returns the number of a line of a method that was recorded as `known`. The map of inlined lines of the method is the
+    /// first one that was added. What another one maps differently gets a number that no other line has.
+    fn line(&mut self, method: MethodId, number: u32, known: &LeanMethod) -> u32 {
+        let find = |inlined: &[Inlined]| {
+            inlined.iter().find_map(|from| Some((from.file.clone(), from.line_of(number)?)))
+        };
+        let Some(info) = self.methods.get(method).map(|method| &method.info) else { return number };
+        if info.inlined == known.inlined {
+            return number;
+        }
+        let (wanted, found) = (find(&known.inlined), find(&info.inlined));
+        if wanted == found {
+            return number;
+        }
+        let own = || {
+            let package = known.class.rsplit_once('.').map_or("", |(package, _)| package);
+            (format!("{}/{}", package.replace('.', "/"), known.file), number)
+        };
+        let (file, line) = wanted.unwrap_or_else(own);
+        let same = |from: &&Inlined| from.file == file && from.count == 1 && from.line == line;
+        if let Some(from) = info.inlined.iter().find(same) {
+            return from.first.into();
+        }
+        let is_free =
+            |number: &u16| info.inlined.iter().all(|from| from.line_of((*number).into()).is_none());
+        let Some(first) = (1..=u16::MAX).rev().find(is_free) else { return number };
+        let mut info = info.clone();
+        let more = Inlined { first, count: 1, line, file };
+        info.inlined = info.inlined.into_iter().chain([more]).collect();
+        self.methods.insert(method, info);
+        first.into()
     }
 
     /// Which threads are one.

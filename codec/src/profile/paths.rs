@@ -31,10 +31,8 @@ impl Profile {
         let frames = self.frames.all().iter().map(|frame| {
             let info = self.methods().get(frame.method).map(|method| method.info.clone());
             let info = info.unwrap_or_default();
-            let (source, line) = match frame.line.map(|line| info.named_line(line)) {
-                Some((source, line)) => (source.map(str::to_owned), Some(line)),
-                None => (info.source.clone(), None),
-            };
+            let (source, line) = info.named_place(frame.line);
+            let source = source.map(str::to_owned);
             add(MethodInfo { source, line, inlined: Box::default(), ..info })
         });
         let frames: Vec<_> = frames.collect();

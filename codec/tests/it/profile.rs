@@ -6,9 +6,10 @@ use flow_codec::analysis::{Graph, Run};
 use flow_codec::format::hpl::{
     HplFrame, HplMethod, HplRecord, HplSignature, HplTime, NATIVE_BCI, NO_LINE, encode,
 };
+use flow_codec::format::methods::Inlined;
 use flow_codec::profile::{
-    Collector, FrameGrouping, GapRule, LeanFrame, LeanNode, LeanPlace, LeanProfile, Numbers,
-    Profile, ProfileRow, SampleWeight, ThreadGrouping,
+    Collector, FrameGrouping, GapRule, LeanFrame, LeanMethod, LeanNode, LeanPlace, LeanProfile,
+    Numbers, Profile, ProfileRow, SampleWeight, ThreadGrouping,
 };
 use flow_codec::read::{FlowReader, HplReader, ReadRecords, Tail};
 use flow_codec::{NameForm, ThreadId};
@@ -395,4 +396,55 @@ fn calls_are_counted_exactly() {
         ["main 5 0 0 0", " ?#1 4 1 0 0", "  ?#2 2 2 0 0", "  ?#1 1 1 0 0", " ?#2 1 1 0 0"]
     );
     assert_eq!(lines(&profile.flat(), 0), ["main 5 0 0 0", " ?#1 4 2 0 0", " ?#2 3 3 0 0"]);
+}
+
+#[test]
+fn lines_of_inlined_code_are_those_of_the_version_that_was_sampled() {
+    let inlined = |line, file: &str| -> Box<[Inlined]> {
+        let file = file.to_owned();
+        Box::new([Inlined { first: 20, count: 2, line, file }])
+    };
+    let versions: [(Box<[Inlined]>, &[i32]); 3] = [
+        (inlined(100, "k/A.kt"), &[20, 5, 21][..]),
+        (inlined(200, "k/B.kt"), &[20, 5, 21]),
+        (Box::default(), &[20, 5]),
+    ];
+    let mut profile = Profile::new(FrameGrouping::Line, ThreadGrouping::Merged);
+    for (run, order) in [(Run::Before, [0, 1, 2]), (Run::After, [2, 1, 0])] {
+        for (inlined, lines) in order.map(|version| &versions[version]) {
+            let mut samples = LeanProfile::default();
+            samples.describe_method(7, || LeanMethod {
+                file: "Main.kt".to_owned(),
+                class: "com.app.Main".to_owned(),
+                name: "work".to_owned(),
+                descriptor: "()V".to_owned(),
+                inlined: inlined.clone(),
+            });
+            for &line in *lines {
+                let frame = LeanFrame { method: 7, line, bci: 0 };
+                samples.add(1, [frame], SampleWeight { count: 1, ns: 1, waiting_ns: 0 });
+            }
+            profile.add_samples(run, &samples, |_, _| true, |_| true);
+        }
+    }
+    let rows = profile.rows(|row| row.number);
+    let place = |row: &ProfileRow<'_>| {
+        let frame = row.frame?;
+        let info = &profile.methods().get(frame.method).unwrap().info;
+        let (file, line) = info.named_place(frame.line);
+        let counts = row.numbers.map(|numbers| numbers.self_count);
+        Some((file.unwrap().to_owned(), line.unwrap(), counts))
+    };
+    let mut found: Vec<_> = rows.iter().filter_map(place).collect();
+    found.sort();
+    let row = |file: &str, line, counts| (file.to_owned(), line, counts);
+    let expected = [
+        row("A.kt", 100, [1, 1]),
+        row("A.kt", 101, [1, 1]),
+        row("B.kt", 200, [1, 1]),
+        row("B.kt", 201, [1, 1]),
+        row("Main.kt", 5, [3, 3]),
+        row("Main.kt", 20, [1, 1]),
+    ];
+    assert_eq!(found, expected);
 }

@@ -1,5 +1,6 @@
 import dev.flow.Flow;
 import dev.flow.TestOutcome;
+import java.util.List;
 
 /** What `fuzz-cli` records: a little of everything that a trace can have. */
 public class Fuzzed {
@@ -39,7 +40,7 @@ public class Fuzzed {
         }
     }
 
-    /** Arguments: how many rounds, and whether the program then waits to be killed. */
+    /** Arguments: how many rounds, and what follows: {@code snapshot}, or {@code wait} to be killed. */
     public static void main(String[] words) throws Exception {
         int count = Integer.parseInt(words[0]);
         String test = "[engine:fuzz]/[class:Fuzzed]/[method:first()]";
@@ -59,8 +60,9 @@ public class Fuzzed {
             ended.start();
             ended.join();
         }
-        Flow.snapshot("fuzz");
+        List<String> further = List.of(words).subList(1, words.length);
+        if (further.contains("snapshot")) Flow.snapshot("fuzz");
         System.out.println("done");
-        if (words.length > 1) Thread.sleep(600_000);
+        if (further.contains("wait")) Thread.sleep(600_000);
     }
 }

@@ -149,7 +149,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
     let flow = match request.flow {
         Some(flow) => flow,
         None => {
-            build(["--package", "flow-cli", "--package", "flow-agent"])?;
+            // With the same features as in `scripts/test.sh`, which has built it.
+            build(["--workspace"])?;
             project.target.join("debug/flow")
         }
     };

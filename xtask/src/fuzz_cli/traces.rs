@@ -47,6 +47,8 @@ const fn killed(
 }
 
 const FILE: &str = "t.flowtrace";
+/// The snapshot that the program takes.
+const SNAPSHOT: &str = "t-snapshot-fuzz.flowtrace";
 
 /// All kinds. The last two are made of others.
 pub(super) const KINDS: [Kind; 15] = [
@@ -63,7 +65,7 @@ pub(super) const KINDS: [Kind; 15] = [
     killed("killed", "t", "durability=system", FEW),
     killed("killed-file", FILE, "", FEW),
     killed("killed-kept", FILE, "keep=last:1m", MANY),
-    kind("snapshot", "t-snapshot-fuzz.flowtrace", "keep=last:1m", MANY),
+    kind("snapshot", SNAPSHOT, "keep=last:1m", MANY),
     kind("log", "t.hpl", "sample=100us", 3000),
 ];
 
@@ -116,6 +118,9 @@ fn record_one(
     let mut java = without_variables(jdk.tool("java"));
     java.arg(format!("-agentpath:{}=out={out},{options}", agent.display()));
     java.args(["-Xshare:auto", "-cp", &class_path, "Fuzzed", &kind.rounds.to_string()]);
+    if kind.main == SNAPSHOT {
+        java.arg("snapshot");
+    }
     if kind.is_killed {
         java.arg("wait");
     }

@@ -316,11 +316,12 @@ fn is_ours(path: &Path, len: u64) -> io::Result<bool> {
     }
 }
 
-/// Returns whether a trace has no events, lost none, and has no parts of another trace beside it.
+/// Returns whether a trace has no events, lost none, and has no parts or journal of another trace beside it.
 fn has_no_calls(path: &Path) -> bool {
     let is_alone = || {
-        parts_beside(path).is_empty()
-            || Trace::open(path).is_ok_and(|trace| trace.foreign_parts().is_empty())
+        let has_others =
+            !parts_beside(path).is_empty() || names::beside(path, names::JOURNAL).exists();
+        !has_others || Trace::open(path).is_ok_and(|trace| trace.foreign_files().is_empty())
     };
     has_no_calls_itself(path) && is_alone()
 }

@@ -12,7 +12,7 @@ use flow_codec::{Error, MethodMap, Offset, ThreadId};
 use super::contents::Contents;
 use crate::failure::{Failure, Status};
 use crate::input::reading::Ending;
-use crate::input::source::{foreign_parts, missing_journal, thread_title, without_names};
+use crate::input::source::{foreign_files, missing_journal, thread_title, without_names};
 use crate::input::state::State;
 use crate::output::{Progress, grouped, lost, plural, unmatched};
 use crate::repair::{Finding, Severity};
@@ -53,7 +53,7 @@ impl Check {
             );
             check.add(Severity::Note, "trace", text);
         }
-        if let Some(text) = foreign_parts(trace) {
+        if let Some(text) = foreign_files(trace) {
             check.add(Severity::Note, "trace", text);
         }
         check.counted.methods = trace.methods.met() as u64;

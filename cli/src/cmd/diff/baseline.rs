@@ -58,19 +58,23 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     let ([threads], worst) = joiner.add_all([&source], joins, &mut progress);
     let status = source.status.and(worst);
     drop(progress);
+    // Threads of one name are compared in order, so all of them need their shapes.
     let left_out: HashSet<_> = joiner.left_out.iter().map(|left| left.unit.clone()).collect();
+    let has_shapes = threads.iter().filter(|thread| left_out.contains(&thread.unit())).count();
+    let count_left_out = joiner.left_out.len() + has_shapes;
     let (shapes, methods) = joiner.finish();
     let names = JoinedNames::new(&methods, source.traces.iter());
     let names_of_shapes = shapes.names(|number| names.key(number));
     let mut found: HashMap<_, VecDeque<ShapeId>> = HashMap::new();
-    for thread in &threads {
+    for thread in threads.iter().filter(|thread| !left_out.contains(&thread.unit())) {
         found.entry(thread.unit()).or_default().push_back(thread.joined.thread);
     }
     let mut differing = Vec::new();
     for unit in &baseline.units {
         let of_unit = found.get_mut(&(unit.kind, unit.name.clone()));
         match of_unit.and_then(VecDeque::pop_front) {
-            None if is_chosen || left_out.contains(&(unit.kind, unit.name.clone())) => {}
+            _ if left_out.contains(&(unit.kind, unit.name.clone())) => {}
+            None if is_chosen => {}
             Some(shape) if digits(&names_of_shapes, shape) == unit.shape => {}
             shape => differing.push((unit, shape)),
         }
@@ -83,7 +87,7 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     writeln!(out, "before  {}", escaped(&place.to_string()))?;
     writeln!(out, "after   {}", escaped(&after.display().to_string()))?;
     if !left_out.is_empty() {
-        writeln!(out, "{}", not_compared(left_out.len() as u64, what))?;
+        writeln!(out, "{}", not_compared(count_left_out as u64, what))?;
     }
     if differing.is_empty() {
         writeln!(out, "\nno difference: the same calls in the same order, in {units}")?;

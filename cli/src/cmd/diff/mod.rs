@@ -47,8 +47,6 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
             // In another JVM, the same id is another thread.
             source.only("compare threads of")?;
         }
-    } else {
-        Source::choose_in([before, after], &args.part.threads)?;
     }
     let bytes = runs.iter().fold(0_u64, |sum, (_, source)| sum.saturating_add(source.bytes()));
     let mut progress = Progress::new(bytes, out);
@@ -73,6 +71,11 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         }
         // Two threads.
         (None, _) => {}
+    }
+    if !args.compares_threads() {
+        // Only now: another thread may have run a test, whose marks name the threads that helped it.
+        let [(_, before), (_, after)] = &mut runs;
+        Source::choose_in([before, after], &args.part.threads)?;
     }
     for (_, source) in &runs {
         source.report_losses();

@@ -54,6 +54,7 @@ impl TestPairs {
         progress: &mut Progress,
     ) -> Status {
         let mut status = source.status;
+        let threads = &args.part.threads;
         for trace in &source.traces {
             let chosen = Chosen::of(args.part.filter.selection(trace));
             let mut calls = TestCalls::new(&chosen);
@@ -63,9 +64,10 @@ impl TestPairs {
                 }
                 let mut called = Called::default();
                 calls.forget();
-                for file in files(trace, &test) {
-                    let reading = calls.add(&file, progress, &mut called);
-                    status = status.and(reading.report(&file, progress));
+                let files = files(trace, &test);
+                for file in files.iter().filter(|file| threads.include(trace, file.id)) {
+                    let reading = calls.add(file, progress, &mut called);
+                    status = status.and(reading.report(file, progress));
                 }
                 let numbers: Vec<_> = called
                     .new

@@ -229,9 +229,9 @@ impl Print<'_> {
             indent(row.depth, &mut name);
         }
         name.push_str(labels.get(frame.method));
-        if let Some(line) = frame.line {
-            let info = profile.methods().get(frame.method).map(|method| &method.info);
-            let (source, line) = info.map_or((None, line), |info| info.named_line(line));
+        let info = profile.methods().get(frame.method).map(|method| &method.info);
+        let place = info.map_or((None, frame.line), |info| info.named_place(frame.line));
+        if let (source, Some(line)) = place {
             name.push_str(&format!("  {}:{line}", source.unwrap_or("line")));
         }
         name.extend(frame.bci.map(|bci| match bci {
@@ -315,9 +315,8 @@ impl Print<'_> {
         for row in &selected.rows {
             let Some(frame) = row.frame else { continue };
             let info = profile.methods().get(frame.method).map(|method| &method.info);
-            let place = info.zip(frame.line).map(|(info, line)| info.named_line(line));
-            let own = || (info.and_then(|info| info.source.as_deref()), frame.line);
-            let (source, line) = place.map_or_else(own, |(source, line)| (source, Some(line)));
+            let (source, line) =
+                info.map_or((None, frame.line), |info| info.named_place(frame.line));
             let label = labels.get(frame.method);
             let parent = parents.get(&row.parent);
             let values = runs.iter().flat_map(|(run, _)| {

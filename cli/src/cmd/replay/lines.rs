@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::input::sources::Sources;
 use crate::output::{
     Labels, Out, ValueTexts, csv_fields, escaped, grouped, indentation, plural, push_number,
+    short_line,
 };
 
 /// The progress of printing, over all traces and threads.
@@ -152,10 +153,7 @@ impl<'a> Lines<'a> {
         (method, version): (Option<MethodId>, u16),
     ) -> Option<(&'a Code, impl Fn(u16) -> String + use<'a>)> {
         let info = self.methods.get(method?)?.version(version);
-        let line = move |number: u16| match info.named_line(number.into()) {
-            (Some(file), line) if info.source.as_deref() != Some(file) => format!("{file}:{line}"),
-            (_, line) => line.to_string(),
-        };
+        let line = move |number: u16| short_line(info, number.into());
         Some((info.code.as_deref()?, line))
     }
 

@@ -94,12 +94,7 @@ pub(super) fn run(
         None => merged,
     };
     for item in merged {
-        let (MergedItem::Event { thread, .. }
-        | MergedItem::Damage { thread, .. }
-        | MergedItem::End { thread, .. }) = item
-        else {
-            continue;
-        };
+        let thread = item.thread();
         let Some(file) = trace.files.get(thread) else { continue };
         if let Entry::Vacant(place) = begun.entry(thread) {
             let mut of_thread = new(thread, file, Offset::default());
@@ -128,10 +123,7 @@ pub(super) fn run(
             MergedItem::Damage { error, .. } => note(&mut of_thread.reading, error),
             MergedItem::End { tail, marks, .. } => {
                 let Some(mut ended) = begun.remove(&thread) else { continue };
-                if ended.reading.ending != Ending::Failed {
-                    ended.reading.ending = tail.into();
-                }
-                ended.reading.marks = marks.or(ended.replay.marks_damage());
+                ended.reading.end(tail, marks.or(ended.replay.marks_damage()));
                 ended.replay.end(ended.reading.ending, &ended.before, &mut lines)?;
                 progress.file_done(file.bytes);
                 done.status = done.status.and(ended.reading.report(file, progress));

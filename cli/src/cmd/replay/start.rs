@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use flow_codec::dag::{Dag, Kind, ShapeId, Step, Walk};
 use flow_codec::index::Place;
-use flow_codec::read::{ReadRecords, Selection, ThreadFile, Trace, Visit};
+use flow_codec::read::{EventKind, ReadRecords, Selection, ThreadFile, Trace, Visit};
 use flow_codec::{Error, Glob, MethodId, Offset};
 
 use crate::input::parallel::open_tree;
@@ -16,6 +16,8 @@ use crate::output::Progress;
 pub(super) struct Start {
     pub(super) place: Place,
     pub(super) frames: Vec<MethodId>,
+    /// The versions of their methods; those that are missing are 0.
+    pub(super) versions: Vec<u16>,
 }
 
 impl From {
@@ -56,7 +58,11 @@ impl From {
             Self::Time(_) | Self::Path(_) | Self::CallIn(..) => None,
         };
         let start = match place {
-            Some(place) => Some(Start { place, frames: tree.open_methods(place)? }),
+            Some(place) => {
+                let frames = tree.open_methods(place)?;
+                let versions = versions(trace, file, place, &frames)?;
+                Some(Start { place, frames, versions })
+            }
             None => None,
         };
         if before.is_sound()
@@ -74,6 +80,51 @@ impl From {
         }
         Ok((start, before))
     }
+}
+
+/// Returns the versions of the methods of the frames that are open at a position. If a method has several, the timeline is
+/// read up to there, because only that has them.
+fn versions(
+    trace: &Trace,
+    file: &ThreadFile,
+    place: Place,
+    frames: &[MethodId],
+) -> Result<Vec<u16>, Error> {
+    let mut versions = Vec::new();
+    let methods = frames.iter().filter_map(|method| trace.methods.get(*method));
+    if !{ methods }.any(|method| method.versions().nth(1).is_some()) {
+        return Ok(versions);
+    }
+    for event in file.whole().timeline()?.with_lines() {
+        let event = match event {
+            Ok(event) => event,
+            Err(error @ Error::Io { .. }) => return Err(error),
+            // Damage before the position is reported elsewhere.
+            Err(_) => continue,
+        };
+        let (offset, is_call) = (
+            event.position.offset,
+            matches!(event.kind, EventKind::Enter(_) | EventKind::Exit { .. }),
+        );
+        if offset > place.offset || (offset == place.offset && is_call) {
+            break;
+        }
+        match event.kind {
+            EventKind::Enter(_) => versions.push(0),
+            EventKind::Exit { count, .. } => {
+                let left = usize::try_from(count.get()).unwrap_or(usize::MAX);
+                versions.truncate(versions.len().saturating_sub(left));
+            }
+            EventKind::Version(version) => {
+                if let Some(last) = versions.last_mut() {
+                    *last = version;
+                }
+            }
+            _ => {}
+        }
+    }
+    versions.truncate(frames.len());
+    Ok(versions)
 }
 
 /// The methods that match each part of a path.

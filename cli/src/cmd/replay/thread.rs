@@ -353,15 +353,19 @@ impl ThreadReplay {
         is_timed: bool,
         lines: &mut Lines<'_>,
     ) -> Result<(), Failure> {
-        let Start { place, frames } = start;
+        let Start { place, frames, versions } = start;
         self.calls = place.enters;
-        for &method in frames {
+        let versions = versions.iter().copied().chain(std::iter::repeat(0));
+        for (&method, version) in frames.iter().zip(versions) {
             let is_shown = lines.selection.contains(method);
             self.shown.enter(is_shown);
             if is_shown {
                 let is_wanted = lines.wanted.is_some_and(|wanted| wanted.contains(method));
                 self.root = self.root.or(is_wanted.then_some(self.stack.len()));
                 self.stack.push(method);
+                if version != 0 {
+                    self.versions.push((self.stack.len(), version));
+                }
             }
         }
         if !self.is_text {

@@ -78,9 +78,7 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
             let frame = sampled.frame?;
             let info = &profile.methods().get(frame.method)?.info;
             let of_method = *by_name.get(&Name::from(info))?;
-            let place = frame.line.map(|line| info.named_line(line));
-            let source = place.map_or(info.source.as_deref(), |(source, _)| source);
-            let line = place.map(|(_, line)| line);
+            let (source, line) = info.named_place(frame.line);
             Some(LineRow { sampled, source, line, of_method })
         });
         let mut lines: Vec<_> = found.collect();

@@ -9,7 +9,7 @@ use flow_codec::{Error, MethodNames, NameForm, Offset};
 use super::calls::Calls;
 use super::tree::Row;
 use crate::input::source::thread_title;
-use crate::output::{ValueTexts, bounded_duration, escaped, grouped, instant, plural};
+use crate::output::{ValueTexts, bounded_duration, escaped, grouped, instant, plural, short_line};
 
 /// At most this many events of a call are read for its values and lines.
 const MOST_EVENTS: usize = 4096;
@@ -92,13 +92,8 @@ fn recorded(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error> {
                 info = method.map(|method| method.version(version));
             }
             EventKind::Line(number) if depth == 1 => {
-                reached.push(match info.map(|info| (info, info.named_line(number.into()))) {
-                    Some((info, (Some(file), line))) if info.source.as_deref() != Some(file) => {
-                        format!("{file}:{line}")
-                    }
-                    Some((_, (_, line))) => line.to_string(),
-                    None => number.to_string(),
-                });
+                let line = info.map(|info| short_line(info, number.into()));
+                reached.push(line.unwrap_or_else(|| number.to_string()));
             }
             _ => {}
         }

@@ -65,6 +65,18 @@ pub enum MergedItem {
     },
 }
 
+impl MergedItem {
+    /// The thread.
+    #[must_use]
+    pub const fn thread(&self) -> usize {
+        match self {
+            Self::Event { thread, .. } | Self::Damage { thread, .. } | Self::End { thread, .. } => {
+                *thread
+            }
+        }
+    }
+}
+
 /// The events of all threads of a trace in one order. It contradicts no order that is known from times; where none is
 /// known, it keeps the events of a thread together, and says so.
 #[derive(Debug)]

@@ -71,9 +71,12 @@ impl Piece {
 }
 
 /// Where the streams of a thread begin whose first bytes were removed.
+#[derive(Clone, Copy, Debug)]
 struct Begun {
     events: u64,
     marks: u64,
+    /// The [`Beginning`]; `None` if none can be read that fits the events.
+    beginning: Option<Piece>,
 }
 
 /// Where bytes are stored: those of a piece, or of a group of pieces.
@@ -110,8 +113,10 @@ pub(crate) struct Container {
     pub(crate) is_finished: bool,
     /// Bytes of an unfinished block at the end.
     pub(crate) unfinished: u64,
-    /// What is not a block.
+    /// What is not a block, or violates the format in one.
     damage: Vec<(u32, Offset, String)>,
+    /// The threads whose first events were removed.
+    begun: BTreeMap<ThreadId, Begun>,
     /// The groups read last.
     pub(super) groups: Recent,
     /// For objects that are read, with the memory for their blocks.
@@ -134,6 +139,7 @@ impl Container {
             is_finished: false,
             unfinished: 0,
             damage: Vec::new(),
+            begun: BTreeMap::new(),
             groups: Recent::new(KEPT_GROUP_BYTES),
             unpackers: Mutex::default(),
         };
@@ -183,7 +189,8 @@ impl Container {
     fn arrange(&mut self, mut gaps: u64) {
         // Those of groups are in a few runs, which this recognises.
         self.pieces.sort_by(Piece::order);
-        let begun = self.beginnings();
+        self.begun = self.beginnings();
+        let begun = &self.begun;
         let has_beginnings = self.has_beginnings();
         // The offset from which a stream is read.
         let start_of = |piece: &Piece| match piece.kind {
@@ -224,9 +231,10 @@ impl Container {
             piece.offset += u64::from(known);
             piece.at += known;
             piece.bytes -= known;
-            reached.1 = reached.1.max(end);
             // An empty stream has an empty piece.
-            is_first || piece.bytes > 0
+            let is_kept = piece.bytes > 0 || (is_first && reached.1 <= end);
+            reached.1 = reached.1.max(end);
+            is_kept
         });
         // Drops open chunks that the file has since replaced: most were written, or followed by newer ones.
         let is_finished = self.is_finished;
@@ -251,30 +259,80 @@ impl Container {
 
     /// Returns the threads that do not begin with their first piece, because parts were removed, and where they begin. The
     /// pieces are in order.
-    fn beginnings(&self) -> BTreeMap<ThreadId, Begun> {
-        let mut begun = BTreeMap::new();
-        let mut last = None;
+    ///
+    /// The first beginning of a thread counts. If it is damaged, or does not fit the events, the next one does: events
+    /// before it are left out. Without one, the thread begins with its first piece.
+    fn beginnings(&mut self) -> BTreeMap<ThreadId, Begun> {
+        let mut events: BTreeMap<ThreadId, Range<u64>> = BTreeMap::new();
+        if self.has_beginnings() {
+            for piece in self.of_kind(StreamKind::Events) {
+                let range = events.entry(piece.thread).or_insert(piece.offset..0);
+                range.end = range.end.max(piece.end());
+            }
+        }
+        let mut begun: BTreeMap<ThreadId, Begun> = BTreeMap::new();
+        let mut unusable = Vec::new();
         // Pieces at other offsets are left out.
         for piece in self.of_kind(StreamKind::Beginning).filter(|piece| piece.offset == 0) {
-            // Only the first beginning of a thread counts.
-            if last.replace(piece.thread) == Some(piece.thread) {
+            if begun.get(&piece.thread).is_some_and(|begun| begun.beginning.is_some()) {
                 continue;
             }
-            let bytes = self.load(piece.object).ok();
-            let beginning = bytes.and_then(|bytes| Beginning::decode(bytes.get(piece.range())?));
-            if let Some(Beginning { events, marks, .. }) = beginning.filter(|b| b.events > 0) {
-                begun.insert(piece.thread, Begun { events, marks });
-            }
+            let range = events.get(&piece.thread).cloned();
+            let fits = |beginning: &Beginning| {
+                let is_before = |range: &Range<u64>| {
+                    beginning.events <= range.start
+                        || (range.start > 0 && beginning.events < range.end)
+                };
+                range.as_ref().is_none_or(is_before)
+            };
+            let Some(found) = self.decode_beginning(piece).filter(fits) else {
+                let events = range.map_or(0, |range| range.start);
+                if events > 0 {
+                    unusable.push((piece.object, piece.thread));
+                    begun.entry(piece.thread).or_insert(Begun {
+                        events,
+                        marks: u64::MAX,
+                        beginning: None,
+                    });
+                }
+                continue;
+            };
+            let beginning = Some(*piece);
+            begun.insert(
+                piece.thread,
+                Begun { events: found.events, marks: found.marks, beginning },
+            );
         }
-        // Decides as `Kept::of` does.
-        let mut last = None;
-        for first in self.of_kind(StreamKind::Events) {
-            let is_first = last.replace(first.thread) != Some(first.thread);
-            if is_first && begun.get(&first.thread).is_some_and(|b| first.offset < b.events) {
-                begun.remove(&first.thread);
-            }
+        for (object, thread) in unusable {
+            let object = self.objects.get(object as usize);
+            let (file, block) = object.map_or((0, 0), |object| (object.file, object.block));
+            let next = begun.get(&thread).filter(|begun| begun.beginning.is_some());
+            let read = match next {
+                Some(next) => format!("its events are read from byte {} on", next.events),
+                None => "its events are read without the frames that were open".to_owned(),
+            };
+            self.add_damage(
+                file,
+                block,
+                format!("a beginning of thread {thread} that is damaged or does not fit its events: {read}"),
+            );
         }
+        begun.retain(|_, begun| begun.events > 0);
         begun
+    }
+
+    fn decode_beginning(&self, piece: &Piece) -> Option<Beginning> {
+        Beginning::decode(self.load(piece.object).ok()?.get(piece.range())?)
+    }
+
+    /// Returns how a thread begins whose first events were removed, and whether that is known; otherwise it begins with
+    /// the first event that is there. `None` for other threads.
+    pub(super) fn beginning(&self, thread: ThreadId) -> Option<(Beginning, bool)> {
+        let begun = self.begun.get(&thread)?;
+        let known = begun.beginning.and_then(|piece| self.decode_beginning(&piece));
+        let is_known = known.is_some();
+        let unknown = || Beginning { events: begun.events, ..Beginning::default() };
+        Some((known.unwrap_or_else(unknown), is_known))
     }
 
     pub(super) fn add_damage(&mut self, file: u32, offset: u64, found: String) {
@@ -712,8 +770,8 @@ mod tests {
             (Some((far, far)), [far, far], [1, 1]),
             (Some((300, 40)), [far, 40], [0, 1]),
             (Some((300, 40)), [300, far], [1, 0]),
-            // The beginning does not fit, so the thread is read as it is.
-            (Some((far, far)), [far - 1, far], [0, 0]),
+            // The beginning does not fit, so the thread begins with its first piece.
+            (Some((far, far)), [far - 1, far], [1, 1]),
             (Some((0, far)), [0, far], [1, 0]),
             (None, [far, far], [0, 0]),
         ] {
@@ -731,16 +789,92 @@ mod tests {
             bytes.extend_from_slice(block.bytes());
             let container = open(&bytes).unwrap();
             let is_used = begun.filter(|(start, _)| *start > 0 && *start <= events);
-            let (events_start, marks_start) = is_used.unwrap_or_default();
+            let first = begun.filter(|(start, _)| *start > 0).map(|_| (events, marks));
+            let (events_start, marks_start) = is_used.or(first).unwrap_or_default();
             let read = [(StreamKind::Events, events_start), (StreamKind::Marks, marks_start)].map(
                 |(kind, start)| {
                     container.stream(kind, ONE).map_or(0, |s| s.len().saturating_sub(start))
                 },
             );
             assert_eq!(read, expected, "{begun:?} {events} {marks}");
-            let is_whole =
-                begun.is_some() && expected.iter().sum::<u64>() > 1 || (events, marks) == (300, 10);
+            let is_whole = is_used.is_some() && expected.iter().sum::<u64>() > 1
+                || (events, marks) == (300, 10);
             assert_eq!(container.damage().is_empty(), is_whole, "{begun:?} {events} {marks}");
+        }
+    }
+
+    #[test]
+    fn after_a_damaged_beginning_a_thread_is_read_from_the_next_one_or_without_frames() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.flowtrace");
+        let far = 1 << 60;
+        let beginning = |events, method| {
+            let frames = vec![crate::MethodId::new(method).unwrap()];
+            let (entries, mut bytes) = (events / 2, Vec::new());
+            Beginning { events, entries, frames, ..Beginning::default() }.encode(&mut bytes);
+            bytes
+        };
+        // Enters of 2, 3 and 4 after one of 1; then exits of all of them.
+        let (first, second) = (beginning(far, 1), beginning(far + 2, 3));
+        let damaged = vec![0xFF; first.len()];
+        let [nothing, later] = [far + 100, far - 1].map(|events| beginning(events, 9));
+        for (beginnings, expected, given_up, damage) in [
+            ([&first, &second], &[0x81, 0x82, 0x83, 0x84, 0x03][..], far / 2 - 1, None),
+            (
+                [&damaged, &second],
+                &[0x83, 0x84, 0x03],
+                far / 2,
+                Some("from byte 1152921504606846978 on"),
+            ),
+            (
+                [&nothing, &second],
+                &[0x83, 0x84, 0x03],
+                far / 2,
+                Some("from byte 1152921504606846978 on"),
+            ),
+            // The one after it fits all events.
+            (
+                [&damaged, &later],
+                &[0x89, 0x82, 0x83, 0x84, 0x03],
+                far / 2 - 2,
+                Some("from byte 1152921504606846975 on"),
+            ),
+            (
+                [&damaged, &damaged],
+                &[0x82, 0x83, 0x84, 0x03],
+                0,
+                Some("without the frames that were open"),
+            ),
+        ] {
+            let mut blocks = BlockEncoder::default();
+            let pieces = [(far, &[0x82, 0x83][..]), (far + 2, &[0x84, 0x03])];
+            for (beginning, (offset, events)) in beginnings.into_iter().zip(pieces) {
+                blocks.begin(Some(ONE));
+                blocks.add(StreamKind::Beginning, 0, beginning.len(), Coding::Raw, beginning);
+                blocks.add(StreamKind::Events, offset, events.len(), Coding::Raw, events);
+                // Marks cannot be decoded without a beginning.
+                if damage.is_some_and(|text| text.starts_with("without")) {
+                    blocks.add(StreamKind::Marks, far + offset, 1, Coding::Raw, &[0xFF]);
+                }
+                blocks.finish();
+            }
+            fs::write(&path, [&crate::format::container::header()[..], blocks.bytes()].concat())
+                .unwrap();
+            let trace = crate::read::Trace::open(&path).unwrap();
+            let [file] = &trace.files[..] else { panic!("{:?}", trace.files) };
+            let mut events = Vec::new();
+            let stored = file.open_events().unwrap().unwrap();
+            stored.reader().read_to_end(&mut events).unwrap();
+            assert_eq!(events, expected, "{beginnings:?}");
+            assert_eq!(file.given_up().enters, given_up, "{beginnings:?}");
+            let found: Vec<_> = trace.damage.iter().map(ToString::to_string).collect();
+            match damage {
+                None => assert_eq!(found, [""; 0]),
+                Some(text) => {
+                    let is_it = found.iter().all(|found| found.contains(text));
+                    assert!(is_it && !found.is_empty(), "{found:?}");
+                }
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::container::Container;
+use super::identity::Identity;
 use super::journal::{Journal, is_journal_elsewhere};
 use super::listing::{Listing, contained_threads};
 use super::place::Place;
@@ -311,11 +312,43 @@ impl Trace {
         }
     }
 
-    /// Returns files beside the trace that have the names of its parts, but belong to another recording.
+    /// Returns files that have the names of parts or journals of the trace, but belong to another recording: they are not
+    /// read.
     #[must_use]
-    pub fn foreign_parts(&self) -> Vec<PathBuf> {
-        let [_, foreign] = self.place.container().map(Container::beside).unwrap_or_default();
+    pub fn foreign_files(&self) -> Vec<PathBuf> {
+        let [_, mut foreign] = self.place.container().map(Container::beside).unwrap_or_default();
+        let [_, journals] = self.journals();
+        foreign.extend(journals.into_iter().map(|(_, path)| path));
         foreign
+    }
+
+    /// Returns the files that have what is not yet in the others, by what they are called in the trace.
+    #[must_use]
+    pub fn journal_files(&self) -> Vec<(&'static str, PathBuf)> {
+        let [own, _] = self.journals();
+        own
+    }
+
+    /// Returns the files with the names of journals of the trace: its own, and those of other recordings.
+    fn journals(&self) -> [Vec<(&'static str, PathBuf)>; 2] {
+        let beside = [names::JOURNAL, names::CHECKPOINT, names::NEW_CHECKPOINT];
+        let beside = beside.map(|name| (name, self.place.file(name)));
+        let elsewhere = self.manifest.as_ref().and_then(|manifest| manifest.journal.clone());
+        let elsewhere = elsewhere.into_iter().flat_map(|journal| {
+            [(names::MEMORY, names::memory_file(&journal)), (names::JOURNAL, journal)]
+        });
+        let elsewhere = elsewhere.filter(|(_, path)| is_journal_elsewhere(&self.dir, path));
+        let id = Identity::of(self.manifest.as_ref());
+        let found = beside.into_iter().chain(elsewhere).filter_map(|(name, path)| {
+            let file = regular::open(&path).ok().flatten()?;
+            let found = match name {
+                names::MEMORY => Identity::of_part(&file),
+                _ => Identity::of_journal(&file),
+            };
+            Some((id.may_be(found.unwrap_or(Identity::Unknown)), (name, path)))
+        });
+        let (own, foreign) = found.partition::<Vec<_>, _>(|(is_own, _)| *is_own);
+        [own, foreign].map(|files| files.into_iter().map(|(_, file)| file).collect())
     }
 
     /// The bytes of the file, and of its parts; `None` for a directory.
@@ -662,6 +695,88 @@ mod tests {
             let mut marks = file.marks().unwrap();
             let last = marks.as_mut().and_then(|marks| marks.next_mark().unwrap());
             assert_eq!(last.is_some(), file.open.is_some(), "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn an_open_chunk_continues_a_thread_whose_first_events_were_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.flowtrace");
+        let thread = ThreadId::new(7);
+        // 100 bytes were removed, and the frame of method 1 is open.
+        let mut beginning = Vec::new();
+        let frames = vec![crate::MethodId::new(1).unwrap()];
+        let (events, entries) = (100, 50);
+        let begun =
+            crate::format::beginning::Beginning { events, entries, frames, ..Default::default() };
+        begun.encode(&mut beginning);
+        for (offset, raw, expected) in [
+            (102, &[0x84, 0x00][..], &[0x81, 0x82, 0x83, 0x84, 0x00][..]),
+            // The file has a part of the chunk, or something else.
+            (101, &[0x83, 0x84, 0x00], &[0x81, 0x82, 0x83, 0x84, 0x00]),
+            (101, &[0x85, 0x84], &[0x81, 0x82, 0x83]),
+            (103, &[0x84], &[0x81, 0x82, 0x83]),
+        ] {
+            let (marks, samples) = (Some((0, &[][..])), &[][..]);
+            let slot = SlotContent { thread, offset, resume: &[], raw, marks, samples };
+            let open = with_one_slot(0, &slot);
+            let mut blocks = BlockEncoder::default();
+            blocks.begin(Some(thread));
+            blocks.add(StreamKind::Beginning, 0, beginning.len(), Coding::Raw, &beginning);
+            blocks.add(StreamKind::Events, 100, 2, Coding::Raw, &[0x82, 0x83]);
+            blocks.add(StreamKind::Open, 0, open.len(), Coding::Raw, &open);
+            blocks.finish();
+            fs::write(&path, [&container::header()[..], blocks.bytes()].concat()).unwrap();
+            let trace = Trace::open(&path).unwrap();
+            assert_eq!(trace.damage.len(), 0, "{:?}", trace.damage);
+            let file = &trace.files[0];
+            let mut content = Vec::new();
+            let mut events = file.events_from(Offset::new(0)).unwrap();
+            while let Some((_, record)) = events.next_record().unwrap() {
+                let encoded = match record {
+                    Record::Enter(method) => Encoded::enter(method),
+                    Record::Exit(count) => Encoded::exits(count),
+                };
+                content.extend_from_slice(encoded.as_bytes());
+            }
+            assert_eq!(content, expected, "{offset} {raw:?}");
+        }
+    }
+
+    #[test]
+    fn a_journal_of_another_recording_hides_no_open_chunks() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.flowtrace");
+        let thread = ThreadId::new(7);
+        let slot = |raw| {
+            let (marks, samples) = (Some((0, &[][..])), &[][..]);
+            with_one_slot(0, &SlotContent { thread, offset: 0, resume: &[], raw, marks, samples })
+        };
+        let open = slot(&[0x81, 0x00]);
+        let manifest = Manifest { id: crate::TraceId::new(5), ..Manifest::default() };
+        let manifest = serde_json::to_vec(&manifest).unwrap();
+        let mut blocks = BlockEncoder::default();
+        blocks.begin(None);
+        blocks.add(StreamKind::Manifest, 0, manifest.len(), Coding::Raw, &manifest);
+        blocks.finish();
+        blocks.begin(Some(thread));
+        blocks.add(StreamKind::Open, 0, open.len(), Coding::Raw, &open);
+        blocks.finish();
+        fs::write(&path, [&container::header()[..], blocks.bytes()].concat()).unwrap();
+        let beside = names::beside(&path, names::JOURNAL);
+        for (id, is_foreign) in [(6_u64, true), (0, true), (5, false)] {
+            let mut journal = slot(&[0x82, 0x83, 0x00]);
+            let at = crate::format::journal::IDENTITY_WORD * 8;
+            journal[at..at + 8].copy_from_slice(&id.to_le_bytes());
+            fs::write(&beside, journal).unwrap();
+            let trace = Trace::open(&path).unwrap();
+            assert_eq!(trace.damage.len(), 0, "{:?}", trace.damage);
+            assert_eq!(trace.files[0].bytes, if is_foreign { 2 } else { 3 }, "{id}");
+            let beside = || vec![beside.clone()];
+            let [foreign, own] = if is_foreign { [beside(), vec![]] } else { [vec![], beside()] };
+            assert_eq!(trace.foreign_files(), foreign, "{id}");
+            let found = trace.journal_files().into_iter().map(|(_, path)| path);
+            assert_eq!(found.collect::<Vec<_>>(), own, "{id}");
         }
     }
 

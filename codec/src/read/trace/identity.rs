@@ -6,6 +6,7 @@ use std::io;
 use super::window::read_some;
 use crate::TraceId;
 use crate::format::container::{BlockStart, HEADER_BYTES, START_BYTES, identity_of, is_sound};
+use crate::format::journal;
 use crate::format::manifest::Manifest;
 
 /// The identity of a file of a trace.
@@ -38,6 +39,19 @@ impl Identity {
             id: Option<TraceId>,
         }
         serde_json::from_str(text).map_or(Self::Unknown, |Fields { id }| Self::Known(id))
+    }
+
+    /// Returns the identity in the header of a journal, which may not have been written yet.
+    pub(super) fn of_journal(journal: &File) -> io::Result<Self> {
+        let mut header = [0; journal::HEADER_BYTES];
+        read_some(journal, &mut header, 0)?;
+        let (magic, rest) = header.split_first_chunk().unwrap_or((&[0; 8], &[]));
+        let words = rest.as_chunks().0;
+        let word = |number: usize| words.get(number).map_or(0, |word| u64::from_le_bytes(*word));
+        if *magic != journal::MAGIC || word(0) != journal::VERSION {
+            return Ok(Self::Unknown);
+        }
+        Ok(Self::Known(TraceId::new(word(journal::IDENTITY_WORD - 1))))
     }
 
     /// Returns the identity in the first block of a part.

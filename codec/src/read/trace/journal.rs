@@ -33,16 +33,16 @@ use super::text::MAX_DAMAGE;
 use super::threads;
 use crate::format::container::StreamKind;
 use crate::format::journal::{
-    GAP_BYTES, HEADER_BYTES, IDENTITY_WORD, LINES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES,
-    MAX_MARKS_BYTES, MAX_RESUME_BYTES, Placed, SAMPLE_WORDS, SLOT_HEADER_BYTES, SlotHeader,
-    SlotWord, VERSION, WORD_BYTES, chunk_start, is_open, placed,
+    GAP_BYTES, HEADER_BYTES, LINES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES, MAX_MARKS_BYTES,
+    MAX_RESUME_BYTES, Placed, SAMPLE_WORDS, SLOT_HEADER_BYTES, SlotHeader, SlotWord, VERSION,
+    WORD_BYTES, chunk_start, is_open, placed,
 };
 use crate::format::manifest::{Manifest, boot_id};
 use crate::format::marks::decode_all;
 use crate::format::names;
 use crate::read::ThreadFile;
 use crate::write::{Base, Canonicalizer, EncodedMarks, Sample, SampleKind, first_invalid};
-use crate::{Error, Offset, ThreadId, TraceId};
+use crate::{Error, Offset, ThreadId};
 
 /// Headers are read in pieces of this size, several at once if slots are small.
 const WINDOW_BYTES: usize = 4096;
@@ -81,7 +81,8 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Reads the journal of a trace, or the checkpoint if that counts; `None` if there is neither.
+    /// Reads the journal of a trace, or the checkpoint if that counts; `None` if there is neither. Those of another recording
+    /// do not count.
     pub(crate) fn read(place: &Place, manifest: Option<&Manifest>) -> Option<Self> {
         let elsewhere = manifest.and_then(|manifest| manifest.journal.as_deref());
         let path = elsewhere.map_or_else(|| place.file(names::JOURNAL), Path::to_path_buf);
@@ -107,7 +108,7 @@ impl Journal {
     pub(crate) fn inside(container: &Arc<Container>) -> Option<Self> {
         let stored = container.stored(StreamKind::Journal, ThreadId::new(0))?;
         let path = container.path().join(names::JOURNAL);
-        let mut journal = Self::read_from(Ok(stored.reader()), &path, Identity::Unknown);
+        let mut journal = Self::read_from(Ok(stored.reader()), &path);
         journal.is_of_snapshot = true;
         journal.cut_files();
         Some(journal)
@@ -119,7 +120,7 @@ impl Journal {
         let mut journal = Self::default();
         for (thread, stored) in container.open_chunks() {
             let path = container.path().join(names::stream_file(StreamKind::Open, thread));
-            let mut found = Self::read_from(Ok(stored.reader()), &path, Identity::Unknown);
+            let mut found = Self::read_from(Ok(stored.reader()), &path);
             journal.damage.append(&mut found.damage);
             let file = files.binary_search_by_key(&thread, |file| file.id);
             let file = file.ok().and_then(|number| files.get(number));
@@ -133,14 +134,15 @@ impl Journal {
     }
 
     fn read_file(path: &Path, id: Identity) -> Option<Self> {
-        let input = regular::open(path).transpose()?;
-        Some(Self::read_from(input, path, id))
+        let is_ours = |file: &File| Ok(id.may_be(Identity::of_journal(file)?));
+        let ours = |file| is_ours(&file).map(|is_ours| is_ours.then_some(file));
+        let input = regular::open(path).and_then(|file| file.map_or(Ok(None), ours));
+        Some(Self::read_from(input.transpose()?, path))
     }
 
-    /// Reads a journal, which must have this identity.
-    fn read_from(input: io::Result<impl Read + Seek>, path: &Path, id: Identity) -> Self {
+    fn read_from(input: io::Result<impl Read + Seek>, path: &Path) -> Self {
         let mut journal = Self::default();
-        let outcome = input.and_then(|input| Reader::new(input, path).read(id, &mut journal));
+        let outcome = input.and_then(|input| Reader::new(input, path).read(&mut journal));
         journal.link_chunks();
         let io_error = |source| Error::Io { path: path.to_path_buf(), source };
         journal.damage.extend(outcome.err().map(io_error));
@@ -254,9 +256,9 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         }
     }
 
-    fn read(mut self, id: Identity, journal: &mut Journal) -> io::Result<()> {
+    fn read(mut self, journal: &mut Journal) -> io::Result<()> {
         self.begin_pass()?;
-        let outcome = match self.header_is_ours(id) {
+        let outcome = match self.has_slots() {
             Ok(true) => self.read_slots(journal),
             Ok(false) => Ok(()),
             Err(error) => Err(error),
@@ -304,7 +306,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
     }
 
     /// Returns whether there are slots to be read.
-    fn header_is_ours(&mut self, id: Identity) -> io::Result<bool> {
+    fn has_slots(&mut self) -> io::Result<bool> {
         let mut header = [0; HEADER_BYTES];
         self.read_at(0, &mut header)?;
         let (magic, rest) = header.split_first_chunk().unwrap_or((&[0; 8], &[]));
@@ -325,9 +327,6 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
                 found: u32::try_from(version).unwrap_or(u32::MAX),
                 newest: u32::try_from(VERSION).unwrap_or(u32::MAX),
             });
-        } else if !id.may_be(Identity::Known(TraceId::new(word(IDENTITY_WORD - 1)))) {
-            let found = "that of another one, whose files had the same name".to_owned();
-            self.add_damage(0, "the journal of this recording", found);
         }
         Ok(self.damage.is_empty())
     }
@@ -660,6 +659,7 @@ fn text_of(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TraceId;
     use crate::format::journal::{lengths, opened};
 
     /// Larger than what is read of headers at once.
@@ -708,7 +708,7 @@ mod tests {
     }
 
     fn read(input: impl Read + Seek) -> (Journal, u64) {
-        let journal = Journal::read_from(Ok(input), Path::new("journal"), Identity::Unknown);
+        let journal = Journal::read_from(Ok(input), Path::new("journal"));
         assert!(journal.damage.is_empty(), "{:?}", journal.damage);
         let last = journal.chunks[&ThreadId::new(1)].clone();
         let in_file = std::slice::from_ref(&(0..10));
@@ -732,9 +732,11 @@ mod tests {
 
     #[test]
     fn the_journal_of_another_recording_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal");
         let of = |id: u64| {
             let mut bytes = journal(&[(10, &[0x81])]);
-            let place = IDENTITY_WORD * WORD_BYTES;
+            let place = crate::format::journal::IDENTITY_WORD * WORD_BYTES;
             bytes[place..place + WORD_BYTES].copy_from_slice(&id.to_le_bytes());
             bytes
         };
@@ -746,10 +748,10 @@ mod tests {
             (0, Identity::Known(None), true),
             (5, Identity::Unknown, true),
         ] {
-            let input = Ok(io::Cursor::new(of(id)));
-            let journal = Journal::read_from(input, Path::new("journal"), expected);
-            let found = (journal.chunks.len(), journal.damage.len());
-            assert_eq!(found, if is_read { (1, 0) } else { (0, 1) }, "{id} {expected:?}");
+            fs::write(&path, of(id)).unwrap();
+            let journal = Journal::read_file(&path, expected);
+            let found = journal.map(|journal| (journal.chunks.len(), journal.damage.len()));
+            assert_eq!(found, is_read.then_some((1, 0)), "{id} {expected:?}");
         }
     }
 

@@ -4,7 +4,7 @@
 //! knows of such threads; only positions are not those of the recording.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,6 +26,8 @@ use crate::{Error, Offset, Result, ThreadId};
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     beginning: Arc<Beginning>,
+    /// Whether the times of the marks are known: not without the beginning.
+    has_marks: bool,
     /// Bytes of the open frames' entries, which come first.
     entered: u64,
     pub(crate) events: Stored,
@@ -35,35 +37,11 @@ pub(crate) struct Kept {
 
 impl Kept {
     /// What is left of a thread in a container; `None` if that is all. `path` is that of its events, for messages.
-    ///
-    /// # Errors
-    /// Nothing describes how it begins.
-    pub(crate) fn of(
-        container: &Arc<Container>,
-        id: ThreadId,
-        path: &Path,
-    ) -> Result<Option<Self>> {
+    pub(crate) fn of(container: &Arc<Container>, id: ThreadId, path: &Path) -> Option<Self> {
         let events = container.stream(StreamKind::Events, id);
-        if events.as_ref().is_some_and(|events| events.start() == 0) {
-            return Ok(Self::all(container, events, path));
-        }
-        let Some(found) = container.stored(StreamKind::Beginning, id) else {
-            return Ok(Self::all(container, events, path));
+        let Some((beginning, has_marks)) = container.beginning(id) else {
+            return Self::all(container, events, path);
         };
-        let io_error = |source| Error::Io { path: path.to_path_buf(), source };
-        let mut bytes = Vec::new();
-        found.reader().read_to_end(&mut bytes).map_err(io_error)?;
-        let beginning = Beginning::decode(&bytes);
-        let start = events.as_ref().map(|events| events.start());
-        let fits = |beginning: &Beginning| start.is_none_or(|start| start >= beginning.events);
-        let Some(beginning) = beginning.filter(fits) else {
-            let found = "a beginning of this thread that does not fit its events".to_owned();
-            let offset = Offset::new(0);
-            return Err(Error::BadContainer { path: path.to_path_buf(), offset, found });
-        };
-        if beginning.events == 0 {
-            return Ok(Self::all(container, events, path));
-        }
         let frames = beginning.frames.iter().map(|method| Encoded::enter(*method));
         let entries = frames.fold(Vec::new(), |mut bytes, enter| {
             bytes.extend_from_slice(enter.as_bytes());
@@ -78,7 +56,7 @@ impl Kept {
         let events = Stored::joined([first].into_iter().chain(rest));
         let marks_path = path.with_extension(crate::format::names::MARKS_EXTENSION).into();
         let beginning = Arc::new(beginning);
-        Ok(Some(Self { beginning, entered, events, marks: None, marks_path }))
+        Some(Self { beginning, has_marks, entered, events, marks: None, marks_path })
     }
 
     /// All of a thread in a snapshot, whose marks may be newer than its events; `None` for other traces.
@@ -92,7 +70,7 @@ impl Kept {
         });
         let marks_path = path.with_extension(crate::format::names::MARKS_EXTENSION).into();
         let (events, beginning) = (Stored::joined(events), Arc::default());
-        Some(Self { beginning, entered: 0, events, marks: None, marks_path })
+        Some(Self { beginning, has_marks: true, entered: 0, events, marks: None, marks_path })
     }
 
     /// How many bytes at the start of its events were removed, and how many stand for them.
@@ -161,9 +139,12 @@ impl Kept {
     ) -> Result<Stored> {
         let Beginning { marks: start, before, .. } = *self.beginning;
         let in_journal = open.map(|open| std::mem::take(&mut open.marks)).unwrap_or_default();
-        let OpenMarks { offset, pending, marks: of_chunk } = in_journal;
+        let OpenMarks { offset, mut pending, marks: of_chunk } = in_journal;
         let limit = if pending.is_empty() && of_chunk.is_empty() { u64::MAX } else { offset };
-        let stored = container.stream(StreamKind::Marks, id);
+        let mut stored = container.stream(StreamKind::Marks, id);
+        if !self.has_marks {
+            (stored, pending) = (None, Arc::default());
+        }
         let range =
             stored.as_ref().map_or(0..0, |stored| start..stored.len().min(limit).max(start));
         let stored = stored.map(|stored| (Stored::Stream(Arc::new(stored)), range));

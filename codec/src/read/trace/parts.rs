@@ -224,7 +224,7 @@ mod tests {
             let found = container.threads().map(ThreadId::get).collect::<Vec<_>>();
             assert_eq!(found, threads, "{manifest:?}");
             let trace = crate::read::Trace::open(path("a.flowtrace")).unwrap();
-            assert_eq!(names(trace.foreign_parts()), foreign, "{manifest:?}");
+            assert_eq!(names(trace.foreign_files()), foreign, "{manifest:?}");
             assert_eq!(names(trace.unused_parts()), unused, "{manifest:?}");
         }
         // A part that is read alone has the names of the first file, if that is of the same recording.

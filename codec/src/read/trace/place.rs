@@ -59,9 +59,9 @@ impl Place {
             Ok::<_, Error>(file?.map(|file| (path.to_path_buf(), file)))
         };
         let part = open(part)?;
-        let found =
-            part.as_ref().map_or(Ok(Identity::Unknown), |(_, part)| Identity::of_part(part));
-        let found = found.map_err(|source| Error::Io { path: self.path.clone(), source })?;
+        let found = part.as_ref().map_or(Ok(Identity::Unknown), |(path, part)| {
+            Identity::of_part(part).map_err(|source| Error::Io { path: path.clone(), source })
+        })?;
         if self.container.as_ref().is_some_and(|container| !container.identity().may_be(found)) {
             return Ok(self);
         }

@@ -223,18 +223,25 @@ impl ThreadFile {
     pub(crate) fn is_continued_by(&self, open: &OpenChunk) -> bool {
         let events = self.container.as_ref().and_then(|c| c.stream(StreamKind::Events, self.id));
         let is_unbroken = events.as_ref().is_none_or(|events| events.ranges().len() == 1);
+        let of_marks = open.marks.offset;
+        let mut open = OpenChunk { before: Vec::new(), ..open.clone() };
+        if let Some(kept) = &self.kept {
+            kept.move_chunk(&mut open);
+        }
         let Some(written) = self.bytes.checked_sub(open.offset).filter(|_| is_unbroken) else {
             return false;
         };
         let [_, marks] = &self.pieces;
         let marks = self.container.as_ref().map_or(0, |container| container.len_of(marks));
-        if written == open.records.len() as u64 && marks > open.marks.offset {
+        if written == open.records.len() as u64 && marks > of_marks {
             return false;
         }
-        let Some(events) = events.filter(|_| written > 0) else { return true };
+        let stored = events.map(|events| Stored::Stream(Arc::new(events)));
+        let stored = self.kept.as_ref().map(|kept| kept.events.clone()).or(stored);
+        let Some(stored) = stored.filter(|_| written > 0) else { return true };
         let in_chunk = usize::try_from(written).ok().and_then(|len| open.records.get(..len));
         let mut in_file = vec![0; in_chunk.map_or(0, <[u8]>::len)];
-        let read = Stored::Stream(Arc::new(events)).read_exact_at(open.offset, &mut in_file);
+        let read = stored.read_exact_at(open.offset, &mut in_file);
         read.is_ok() && in_chunk == Some(&in_file)
     }
 
@@ -270,7 +277,7 @@ impl ThreadFile {
     /// Finds out whether its first events were removed. Before a chunk is attached.
     pub(crate) fn find_kept(&mut self) -> Result<()> {
         if let Some(container) = &self.container
-            && let Some(kept) = Kept::of(container, self.id, &self.path())?
+            && let Some(kept) = Kept::of(container, self.id, &self.path())
         {
             self.bytes = kept.events.len().map_err(|source| self.io_error(source))?;
             self.kept = Some(Box::new(kept));

@@ -16,7 +16,7 @@ use flow_codec::read::{Content, Trace};
 use flow_codec::write::Compression;
 
 /// The kinds by their numbers in a head.
-const KINDS: [StreamKind; 13] = [
+const KINDS: [StreamKind; 14] = [
     StreamKind::Events,
     StreamKind::Marks,
     StreamKind::Beginning,
@@ -30,6 +30,7 @@ const KINDS: [StreamKind; 13] = [
     StreamKind::Index,
     StreamKind::Dag,
     StreamKind::Sections,
+    StreamKind::Open,
 ];
 
 /// Damage may leave gaps of this many bytes in the streams of a trace, and between chunks of a journal.
