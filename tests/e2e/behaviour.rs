@@ -19,22 +19,26 @@ fn output_input_and_exit_code_are_the_programs_own() {
     });
 }
 
-/// The output of `harness.Seen` without the agent, and with it.
-fn seen(program: impl Fn() -> Program) -> (String, String) {
+/// How often the program is run alone: on JDK 11 of a busy machine it does not print the same each time.
+const RUNS_ALONE: usize = 12;
+
+/// Checks that `harness.Seen` prints with the agent what it prints alone.
+fn is_seen(program: impl Fn() -> Program, options: &str) {
     let text = |run: Finished| {
         assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
         String::from_utf8(run.stdout).unwrap()
     };
-    (text(program().run_without_agent()), text(program().run()))
+    let recorded = text(program().run());
+    let mut alone = (0..RUNS_ALONE).map(|_| text(program().run_without_agent())).peekable();
+    let first = alone.peek().cloned().unwrap();
+    assert!(alone.any(|alone| alone == recorded), "{options}: {recorded}\nalone: {first}");
 }
 
 #[test]
 fn hashes_groups_and_ids_are_those_of_the_program_alone() {
     on_every_engine(|jdk, engine| {
         for options in ["", "include=no.such.Class"] {
-            let (plain, recorded) =
-                seen(|| Program::harness(jdk, "Seen").engine(engine).options(options));
-            assert_eq!(recorded, plain, "{options}");
+            is_seen(|| Program::harness(jdk, "Seen").engine(engine).options(options), options);
         }
     });
 }
@@ -45,9 +49,7 @@ fn samples_change_no_hashes_and_no_groups() {
     on_every_jdk(|jdk| {
         for clock in ["cpu", "wall"] {
             let options = format!("engine=none,sample=10ms,sample-clock={clock}");
-            let (plain, recorded) =
-                seen(|| Program::harness(jdk, "Seen").args(["no-id"]).options(&options));
-            assert_eq!(recorded, plain, "{clock}");
+            is_seen(|| Program::harness(jdk, "Seen").args(["no-id"]).options(&options), &options);
         }
     });
 }
