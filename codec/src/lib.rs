@@ -43,6 +43,7 @@ mod ids;
 pub mod index;
 mod method_map;
 mod method_names;
+mod name;
 pub mod parallel;
 pub mod process;
 pub mod profile;
@@ -61,6 +62,5 @@ pub use error::{Error, Result};
 pub use glob::Glob;
 pub use ids::{Depth, MethodId, Offset, ThreadId, TraceId};
 pub use method_map::MethodMap;
-pub use method_names::{
-    MADE_WORDS, MethodNames, Name, NameForm, Origin, argument_count, type_name,
-};
+pub use method_names::MethodNames;
+pub use name::{MADE_WORDS, Name, NameForm, Origin, argument_count, type_name};

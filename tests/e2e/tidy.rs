@@ -104,6 +104,7 @@ const FLOORS: [(&str, &[&str]); 4] = [
             "ids",
             "format",
             "error",
+            "name",
             "glob",
             "parallel",
             "write",

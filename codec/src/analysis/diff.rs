@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 
 use super::path_tree::{PathId, PathTree};
 use super::paths::{BEYOND, Paths, ROOT, at};
-use crate::method_names::Overloads;
+use crate::name::Overloads;
 use crate::read::Methods;
 use crate::{MethodId, MethodMap, Name, NameForm, Origin};
 
