@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod error;
 pub mod filter;
 mod kinds;
 pub mod mains;
@@ -19,12 +20,13 @@ mod tests;
 mod tracked;
 mod values;
 
+pub use error::OptionError;
 pub use kinds::{
     CommandLine, Durability, EngineKind, IdSource, Keep, MinFree, OnError, Overflow, Overload,
     Parts, Sampling, SnapshotOn, StreamAddress, Streaming, default_token_file,
 };
 pub use notice::{NOTICES, Notice};
-pub use parse::{MAX_EARLIER, OptionError, Options, parse_filter};
+pub use parse::{MAX_EARLIER, Options, parse_filter};
 pub use sources::{KEYS, Key, split};
 pub use tracked::Tracked;
 pub use values::{parse_bytes, patterns};

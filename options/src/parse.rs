@@ -1,7 +1,6 @@
 //! From settings to options.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -20,8 +19,8 @@ use crate::values::{
     parse_sampling, parse_size, parse_snapshot_on,
 };
 use crate::{
-    CommandLine, Durability, EngineKind, IdSource, Keep, MinFree, OnError, Overflow, Overload,
-    Parts, Sampling, SnapshotOn, Streaming,
+    CommandLine, Durability, EngineKind, IdSource, Keep, MinFree, OnError, OptionError, Overflow,
+    Overload, Parts, Sampling, SnapshotOn, Streaming,
 };
 
 const DEFAULT_OUT: &str = "flow-trace";
@@ -102,18 +101,6 @@ pub struct Options {
     /// The options that were set, by key, from all sources.
     pub set: BTreeMap<String, String>,
 }
-
-/// An unusable option: what is wrong, where, and what would be right.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct OptionError(pub(crate) String);
-
-impl fmt::Display for OptionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for OptionError {}
 
 impl Options {
     /// Parses the agent's option string; `environment` looks up a variable.
