@@ -2,7 +2,7 @@
 //!
 //! Its wrapper, which we do not use, has 31 functions with C names; rustc exports those of every linked
 //! crate. A reference with hidden visibility makes the linker hide the definition too, so that the library
-//! exports the three `Agent_*` functions, `flow_agent_recording`, and nothing else (`tests/e2e/tidy.rs`).
+//! exports the three `Agent_*` functions, `flow_agent_recording`, and nothing else (`tests/e2e/tidy/mod.rs`).
 
 #![expect(unsafe_code, reason = "assembler directives, without any code")]
 

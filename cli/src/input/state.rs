@@ -11,7 +11,7 @@ use crate::output::seconds;
 /// The state of a recording.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum State {
-    /// It ended normally.
+    /// The recording ended normally.
     Finished { at_ns: u64 },
     /// A fault, a limit or the user ended it before the program, which ended at a time that the trace does not have.
     Stopped { after_ns: u64 },
@@ -21,9 +21,9 @@ pub(crate) enum State {
     Killed,
     /// A JVM is still writing.
     Recording,
-    /// It was taken while the JVM recorded.
+    /// The trace was taken while the JVM recorded.
     Snapshot { name: String, at_ns: u64 },
-    /// It was received from a JVM up to where the collector, the JVM or the connection ended.
+    /// The trace was received from a JVM up to where the collector, the JVM or the connection ended.
     Unreceived,
     /// There is no end; whether a JVM is still writing cannot be determined.
     Unfinished,

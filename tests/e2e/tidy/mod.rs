@@ -1,8 +1,13 @@
 //! House rules that no compiler checks.
 
+mod exceptions;
+mod modules;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use modules::Modules;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
@@ -79,7 +84,10 @@ fn no_type_of_the_bindings_leaves_the_room_of_the_jvm() {
 const FLOORS: [(&str, &[&str]); 4] = [
     (
         "options",
-        &["tracked", "filter", "mains", "notice", "kinds", "sources", "values", "parse", "tests"],
+        &[
+            "error", "tracked", "filter", "mains", "notice", "kinds", "sources", "values", "parse",
+            "tests",
+        ],
     ),
     (
         "agent",
@@ -131,35 +139,33 @@ const FLOORS: [(&str, &[&str]); 4] = [
     ),
 ];
 
+/// The name of a room is that of the first module below the root of its crate.
 #[test]
 fn rooms_import_only_rooms_below_them() {
     for (part, floors) in FLOORS {
-        let src = root().join(part).join("src");
+        let modules = Modules::read(&root().join(part).join("src"));
+        let unknown = &modules.unknown;
+        assert!(unknown.is_empty(), "paths that lead to nothing:\n{}", unknown.join("\n"));
         let floor = |room: &str| floors.iter().position(|other| *other == room);
-        for (path, text) in sources(&src) {
-            let inside = path.strip_prefix(&src).unwrap().components().next().unwrap();
-            let name = inside.as_os_str().to_str().unwrap().trim_end_matches(".rs");
-            if name == "lib" || name == "main" {
-                continue;
-            }
-            let own = floor(name).unwrap_or_else(|| panic!("{part}: no floor for {name}"));
-            let inner = path.strip_prefix(&src).unwrap().with_extension("");
-            let is_of_tests = inner.iter().any(|part| part == "tests");
-            assert!(
-                part == "agent" || part == "options" || !is_of_tests,
-                "{}: not tests",
-                path.display()
-            );
-            for (number, line) in (1..).zip(text.lines()) {
-                let code = line.split("//").next().unwrap();
-                for import in code.split("crate::").skip(1) {
-                    let end = import.find(|c: char| !c.is_alphanumeric() && c != '_');
-                    let used = &import[..end.unwrap_or(import.len())];
-                    // Items of the crate root, such as macros and re-exports, are on no floor.
-                    let is_below = floor(used).is_none_or(|used| used <= own);
-                    assert!(is_below, "{}:{number}: {used} is above {name}", path.display());
-                }
-            }
+        for room in modules.all.iter().filter_map(|module| module.path.first()) {
+            assert!(floor(room).is_some(), "{part}: no floor for {room}");
+        }
+        for arrow in &modules.arrows {
+            let [from, to] = [arrow.from, arrow.to].map(|module| &modules.all[module]);
+            // Macros of the root are on no floor, and the root uses all rooms.
+            let (Some(of), Some(used)) = (from.path.first(), to.path.first()) else { continue };
+            let file = from.file.display();
+            assert!(floor(used) <= floor(of), "{file}:{}: {used} is above {of}", arrow.line);
+        }
+    }
+}
+
+#[test]
+fn unit_tests_are_in_the_file_they_test() {
+    for part in ["codec", "cli"] {
+        for (path, _) in sources(&root().join(part).join("src")) {
+            let is_of_tests = path.with_extension("").iter().any(|part| part == "tests");
+            assert!(!is_of_tests, "{}: not tests", path.display());
         }
     }
 }
@@ -249,7 +255,7 @@ fn what_people_read_has_no_phrases_of_the_list() {
     let mut found = Vec::new();
     for (path, text) in files(&root(), &extensions) {
         let path = path.strip_prefix(root()).unwrap().to_str().unwrap();
-        if path == "tests/e2e/tidy.rs" {
+        if path == "tests/e2e/tidy/mod.rs" {
             continue;
         }
         // All words in a row, because a phrase may continue on the next line of a comment.
