@@ -130,7 +130,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
         None => {
             report::say(NAME, "building the agent (the first time a minute or two) ...");
             project::build(["--release", "--package", "flow-agent"])?;
-            (project.target.join("release/libflowagent.so"), project::revision())
+            (
+                project.target.join("release/libflowagent.so"),
+                format!("{}, release profile", project::revision()),
+            )
         }
     };
     if !agent.is_file() {

@@ -183,7 +183,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
         None => {
             report::say(NAME, "building (the first time a minute or two) ...");
             project::build(["--release", "--package", "flow-cli"])?;
-            (project.target.join("release/flow"), project::revision())
+            (
+                project.target.join("release/flow"),
+                format!("{}, release profile", project::revision()),
+            )
         }
     };
     if !is_executable(&program) {
