@@ -28,5 +28,4 @@ printf '#!/bin/sh\nexec "%s/zig/bin/python" -m ziglang cc -target x86_64-linux-m
 chmod +x "$cc"
 export FLOW_TEST_CC="$cc" FLOW_TEST_JDKS="$home"
 export FLOW_TEST_AGENT="$target/x86_64-unknown-linux-musl/dist/libflowagent.so"
-cargo build --quiet --workspace
-cargo test -p flow-e2e --test e2e -- --skip builds:: "$@"
+cargo test --workspace --test e2e -- --skip builds:: "$@"

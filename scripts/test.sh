@@ -52,7 +52,8 @@ step "Java programs and their own tests" java_programs
 step "the jar of the Java API" scripts/api.sh --check
 quiet=--quiet
 [ ! -t 2 ] || quiet=
-step building cargo build --workspace $quiet
+# Everything at once: what follows, and what it runs, builds nothing more but xtask.
+step building cargo test --workspace --no-run $quiet
 # Includes the short form of scripts/torture.sh.
 step tests cargo test --workspace --no-fail-fast
 step "the class of the probes" scripts/probe.sh --check

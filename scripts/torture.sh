@@ -56,8 +56,8 @@ export TORTURE_SPEED_SECONDS=${TORTURE_SPEED_SECONDS:-60}
 # The release build, and one test at a time, so that measurements are comparable.
 quiet=--quiet
 [ ! -t 2 ] || quiet=
-cargo build --release $quiet --workspace
+cargo test --release $quiet --workspace --test e2e --no-run
 filters=()
 for test in "$@"; do filters+=("torture::$test"); done
 if [ ${#filters[@]} -eq 0 ]; then filters=(torture::); fi
-cargo test --release --quiet -p flow-e2e --test e2e -- --nocapture --test-threads=1 "${filters[@]}"
+cargo test --release --quiet --workspace --test e2e -- --nocapture --test-threads=1 "${filters[@]}"

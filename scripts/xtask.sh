@@ -4,6 +4,8 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 quiet=--quiet
 [ ! -t 2 ] || quiet=
-# Two steps: `cargo run` would also show the command line, which the user knows.
-cargo build $quiet --manifest-path "$root/Cargo.toml" --package xtask
-exec cargo run --quiet --manifest-path "$root/Cargo.toml" --package xtask -- "$@"
+# Of the whole workspace, so that its parts are those that the tests have built.
+cargo build $quiet --manifest-path "$root/Cargo.toml" --workspace --bin xtask
+target=$(cargo metadata --format-version 1 --no-deps --offline --manifest-path "$root/Cargo.toml" |
+    sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+exec "$target/debug/xtask" "$@"

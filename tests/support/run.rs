@@ -44,8 +44,9 @@ pub fn flow() -> &'static Path {
     static FLOW: OnceLock<PathBuf> = OnceLock::new();
     FLOW.get_or_init(|| {
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        // Not the agent: cargo would replace the library while other tests use it.
-        build.args(["build", "-q", "-p", "flow-cli"]);
+        // Not the agent: cargo would replace the library while other tests use it. Of the whole workspace, with whose
+        // features scripts/test.sh has built it.
+        build.args(["build", "-q", "--workspace", "--bin", "flow"]);
         if !cfg!(debug_assertions) {
             build.arg("--release");
         }

@@ -37,10 +37,10 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<Outcome> {
     }
     let project = Project::enter()?;
     let mut tests = clean("cargo");
-    tests.env("FLOW_BUILDS", "all").args(["test", "--quiet", "-p", "flow-e2e", "--test", "e2e"]);
+    tests.env("FLOW_BUILDS", "all").args(["test", "--quiet", "--workspace", "--test", "e2e"]);
     run_command(tests.args(["--", "--nocapture", "builds::"]))?;
 
-    project::build(["--package", "flow-cli", "--package", "flow-agent"])?;
+    project::build(["--workspace", "--lib", "--bin", "flow"])?;
     let work = project.work_dir(NAME)?;
     let lib = work.join("lang3");
     bench::lang3(&lib)?;

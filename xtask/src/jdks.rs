@@ -16,7 +16,7 @@ pub(crate) const NAME: &str = "jdks";
 pub(crate) const USAGE: &str = "\
 Fetches JDKs of several versions, to run the end-to-end tests on all of them:
 
-  FLOW_TEST_JDKS=$(scripts/jdks.sh) cargo test -p flow-e2e
+  FLOW_TEST_JDKS=$(scripts/jdks.sh) cargo test --workspace --test e2e
 
 usage: scripts/jdks.sh [VERSION]…
 

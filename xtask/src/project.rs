@@ -54,7 +54,9 @@ impl Project {
     }
 }
 
-/// Builds with cargo.
+/// Builds with cargo, what is selected by the arguments. With `--package`, cargo builds all dependencies with the features
+/// that this package needs, with `--workspace` with those that all need, as the tests do: choose that, and then
+/// what is needed, such as `--bin`. Only what is measured is built with `--package`, as releases are.
 ///
 /// # Errors
 ///

@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
     let work = project.target.join("exports");
     let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work).context(work.display())?;
-    project::build(["--package", "flow-cli"])?;
+    project::build(["--workspace", "--bin", "flow"])?;
     let flow = project.target.join("debug/flow");
     let traces = match trace {
         Some(trace) => vec![trace],
@@ -117,7 +117,7 @@ fn make_traces(project: &Project, work: &Path) -> Result<Vec<PathBuf>> {
     let (small, timed) = (work.join("small"), work.join("timed"));
     fs::create_dir(&small).context(small.display())?;
     samples::write_small(&small)?;
-    project::build(["--package", "flow-codec", "--example", "generate"])?;
+    project::build(["--workspace", "--example", "generate"])?;
     let mut generate = Command::new(project.target.join("debug/examples/generate"));
     generate.args(["--calls", "20k", "--threads", "2", "--clock", "10000"]);
     run_command(generate.arg(&timed))?;

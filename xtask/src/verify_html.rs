@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
         npm_install(&tools, "playwright-core@1")?;
     }
     let chromium = find_chromium(&tools)?;
-    project::build(["--package", "flow-cli"])?;
+    project::build(["--workspace", "--bin", "flow"])?;
     let flow = project.target.join("debug/flow");
 
     report::print("\n== traces\n");

@@ -149,8 +149,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
     let flow = match request.flow {
         Some(flow) => flow,
         None => {
-            // With the same features as in `scripts/test.sh`, which has built it.
-            build(["--workspace"])?;
+            build(["--workspace", "--lib", "--bin", "flow"])?;
             project.target.join("debug/flow")
         }
     };

@@ -114,7 +114,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
         None => project.target.join("corpus"),
     };
     fs::create_dir_all(&work).context(work.display())?;
-    project::build(["--package", "flow-agent", "--example", "rewrite", "--lib"])?;
+    project::build(["--workspace", "--lib", "--example", "rewrite"])?;
     let mut corpus = Corpus {
         rewriter: project.target.join("debug/examples/rewrite"),
         agent: project.target.join("debug/libflowagent.so"),
