@@ -1,20 +1,23 @@
 //! The program behaves as without the agent.
 
-use flow_e2e::{Finished, Program, golden};
+use flow_e2e::{Engine, Finished, Program, golden};
 
 use crate::{on_every_engine, on_every_jdk};
 
 #[test]
 fn output_input_and_exit_code_are_the_programs_own() {
-    on_every_engine(|jdk, engine| {
+    on_every_jdk(|jdk| {
         for name in ["Output", "Exceptions", "Names", "Exit", "Uncaught", "Reflection"] {
-            let program = || Program::harness(jdk, name).engine(engine).stdin(b"some input\n");
+            let program = || Program::harness(jdk, name).stdin(b"some input\n");
             let plain = program().run_without_agent();
-            let recorded = program().run();
-            assert_eq!(recorded.code(), plain.code(), "{name}");
-            assert_eq!(recorded.code(), Some(golden(name).exit_code));
-            assert_eq!(recorded.stdout, plain.stdout, "{name}");
-            assert_eq!(recorded.errors(), String::from_utf8_lossy(&plain.stderr), "{name}");
+            for engine in Engine::ALL {
+                let recorded = program().engine(engine).run();
+                let run = format!("{name} with engine={}", engine.name());
+                assert_eq!(recorded.code(), plain.code(), "{run}");
+                assert_eq!(recorded.code(), Some(golden(name).exit_code), "{run}");
+                assert_eq!(recorded.stdout, plain.stdout, "{run}");
+                assert_eq!(recorded.errors(), String::from_utf8_lossy(&plain.stderr), "{run}");
+            }
         }
     });
 }
@@ -90,27 +93,29 @@ const AXES: [&str; 10] = [
 
 #[test]
 fn the_jvm_finds_no_misuse_of_jni_where_its_own_classes_are_recorded() {
-    on_every_engine(|jdk, engine| {
-        let program = || {
-            let program = Program::harness(jdk, "Threads").args(["40"]).jvm_arg("-Xcheck:jni");
-            program.engine(engine).options("include=harness.**;java.util.**")
-        };
+    on_every_jdk(|jdk| {
+        let program = || Program::harness(jdk, "Threads").args(["40"]).jvm_arg("-Xcheck:jni");
         let plain = program().run_without_agent();
-        let run = program().run();
-        assert_eq!(run.code(), Some(0), "{}", run.errors());
-        assert_eq!(String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&plain.stdout));
-        assert_eq!(run.errors(), String::from_utf8_lossy(&plain.stderr));
+        for engine in Engine::ALL {
+            let options = "include=harness.**;java.util.**";
+            let run = program().engine(engine).options(options).run();
+            let engine = engine.name();
+            assert_eq!(run.code(), Some(0), "engine={engine}: {}", run.errors());
+            let [output, expected] =
+                [&run.stdout, &plain.stdout].map(|text| String::from_utf8_lossy(text));
+            assert_eq!(output, expected, "engine={engine}");
+            assert_eq!(run.errors(), String::from_utf8_lossy(&plain.stderr), "engine={engine}");
+        }
     });
 }
 
 #[test]
 fn the_jvms_own_checks_find_nothing() {
-    on_every_engine(|jdk, engine| {
+    on_every_jdk(|jdk| {
         for axis in AXES {
             for (name, args) in [("Threads", Some("40")), ("SuperThrows", None), ("Leaves", None)] {
+                // ZGC warns if the memory of the machine is too large for it, and is experimental on JDK 11.
                 let unlocked = "-XX:+UnlockDiagnosticVMOptions";
-                // ZGC warns if the memory of the machine is too large for it.
-                // On JDK 11 ZGC is experimental.
                 let experimental = "-XX:+UnlockExperimentalVMOptions";
                 let options = [unlocked, experimental, axis, "-Xmx512m"];
                 let program = || {
@@ -118,19 +123,27 @@ fn the_jvms_own_checks_find_nothing() {
                     options.iter().fold(program, |program, option| program.jvm_arg(option))
                 };
                 let plain = program().run_without_agent();
-                let run = program().engine(engine).run();
-                assert_eq!(run.code(), Some(0), "{axis} {name}: {}", run.errors());
-                assert_eq!(run.stdout, plain.stdout, "{axis} {name}");
-                assert_eq!(run.errors(), String::from_utf8_lossy(&plain.stderr), "{axis} {name}");
-                let files = std::fs::read_dir(run.program.workspace()).unwrap();
-                let names = files.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-                assert!(!names.into_iter().any(|name| name.starts_with("hs_err")), "{axis} {name}");
-                if name == "SuperThrows" {
-                    let trace = run.trace();
-                    let tree = trace.tree(trace.thread("main")).of_harness().lines();
-                    assert_eq!(tree, golden(name).threads["main"], "{axis}");
+                for engine in Engine::ALL {
+                    let run = program().engine(engine).run();
+                    let place = format!("{axis} {name} with engine={}", engine.name());
+                    check_run(&run, &plain, &place);
+                    if name == "SuperThrows" {
+                        let trace = run.trace();
+                        let tree = trace.tree(trace.thread("main")).of_harness().lines();
+                        assert_eq!(tree, golden(name).threads["main"], "{place}");
+                    }
                 }
             }
         }
     });
+}
+
+/// A program printed what it prints without the agent, and the JVM did not crash.
+fn check_run(run: &Finished, plain: &Finished, place: &str) {
+    assert_eq!(run.code(), Some(0), "{place}: {}", run.errors());
+    assert_eq!(run.stdout, plain.stdout, "{place}");
+    assert_eq!(run.errors(), String::from_utf8_lossy(&plain.stderr), "{place}");
+    let files = std::fs::read_dir(run.program.workspace()).unwrap();
+    let names = files.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(!names.into_iter().any(|name| name.starts_with("hs_err")), "{place}");
 }
