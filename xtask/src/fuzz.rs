@@ -92,15 +92,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
         return Ok(Outcome::Passed);
     }
 
-    // Before the clock runs: targets that build at the same time would wait for each other.
-    if targets.iter().any(|target| target == REWRITE) {
-        write_seed_classes()?;
-        run_command(&mut cargo_fuzz("build", REWRITE))?;
-    }
-    if targets.iter().any(|target| target != REWRITE) {
-        let mut build = cargo_fuzz_of_codec("build");
-        run_command(&mut build)?;
-    }
+    build(&targets)?;
     let (count, seconds, jobs) = (targets.len(), request.seconds, request.jobs);
     report::say(NAME, &format!("{count} targets, {seconds} s each, {jobs} at a time"));
     let queue = Mutex::new(VecDeque::from(targets));
@@ -124,6 +116,27 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
         passed &= result?;
     }
     Ok(Outcome::passed_if(passed))
+}
+
+/// Builds before the clock runs: targets that build at the same time would wait for each other. Only the rewriter
+/// does not, which has a target directory of its own.
+fn build(targets: &[String]) -> Result<()> {
+    let rewriter = || {
+        if targets.iter().all(|target| target != REWRITE) {
+            return Ok(());
+        }
+        write_seed_classes()?;
+        run_command(&mut cargo_fuzz("build", REWRITE))
+    };
+    thread::scope(|scope| {
+        let rewriter = scope.spawn(rewriter);
+        let of_codec = if targets.iter().all(|target| target == REWRITE) {
+            Ok(())
+        } else {
+            run_command(&mut cargo_fuzz_of_codec("build"))
+        };
+        of_codec.and(rewriter.join().expect("no thread panics"))
+    })
 }
 
 /// Returns the names of all targets.
