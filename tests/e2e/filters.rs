@@ -231,7 +231,7 @@ fn a_filter_that_cannot_be_is_refused_with_the_reason() {
 fn a_filter_that_leaves_synthetic_methods_out_can_come_later() {
     on_every_engine(|jdk, engine| {
         let mut collector = Collector::start();
-        let program = Program::harness(jdk, "Bridged").args(&["asked"]).engine(engine);
+        let program = Program::harness(jdk, "Bridged").args(["asked"]).engine(engine);
         let mut session = Session::recorded(program.only_send_to(&collector.address));
         assert_eq!(session.ask("sum"), "7");
         change(&mut collector, "include=harness.Bridged**,synthetic=false");
