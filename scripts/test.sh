@@ -56,6 +56,7 @@ quiet=--quiet
 step building cargo test --workspace --no-run $quiet
 # Includes the short form of scripts/torture.sh.
 step tests cargo test --workspace --no-fail-fast
+step "what flow prints, compared with stored digests" scripts/compare-output.sh --sample
 step "the class of the probes" scripts/probe.sh --check
 step "rewritten classes of a JDK and of two libraries" scripts/verify-corpus.sh --fast
 if [ -n "${FLOW_FUZZ_SECONDS:-}" ]; then

@@ -32,6 +32,7 @@ mod project;
 mod report;
 mod samples;
 mod stats;
+mod traces;
 mod verify_corpus;
 mod verify_exports;
 mod verify_html;

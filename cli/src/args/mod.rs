@@ -315,6 +315,100 @@ mod tests {
         assert!(count > 40, "{count}");
     }
 
+    /// A verb and the words that follow it, in a command of which the output is compared.
+    type Compared<'a> = (&'a str, Vec<&'a str>);
+
+    /// The commands in the list of `scripts/compare-output.sh`. Of verbs in its last section, everything counts as compared
+    /// if the section names no flags.
+    fn compared(list: &str) -> (Vec<Compared<'_>>, Vec<Compared<'_>>) {
+        let (mut commands, mut left_out, mut section) = (Vec::new(), Vec::new(), "");
+        for line in list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            if let Some(title) = line.strip_prefix("== ") {
+                section = title;
+                continue;
+            }
+            let line = line.split("  #").next().unwrap_or(line);
+            for command in line.split(" && ") {
+                let mut words = command.split([' ', '{', '|', '}']).filter(|word| !word.is_empty());
+                let verb = words.next().unwrap();
+                match section.strip_prefix("text ") {
+                    Some(formats) => {
+                        let formats = ["--format", "text"].into_iter().chain(formats.split(' '));
+                        commands.push((verb, words.chain(formats).collect()));
+                    }
+                    None if section.starts_with("not compared") => {
+                        left_out.push((verb, words.collect()));
+                    }
+                    None => commands.push((verb, words.collect())),
+                }
+            }
+        }
+        (commands, left_out)
+    }
+
+    #[test]
+    fn the_output_of_every_verb_flag_and_value_is_compared() {
+        let list = concat!(env!("CARGO_MANIFEST_DIR"), "/../xtask/src/compare_output/commands.txt");
+        let list = std::fs::read_to_string(list).unwrap();
+        let (commands, left_out) = compared(&list);
+        let mut command = Args::command();
+        command.build();
+        let mut missing = Vec::new();
+        for verb in command.get_subcommands() {
+            let name = verb.get_name();
+            if name != "help"
+                && !commands.iter().any(|(with, words)| *with == "help" && words.contains(&name))
+            {
+                missing.push(format!("help {name}"));
+            }
+            let of_verb: Vec<_> = commands.iter().filter(|(verb, _)| *verb == name).collect();
+            if name == "help"
+                || left_out.iter().any(|(verb, words)| *verb == name && words.is_empty())
+            {
+                continue;
+            }
+            let mut known = Vec::new();
+            for flag in verb.get_arguments().filter(|flag| !flag.is_positional()) {
+                let long = format!("--{}", flag.get_long().unwrap());
+                let short = flag.get_short().map(|short| format!("-{short}"));
+                let is_named = |words: &[&str]| {
+                    words.iter().any(|word| *word == long || Some(*word) == short.as_deref())
+                };
+                known.extend([long.clone()].into_iter().chain(short.clone()));
+                let is_left_out =
+                    left_out.iter().any(|(verb, words)| *verb == name && is_named(words));
+                if flag.get_id() == "help" || is_left_out {
+                    continue;
+                }
+                // A flag of all verbs is compared with one.
+                let with_flag = commands.iter().filter(|(verb, words)| {
+                    (*verb == name || flag.is_global_set()) && is_named(words)
+                });
+                let with_flag: Vec<_> = with_flag.collect();
+                if with_flag.is_empty() {
+                    missing.push(format!("{name} {long}"));
+                }
+                for value in flag.get_possible_values() {
+                    let value = value.get_name().to_owned();
+                    let is_compared = with_flag.iter().any(|(_, words)| words.contains(&&*value));
+                    if flag.get_action().takes_values() && !is_compared {
+                        missing.push(format!("{name} {long} {value}"));
+                    }
+                }
+            }
+            for value in verb.get_positionals().flat_map(|word| word.get_possible_values()) {
+                if !of_verb.iter().any(|(_, words)| words.contains(&value.get_name())) {
+                    missing.push(format!("{name} {}", value.get_name()));
+                }
+            }
+            for word in of_verb.iter().flat_map(|(_, words)| words) {
+                let is_flag = word.starts_with('-') && word.len() > 1;
+                assert!(!is_flag || known.iter().any(|flag| flag == word), "{name} has no {word}");
+            }
+        }
+        assert!(missing.is_empty(), "commands.txt lacks {missing:#?}");
+    }
+
     #[test]
     fn arguments_after_the_command_belong_to_the_command() {
         let parse = |args: &[&str]| match Args::try_parse_from(args).unwrap().verb {

@@ -4,154 +4,144 @@ use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 
-use super::commands::{RENAMED, Values, arguments_of};
+use super::commands::{Command, Words};
+use super::states::State;
 use crate::failure::{Context, Result};
 use crate::process::{cannot_run, clean};
+use crate::traces::files_in;
 
-/// How a program is given a trace. What it prints has the name of the trace in every form.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Form {
-    /// By a name.
-    Directory,
-    /// By a name and the ending of a file.
-    File,
-    /// As that file on standard input.
-    Stdin,
-}
-
-/// The ending of a trace in one file.
-pub(super) const ENDING: &str = ".flowtrace";
+/// Flags that have another name in older builds: newer and older name.
+const RENAMED: &[(&str, &str)] = &[("--collapse", "--fold")];
 
 /// A program to compare.
 #[derive(Clone, Debug)]
 pub(super) struct Build {
-    /// Differs from that of any other program.
-    pub(super) id: String,
     program: PathBuf,
-    /// The directory of the traces, in which commands run.
-    traces: PathBuf,
-    /// For temporary files.
+    /// For the copies of traces that commands run on.
     work: PathBuf,
-    pub(super) form: Form,
-    pub(super) values: Values,
     /// Flags that it has by another name.
     renamed: Vec<(&'static str, &'static str)>,
+    /// How links to files begin: with the name of the machine.
+    link: String,
+}
+
+/// A trace for a command.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// The folder with the trace. Commands run in a copy of it.
+    pub(super) folder: PathBuf,
+    /// The folder with another run of the program, which is copied to `c`.
+    pub(super) other: PathBuf,
+    /// The name of the trace, as the answers show it. In other forms, words have another one.
+    pub(super) name: String,
+    pub(super) words: Words,
 }
 
 impl Build {
     /// Opens a program.
-    pub(super) fn open(program: &Path, traces: &Path, work: &Path) -> Result<Self> {
-        let mut id = Checksum::default();
-        id.add(&fs::read(program).context(program.display())?);
+    pub(super) fn open(program: &Path, work: &Path) -> Result<Self> {
+        fs::create_dir_all(work).context(work.display())?;
+        // Another build may take the place of the program meanwhile.
+        let copy = work.join("flow");
+        let _ = fs::remove_file(&copy);
+        fs::copy(program, &copy).context(program.display())?;
         let help = clean(program).args(["replay", "--help"]).output().context(program.display())?;
         let help = String::from_utf8_lossy(&help.stdout);
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         Ok(Self {
-            id: format!("{:016x}", id.0),
-            program: program.to_owned(),
-            traces: traces.to_owned(),
+            program: copy,
             work: work.to_owned(),
-            form: Form::Directory,
-            values: Values::default(),
             renamed: RENAMED.iter().copied().filter(|(newer, _)| !help.contains(newer)).collect(),
+            link: format!("file://{}", host.trim_end()),
         })
     }
 
-    /// The same program for traces of another form in another directory.
-    pub(super) fn with_form(&self, form: Form, traces: &Path, values: &Values) -> Self {
-        Self { form, traces: traces.to_owned(), values: values.clone(), ..self.clone() }
-    }
-
-    /// Returns a checksum of what a command prints. `worker` differs between calls at the same time.
-    pub(super) fn checksum(&self, command: &str, worker: usize) -> Result<u64> {
-        let mut checksum = Checksum::default();
-        self.run(command, worker, &mut |bytes| {
-            checksum.add(bytes);
+    /// Returns a digest of what a command prints and writes. `worker` differs between calls at the same time.
+    pub(super) fn digest(&self, command: &Command, place: &Place, worker: usize) -> Result<u32> {
+        // CRC-32 is enough to notice a difference that nobody makes on purpose.
+        let mut digest = crc32fast::Hasher::new();
+        self.run(command, place, worker, &mut |bytes| {
+            digest.update(bytes);
             Ok(())
         })?;
-        Ok(checksum.0)
+        Ok(digest.finalize())
     }
 
-    /// Runs a command and passes on its output and messages, the page it made, and its exit status, without
-    /// what differs from run to run.
+    /// Runs a command and passes on its output and messages, its exit status, and the files that it wrote, without what
+    /// differs from run to run.
     pub(super) fn run(
         &self,
-        command: &str,
+        command: &Command,
+        place: &Place,
         worker: usize,
         sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<()> {
-        let page = self.work.join(format!("page-{worker}.html"));
-        let _ = fs::remove_file(&page);
-        let page_name = page.to_string_lossy();
-        let (trace, mut arguments) = arguments_of(command, &page_name, &self.values);
-        let stdin = self.give(&trace, &mut arguments).context(&trace)?;
-        let (mut reader, writer) = io::pipe().context(command)?;
+        let case = self.work.join(format!("case-{worker}"));
+        let _ = fs::remove_dir_all(&case);
+        fs::create_dir_all(&case).context(case.display())?;
+        if command.needs_trace {
+            // A repair changes files in place.
+            let put = if command.line.contains("--repair") { copy } else { link };
+            put(&place.folder, &case)?;
+        }
+        if command.line.split(' ').any(|word| word == "C") {
+            link(&place.other, &case.join("c"))?;
+        }
+        for arguments in place.words.arguments(command) {
+            self.run_one(&arguments, place, &case, sink).context(&command.line)?;
+        }
+        for path in files_in(&case)? {
+            let name = path.to_string_lossy();
+            if name.starts_with('O') {
+                let content = fs::read(case.join(&path)).context(path.display())?;
+                let content = match is_page(&content) {
+                    true => place.named(without_nonces(&content)),
+                    false => content,
+                };
+                sink(format!("file {name}\n").as_bytes())
+                    .and_then(|()| sink(&content))
+                    .context(&command.line)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run_one(
+        &self,
+        arguments: &[String],
+        place: &Place,
+        case: &Path,
+        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (mut reader, writer) = io::pipe()?;
         let mut process = clean(&self.program);
-        process.current_dir(&self.traces).env("LC_ALL", "C").env("TMPDIR", &self.work);
+        process.current_dir(case).env("LC_ALL", "C").env("TZ", "UTC").env("TMPDIR", case);
+        process.env("HOME", case).env("FLOW_STARTED_AS", "flow").env_remove("COLUMNS");
+        process.env_remove("NO_COLOR").env_remove("TERM").env_remove("TERM_PROGRAM");
         process.args(arguments.iter().map(|argument| self.known_name(argument)));
-        process.stdin(stdin).stdout(writer.try_clone().context(command)?).stderr(writer);
-        let mut child = process.spawn().map_err(|error| cannot_run(&process, &error))?;
+        if place.words.trace == "-" && arguments.iter().any(|argument| argument == "-") {
+            process.stdin(fs::File::open(case.join(State::File.word(&place.name)))?);
+        }
+        process.stdout(writer.try_clone()?).stderr(writer);
+        let child = process.spawn();
+        let mut child =
+            child.map_err(|error| io::Error::other(cannot_run(&process, &error).to_string()))?;
         // It holds the other end of the pipe, which would never end.
         drop(process);
-        let status = (|| {
-            let mut lines = BufReader::new(&mut reader);
-            let mut line = Vec::new();
-            while lines.read_until(b'\n', &mut line)? > 0 {
-                sink(&self.with_name(&trace, replaced(&line, page_name.as_bytes(), b"PAGE")))?;
-                line.clear();
-            }
-            let status = child.wait()?;
-            let page = without_nonces(&fs::read(&page).unwrap_or_default());
-            sink(&self.with_name(&trace, page))?;
-            sink(format!("exit status {}\n", code_of(status)).as_bytes())
-        })();
-        status.context(command)
-    }
-
-    /// Changes the arguments that are traces to this form, and returns standard input.
-    fn give(&self, trace: &str, arguments: &mut [String]) -> io::Result<Stdio> {
-        if self.form == Form::Directory {
-            return Ok(Stdio::null());
+        let case = case.to_string_lossy();
+        let mut lines = BufReader::new(&mut reader);
+        let (mut line, mut is_of_page) = (Vec::new(), false);
+        while lines.read_until(b'\n', &mut line)? > 0 {
+            is_of_page |= is_page(&line);
+            let shown = without_interval(&replaced(&line, case.as_bytes(), b"CASE"));
+            let shown = replaced(&shown, self.link.as_bytes(), b"file://");
+            sink(&place.named(if is_of_page { without_nonces(&shown) } else { shown }))?;
+            line.clear();
         }
-        let file = format!("{trace}{ENDING}");
-        let is_diff = arguments.first().is_some_and(|verb| verb == "diff");
-        let mut places = arguments.iter_mut().skip(1).filter(|argument| **argument == trace);
-        if let Some(argument) = if is_diff { places.next() } else { places.next_back() } {
-            *argument = if self.form == Form::Stdin { "-".to_owned() } else { file.clone() };
-        }
-        places.for_each(|argument| argument.push_str(ENDING));
-        match self.form {
-            Form::Stdin => Ok(fs::File::open(self.traces.join(file))?.into()),
-            _ => Ok(Stdio::null()),
-        }
-    }
-
-    /// Returns an output with the name of the trace in place of that in this form.
-    fn with_name(&self, trace: &str, output: Vec<u8>) -> Vec<u8> {
-        if self.form == Form::Directory {
-            return output;
-        }
-        let mut names = vec![(format!("{trace}{ENDING}"), trace.to_owned())];
-        if self.form == Form::Stdin {
-            // In a message, a title, a table of `diff`, and on a page.
-            let places = [
-                ("flow: -: ", "flow: TRACE: "),
-                ("trace -\n", "trace TRACE\n"),
-                ("  -\n", "  TRACE\n"),
-            ];
-            let page = ("\"dir\":\"'-'\"", "\"dir\":\"TRACE\"");
-            let named = |(from, to): (&str, &str)| (from.to_owned(), to.replace("TRACE", trace));
-            names.extend(places.into_iter().chain([page]).map(named));
-        }
-        let output = match output.strip_prefix(b"-: ") {
-            Some(rest) if self.form == Form::Stdin => [trace.as_bytes(), b": ", rest].concat(),
-            _ => output,
-        };
-        let replace = |output: Vec<u8>, (from, to): (String, String)| {
-            replaced(&output, from.as_bytes(), to.as_bytes())
-        };
-        names.into_iter().fold(output, replace)
+        let status = child.wait()?;
+        sink(format!("exit status {}\n", code_of(status)).as_bytes())
     }
 
     fn known_name<'a>(&self, argument: &'a str) -> &'a str {
@@ -162,27 +152,63 @@ impl Build {
     }
 }
 
+impl Place {
+    /// Returns a line of output with the name of the trace in place of the words by which a command was given it.
+    fn named(&self, output: Vec<u8>) -> Vec<u8> {
+        let Self { name, words: Words { trace, .. }, .. } = self;
+        if trace == name {
+            return output;
+        }
+        let file = State::File.word(name);
+        let mut names = vec![(file, name.clone())];
+        if trace == "-" {
+            // In a message, a title, a table of `diff`, and on a page.
+            let places = [
+                ("flow: -: ", "flow: TRACE: "),
+                ("flow: -/", "flow: TRACE/"),
+                ("trace -\n", "trace TRACE\n"),
+                ("  -\n", "  TRACE\n"),
+                ("\"dir\":\"'-'\"", "\"dir\":\"TRACE\""),
+                ("\"text\":\"-/", "\"text\":\"TRACE/"),
+            ];
+            names.extend(places.map(|(from, to)| (from.to_owned(), to.replace("TRACE", name))));
+        }
+        let output = match output.strip_prefix(b"-: ") {
+            Some(rest) if trace == "-" => [name.as_bytes(), b": ", rest].concat(),
+            _ => output,
+        };
+        let replace = |output: Vec<u8>, (from, to): (String, String)| {
+            replaced(&output, from.as_bytes(), to.as_bytes())
+        };
+        names.into_iter().fold(output, replace)
+    }
+}
+
+/// Copies the files of a folder into another one, which is made.
+pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
+    put(from, to, |from, to| fs::copy(from, to).map(|_| ()))
+}
+
+/// Makes further names of the files of a folder in another one, which is made. What readers store replaces files and does not
+/// change them.
+fn link(from: &Path, to: &Path) -> Result<()> {
+    put(from, to, |from, to| fs::hard_link(from, to))
+}
+
+fn put(from: &Path, to: &Path, each: impl Fn(&Path, &Path) -> io::Result<()>) -> Result<()> {
+    for path in files_in(from)? {
+        let place = to.join(&path);
+        if let Some(parent) = place.parent() {
+            fs::create_dir_all(parent).context(parent.display())?;
+        }
+        each(&from.join(&path), &place).context(place.display())?;
+    }
+    Ok(())
+}
+
 /// Returns the exit status as shells show it.
 fn code_of(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
-}
-
-/// FNV-1a: enough to notice a difference that nobody makes on purpose.
-#[derive(Debug)]
-struct Checksum(u64);
-
-impl Default for Checksum {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Checksum {
-    fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
 }
 
 /// Returns `text` with `to` in place of each `from`, which is not empty.
@@ -196,6 +222,11 @@ fn replaced(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     }
     result.extend_from_slice(rest);
     result
+}
+
+/// Returns whether some output or file is a page for a browser.
+fn is_page(content: &[u8]) -> bool {
+    content.get(..9).is_some_and(|start| start.eq_ignore_ascii_case(b"<!doctype"))
 }
 
 /// Returns a page without its random numbers: `nonce="…"` and `nonce-…` end with their name.
@@ -215,6 +246,15 @@ fn without_nonces(page: &[u8]) -> Vec<u8> {
     }
     result.extend_from_slice(rest);
     result
+}
+
+/// Returns a line of `top --json` without the time that really passed.
+fn without_interval(line: &[u8]) -> Vec<u8> {
+    const NAME: &[u8] = b"\"interval_ns\":";
+    let Some(at) = find(line, NAME) else { return line.to_vec() };
+    let (before, after) = line.split_at(at + NAME.len());
+    let digits = after.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    [before, &after[digits..]].concat()
 }
 
 /// Returns where `part` is in `text`.
@@ -243,43 +283,55 @@ mod tests {
     }
 
     #[test]
+    fn the_time_that_passed_is_left_out() {
+        let line = b"{\"age_ns\":1,\"interval_ns\":1006,\"calls\":2}";
+        assert_eq!(without_interval(line), b"{\"age_ns\":1,\"interval_ns\":,\"calls\":2}");
+    }
+
+    #[test]
     fn every_occurrence_is_replaced() {
         assert_eq!(replaced(b"/p and /p/", b"/p", b"PAGE"), b"PAGE and PAGE/");
         assert_eq!(replaced(b"nothing", b"/p", b"PAGE"), b"nothing");
     }
 
-    #[test]
-    fn checksums_are_those_of_fnv_1a() {
-        let mut checksum = Checksum::default();
-        checksum.add(b"foo");
-        checksum.add(b"bar");
-        assert_eq!(checksum.0, 0x8594_4171_f739_67e8);
-    }
-
-    /// Returns what a command prints, with any program in place of flow.
-    fn output(program: &str, command: &str) -> String {
+    /// Returns what commands print and write, with any program in place of flow, on a trace that is a file `t`.
+    fn output(program: &str, line: &str) -> String {
         let dir = tempfile::tempdir().unwrap();
-        let program = on_path(program).unwrap();
-        let build = Build::open(&program, dir.path(), dir.path()).unwrap();
+        let folder = dir.path().join("trace");
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("t"), "content of t\n").unwrap();
+        let build = Build::open(&on_path(program).unwrap(), &dir.path().join("work")).unwrap();
+        let (trace, other) = ("t".to_owned(), "c/t".to_owned());
+        let words = Words { trace, other, method: "m", thread: "n", range: "w" };
+        let place = Place { other: folder.clone(), folder, name: "t".to_owned(), words };
+        let line = line.to_owned();
+        let command = Command {
+            line,
+            states_differ: false,
+            forms_differ: false,
+            is_for_large: true,
+            needs_trace: true,
+        };
         let mut output = Vec::new();
         let mut sink = |bytes: &[u8]| {
             output.extend_from_slice(bytes);
             Ok(())
         };
-        build.run(command, 0, &mut sink).unwrap();
+        build.run(&command, &place, 0, &mut sink).unwrap();
         String::from_utf8(output).unwrap()
     }
 
     #[test]
-    fn the_name_of_the_page_and_newer_names_of_flags_are_replaced() {
-        let printed = output("echo", "a: report --html P --collapse");
-        assert_eq!(printed, "report --html PAGE --fold a\nexit status 0\n");
+    fn newer_names_of_flags_are_replaced() {
+        assert_eq!(output("echo", "report --collapse"), "report --fold t\nexit status 0\n");
     }
 
     #[test]
-    fn messages_and_status_are_part_of_the_output() {
-        let printed = output("ls", "a: info");
-        assert!(printed.contains("a: No such file") || printed.contains("'a'"), "{printed}");
-        assert!(printed.ends_with("exit status 2\n"), "{printed}");
+    fn messages_status_and_written_files_are_part_of_the_output() {
+        let printed = output("ls", "info");
+        assert!(printed.contains("'info'"), "{printed}");
+        assert!(printed.ends_with("t\nexit status 2\n"), "{printed}");
+        let printed = output("cp", "T O && C O2 T");
+        assert!(printed.ends_with("file O\ncontent of t\n"), "{printed}");
     }
 }

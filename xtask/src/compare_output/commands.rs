@@ -1,201 +1,190 @@
-//! The commands whose output is compared.
+//! The commands whose output is compared: `commands.txt`, read.
 
-/// Verbs with flags, run in each of [`FORMATS`].
-///
-/// A word `W` is a time range, `M` a method, `T` a thread and `P` a file for a page; see [`Values`].
-const TABLES: &[&str] = &[
-    "info",
-    "info --verbose --sort calls",
-    "info --max 1",
-    "report",
-    "report --by calls",
-    "report --by time --sort self --max 5",
-    "report --time W",
-    "report --min-duration 200us",
-    "report --time W --min-duration 100us --exclude M",
-    "report --time 3ms.. --by calls",
-    "report --include M",
-    "report --test *",
-    "report --test *t1* --by time",
-    "report --slowest 12",
-    "report --slowest 5 --time W --exclude M",
-    "report --slowest 400 --test *",
-    "report --callers M",
-    "report --callees M --by calls",
-    "report --callees M --time W",
-    "report --callers M --min-duration 50us",
-    "report --paths longest",
-    "report --paths deepest",
-    "report --paths frequent",
-    "report --paths frequent --by time --time W",
-    "report --thread T",
-    "graph",
-    "graph --by calls --depth 4",
-    "graph --time W --min 1",
-    "graph --min-duration 100us --sort self",
-    "graph --method M",
-    "graph --per-thread --exclude M",
-    "graph --test *",
-    "tests",
-    "tests --verbose --sort name",
-    "tests --exclude M",
-    "replay --max 3000",
-    "replay --verbose --max 200",
-    "replay --time --max 5000",
-    "replay --time --test * --max 3000",
-    "replay --test * --max 500",
-    "replay --min-duration 300us --max 2000",
-    "replay --min-duration 300us --depth 4",
-    "replay --time --exclude M --max 2000",
-    "replay --method M --max 100",
-    "replay --method M --time --max 100",
-    "replay --method M --depth 2 --time --min-duration 50us --max 100",
-    "replay --depth 3 --max 2000",
-    "replay --thread 1 --from 900 --time --max 100",
-    "replay --thread 1 --from event:500 --max 100",
-    "replay --thread 1 --from M --max 50",
-    "replay --from 4ms --max 100",
-    "replay --from 4ms --time --max 100",
-    "replay --thread 1 --test *t1* --from 50 --time --max 50",
-    "dump --max 2000",
-    "dump --marks --max 3000",
-    "check",
-    "diff clean",
-    "diff clean --by time",
-    "shapes M",
-    "shapes M --max 3",
-];
+use crate::failure::{Failure, Result};
 
-/// Verbs with flags that have one format only.
-const OTHERS: &[&str] = &[
-    "replay --collapse --max 300",
-    "replay --collapse --time --max 300",
-    "replay --collapse --depth 3 --time --test * --max 300",
-    "report --html P",
-    "report --html P --time W",
-    "report --html P --min-duration 100us --exclude M",
-    "report --html P --by calls",
-    "report --html P --test *",
-    "diff clean --exact",
-];
+const LIST: &str = include_str!("commands.txt");
 
-/// Flags of `export`, run with each of [`EXPORTS`].
-const EXPORT_FLAGS: &[&str] = &[
-    "",
-    "--by calls",
-    "--time W",
-    "--min-duration 100us",
-    "--time W --min-duration 50us --exclude M --depth 5",
-    "--include M --depth 2",
-    "--test *",
-    "--estimate",
-];
+/// Formats of a section of the list, after `== `.
+const WITH_FORMATS: [(&str, &[&str]); 2] =
+    [("text json csv", &["text", "json", "csv"]), ("text json", &["text", "json"])];
+const AS_WRITTEN: &str = "as written";
+const WITHOUT_TRACE: &str = "without a trace";
+const NOT_COMPARED: &str = "not compared, besides the help";
 
-const FORMATS: &[&str] = &["text", "json", "csv"];
+/// A command of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Command {
+    /// Verb and flags, maybe of several commands joined by `&&`.
+    pub(super) line: String,
+    /// Why the answer depends on what is stored beside the trace.
+    pub(super) states_differ: bool,
+    /// Why the answer depends on whether the trace is a directory, a file or on standard input.
+    pub(super) forms_differ: bool,
+    /// Whether it runs on large traces, too: of the formats of a line, one does, in turns.
+    pub(super) is_for_large: bool,
+    pub(super) needs_trace: bool,
+}
 
-const EXPORTS: &[&str] = &[
-    "perfetto",
-    "chrome",
-    "speedscope",
-    "firefox",
-    "pprof",
-    "collapsed",
-    "svg",
-    "jsonl",
-    "csv",
-    "hpl",
-];
+/// Returns all commands, those with `{a|b}` once for each.
+pub(super) fn all() -> Vec<Command> {
+    parse(LIST).expect("a test reads it")
+}
 
-/// Flags that have another name in older builds: newer and older name.
-pub(super) const RENAMED: &[(&str, &str)] = &[("--collapse", "--fold")];
-
-/// Returns the commands for a trace, as `TRACE: VERB FLAGS`.
-pub(super) fn commands_of(trace: &str) -> Vec<String> {
-    let mut commands = Vec::new();
-    for table in TABLES {
-        for format in FORMATS {
-            commands.push(format!("{trace}: {table} --format {format}"));
+fn parse(list: &str) -> Result<Vec<Command>> {
+    let (mut commands, mut section, mut turn) = (Vec::new(), "", 0);
+    for line in
+        list.lines().filter(|line| !line.is_empty() && !line.starts_with("# ") && *line != "#")
+    {
+        if let Some(title) = line.strip_prefix("== ") {
+            section = title;
+            continue;
+        }
+        let (line, remark) = line.split_once("  #").unwrap_or((line, ""));
+        let command = |line: String, is_for_large: bool| Command {
+            states_differ: remark.contains("states differ: "),
+            forms_differ: remark.contains("forms differ: "),
+            is_for_large: is_for_large && !remark.contains("small: "),
+            needs_trace: section != WITHOUT_TRACE,
+            line,
+        };
+        let with_formats = WITH_FORMATS.iter().find(|(title, _)| *title == section);
+        match (section, with_formats) {
+            (_, Some((_, formats))) => {
+                let in_format = |line: &str, format| {
+                    let commands = line.split(" && ");
+                    let words = commands.map(|command| format!("{command} --format {format}"));
+                    words.collect::<Vec<_>>().join(" && ")
+                };
+                for line in alternatives(line) {
+                    turn += 1;
+                    commands.extend(formats.iter().enumerate().map(|(at, format)| {
+                        command(in_format(&line, format), at == turn % formats.len())
+                    }));
+                }
+            }
+            (AS_WRITTEN | WITHOUT_TRACE, _) => {
+                commands.extend(alternatives(line).into_iter().map(|line| command(line, true)));
+            }
+            (NOT_COMPARED, _) => {}
+            _ => {
+                return Err(Failure::Failed(format!(
+                    "commands.txt: == {section}: no such section"
+                )));
+            }
         }
     }
-    for other in OTHERS {
-        commands.push(format!("{trace}: {other}"));
-    }
-    for target in EXPORTS {
-        for flags in EXPORT_FLAGS {
-            commands.push(
-                format!("{trace}: export --force --to {target} {flags}").trim_end().to_owned(),
-            );
-        }
-    }
-    commands
+    Ok(commands)
 }
 
-/// What the words in commands mean, besides the file for a page.
-#[derive(Clone, Debug)]
-pub(super) struct Values {
-    pub(super) method: String,
-    pub(super) thread: String,
+/// Returns a line with the first, the second, … word of each `{a|b}`: as many lines as the longest one has words, in which
+/// shorter ones begin again.
+fn alternatives(line: &str) -> Vec<String> {
+    let pieces: Vec<Vec<&str>> = line
+        .split(['{', '}'])
+        .enumerate()
+        .map(|(at, piece)| if at % 2 == 0 { vec![piece] } else { piece.split('|').collect() })
+        .collect();
+    let count = pieces.iter().map(Vec::len).max().unwrap_or(0);
+    (0..count).map(|at| pieces.iter().map(|piece| piece[at % piece.len()]).collect()).collect()
 }
 
-impl Default for Values {
-    /// Those of traces that `codec/examples/generate` wrote.
-    fn default() -> Self {
-        Self { method: "Work*#fib".to_owned(), thread: "worker*".to_owned() }
+/// What the words in commands mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Words {
+    /// The trace, and another run of the program.
+    pub(super) trace: String,
+    pub(super) other: String,
+    pub(super) method: &'static str,
+    pub(super) thread: &'static str,
+    pub(super) range: &'static str,
+}
+
+impl Words {
+    /// Returns the arguments of each command of a line.
+    pub(super) fn arguments(&self, command: &Command) -> Vec<Vec<String>> {
+        let arguments = |line: &str| {
+            let words = split(line);
+            let names_trace = words.iter().any(|word| *word == "T" || word.starts_with('Q'));
+            let mut arguments: Vec<String> = words.into_iter().map(|word| self.of(word)).collect();
+            if command.needs_trace && !names_trace {
+                arguments.push(self.trace.clone());
+            }
+            arguments
+        };
+        command.line.split(" && ").map(arguments).collect()
     }
-}
 
-impl Values {
-    fn of<'a>(&'a self, word: &'a str, page: &'a str) -> &'a str {
+    fn of(&self, word: &str) -> String {
         match word {
-            "W" => "2ms..9ms",
-            "M" => &self.method,
-            "T" => &self.thread,
-            "P" => page,
-            _ => word,
+            "T" => self.trace.clone(),
+            "C" => self.other.clone(),
+            "M" => self.method.to_owned(),
+            "N" => self.thread.to_owned(),
+            "W" => self.range.to_owned(),
+            word => word.to_owned(),
         }
     }
 }
 
-/// Returns the trace and the arguments of flow of a command. `page` is the file for a page.
-pub(super) fn arguments_of(command: &str, page: &str, values: &Values) -> (String, Vec<String>) {
-    let (trace, words) = command.split_once(": ").unwrap_or_default();
-    let mut arguments: Vec<String> =
-        words.split_whitespace().map(|word| values.of(word, page).to_owned()).collect();
-    if words.starts_with("diff ") {
-        arguments.insert(1, trace.to_owned());
-    } else {
-        arguments.push(trace.to_owned());
-    }
-    (trace.to_owned(), arguments)
+/// Returns the words of a line; blanks between single quotes do not separate.
+fn split(line: &str) -> Vec<&str> {
+    let pieces = line.split('\'').enumerate();
+    let words = pieces.map(|(at, piece)| match at % 2 {
+        0 => piece.split_whitespace().collect(),
+        _ => vec![piece],
+    });
+    words.collect::<Vec<_>>().concat()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn lines(list: &str) -> Vec<String> {
+        parse(list).unwrap().into_iter().map(|command| command.line).collect()
+    }
+
     #[test]
-    fn each_trace_has_every_command_once() {
-        let mut commands = commands_of("clean");
+    fn a_list_has_sections_with_formats_and_alternatives() {
+        let list = "# x\n== text json\ninfo --sort {a|b|c} {1|2}\n\n== as written\nconvert T Q && info Q\n";
+        let expected = [
+            "info --sort a 1 --format text",
+            "info --sort a 1 --format json",
+            "info --sort b 2 --format text",
+            "info --sort b 2 --format json",
+            "info --sort c 1 --format text",
+            "info --sort c 1 --format json",
+            "convert T Q && info Q",
+        ];
+        assert_eq!(lines(list), expected);
+        assert!(parse("== else\ninfo\n").is_err());
+    }
+
+    #[test]
+    fn no_command_is_twice_in_the_list() {
+        let mut commands: Vec<_> = all().into_iter().map(|command| command.line).collect();
         let count = commands.len();
-        assert_eq!(count, TABLES.len() * 3 + OTHERS.len() + 10 * 8);
         commands.sort();
         commands.dedup();
-        assert_eq!(commands.len(), count);
+        assert!(commands.len() == count && count > 300, "{count}");
     }
 
     #[test]
-    fn placeholders_become_values_and_the_trace_is_the_last_argument() {
-        let (trace, arguments) =
-            arguments_of("a: report --html P --time W --exclude M", "/p.html", &Values::default());
-        let expected =
-            ["report", "--html", "/p.html", "--time", "2ms..9ms", "--exclude", "Work*#fib"];
-        assert_eq!(trace, "a");
-        assert_eq!(arguments, [&expected[..], &["a"]].concat());
-    }
-
-    #[test]
-    fn the_trace_is_what_diff_compares_with_another() {
-        let (_, arguments) = arguments_of("a: diff clean --by time", "", &Values::default());
-        assert_eq!(arguments, ["diff", "a", "clean", "--by", "time"]);
+    fn words_become_values_and_the_trace_is_the_last_argument() {
+        let (method, thread, range) = ("A#m", "main", "1ms..2ms");
+        let words = Words { trace: "t".to_owned(), other: "c".to_owned(), method, thread, range };
+        let arguments = |line: &str| {
+            let parsed = parse(&format!("== as written\n{line}\n")).unwrap();
+            words.arguments(&parsed[0])
+        };
+        assert_eq!(
+            arguments("grep M --where 'any contains 1' --thread N  # small: x"),
+            [["grep", "A#m", "--where", "any contains 1", "--thread", "main", "t"]]
+        );
+        assert_eq!(
+            arguments("convert T Q && info Q"),
+            [vec!["convert", "t", "Q"], vec!["info", "Q"]]
+        );
+        assert_eq!(arguments("diff T C --time W"), [["diff", "t", "c", "--time", "1ms..2ms"]]);
     }
 }

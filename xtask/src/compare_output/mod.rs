@@ -1,46 +1,56 @@
-//! `xtask compare-output`: whether two builds of flow print the same, or one does for each form of a trace.
+//! `xtask compare-output`: whether two builds of flow print the same, whatever is stored beside a trace; or whether one
+//! prints what it printed before.
 //!
-//! `commands` lists what is run, `build` runs it, `forms` makes the forms.
+//! `commands.txt` lists what is run and `commands` reads it, `build` runs it, `states` makes the states of each trace, and
+//! `sample` has the digests that are stored.
 
 mod build;
 mod commands;
-mod forms;
+mod sample;
+mod states;
 
 use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command as Process, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use self::build::Build;
-use self::commands::commands_of;
+use self::build::{Build, Place};
+use self::commands::{Command, Words};
+use self::states::State;
 use crate::arguments::{Argument, Arguments};
 use crate::failure::{Context, Failure, Result};
-use crate::process::{cannot_run, is_executable};
-use crate::project::{Project, absolute};
+use crate::process::{cannot_run, clean, is_executable, run as run_process};
+use crate::project::{self, Project, absolute};
+use crate::traces::{self, made};
 use crate::{Outcome, report};
 
 pub(crate) const NAME: &str = "compare-output";
 
 pub(crate) const USAGE: &str = "\
-Compares what two builds of flow print: every verb, in every format and with its main flags, for each trace
-in a directory. Or what one build prints for each form of these traces: a directory, one file, and one file on
-standard input.
+Compares what two builds of flow print and write: every verb, in every format and with every flag, for traces of every
+kind. Or what one build prints with what it printed when its digests were stored.
 
-usage: scripts/compare-output.sh OLD NEW DIR [PATTERN]
-       scripts/compare-output.sh --forms FLOW DIR [PATTERN]
+usage: scripts/compare-output.sh [OPTIONS] OLD    compares with another build
+       scripts/compare-output.sh [OPTIONS]        compares only states, see below
+       scripts/compare-output.sh --sample         compares with the stored digests; scripts/test.sh does that
+       scripts/compare-output.sh --accept         stores these digests anew, after a change of output that is right
 
-  OLD, NEW   two `flow` programs
-  FLOW       one; `flow convert` makes the forms that are not in DIR
-  DIR        a directory of traces, which are not changed: with OLD and NEW trace directories, one of them
-             called `clean`, with which the others are compared by `flow diff`; with --forms also files
-  PATTERN    only commands that match this regular expression, as `TRACE: VERB FLAGS`
+  OLD             a flow program, or a revision of git, which is built
+  --new PROGRAM   the other program (that of this source, built in target/debug)
+  --traces DIR    takes the traces in DIR, which an earlier run recorded; without it, they are recorded anew
+  --only PATTERN  only commands that match this regular expression, as `TRACE: VERB FLAGS`
 
-Checksums of what OLD prints are kept in DIR/.outputs, so that it runs once. Of each difference the first
-lines are shown. A flag that was renamed is used by its older name where a build does not know the newer.
+xtask/src/compare_output/commands.txt lists the commands, xtask/src/traces has the traces. Of a large trace each command
+runs in four states: with nothing stored beside it, with indexes, with shapes, and with everything that `flow index` stores; of
+another directory, also converted to one file, and with that on standard input. The answers of the new build must be the
+same in all of them. Terminal programs are compared by their first screens, which
+--once prints.
+
+The first lines of each difference are shown. With OLD, all takes about 20 minutes on two cores; --sample about one.
 
 Exit status: 0 no differences, 1 differences, 2 something is missing.
 ";
@@ -51,180 +61,394 @@ const SHOWN: usize = 40;
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
 struct Request {
-    old: PathBuf,
-    /// `None` if forms of traces are compared.
+    old: Option<String>,
     new: Option<PathBuf>,
-    traces: PathBuf,
+    traces: Option<PathBuf>,
     pattern: String,
+    sample: Sample,
+}
+
+/// Whether stored digests are compared or written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sample {
+    No,
+    Compare,
+    Accept,
 }
 
 fn parse(mut arguments: Arguments) -> Result<Request> {
-    let (mut operands, mut compares_forms) = (Vec::new(), false);
+    let (old, new, traces, pattern) = (None, None, None, ".".to_owned());
+    let mut request = Request { old, new, traces, pattern, sample: Sample::No };
     while let Some(argument) = arguments.next() {
         match argument {
-            Argument::Operand(word) => operands.push(word),
-            Argument::Option(option) if option == "--forms" => compares_forms = true,
-            Argument::Option(option) => return Arguments::unknown(&option),
+            Argument::Operand(word) if request.old.is_none() => request.old = Some(word),
+            Argument::Option(option) if option == "--new" => {
+                request.new = Some(absolute(&arguments.value()?)?);
+            }
+            Argument::Option(option) if option == "--traces" => {
+                request.traces = Some(absolute(&arguments.value()?)?);
+            }
+            Argument::Option(option) if option == "--only" => {
+                request.pattern = arguments.value()?
+            }
+            Argument::Option(option) if option == "--sample" => request.sample = Sample::Compare,
+            Argument::Option(option) if option == "--accept" => request.sample = Sample::Accept,
+            Argument::Option(word) | Argument::Operand(word) => return Arguments::unknown(&word),
         }
     }
-    let needed = if compares_forms { 2 } else { 3 };
-    let pattern = if operands.len() == needed + 1 { operands.pop() } else { None };
-    let (old, new, traces) = match operands.as_slice() {
-        [flow, traces] if compares_forms => (flow, None, traces),
-        [old, new, traces] if !compares_forms => (old, Some(new), traces),
-        _ => {
-            return Err(Failure::Usage(
-                "usage: compare-output OLD NEW DIR [PATTERN], or compare-output --forms FLOW DIR [PATTERN]; see \
-                 --help"
-                    .to_owned(),
-            ));
-        }
-    };
-    Ok(Request {
-        old: absolute(old)?,
-        new: new.map(|new| absolute(new)).transpose()?,
-        traces: absolute(traces)?,
-        pattern: pattern.unwrap_or_else(|| ".".to_owned()),
-    })
+    if request.sample != Sample::No && (request.old.is_some() || request.traces.is_some()) {
+        return Err(Failure::Usage(
+            "stored digests are of made traces and of no other build".to_owned(),
+        ));
+    }
+    Ok(request)
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
     let request = parse(arguments)?;
-    for program in [&request.old].into_iter().chain(&request.new) {
-        if !is_executable(program) {
-            return Err(Failure::Usage(format!("no such program: {}", program.display())));
+    // Before the working directory changes.
+    let old =
+        request.old.as_deref().map(|old| absolute(old).map(|path| (old, path))).transpose()?;
+    let project = Project::enter()?;
+    let work = project.work_dir(NAME)?;
+    let new = match &request.new {
+        Some(program) => existing(program)?,
+        None => {
+            // With the same features as in `scripts/test.sh`, which has built it.
+            project::build(["--workspace"])?;
+            project.target.join("debug/flow")
         }
-    }
-    let Some(new) = &request.new else {
-        return forms::compare(&request.old, &request.traces, &request.pattern);
     };
-    let traces = traces_in(&request.traces)?;
-    let commands: Vec<String> = traces.iter().flat_map(|trace| commands_of(trace)).collect();
-    let commands = matching(&commands, &request.pattern)?;
-
-    let work = Project::enter()?.work_dir(NAME)?;
-    let old = Build::open(&request.old, &request.traces, &work)?;
-    let new = Build::open(new, &request.traces, &work)?;
-    let before = known_checksums(&old, &commands, &request.traces)?;
-    let after = checksums(&new, &commands)?;
-
-    let mut differences = 0;
-    for (command, checksum) in commands.iter().zip(&after) {
-        if before.get(command) == Some(checksum) {
-            continue;
-        }
-        differences += 1;
-        if differences <= SHOWN {
-            report::print(&format!(
-                "== {command}\n{}",
-                first_differences(&old, &new, command, &work)?
-            ));
-        }
+    if request.sample != Sample::No {
+        return sample::run(&new, &work, &request.pattern, request.sample == Sample::Accept);
     }
-    report::print(&format!("{} commands, {differences} differ\n", commands.len()));
-    Ok(Outcome::passed_if(differences == 0))
+    let old = match old {
+        Some((_, program)) if is_executable(&program) => Some(program),
+        Some((revision, _)) => Some(built(revision, &work)?),
+        None => None,
+    };
+    let folder = match &request.traces {
+        Some(traces) => traces.clone(),
+        None => {
+            let folder = work.join("traces");
+            let _ = fs::remove_dir_all(&folder);
+            report::say(NAME, &format!("recording into {}", folder.display()));
+            let root = std::env::current_dir().context("the source tree")?;
+            let agent = new.with_file_name("libflowagent.so");
+            traces::record(&folder, &new, &agent, &root.join("cli/java/flow-api.jar"))?;
+            traces::change(&folder, &new)?;
+            made::write_all(&folder)?;
+            folder
+        }
+    };
+    let traces = recorded(&folder).into_iter().chain(made_traces(&folder));
+    compare(old.as_deref(), &new, traces.collect(), &request.pattern, &work)
 }
 
-/// Returns the names of the traces in a directory, sorted.
-fn traces_in(dir: &Path) -> Result<Vec<String>> {
-    let entries = fs::read_dir(dir)
-        .map_err(|error| Failure::Usage(format!("{}: {error}", dir.display())))?
-        .flatten();
-    let mut traces: Vec<String> = entries
-        .filter(|entry| entry.path().is_dir())
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| !name.starts_with('.'))
+fn existing(program: &Path) -> Result<PathBuf> {
+    match is_executable(program) {
+        true => Ok(program.to_owned()),
+        false => Err(Failure::Usage(format!("no such program: {}", program.display()))),
+    }
+}
+
+/// Builds a revision in a work tree of its own, and returns the program.
+fn built(revision: &str, work: &Path) -> Result<PathBuf> {
+    let tree = work.join("old");
+    let git = |arguments: &[&str]| {
+        let mut git = clean("git");
+        git.args(arguments);
+        git
+    };
+    if tree.exists() {
+        run_process(git(&["worktree", "remove", "--force"]).arg(&tree))?;
+    }
+    report::say(NAME, &format!("building {revision}"));
+    run_process(git(&["worktree", "add", "--quiet", "--detach"]).arg(&tree).arg(revision))?;
+    let target = work.join("old-target");
+    let mut build = clean("cargo");
+    build.args(["build", "--quiet", "--package", "flow-cli"]).current_dir(&tree);
+    run_process(build.env("CARGO_TARGET_DIR", &target))?;
+    existing(&target.join("debug/flow"))
+}
+
+/// A trace to compare.
+#[derive(Clone, Debug)]
+struct Trace {
+    name: String,
+    folder: PathBuf,
+    main: String,
+    /// Another run of the program: its folder and the name of the trace.
+    other: (PathBuf, String),
+    is_large: bool,
+    words: [&'static str; 3],
+}
+
+/// Method, thread and range of time of the program that is recorded, and of the made traces.
+const RECORDED: [&str; 3] = ["Recorded#add", "main", "2ms..40ms"];
+const MADE: [&str; 3] = ["com.app.Orders#total", "main", "500us..1500us"];
+
+fn recorded(folder: &Path) -> Vec<Trace> {
+    let of = |name: &str, kind: &traces::Kind| Trace {
+        name: name.to_owned(),
+        folder: folder.join(name),
+        main: kind.main.to_owned(),
+        other: (folder.join("everything"), "t".to_owned()),
+        is_large: kind.is_large(),
+        words: RECORDED,
+    };
+    let kinds = traces::KINDS.iter().map(|kind| of(kind.name, kind));
+    let changed = traces::CHANGED.iter().filter_map(|(name, kind, _)| {
+        traces::KINDS.iter().find(|of| of.name == *kind).map(|kind| of(name, kind))
+    });
+    kinds.chain(changed).collect()
+}
+
+fn made_traces(folder: &Path) -> Vec<Trace> {
+    let of = |kind: &made::Kind| {
+        let other = if kind.name == "made" { "made-later" } else { "made" };
+        Trace {
+            name: kind.name.to_owned(),
+            folder: folder.join(kind.name),
+            main: made::MAIN.to_owned(),
+            other: (folder.join(other), made::MAIN.to_owned()),
+            is_large: kind.is_large(),
+            words: MADE,
+        }
+    };
+    made::KINDS.iter().map(of).collect()
+}
+
+/// A command to run on a trace, and its answers.
+#[derive(Debug)]
+struct Task<'a> {
+    trace: &'a Trace,
+    command: &'a Command,
+    places: &'a [(State, Place)],
+}
+
+impl Task<'_> {
+    fn title(&self) -> String {
+        title(self.trace, self.command)
+    }
+}
+
+impl Trace {
+    /// Makes the states of the trace.
+    fn places(&self, flow: &Path, work: &Path) -> Result<Vec<(State, Place)>> {
+        let states = states::prepare(flow, &self.folder, &self.main, &work.join(&self.name))?;
+        let [method, thread, range] = self.words;
+        let place = |state: State, folder: PathBuf| {
+            let (other, other_name) = self.other.clone();
+            let (trace, other_name) = (state.word(&self.main), format!("c/{other_name}"));
+            let words = Words { trace, other: other_name, method, thread, range };
+            (state, Place { folder, other, name: self.main.clone(), words })
+        };
+        Ok(states.into_iter().map(|(state, folder)| place(state, folder)).collect())
+    }
+}
+
+impl Command {
+    /// Returns whether the answer may differ in this state from that with nothing stored.
+    fn differs_in(&self, state: State) -> bool {
+        if state.is_form() { self.forms_differ } else { self.states_differ }
+    }
+}
+
+/// Compares the answers of builds, or of one in several states.
+fn compare(
+    old: Option<&Path>,
+    new: &Path,
+    traces: Vec<Trace>,
+    pattern: &str,
+    work: &Path,
+) -> Result<Outcome> {
+    let commands = commands::all();
+    let new_build = Build::open(new, &work.join("new"))?;
+    let old_build = old.map(|old| Build::open(old, &work.join("before"))).transpose()?;
+    let pairs = pairs(&traces, &commands, |_, _| true);
+    let pairs = selected(pairs, pattern)?;
+    // What other builds store may have another form.
+    let mut places = HashMap::new();
+    for (trace, _) in &pairs {
+        if !places.contains_key(&trace.name) {
+            let of_new = trace.places(new, &work.join("states-new"))?;
+            let of_old = old.map(|old| trace.places(old, &work.join("states-old"))).transpose()?;
+            places.insert(trace.name.clone(), (of_new, of_old.unwrap_or_default()));
+        }
+    }
+    let tasks: Vec<_> = pairs
+        .into_iter()
+        .map(|(trace, command)| {
+            let (of_new, of_old) = &places[&trace.name];
+            (Task { trace, command, places: of_new }, of_old)
+        })
         .collect();
-    traces.sort();
-    if traces.is_empty() {
-        return Err(Failure::Usage(format!("no traces in {}", dir.display())));
-    }
-    Ok(traces)
+
+    let builds = Builds { old: old_build, new: new_build, work };
+    let shown = AtomicUsize::new(0);
+    let found = in_parallel(&tasks, |(task, of_old), worker| {
+        let differences = builds.differences(task, of_old, worker)?;
+        for text in &differences {
+            // Differences of all workers are counted; it orders nothing.
+            if shown.fetch_add(1, Ordering::Relaxed) < SHOWN {
+                report::print(text);
+            }
+        }
+        Ok(!differences.is_empty())
+    })?;
+    let differ = found.into_iter().filter(|differs| *differs).count();
+    report::print(&format!("{} commands, {differ} differ\n", tasks.len()));
+    Ok(Outcome::passed_if(differ == 0))
 }
 
-/// Returns the commands that match a regular expression, as `grep -E` understands it.
-fn matching(commands: &[String], pattern: &str) -> Result<Vec<String>> {
-    let mut grep = Command::new("grep");
-    grep.args(["-E", "--", pattern]).stdin(Stdio::piped()).stdout(Stdio::piped());
+/// A trace, and a command for it.
+type Pair<'a> = (&'a Trace, &'a Command);
+
+/// Returns the commands for each trace, of which some are taken by their numbers. Those without a trace run once.
+fn pairs<'a>(
+    traces: &'a [Trace],
+    commands: &'a [Command],
+    is_taken: impl Fn(&Trace, usize) -> bool,
+) -> Vec<Pair<'a>> {
+    let mut pairs = Vec::new();
+    for (number, trace) in traces.iter().enumerate() {
+        let commands = commands.iter().filter(|command| match command.needs_trace {
+            true => command.is_for_large || !trace.is_large,
+            false => number == 0,
+        });
+        let taken = commands.enumerate().filter(|(at, _)| is_taken(trace, *at));
+        pairs.extend(taken.map(|(_, command)| (trace, command)));
+    }
+    pairs
+}
+
+/// Returns the pairs whose titles match a regular expression.
+fn selected<'a>(pairs: Vec<Pair<'a>>, pattern: &str) -> Result<Vec<Pair<'a>>> {
+    let titles: Vec<String> = pairs.iter().map(|(trace, command)| title(trace, command)).collect();
+    let matches = matching(&titles, pattern)?;
+    Ok(pairs.into_iter().zip(matches).filter(|(_, is)| *is).map(|(pair, _)| pair).collect())
+}
+
+/// What a command is called in the output.
+fn title(trace: &Trace, command: &Command) -> String {
+    format!("{}: {}", trace.name, command.line)
+}
+
+/// The builds whose answers are compared.
+#[derive(Debug)]
+struct Builds<'a> {
+    old: Option<Build>,
+    new: Build,
+    work: &'a Path,
+}
+
+impl Builds<'_> {
+    /// Returns a text for each difference between the answers to a command.
+    fn differences(
+        &self,
+        task: &Task<'_>,
+        of_old: &[(State, Place)],
+        worker: usize,
+    ) -> Result<Vec<String>> {
+        let mut differences = Vec::new();
+        // Where answers may differ between states, builds are compared in each.
+        for (state, place) in task.places {
+            if *state != State::Nothing && !task.command.differs_in(*state) {
+                continue;
+            }
+            let expected = self.new.digest(task.command, place, worker)?;
+            let before = of_old.iter().find(|(before, _)| before == state);
+            let before = self
+                .old
+                .iter()
+                .zip(before)
+                .map(|(old, (_, before))| (old, before, "the old build"));
+            let states = task.places.iter().filter(|(other, _)| {
+                *state == State::Nothing && other != state && !task.command.differs_in(*other)
+            });
+            let states = states.map(|(other, place)| (&self.new, place, other.name()));
+            for (build, other, what) in before.chain(states) {
+                if build.digest(task.command, other, worker)? == expected {
+                    continue;
+                }
+                let sides = [(build, other), (&self.new, place)];
+                let text = first_differences(sides, task.command, worker, self.work)?;
+                let (title, state) = (task.title(), state.name());
+                differences
+                    .push(format!("== {title}: {what}, and the new build with {state}\n{text}"));
+            }
+        }
+        Ok(differences)
+    }
+}
+
+/// Returns for each text whether it matches a regular expression, as `grep -E` understands it.
+fn matching(texts: &[String], pattern: &str) -> Result<Vec<bool>> {
+    let mut grep = Process::new("grep");
+    grep.args(["-n", "-E", "--", pattern]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = grep.spawn().map_err(|error| cannot_run(&grep, &error))?;
     let mut stdin = child.stdin.take().expect("it is piped");
-    let text = commands.join("\n");
+    let input = texts.join("\n");
     // It reads all before it ends, and what it prints must be read meanwhile.
-    let writer = thread::spawn(move || stdin.write_all(text.as_bytes()));
+    let writer = thread::spawn(move || stdin.write_all(input.as_bytes()));
     let output = child.wait_with_output().context("grep")?;
     let _ = writer.join();
-    let matching: Vec<String> =
-        String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
-    if matching.is_empty() {
-        return Err(Failure::Usage(format!("no command matches {pattern}")));
+    let mut matches = vec![false; texts.len()];
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let number = line.split(':').next().and_then(|number| number.parse::<usize>().ok());
+        number.and_then(|number| matches.get_mut(number - 1)).into_iter().for_each(|is| *is = true);
     }
-    Ok(matching)
+    match matches.contains(&true) {
+        true => Ok(matches),
+        false => Err(Failure::Usage(format!("no command matches {pattern}"))),
+    }
 }
 
-/// Returns the checksum of what each command prints. Commands run in parallel.
-fn checksums(build: &Build, commands: &[String]) -> Result<Vec<u64>> {
+/// Returns the result of each task, in order. Tasks run in parallel, and get the number of their worker.
+fn in_parallel<T: Sync, R: Send>(
+    tasks: &[T],
+    run: impl Fn(&T, usize) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
     let next = AtomicUsize::new(0);
-    let results = Mutex::new(vec![Ok(0); commands.len()]);
+    let results = Mutex::new(Vec::new());
     let workers = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         for worker in 0..workers {
-            let (next, results) = (&next, &results);
+            let (next, results, run) = (&next, &results, &run);
             scope.spawn(move || {
                 loop {
                     // Pairs with the same in other workers: each index is taken once.
                     let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(command) = commands.get(index) else { break };
-                    let result =
-                        build.checksum(command, worker).map_err(|failure| failure.to_string());
-                    results.lock().expect("no worker panics with the lock")[index] = result;
+                    let Some(task) = tasks.get(index) else { break };
+                    let result = run(task, worker);
+                    let is_failed = result.is_err();
+                    results.lock().expect("no worker panics with the lock").push((index, result));
+                    if is_failed {
+                        break;
+                    }
                 }
             });
         }
     });
-    let results = results.into_inner().expect("no worker panics with the lock");
-    results.into_iter().collect::<std::result::Result<_, _>>().map_err(Failure::Failed)
+    let mut results = results.into_inner().expect("no worker panics with the lock");
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Returns checksums by command, of a build that may have run before: what it has printed then is kept in
-/// `.outputs` next to the traces.
-fn known_checksums(
-    build: &Build,
-    commands: &[String],
-    traces: &Path,
-) -> Result<HashMap<String, u64>> {
-    let dir = traces.join(".outputs");
-    fs::create_dir_all(&dir).context(dir.display())?;
-    let file = dir.join(&build.id);
-    let mut known = parse_checksums(&fs::read_to_string(&file).unwrap_or_default());
-    let unknown: Vec<String> =
-        commands.iter().filter(|command| !known.contains_key(*command)).cloned().collect();
-    let added = checksums(build, &unknown)?;
-    let mut kept =
-        fs::File::options().create(true).append(true).open(&file).context(file.display())?;
-    for (command, checksum) in unknown.into_iter().zip(added) {
-        writeln!(kept, "{checksum:016x} {command}").context(file.display())?;
-        known.insert(command, checksum);
-    }
-    Ok(known)
-}
-
-/// Returns the checksums in a file of `.outputs`: lines with a checksum and a command.
-fn parse_checksums(text: &str) -> HashMap<String, u64> {
-    let parsed = text.lines().filter_map(|line| {
-        let (checksum, command) = line.split_once(' ')?;
-        Some((command.to_owned(), u64::from_str_radix(checksum, 16).ok()?))
-    });
-    parsed.collect()
-}
-
-/// Runs a command with both builds and returns the first differences.
-fn first_differences(old: &Build, new: &Build, command: &str, work: &Path) -> Result<String> {
-    let files = [work.join("old"), work.join("new")];
-    for (build, file) in [old, new].into_iter().zip(&files) {
+/// Runs a command twice and returns the first differences.
+fn first_differences(
+    sides: [(&Build, &Place); 2],
+    command: &Command,
+    worker: usize,
+    work: &Path,
+) -> Result<String> {
+    let files = ["one", "other"].map(|name| work.join(format!("{name}-{worker}")));
+    for ((build, place), file) in sides.into_iter().zip(&files) {
         let mut output = std::io::BufWriter::new(fs::File::create(file).context(file.display())?);
-        build.run(command, 0, &mut |bytes| output.write_all(bytes))?;
+        build.run(command, place, worker, &mut |bytes| output.write_all(bytes))?;
     }
-    let mut diff = Command::new("diff");
+    let mut diff = Process::new("diff");
     let output =
         diff.arg("--text").args(&files).output().map_err(|error| cannot_run(&diff, &error))?;
     let mut text = String::new();
@@ -244,45 +468,31 @@ mod tests {
     }
 
     #[test]
-    fn two_programs_and_a_directory_are_needed() {
-        let request = parsed(&["/a/flow", "/b/flow", "/traces"]).unwrap();
-        assert_eq!((request.new, request.pattern), (Some("/b/flow".into()), ".".to_owned()));
-        let request = parsed(&["--forms", "/a/flow", "/traces", "report"]).unwrap();
-        assert_eq!((request.new, request.pattern), (None, "report".to_owned()));
-        assert_eq!(parsed(&["/a", "/b", "/c", "report"]).unwrap().pattern, "report");
-        for words in [
-            &["/a", "/b"][..],
-            &["/a", "/b", "/c", "d", "e"],
-            &["/a", "/b", "--all"],
-            &["--forms", "/a", "/b", "c", "d"],
-        ] {
+    fn a_build_is_compared_or_digests_are() {
+        let request = parsed(&["HEAD~1", "--new", "/b/flow", "--only", "report"]).unwrap();
+        assert_eq!(request.old.as_deref(), Some("HEAD~1"));
+        assert_eq!((request.new, request.pattern), (Some("/b/flow".into()), "report".to_owned()));
+        assert_eq!(parsed(&["--sample"]).unwrap().sample, Sample::Compare);
+        assert_eq!(parsed(&["--accept"]).unwrap().sample, Sample::Accept);
+        for words in [&["/a", "/b"][..], &["--all"], &["/a", "--sample"], &["--traces"]] {
             assert_eq!(parsed(words).unwrap_err().status(), 2);
         }
     }
 
     #[test]
     fn a_pattern_selects_commands() {
-        let commands = commands_of("clean");
-        let reports = matching(&commands, "^clean: report --by calls").unwrap();
-        assert_eq!(reports.len(), 3, "{reports:?}");
-        assert_eq!(matching(&commands, ".").unwrap(), commands);
-        assert_eq!(matching(&commands, "no such").unwrap_err().status(), 2);
+        let texts = ["a: report", "a: info", "b: report --by calls"].map(str::to_owned);
+        assert_eq!(matching(&texts, "^a: ").unwrap(), [true, true, false]);
+        assert_eq!(matching(&texts, "report").unwrap(), [true, false, true]);
+        assert_eq!(matching(&texts, "no such").unwrap_err().status(), 2);
     }
 
     #[test]
-    fn kept_checksums_are_read_back() {
-        let known = parse_checksums("00000000000000ff a: info --max 1\nnot one\n");
-        assert_eq!(known, HashMap::from([("a: info --max 1".to_owned(), 255)]));
-    }
-
-    #[test]
-    fn traces_are_directories_that_are_not_hidden() {
-        let dir = tempfile::tempdir().unwrap();
-        assert_eq!(traces_in(dir.path()).unwrap_err().status(), 2);
-        for name in ["b", "a", ".outputs"] {
-            fs::create_dir(dir.path().join(name)).unwrap();
-        }
-        fs::write(dir.path().join("file"), "").unwrap();
-        assert_eq!(traces_in(dir.path()).unwrap(), ["a", "b"]);
+    fn results_are_in_the_order_of_tasks() {
+        let tasks: Vec<u32> = (0..100).collect();
+        let doubled = in_parallel(&tasks, |task, _| Ok(task * 2)).unwrap();
+        assert!(doubled.iter().zip(&tasks).all(|(result, task)| *result == task * 2));
+        let failure = |task: &u32, _| if *task == 7 { Arguments::unknown("x") } else { Ok(()) };
+        assert!(in_parallel(&tasks, failure).is_err());
     }
 }

@@ -4,20 +4,21 @@ mod blocks;
 mod judge;
 mod mutate;
 mod random;
-mod traces;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use self::judge::Judge;
 use self::random::Random;
-use self::traces::{KINDS, Kind};
 use crate::arguments::{Argument, Arguments, positive};
 use crate::failure::{Context, Failure, Result};
+use crate::process::{clean, run as run_process};
 use crate::project::{Project, absolute, build};
+use crate::traces::{self, KINDS, Kind};
 use crate::{Outcome, report};
 
 pub(crate) const NAME: &str = "fuzz-cli";
@@ -163,6 +164,12 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
             report::say(NAME, &format!("recording into {}", traces.display()));
             let api = root.join("cli/java/flow-api.jar");
             traces::record(&traces, &flow, &flow.with_file_name("libflowagent.so"), &api)?;
+            // What readers store beside a trace that does not grow.
+            for kind in KINDS.iter().filter(|kind| kind.is_ended()) {
+                let mut index = clean(&flow);
+                index.args(["index", kind.main]).current_dir(traces.join(kind.name));
+                run_process(index.stdout(Stdio::null()))?;
+            }
             traces
         }
     };
@@ -255,7 +262,7 @@ impl Fuzzer {
         let word = |word: &str| match word {
             "T" => main.to_owned(),
             "C" => self.clean.display().to_string(),
-            "M" => "Fuzzed#*".to_owned(),
+            "M" => "Recorded#*".to_owned(),
             other => other.to_owned(),
         };
         command.split(' ').map(word).collect()

@@ -1,0 +1,117 @@
+//! The states in which a trace can be: what readers have stored beside it, and whether it is a directory or a file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use super::build::copy;
+use crate::failure::{Context, Result};
+use crate::process::{cannot_run, clean};
+use crate::traces::files_in;
+
+/// The end of the name of a trace in one file.
+pub(super) const FILE: &str = ".flowtrace";
+
+/// What is stored beside a trace, or the form of a trace without that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    Nothing,
+    Indexes,
+    Shapes,
+    /// Indexes, shapes and sections.
+    Everything,
+    /// One file, made by `flow convert`.
+    File,
+    /// The file on standard input.
+    Stdin,
+}
+
+impl State {
+    const ALL: [Self; 6] =
+        [Self::Nothing, Self::Indexes, Self::Shapes, Self::Everything, Self::File, Self::Stdin];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing stored",
+            Self::Indexes => "indexes stored",
+            Self::Shapes => "shapes stored",
+            Self::Everything => "everything stored",
+            Self::File => "one file",
+            Self::Stdin => "a file on standard input",
+        }
+    }
+
+    /// Returns whether the trace has another form.
+    pub(super) const fn is_form(self) -> bool {
+        matches!(self, Self::File | Self::Stdin)
+    }
+
+    /// The word by which a command is given the trace of this name.
+    pub(super) fn word(self, main: &str) -> String {
+        match self {
+            Self::File => format!("{main}{FILE}"),
+            Self::Stdin => "-".to_owned(),
+            _ => main.to_owned(),
+        }
+    }
+
+    /// Returns whether a stored file is left out in this state.
+    fn is_without(self, path: &Path) -> bool {
+        let ending = path.extension().unwrap_or_default().to_string_lossy();
+        match self {
+            Self::Nothing => ["idx", "dag", "sections"].contains(&&*ending),
+            Self::Indexes => ["dag", "sections"].contains(&&*ending),
+            Self::Shapes => ["idx", "sections"].contains(&&*ending),
+            Self::Everything | Self::File | Self::Stdin => false,
+        }
+    }
+}
+
+/// Makes a copy of a folder with a trace for each state, below `to`. Nothing is stored of a small trace; and only a
+/// directory that has no journal has other forms, because a journal is not converted.
+pub(super) fn prepare(
+    flow: &Path,
+    folder: &Path,
+    main: &str,
+    to: &Path,
+) -> Result<Vec<(State, PathBuf)>> {
+    let place = |state: State| to.join(state.name());
+    for state in State::ALL {
+        let _ = fs::remove_dir_all(place(state));
+    }
+    let mut states = vec![(State::Nothing, place(State::Nothing))];
+    copy(folder, &place(State::Nothing))?;
+    let everything = place(State::Everything);
+    copy(folder, &everything)?;
+    // A damaged trace has indexes of its other threads.
+    run(flow, &["index", main], &everything)?;
+    let files = |state: State| files_in(&place(state));
+    if files(State::Nothing)? != files(State::Everything)? {
+        for state in [State::Indexes, State::Shapes] {
+            copy(&everything, &place(state))?;
+            for path in files(state)?.iter().filter(|path| state.is_without(path)) {
+                let path = place(state).join(path);
+                fs::remove_file(&path).context(path.display())?;
+            }
+            // What is stored of a trace in one file is in one file, too.
+            if files(state)? != files(State::Nothing)? && files(state)? != files(State::Everything)?
+            {
+                states.push((state, place(state)));
+            }
+        }
+        states.push((State::Everything, everything));
+    } else if folder.join(main).is_dir() && !folder.join(main).join("journal").exists() {
+        let file = place(State::File);
+        copy(folder, &file)?;
+        run(flow, &["convert", main, &State::File.word(main)], &file)?;
+        fs::remove_dir_all(file.join(main)).context(main)?;
+        states.extend([(State::File, file.clone()), (State::Stdin, file)]);
+    }
+    Ok(states)
+}
+
+fn run(flow: &Path, arguments: &[&str], folder: &Path) -> Result<()> {
+    let mut command = clean(flow);
+    command.args(arguments).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().map(|_| ()).map_err(|error| cannot_run(&command, &error))
+}
