@@ -832,10 +832,10 @@ mod tests {
                 far / 2,
                 Some("from byte 1152921504606846978 on"),
             ),
-            // The one after it fits all events.
+            // The one after it fits all events, of which one byte is missing.
             (
                 [&damaged, &later],
-                &[0x89, 0x82, 0x83, 0x84, 0x03],
+                &[0x89, 0xFF, 0x82, 0x83, 0x84, 0x03],
                 far / 2 - 2,
                 Some("from byte 1152921504606846975 on"),
             ),
