@@ -10,7 +10,7 @@ use super::commands::{Command, Words};
 use super::states::State;
 use crate::failure::{Context, Result};
 use crate::process::{cannot_run, clean};
-use crate::traces::files_in;
+use crate::traces::{copy, files_in, link};
 
 /// Flags that have another name in older builds: newer and older name.
 const RENAMED: &[(&str, &str)] = &[("--collapse", "--fold")];
@@ -182,28 +182,6 @@ impl Place {
         };
         names.into_iter().fold(output, replace)
     }
-}
-
-/// Copies the files of a folder into another one, which is made.
-pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
-    put(from, to, |from, to| fs::copy(from, to).map(|_| ()))
-}
-
-/// Makes further names of the files of a folder in another one, which is made. What readers store replaces files and does not
-/// change them.
-fn link(from: &Path, to: &Path) -> Result<()> {
-    put(from, to, |from, to| fs::hard_link(from, to))
-}
-
-fn put(from: &Path, to: &Path, each: impl Fn(&Path, &Path) -> io::Result<()>) -> Result<()> {
-    for path in files_in(from)? {
-        let place = to.join(&path);
-        if let Some(parent) = place.parent() {
-            fs::create_dir_all(parent).context(parent.display())?;
-        }
-        each(&from.join(&path), &place).context(place.display())?;
-    }
-    Ok(())
 }
 
 /// Returns the exit status as shells show it.

@@ -205,7 +205,7 @@ fn recorded(folder: &Path) -> Vec<Trace> {
 }
 
 fn made_traces(folder: &Path) -> Vec<Trace> {
-    let of = |kind: &made::Kind| {
+    let of = |kind: &made::MadeKind| {
         let other = if kind.name == "made" { "made-later" } else { "made" };
         Trace {
             name: kind.name.to_owned(),

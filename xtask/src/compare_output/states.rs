@@ -4,10 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use super::build::copy;
 use crate::failure::{Context, Result};
 use crate::process::{cannot_run, clean};
-use crate::traces::files_in;
+use crate::traces::{copy, files_in};
 
 /// The end of the name of a trace in one file.
 pub(super) const FILE: &str = ".flowtrace";

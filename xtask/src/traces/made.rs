@@ -22,7 +22,7 @@ use crate::failure::{Context, Result};
 
 /// A kind of trace.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kind {
+pub(crate) struct MadeKind {
     pub(crate) name: &'static str,
     clock: Clock,
     details: Details,
@@ -71,18 +71,18 @@ const FEW: u64 = 120;
 /// Rounds that make a thread large enough for an index.
 const LARGE: u64 = 345_000;
 
-const fn kind(name: &'static str, clock: Clock, details: Details, rounds: u64) -> Kind {
-    Kind { name, clock, details, rounds, version: 1, harm: Harm::None }
+const fn kind(name: &'static str, clock: Clock, details: Details, rounds: u64) -> MadeKind {
+    MadeKind { name, clock, details, rounds, version: 1, harm: Harm::None }
 }
 
-const fn harmed(name: &'static str, harm: Harm) -> Kind {
-    Kind { harm, ..kind(name, Clock::Exact, Details::All, FEW) }
+const fn harmed(name: &'static str, harm: Harm) -> MadeKind {
+    MadeKind { harm, ..kind(name, Clock::Exact, Details::All, FEW) }
 }
 
 /// All kinds. Each is another run of the first one for `diff`, which is another run of the second one.
-pub(crate) const KINDS: [Kind; 10] = [
+pub(crate) const KINDS: [MadeKind; 10] = [
     kind("made", Clock::Exact, Details::All, FEW),
-    Kind { version: 2, ..kind("made-later", Clock::Exact, Details::All, FEW) },
+    MadeKind { version: 2, ..kind("made-later", Clock::Exact, Details::All, FEW) },
     kind("made-tick", Clock::Tick, Details::All, FEW),
     kind("made-calls", Clock::Off, Details::Off, FEW),
     kind("made-large", Clock::Tick, Details::Seldom, LARGE),
@@ -93,7 +93,7 @@ pub(crate) const KINDS: [Kind; 10] = [
     harmed("made-damaged-methods", Harm::Methods),
 ];
 
-impl Kind {
+impl MadeKind {
     /// Returns whether a thread is large enough for an index.
     pub(crate) const fn is_large(&self) -> bool {
         self.rounds >= LARGE
@@ -155,7 +155,7 @@ pub(crate) fn write_all(to: &Path) -> Result<()> {
 /// # Errors
 ///
 /// If it cannot be written.
-fn write(kind: &Kind, dir: &Path) -> Result<()> {
+fn write(kind: &MadeKind, dir: &Path) -> Result<()> {
     fs::create_dir_all(dir).context(dir.display())?;
     let put = |name: &str, bytes: &[u8]| {
         let path = dir.join(name);
@@ -292,7 +292,7 @@ struct Written {
 
 /// A thread that is recorded.
 struct Thread<'a> {
-    kind: &'a Kind,
+    kind: &'a MadeKind,
     id: u64,
     now_ns: u64,
     due_ns: u64,
@@ -312,7 +312,7 @@ struct Thread<'a> {
 
 impl<'a> Thread<'a> {
     fn new(
-        kind: &'a Kind,
+        kind: &'a MadeKind,
         now_ns: u64,
         number: &'a mut u64,
         stacks: &'a mut Stacks,

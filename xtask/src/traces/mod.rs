@@ -4,7 +4,7 @@
 pub(crate) mod made;
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -142,11 +142,7 @@ pub(crate) const CHANGED: [Changed; 4] = [
 pub(crate) fn change(folder: &Path, flow: &Path) -> Result<()> {
     for (name, of, change) in CHANGED {
         let (from, to) = (folder.join(of), folder.join(name));
-        for path in files_in(&from)? {
-            let place = to.join(&path);
-            place.parent().map(fs::create_dir_all);
-            fs::copy(from.join(&path), &place).context(place.display())?;
-        }
+        copy(&from, &to)?;
         let Some(kind) = KINDS.iter().find(|kind| kind.name == of) else { continue };
         let main = to.join(kind.main);
         if change == Change::Repaired {
@@ -300,6 +296,28 @@ fn without_variables(mut command: Command) -> Command {
         command.env_remove(name);
     }
     command
+}
+
+/// Copies the files of a folder into another one, which is made.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
+    put(from, to, |from, to| fs::copy(from, to).map(|_| ()))
+}
+
+/// Makes further names of the files of a folder in another one, which is made. What readers store replaces files and does not
+/// change them.
+pub(crate) fn link(from: &Path, to: &Path) -> Result<()> {
+    put(from, to, |from, to| fs::hard_link(from, to))
+}
+
+fn put(from: &Path, to: &Path, each: impl Fn(&Path, &Path) -> io::Result<()>) -> Result<()> {
+    for path in files_in(from)? {
+        let place = to.join(&path);
+        if let Some(parent) = place.parent() {
+            fs::create_dir_all(parent).context(parent.display())?;
+        }
+        each(&from.join(&path), &place).context(place.display())?;
+    }
+    Ok(())
 }
 
 /// The files of a trace, relative to its directory.
