@@ -353,7 +353,7 @@ unsafe extern "C" fn virtual_thread_start(
 }
 
 /// # Safety
-/// These are the arguments of a callback.
+/// `jvmti`, `jni` and `thread` are the arguments of a callback of the JVM.
 unsafe fn any_thread_start(
     (jvmti, jni, thread): (*mut sys::jvmtiEnv, *mut sys::JNIEnv, sys::jobject),
     kind: ThreadKind,

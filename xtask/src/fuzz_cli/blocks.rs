@@ -127,16 +127,22 @@ pub(super) fn put(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(u8::try_from(number).unwrap_or(0));
 }
 
+/// The example of the format of files.
+#[cfg(test)]
+pub(super) fn example() -> Vec<u8> {
+    let mut file = b"flowtrce\0\0\0\0\0\0\0\x01".to_vec();
+    file.extend([0x0A, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 6, 0x61, 0x79, 0xA2, 0x28]);
+    file.extend([4, 4, 0, 0, 0x81, 0, 0x0B, 0x0C]);
+    file
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_file_is_put_together_as_it_was() {
-        // The example of the format.
-        let mut file = b"flowtrce\0\0\0\0\0\0\0\x01".to_vec();
-        file.extend([0x0A, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 6, 0x61, 0x79, 0xA2, 0x28]);
-        file.extend([4, 4, 0, 0, 0x81, 0, 0x0B, 0x0C]);
+        let file = example();
         let blocks = Blocks::of(&file);
         assert_eq!((blocks.blocks.len(), blocks.blocks[0].thread), (1, 7));
         assert_eq!(blocks.blocks[0].objects[0].stored, [0x81, 0]);

@@ -236,13 +236,12 @@ fn with_check(mut bytes: Vec<u8>) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::blocks::example;
     use super::*;
 
     #[test]
     fn a_seed_changes_a_file_in_one_way() {
-        let mut file = b"flowtrce\0\0\0\0\0\0\0\x01".to_vec();
-        file.extend([0x0A, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 6, 0x61, 0x79, 0xA2, 0x28]);
-        file.extend([4, 4, 0, 0, 0x81, 0, 0x0B, 0x0C]);
+        let file = example();
         let text = b"{\"event\":\"start\",\"id\":7,\"name\":\"main\"}\n".to_vec();
         for (name, bytes) in [("t.flowtrace", &file), ("threads.jsonl", &text), ("x.flow", &file)] {
             let mut changed = 0;

@@ -682,20 +682,25 @@ mod tests {
             let trace = Trace::open(&path).unwrap();
             assert_eq!(trace.damage.len(), 0, "{:?}", trace.damage);
             let [file] = &trace.files[..] else { panic!("{:?}", trace.files) };
-            let mut content = Vec::new();
-            let mut events = file.events_from(Offset::new(0)).unwrap();
-            while let Some((_, record)) = events.next_record().unwrap() {
-                let encoded = match record {
-                    Record::Enter(method) => Encoded::enter(method),
-                    Record::Exit(count) => Encoded::exits(count),
-                };
-                content.extend_from_slice(encoded.as_bytes());
-            }
-            assert_eq!(content, expected, "{pieces:?}");
+            assert_eq!(content(file), expected, "{pieces:?}");
             let mut marks = file.marks().unwrap();
             let last = marks.as_mut().and_then(|marks| marks.next_mark().unwrap());
             assert_eq!(last.is_some(), file.open.is_some(), "{pieces:?}");
         }
+    }
+
+    /// All records of a thread, as bytes.
+    fn content(file: &ThreadFile) -> Vec<u8> {
+        let mut content = Vec::new();
+        let mut events = file.events_from(Offset::new(0)).unwrap();
+        while let Some((_, record)) = events.next_record().unwrap() {
+            let encoded = match record {
+                Record::Enter(method) => Encoded::enter(method),
+                Record::Exit(count) => Encoded::exits(count),
+            };
+            content.extend_from_slice(encoded.as_bytes());
+        }
+        content
     }
 
     #[test]
@@ -730,16 +735,7 @@ mod tests {
             let trace = Trace::open(&path).unwrap();
             assert_eq!(trace.damage.len(), 0, "{:?}", trace.damage);
             let file = &trace.files[0];
-            let mut content = Vec::new();
-            let mut events = file.events_from(Offset::new(0)).unwrap();
-            while let Some((_, record)) = events.next_record().unwrap() {
-                let encoded = match record {
-                    Record::Enter(method) => Encoded::enter(method),
-                    Record::Exit(count) => Encoded::exits(count),
-                };
-                content.extend_from_slice(encoded.as_bytes());
-            }
-            assert_eq!(content, expected, "{offset} {raw:?}");
+            assert_eq!(content(file), expected, "{offset} {raw:?}");
         }
     }
 
