@@ -35,7 +35,7 @@ const KINDS: [StreamKind; 14] = [
 
 /// Damage may leave gaps of this many bytes in the streams of a trace, and between chunks of a journal.
 const MOST_GAPS: u64 = 2 * (64 << 20);
-/// Everything else is in proportion to the bytes of the files.
+/// Apart from gaps, what is read is in proportion to the bytes of the files.
 const MOST_PER_BYTE: u64 = 64;
 
 /// A piece of a stream.
@@ -115,25 +115,27 @@ pub(super) fn expect_proportion(dir: &Path, name: &str) {
 
 /// Reads everything of an open trace whose files have this size.
 pub(super) fn expect_small(trace: &Trace, dir: &Path, bytes: u64) {
-    let mut left = MOST_GAPS + MOST_PER_BYTE * bytes;
-    let mut take = |bytes: u64, what: &str| {
-        left = left.checked_sub(bytes).unwrap_or_else(|| panic!("{bytes} of {what}: too many"));
-    };
+    let most = MOST_GAPS + MOST_PER_BYTE * bytes;
+    let expect = |found: u64, what: &str| assert!(found <= most, "{found} of {what}: too many");
     trace.verify_blocks(|_| {}).expect("the files can be read");
+    let (mut len, mut events, mut marks) = (0, 0, 0);
     for file in &trace.files {
-        take(file.bytes, "events, by their length");
+        len += file.bytes;
+        expect(len, "events, by their length");
         let mut reader = Content::open(file).expect("the file is there").reader();
-        take(io::copy(&mut reader, &mut io::sink()).unwrap_or_default(), "events");
-        if let Ok(Some(mut marks)) = file.marks() {
-            while let Ok(Some(_)) = marks.next_mark() {
-                take(1, "marks");
+        events += io::copy(&mut reader, &mut io::sink()).unwrap_or_default();
+        expect(events, "events");
+        if let Ok(Some(mut of_file)) = file.marks() {
+            while let Ok(Some(_)) = of_file.next_mark() {
+                marks += 1;
             }
         }
+        expect(marks, "marks");
     }
-    take(trace.threads.iter().count() as u64, "threads");
+    expect(trace.threads.iter().count() as u64, "threads");
     let copy = dir.join("copy.flowtrace");
     let _ = fs::remove_file(&copy);
     if to_container(trace, &copy, Compression::Off, &mut |_| {}).is_ok() {
-        take(fs::metadata(&copy).expect("it was written").len(), "a copy");
+        expect(fs::metadata(&copy).expect("it was written").len(), "a copy");
     }
 }
