@@ -26,12 +26,16 @@ mod repair;
 mod terminal;
 
 use std::io::ErrorKind;
+use std::sync::Arc;
+
+use signal_hook::consts::SIGXFSZ;
 
 use crate::args::{Args, Verb};
 use crate::failure::{Failure, Status};
 use crate::output::{Format, Out, message, terminal_columns};
 
 fn main() {
+    report_limits_of_files();
     let outcome = match Args::read(terminal_columns()) {
         Ok(args) => {
             let mut out = Out::new(args.color, args.width);
@@ -66,6 +70,13 @@ fn main() {
     });
     // Without destructors: they would write buffered output again that could not be written.
     std::process::exit(status.code())
+}
+
+/// Lets a file that may grow no more (`ulimit -f`) be an error like a full disk: the signal would end the program without
+/// a word. Programs that are started begin with the default again.
+fn report_limits_of_files() {
+    // Without this, the limit still holds.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }
 
 fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {

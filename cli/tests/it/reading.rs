@@ -704,6 +704,19 @@ fn a_closed_pipe_is_success_and_a_full_disk_is_not() {
 }
 
 #[test]
+fn a_limit_of_files_is_an_error_like_a_full_disk() {
+    let (trace, out) = (trace(), tempfile::tempdir().unwrap());
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "ulimit -f 0; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_flow")]);
+    let to = out.path().join("calls.json");
+    shell.args(["export", "--to", "chrome", "-o"]).arg(&to).arg(trace.path());
+    let output = shell.output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("calls.json: File too large"), "{err}");
+}
+
+#[test]
 fn colour_is_for_terminals_or_on_demand() {
     let trace = trace();
     for (args, coloured) in [(&["report"][..], false), (&["--color", "always", "report"], true)] {
