@@ -129,6 +129,12 @@ impl Chunk {
         Some(!self.samples.is_full())
     }
 
+    /// Records for how long the owner ran at the position of the last sample, up to the beginning of a time during which it
+    /// was still there. Returns whether there was room for it.
+    pub(super) fn sample_stay(&mut self, stayed_ns: Range<u64>, ran_us: u32) -> bool {
+        self.samples.push_stay(&self.slot, stayed_ns, ran_us)
+    }
+
     /// Records that the owner was still at the position of the last sample.
     pub(super) fn prolong_sample(&self, from_ns: u64) {
         self.samples.prolong(&self.slot, from_ns);

@@ -1,7 +1,8 @@
 //! How long threads ran on a processor.
 //!
 //! The sampler reads the CPU clock of a thread whenever it stores a sample of it, which takes 0.3 to 0.8 µs.
-//! Nothing is read for a thread that stays where it is. A thread that hands over stores a sample of itself;
+//! Of a thread that stays where it is it is read too, to know whether it runs there or waits: again and again while it runs,
+//! and more and more rarely while it waits, so threads that wait long cost nothing. A thread that hands over stores a sample of itself;
 //! if it was sampled shortly before, it counts as having run since then, and the next reading corrects that.
 //!
 //! A virtual thread has no such clock: it runs on the threads of others. If it has advanced, it counts as
@@ -22,15 +23,16 @@ const NS_A_US: u64 = 1_000;
 pub(super) struct CpuTime {
     /// `None`: it has none.
     clock: Option<ThreadClock>,
-    /// How much of the clock was counted.
+    /// How much of the clock was counted, and what it showed last.
     counted_us: AtomicU64,
+    read_ns: AtomicU64,
 }
 
 impl CpuTime {
     /// That of the calling thread, from now on.
     pub(super) fn of_current(is_virtual: bool) -> Self {
         let clock = if is_virtual { None } else { ThreadClock::of_current() };
-        let cpu = Self { clock, counted_us: AtomicU64::new(0) };
+        let cpu = Self { clock, counted_us: AtomicU64::new(0), read_ns: AtomicU64::new(0) };
         cpu.skip();
         cpu
     }
@@ -51,6 +53,19 @@ impl CpuTime {
         }
     }
 
+    /// Returns whether the thread has not run since its clock was read last. The clock of a thread that runs has advanced in
+    /// the time that it takes to read it.
+    pub(super) fn stands_still(&self) -> bool {
+        let Some(clock) = self.clock else { return false };
+        let ns = clock.read().unwrap_or_default();
+        ns == self.read_ns.swap(ns, Ordering::Relaxed)
+    }
+
+    /// Returns for how long a thread that has not advanced has run since then; `None` if it has no clock.
+    pub(super) fn ran_in_place_us(&self) -> Option<u32> {
+        self.clock.map(|clock| self.read_us(clock))
+    }
+
     /// The same for a thread that hands over. Its clock is read only if it may have run much more or less than
     /// `since_ns`: if it stayed at one position for a while, or was not sampled for long.
     pub(super) fn ran_us_until_handed_over(&self, since_ns: u64, has_stayed: bool) -> u32 {
@@ -65,7 +80,9 @@ impl CpuTime {
 
     fn read_us(&self, clock: ThreadClock) -> u32 {
         // No time for a thread that has just died.
-        let us = clock.read().map_or(0, |ns| ns / NS_A_US);
+        let ns = clock.read().unwrap_or_default();
+        self.read_ns.store(ns, Ordering::Relaxed);
+        let us = ns / NS_A_US;
         let counted = self.counted_us.fetch_max(us, Ordering::Relaxed);
         in_u32(us.saturating_sub(counted))
     }
@@ -78,6 +95,8 @@ fn in_u32(us: u64) -> u32 {
 /// One look at all threads, and what is known from the one before.
 #[derive(Debug)]
 pub(super) struct Look {
+    /// Whether threads do not have to stop for it, so that one whose clock stands still waits.
+    pub(super) leaves_threads_alone: bool,
     processors: u64,
     /// Virtual threads that had advanced in the previous look, and so far in this one.
     before: u64,
@@ -87,7 +106,7 @@ pub(super) struct Look {
 impl Look {
     pub(super) fn new() -> Self {
         let processors = thread::available_parallelism().map_or(1, |count| count.get() as u64);
-        Self { processors, before: 0, now: 0 }
+        Self { leaves_threads_alone: false, processors, before: 0, now: 0 }
     }
 
     pub(super) fn begin(&mut self) {
@@ -131,7 +150,7 @@ mod tests {
 
     #[test]
     fn virtual_threads_share_the_processors() {
-        let mut look = Look { processors: 2, before: 0, now: 0 };
+        let mut look = Look { processors: 2, ..Look::new() };
         let cpu = CpuTime::of_current(true);
         let ran = |look: &mut Look| cpu.ran_us(120_000, look);
         look.begin();

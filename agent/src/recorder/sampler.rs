@@ -43,6 +43,7 @@ pub fn run(recorder: &Recorder, period: Duration) {
         if recorder.sample_threads(&mut look) {
             last_event = before;
         }
+        look.leaves_threads_alone = !share.steals();
         let now = Instant::now();
         let pause = if now - last_event < IDLE_AFTER { period } else { period * RARER };
         let before_ns = std::mem::replace(&mut spent_ns, clock::cpu_time());
@@ -63,6 +64,11 @@ struct Share {
 }
 
 impl Share {
+    /// Whether threads of the program have to stop for a sample.
+    fn steals(&self) -> bool {
+        self.one_in == STOLEN_SHARE
+    }
+
     fn new(preemptions: u64) -> Self {
         Self { one_in: STOLEN_SHARE, samples: 0, preemptions }
     }

@@ -8,6 +8,7 @@
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use flow_codec::format::journal::{
@@ -97,6 +98,18 @@ impl Samples {
         };
         self.store(slot, self.count, 0, sample_place(sample.bytes, ran_us));
         self.count += 1;
+    }
+
+    /// Adds a sample of the same position as the last one: how long the thread ran there, up to the beginning of a time during
+    /// which it was still there. Returns whether there is room for it and another one.
+    pub(super) fn push_stay(&mut self, slot: &Slot, stayed_ns: Range<u64>, ran_us: u32) -> bool {
+        let last = self.count.checked_sub(1).and_then(|last| self.sample(slot, last));
+        let Some(last) = last.filter(|_| self.count + 2 < self.room) else { return false };
+        let Range { start: by_ns, end } = stayed_ns;
+        self.prolong(slot, by_ns);
+        let kind = SampleKind::Time { ran_us: Some(ran_us) };
+        self.push(slot, Sample { bytes: last.bytes, by_ns, from_ns: end.max(by_ns), kind });
+        true
     }
 
     /// Records that the thread was still at the position of the last sample.
@@ -193,6 +206,25 @@ mod tests {
         );
         let last = slot.words().last().unwrap().load(Ordering::Relaxed);
         assert_eq!(last, 14, "up to the end of the slot");
+    }
+
+    #[test]
+    fn what_a_thread_ran_where_it_stayed_is_a_sample_of_the_same_position() {
+        let journal = Journal::private().unwrap();
+        let slot = journal.claim(4096).unwrap();
+        let mut samples = Samples::begin(&slot, Some(0), false);
+        assert!(!samples.push_stay(&slot, 5..9, 7), "there is no position yet");
+        samples.push(&slot, sample(1, 10));
+        assert!(samples.push_stay(&slot, 20..30, 7));
+        let kind = SampleKind::Time { ran_us: Some(7) };
+        let stay = Sample { bytes: 1, by_ns: 20, from_ns: 30, kind };
+        assert_eq!(all(&samples, &slot), [Sample { from_ns: 20, ..sample(1, 10) }, stay]);
+
+        let slot = journal.claim(256).unwrap();
+        let mut samples = Samples::begin(&slot, Some(0), false);
+        samples.push(&slot, sample(1, 10));
+        assert!(!samples.push_stay(&slot, 20..30, 7), "there are places for other positions only");
+        assert_eq!(all(&samples, &slot), [sample(1, 10)]);
     }
 
     #[test]

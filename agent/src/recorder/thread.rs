@@ -4,7 +4,7 @@
 
 use std::num::NonZeroU64;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
 use flow_codec::format::flow::{Record, records};
@@ -68,6 +68,13 @@ struct Seen {
     position: AtomicU64,
     /// The last instant at which the thread was known to be there.
     at_ns: AtomicU64,
+    /// How often it was sampled since then and had stayed, and whether it ran between the last two of these samples at which
+    /// its CPU clock was read.
+    stays: AtomicU32,
+    is_running: AtomicBool,
+    /// How long it ran there up to the last of these, in microseconds, and when that was; 0 if there was none.
+    ran_us: AtomicU32,
+    ran_by_ns: AtomicU64,
 }
 
 /// The chunk of a thread, and how far its earlier chunks have been written.
@@ -440,14 +447,9 @@ impl ThreadRecorder {
 
     /// Samples the thread's position; `look` has begun at `began_ns`. Returns whether the thread has advanced
     /// since the last sample.
-    pub(super) fn sample(
-        &self,
-        look: &mut Look,
-        began_ns: u64,
-        now_ns: impl FnOnce() -> u64,
-    ) -> bool {
+    pub(super) fn sample(&self, look: &mut Look, began_ns: u64, now_ns: impl Fn() -> u64) -> bool {
         if !self.has_advanced() {
-            self.seen.at_ns.store(began_ns, Ordering::Relaxed);
+            self.stay(began_ns);
             return false;
         }
         // It is handing over, and reads the clock itself; or a part of its chunk is encoded, which began with a sample.
@@ -464,23 +466,65 @@ impl ThreadRecorder {
         self.position() != self.seen.position.load(Ordering::Relaxed)
     }
 
+    /// Notes that the thread is where it was. Its clock is read as long as that may show that it runs there, and of a thread
+    /// that waits more and more rarely.
+    fn stay(&self, began_ns: u64) {
+        let Seen { at_ns, stays, is_running, ran_us, ran_by_ns, .. } = &self.seen;
+        at_ns.store(began_ns, Ordering::Relaxed);
+        // Only the sampler counts.
+        let looks = stays.load(Ordering::Relaxed).saturating_add(1);
+        stays.store(looks, Ordering::Relaxed);
+        if (looks.is_power_of_two() || is_running.load(Ordering::Relaxed))
+            && let Some(us) = self.cpu.ran_in_place_us()
+        {
+            is_running.store(us > 0, Ordering::Relaxed);
+            ran_us.fetch_add(us, Ordering::Relaxed);
+            ran_by_ns.store(began_ns, Ordering::Relaxed);
+        }
+    }
+
+    /// Ends the stay at the position of the last sample: prolongs it, and adds how long the thread ran there, as a sample of
+    /// the same position. Returns how much of that is left for the next sample, because there was no room for one.
+    fn end_stay(&self, out: &mut MutexGuard<'_, Out>, is_in_chunk: bool) -> u32 {
+        let Seen { at_ns, stays, is_running, ran_us, ran_by_ns, .. } = &self.seen;
+        stays.store(0, Ordering::Relaxed);
+        is_running.store(false, Ordering::Relaxed);
+        let ran_us = ran_us.swap(0, Ordering::Relaxed);
+        let by_ns = ran_by_ns.swap(0, Ordering::Relaxed);
+        if is_in_chunk {
+            let at_ns = at_ns.load(Ordering::Relaxed);
+            if by_ns > 0 && out.chunk.sample_stay(by_ns..at_ns, ran_us) {
+                return 0;
+            }
+            out.chunk.prolong_sample(at_ns);
+        }
+        ran_us
+    }
+
     /// The same as [`sample`](Self::sample) of a thread that is recorded and has advanced.
     pub(super) fn sample_held(
         &self,
         out: &mut MutexGuard<'_, Out>,
         look: &mut Look,
         began_ns: u64,
-        now_ns: impl FnOnce() -> u64,
+        now_ns: impl Fn() -> u64,
     ) {
-        let Seen { position: seen, at_ns } = &self.seen;
-        out.chunk.prolong_sample(at_ns.load(Ordering::Relaxed));
+        let Seen { position: seen, at_ns, .. } = &self.seen;
+        let left_us = self.end_stay(out, true);
         let (position, by_ns) = (self.position(), now_ns());
         let since_ns = by_ns.saturating_sub(at_ns.load(Ordering::Relaxed));
-        let kind = SampleKind::Time { ran_us: Some(self.cpu.ran_us(since_ns, look)) };
+        let ran_us = self.cpu.ran_us(since_ns, look).saturating_add(left_us);
+        let kind = SampleKind::Time { ran_us: Some(ran_us) };
         let sample = Sample { bytes: 0, by_ns, from_ns: began_ns, kind };
         let room = out.chunk.sample(position, sample);
         seen.store(position, Ordering::Relaxed);
         at_ns.store(began_ns, Ordering::Relaxed);
+        if look.leaves_threads_alone && self.cpu.stands_still() && !self.has_advanced() {
+            // It waits there, which a sample shows by being longer than an instant.
+            let still_ns = now_ns().max(by_ns + 1);
+            at_ns.store(still_ns, Ordering::Relaxed);
+            out.chunk.prolong_sample(still_ns);
+        }
         if room == Some(false) {
             self.call_for_attention();
         }
@@ -502,15 +546,15 @@ impl ThreadRecorder {
     ) {
         samples.clear();
         if let Some(now_ns) = now_ns {
-            if self.seen.position.swap(0, Ordering::Relaxed) != 0 {
-                out.chunk.prolong_sample(self.seen.at_ns.load(Ordering::Relaxed));
-            }
+            let is_in_chunk = self.seen.position.swap(0, Ordering::Relaxed) != 0;
+            let left_us = self.end_stay(out, is_in_chunk);
             out.chunk.copy_samples(samples);
             let has_stayed = samples
                 .last()
                 .is_some_and(|last| last.from_ns > last.by_ns || last.bytes == recorded);
             let since_ns = now_ns.saturating_sub(self.seen.at_ns.swap(now_ns, Ordering::Relaxed));
-            let ran_us = Some(self.cpu.ran_us_until_handed_over(since_ns, has_stayed));
+            let ran_us = self.cpu.ran_us_until_handed_over(since_ns, has_stayed);
+            let ran_us = Some(ran_us.saturating_add(left_us));
             let (by_ns, from_ns, kind) = (now_ns, now_ns, SampleKind::Time { ran_us });
             samples.push(Sample { bytes: recorded, by_ns, from_ns, kind });
         }
