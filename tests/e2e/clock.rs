@@ -43,6 +43,34 @@ fn assert_in_order(thread: &DecodedThread) {
     assert!(times.iter().is_sorted_by_key(|(_, by)| by), "they never go back");
 }
 
+/// What holds on a busy machine, too: an empty method that is called often does not get the time of one that works. Shares beside
+/// a busy build may be off by 25 points, as docs/time.md says.
+#[test]
+fn sums_of_time_are_where_threads_ran() {
+    on_every_engine(|jdk, engine| {
+        let run = Program::harness(jdk, "Chores").args(["1"]).engine(engine).run();
+        assert_eq!(run.code(), Some(0), "{}", run.errors());
+        let printed = String::from_utf8(run.stdout.clone()).unwrap();
+        let truth: Vec<(&str, f64)> = printed
+            .lines()
+            .filter_map(|line| line.strip_prefix("cpu ")?.split_once(' '))
+            .map(|(name, ns)| (name, ns.parse().unwrap()))
+            .collect();
+        assert_eq!(truth.len(), 6, "{printed}");
+        let all: f64 = truth.iter().map(|(_, ns)| ns).sum();
+        let rows = report(&run.out(), "chores-0");
+        let share = |name: &str, key: &str| {
+            let row = rows.iter().find(|row| row["name"] == name).unwrap();
+            100.0 * row[key].as_f64().unwrap() / all
+        };
+        for (name, ns) in &truth {
+            println!("{engine:?} {name}: {:.1} of {:.1} %", share(name, "total"), 100.0 * ns / all);
+        }
+        assert!(share("hum", "total") > share("dash", "total"), "{engine:?}: {rows:?}");
+        assert!(share("empty", "self") < 5.0, "{engine:?}: {rows:?}");
+    });
+}
+
 #[test]
 fn durations_are_right_within_their_resolution() {
     on_every_engine(|jdk, engine| {
