@@ -14,7 +14,6 @@ use crate::format::manifest::{End, Manifest};
 use crate::format::names::{self, EventFormat};
 use crate::index::{Index, SMALLEST_INDEXED_BYTES};
 use crate::read::{Content, ThreadFile, Trace};
-use crate::sections::Sections;
 use crate::write::{Compression, ContainerWriter};
 use crate::{Error, Result, ThreadId};
 
@@ -24,8 +23,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// Takes the streams of a trace, one after the other.
 type Take<'a> = dyn FnMut(StreamKind, Option<ThreadId>, &mut dyn Read) -> io::Result<()> + 'a;
 
-/// Writes the trace to a new file, with an index for each large thread, and the shapes and
-/// sections that are stored. What the journal
+/// Writes the trace to a new file, with an index for each large thread, and the shapes that are stored. What the journal
 /// holds of a thread follows its events. `progress` gets how many bytes of the events were read, again and again. Returns the size
 /// of the file.
 ///
@@ -162,9 +160,6 @@ fn pass_thread(
     }
     if let Some(dag) = Dag::stored(file, &content) {
         take(StreamKind::Dag, &mut &dag[..])?;
-    }
-    if let Some(sections) = Sections::stored(file, &content) {
-        take(StreamKind::Sections, &mut &sections[..])?;
     }
     Ok(())
 }

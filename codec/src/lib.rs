@@ -49,7 +49,6 @@ pub mod process;
 pub mod profile;
 pub mod read;
 pub mod scan;
-pub mod sections;
 pub mod tree;
 pub mod write;
 

@@ -75,8 +75,7 @@ pub(super) const INDEX_HELP: &str = "\
 With an index, replay --from opens a trace of any size at once; without one, it reads the trace first. An index \
 (thread-ID.idx) takes 0.1 % of the size of its thread file. It contains nothing new, is checked against the events, \
 and may be deleted at any time. Small threads need none. The same holds for thread-ID.dag: all calls, with \
-equal subtrees stored once. shapes, diff --exact, and report and graph by calls read it instead of the events. \
-thread-ID.sections has sums by time: with it, report reads events only where a range of --time begins and ends.
+equal subtrees stored once. shapes, diff --exact, report and graph read it instead of the events.
 
 Examples:
   flow index

@@ -1,4 +1,4 @@
-//! `flow index`: stores indexes, with which large threads open at once, and shapes and sections, from which sums are read at
+//! `flow index`: stores indexes, with which large threads open at once, and shapes, from which sums are read at
 //! once.
 
 use std::fs;
@@ -7,18 +7,16 @@ use std::path::Path;
 
 use flow_codec::dag::{Dag, MAX_SIZE};
 use flow_codec::index::{Index, Origin, SMALLEST_INDEXED_BYTES};
-use flow_codec::read::{Content, ThreadFile, Trace};
-use flow_codec::sections::Sections;
+use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{Error, ThreadId};
 use serde::Serialize;
 
 use crate::args::{Format, IndexArgs};
 use crate::failure::{Failure, Status};
-use crate::input::parallel::{open_dag, open_index, open_sections};
+use crate::input::parallel::{open_dag, open_index};
 use crate::input::reading::Reading;
 use crate::input::source::{Source, thread_title};
 use crate::input::stdin::is_stdin;
-use crate::input::times::has_clock;
 use crate::output::{Align, Out, Progress, Table, bytes, csv_fields, grouped, message, plural};
 
 pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -38,20 +36,18 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
         )));
     }
     let mut status = source.status;
-    // For the index, for the shapes, and for the sections.
-    let mut progress = Progress::new(source.bytes().saturating_mul(3), out);
+    // For the index, and for the shapes.
+    let mut progress = Progress::new(source.bytes().saturating_mul(2), out);
     let format = args.source.format;
     if format == Format::Csv && !args.remove {
         out.write_all(
-            b"trace,thread,calls,events,bytes,index_bytes,state,shapes,shapes_bytes,shapes_state,\
-              sections,sections_bytes,sections_state\n",
+            b"trace,thread,calls,events,bytes,index_bytes,state,shapes,shapes_bytes,shapes_state\n",
         )?;
     }
     for trace in &source.traces {
         source.begin(trace, format, out)?;
         let mut rows = Vec::new();
         let mut small: u64 = 0;
-        let has_clock = has_clock(trace);
         for file in &trace.files {
             let outcome = if args.remove {
                 remove(file)
@@ -59,12 +55,10 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
                 small += 1;
                 Ok(())
             } else {
-                store(file, &source.name(&trace.dir), has_clock, &mut progress).map(
-                    |(row, reading)| {
-                        rows.push(row);
-                        status = status.and(reading.report(file, &progress));
-                    },
-                )
+                store(file, &source.name(&trace.dir), &mut progress).map(|(row, reading)| {
+                    rows.push(row);
+                    status = status.and(reading.report(file, &progress));
+                })
             };
             progress.file_done(file.bytes);
             if let Err(error) = outcome {
@@ -100,9 +94,6 @@ struct IndexRow {
     shapes: Option<u64>,
     shapes_bytes: u64,
     shapes_state: String,
-    sections: Option<u64>,
-    sections_bytes: u64,
-    sections_state: String,
 }
 
 /// What was stored besides the index: how many there are, the bytes, and what was done.
@@ -112,7 +103,6 @@ type Stored = (Option<u64>, u64, &'static str);
 fn store(
     file: &ThreadFile,
     trace: &str,
-    has_clock: bool,
     progress: &mut Progress,
 ) -> Result<(IndexRow, Reading), Error> {
     let (index, origin, content) = open_index(file, progress)?;
@@ -140,11 +130,6 @@ fn store(
     let end = index.end();
     drop(index);
     let (shapes, shapes_bytes, shapes_state) = store_shapes(file, progress)?;
-    progress.file_done(file.bytes);
-    let (sections, sections_bytes, sections_state) = match has_clock {
-        true => store_sections(file, &content, progress)?,
-        false => (None, 0, "no times were recorded"),
-    };
     let row = IndexRow {
         trace: trace.to_owned(),
         thread: file.id,
@@ -156,9 +141,6 @@ fn store(
         shapes,
         shapes_bytes,
         shapes_state: shapes_state.to_owned(),
-        sections,
-        sections_bytes,
-        sections_state: sections_state.to_owned(),
     };
     Ok((row, reading))
 }
@@ -172,19 +154,6 @@ fn store_shapes(file: &ThreadFile, progress: &mut Progress) -> Result<Stored, Er
     let store = || built.store(file, &content);
     let (bytes, state) = keep(file, (origin, &path, stored_bytes), not_stored, store)?;
     Ok((shapes, bytes, if shapes.is_none() { "the calls repeat too little" } else { state }))
-}
-
-/// Stores the sums over the sections of a thread.
-fn store_sections(
-    file: &ThreadFile,
-    content: &Content,
-    progress: &mut Progress,
-) -> Result<Stored, Error> {
-    let (built, origin) = open_sections(file, content, progress)?;
-    let (path, stored_bytes) = (Sections::path(file), Sections::stored_bytes(file));
-    let store = || built.store(file, content);
-    let (bytes, state) = keep(file, (origin, &path, stored_bytes), built.not_stored(file), store)?;
-    Ok((Some(built.sections.count() as u64), bytes, state))
 }
 
 /// Stores what the events of a thread were added up to, unless it was read from its file, which has this path and size.
@@ -210,7 +179,7 @@ fn keep(
 }
 
 fn remove(file: &ThreadFile) -> Result<(), Error> {
-    let paths = [Index::path(file), Dag::path(file), Sections::path(file)];
+    let paths = [Index::path(file), Dag::path(file)];
     paths.into_iter().try_for_each(|path| match fs::remove_file(&path) {
         Err(source) if source.kind() != ErrorKind::NotFound => Err(Error::Io { path, source }),
         _ => Ok(()),
@@ -227,7 +196,6 @@ fn print(rows: &[IndexRow], trace: &Trace, format: Format, out: &mut Out) -> Res
                     ("index", Align::Right),
                     ("state", Align::Left),
                     ("shapes", Align::Right),
-                    ("sections", Align::Right),
                     ("thread", Align::Left),
                 ]);
                 for row in rows {
@@ -240,10 +208,6 @@ fn print(rows: &[IndexRow], trace: &Trace, format: Format, out: &mut Out) -> Res
                             (None, _) => "too many".to_owned(),
                             (_, 0) => "none".to_owned(),
                             (_, stored) => bytes(stored),
-                        },
-                        match row.sections_bytes {
-                            0 => "none".to_owned(),
-                            stored => bytes(stored),
                         },
                         thread_title(trace, row.thread),
                     ]);
@@ -268,9 +232,6 @@ fn print(rows: &[IndexRow], trace: &Trace, format: Format, out: &mut Out) -> Res
                 let shapes = row.shapes.map_or(String::new(), |shapes| shapes.to_string());
                 let shapes_bytes = row.shapes_bytes.to_string();
                 fields.extend([&*shapes, &*shapes_bytes, &*row.shapes_state]);
-                let sections = row.sections.map_or(String::new(), |count| count.to_string());
-                let sections_bytes = row.sections_bytes.to_string();
-                fields.extend([&*sections, &*sections_bytes, &*row.sections_state]);
                 writeln!(out, "{}", csv_fields(fields))?;
             }
         }

@@ -10,7 +10,7 @@ use super::names::cut;
 use crate::export::short_program;
 use crate::input::state::State;
 use crate::input::times::{precision_note, virtual_note};
-use crate::output::{ROUGH_NOTE, Unit, lost, plural, shell_quoted};
+use crate::output::{SAMPLES_NOTE, Unit, lost, plural, shell_quoted};
 
 /// The most characters of a command or a note.
 const TEXT_CHARS: usize = 2000;
@@ -123,7 +123,7 @@ impl Head {
 
     /// Adds a note about the precision of times.
     pub(super) fn timing(&mut self, trace: &Trace, timing: Timing, has_cpu: bool, is_rough: bool) {
-        let rough = if is_rough { ROUGH_NOTE } else { "" };
+        let rough = if is_rough { SAMPLES_NOTE } else { "" };
         let text = precision_note(trace, Unit::Nanos);
         if has_cpu {
             let text = "the methods and flame graphs show CPU time: for how long threads ran; timelines show wall-clock \
@@ -134,7 +134,9 @@ impl Head {
             Timing::Off => {}
             Timing::Exact => self.notes.push(Note::info(&format!("{text}{rough}"))),
             Timing::Sampled { .. } => {
-                let text = format!("{text}; those between two samples are spread evenly{rough}");
+                let text = format!(
+                    "{text}; all that is between two samples is shown in the middle between them{rough}"
+                );
                 self.notes.push(Note::info(&text));
             }
         }

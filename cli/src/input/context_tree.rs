@@ -6,7 +6,9 @@ use flow_codec::analysis::{
 };
 use flow_codec::read::{Clock, Selection, ThreadFile, TimeAxis};
 
-use super::reading::{Chosen, Reading, all_shapes, bytes_read, visit_thread, visit_timed};
+use super::reading::{
+    Chosen, Reading, add_times, all_shapes, bytes_read, visit_thread, visit_timed,
+};
 use crate::failure::Status;
 use crate::output::{MOST_PATHS, Progress, Unit};
 
@@ -69,7 +71,7 @@ fn timed<const CPU: bool>(
     let clock = Clock::default();
     let graph = Graph::with_limit(TimeWeight::<CPU>::new(&clock), MOST_PATHS);
     add(graph, files, progress, |file, progress, graph| match roots.is_all() {
-        true => visit_timed(file, chosen, progress, &clock, graph),
+        true => add_times(file, chosen, progress, &clock, graph),
         false => visit_timed(file, chosen, progress, &clock, &mut rooted(roots, graph)),
     })
 }

@@ -10,7 +10,6 @@ use flow_codec::index::{Index, Origin};
 use flow_codec::parallel::cores;
 use flow_codec::read::{Content, ReadRecords, Tail, ThreadFile};
 use flow_codec::scan::{Depths, Swept, sweep};
-use flow_codec::sections::{self, Sections};
 use flow_codec::tree::{CallStack, LazyTree, call_stacks};
 use flow_codec::{Error, MethodId, Offset};
 
@@ -54,15 +53,6 @@ pub(crate) fn open_dag(
         let (built, origin) = Dag::open_within(file, &content, most_words, read)?;
         Ok((built, origin, content))
     })
-}
-
-/// The sums over the sections of a thread. Without stored ones this reads all of it.
-pub(crate) fn open_sections(
-    file: &ThreadFile,
-    content: &Content,
-    progress: &mut Progress,
-) -> Result<(sections::Built, Origin), Error> {
-    watch(file, progress, |read| Sections::open(file, content, read))
 }
 
 /// Finds calls of a thread by their numbers, given in order, in one pass.

@@ -3,7 +3,7 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::AtomicU64;
 
-use flow_codec::analysis::{AddShapes, TimedReport};
+use flow_codec::analysis::{AddShapes, Graph, TimeWeight, TimedReport};
 use flow_codec::dag::{Dag, REPEATS};
 use flow_codec::format::flow::Record;
 use flow_codec::index::SMALLEST_INDEXED_BYTES;
@@ -13,7 +13,6 @@ use flow_codec::read::{
     Visit, VisitTimeline, Visited,
 };
 use flow_codec::scan::{Damage, Summary, Swept};
-use flow_codec::sections::Sections;
 use flow_codec::{Error, Offset};
 
 use super::parallel::{sweep_all, sweep_thread};
@@ -289,41 +288,75 @@ pub(crate) fn visit_timed(
     visitor: &mut impl Visit,
 ) -> Reading {
     let Chosen { selection, limits } = chosen;
-    // What comes before the limits need not be read.
-    let sections = if limits.from_ns > 0 { stored_sections(file) } else { None };
-    let pass = match sections {
-        Some(sections) => sections.timed_pass(file, selection, *limits, clock, visitor),
-        None => file.timed_pass(selection, *limits, clock, visitor),
-    };
-    read_pass(file, pass, progress)
+    read_pass(file, file.timed_pass(selection, *limits, clock, visitor), progress)
 }
 
-/// Adds up the times of the selected calls of a thread, and ends it: from its stored sections if possible, otherwise from its
+/// Sums of times that can be added up from the stored shapes of a thread and its marks.
+pub(crate) trait AddSampled: Visit {
+    /// Adds the selected calls of a thread, and ends it. `None` if events are needed; then nothing was added. Otherwise the
+    /// error of the marks, if there is one.
+    fn add_sampled(
+        &mut self,
+        dag: &Dag,
+        file: &ThreadFile,
+        selection: &Selection,
+    ) -> Result<Option<Option<Error>>, Error>;
+
+    /// Ends a thread.
+    fn end_thread(&mut self);
+}
+
+impl<const CPU: bool> AddSampled for TimedReport<'_, CPU> {
+    fn add_sampled(
+        &mut self,
+        dag: &Dag,
+        file: &ThreadFile,
+        selection: &Selection,
+    ) -> Result<Option<Option<Error>>, Error> {
+        self.add_sampled(dag, file, selection)
+    }
+
+    fn end_thread(&mut self) {
+        self.end_thread();
+    }
+}
+
+impl<const CPU: bool> AddSampled for Graph<TimeWeight<'_, CPU>> {
+    fn add_sampled(
+        &mut self,
+        dag: &Dag,
+        file: &ThreadFile,
+        selection: &Selection,
+    ) -> Result<Option<Option<Error>>, Error> {
+        self.add_sampled(dag, file, selection)
+    }
+
+    fn end_thread(&mut self) {
+        self.end_thread();
+    }
+}
+
+/// Adds up the times of the selected calls of a thread, and ends it: from its stored shapes if possible, otherwise from its
 /// events.
-pub(crate) fn add_times<const CPU: bool>(
+pub(crate) fn add_times(
     file: &ThreadFile,
     chosen: &Chosen,
     progress: &mut Progress,
     clock: &Clock,
-    report: &mut TimedReport<'_, CPU>,
+    sums: &mut impl AddSampled,
 ) -> Reading {
-    if chosen.selection.is_all()
-        && let Some(sections) = stored_sections(file)
-        && sections.add(file, chosen.limits, clock, report)
+    if chosen.limits == TimeLimits::NONE
+        && file.parts.is_none()
+        && let Some(dag) = stored_shapes(file)
+        && let Ok(Some(damage)) = sums.add_sampled(&dag, file, &chosen.selection)
     {
         progress.file_done(file.bytes);
-        // Sections of damaged threads are not stored.
-        return Reading::default();
+        // Shapes of damaged events are not stored.
+        return damage.map_or_else(Reading::default, Reading::failed);
     }
-    let reading = visit_timed(file, chosen, progress, clock, report);
-    report.end_thread();
+    let reading = visit_timed(file, chosen, progress, clock, sums);
+    sums.end_thread();
     reading
-}
-
-/// The stored sections of a thread, if its events take longer to read.
-fn stored_sections(file: &ThreadFile) -> Option<Sections> {
-    let is_large = file.bytes >= SMALLEST_INDEXED_BYTES && file.parts.is_none();
-    if is_large { Sections::open_stored(file) } else { None }
 }
 
 /// How much of a thread has been read at an offset: of its selected ranges, if it has any.

@@ -8,7 +8,7 @@ use super::flags::{By, FilterArgs, TimeArgs};
 use super::precision::usual_interval;
 use super::reading::Chosen;
 use crate::failure::Failure;
-use crate::output::{ROUGH_NOTE, Unit, duration, instant, message};
+use crate::output::{SAMPLES_NOTE, Scale, Unit, duration, instant, message};
 
 /// Returns how times of a trace were recorded. Reports marks that cannot be read.
 pub(crate) fn timing(trace: &Trace) -> Timing {
@@ -70,15 +70,13 @@ pub(crate) fn no_samples(trace: &Trace) -> Failure {
 /// Describes the precision of times that were added up.
 pub(crate) fn precision_note(trace: &Trace, unit: Unit) -> String {
     if unit == Unit::Cpu {
-        let (estimates, of_virtual) = (estimates_note(trace), virtual_note(trace));
-        return format!("cpu and self are CPU time; {estimates}{of_virtual}");
+        let (samples, of_virtual) = (samples_note(trace), virtual_note(trace));
+        return format!("cpu and self are CPU time; {samples}{of_virtual}");
     }
     if trace.timing().0 == Timing::Exact {
-        return "times are those of each event, with the cost of measuring them; a method without calls and loops \
-                has a time for its entry only"
-            .to_owned();
+        return EXACT_NOTE.to_owned();
     }
-    estimates_note(trace)
+    samples_note(trace)
 }
 
 /// Warns of the CPU time of virtual threads, if the trace has some.
@@ -91,20 +89,28 @@ pub(crate) fn virtual_note(trace: &Trace) -> &'static str {
     }
 }
 
-fn estimates_note(trace: &Trace) -> String {
+/// The precision of times that were not sampled.
+const EXACT_NOTE: &str = "times are those of each event, with the cost of measuring them; a method without calls and loops \
+                          has a time for its entry only";
+
+fn samples_note(trace: &Trace) -> String {
     match usual_interval(trace) {
-        Some(ns) => {
-            format!("times are estimates: events are known to within {} (median)", duration(ns))
-        }
-        None => "times are estimates".to_owned(),
+        Some(ns) => format!("times are those of samples, {} apart (median)", duration(ns)),
+        None => "times are those of samples".to_owned(),
     }
 }
 
-/// Describes the precision of weights whose bounds `--format json` shows, some of which may be
-/// [rough](crate::output::Weight::is_rough).
-pub(crate) fn bounds_note(trace: &Trace, unit: Unit, is_rough: bool) -> String {
-    let rough = if is_rough { ROUGH_NOTE } else { "" };
-    format!("{}{rough}; --format json has bounds", precision_note(trace, unit))
+/// Describes the precision of weights, some of which may be [rough](crate::output::Weight::is_rough).
+pub(crate) fn times_note(trace: &Trace, unit: Unit, is_rough: bool) -> String {
+    let rough = if is_rough { SAMPLES_NOTE } else { "" };
+    format!("{}{rough}", precision_note(trace, unit))
+}
+
+/// What weights of calls are shown as parts of: all of them together.
+pub(crate) fn scale_of(trace: &Trace, unit: Unit, all: u64) -> Scale {
+    // A method that no sample has seen may have about the time between two of them.
+    let is_sampled = unit.is_time() && trace.timing().0 != Timing::Exact;
+    Scale::new(unit, all, is_sampled.then(|| usual_interval(trace)).flatten())
 }
 
 /// The period of the clock: the least time between two samples.

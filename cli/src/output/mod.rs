@@ -47,4 +47,6 @@ pub(crate) use units::{
 };
 pub(crate) use unmatched::{report_unmatched, unmatched};
 pub(crate) use values::{Compared, ValueTexts};
-pub(crate) use weight::{ROUGH_NOTE, Shares, Unit, Weight, is_rough, rough_duration};
+pub(crate) use weight::{
+    ROUGH_NOTE, SAMPLES_NOTE, Scale, Shares, Unit, Weight, is_rough, rough_duration,
+};

@@ -1,16 +1,24 @@
 //! The weight of calls: number, total and self, in calls or in nanoseconds.
 
-use flow_codec::analysis::{EdgeRow, PathRow, ReportRow, SumBounds};
-
+use flow_codec::analysis::{EdgeRow, PathRow, Precision, ReportRow};
 use flow_codec::read::TimeAxis;
 
 use super::{Align, Format, Table, duration, grouped, percent};
 
-/// Before times whose bounds are [wide](is_rough).
+/// Before times that are known roughly.
 const ROUGH: &str = "~";
+/// Before the time that a method may have at most that no sample has seen.
+const LESS: &str = "<";
 
-/// What [`ROUGH`] means, after another remark.
-pub(crate) const ROUGH_NOTE: &str = "; ~ means that bounds are wider than half the value";
+/// What [`ROUGH`] means before durations of calls.
+pub(crate) const ROUGH_NOTE: &str = "~ means that bounds are wider than half the value";
+
+/// What [`ROUGH`] and [`LESS`] mean before sums, after another remark.
+pub(crate) const SAMPLES_NOTE: &str =
+    "; ~ is from fewer than about 20 samples, and < from none: calls are exact";
+
+/// The standard error of a time that is not rough is at most this part of it, as that of 20 samples is.
+const MOST_ERROR_PERCENT: u64 = 22;
 
 /// The unit of total and self.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,8 +36,7 @@ pub(crate) struct Weight {
     pub(crate) calls: u64,
     pub(crate) total: u64,
     pub(crate) self_weight: u64,
-    /// The bounds of both.
-    bounds: SumBounds,
+    precision: Precision,
     /// How long threads waited meanwhile, if the total is CPU time.
     waiting_ns: u64,
 }
@@ -37,61 +44,92 @@ pub(crate) struct Weight {
 impl Weight {
     /// The columns of CSV.
     pub(crate) const COLUMNS: &'static str =
-        "calls,total,self,unit,total_from,total_by,self_from,self_by,waiting";
+        "calls,total,self,unit,total_samples,total_error,self_samples,self_error,waiting";
 
     /// The weight as members of a JSON object, or as fields of CSV.
     pub(crate) fn fields(self, unit: Unit, format: Format) -> String {
-        let Self { calls, total, self_weight, bounds, waiting_ns } = self;
-        let SumBounds { total_from, total_by, self_from, self_by, .. } = bounds;
-        let waiting = if unit == Unit::Cpu { waiting_ns.to_string() } else { String::new() };
+        let Self { calls, total, self_weight, precision, waiting_ns } = self;
+        let Precision { total_samples, total_error, self_samples, self_error, .. } = precision;
+        let is_cpu = unit == Unit::Cpu;
+        let waiting = if is_cpu { waiting_ns.to_string() } else { String::new() };
         let unit = unit.word();
         if format == Format::Json {
             let waiting = if waiting.is_empty() { "null" } else { &waiting };
             return format!(
                 "\"calls\":{calls},\"total\":{total},\"self\":{self_weight},\"unit\":\"{unit}\",\
-                 \"total_from\":{total_from},\"total_by\":{total_by},\"self_from\":{self_from},\
-                 \"self_by\":{self_by},\"waiting\":{waiting}"
+                 \"total_samples\":{total_samples},\"total_error\":{total_error},\
+                 \"self_samples\":{self_samples},\"self_error\":{self_error},\"waiting\":{waiting}"
             );
         }
         format!(
-            "{calls},{total},{self_weight},{unit},{total_from},{total_by},{self_from},{self_by},{waiting}"
+            "{calls},{total},{self_weight},{unit},{total_samples},{total_error},{self_samples},\
+             {self_error},{waiting}"
         )
     }
 
-    /// The cells of a [table](Unit::table) except the name. `all` is the weight of all calls together.
-    pub(crate) fn cells(self, unit: Unit, all: u64, shares: Shares) -> Vec<String> {
+    /// The cells of a [table](Unit::table) except the name.
+    pub(crate) fn cells(self, scale: Scale, shares: Shares) -> Vec<String> {
         let Self { calls, total, self_weight, waiting_ns, .. } = self;
+        let Scale { unit, all, .. } = scale;
         let of_self = (shares == Shares::Both).then(|| percent(self_weight, all));
         // Trees are read from the left: their columns have one width.
         let share = percent(total, all);
         let share = if shares == Shares::Total { format!("{share:>6}") } else { share };
         let waiting = (unit == Unit::Cpu).then(|| duration(waiting_ns));
-        let numbers = [grouped(calls), self.show_total(unit), share, self.show_self(unit)];
+        let numbers = [grouped(calls), self.show_total(scale), share, self.show_self(scale)];
         numbers.into_iter().chain(of_self).chain(waiting).collect()
     }
 
-    /// The total as text, with a mark if its bounds are wide.
-    fn show_total(self, unit: Unit) -> String {
-        let SumBounds { total_from, total_by, .. } = self.bounds;
-        show(unit, self.total, (total_from, total_by))
+    /// The total as text, with a mark if it is rough.
+    fn show_total(self, scale: Scale) -> String {
+        let Precision { total_samples, total_error, .. } = self.precision;
+        scale.show(self.total, total_samples, total_error)
     }
 
     /// The same for the self weight.
-    pub(crate) fn show_self(self, unit: Unit) -> String {
-        let SumBounds { self_from, self_by, .. } = self.bounds;
-        show(unit, self.self_weight, (self_from, self_by))
+    pub(crate) fn show_self(self, scale: Scale) -> String {
+        let Precision { self_samples, self_error, .. } = self.precision;
+        scale.show(self.self_weight, self_samples, self_error)
     }
 
-    /// Returns whether the bounds of total or self are wider than half of it.
+    /// Returns whether total or self is from few samples.
     pub(crate) fn is_rough(self) -> bool {
         self.rough().contains(&true)
     }
 
     /// The same for total and for self.
     pub(crate) fn rough(self) -> [bool; 2] {
-        let SumBounds { total_from, total_by, self_from, self_by, .. } = self.bounds;
-        let total = is_rough(self.total, (total_from, total_by));
-        [total, is_rough(self.self_weight, (self_from, self_by))]
+        let Precision { total_error, self_error, .. } = self.precision;
+        [has_error(self.total, total_error), has_error(self.self_weight, self_error)]
+    }
+}
+
+/// Returns whether a time has a large standard error.
+fn has_error(ns: u64, error_ns: u64) -> bool {
+    u128::from(error_ns) * 100 > u128::from(ns) * u128::from(MOST_ERROR_PERCENT)
+}
+
+/// What weights are shown as parts of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    unit: Unit,
+    /// The weight of all calls together.
+    all: u64,
+    /// How much time a method may have that no sample has seen, if times were sampled.
+    sample_ns: Option<u64>,
+}
+
+impl Scale {
+    pub(crate) fn new(unit: Unit, all: u64, sample_ns: Option<u64>) -> Self {
+        Self { unit, all, sample_ns: sample_ns.filter(|_| unit.is_time()) }
+    }
+
+    fn show(self, amount: u64, samples: u64, error: u64) -> String {
+        match self.sample_ns {
+            Some(sample_ns) if samples == 0 => format!("{LESS}{}", duration(sample_ns)),
+            Some(_) if has_error(amount, error) => format!("{ROUGH}{}", self.unit.show(amount)),
+            _ => self.unit.show(amount),
+        }
     }
 }
 
@@ -104,14 +142,10 @@ pub(crate) enum Shares {
     Total,
 }
 
-fn show(unit: Unit, amount: u64, bounds: (u64, u64)) -> String {
-    let rough = if is_rough(amount, bounds) { ROUGH } else { "" };
-    format!("{rough}{}", unit.show(amount))
-}
-
 /// A duration, marked if its bounds are wide.
 pub(crate) fn rough_duration(ns: u64, bounds: (u64, u64)) -> String {
-    show(Unit::Nanos, ns, bounds)
+    let rough = if is_rough(ns, bounds) { ROUGH } else { "" };
+    format!("{rough}{}", duration(ns))
 }
 
 /// Returns whether bounds are wider than half of the value.
@@ -175,21 +209,21 @@ impl Unit {
 
 impl From<ReportRow> for Weight {
     fn from(row: ReportRow) -> Self {
-        let ReportRow { calls, total, self_weight, bounds, waiting_ns, .. } = row;
-        Self { calls, total, self_weight, bounds, waiting_ns }
+        let ReportRow { calls, total, self_weight, precision, waiting_ns, .. } = row;
+        Self { calls, total, self_weight, precision, waiting_ns }
     }
 }
 
 impl From<EdgeRow> for Weight {
     fn from(row: EdgeRow) -> Self {
-        let EdgeRow { calls, total, self_weight, bounds, waiting_ns, .. } = row;
-        Self { calls, total, self_weight, bounds, waiting_ns }
+        let EdgeRow { calls, total, self_weight, precision, waiting_ns, .. } = row;
+        Self { calls, total, self_weight, precision, waiting_ns }
     }
 }
 
 impl From<PathRow> for Weight {
     fn from(row: PathRow) -> Self {
-        let PathRow { calls, total, self_weight, bounds, waiting_ns, .. } = row;
-        Self { calls, total, self_weight, bounds, waiting_ns }
+        let PathRow { calls, total, self_weight, precision, waiting_ns, .. } = row;
+        Self { calls, total, self_weight, precision, waiting_ns }
     }
 }

@@ -171,10 +171,10 @@ fn graph_for_programs_names_the_parent_of_each_path() {
     let run = flow(&["graph", "--format", "csv", "--thread", "main"], trace.path());
     assert_eq!(
         run.out,
-        "trace,thread,path,parent,depth,method,class,name,descriptor,readable,calls,total,self,unit,total_from,total_by,self_from,self_by,waiting\n\
-         .,,1,,0,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),1,5,1,calls,5,5,1,1,\n\
-         .,,2,1,1,1,com.app.Main,work,(I)I,com.app.Main.work(int),2,4,2,calls,4,4,2,2,\n\
-         .,,3,2,2,2,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),2,2,2,calls,2,2,2,2,\n"
+        "trace,thread,path,parent,depth,method,class,name,descriptor,readable,calls,total,self,unit,total_samples,total_error,self_samples,self_error,waiting\n\
+         .,,1,,0,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),1,5,1,calls,0,0,0,0,\n\
+         .,,2,1,1,1,com.app.Main,work,(I)I,com.app.Main.work(int),2,4,2,calls,0,0,0,0,\n\
+         .,,3,2,2,2,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),2,2,2,calls,0,0,0,0,\n"
     );
     let run = flow(&["graph", "--format", "json", "--per-thread", "--thread", "13"], trace.path());
     let line: serde_json::Value = serde_json::from_str(&run.out).unwrap();
@@ -183,7 +183,7 @@ fn graph_for_programs_names_the_parent_of_each_path() {
         serde_json::json!({"trace": ".", "thread": 13, "path": 1, "parent": null, "depth": 0,
             "method": 1, "class": "com.app.Main", "name": "work", "descriptor": "(I)I", "readable": "com.app.Main.work(int)",
             "calls": 1, "total": 1, "self": 1, "unit": "calls",
-            "total_from": 1, "total_by": 1, "self_from": 1, "self_by": 1, "waiting": null})
+            "total_samples": 0, "total_error": 0, "self_samples": 0, "self_error": 0, "waiting": null})
     );
 }
 
@@ -219,9 +219,9 @@ calls  total      %  self      %  callee
     let run = flow(&["report", "--callers", "**#work", "--format", "csv"], trace.path());
     assert_eq!(
         run.out,
-        "trace,method,class,name,descriptor,readable,calls,total,self,unit,total_from,total_by,self_from,self_by,waiting\n\
-         .,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),2,4,2,calls,4,4,2,2,\n\
-         .,,,,,,2,2,2,calls,2,2,2,2,\n"
+        "trace,method,class,name,descriptor,readable,calls,total,self,unit,total_samples,total_error,self_samples,self_error,waiting\n\
+         .,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),2,4,2,calls,0,0,0,0,\n\
+         .,,,,,,2,2,2,calls,0,0,0,0,\n"
     );
     let run = flow(&["report", "--callers", "**#work", "--format", "json"], trace.path());
     let line: serde_json::Value = serde_json::from_str(run.out.lines().nth(1).unwrap()).unwrap();
@@ -229,7 +229,7 @@ calls  total      %  self      %  callee
         line,
         serde_json::json!({"trace": ".", "method": null, "class": null, "name": null,
             "descriptor": null, "readable": null, "calls": 2, "total": 2, "self": 2,
-            "unit": "calls", "total_from": 2, "total_by": 2, "self_from": 2, "self_by": 2,
+            "unit": "calls", "total_samples": 0, "total_error": 0, "self_samples": 0, "self_error": 0,
             "waiting": null})
     );
 }
@@ -319,7 +319,7 @@ depth  method
     for (paths, line) in [
         (
             "longest",
-            r#""depth":1,"method":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","readable":"com.app.Main.work(int)","calls":2,"total":4,"self":2,"unit":"calls","total_from":4,"total_by":4,"self_from":2,"self_by":2,"waiting":null}"#,
+            r#""depth":1,"method":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","readable":"com.app.Main.work(int)","calls":2,"total":4,"self":2,"unit":"calls","total_samples":0,"total_error":0,"self_samples":0,"self_error":0,"waiting":null}"#,
         ),
         (
             "deepest",
@@ -327,7 +327,7 @@ depth  method
         ),
         (
             "frequent",
-            r#""calls":2,"total":4,"self":2,"unit":"calls","total_from":4,"total_by":4,"self_from":2,"self_by":2,"waiting":null,"path":["com.app.Main.main([Ljava/lang/String;)V","com.app.Main.work(I)I"]}"#,
+            r#""calls":2,"total":4,"self":2,"unit":"calls","total_samples":0,"total_error":0,"self_samples":0,"self_error":0,"waiting":null,"path":["com.app.Main.main([Ljava/lang/String;)V","com.app.Main.work(I)I"]}"#,
         ),
     ] {
         let run = flow(&["report", "--paths", paths, "--format", "json"], trace.path());
@@ -424,8 +424,8 @@ fn calls_that_are_filtered_out_make_no_path() {
     assert_eq!(
         run.out.lines().skip(1).collect::<Vec<_>>(),
         [
-            ".,,1,,0,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),1,3,1,calls,3,3,1,1,",
-            ".,,2,1,1,2,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),2,2,2,calls,2,2,2,2,"
+            ".,,1,,0,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),1,3,1,calls,0,0,0,0,",
+            ".,,2,1,1,2,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),2,2,2,calls,0,0,0,0,"
         ]
     );
     let run = flow(&["report", "--callers", "**Job", "--exclude", "**#work"], trace.path());

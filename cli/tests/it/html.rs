@@ -544,17 +544,17 @@ fn where_the_trace_has_a_clock_the_axis_is_time() {
     assert_eq!(data["unit"], "ns");
     let mut threads = array(&data["threads"]).iter();
     let main = threads.find(|thread| thread["id"] == 1).unwrap();
-    assert_eq!((main["begin"].as_i64(), main["end"].as_i64()), (Some(1000), Some(9000)));
+    assert_eq!((main["begin"].as_i64(), main["end"].as_i64()), (Some(1500), Some(9000)));
     let boxes: Vec<_> = boxes(&main["boxes"])
         .iter()
         .map(|cell| (cell.depth, cell.at, cell.width, cell.calls))
         .collect();
     assert_eq!(
         boxes[..3],
-        [(0, 1000, 8000, 5), (1, 1500, 5500, 3), (2, 2000, 1333, 1)],
+        [(0, 1500, 7500, 5), (1, 1500, 6500, 3), (2, 4000, 0, 1)],
         "main, work, init"
     );
-    assert_eq!(boxes[4], (1, 7666, 667, 1), "the second work");
+    assert_eq!(boxes[4], (1, 8000, 0, 1), "the second work");
     // Invalid marks are damage, but the calls are shown.
     bytes.extend([0xFF; 20]);
     fs::write(dir.path().join("thread-1.marks"), &bytes).unwrap();

@@ -22,7 +22,6 @@ mod readers;
 mod reading;
 mod recording;
 mod repair;
-mod sections;
 mod shapes;
 mod starting;
 mod testing;

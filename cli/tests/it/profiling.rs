@@ -356,10 +356,10 @@ fn the_samples_of_a_log_are_exported_by_path_and_as_calls_in_order() {
 
 #[test]
 fn calls_are_exported_as_a_log_with_the_same_times() {
-    let trace = crate::columns::trace();
+    let trace = crate::timing::exact();
     let dir = tempfile::tempdir().unwrap();
     let log = dir.path().join("calls.hpl");
-    let args = ["export", "--to", "hpl", "--thread", "main", "-o", log.to_str().unwrap()];
+    let args = ["export", "--to", "hpl", "-o", log.to_str().unwrap()];
     let run = flow(&args, trace.path());
     assert_eq!(run.code, Some(0), "{}", run.err);
     let rows = |run: &Run, total: &str, of_self: &str| {
@@ -375,7 +375,7 @@ fn calls_are_exported_as_a_log_with_the_same_times() {
         rows.sort();
         rows
     };
-    let calls = flow(&["report", "--wall", "--thread", "main", "--format", "json"], trace.path());
+    let calls = flow(&["report", "--wall", "--format", "json"], trace.path());
     let (calls, samples) = (
         rows(&calls, "total", "self"),
         rows(&flow(&["profile", "--format", "json"], &log), "total_ns", "self_ns"),

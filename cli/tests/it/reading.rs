@@ -267,9 +267,9 @@ call 1, depth 0
     let report = flow(&["report", "--exclude", "**#work", "--format", "csv"], trace.path());
     assert_eq!(
         report.out,
-        "trace,method,class,name,descriptor,readable,calls,total,self,unit,total_from,total_by,self_from,self_by,waiting\n\
-         .,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),1,3,1,calls,3,3,1,1,\n\
-         .,2,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),2,2,2,calls,2,2,2,2,\n"
+        "trace,method,class,name,descriptor,readable,calls,total,self,unit,total_samples,total_error,self_samples,self_error,waiting\n\
+         .,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),1,3,1,calls,0,0,0,0,\n\
+         .,2,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),2,2,2,calls,0,0,0,0,\n"
     );
 }
 
@@ -392,15 +392,15 @@ calls  total      %  self      %  method
         flow(&["report", "--format", "csv", "--sort", "calls", "--thread", "1"], trace.path());
     assert_eq!(
         run.out,
-        "trace,method,class,name,descriptor,readable,calls,total,self,unit,total_from,total_by,self_from,self_by,waiting\n\
-         .,1,com.app.Main,work,(I)I,com.app.Main.work(int),2,4,2,calls,4,4,2,2,\n\
-         .,2,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),2,2,2,calls,2,2,2,2,\n\
-         .,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),1,5,1,calls,5,5,1,1,\n"
+        "trace,method,class,name,descriptor,readable,calls,total,self,unit,total_samples,total_error,self_samples,self_error,waiting\n\
+         .,1,com.app.Main,work,(I)I,com.app.Main.work(int),2,4,2,calls,0,0,0,0,\n\
+         .,2,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),2,2,2,calls,0,0,0,0,\n\
+         .,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),1,5,1,calls,0,0,0,0,\n"
     );
     let run = flow(&["report", "--format", "json"], trace.path());
     assert_eq!(
         run.out.lines().next().unwrap(),
-        r#"{"trace":".","method":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","readable":"com.app.Main.work(int)","calls":4,"total":6,"self":4,"unit":"calls","total_from":6,"total_by":6,"self_from":4,"self_by":4,"waiting":null}"#
+        r#"{"trace":".","method":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","readable":"com.app.Main.work(int)","calls":4,"total":6,"self":4,"unit":"calls","total_samples":0,"total_error":0,"self_samples":0,"self_error":0,"waiting":null}"#
     );
 }
 

@@ -210,12 +210,12 @@ fn every_verb_can_select_a_test() {
     assert_eq!(
         run.out,
         "\
-at 0.000001 s for ≤ 3.00 ms in thread 1 main, test a.T.one (passed), depth 0
+at 0.001501 s for ≤ 3.00 ms in thread 1 main, test a.T.one (passed), depth 0
   com.app.Main.work(int)
     com.app.Main$Job.<init>()
     com.app.Main$Job.<init>()
 
-at 0.005000 s for ≤ 6.00 ms in thread 1 main, test a.T.two(int)[1] (failed), depth 0
+at 0.006000 s for ≤ 6.00 ms in thread 1 main, test a.T.two(int)[1] (failed), depth 0
   com.app.Main.work(int)
 "
     );
@@ -246,8 +246,11 @@ com.app.Main.work(int)
     assert!(run.out.starts_with("1 call of 1 method in 1 thread\n"), "{}", run.out);
     let run = flow(&["graph", "--by", "calls", "--test", "*.one", "--test", "*.two*"], dir.path());
     assert!(run.out.starts_with("4 calls"), "{}", run.out);
+    let run = flow(&["export", "--to", "collapsed", "--test", "*.one"], dir.path());
+    assert_eq!(run.out, "com.app.Main.work(int) 1499500\n", "{}", run.err);
+    // No sample has seen its call.
     let run = flow(&["export", "--to", "collapsed", "--test", "*.two*"], dir.path());
-    assert_eq!(run.out, "com.app.Main.work(int) 2000000\n", "{}", run.err);
+    assert_eq!((run.out.as_str(), run.code), ("", Some(0)), "{}", run.err);
 }
 
 #[test]
@@ -380,13 +383,13 @@ fn calls_of_a_test_have_the_times_they_have_in_their_thread() {
     let report = |test| objects(&["report", "--format", "json", "--test", test], dir.path());
     let times = |rows: &[serde_json::Value], name: &str| {
         let row = rows.iter().find(|row| row["name"] == name).unwrap();
-        (row["total_from"].as_u64().unwrap(), row["total_by"].as_u64().unwrap())
+        (row["total"].as_u64().unwrap(), row["total_samples"].as_u64().unwrap())
     };
     let one = report("*.one");
-    assert_eq!(times(&one, "work"), (7000, 8500));
-    assert_eq!(times(&one, "<init>"), (0, 7000));
+    assert_eq!(times(&one, "work"), (7750, 2));
+    assert_eq!(times(&one, "<init>"), (0, 0));
     let two = report("*.two");
-    assert_eq!(times(&two, "work"), (1000, 2500));
+    assert_eq!(times(&two, "work"), (1750, 2));
 }
 
 #[test]
@@ -413,14 +416,14 @@ fn frames_open_at_the_end_of_a_test_end_there_without_an_exception() {
     let rows: Vec<Vec<&str>> = rows.lines().skip(1).map(|row| row.split(',').collect()).collect();
     // thread,call,caller,depth,total,start_ns,end_ns,duration_from_ns,duration_by_ns,thrown,…
     let told: Vec<_> = rows.iter().map(|row| [row[3], row[6], row[9]]).collect();
-    assert_eq!(told[0], ["2", "1000000000", "x.Oops"], "{rows:?}");
+    assert_eq!(told[0], ["2", "3000000000", "x.Oops"], "{rows:?}");
     assert_eq!(told[2], ["0", "5000000000", ""], "{rows:?}");
     let replay = flow(&["replay", "--time", "--test", "x"], dir.path()).out;
     let lines: Vec<_> = replay.lines().map(|line| line.ends_with("! x.Oops")).collect();
     assert_eq!(lines, [false, false, false, true], "{replay}");
     let report = objects(&["report", "--format", "json", "--test", "x"], dir.path());
     let main = report.iter().find(|row| row["name"] == "main").unwrap();
-    assert_eq!(main["total"], 5 * NS, "{main}");
+    assert_eq!(main["total"], 4 * NS + NS / 2, "{main}");
 
     // The test ends after an entry.
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x82]).unwrap();
@@ -438,11 +441,11 @@ fn frames_open_at_the_end_of_a_test_end_there_without_an_exception() {
     let work = calls.iter().find(|call| call["name"] == "work").unwrap();
     assert_eq!(
         (&work["duration_ns"], &work["duration_by_ns"]),
-        (&(4 * NS).into(), &(4 * NS).into())
+        (&(2 * NS).into(), &(4 * NS).into())
     );
     let report = objects(&["report", "--format", "json", "--test", "x"], dir.path());
     let work = report.iter().find(|row| row["name"] == "work").unwrap();
-    assert_eq!(work["total"], 4 * NS, "{work}");
+    assert_eq!(work["total"], 2 * NS, "{work}");
 }
 
 #[test]
@@ -464,13 +467,13 @@ fn a_wait_before_the_end_of_a_test_counts_as_its_time() {
         }
         let calls = objects(&["replay", "--time", "--format", "json", "--test", "x"], dir.path());
         let main = calls.iter().find(|call| call["name"] == "main").unwrap();
-        // It may have begun a second later.
+        // It began within the first second.
         let times = [&main["duration_ns"], &main["duration_from_ns"]];
-        assert_eq!(times, [took * NS, (took - 1) * NS], "{main}");
+        assert_eq!(times, [took * NS - NS / 2, (took - 1) * NS], "{main}");
         let report = objects(&["report", "--format", "json", "--test", "x"], dir.path());
         let main = report.iter().find(|row| row["name"] == "main").unwrap();
-        let times = [&main["total"], &main["total_from"]];
-        assert_eq!(times, [took * NS, (took - 1) * NS], "{main}");
+        let times = [&main["total"], &main["total_samples"]];
+        assert_eq!(times, [took * NS - NS / 2, 1], "{main}");
     }
 }
 

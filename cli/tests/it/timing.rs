@@ -65,7 +65,7 @@ fn with_marks(events: &[u8], marks: &[u8]) -> TempDir {
     dir
 }
 
-fn exact() -> TempDir {
+pub(crate) fn exact() -> TempDir {
     with_marks(MAIN, &exact_marks())
 }
 
@@ -190,9 +190,9 @@ fn paths_weigh_as_long_as_they_took() {
     assert_eq!(
         rows,
         [
-            "1,9000000,3000000,ns,9000000,9000000,3000000,3000000,",
-            "2,6000000,4000000,ns,6000000,6000000,4000000,4000000,",
-            "2,2000000,2000000,ns,2000000,2000000,2000000,2000000,"
+            "1,9000000,3000000,ns,9,0,3,0,",
+            "2,6000000,4000000,ns,6,0,4,0,",
+            "2,2000000,2000000,ns,2,0,2,0,"
         ]
     );
 }
@@ -267,18 +267,18 @@ fn sums_are_limited_to_a_range_of_time() {
         run.out.lines().skip(1).map(of_row).collect()
     };
     let report = ["report", "--format", "csv", "--time", &window];
-    // Calls, total and self; the least and the most that each can be.
+    // Calls, total and self; of total and of self, the samples and the standard error.
     let expected = [
-        "1,3750000,1000000,ns,3750000,3750000,1000000,1000000,",
-        "2,2750000,1750000,ns,2750000,2750000,1750000,1750000,",
-        "1,1000000,1000000,ns,1000000,1000000,1000000,1000000,",
+        "1,3750000,1000000,ns,5,0,1,0,",
+        "2,2750000,1750000,ns,4,0,3,0,",
+        "1,1000000,1000000,ns,1,0,1,0,",
     ];
     assert_eq!(numbers(&report), expected);
     let graph = ["graph", "--format", "csv", "--time", &window];
     let expected = [
-        "1,3750000,1000000,ns,3750000,3750000,1000000,1000000,",
-        "2,2750000,1750000,ns,2750000,2750000,1750000,1750000,",
-        "1,1000000,1000000,ns,1000000,1000000,1000000,1000000,",
+        "1,3750000,1000000,ns,5,0,1,0,",
+        "2,2750000,1750000,ns,4,0,3,0,",
+        "1,1000000,1000000,ns,1,0,1,0,",
     ];
     assert_eq!(numbers(&graph), expected);
     let slowest = ["report", "--slowest", "2", "--format", "csv", "--time", &window];
@@ -292,8 +292,8 @@ fn sums_are_limited_to_a_range_of_time() {
     let early = format!("..{}ns", at(2));
     let early = ["report", "--format", "csv", "--time", &early];
     let expected = [
-        format!("1,{},{MS},ns,{},{},{MS},{MS},", 2 * MS, 2 * MS, 2 * MS),
-        format!("1,{MS},{MS},ns,{MS},{MS},{MS},{MS},"),
+        format!("1,{},{MS},ns,2,0,1,0,", 2 * MS),
+        format!("1,{MS},{MS},ns,1,0,1,0,"),
         "1,0,0,ns,0,0,0,0,".to_owned(),
     ];
     assert_eq!(numbers(&early), expected);
@@ -319,7 +319,7 @@ fn report_weighs_by_time_where_there_is_one() {
     };
     assert_eq!(
         sorted("self"),
-        ".,1,com.app.Main,work,(I)I,com.app.Main.work(int),2,6000000,4000000,ns,6000000,6000000,4000000,4000000,"
+        ".,1,com.app.Main,work,(I)I,com.app.Main.work(int),2,6000000,4000000,ns,6,0,4,0,"
     );
     assert!(sorted("total").contains(",main,"));
     let by_calls = flow(&["report", "--by", "calls"], dir.path());
@@ -364,13 +364,13 @@ fn callers_callees_and_paths_show_durations() {
          … 2 more paths with 3 calls that took 5.00 ms left out (--max 1; 0 for all)\n",
     );
     let run = flow(&["report", "--callers", "**#work", "--format", "csv"], dir.path());
-    let row = ".,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),2,6000000,4000000,ns,6000000,6000000,4000000,4000000,";
+    let row = ".,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),2,6000000,4000000,ns,6,0,4,0,";
     assert_eq!(run.out.lines().nth(1), Some(row));
     let run = flow(&["report", "--callees", "**#work", "--format", "json"], dir.path());
     let line: serde_json::Value = serde_json::from_str(&run.out).unwrap();
-    let numbers = ["calls", "total", "self", "total_from", "total_by", "self_from", "self_by"];
+    let numbers = ["calls", "total", "self", "total_error", "self_error"];
     let found = numbers.map(|key| line[key].as_u64().unwrap());
-    assert_eq!(found, [2, 2 * MS, 2 * MS, 2 * MS, 2 * MS, 2 * MS, 2 * MS]);
+    assert_eq!(found, [2, 2 * MS, 2 * MS, 0, 0]);
     // Counts are the same as without times.
     for args in [["--callers", "**#work"], ["--callees", "**#main"], ["--paths", "longest"]] {
         let by_calls = flow(&[&["report", "--by", "calls"][..], &args].concat(), dir.path());
@@ -482,19 +482,21 @@ fn between_two_marks_times_are_bounded() {
     let took = "           ≤ 2.00 ms  ";
     assert_eq!(
         columns.collect::<Vec<String>>(),
-        [format!("    0.001400 s{took}"), format!("    0.002200 s{took}")]
+        [format!("    0.002000 s{took}"), format!("    0.002000 s{took}")]
     );
     let run = flow(&["report", "--format", "csv", "--sort", "self"], dir.path());
-    assert!(run.out.contains("work(int),2,800000,800000,ns,0,2000000,0,2000000,\n"), "{}", run.out);
+    assert!(run.out.contains("work(int),2,0,0,ns,0,0,0,0,\n"), "{}", run.out);
 }
 
-/// Main runs for 1 ms, and for 2 ms in two calls of work; then it waits in work for 5 ms, and runs for 1 ms more.
+/// Main is entered between two samples; it runs, as do two calls of work, of which a sample has seen the first. Then it waits
+/// in work for 5 ms, and runs for 1 ms more.
 fn waiting() -> TempDir {
     let time = |by, from, ran_us| Mark::Time { by_ns: by * MS, from_ns: from * MS, ran_us };
     let marks = [
         (0, 0, time(1, 1, Some(0))),
         (1, 0, time(2, 2, Some(1000))),
-        (6, 0, time(4, 9, Some(2000))),
+        (2, 0, time(3, 3, Some(1000))),
+        (6, 0, time(4, 9, Some(1000))),
         (6, 1, time(10, 10, Some(1000))),
     ];
     with_marks(&[0x80, 0x81, 0x00, 0x81, 0x00, 0x81, 0x01], &encoded(&marks))
@@ -512,17 +514,17 @@ fn waiting_is_apart_from_working() {
     let report = lines(&["report"]);
     assert_eq!(
         report[0],
-        "4 calls of 2 methods in 1 thread ran for 4.00 ms and waited for 5.00 ms"
+        "4 calls of 2 methods in 1 thread ran for 3.50 ms and waited for 5.00 ms"
     );
     assert_eq!(report[1], "calls cpu % self % waiting method");
-    assert!(report[2].starts_with("1 4.00 ms 100.0% ~2.80 ms "), "{report:?}");
+    assert!(report[2].starts_with("1 ~3.50 ms 100.0% ~2.47 ms "), "{report:?}");
     assert!(report[2].ends_with("5.00 ms com.app.Main.main(String[])"), "{report:?}");
-    assert!(report[3].starts_with("3 ~1.20 ms "), "{report:?}");
-    assert!(report[3].ends_with("5.00 ms com.app.Main.work(int)"), "{report:?}");
-    assert!(lines(&["graph"])[2].starts_with("1 4.00 ms 100.0% ~2.80 ms 5.00 ms"), "by path");
+    assert!(report[3].starts_with("3 ~1.03 ms "), "{report:?}");
+    assert!(report[3].ends_with("5.97 ms com.app.Main.work(int)"), "{report:?}");
+    assert!(lines(&["graph"])[2].starts_with("1 ~3.50 ms 100.0% ~2.47 ms 5.00 ms"), "by path");
     // What a sampler of threads that wait would show.
     let wall = lines(&["report", "--wall"]);
-    assert_eq!(wall[0], "4 calls of 2 methods in 1 thread took 9.00 ms");
+    assert_eq!(wall[0], "4 calls of 2 methods in 1 thread took 8.50 ms");
     assert_eq!(wall, lines(&["report", "--by", "wall"]));
     // Two milliseconds while it waits: none of them is CPU time.
     let range = lines(&["report", "--time", "5ms..7ms"]);
@@ -532,7 +534,7 @@ fn waiting_is_apart_from_working() {
     let main: serde_json::Value = serde_json::from_str(run.out.lines().next().unwrap()).unwrap();
     assert_eq!(
         [&main["total"], &main["waiting"], &main["unit"]],
-        [&serde_json::json!(4 * MS), &serde_json::json!(5 * MS), &serde_json::json!("cpu-ns")]
+        [&serde_json::json!(3_500_000), &serde_json::json!(5 * MS), &serde_json::json!("cpu-ns")]
     );
     // The page shows the same.
     let page = |args: &[&str]| {
@@ -541,25 +543,26 @@ fn waiting_is_apart_from_working() {
         let sums = page["methods"].as_array().unwrap().iter().find(|row| row[1] == "main").unwrap();
         (page["has_cpu"].clone(), page["flame_end"].clone(), sums[5].clone(), sums[8].clone())
     };
-    let of = |has_cpu: bool, all: u64, total: u64, waiting: u64| {
-        (has_cpu.into(), (all * MS).into(), (total * MS).into(), (waiting * MS).into())
+    let of = |has_cpu: bool, all_us: u64, waiting: u64| {
+        let all = serde_json::Value::from(all_us * 1000);
+        (has_cpu.into(), all.clone(), all, (waiting * MS).into())
     };
-    assert_eq!(page(&[]), of(true, 4, 4, 5));
+    assert_eq!(page(&[]), of(true, 3500, 5));
     let run = flow(&["report", "--html", "-"], dir.path());
     let methods = page_data(&run.out)["methods"].clone();
     let rough = methods.as_array().unwrap().iter().map(|row| (row[1].clone(), row[9].clone()));
     let mut rough: Vec<_> = rough.map(|row| serde_json::json!(row).to_string()).collect();
     rough.sort();
-    assert_eq!(rough, [r#"["main",[0,1]]"#, r#"["work",[1,1]]"#], "total and self");
-    assert!(run.out.contains("~ means that bounds are wider than half the value"));
-    assert_eq!(page(&["--wall"]), of(false, 9, 9, 0));
+    assert_eq!(rough, [r#"["main",[1,1]]"#, r#"["work",[1,1]]"#], "total and self");
+    assert!(run.out.contains("~ is from fewer than about 20 samples"));
+    assert_eq!(page(&["--wall"]), of(false, 8500, 0));
     let run = flow(&["report", "--by", "cpu"], exact().path());
     assert_eq!(run.code, Some(1));
     assert!(run.err.contains("CPU times were not recorded"), "{}", run.err);
     let run = flow(&["export", "--to", "csv", "--by", "cpu"], dir.path());
     assert!(run.code == Some(2) && run.err.contains("--by cpu does not apply"), "{}", run.err);
     let run = flow(&["dump", "--marks"], dir.path());
-    assert!(run.out.contains("by 4000000  from 9000000  ran 2000 µs\n"), "{}", run.out);
+    assert!(run.out.contains("by 4000000  from 9000000  ran 1000 µs\n"), "{}", run.out);
 }
 
 #[test]
@@ -701,14 +704,14 @@ fn info_and_dump_show_marks() {
         run.out
     );
     let run = flow(&["report"], dir.path());
-    assert!(run.out.contains("estimates: events are known to within 0 ns (median)"), "{}", run.out);
+    assert!(run.out.contains("times are those of samples, 0 ns apart (median)"), "{}", run.out);
     // The precision is that of the marks, not the period of the clock.
     let time = |offset, by_ns, from_ns| (offset, 0, Mark::Time { by_ns, from_ns, ran_us: None });
     let marks = [time(0, 0, MS), time(4, 3 * MS, 4 * MS), time(7, 6 * MS, 6 * MS)];
     let late = with_marks(MAIN, &encoded(&marks));
     fs::copy(dir.path().join("trace.json"), late.path().join("trace.json")).unwrap();
     let run = flow(&["report"], late.path());
-    assert!(run.out.contains("known to within 1.97 ms (median)"), "{}", run.out);
+    assert!(run.out.contains("times are those of samples, 1.97 ms apart (median)"), "{}", run.out);
     let run = flow(&["dump", "--marks", "--format", "csv"], dir.path());
     let lines: Vec<_> = run.out.lines().collect();
     assert_eq!(lines.len(), 1 + 13);
@@ -916,10 +919,10 @@ fn times_after_the_end_are_refused_by_every_verb() {
     assert_eq!(run.err, "flow: --time: no time after 5.000000 s is known\n", "{run:?}");
 }
 
-/// Rows are ordered by the time on the screen, even where bounds are wide.
+/// Rows are ordered by the time on the screen.
 #[test]
 fn rows_are_ordered_by_the_times_they_show() {
-    // main > (work × 3), all between two marks, of which nothing is certain; then init, of which more than half is.
+    // main > (work × 3), which no sample has seen; then init, which one has.
     let events = [0x80, 0x81, 0x00, 0x81, 0x00, 0x81, 0x00, 0x82, 0x01];
     let time = |ns| Mark::Time { by_ns: ns, from_ns: ns, ran_us: None };
     let marks = [(0, 0, time(MS)), (7, 0, time(11 * MS)), (8, 0, time(12 * MS))];
@@ -935,7 +938,7 @@ fn rows_are_ordered_by_the_times_they_show() {
             .map(|row| (row["name"].as_str().unwrap().to_owned(), row[sort].as_u64()))
             .collect();
         let names: Vec<_> = rows.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["work", "<init>"], "{verb} {sort}: {run:?}");
+        assert_eq!(names, ["<init>", "work"], "{verb} {sort}: {run:?}");
         assert!(rows[0].1 > rows[1].1, "{verb} {sort}: {run:?}");
     }
 }

@@ -11,10 +11,10 @@ use std::num::{NonZeroU32, NonZeroU64};
 use super::labels::{NO_LABEL, label_sums};
 use super::nodes::{AddShapes, Nodes};
 use super::numbering::{Numbering, index};
-use super::{Report, ReportRow, SumBounds, TimedReport};
+use super::{Precision, Report, ReportRow, TimedReport};
 use crate::MethodId;
 use crate::dag::Dag;
-use crate::read::{Clock, Selection, Visit};
+use crate::read::{Selection, Visit};
 
 /// Which edges of the call graph are added up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,18 +37,16 @@ pub struct EdgeRow {
     pub total: u64,
     /// The number of calls, or the time while one of them was the innermost frame.
     pub self_weight: u64,
-    /// The bounds of both.
-    pub bounds: SumBounds,
+    /// Calls are exact.
+    pub precision: Precision,
     /// If the total is CPU time: how long the thread did not run while one of these calls was on the stack.
     pub waiting_ns: u64,
 }
 
 /// A report, weighed by calls or by time.
 pub trait Sums: Visit {
-    /// Calls so far, or the time in fractions of a nanosecond.
+    /// Calls so far, or the time in nanoseconds.
     fn now(&self) -> u64;
-    /// Converts a sum of differences of [`now`](Self::now) to calls or nanoseconds.
-    fn amount(sum: u128) -> u64;
     /// Ends a thread.
     fn end_thread(&mut self);
     /// The rows, the largest total first.
@@ -58,10 +56,6 @@ pub trait Sums: Visit {
 impl Sums for Report {
     fn now(&self) -> u64 {
         self.calls()
-    }
-
-    fn amount(sum: u128) -> u64 {
-        u64::try_from(sum).unwrap_or(u64::MAX)
     }
 
     fn end_thread(&mut self) {
@@ -76,11 +70,7 @@ impl Sums for Report {
 impl<const CPU: bool> Sums for TimedReport<'_, CPU> {
     #[inline]
     fn now(&self) -> u64 {
-        self.now()
-    }
-
-    fn amount(sum: u128) -> u64 {
-        Clock::to_ns(sum)
+        self.now_ns()
     }
 
     fn end_thread(&mut self) {
@@ -124,7 +114,7 @@ pub struct Edges<S, F> {
     /// How many frames of chosen methods are open, since when, and the sum of earlier ones.
     inside: u64,
     since: u64,
-    total: u128,
+    total: u64,
 }
 
 /// The report counts calls under labels: this one for calls without a recorded caller, [`OTHERS`] for calls
@@ -168,7 +158,7 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Visit for Edges<S, F> {
             if left.is_some_and(|method| self.is_chosen(method)) {
                 self.inside -= 1;
                 if self.inside == 0 {
-                    self.total += u128::from(self.report.now().saturating_sub(self.since));
+                    self.total += self.report.now().saturating_sub(self.since);
                 }
             }
         }
@@ -211,7 +201,7 @@ impl<F: FnMut(MethodId) -> bool> AddShapes for Edges<Report, F> {
                 *sum = sum.saturating_add(*calls);
             }
         }
-        self.total += u128::from(total);
+        self.total = self.total.saturating_add(total);
         true
     }
 }
@@ -267,7 +257,7 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Edges<S, F> {
     /// Calls made while one of the chosen methods was on the stack; or that time in nanoseconds.
     #[must_use]
     pub fn total(&self) -> u64 {
-        S::amount(self.total)
+        self.total
     }
 
     /// The callers or callees, the largest total first.
@@ -279,8 +269,8 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Edges<S, F> {
                 OTHERS => return None,
                 label => Some(self.numbering.method(u32::try_from(label - 1).ok()?)?),
             };
-            let ReportRow { calls, total, self_weight, bounds, waiting_ns, .. } = row;
-            Some(EdgeRow { method, calls, total, self_weight, bounds, waiting_ns })
+            let ReportRow { calls, total, self_weight, precision, waiting_ns, .. } = row;
+            Some(EdgeRow { method, calls, total, self_weight, precision, waiting_ns })
         });
         rows.collect()
     }

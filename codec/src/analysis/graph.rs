@@ -5,14 +5,13 @@
 use std::num::NonZeroU64;
 
 use super::contexts::paths_of;
-use super::innermost::{Innermost, SelfTime};
 use super::nodes::{AddShapes, Nodes};
 use super::numbering::Numbering;
-use super::path_tree::{PathBounds, PathTree};
+use super::path_tree::{PathTimes, PathTree};
 use super::paths::{BEYOND, Paths, ROOT, at};
-use crate::MethodId;
 use crate::dag::Dag;
-use crate::read::{Bounds, Clock, Selection, TimeAxis, Visit};
+use crate::read::{Clock, Elapsed, Filtered, Selection, ThreadFile, TimeAxis, Visit};
+use crate::{Error, MethodId, Result};
 
 /// Adds up the calls of any number of threads, one after the other: calls with the same methods on the
 /// stack count as one path. Memory: about 32 bytes a path, 4 bytes an open frame.
@@ -38,20 +37,15 @@ pub struct Graph<W = CallWeight> {
     weight: W,
     numbering: Numbering,
     paths: Paths<u64>,
-    /// By path: the time while its last method was the innermost frame; the same by wall-clock time, if that is CPU time;
-    /// and the time of the intervals between two marks in which it was on the stack all the time, and not only it was
-    /// innermost.
-    self_time: Vec<SelfTime>,
-    self_wall: Vec<u128>,
-    within: Vec<u64>,
-    innermost: Innermost,
-    /// The least number of open frames in the current interval.
-    low: usize,
+    /// By path: the time while its last method was the innermost frame; the same by wall-clock time, if that is CPU time.
+    self_time: Vec<(Elapsed, u64)>,
     /// The paths of the open frames, after the root.
     stack: Vec<u32>,
     calls: u64,
     /// Calls for whose paths there was no room.
     beyond: u64,
+    /// How many calls an entry counts as: none if they are counted elsewhere.
+    calls_an_entry: u64,
 }
 
 /// The weight of a path.
@@ -59,17 +53,10 @@ pub trait Weight {
     /// What time the weight is; `None` if it is no time. Calls are counted in any case.
     const AXIS: Option<TimeAxis>;
 
-    /// Returns the weight that passed since the last event, and the wall-clock time if the weight is CPU time.
-    fn pass(&mut self) -> (u64, u64);
-
-    /// The number of the current interval between two marks, if the weight is time.
-    fn interval(&self) -> u64 {
-        0
-    }
-
-    /// The bounds of the events there.
-    fn bounds(&self) -> Bounds {
-        Bounds::UNKNOWN
+    /// Returns the time that has passed since the last event, and the same by wall-clock time. `None` if none has.
+    #[inline(always)]
+    fn pass(&mut self) -> Option<(Elapsed, u64)> {
+        None
     }
 
     /// Ends a thread.
@@ -81,22 +68,18 @@ pub trait Weight {
 pub struct CallWeight;
 
 /// Calls weigh their duration, or if `CPU` the CPU time in it, by the clock that is advanced while records are received.
-/// Memory: 40 bytes more a path, and 16 more for CPU time.
+/// Memory: 32 bytes more a path.
 #[derive(Clone, Debug)]
 pub struct TimeWeight<'c, const CPU: bool> {
     clock: &'c Clock,
-    /// When the last event happened, on that axis and by wall-clock time.
-    last: u64,
-    last_wall: u64,
+    /// The interval of the last event, and the times there.
+    interval: u64,
+    last: Elapsed,
+    last_wall_ns: u64,
 }
 
 impl Weight for CallWeight {
     const AXIS: Option<TimeAxis> = None;
-
-    #[inline]
-    fn pass(&mut self) -> (u64, u64) {
-        (0, 0)
-    }
 }
 
 impl<'c, const CPU: bool> TimeWeight<'c, CPU> {
@@ -105,36 +88,29 @@ impl<'c, const CPU: bool> TimeWeight<'c, CPU> {
     /// Creates a weight by the time of a clock.
     #[must_use]
     pub fn new(clock: &'c Clock) -> Self {
-        Self { clock, last: 0, last_wall: 0 }
+        Self { clock, interval: clock.interval(), last: Elapsed::default(), last_wall_ns: 0 }
+    }
+
+    #[inline(never)]
+    fn sample(&mut self) -> (Elapsed, u64) {
+        self.interval = self.clock.interval();
+        let (now, wall_ns) = (self.clock.now(Self::TIME), self.clock.now(TimeAxis::Wall).ns);
+        let passed = now.since(std::mem::replace(&mut self.last, now));
+        let wall_before_ns = std::mem::replace(&mut self.last_wall_ns, wall_ns);
+        (passed, wall_ns.saturating_sub(wall_before_ns))
     }
 }
 
 impl<const CPU: bool> Weight for TimeWeight<'_, CPU> {
     const AXIS: Option<TimeAxis> = Some(Self::TIME);
 
-    #[inline]
-    fn pass(&mut self) -> (u64, u64) {
-        let now = self.clock.on(Self::TIME);
-        let passed = now.saturating_sub(std::mem::replace(&mut self.last, now));
-        if !CPU {
-            return (passed, 0);
-        }
-        let wall = self.clock.now();
-        let all = wall.saturating_sub(std::mem::replace(&mut self.last_wall, wall));
-        (passed, all)
-    }
-
-    #[inline]
-    fn interval(&self) -> u64 {
-        self.clock.interval()
-    }
-
-    fn bounds(&self) -> Bounds {
-        self.clock.bounds_on(Self::TIME)
+    #[inline(always)]
+    fn pass(&mut self) -> Option<(Elapsed, u64)> {
+        (self.interval != self.clock.interval()).then(|| self.sample())
     }
 
     fn end_thread(&mut self) {
-        (self.last, self.last_wall) = (0, 0);
+        (self.last, self.last_wall_ns) = (Elapsed::default(), 0);
     }
 }
 
@@ -154,15 +130,12 @@ impl<W: Weight> Visit for Graph<W> {
 
     // Half of all calls make no others: no frame is needed for them.
     #[inline]
-    fn timed_call(&mut self, clock: &Clock, method: MethodId, exits: NonZeroU64) {
+    fn call(&mut self, method: MethodId, exits: NonZeroU64) {
         self.pass();
-        let path = self.path_to(method);
-        clock.pass_enter(method);
-        self.pass_on(path);
+        self.path_to(method);
         if let Some(further) = NonZeroU64::new(exits.get() - 1) {
             self.exit(further);
         }
-        clock.pass_exit(exits);
     }
 
     #[inline]
@@ -170,9 +143,6 @@ impl<W: Weight> Visit for Graph<W> {
         self.pass();
         let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
         let rest = self.stack.len().saturating_sub(count);
-        if W::AXIS.is_some() && rest < self.low {
-            self.lower(rest);
-        }
         self.stack.truncate(rest);
     }
 }
@@ -183,7 +153,31 @@ impl AddShapes for Graph {
     }
 }
 
-impl Graph {
+impl<const CPU: bool> Graph<TimeWeight<'_, CPU>> {
+    /// Adds the selected calls of a thread, and ends it, from its shapes and its marks. `None` if events are needed; then
+    /// nothing was added. Otherwise the error of the marks, if there is one.
+    ///
+    /// # Errors
+    /// The marks cannot be opened.
+    pub fn add_sampled(
+        &mut self,
+        dag: &Dag,
+        file: &ThreadFile,
+        selection: &Selection,
+    ) -> Result<Option<Option<Error>>> {
+        if dag.bytes() != file.bytes || !self.add_nodes(&Nodes::new(dag, selection), None) {
+            return Ok(None);
+        }
+        self.calls_an_entry = 0;
+        let clock = self.weight.clock;
+        let damage = dag.visit_sampled(file, clock, &mut Filtered::new(&mut *self, selection));
+        self.calls_an_entry = 1;
+        self.end_thread();
+        damage.map(Some)
+    }
+}
+
+impl<W: Weight> Graph<W> {
     /// Adds the selected calls of a thread, if there are roots only what happens in these. Returns `false` if there
     /// are too many paths; then nothing was added.
     pub(super) fn add_nodes(
@@ -226,13 +220,10 @@ impl<W: Weight> Graph<W> {
             numbering: Numbering::default(),
             paths,
             self_time: Vec::new(),
-            self_wall: Vec::new(),
-            within: Vec::new(),
-            innermost: Innermost::default(),
-            low: 0,
             stack: Vec::new(),
             calls: 0,
             beyond: 0,
+            calls_an_entry: 1,
         }
     }
 
@@ -243,97 +234,37 @@ impl<W: Weight> Graph<W> {
         let parent = self.stack.last().copied().unwrap_or(ROOT);
         let path = self.paths.child(parent, number);
         match self.paths.counts_mut(path) {
-            Some(calls) => *calls += 1,
-            None => self.beyond += 1,
+            Some(calls) => *calls += self.calls_an_entry,
+            None => self.beyond += self.calls_an_entry,
         }
-        self.calls += 1;
-        if W::AXIS.is_some() {
-            match self.self_time.get_mut(at(path)) {
-                Some(time) => self.innermost.enter(at(path), time),
-                None => self.enter_new(path),
-            }
-        }
+        self.calls += self.calls_an_entry;
         path
     }
 
-    #[cold]
-    fn enter_new(&mut self, path: u32) {
-        self.self_time.resize(self.paths.nodes().len(), SelfTime::default());
-        if let Some(time) = self.self_time.get_mut(place(path)) {
-            self.innermost.enter(place(path), time);
-        }
-    }
-
     /// Adds what has passed since the last event to the innermost frame.
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self) {
-        self.pass_on(self.stack.last().copied().unwrap_or(ROOT));
-        if W::AXIS.is_some() && self.weight.interval() != self.innermost.interval() {
-            self.begin_interval();
+        if let Some((passed, wall_ns)) = self.weight.pass() {
+            self.add_time(passed, wall_ns);
         }
     }
 
-    /// Adds what has passed since the last event to a path.
-    #[inline]
-    fn pass_on(&mut self, path: u32) {
-        if W::AXIS.is_none() {
-            return;
+    #[inline(never)]
+    fn add_time(&mut self, passed: Elapsed, wall_ns: u64) {
+        // Paths for which there was no room count as the root, and so does what passes outside of all calls.
+        let path = self.stack.last().copied().filter(|path| *path != BEYOND).map_or(0, at);
+        if path >= self.self_time.len() {
+            self.self_time.resize(self.paths.nodes().len(), <(Elapsed, u64)>::default());
         }
-        let (passed, wall) = self.weight.pass();
-        if let Some(time) = self.self_time.get_mut(at(path)) {
+        if let Some((time, wall)) = self.self_time.get_mut(path) {
             time.add(passed);
-        }
-        if W::AXIS == Some(TimeAxis::Cpu) && wall > 0 {
-            add(&mut self.self_wall, path, wall, &self.paths);
-        }
-    }
-
-    #[inline(never)]
-    fn begin_interval(&mut self) {
-        self.end_interval();
-        let innermost = self.stack.last().map_or(0, |path| place(*path));
-        if self.self_time.is_empty() {
-            self.self_time.push(SelfTime::default());
-        }
-        let Some(time) = self.self_time.get_mut(innermost) else { return };
-        let (interval, bounds) = (self.weight.interval(), self.weight.bounds());
-        self.innermost.begin(interval, bounds, innermost, time);
-        self.low = self.stack.len();
-    }
-
-    /// Frames that were entered in earlier intervals are left. They, and the one below, are innermost for the first time
-    /// in this interval.
-    #[inline(never)]
-    fn lower(&mut self, rest: usize) {
-        let outer = self.stack.get(rest.saturating_sub(1)..self.low).unwrap_or_default();
-        let root = (rest == 0).then_some(0);
-        for number in outer.iter().map(|path| place(*path)).chain(root) {
-            let Some(time) = self.self_time.get_mut(number) else { continue };
-            self.innermost.enter(number, time);
-        }
-        self.low = rest;
-    }
-
-    /// Ends an interval. The frames below the lowest depth were open all the time, and the last of them was innermost at
-    /// that depth.
-    fn end_interval(&mut self) {
-        let times = &mut self.self_time;
-        let width_ns = self.innermost.end_interval(|number| times.get_mut(number));
-        let low = self.low.checked_sub(1).and_then(|top| self.stack.get(top));
-        let low = low.map_or(0, |path| place(*path));
-        if width_ns > 0 && low >= self.within.len() {
-            self.within.resize(self.paths.nodes().len(), 0);
-        }
-        if let Some(within) = self.within.get_mut(low) {
-            *within = within.saturating_add(width_ns);
+            *wall = wall.saturating_add(wall_ns);
         }
     }
 
     /// Ends a thread: the next entry is an outermost call.
     pub fn end_thread(&mut self) {
         self.pass();
-        self.end_interval();
-        self.innermost.end_thread();
         self.weight.end_thread();
         self.stack.clear();
     }
@@ -348,51 +279,13 @@ impl<W: Weight> Graph<W> {
     #[must_use]
     pub fn into_tree(mut self) -> PathTree {
         // Nothing was on the stack.
-        self.self_time.iter_mut().take(1).for_each(|root| *root = SelfTime::default());
-        self.self_wall.iter_mut().take(1).for_each(|root| *root = 0);
-        let len = self.paths.nodes().len();
-        let bounds = |path| {
-            let within = self.within.get(path).copied().unwrap_or_default();
-            let time = self.self_time.get(path).copied().unwrap_or_default();
-            PathBounds::new(self.innermost.bounds(path, time), within)
-        };
-        let bounds = W::AXIS.map(|_| (0..len).map(bounds).collect());
-        let in_ns = |sums: &mut dyn Iterator<Item = u128>| {
-            let mut sums: Vec<_> = sums.map(Clock::to_ns).collect();
-            sums.resize(len, 0);
-            sums
-        };
-        let self_weight = W::AXIS.map(|_| in_ns(&mut self.self_time.iter().map(|time| time.get())));
-        let self_wall =
-            (W::AXIS == Some(TimeAxis::Cpu)).then(|| in_ns(&mut self.self_wall.iter().copied()));
+        self.self_time.iter_mut().take(1).for_each(|root| *root = Default::default());
         let nodes = self.paths.into_nodes();
-        PathTree::new(self.numbering, nodes, self.beyond, self_weight, self_wall, bounds)
-    }
-}
-
-/// The number of a path for [`Innermost`]. Those for which there was no room count as the root.
-#[inline]
-fn place(path: u32) -> usize {
-    if path == BEYOND { 0 } else { at(path) }
-}
-
-/// Adds to the sum of a path.
-#[inline]
-fn add(sums: &mut Vec<u128>, path: u32, passed: u64, paths: &Paths<u64>) {
-    match sums.get_mut(at(path)) {
-        Some(sum) => *sum += u128::from(passed),
-        None => meet(sums, path, passed, paths),
-    }
-}
-
-#[cold]
-fn meet(sums: &mut Vec<u128>, path: u32, passed: u64, paths: &Paths<u64>) {
-    if path != BEYOND {
-        sums.resize(paths.nodes().len(), 0);
-        debug_assert!(at(path) < sums.len(), "there is a weight for each path");
-        if let Some(sum) = sums.get_mut(at(path)) {
-            *sum += u128::from(passed);
-        }
+        let times = W::AXIS.map(|axis| {
+            self.self_time.resize(nodes.len(), Default::default());
+            PathTimes::new(axis, self.self_time)
+        });
+        PathTree::new(self.numbering, nodes, self.beyond, times)
     }
 }
 

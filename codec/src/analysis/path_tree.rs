@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::SumBounds;
+use super::Precision;
 use super::numbering::Numbering;
 use super::paths::{PathNode, ROOT, at};
 use crate::MethodId;
-use crate::read::TimeAxis;
+use crate::read::{Elapsed, TimeAxis};
 
 /// A path in a [`PathTree`] or a [`Diff`](super::Diff): methods from the outermost call to the innermost.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -38,26 +38,48 @@ pub struct PathRow {
     pub total: u64,
     /// Calls that end with this path; or the time while it was the whole stack.
     pub self_weight: u64,
-    /// The bounds of both: times are estimates.
-    pub bounds: SumBounds,
+    /// Calls are exact.
+    pub precision: Precision,
     /// If the total is CPU time: how long the thread did not run while the path was on the stack.
     pub waiting_ns: u64,
 }
 
-/// What is known about the times of a path.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PathBounds {
-    /// How long it was the whole stack for certain, and in addition at most.
-    own: (u64, u64),
-    /// The same for the time while it was on the stack.
-    total: (u64, u64),
+/// The times of paths.
+#[derive(Clone, Debug)]
+pub(super) struct PathTimes {
+    axis: TimeAxis,
+    /// By path: the time while it was the whole stack, and the same by wall-clock time.
+    own: Vec<(Elapsed, u64)>,
+    /// The same while it was on the stack.
+    total: Vec<(Elapsed, u64)>,
 }
 
-impl PathBounds {
-    /// From the bounds of its self weight, of which a part is of intervals in which it was on the stack all the time.
-    /// Its total does not have that of its callees yet.
-    pub(super) fn new(own: (u64, u64), within: u64) -> Self {
-        Self { own, total: (own.0.saturating_add(within), own.1.saturating_sub(within)) }
+impl PathTimes {
+    /// From those while a path was the whole stack.
+    pub(super) fn new(axis: TimeAxis, own: Vec<(Elapsed, u64)>) -> Self {
+        Self { axis, own, total: Vec::new() }
+    }
+
+    /// Adds up the totals of some paths.
+    fn add_up(&mut self, nodes: &[PathNode<u64>]) {
+        self.total.clone_from(&self.own);
+        // Children come after their parents.
+        for path in (1..nodes.len()).rev() {
+            let Some(&(time, wall)) = self.total.get(path) else { continue };
+            let parent = nodes.get(path).map_or(0, |node| at(node.parent));
+            if let Some((total, wall_total)) = self.total.get_mut(parent) {
+                total.add(time);
+                *wall_total = wall_total.saturating_add(wall);
+            }
+        }
+    }
+
+    fn total(&self, path: PathId) -> (Elapsed, u64) {
+        self.total.get(at(path.0)).copied().unwrap_or_default()
+    }
+
+    fn own(&self, path: PathId) -> Elapsed {
+        self.own.get(at(path.0)).copied().unwrap_or_default().0
     }
 }
 
@@ -67,59 +89,40 @@ pub struct PathTree {
     numbering: Numbering,
     /// Here `last` is a node's first child, and `after` its next sibling.
     nodes: Vec<PathNode<u64>>,
-    /// By path; `None` if the weights are the calls.
-    self_weight: Option<Vec<u64>>,
+    /// The calls made in each path.
     totals: Vec<u64>,
-    /// The total wall-clock time, if weights are CPU time.
-    wall_totals: Option<Vec<u64>>,
-    /// The bounds of times.
-    bounds: Option<Vec<PathBounds>>,
+    /// `None` if the weights are the calls.
+    times: Option<PathTimes>,
     calls: u64,
     beyond: u64,
 }
 
 impl PathTree {
-    /// Creates a tree in which paths weigh their calls, or the given numbers, one for each node. `wall` has their
-    /// wall-clock time, if their weight is CPU time, and `bounds` its bounds, if it is time.
+    /// Creates a tree in which paths weigh their calls, or their times.
     pub(super) fn new(
         numbering: Numbering,
         mut nodes: Vec<PathNode<u64>>,
         beyond: u64,
-        self_weight: Option<Vec<u64>>,
-        wall: Option<Vec<u64>>,
-        mut bounds: Option<Vec<PathBounds>>,
+        mut times: Option<PathTimes>,
     ) -> Self {
         nodes.shrink_to_fit();
         let calls = nodes.iter().map(|node| node.counts).sum();
-        let by_calls = || nodes.iter().map(|node| node.counts).collect();
-        let mut totals: Vec<u64> = self_weight.clone().unwrap_or_else(by_calls);
-        let mut wall_totals = wall;
-        // Children come after their parents.
-        for path in (1..nodes.len()).rev() {
-            let (Some(node), Some(&total)) = (nodes.get(path), totals.get(path)) else { continue };
-            let parent = at(node.parent);
-            if let Some(sum) = totals.get_mut(parent) {
-                *sum = sum.saturating_add(total);
-            }
-            if let Some(totals) = &mut wall_totals {
-                let total = totals.get(path).copied().unwrap_or_default();
-                totals
-                    .iter_mut()
-                    .skip(parent)
-                    .take(1)
-                    .for_each(|sum| *sum = sum.saturating_add(total));
-            }
-            if let Some(bounds) = &mut bounds {
-                let sure = bounds.get(path).map_or(0, |bounds| bounds.total.0);
-                bounds
-                    .iter_mut()
-                    .skip(parent)
-                    .take(1)
-                    .for_each(|of| of.total.0 = of.total.0.saturating_add(sure));
+        let mut totals: Vec<u64> = Vec::new();
+        match &mut times {
+            Some(times) => times.add_up(&nodes),
+            None => {
+                totals.extend(nodes.iter().map(|node| node.counts));
+                for path in (1..nodes.len()).rev() {
+                    let total = totals.get(path).copied().unwrap_or_default();
+                    let parent = nodes.get(path).map_or(0, |node| at(node.parent));
+                    if let Some(sum) = totals.get_mut(parent) {
+                        *sum = sum.saturating_add(total);
+                    }
+                }
             }
         }
         link(&mut nodes);
-        Self { numbering, nodes, self_weight, totals, wall_totals, bounds, calls, beyond }
+        Self { numbering, nodes, totals, times, calls, beyond }
     }
 
     /// Creates a tree of some paths, of which the totals are known. The first one is the root.
@@ -130,8 +133,7 @@ impl PathTree {
     ) -> Self {
         link(&mut nodes);
         let calls = totals.first().copied().unwrap_or_default();
-        let (self_weight, wall_totals, bounds, beyond) = (None, None, None, 0);
-        Self { numbering, nodes, self_weight, totals, wall_totals, bounds, calls, beyond }
+        Self { numbering, nodes, totals, times: None, calls, beyond: 0 }
     }
 
     /// Creates a tree from paths that were added up elsewhere: the parent of each, which comes before it, its method, how
@@ -146,9 +148,10 @@ impl PathTree {
         for (parent, method, counts, weight) in paths {
             let method = method.map_or(0, |method| numbering.number(method).get());
             nodes.push(PathNode { counts, parent, method, ..PathNode::default() });
-            weights.push(weight);
+            weights.push((Elapsed::of_ns(weight), weight));
         }
-        Self::new(numbering, nodes, 0, is_timed.then_some(weights), None, None)
+        let times = is_timed.then(|| PathTimes::new(TimeAxis::Wall, weights));
+        Self::new(numbering, nodes, 0, times)
     }
 
     /// The calls of all paths.
@@ -166,9 +169,7 @@ impl PathTree {
     /// What time the weights are, in nanoseconds; `None` if they are calls.
     #[must_use]
     pub fn axis(&self) -> Option<TimeAxis> {
-        let timed = self.self_weight.as_ref()?;
-        debug_assert_eq!(timed.len(), self.nodes.len(), "a weight for each path");
-        Some(if self.wall_totals.is_some() { TimeAxis::Cpu } else { TimeAxis::Wall })
+        self.times.as_ref().map(|times| times.axis)
     }
 
     /// Calls that were left out because there were more than 2^32 paths.
@@ -226,28 +227,35 @@ impl PathTree {
     pub fn row(&self, path: PathId) -> Option<PathRow> {
         let &PathNode { counts: calls, method, .. } = self.node(path)?;
         let method = self.numbering.method(method)?;
-        let self_weight = match &self.self_weight {
-            None => calls,
-            Some(self_weight) => self_weight.get(at(path.0)).copied().unwrap_or_default(),
-        };
         let (total, waiting_ns) = (self.total(path), self.waiting_ns(path));
-        let known = self.bounds.as_ref().and_then(|bounds| bounds.get(at(path.0)));
-        let bounds = known.map_or(SumBounds::exact(total, self_weight), |known| {
-            SumBounds::new(known.total, known.own)
-        });
-        Some(PathRow { method, calls, total, self_weight, bounds, waiting_ns })
+        let (self_weight, precision) = match &self.times {
+            None => (calls, Precision::default()),
+            Some(times) => {
+                let own = times.own(path);
+                (own.ns, Precision::of(times.total(path).0, own))
+            }
+        };
+        Some(PathRow { method, calls, total, self_weight, precision, waiting_ns })
     }
 
     /// If weights are CPU time: how long the threads waited while a path was on the stack; the
     /// [`root`](Self::root) is on it all the time. Otherwise 0.
     #[must_use]
     pub fn waiting_ns(&self, path: PathId) -> u64 {
-        let wall = self.wall_totals.as_ref().and_then(|totals| totals.get(at(path.0)));
-        wall.map_or(0, |wall| wall.saturating_sub(self.total(path)))
+        match &self.times {
+            Some(times) if times.axis == TimeAxis::Cpu => {
+                let (time, wall_ns) = times.total(path);
+                wall_ns.saturating_sub(time.ns)
+            }
+            _ => 0,
+        }
     }
 
     fn total(&self, path: PathId) -> u64 {
-        self.totals.get(at(path.0)).copied().unwrap_or_default()
+        match &self.times {
+            Some(times) => times.total(path).0.ns,
+            None => self.totals.get(at(path.0)).copied().unwrap_or_default(),
+        }
     }
 
     /// The methods of a path, the outermost first.

@@ -11,34 +11,30 @@ use super::nodes::{AddShapes, Nodes};
 use super::numbering::{Numbering, index};
 use crate::MethodId;
 use crate::dag::Dag;
-use crate::read::{Selection, Visit};
+use crate::read::{Elapsed, Selection, Visit};
 
-/// The least and the most that the sums of a row can be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// How precise the times of a row are. All is 0 for calls, and the errors also for times that were not sampled.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
-pub struct SumBounds {
-    /// Total is not less than this.
-    pub total_from: u64,
-    /// It is not more than this.
-    pub total_by: u64,
-    /// The same for self.
-    pub self_from: u64,
-    /// The same for self.
-    pub self_by: u64,
+pub struct Precision {
+    /// How many samples the total has.
+    pub total_samples: u64,
+    /// The standard error of the total, in nanoseconds.
+    pub total_error: u64,
+    /// How many samples the self time has.
+    pub self_samples: u64,
+    /// The standard error of the self time, in nanoseconds.
+    pub self_error: u64,
 }
 
-impl SumBounds {
-    /// The bounds of exact sums.
-    pub(super) fn exact(total: u64, self_weight: u64) -> Self {
-        let (total_from, total_by) = (total, total);
-        Self { total_from, total_by, self_from: self_weight, self_by: self_weight }
-    }
-
-    /// Bounds from what is certain, and what may be in addition.
-    pub(super) fn new(total: (u64, u64), self_weight: (u64, u64)) -> Self {
-        let [total, own] =
-            [total, self_weight].map(|(from, more)| (from, from.saturating_add(more)));
-        Self { total_from: total.0, total_by: total.1, self_from: own.0, self_by: own.1 }
+impl Precision {
+    pub(super) fn of(total: Elapsed, own: Elapsed) -> Self {
+        Self {
+            total_samples: total.samples,
+            total_error: total.error_ns(),
+            self_samples: own.samples,
+            self_error: own.error_ns(),
+        }
     }
 }
 
@@ -50,13 +46,12 @@ pub struct ReportRow {
     pub method: MethodId,
     /// How often it was entered.
     pub calls: u64,
-    /// Calls made while it was on the stack, including itself; or the time while it was, assuming that the
-    /// events between two marks are evenly spaced.
+    /// Calls made while it was on the stack, including itself; or the time of the samples in which it was.
     pub total: u64,
-    /// Its number of calls; or the time while it was the innermost frame.
+    /// Its number of calls; or the time of the samples in which it was the innermost frame.
     pub self_weight: u64,
-    /// Times are estimates; calls are exact.
-    pub bounds: SumBounds,
+    /// Calls are exact.
+    pub precision: Precision,
     /// If the total is CPU time: how long the thread did not run while the method was on the stack.
     pub waiting_ns: u64,
 }
@@ -304,8 +299,8 @@ impl Report {
             let [outermost, recursive] = sums else { return None };
             let calls = outermost.calls + outermost.leaves + recursive.calls + recursive.leaves;
             let total = outermost.total + outermost.leaves;
-            let (self_weight, bounds) = (calls, SumBounds::exact(total, calls));
-            let row = ReportRow { method, calls, total, self_weight, bounds, waiting_ns: 0 };
+            let (self_weight, precision) = (calls, Precision::default());
+            let row = ReportRow { method, calls, total, self_weight, precision, waiting_ns: 0 };
             (calls > 0).then_some(row)
         };
         let mut rows: Vec<_> = near.chain(far).filter_map(row).collect();

@@ -61,8 +61,8 @@ impl VisitTimeline for Slowest {
         true
     }
 
-    fn skips_within(&self, most_ns: u64) -> bool {
-        most_ns < self.least_ns
+    fn skips_instant(&self) -> bool {
+        self.least_ns > 0
     }
 
     #[inline(always)]

@@ -33,6 +33,7 @@ mod names;
 mod outline;
 mod places;
 mod ranges;
+mod sampled;
 mod shapes;
 mod store;
 mod sums;

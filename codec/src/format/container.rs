@@ -40,7 +40,7 @@
 //! | 6 | the manifest, whole: the last one counts | `trace.json` |
 //! | 7 | the index of the block's thread | `thread-<id>.idx` |
 //! | 8 | the shapes of the block's thread | `thread-<id>.dag` |
-//! | 16 | the sums of sections of the block's thread | `thread-<id>.sections` |
+//! | 16 | left out by readers; earlier versions wrote sums by time | |
 //! | 9 | a [group](super::group) of pieces of several threads; no stream, so the logical offset is 0 | |
 //! | 14 | the [`beginning`](super::beginning) of the block's thread in a part, whole | |
 //! | 15 | [`samples`](super::samples) of all threads | `samples` |
@@ -202,8 +202,6 @@ pub enum StreamKind {
     Index,
     /// `thread-<id>.dag`.
     Dag,
-    /// `thread-<id>.sections`.
-    Sections,
     /// A [`Beginning`](super::beginning::Beginning).
     Beginning,
     /// A checkpoint, in a snapshot.
@@ -216,7 +214,7 @@ pub enum StreamKind {
     Open,
 }
 
-const KINDS: [(StreamKind, u8); 14] = [
+const KINDS: [(StreamKind, u8); 13] = [
     (StreamKind::Ids, 1),
     (StreamKind::Methods, 2),
     (StreamKind::Threads, 3),
@@ -225,7 +223,6 @@ const KINDS: [(StreamKind, u8); 14] = [
     (StreamKind::Manifest, 6),
     (StreamKind::Index, 7),
     (StreamKind::Dag, 8),
-    (StreamKind::Sections, 16),
     (StreamKind::Beginning, 14),
     (StreamKind::Journal, 13),
     (StreamKind::Samples, 15),
@@ -241,13 +238,7 @@ impl StreamKind {
     pub(crate) const fn is_of_thread(self) -> bool {
         matches!(
             self,
-            Self::Events
-                | Self::Marks
-                | Self::Index
-                | Self::Dag
-                | Self::Sections
-                | Self::Beginning
-                | Self::Open
+            Self::Events | Self::Marks | Self::Index | Self::Dag | Self::Beginning | Self::Open
         )
     }
 

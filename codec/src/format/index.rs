@@ -36,7 +36,7 @@
 //! k / 63`, rounded down. If fewer bytes are covered than all pieces have, it is all of them. It
 //! distinguishes a file that has changed or been replaced from one that has grown. If the [manifest](super::manifest) of the
 //! trace has an `id`, the CRC-32 is that of the 8 bytes of this number, the highest first, and then of the pieces: so what
-//! was stored for one recording is never used for another one. [Shapes](super::dag) and [sections](super::sections) have
+//! was stored for one recording is never used for another one. [Shapes](super::dag) have
 //! such samples, too.
 //!
 //! Of events in a [container](super::container), piece `k` is instead the first bytes, as stored, of the object that

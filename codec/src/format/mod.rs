@@ -20,13 +20,12 @@
 //! | `before-repair/` | files that `flow check --repair` replaced, moved or cut, under their names; the end of a thread file as `thread-<id>.flow.from-<offset>` | by a repair |
 //! | `thread-<id>.idx` | [`index`]: positions from which a thread file can be read | by readers, on request |
 //! | `thread-<id>.dag` | [`dag`]: its calls with equal subtrees stored once | by `flow record`, or by readers on request |
-//! | `thread-<id>.sections` | [`sections`]: sums of calls and times over sections of it | by readers, on request |
 //! | `.lock` | empty; locked (`flock`) by the JVM that writes here | at start |
 //! | `.gate` | empty; locked for a moment by each JVM that starts here | at start |
 //! | `jvm-<pid>-<start>/` | the trace of a further JVM that found this directory in use | |
 //!
 //! A [`container`] also holds a whole trace in one file, `*.flowtrace`. What is never in it is beside it: the journal
-//! of `app.flowtrace` is `app.flowtrace.journal`, its checkpoint `app.flowtrace.checkpoint`. Indexes, shapes and sums of sections
+//! of `app.flowtrace` is `app.flowtrace.journal`, its checkpoint `app.flowtrace.checkpoint`. Indexes and shapes
 //! that readers make later are in `app.flowtrace.idx`, another container.
 //!
 //! With `stream=` a container is sent over a socket while it grows: [`stream`].
@@ -74,7 +73,6 @@ pub mod names;
 mod of_events;
 pub mod raw;
 pub mod samples;
-pub mod sections;
 pub mod shape_name;
 pub mod stream;
 pub mod test_marks;

@@ -177,7 +177,6 @@ pub fn stream_file(kind: StreamKind, thread: ThreadId) -> String {
         StreamKind::Marks => marks_file(thread),
         StreamKind::Index => format!("thread-{thread}.idx"),
         StreamKind::Dag => format!("thread-{thread}.dag"),
-        StreamKind::Sections => format!("thread-{thread}.sections"),
         StreamKind::Beginning => format!("thread-{thread}.beginning"),
         StreamKind::Journal => JOURNAL.to_owned(),
         StreamKind::Samples => SAMPLES.to_owned(),
@@ -205,6 +204,7 @@ pub fn is_trace_file(name: &str) -> bool {
     matches!(name, IDS | METHODS | THREADS | SAMPLES | MANIFEST | NEW_MANIFEST | JOURNAL)
         || matches!(name, CHECKPOINT | NEW_CHECKPOINT | SHARED | NEW_SHARED)
         || (name.starts_with("thread-")
+            // Earlier versions stored sections.
             && [".marks", ".idx", ".dag", ".sections"].iter().any(|end| name.ends_with(end)))
         || parse_thread_file(name).is_some()
 }

@@ -1,5 +1,4 @@
-//! What files that are stored beside the events of a thread have in common: [shapes](super::dag) and
-//! [sections](super::sections). Each specifies its own bytes.
+//! The beginning of files that are stored beside the events of a thread, such as [shapes](super::dag).
 
 use std::io;
 use std::ops::Range;

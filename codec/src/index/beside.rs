@@ -94,7 +94,7 @@ fn write_all(
     // A file of another kind is replaced.
     let old = Container::in_file(old).ok().flatten().map(Arc::new);
     let mut writer = ContainerWriter::new(BufWriter::new(create(new)?), Compression::Off)?;
-    for kind in [StreamKind::Index, StreamKind::Dag, StreamKind::Sections] {
+    for kind in [StreamKind::Index, StreamKind::Dag] {
         for (other, stored) in old.iter().flat_map(|old| old.streams(kind)) {
             if (kind, other) != stream {
                 writer.write_stream(kind, Some(other), stored.reader())?;

@@ -15,7 +15,7 @@ use crate::{Error, Offset, Result, ThreadId};
 const LARGEST_PART: u64 = 4;
 const SMALLEST_LIMIT: u64 = 4096;
 
-/// Where what is stored beside the events of a thread comes from: an index, shapes, sums of sections.
+/// Where what is stored beside the events of a thread comes from: an index, or shapes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
     /// From its file.

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
 use flow_codec::analysis::{
-    ChangeKind, Deepest, Diff, EdgeRow, Edges, Graph, PathId, PathTree, Report, Rooted, Run, Side,
+    ChangeKind, Deepest, Diff, EdgeRow, Edges, Graph, PathId, PathTree, Precision, Report, Rooted,
+    Run, Side,
 };
 use flow_codec::read::{Methods, Visit};
 use flow_codec::{MethodId, NameForm};
@@ -212,7 +213,7 @@ proptest! {
             prop_assert!(is_sorted(&neighbours.rows()));
             for row in neighbours.rows() {
                 prop_assert!(row.self_weight == row.calls && row.self_weight <= row.total, "{:?}", row);
-                prop_assert_eq!((row.bounds.total_from, row.bounds.total_by), (row.total, row.total));
+                prop_assert_eq!(row.precision, Precision::default());
             }
             prop_assert_eq!(by_method(neighbours.rows()), expected);
             let chosen: BTreeMap<_, _> =

@@ -1047,43 +1047,6 @@ fn the_example_of_shapes_is_that_of_the_specification() {
 }
 
 #[test]
-fn the_example_of_sections_is_that_of_the_specification() {
-    use std::sync::atomic::AtomicU64;
-
-    use flow_codec::Offset;
-    use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
-    use flow_codec::format::sections::SectionsFile;
-    use flow_codec::read::{Content, Trace};
-    use flow_codec::sections::{SectionSize, Sections};
-
-    let bytes = example(include_str!("../../src/format/sections.rs"), "sections.hex");
-    let file = SectionsFile::decode(bytes.clone()).expect("sound");
-    assert_eq!(file.thread.get(), 7);
-
-    // It is what is stored for these events.
-    let dir = tempfile::tempdir().expect("a folder");
-    let (mut encoder, mut marks) = (MarkEncoder::default(), HEADER.to_vec());
-    for (offset, by_ns, from_ns, ran) in
-        [(0, 1000, 1000, 1), (3, 4000, 6000, 3), (5, 8000, 8000, 2)]
-    {
-        let mark = Mark::Time { by_ns, from_ns, ran_us: Some(ran) };
-        encoder.encode(Position::before(Offset::new(offset)), &mark, &mut marks);
-    }
-    fs::write(dir.path().join("thread-7.flow"), [0x81, 0x82, 0x00, 0x82, 0x01]).expect("written");
-    fs::write(dir.path().join("thread-7.marks"), marks).expect("written");
-    fs::write(dir.path().join("ids.properties"), "").expect("written");
-    let trace = Trace::open(dir.path()).expect("a trace");
-    let size = SectionSize { least_bytes: 3, bytes_a_sum: 0, ..SectionSize::default() };
-    let built = Sections::build_with(&trace.files[0], size, &AtomicU64::new(0)).expect("readable");
-    let content = Content::open(&trace.files[0]).expect("readable");
-    built.store(&trace.files[0], &content).expect("stored");
-    let stored = fs::read(dir.path().join("thread-7.sections")).expect("there it is");
-    assert_eq!(SectionsFile::decode(stored), Ok(file));
-    fs::write(dir.path().join("thread-7.sections"), &bytes).expect("written");
-    assert_eq!(Sections::open_stored(&trace.files[0]), Some(built.sections));
-}
-
-#[test]
 fn the_example_of_a_log_of_samples_is_that_of_the_specification() {
     use flow_codec::format::hpl::{
         DecodedHpl, HplFrame, HplMethod, HplRecord, HplSignature, HplTime, decode, encode,

@@ -20,7 +20,7 @@ mod profile;
 mod raw;
 mod resync;
 mod round_trip;
-mod sections;
 mod shapes;
+mod shares;
 mod support;
 mod timed;

@@ -4,16 +4,18 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroU64;
+use std::sync::atomic::AtomicU64;
 
 use crate::support::times::check_times;
 use flow_codec::analysis::{
     EdgeRow, Edges, Graph, PathTree, Report, ReportRow, Side, Slowest, TimeWeight, TimedReport,
 };
+use flow_codec::dag::Dag;
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use flow_codec::read::{
-    Bounds, Call, Clock, EventKind, Lookahead, Selection, ThreadFile, TimeAxis, TimeLimits,
-    Timeline, Times, Trace, When,
+    Bounds, Call, Clock, Content, EventKind, Lookahead, Methods, Selection, ThreadFile, TimeAxis,
+    TimeLimits, Timeline, Times, Trace, When,
 };
 use flow_codec::scan::Summary;
 use flow_codec::{Glob, MethodId, Offset};
@@ -101,7 +103,7 @@ pub(crate) fn marks(
 
 /// The estimate of each event, and of the end. In a run of exits, those up to a mark happen at once.
 fn estimates(file: &ThreadFile, thread: &Thread, axis: TimeAxis) -> Vec<(u64, Bounds)> {
-    let mut times = file.marks().expect("a file").map(|marks| Times::new(marks).on(axis));
+    let mut times = file.marks().expect("a file").map(|marks| Times::new(marks).by(axis));
     let mut at = Position::default();
     let mut estimates = Vec::new();
     for event in &thread.events {
@@ -259,7 +261,6 @@ proptest! {
                     let of = |map: &BTreeMap<u64, u64>| map.get(&row.method.get()).copied().unwrap_or(0);
                     prop_assert!(is_about(row.total, of(&expected.total), count), "{row:?}");
                     prop_assert!(is_about(row.self_weight, of(&expected.self_ns), count), "{row:?}");
-                    prop_assert!(row.bounds.total_from <= row.total + 2 + count as u64, "{row:?}");
                     let waiting = match axis {
                         TimeAxis::Wall => 0,
                         TimeAxis::Cpu => of(&wall.total).saturating_sub(of(&cpu.total)),
@@ -305,146 +306,95 @@ proptest! {
     }
 }
 
-/// An arbitrary true recording: marks at the first event, at some others and at the end, each between two events; how
-/// much of each gap between events, in percent, passes before the mark, at it, and on the processor.
-#[derive(Clone, Debug)]
-struct Sampling {
-    picks: Vec<bool>,
-    gaps: Vec<(u64, u64, u64, bool)>,
-}
-
-fn sampling() -> impl Strategy<Value = Sampling> {
-    let picks = prop::collection::vec(any::<bool>(), 1..7);
-    let gap = (0_u64..=100, 0_u64..=100, 0_u64..=100, any::<bool>());
-    (picks, prop::collection::vec(gap, 1..5)).prop_map(|(picks, gaps)| Sampling { picks, gaps })
-}
-
-/// When each event happened and the thread ended, on both axes; and marks for them.
-fn sampled(thread: &Thread, sampling: &Sampling) -> (Vec<[u64; 2]>, Vec<u8>) {
-    let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
-    let mut truth: Vec<[u64; 2]> = Vec::new();
-    let mut sampled_cpu = None;
-    let end = Position::before(Offset::new(thread.bytes.len() as u64));
-    let begin_ns = thread.events.first().map_or(0, |event| 1_000 * event.at_ns);
-    let ends_ns = thread.events.last().map_or(0, |event| 1_000 * event.at_ns + 7_000);
-    let positions = thread.events.iter().map(|event| (event.position, 1_000 * event.at_ns));
-    let mut before = [begin_ns, 0];
-    for (number, (position, at_ns)) in positions.chain([(end, ends_ns)]).enumerate() {
-        let (earlier, wait, ran, runs_first) = sampling.gaps[number % sampling.gaps.len()];
-        let gap = at_ns - before[0];
-        // Samples have whole microseconds.
-        let us = |ns: u64| ns / 1_000 * 1_000;
-        let by_ns = before[0] + us(gap * earlier / 100);
-        let from_ns = by_ns + us((at_ns - by_ns) * wait / 100);
-        let ran_ns = us(gap * ran / 100);
-        let ran_by = |ns: u64| match runs_first {
-            true => ran_ns.min(ns - before[0]),
-            false => ran_ns.saturating_sub(at_ns - ns),
-        };
-        let is_last = position == end;
-        if number == 0 || is_last || sampling.picks[number % sampling.picks.len()] {
-            let (by_ns, from_ns) = if is_last { (at_ns, at_ns) } else { (by_ns, from_ns) };
-            let cpu = before[1] + ran_by(by_ns);
-            let ran_us = sampled_cpu.replace(cpu).map(|last| (cpu - last) / 1_000);
-            encoder.encode(position, &Mark::Time { by_ns, from_ns, ran_us }, &mut bytes);
-        }
-        before = [at_ns, before[1] + ran_ns];
-        truth.push(before);
-    }
-    (truth, bytes)
-}
-
-/// Times of each event and of the end, for [`naive`].
-fn on_axis(truth: &[[u64; 2]], axis: usize) -> Vec<(u64, Bounds)> {
-    truth.iter().map(|at| (at[axis], Bounds::UNKNOWN)).collect()
-}
-
-/// Compares what passed in methods and on paths with the bounds of both.
-fn check_bounds(truth: &Naive, rows: &[ReportRow], tree: &PathTree) {
-    let is_in = |ns: u64, from: u64, by: u64| from <= ns && ns <= by;
-    for row in rows {
-        let of = |map: &BTreeMap<u64, u64>| map.get(&row.method.get()).copied().unwrap_or(0);
-        let (total, self_ns, bounds) = (of(&truth.total), of(&truth.self_ns), row.bounds);
-        assert!(is_in(total, bounds.total_from, bounds.total_by), "total {total}: {row:?}");
-        assert!(is_in(self_ns, bounds.self_from, bounds.self_by), "self {self_ns}: {row:?}");
-    }
-    for (path, row) in tree.rows() {
-        let stack: Vec<_> = tree.stack(path).iter().map(|method| method.get()).collect();
-        let self_ns = truth.paths.get(&stack).copied().unwrap_or(0);
-        let inside = truth.paths.iter().filter(|(path, _)| path.starts_with(&stack));
-        let (total, bounds) = (inside.map(|(_, ns)| ns).sum(), row.bounds);
-        assert!(
-            is_in(total, bounds.total_from, bounds.total_by),
-            "total {total}: {stack:?} {row:?}"
-        );
-        assert!(
-            is_in(self_ns, bounds.self_from, bounds.self_by),
-            "self {self_ns}: {stack:?} {row:?}"
-        );
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn true_times_are_within_the_bounds_of_methods_and_paths(
-        records in records(),
-        sampling in sampling(),
-    ) {
-        let thread = thread(&records);
-        let (truth, marks) = sampled(&thread, &sampling);
-        let (_dir, file) = written(&thread, &marks);
-        let (rows, tree) = report_and_tree::<false>(&file);
-        check_bounds(&naive(&thread, &on_axis(&truth, 0)), &rows, &tree);
-        let (rows, tree) = report_and_tree::<true>(&file);
-        check_bounds(&naive(&thread, &on_axis(&truth, 1)), &rows, &tree);
-    }
-
-    #[test]
-    fn exact_times_are_within_bounds_too(records in records()) {
+    fn exact_times_are_the_true_ones(records in records()) {
         let thread = thread(&records);
         let (mut encoder, mut marks) = (MarkEncoder::with_header(), Vec::new());
         let mut truth = Vec::new();
-        let mut was_entry = false;
+        let mut entered_at = None;
         for event in &thread.events {
-            truth.push([event.at_ns, 0]);
             // A method that can only return has the time of its entry.
-            if event.enters.is_some() || !was_entry {
-                encoder.encode(event.position, &Mark::Instant { at_ns: event.at_ns }, &mut marks);
+            match entered_at.filter(|_| event.enters.is_none()) {
+                Some(at_ns) => truth.push((at_ns, Bounds::UNKNOWN)),
+                None => {
+                    truth.push((event.at_ns, Bounds::UNKNOWN));
+                    encoder.encode(event.position, &Mark::Instant { at_ns: event.at_ns }, &mut marks);
+                }
             }
-            was_entry = event.enters.is_some();
+            entered_at = event.enters.map(|_| event.at_ns);
         }
         let end_ns = thread.events.last().map_or(0, |event| event.at_ns);
-        truth.push([end_ns, 0]);
+        truth.push((end_ns, Bounds::UNKNOWN));
         let end = Position::before(Offset::new(thread.bytes.len() as u64));
         encoder.encode(end, &Mark::Time { by_ns: end_ns, from_ns: end_ns, ran_us: None }, &mut marks);
         encoder.finish(&mut marks);
         let (_dir, file) = written(&thread, &marks);
         let (rows, tree) = report_and_tree::<false>(&file);
-        check_bounds(&naive(&thread, &on_axis(&truth, 0)), &rows, &tree);
+        let truth = naive(&thread, &truth);
+        for row in rows {
+            let of = |map: &BTreeMap<u64, u64>| map.get(&row.method.get()).copied().unwrap_or(0);
+            prop_assert_eq!((row.total, row.self_weight), (of(&truth.total), of(&truth.self_ns)));
+            prop_assert_eq!((row.precision.total_error, row.precision.self_error), (0, 0));
+        }
+        for (path, row) in tree.rows() {
+            let stack: Vec<_> = tree.stack(path).iter().map(|method| method.get()).collect();
+            prop_assert_eq!(row.self_weight, truth.paths.get(&stack).copied().unwrap_or(0));
+        }
     }
 }
 
-#[test]
-fn the_self_time_of_a_caller_of_methods_that_sleep_is_not_sure() {
-    // 0 calls 1 ten times, within an interval of 100 ms.
-    let records: Vec<_> = [Record::Enter(0, 0)]
-        .into_iter()
-        .chain((0..10).flat_map(|_| [Record::Enter(1, 0), Record::Exit(vec![10_000_000])]))
-        .chain([Record::Exit(vec![0])])
-        .collect();
-    let thread = thread(&records);
-    let (mut encoder, mut marks) = (MarkEncoder::default(), HEADER.to_vec());
-    for (number, by_ns, from_ns) in [(0, 0, 0), (1, 1_000, 5_000), (20, 100_000_000, 100_000_000)] {
-        let mark = Mark::Time { by_ns, from_ns, ran_us: None };
-        encoder.encode(thread.events[number].position, &mark, &mut marks);
-    }
-    let (_dir, file) = written(&thread, &marks);
-    let (rows, tree) = report_and_tree::<false>(&file);
-    for bounds in [rows[0].bounds, tree.rows().next().expect("a path").1.bounds] {
-        assert_eq!((bounds.self_from, bounds.self_by), (4_000, 100_000_000));
-        assert_eq!((bounds.total_from, bounds.total_by), (99_999_000, 100_000_000));
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn times_from_shapes_are_those_of_events(
+        records in records(),
+        picks in prop::collection::vec(any::<bool>(), 1..7),
+        lies in lies(),
+        rans in rans(),
+        is_all in any::<bool>(),
+    ) {
+        let thread = thread(&records);
+        let (_dir, file) = written(&thread, &marks(&thread, &picks, &lies, &rans));
+        let content = Content::open(&file).expect("readable");
+        let built = Dag::build(&file, &content, &AtomicU64::new(0)).expect("readable");
+        let dag = built.dag.expect("there are few");
+        prop_assume!(dag.bytes() == file.bytes);
+        let odd = Selection::new(&Methods::default(), &[], &[Glob::new("?#1")]);
+        let selection = if is_all { &*ALL } else { &odd };
+
+        let clock = Clock::default();
+        let mut of_events = (
+            TimedReport::<true>::new(&clock),
+            Graph::new(TimeWeight::<true>::new(&clock)),
+        );
+        let mut pass =
+            file.timed_pass(selection, TimeLimits::NONE, &clock, &mut of_events).expect("a file");
+        while pass.visit_some().expect("sound") {}
+        let (mut report, mut graph) = of_events;
+        report.end_thread();
+        graph.end_thread();
+
+        let clock = Clock::default();
+        let mut sampled = TimedReport::<true>::new(&clock);
+        let damage = sampled.add_sampled(&dag, &file, selection).expect("readable");
+        prop_assert!(matches!(damage, Some(None)), "{damage:?}");
+        prop_assert_eq!(sampled.rows(), report.rows());
+        let sums = |report: &TimedReport<'_, true>| (report.total_ns(), report.waiting_ns());
+        prop_assert_eq!(sums(&sampled), sums(&report));
+
+        let clock = Clock::default();
+        let mut sampled = Graph::new(TimeWeight::<true>::new(&clock));
+        let damage = sampled.add_sampled(&dag, &file, selection).expect("readable");
+        prop_assert!(matches!(damage, Some(None)), "{damage:?}");
+        let rows = |graph: Graph<TimeWeight<'_, true>>| {
+            let tree = graph.into_tree();
+            tree.rows().map(|(path, row)| (tree.stack(path), row)).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(rows(sampled), rows(graph));
     }
 }
 

@@ -125,7 +125,6 @@ const FLOORS: [(&str, &[&str]); 4] = [
             "tree",
             "process",
             "analysis",
-            "sections",
             "profile",
             "convert",
         ],

@@ -11,7 +11,7 @@ use crate::args::{Format, GraphArgs};
 use crate::cmd::{line_limit, trace_field};
 use crate::failure::Failure;
 use crate::input::source::Source;
-use crate::input::times::bounds_note;
+use crate::input::times::{scale_of, times_note};
 use crate::output::{Labels, Out, Shares, Unit, Weight, beyond, duration, indent, percent, plural};
 
 /// The limits of text by default.
@@ -82,7 +82,7 @@ impl<'a> GraphPrinter<'a> {
     /// Ends the trace, with a note about the precision of its times.
     pub(super) fn end(&self, unit: Unit, out: &mut Out) -> Result<(), Failure> {
         if self.args.source.format == Format::Text && unit.is_time() {
-            writeln!(out, "\n{}", bounds_note(self.trace, unit, self.is_rough))?;
+            writeln!(out, "\n{}", times_note(self.trace, unit, self.is_rough))?;
         }
         Ok(())
     }
@@ -107,6 +107,7 @@ impl<'a> GraphPrinter<'a> {
             return Ok(());
         }
         let unit = Unit::new(tree.axis());
+        let scale = scale_of(self.trace, unit, tree.weight());
         let mut table = unit.table("method", Shares::Total);
         for &(path, depth) in &selected.paths {
             let Some(row) = tree.row(path) else { continue };
@@ -116,7 +117,7 @@ impl<'a> GraphPrinter<'a> {
             let weight = Weight::from(row);
             self.is_rough |= weight.is_rough();
             table.self_share(percent(row.self_weight, tree.weight()));
-            table.row(weight.cells(unit, tree.weight(), Shares::Total).into_iter().chain([name]));
+            table.row(weight.cells(scale, Shares::Total).into_iter().chain([name]));
         }
         out.write_all(b"\n")?;
         Ok(table.print(out)?)

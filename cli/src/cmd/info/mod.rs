@@ -69,7 +69,6 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
                     bytes: sums.bytes,
                     shapes: shapes.map(|shapes| shapes.count),
                     shapes_bytes: shapes.map(|shapes| shapes.bytes),
-                    sections_bytes: Some(sums.sections_bytes).filter(|bytes| *bytes > 0),
                     marks: &sums.marks,
                     manifest: trace.manifest.as_ref(),
                     threads: &threads,

@@ -26,8 +26,6 @@ pub(super) struct TraceLine<'a> {
     /// How many shapes are stored, and their bytes; `null` if there are none.
     pub(super) shapes: Option<u64>,
     pub(super) shapes_bytes: Option<u64>,
-    /// The bytes of stored sections; `null` if there are none.
-    pub(super) sections_bytes: Option<u64>,
     pub(super) marks: &'a MarkCounts,
     pub(super) manifest: Option<&'a Manifest>,
     pub(super) threads: &'a [ThreadRow<'a>],
@@ -39,7 +37,6 @@ pub(super) struct TraceSums {
     pub(super) bytes: u64,
     threads: u64,
     pub(super) shapes: StoredShapes,
-    pub(super) sections_bytes: u64,
     pub(super) marks: MarkCounts,
     /// The number of frames entered before recording.
     open_frames: u64,
@@ -63,7 +60,6 @@ impl TraceSums {
             bytes: trace.files.iter().fold(0, |sum, file| sum + file.stored_bytes()),
             threads: rows.with_calls,
             shapes: rows.shapes,
-            sections_bytes: rows.sections_bytes,
             marks,
             open_frames: open.iter().fold(0, |sum, count| count.saturating_add(sum)),
             open_threads: open.len() as u64,
@@ -121,9 +117,6 @@ pub(super) fn print(
     if threads > 0 {
         let (count, threads) = (grouped(count), plural(threads, "thread"));
         fact("shapes", &format!("{count} of these calls, in {threads}, {}", bytes(size)))?;
-    }
-    if sums.sections_bytes > 0 {
-        fact("sections", &format!("with sums by time, {}", bytes(sums.sections_bytes)))?;
     }
     if let Some(clock) = sums.marks.text(trace) {
         fact("clock", &clock)?;

@@ -6,9 +6,7 @@ use std::collections::hash_map::Entry;
 
 use flow_codec::ThreadId;
 use flow_codec::dag::Dag;
-use flow_codec::index::SMALLEST_INDEXED_BYTES;
 use flow_codec::read::{OpenFrames, Thread, Trace};
-use flow_codec::sections::Sections;
 use serde::{Serialize, Serializer};
 
 use crate::args::{InfoArgs, ThreadKey};
@@ -110,9 +108,6 @@ pub(super) fn read_threads<'a>(
         if let Some(shapes) = counted.shapes {
             rows.shapes.add(shapes, Dag::stored_bytes(file));
         }
-        if file.bytes >= SMALLEST_INDEXED_BYTES {
-            rows.sections_bytes = rows.sections_bytes.saturating_add(Sections::stored_bytes(file));
-        }
         row.calls = counted.calls;
         row.max_frames = counted.most_frames;
         row.bytes = file.stored_bytes();
@@ -170,8 +165,6 @@ pub(super) struct Rows<'a> {
     pub(super) calls: u64,
     pub(super) with_calls: u64,
     pub(super) shapes: StoredShapes,
-    /// The bytes of stored sections.
-    pub(super) sections_bytes: u64,
 }
 
 impl<'a> Rows<'a> {

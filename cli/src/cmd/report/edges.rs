@@ -13,7 +13,7 @@ use crate::failure::{Failure, Status};
 use crate::input::pattern::methods;
 use crate::input::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::input::source::Source;
-use crate::input::times::{bounds_note, weight_of};
+use crate::input::times::{scale_of, times_note, weight_of};
 use crate::output::{
     Labels, Out, Progress, Shares, Unit, Weight, duration, escaped, grouped, left_out, plural,
 };
@@ -139,10 +139,11 @@ impl Found {
                 return Ok(());
             }
             out.write_all(b"\n")?;
+            let scale = scale_of(trace, unit, self.total);
             let mut table = unit.table(title(side), Shares::Both);
             for row in shown {
                 let label = row.method.map_or(NOBODY, |method| labels.get(method));
-                let cells = Weight::from(*row).cells(unit, self.total, Shares::Both);
+                let cells = Weight::from(*row).cells(scale, Shares::Both);
                 table.row(cells.iter().map(String::as_str).chain([label]));
             }
             table.print(out)?;
@@ -167,7 +168,7 @@ impl Found {
         }
         if format == Format::Text && unit.is_time() {
             let is_rough = shown.iter().any(|row| Weight::from(*row).is_rough());
-            writeln!(out, "\n{}", bounds_note(trace, unit, is_rough))?;
+            writeln!(out, "\n{}", times_note(trace, unit, is_rough))?;
         }
         Ok(())
     }

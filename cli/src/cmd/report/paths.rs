@@ -13,9 +13,9 @@ use crate::failure::{Failure, Status};
 use crate::input::context_tree::ContextTree;
 use crate::input::reading::{Chosen, visit_thread};
 use crate::input::source::{Source, file_title};
-use crate::input::times::{bounds_note, weight_of};
+use crate::input::times::{scale_of, times_note, weight_of};
 use crate::output::{
-    Align, Labels, Out, Progress, Shares, Table, Unit, Weight, chain, csv_fields, duration,
+    Align, Labels, Out, Progress, Scale, Shares, Table, Unit, Weight, chain, csv_fields, duration,
     escaped, grouped, left_out, percent, plural,
 };
 
@@ -83,7 +83,7 @@ pub(super) fn run(
             _ => paths.frequent(&tree, out)?,
         }
         if unit.is_time() && args.source.format == Format::Text {
-            writeln!(out, "\n{}", bounds_note(trace, unit, paths.is_rough))?;
+            writeln!(out, "\n{}", times_note(trace, unit, paths.is_rough))?;
         }
     }
     Ok(status)
@@ -163,6 +163,7 @@ impl PathPrinter<'_> {
     fn longest(&mut self, tree: &PathTree, out: &mut Out) -> Result<(), Failure> {
         let path = tree.longest();
         let unit = Unit::new(tree.axis());
+        let scale = scale_of(self.trace, unit, tree.weight());
         let mut table = unit.table("method", Shares::Both);
         for frame in ends(&path, self.max) {
             let (depth, path) = match frame {
@@ -183,7 +184,7 @@ impl PathPrinter<'_> {
             let (label, name) = (self.labels.get(row.method), &self.name);
             match self.format {
                 Format::Text => {
-                    let cells = weight.cells(unit, tree.weight(), Shares::Both);
+                    let cells = weight.cells(scale, Shares::Both);
                     table.row(cells.iter().map(String::as_str).chain([label]));
                 }
                 Format::Json => {
@@ -212,13 +213,14 @@ impl PathPrinter<'_> {
         let unit = Unit::new(tree.axis());
         let rows: Vec<_> =
             shown.iter().filter_map(|path| Some((*path, tree.row(*path)?))).collect();
+        let scale = scale_of(self.trace, unit, tree.weight());
         let width = rows
             .iter()
-            .map(|(_, row)| Weight::from(*row).show_self(unit).chars().count())
+            .map(|(_, row)| Weight::from(*row).show_self(scale).chars().count())
             .max()
             .unwrap_or(0);
         for (path, row) in rows {
-            self.frequent_one(tree, path, row, width, out)?;
+            self.frequent_one(tree, path, row, (scale, width), out)?;
             shown_calls += row.calls;
             shown_weight += row.self_weight;
         }
@@ -245,7 +247,7 @@ impl PathPrinter<'_> {
         tree: &PathTree,
         path: PathId,
         row: PathRow,
-        width: usize,
+        (scale, width): (Scale, usize),
         out: &mut Out,
     ) -> Result<(), Failure> {
         let unit = Unit::new(tree.axis());
@@ -259,7 +261,7 @@ impl PathPrinter<'_> {
         match self.format {
             Format::Text => {
                 let percent = percent(row.self_weight, tree.weight());
-                let weight = weight.show_self(unit);
+                let weight = weight.show_self(scale);
                 let calls = match unit {
                     Unit::Calls => String::new(),
                     Unit::Nanos | Unit::Cpu => format!("  ({})", plural(row.calls, "call")),

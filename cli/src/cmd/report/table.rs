@@ -14,7 +14,7 @@ use crate::input::own;
 use crate::input::parallel::report_thread;
 use crate::input::reading::{Chosen, Reading, add_stored, add_times, visit_events};
 use crate::input::source::Source;
-use crate::input::times::{bounds_note, weight_of};
+use crate::input::times::{scale_of, times_note, weight_of};
 use crate::output::{self, Labels, Out, Progress, Shares, Unit, Weight, duration, plural};
 
 /// The sums of the calls of a trace.
@@ -64,9 +64,10 @@ pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result
                 Unit::Cpu => ran(trace, sums.total, sums.waiting),
             };
             writeln!(out, "{calls} of {} in {threads}{took}\n", plural(methods, "method"))?;
+            let scale = scale_of(trace, unit, sums.total);
             let mut table = unit.table("method", Shares::Both);
             for row in &rows {
-                let cells = Weight::from(*row).cells(unit, sums.total, Shares::Both);
+                let cells = Weight::from(*row).cells(scale, Shares::Both);
                 table.row(cells.iter().map(String::as_str).chain([labels.get(row.method)]));
             }
             table.print(out)?;
@@ -88,7 +89,7 @@ pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result
         }
         if format == Format::Text && unit.is_time() {
             let is_rough = rows.iter().any(|row| Weight::from(*row).is_rough());
-            writeln!(out, "\n{}", bounds_note(trace, unit, is_rough))?;
+            writeln!(out, "\n{}", times_note(trace, unit, is_rough))?;
         }
         if let Some(hint) = hint {
             out.note(&hint)?;

@@ -101,7 +101,7 @@ impl Print<'_> {
                 .iter()
                 .any(|(way, _)| way.times.is_some_and(|times| is_rough(times.ns, times.bounds)))
             {
-                writeln!(out, "{}", ROUGH_NOTE.trim_start_matches("; "))?;
+                writeln!(out, "{ROUGH_NOTE}")?;
             }
         }
         if ways.len() < all {

@@ -3,12 +3,15 @@
 mod at_time;
 mod file;
 mod reader;
+mod spent;
 mod times;
 
 pub use self::file::MarksInput;
 pub use self::reader::Marks;
+pub use self::spent::Elapsed;
+pub(crate) use self::spent::TimeInterval;
+pub(crate) use self::times::Pace;
 /// Used by the tests of this crate for comparison; not part of the interface.
 #[doc(hidden)]
 pub use self::times::Times;
 pub use self::times::{Bounds, TimeAxis};
-pub(crate) use self::times::{Pace, TimeInterval, TimeSpan};

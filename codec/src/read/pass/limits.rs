@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 
 use super::clock::Moments;
 use crate::MethodId;
-use crate::read::{Clock, TimeAxis, Visit};
+use crate::read::{Clock, Elapsed, TimeAxis, Visit};
 
 /// Which calls are passed on, by their time. Instants are nanoseconds since the start of the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,24 +27,19 @@ impl TimeLimits {
     pub const NONE: Self = Self { from_ns: 0, to_ns: u64::MAX, min_ns: 0 };
 }
 
-/// Passes on the calls that are within limits. It sets the clock to times and bounds that are cut off at the
-/// limits. One for each thread. Memory: 48 bytes for each open frame that is held back.
+/// Passes on the calls that are within limits. It sets the clock to times that are cut off at the limits. One for each thread. Memory: 64 bytes for each open frame that is held back.
 #[derive(Debug)]
 pub(crate) struct TimeLimited<'c, V> {
     clock: &'c Clock,
     limits: TimeLimits,
-    /// The limits in fractions of a nanosecond.
-    from: u64,
-    to: u64,
-    min: u64,
     inner: V,
     /// Open frames that were passed on, and those above that were not.
     emitted: u64,
     held: VecDeque<(MethodId, Moments)>,
-    /// Both times at the last event, and the CPU time at the limits, as far as they have been passed.
-    last: (u64, u64),
-    cpu_from: u64,
-    cpu_to: u64,
+    /// The last event, and both limits as far as they have been passed.
+    last: Moments,
+    from: Moments,
+    to: Moments,
     /// Frames entered after the end, while an earlier frame is held back.
     later: u64,
     is_over: bool,
@@ -57,10 +52,10 @@ impl<V: Visit> Visit for TimeLimited<'_, V> {
         if self.is_over {
             return;
         }
-        let now = self.clock.now();
-        if now > self.to {
+        let now = self.clock.now(TimeAxis::Wall).ns;
+        if now > self.limits.to_ns {
             self.later += 1;
-        } else if self.min == 0 && now >= self.from {
+        } else if self.limits.min_ns == 0 && now >= self.limits.from_ns {
             self.emitted += 1;
             self.emit(self.clock.moments(), |inner| inner.enter(method));
         } else {
@@ -93,15 +88,16 @@ impl<'c, V: Visit> TimeLimited<'c, V> {
         Self {
             clock,
             limits,
-            from: Clock::parts(limits.from_ns),
-            to: Clock::parts(limits.to_ns),
-            min: Clock::parts(limits.min_ns),
             inner,
             emitted: 0,
             held: VecDeque::new(),
-            last: (0, 0),
-            cpu_from: 0,
-            cpu_to: u64::MAX,
+            last: Moments::default(),
+            from: Moments::default(),
+            to: Moments {
+                wall: Elapsed::of_ns(u64::MAX),
+                cpu: Elapsed::of_ns(u64::MAX),
+                ..Moments::default()
+            },
             later: 0,
             is_over: false,
         }
@@ -113,29 +109,12 @@ impl<'c, V: Visit> TimeLimited<'c, V> {
         self.is_over
     }
 
-    /// Passes on what is within the limits up to the time that the clock shows.
-    pub(crate) fn reach(&mut self) {
-        self.pass();
-    }
-
-    /// The visitor.
-    pub(crate) fn visitor(&mut self) -> &mut V {
-        &mut self.inner
-    }
-
-    /// Continues where this many frames are open that the visitor knows, at a time within the limits that the clock shows.
-    pub(crate) fn reopen(&mut self, frames: u64) {
-        self.held.clear();
-        self.emitted = frames;
-        self.last = (self.clock.now(), self.clock.on(TimeAxis::Cpu));
-    }
-
     /// Ends the thread: open frames that are long enough are passed on up to now.
     pub(crate) fn end_thread(&mut self) {
         self.pass();
         self.held.clear();
         self.later = 0;
-        if self.clock.now() > self.to {
+        if self.clock.now(TimeAxis::Wall).ns > self.limits.to_ns {
             self.end();
         }
     }
@@ -144,53 +123,49 @@ impl<'c, V: Visit> TimeLimited<'c, V> {
     /// ends.
     #[inline]
     fn pass(&mut self) {
-        let now = self.clock.now();
+        let now = self.clock.now(TimeAxis::Wall).ns;
         self.pass_limits(now);
-        if now < self.from || self.is_over {
+        if now < self.limits.from_ns || self.is_over {
             return;
         }
         while let Some(&(method, entered)) = self.held.front()
-            && now.saturating_sub(entered.wall.now) >= self.min
+            && now.saturating_sub(entered.wall.ns) >= self.limits.min_ns
         {
             self.held.pop_front();
             self.emitted += 1;
             self.emit(entered, |inner| inner.enter(method));
         }
-        if now > self.to && self.held.is_empty() {
+        if now > self.limits.to_ns && self.held.is_empty() {
             self.end();
         }
     }
 
-    /// Notes the CPU time at a limit that was passed since the last event.
+    /// Notes what has passed up to a limit that was passed since the last event.
     #[inline]
     fn pass_limits(&mut self, now: u64) {
-        let last = std::mem::replace(&mut self.last, (now, self.clock.on(TimeAxis::Cpu)));
-        if last.0 < self.from && self.from <= now {
-            self.cpu_from = self.cpu_at(self.from, last);
+        let last = std::mem::replace(&mut self.last, self.clock.moments());
+        let TimeLimits { from_ns, to_ns, .. } = self.limits;
+        if last.wall.ns < from_ns && from_ns <= now {
+            // The sample with the time around the limit has a part after it.
+            self.from = self.at_limit(from_ns, last, last);
         }
-        if last.0 <= self.to && self.to < now {
-            self.cpu_to = self.cpu_at(self.to, last);
+        if last.wall.ns <= to_ns && to_ns < now {
+            // It has a part before the limit.
+            let samples_of = if last.wall.ns < to_ns { self.last } else { last };
+            self.to = self.at_limit(to_ns, last, samples_of);
         }
     }
 
-    /// The CPU time at a wall-clock time between two events, as if both times advanced evenly where nothing else is
-    /// known.
+    /// What has passed up to a limit after the last event but one, as if both times had advanced evenly since then.
     #[cold]
-    fn cpu_at(&self, wall: u64, last: (u64, u64)) -> u64 {
-        let [end, begin] = self.clock.corners();
-        let mut before = last;
-        for after in [end, begin, self.last] {
-            if after.0 < before.0 || after.1 < before.1 {
-                continue;
-            }
-            if wall <= after.0 {
-                let ran = u128::from(after.1 - before.1) * u128::from(wall - before.0);
-                let ran = ran / u128::from((after.0 - before.0).max(1));
-                return before.1 + u64::try_from(ran).unwrap_or_default();
-            }
-            before = after;
-        }
-        before.1
+    fn at_limit(&self, wall_ns: u64, before: Moments, samples_of: Moments) -> Moments {
+        let ran = u128::from(self.last.cpu.ns.saturating_sub(before.cpu.ns));
+        let share = u128::from(wall_ns.saturating_sub(before.wall.ns)) * ran;
+        let share = share / u128::from(self.last.wall.ns.saturating_sub(before.wall.ns).max(1));
+        let cpu_ns = before.cpu.ns + u64::try_from(share).unwrap_or_default();
+        let Moments { wall, cpu, .. } = samples_of;
+        let (wall, cpu) = (Elapsed { ns: wall_ns, ..wall }, Elapsed { ns: cpu_ns, ..cpu });
+        Moments { wall, cpu, ..before }
     }
 
     #[cold]
@@ -206,12 +181,21 @@ impl<'c, V: Visit> TimeLimited<'c, V> {
     #[inline]
     fn emit(&mut self, moments: Moments, event: impl FnOnce(&mut V)) {
         let now = self.clock.moments();
-        let TimeLimits { from_ns, to_ns, .. } = self.limits;
-        let wall = moments.wall.within(self.from, self.to, from_ns, to_ns);
-        let (from, to) = (self.cpu_from, self.cpu_to.max(self.cpu_from));
-        let cpu = moments.cpu.within(from, to, Clock::whole_ns(from), Clock::whole_ns(to));
+        let wall = within(moments.wall, self.from.wall, self.to.wall);
+        let cpu = within(moments.cpu, self.from.cpu, self.to.cpu);
         self.clock.set(Moments { wall, cpu, ..moments });
         event(&mut self.inner);
         self.clock.set(now);
+    }
+}
+
+/// Cuts off what has passed outside of limits.
+fn within(time: Elapsed, from: Elapsed, to: Elapsed) -> Elapsed {
+    if time.ns <= from.ns {
+        from
+    } else if time.ns >= to.ns {
+        to
+    } else {
+        time
     }
 }

@@ -1,6 +1,6 @@
 //! Records with times, for sums over whole threads. A pass follows the rules of the
-//! [timeline](super::Timeline) and is several times as fast: between two time marks, time advances by the
-//! byte. Tests compare the two.
+//! [timeline](super::Timeline) and is several times as fast: between two time marks, time does not advance. Tests compare
+//! the two.
 
 mod clock;
 mod limits;
@@ -8,7 +8,5 @@ mod timed;
 mod visitor;
 
 pub use self::clock::Clock;
-pub(crate) use self::limits::TimeLimited;
 pub use self::limits::TimeLimits;
-pub(crate) use self::timed::TimedEvents;
 pub use self::visitor::Pass;

@@ -2,14 +2,12 @@
 
 use std::num::NonZeroU64;
 
-use super::clock::{Clocked, Moment, Moments};
 use crate::format::flow::Record;
 use crate::format::marks::Position;
-use crate::format::sections::Border;
 use crate::read::{
-    Bounds, Clock, Events, MarksInput, ReadRecords, Tail, ThreadFile, TimeInterval, Times, Visit,
+    Clock, Events, MarksInput, ReadRecords, Tail, ThreadFile, TimeInterval, Times, Visit,
 };
-use crate::{Error, MethodId, Offset, Result};
+use crate::{Error, Offset, Result};
 
 /// Passes on the records of a thread while a [`Clock`] shows when they happened; between two time marks this
 /// is as fast as without a clock. If the marks are damaged, the rest of the thread has no times, and nothing
@@ -24,8 +22,8 @@ pub(crate) struct TimedEvents<'c> {
     run: Option<(Offset, u64, u64)>,
     /// Whether only ranges of the thread are read.
     in_parts: bool,
-    /// The end of the current interval, if one has begun.
-    interval_end: Option<Option<Position>>,
+    /// The current interval.
+    interval: TimeInterval,
     damage: Option<Error>,
 }
 
@@ -42,7 +40,8 @@ impl<'c> TimedEvents<'c> {
         };
         let (events, times) = (file.events()?, marks.map(Times::new));
         let in_parts = file.parts.is_some();
-        Ok(Self { events, times, clock, run: None, in_parts, interval_end: None, damage })
+        let interval = TimeInterval::default();
+        Ok(Self { events, times, clock, run: None, in_parts, interval, damage })
     }
 
     /// Passes on some more records. Returns whether there may be more.
@@ -61,7 +60,6 @@ impl<'c> TimedEvents<'c> {
         let end = self.begin_interval(|times| times.interval(position));
         // What follows before the next mark happened at a later time, which is not known.
         let is_instant = self.times.as_ref().is_some_and(|times| times.is_instant(position));
-        let mut visitor = Clocked { clock: self.clock, inner: visitor };
         match (self.run, end) {
             (Some((offset, done, all)), end) => {
                 let until = end.filter(|end| end.offset == offset).map_or(all, |end| end.exits);
@@ -72,9 +70,9 @@ impl<'c> TimedEvents<'c> {
                 self.run = (until < all).then_some((offset, until, all));
                 Ok(true)
             }
-            (None, None) if !is_instant => self.events.visit_some(&mut visitor),
+            (None, None) if !is_instant => self.events.visit_some(visitor),
             (None, Some(end)) if offset < end.offset && !is_instant => {
-                self.events.visit_until(end.offset, &mut visitor)
+                self.events.visit_until(end.offset, visitor)
             }
             // One event only, or the mark is inside a run of exits, or its position is wrong.
             (None, _) => match self.events.next_record()? {
@@ -91,73 +89,12 @@ impl<'c> TimedEvents<'c> {
         }
     }
 
-    /// Returns whether a record before an offset was not passed on completely.
-    pub(crate) fn is_before(&self, offset: Offset) -> bool {
-        self.run.is_some() || self.events.position() < offset
-    }
-
-    /// Returns the border here, if time marks show one; the clock then shows its time. What came before must have ended by
-    /// then.
-    pub(crate) fn border(&mut self) -> Option<Border> {
-        if self.run.is_some() || self.in_parts {
-            return None;
-        }
-        let offset = self.events.position();
-        let position = Position::before(offset);
-        self.begin_interval(|times| times.interval(position));
-        if self.times.as_ref()?.since() != Some(position) {
-            return None;
-        }
-        let Moments { wall, cpu, .. } = self.clock.moments();
-        let is_known = |at: Moment| at.now == Clock::parts(at.bounds.from_ns);
-        let [wall_ns, cpu_ns] = [wall, cpu].map(|at| at.bounds.from_ns);
-        (is_known(wall) && is_known(cpu)).then_some(Border { offset, wall_ns, cpu_ns })
-    }
-
-    /// Continues at a border after the records read so far. Returns `false` if there is none.
-    ///
-    /// # Errors
-    /// As those of [`open`](Self::open).
-    pub(crate) fn skip_to(&mut self, file: &ThreadFile, border: Border) -> Result<bool> {
-        self.events = file.events_from(border.offset)?;
-        (self.run, self.interval_end) = (None, None);
-        Ok(self.border() == Some(border))
-    }
-
-    /// Begins at a border, where these frames are open, the outermost first: they are passed on as if they were entered there,
-    /// in the interval before. If there is no border, it begins at the start of the thread, and returns `false`.
-    ///
-    /// # Errors
-    /// As those of [`open`](Self::open).
-    pub(crate) fn begin_at(
-        &mut self,
-        file: &ThreadFile,
-        border: Border,
-        frames: &[MethodId],
-        visitor: &mut impl Visit,
-    ) -> Result<bool> {
-        if !self.skip_to(file, border)? {
-            *self = Self::open(file, self.clock)?;
-            return Ok(false);
-        }
-        let now = self.clock.moments();
-        let at_border = |moment: Moment| {
-            let Bounds { from_ns, .. } = moment.bounds;
-            Moment { bounds: Bounds { from_ns, by_ns: from_ns }, ..moment }
-        };
-        let (wall, cpu) = (at_border(now.wall), at_border(now.cpu));
-        self.clock.set(Moments { wall, cpu, interval: now.interval.saturating_sub(1) });
-        frames.iter().for_each(|method| visitor.enter(*method));
-        self.clock.set(now);
-        Ok(true)
-    }
-
-    /// Passes on the next record of a range; time does not pass evenly where a range begins or ends.
+    /// Passes on the next record of a range.
     fn visit_one(&mut self, visitor: &mut impl Visit) -> Result<bool> {
         match (self.events.next_record()?, self.events.part_end()) {
             (Some((offset, Record::Enter(method))), _) => {
                 self.begin_interval(|times| times.interval(Position::before(offset)));
-                Clocked { clock: self.clock, inner: visitor }.enter(method);
+                visitor.enter(method);
             }
             (Some((_, Record::Exit(count))), Some(end)) => {
                 self.begin_interval(|times| times.interval_end(end));
@@ -171,7 +108,7 @@ impl<'c> TimedEvents<'c> {
         Ok(true)
     }
 
-    /// Sets the clock. Returns up to where it advances evenly.
+    /// Sets the clock. Returns up to where the time holds.
     fn begin_interval(
         &mut self,
         interval: impl Fn(&mut Times<MarksInput>) -> Result<TimeInterval>,
@@ -180,14 +117,10 @@ impl<'c> TimedEvents<'c> {
         loop {
             match interval(times) {
                 Ok(interval) => {
-                    let end = times.until();
-                    let continues = self.interval_end.replace(end) == Some(end);
-                    if continues && interval.wall.bounds == self.clock.bounds() {
-                        self.clock.extend(interval);
-                    } else {
+                    if std::mem::replace(&mut self.interval, interval) != interval {
                         self.clock.begin(interval);
                     }
-                    return end;
+                    return times.until();
                 }
                 // It continues with the marks read before.
                 Err(error) => self.damage = Some(error),

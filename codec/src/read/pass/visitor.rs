@@ -3,9 +3,8 @@
 use super::limits::TimeLimited;
 use super::timed::TimedEvents;
 use super::{Clock, TimeLimits};
-use crate::format::sections::Border;
 use crate::read::{Events, Filtered, ReadRecords, Selection, Tail, ThreadFile, Visit};
-use crate::{Error, MethodId, Offset, Result};
+use crate::{Error, Offset, Result};
 
 /// Passes the records of a thread to a visitor: those of selected calls, and with a [`Clock`] their times.
 #[derive(Debug)]
@@ -25,7 +24,7 @@ enum Source<'a> {
 enum Stage<'a, V> {
     All(&'a mut V),
     Selected(Filtered<'a, &'a mut V>),
-    Limited(Filtered<'a, TimeLimited<'a, &'a mut V>>),
+    Limited(Box<Filtered<'a, TimeLimited<'a, &'a mut V>>>),
 }
 
 impl ThreadFile {
@@ -58,7 +57,8 @@ impl ThreadFile {
         let stage = if limits == TimeLimits::NONE {
             Stage::new(selection, visitor)
         } else {
-            Stage::Limited(Filtered::new(TimeLimited::new(visitor, clock, limits), selection))
+            let limited = TimeLimited::new(visitor, clock, limits);
+            Stage::Limited(Box::new(Filtered::new(limited, selection)))
         };
         Ok(Pass { source, stage })
     }
@@ -84,27 +84,6 @@ impl Source<'_> {
 }
 
 impl<V: Visit> Pass<'_, V> {
-    /// Begins at a border instead of the start of the thread, where these frames are open, if the pass has a clock and there
-    /// is one: for limits that begin later.
-    ///
-    /// # Errors
-    /// The events cannot be opened.
-    pub(crate) fn begin_at(
-        &mut self,
-        file: &ThreadFile,
-        border: Border,
-        frames: &[MethodId],
-    ) -> Result<()> {
-        if let Source::Timed(events) = &mut self.source {
-            match &mut self.stage {
-                Stage::All(visitor) => events.begin_at(file, border, frames, *visitor)?,
-                Stage::Selected(visitor) => events.begin_at(file, border, frames, visitor)?,
-                Stage::Limited(visitor) => events.begin_at(file, border, frames, visitor)?,
-            };
-        }
-        Ok(())
-    }
-
     /// Passes some more records to the visitor. Returns whether there may be more.
     ///
     /// # Errors
@@ -116,7 +95,7 @@ impl<V: Visit> Pass<'_, V> {
             Stage::Selected(visitor) => source.visit_some(visitor),
             // Nothing after the end of the limits need be read.
             Stage::Limited(visitor) => {
-                Ok(source.visit_some(visitor)? && !visitor.inner().is_over())
+                Ok(source.visit_some(visitor.as_mut())? && !visitor.inner().is_over())
             }
         }
     }

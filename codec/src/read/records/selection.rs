@@ -6,7 +6,7 @@
 
 use std::num::NonZeroU64;
 
-use crate::read::{Clock, Methods, Visit};
+use crate::read::{Methods, Visit};
 use crate::{Glob, MethodId, MethodMap, Name};
 
 /// The methods of a trace that are shown.
@@ -179,11 +179,6 @@ impl<V: Visit> Visit for &mut V {
     #[inline]
     fn call(&mut self, method: MethodId, exits: NonZeroU64) {
         (**self).call(method, exits);
-    }
-
-    #[inline]
-    fn timed_call(&mut self, clock: &Clock, method: MethodId, exits: NonZeroU64) {
-        (**self).timed_call(clock, method, exits);
     }
 }
 

@@ -6,7 +6,6 @@ use std::num::NonZeroU64;
 
 use crate::MethodId;
 use crate::format::flow::{DecodedRecord, Record, decode};
-use crate::read::Clock;
 
 /// Receives the records of one thread, in order. For readers of traces with billions of calls; a
 /// [`Timeline`](crate::read::Timeline) is simpler.
@@ -24,15 +23,6 @@ pub trait Visit {
     fn call(&mut self, method: MethodId, exits: NonZeroU64) {
         self.enter(method);
         self.exit(exits);
-    }
-
-    /// The same with a clock, which must advance after the entry and after the exits.
-    #[inline(always)]
-    fn timed_call(&mut self, clock: &Clock, method: MethodId, exits: NonZeroU64) {
-        self.enter(method);
-        clock.pass_enter(method);
-        self.exit(exits);
-        clock.pass_exit(exits);
     }
 }
 

@@ -268,7 +268,7 @@ impl Known {
         }
         let Some(times) = &mut self.times else { return When::UNKNOWN };
         let (bounds, estimate_ns) = times.when(position, &mut self.damage);
-        let when = When { bounds, estimate_ns, cpu_ns: times.cpu(position) };
+        let when = When { bounds, estimate_ns, cpu_ns: times.cpu() };
         let is_instant = times.is_instant(position);
         self.last = (!is_instant).then(|| (position.offset, times.since(), when));
         when

@@ -658,15 +658,15 @@ mod tests {
         let expected = [
             "note first @100",
             "enter 0 @100",
-            "enter 1 @100",
-            "enter 2 @200",
-            "enter 3 @300",
-            "enter 4 @400",
-            "enter 5 @500",
-            "exit 1 @600",
-            "throw x.Oops @600",
-            "unwind 2 x.Oops @600",
-            "exit 1 @600",
+            "enter 1 @550",
+            "enter 2 @550",
+            "enter 3 @550",
+            "enter 4 @550",
+            "enter 5 @550",
+            "exit 1 @550",
+            "throw x.Oops @550",
+            "unwind 2 x.Oops @550",
+            "exit 1 @550",
             "exit 1 @2000",
             "note in the run @2000",
             "exit 1 @2000",
@@ -704,7 +704,7 @@ mod tests {
         let marks = [&place.map(|mark| (at(1, 0), mark))[..], &[(at(2, 0), time(100))]].concat();
         let (_dir, file) = thread(&[0x80, 0x00, 0x81], &marks);
         let notes = ["note one @10", "note two @90"];
-        let all = ["enter 0 @10", notes[0], notes[1], "exit 1 @95", "enter 1 @100"];
+        let all = ["enter 0 @10", notes[0], notes[1], "exit 1 @97", "enter 1 @100"];
         assert_eq!(show(file.timeline().unwrap()), all);
         assert_eq!(show(file.timeline_of_marks()), notes);
     }

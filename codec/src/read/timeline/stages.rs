@@ -31,8 +31,8 @@ pub(super) trait Sink {
     fn put(&mut self, event: TimelineEvent);
     /// Returns whether to continue.
     fn continues(&self) -> bool;
-    /// As that of a [visitor](VisitTimeline::skips_within).
-    fn skips_within(&self, most_ns: u64) -> bool;
+    /// As that of a [visitor](VisitTimeline::skips_instant).
+    fn skips_instant(&self) -> bool;
 }
 
 /// Collects the results of one event.
@@ -45,7 +45,7 @@ impl Sink for VecDeque<TimelineEvent> {
         self.is_empty()
     }
 
-    fn skips_within(&self, _most_ns: u64) -> bool {
+    fn skips_instant(&self) -> bool {
         false
     }
 }
@@ -67,8 +67,8 @@ impl<V: VisitTimeline> Sink for Visiting<'_, V> {
         self.continues
     }
 
-    fn skips_within(&self, most_ns: u64) -> bool {
-        self.visitor.skips_within(most_ns)
+    fn skips_instant(&self) -> bool {
+        self.visitor.skips_instant()
     }
 }
 
@@ -115,7 +115,7 @@ impl<S: Sink> VisitTimeline for Staged<'_, '_, S> {
     }
 
     // Limits need all calls, because whether the window is over depends on the calls that are held back.
-    fn skips_within(&self, most_ns: u64) -> bool {
-        self.stages.limit.is_none() && self.sink.skips_within(most_ns)
+    fn skips_instant(&self) -> bool {
+        self.stages.limit.is_none() && self.sink.skips_instant()
     }
 }

@@ -1,6 +1,6 @@
 //! HOT: the events of a timeline passed to a visitor.
 //!
-//! Nearly all records have no mark. Their times are computed from their offsets alone, so reading them takes
+//! Nearly all records have no mark. They have the time of the records before, so reading them takes
 //! little more time than decoding them.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -39,9 +39,9 @@ pub trait VisitTimeline {
     /// frames with it. Fewer may be open here: the others were entered before recording began.
     fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool;
 
-    /// Returns whether calls that begin and end among the next events need not be passed. None of these calls
-    /// is longer than `_most_ns`.
-    fn skips_within(&self, _most_ns: u64) -> bool {
+    /// Returns whether calls that begin and end among the next events need not be passed. These events have the same
+    /// estimate.
+    fn skips_instant(&self) -> bool {
         false
     }
 
@@ -153,7 +153,7 @@ impl Timeline<'_> {
         if self.placing.is_some_and(|placing| placing.is_due_before(pace.bounds.from_ns)) {
             return true;
         }
-        if !visitor.skips_within(pace.rise_ns()) {
+        if !visitor.skips_instant() {
             return self.visit_at_hand(pace, visitor);
         }
         let mut outer = Outer { inner: visitor, entered: Vec::new() };
@@ -162,7 +162,7 @@ impl Timeline<'_> {
         let mut entered = entered.into_iter();
         continues
             && entered.all(|(method, offset, calls)| {
-                let (position, time) = (Position::before(offset), when(&pace, offset));
+                let (position, time) = (Position::before(offset), pace.when());
                 inner.enter(method, Stamp { position, time, calls })
             })
     }
@@ -173,10 +173,9 @@ impl Timeline<'_> {
     fn visit_at_hand<V: VisitTimeline>(&mut self, pace: Pace, visitor: &mut V) -> bool {
         let Some(mut records) = self.events.at_hand(pace.until) else { return true };
         let (mut calls, mut open, mut continues) = (self.calls, self.open, true);
-        let mut last = None;
+        let (mut is_any, time) = (false, pace.when());
         while continues && let Some((offset, record)) = records.next() {
-            last = Some(offset);
-            let time = when(&pace, offset);
+            is_any = true;
             let at = Stamp { position: Position::before(offset), time, calls };
             continues = match record {
                 Record::Enter(_) if visitor.is_over(time) => {
@@ -193,11 +192,13 @@ impl Timeline<'_> {
                 }
             };
         }
-        let Some(last) = last else { return true };
+        if !is_any {
+            return true;
+        }
         let next = records.next_offset();
         self.events.pass(next);
         (self.calls, self.open, self.is_unwinding) = (calls, open, false);
-        self.now = when(&pace, last);
+        self.now = time;
         self.now.estimate_ns.into_iter().for_each(|ns| self.known.begin_at(ns));
         self.now.cpu_ns.into_iter().for_each(|ns| self.known.begin_cpu_at(ns));
         continues
@@ -217,11 +218,11 @@ impl Timeline<'_> {
     }
 }
 
-/// The time of a record for which a pace holds.
-#[inline(always)]
-fn when(pace: &Pace, offset: Offset) -> When {
-    let (estimate_ns, cpu_ns) = (pace.estimate(offset), pace.cpu(offset));
-    When { bounds: pace.bounds, estimate_ns, cpu_ns }
+impl Pace {
+    fn when(&self) -> When {
+        let Self { bounds, estimate_ns, cpu_ns, .. } = *self;
+        When { bounds, estimate_ns, cpu_ns }
+    }
 }
 
 /// Leaves out calls that begin and end here.

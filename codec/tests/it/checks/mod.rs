@@ -24,7 +24,6 @@ mod received;
 mod samples;
 mod scan;
 mod scratch;
-mod sections;
 mod snapshot;
 mod stream;
 mod threads;
@@ -36,7 +35,7 @@ mod trace_file;
 pub(crate) type Check = fn(&[u8]);
 
 /// All checks, by the names of their fuzz targets.
-pub(crate) const CHECKS: [(&str, Check); 24] = [
+pub(crate) const CHECKS: [(&str, Check); 23] = [
     ("analyses", analyses::check),
     ("flow_reader", flow_reader::check),
     ("fold", fold::check),
@@ -54,7 +53,6 @@ pub(crate) const CHECKS: [(&str, Check); 24] = [
     ("received", received::check),
     ("samples", samples::check),
     ("scan", scan::check),
-    ("sections", sections::check),
     ("snapshot", snapshot::check),
     ("stream", stream::check),
     ("threads", threads::check),

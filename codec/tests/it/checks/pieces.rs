@@ -16,7 +16,7 @@ use flow_codec::read::{Content, Trace};
 use flow_codec::write::Compression;
 
 /// The kinds by their numbers in a head.
-const KINDS: [StreamKind; 14] = [
+const KINDS: [StreamKind; 13] = [
     StreamKind::Events,
     StreamKind::Marks,
     StreamKind::Beginning,
@@ -29,7 +29,6 @@ const KINDS: [StreamKind; 14] = [
     StreamKind::Identity,
     StreamKind::Index,
     StreamKind::Dag,
-    StreamKind::Sections,
     StreamKind::Open,
 ];
 

@@ -16,7 +16,7 @@ thread_local! {
 }
 
 /// Files that a check may create.
-const FILES: [&str; 10] = [
+const FILES: [&str; 9] = [
     names::MANIFEST,
     names::IDS,
     names::METHODS,
@@ -25,7 +25,6 @@ const FILES: [&str; 10] = [
     "thread-1.flow",
     "thread-1.idx",
     "thread-1.marks",
-    "thread-1.sections",
     "thread-2.jsonl",
 ];
 

@@ -7,5 +7,4 @@ pub(crate) mod pieces;
 pub(crate) mod program;
 pub(crate) mod readers;
 pub(crate) mod recorder;
-pub(crate) mod ten_calls;
 pub(crate) mod times;

@@ -490,8 +490,8 @@ mod tests {
         press(&mut view, "↓→");
         let lines = plain_lines(view.calls.as_mut().unwrap(), 60);
         assert_eq!(lines[0], "duration      self  calls    call");
-        // From the times around the events, which do not show when between them they happened.
-        assert!(lines[1].trim_start().starts_with("89.0 µs"), "{lines:#?}");
+        // From the middle between two samples to that between two others.
+        assert!(lines[1].trim_start().starts_with("88.5 µs"), "{lines:#?}");
         press(&mut view, "g21us⏎");
         assert_eq!(view.calls.as_ref().unwrap().row().unwrap().number(), 3);
         press(&mut view, "g1s⏎");
