@@ -519,7 +519,7 @@ impl ThreadRecorder {
         let room = out.chunk.sample(position, sample);
         seen.store(position, Ordering::Relaxed);
         at_ns.store(began_ns, Ordering::Relaxed);
-        if look.leaves_threads_alone && self.cpu.stands_still() && !self.has_advanced() {
+        if look.shows_waits() && self.cpu.stands_still() && !self.has_advanced() {
             // It waits there, which a sample shows by being longer than an instant.
             let still_ns = now_ns().max(by_ns + 1);
             at_ns.store(still_ns, Ordering::Relaxed);

@@ -14,8 +14,8 @@
 //! thread ran while it stayed there (and of the end of the stay for which that was not read); that is all of it where it did not stay, and none where it waited. If less was used than
 //! both claim, it is divided in proportion. If more was used, something ran in between that no sample has seen: the rest is
 //! put aside, and given back in small parts, and where later stacks claim more than was used. So what runs for less than the
-//! time between two samples gets its share from those of its runs that are seen, whatever made the thread wait in between;
-//! and between two marks no more CPU time counts than time has passed. What is left at the end counts for the last stack.
+//! time between two samples gets its share from those of its runs that are seen, whatever made the thread wait in between.
+//! What is left at the end counts for the last stack.
 //!
 //! Where the thread waits at one mark and runs at the other one, all of it could go to the latter. But then a method that is
 //! over before the next sample is robbed by those that are longer: up to 4 % of the time, in simulations of which
@@ -193,8 +193,7 @@ impl Spent {
                 before.running(unread_ns.saturating_add(between_ns / 2)),
                 after.running(between_ns - between_ns / 2),
             ];
-            let room_ns = between_ns.saturating_add(unread_ns);
-            divide(gap_ns, self.aside_ns, claims_ns, room_ns)
+            divide(gap_ns, self.aside_ns, claims_ns)
         };
         let cpu_ns = self.owed_ns.saturating_add(ran_ns).saturating_add(mine_ns);
         let cpu = self.cpu.sampled(cpu_ns, ran_ns);
@@ -208,7 +207,7 @@ impl Spent {
 
 /// Divides the CPU time between two marks, with what was put aside before: what counts for the mark before it, and for the
 /// one after it, and what is put aside then.
-fn divide(gap_ns: u64, aside_ns: u64, claims_ns: [u64; 2], room_ns: u64) -> (u64, u64, u64) {
+fn divide(gap_ns: u64, aside_ns: u64, claims_ns: [u64; 2]) -> (u64, u64, u64) {
     let have_ns = gap_ns.saturating_add(aside_ns);
     let [before_ns, _] = claims_ns;
     let claimed_ns = claims_ns[0].saturating_add(claims_ns[1]);
@@ -216,8 +215,7 @@ fn divide(gap_ns: u64, aside_ns: u64, claims_ns: [u64; 2], room_ns: u64) -> (u64
         return (0, 0, have_ns);
     }
     let given_ns = have_ns.min(claimed_ns);
-    let back_ns = ((have_ns - given_ns) / BACK_PART).min(room_ns.saturating_sub(given_ns));
-    let given_ns = given_ns + back_ns;
+    let given_ns = given_ns + (have_ns - given_ns) / BACK_PART;
     let mine_ns = share(given_ns, before_ns, claimed_ns);
     (mine_ns, given_ns - mine_ns, have_ns - given_ns)
 }
@@ -265,14 +263,13 @@ mod tests {
     #[test]
     fn what_is_used_is_divided_as_it_is_claimed() {
         // While it stayed at the first mark, it ran for a third of the time; at the second one it runs.
-        assert_eq!(divide(400, 0, [100, 300], 1000), (100, 300, 0));
-        assert_eq!(divide(200, 0, [100, 300], 1000), (50, 150, 0));
+        assert_eq!(divide(400, 0, [100, 300]), (100, 300, 0));
+        assert_eq!(divide(200, 0, [100, 300]), (50, 150, 0));
         // What was put aside is given back where more is claimed than was used, and else in small parts.
-        assert_eq!(divide(200, 200, [100, 300], 1000), (100, 300, 0));
-        assert_eq!(divide(400, 160, [0, 400], 1000), (0, 410, 150));
-        assert_eq!(divide(400, 160, [0, 0], 1000), (0, 0, 560));
-        // There is no more room.
-        assert_eq!(divide(800, 16_000, [400, 400], 800), (400, 400, 16_000));
+        assert_eq!(divide(200, 200, [100, 300]), (100, 300, 0));
+        assert_eq!(divide(400, 160, [0, 400]), (0, 410, 150));
+        assert_eq!(divide(400, 160, [0, 0]), (0, 0, 560));
+        assert_eq!(divide(800, 16_000, [400, 400]), (900, 900, 15_000));
     }
 
     #[test]
@@ -293,14 +290,14 @@ mod tests {
     }
 
     #[test]
-    fn between_two_samples_there_is_no_more_cpu_time_than_time() {
+    fn what_was_put_aside_is_given_back_in_parts() {
         let marks = [
             mark(0, 1000, 0, 0),
             mark(1200, 2000, 150, 150),
             mark(2040, 2040, 170, 170),
             mark(2080, 3000, 190, 190),
         ];
-        // Of 80, which the two times around the third sample have. The rest counts for the last stack.
+        // The rest counts for the last stack.
         assert_eq!(shares(&marks), [(1100, 0), (920, 0), (40, 57), (940, 133)]);
     }
 
