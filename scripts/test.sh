@@ -4,7 +4,7 @@
 #
 #   scripts/test.sh
 #
-# Takes about 15 minutes on two quiet cores, of which building takes four. Every step runs, even if an
+# Takes about 20 minutes on two quiet cores, of which building takes four. Every step runs, even if an
 # earlier one fails; the last lines name the steps that failed. Long forms: scripts/torture.sh (kills, full
 # disks, overflows), scripts/builds.sh (Maven, Gradle), scripts/verify-corpus.sh, scripts/fuzz.sh.
 #
