@@ -109,9 +109,8 @@ impl Look {
         Self { leaves_threads_alone: false, processors, before: 0, now: 0 }
     }
 
-    /// Returns whether a thread whose clock stands still counts as waiting. Where all processors are busy, it may also have stopped
-    /// for the sampler; but one that runs on another processor does not stand still, and such threads show what runs. With one
-    /// processor there are none.
+    /// Returns whether a thread whose clock stands still counts as waiting. With one processor it may have stopped for the
+    /// sampler. With more, one that runs on another processor does not stand still, and such threads show what runs.
     pub(super) fn shows_waits(&self) -> bool {
         self.leaves_threads_alone || self.processors > 1
     }

@@ -71,7 +71,7 @@ fn timed<const CPU: bool>(
     let clock = Clock::default();
     let graph = Graph::with_limit(TimeWeight::<CPU>::new(&clock), MOST_PATHS);
     add(graph, files, progress, |file, progress, graph| match roots.is_all() {
-        true => add_times(file, chosen, progress, &clock, graph),
+        true => add_times(file, chosen, progress, graph),
         false => visit_timed(file, chosen, progress, &clock, &mut rooted(roots, graph)),
     })
 }

@@ -3,7 +3,7 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::AtomicU64;
 
-use flow_codec::analysis::{AddShapes, Graph, TimeWeight, TimedReport};
+use flow_codec::analysis::{AddSampled, AddShapes};
 use flow_codec::dag::{Dag, REPEATS};
 use flow_codec::format::flow::Record;
 use flow_codec::index::SMALLEST_INDEXED_BYTES;
@@ -291,59 +291,13 @@ pub(crate) fn visit_timed(
     read_pass(file, file.timed_pass(selection, *limits, clock, visitor), progress)
 }
 
-/// Sums of times that can be added up from the stored shapes of a thread and its marks.
-pub(crate) trait AddSampled: Visit {
-    /// Adds the selected calls of a thread, and ends it. `None` if events are needed; then nothing was added. Otherwise the
-    /// error of the marks, if there is one.
-    fn add_sampled(
-        &mut self,
-        dag: &Dag,
-        file: &ThreadFile,
-        selection: &Selection,
-    ) -> Result<Option<Option<Error>>, Error>;
-
-    /// Ends a thread.
-    fn end_thread(&mut self);
-}
-
-impl<const CPU: bool> AddSampled for TimedReport<'_, CPU> {
-    fn add_sampled(
-        &mut self,
-        dag: &Dag,
-        file: &ThreadFile,
-        selection: &Selection,
-    ) -> Result<Option<Option<Error>>, Error> {
-        self.add_sampled(dag, file, selection)
-    }
-
-    fn end_thread(&mut self) {
-        self.end_thread();
-    }
-}
-
-impl<const CPU: bool> AddSampled for Graph<TimeWeight<'_, CPU>> {
-    fn add_sampled(
-        &mut self,
-        dag: &Dag,
-        file: &ThreadFile,
-        selection: &Selection,
-    ) -> Result<Option<Option<Error>>, Error> {
-        self.add_sampled(dag, file, selection)
-    }
-
-    fn end_thread(&mut self) {
-        self.end_thread();
-    }
-}
-
 /// Adds up the times of the selected calls of a thread, and ends it: from its stored shapes if possible, otherwise from its
 /// events.
-pub(crate) fn add_times(
+pub(crate) fn add_times<'c>(
     file: &ThreadFile,
     chosen: &Chosen,
     progress: &mut Progress,
-    clock: &Clock,
-    sums: &mut impl AddSampled,
+    sums: &mut impl AddSampled<'c>,
 ) -> Reading {
     if chosen.limits == TimeLimits::NONE
         && file.parts.is_none()
@@ -354,7 +308,7 @@ pub(crate) fn add_times(
         // Shapes of damaged events are not stored.
         return damage.map_or_else(Reading::default, Reading::failed);
     }
-    let reading = visit_timed(file, chosen, progress, clock, sums);
+    let reading = visit_timed(file, chosen, progress, sums.clock(), sums);
     sums.end_thread();
     reading
 }

@@ -9,9 +9,10 @@ use super::nodes::{AddShapes, Nodes};
 use super::numbering::Numbering;
 use super::path_tree::{PathTimes, PathTree};
 use super::paths::{BEYOND, Paths, ROOT, at};
+use super::sampled::AddSampled;
+use crate::MethodId;
 use crate::dag::Dag;
-use crate::read::{Clock, Elapsed, Filtered, Selection, ThreadFile, TimeAxis, Visit};
-use crate::{Error, MethodId, Result};
+use crate::read::{Clock, Elapsed, Selection, TimeAxis, Visit};
 
 /// Adds up the calls of any number of threads, one after the other: calls with the same methods on the
 /// stack count as one path. Memory: about 32 bytes a path, 4 bytes an open frame.
@@ -153,27 +154,21 @@ impl AddShapes for Graph {
     }
 }
 
-impl<const CPU: bool> Graph<TimeWeight<'_, CPU>> {
-    /// Adds the selected calls of a thread, and ends it, from its shapes and its marks. `None` if events are needed; then
-    /// nothing was added. Otherwise the error of the marks, if there is one.
-    ///
-    /// # Errors
-    /// The marks cannot be opened.
-    pub fn add_sampled(
-        &mut self,
-        dag: &Dag,
-        file: &ThreadFile,
-        selection: &Selection,
-    ) -> Result<Option<Option<Error>>> {
-        if dag.bytes() != file.bytes || !self.add_nodes(&Nodes::new(dag, selection), None) {
-            return Ok(None);
-        }
-        self.calls_an_entry = 0;
-        let clock = self.weight.clock;
-        let damage = dag.visit_sampled(file, clock, &mut Filtered::new(&mut *self, selection));
-        self.calls_an_entry = 1;
+impl<'c, const CPU: bool> AddSampled<'c> for Graph<TimeWeight<'c, CPU>> {
+    fn clock(&self) -> &'c Clock {
+        self.weight.clock
+    }
+
+    fn add_calls(&mut self, dag: &Dag, selection: &Selection) -> bool {
+        self.add_nodes(&Nodes::new(dag, selection), None)
+    }
+
+    fn set_calls_an_entry(&mut self, calls: u64) {
+        self.calls_an_entry = calls;
+    }
+
+    fn end_thread(&mut self) {
         self.end_thread();
-        damage.map(Some)
     }
 }
 

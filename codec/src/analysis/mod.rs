@@ -14,7 +14,8 @@
 //! | How many calls were there, and of which methods the first ones? | [`Called`] |
 //! | What changed between two runs? | [`Diff`] |
 //!
-//! Those that need no time can also be added up from the shapes of a thread, with the same result: [`AddShapes`].
+//! Those that need no time can also be added up from the shapes of a thread, with the same result: [`AddShapes`]; sums of
+//! times from its shapes and its marks: [`AddSampled`].
 //!
 //! All but [`Diff`] receive the events of one thread after the other, each followed by `end_thread`: records
 //! ([`Visit`](crate::read::Visit)), for times from a [`Pass`](crate::read::Pass) whose clock they share;
@@ -36,6 +37,7 @@ mod path_tree;
 mod paths;
 mod report;
 mod rooted;
+mod sampled;
 mod slowest;
 mod timed_report;
 
@@ -52,5 +54,6 @@ pub use path_tree::{PathId, PathRow, PathTree};
 pub use paths::{PathNode, Paths, ROOT};
 pub use report::{Precision, Report, ReportRow};
 pub use rooted::Rooted;
+pub use sampled::AddSampled;
 pub use slowest::{SlowCall, Slowest};
 pub use timed_report::TimedReport;

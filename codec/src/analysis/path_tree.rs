@@ -50,7 +50,7 @@ pub(super) struct PathTimes {
     axis: TimeAxis,
     /// By path: the time while it was the whole stack, and the same by wall-clock time.
     own: Vec<(Elapsed, u64)>,
-    /// The same while it was on the stack.
+    /// By path: the time while it was on the stack, as for `own`.
     total: Vec<(Elapsed, u64)>,
 }
 

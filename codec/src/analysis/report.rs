@@ -48,7 +48,7 @@ pub struct ReportRow {
     pub calls: u64,
     /// Calls made while it was on the stack, including itself; or the time of the samples in which it was.
     pub total: u64,
-    /// Its number of calls; or the time of the samples in which it was the innermost frame.
+    /// The number of calls of the method; or the time of the samples in which it was the innermost frame.
     pub self_weight: u64,
     /// Calls are exact.
     pub precision: Precision,

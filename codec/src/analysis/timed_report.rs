@@ -9,10 +9,10 @@ use std::num::NonZeroU64;
 
 use super::numbering::{Numbering, index};
 use super::report::Precision;
-use super::{AddShapes, Report, ReportRow};
+use super::{AddSampled, AddShapes, Report, ReportRow};
+use crate::MethodId;
 use crate::dag::Dag;
-use crate::read::{Clock, Elapsed, Filtered, Selection, ThreadFile, TimeAxis, Visit};
-use crate::{Error, MethodId, Result};
+use crate::read::{Clock, Elapsed, Selection, TimeAxis, Visit};
 
 #[derive(Clone, Copy, Default, Debug)]
 struct Sum {
@@ -110,6 +110,32 @@ impl<const CPU: bool> Visit for TimedReport<'_, CPU> {
     }
 }
 
+impl<'c, const CPU: bool> AddSampled<'c> for TimedReport<'c, CPU> {
+    fn clock(&self) -> &'c Clock {
+        self.clock
+    }
+
+    fn add_calls(&mut self, dag: &Dag, selection: &Selection) -> bool {
+        let mut calls = Report::default();
+        let is_added = calls.add_shapes(dag, selection);
+        for row in calls.rows() {
+            let number = self.number_of(row.method);
+            if let Some(sum) = self.sums.get_mut(number) {
+                sum.calls = sum.calls.saturating_add(row.calls);
+            }
+        }
+        is_added
+    }
+
+    fn set_calls_an_entry(&mut self, calls: u64) {
+        self.calls_an_entry = calls;
+    }
+
+    fn end_thread(&mut self) {
+        self.end_thread();
+    }
+}
+
 impl<'c, const CPU: bool> TimedReport<'c, CPU> {
     const AXIS: TimeAxis = if CPU { TimeAxis::Cpu } else { TimeAxis::Wall };
 
@@ -129,44 +155,10 @@ impl<'c, const CPU: bool> TimedReport<'c, CPU> {
         }
     }
 
-    /// Adds the selected calls of a thread, and ends it, from its shapes and its marks. `None` if events are needed; then
-    /// nothing was added. Otherwise the error of the marks, if there is one.
-    ///
-    /// # Errors
-    /// The marks cannot be opened.
-    pub fn add_sampled(
-        &mut self,
-        dag: &Dag,
-        file: &ThreadFile,
-        selection: &Selection,
-    ) -> Result<Option<Option<Error>>> {
-        let mut calls = Report::default();
-        if dag.bytes() != file.bytes || !calls.add_shapes(dag, selection) {
-            return Ok(None);
-        }
-        self.add_calls(&calls);
-        self.calls_an_entry = 0;
-        let clock = self.clock;
-        let damage = dag.visit_sampled(file, clock, &mut Filtered::new(&mut *self, selection));
-        self.calls_an_entry = 1;
-        self.end_thread();
-        damage.map(Some)
-    }
-
     /// Ends a thread. Frames that are still open count up to its last known instant.
     pub fn end_thread(&mut self) {
         self.exit(NonZeroU64::MAX);
         (self.last, self.last_wall_ns) = (Elapsed::default(), 0);
-    }
-
-    /// Adds calls that were counted elsewhere.
-    fn add_calls(&mut self, report: &Report) {
-        for row in report.rows() {
-            let number = self.number_of(row.method);
-            if let Some(sum) = self.sums.get_mut(number) {
-                sum.calls = sum.calls.saturating_add(row.calls);
-            }
-        }
     }
 
     #[inline]

@@ -8,7 +8,8 @@ use std::sync::atomic::AtomicU64;
 
 use crate::support::times::check_times;
 use flow_codec::analysis::{
-    EdgeRow, Edges, Graph, PathTree, Report, ReportRow, Side, Slowest, TimeWeight, TimedReport,
+    AddSampled, EdgeRow, Edges, Graph, PathTree, Report, ReportRow, Side, Slowest, TimeWeight,
+    TimedReport,
 };
 use flow_codec::dag::Dag;
 use flow_codec::format::flow::Encoded;

@@ -55,7 +55,7 @@ The first lines of each difference are shown. With OLD, all takes about 20 minut
 Exit status: 0 no differences, 1 differences, 2 something is missing.
 ";
 
-/// The differences that are shown; all are counted.
+/// The differences that are shown; all are counted and written to a file.
 const SHOWN: usize = 40;
 
 /// What the command line asks for.
@@ -286,6 +286,8 @@ fn compare(
         .collect();
 
     let builds = Builds { old: old_build, new: new_build, work };
+    let file = work.join("differences");
+    let all = Mutex::new(fs::File::create(&file).context(file.display())?);
     let shown = AtomicUsize::new(0);
     let found = in_parallel(&tasks, |(task, of_old), worker| {
         let differences = builds.differences(task, of_old, worker)?;
@@ -294,11 +296,16 @@ fn compare(
             if shown.fetch_add(1, Ordering::Relaxed) < SHOWN {
                 report::print(text);
             }
+            let mut all = all.lock().expect("no worker panics with the lock");
+            all.write_all(text.as_bytes()).context(file.display())?;
         }
         Ok(!differences.is_empty())
     })?;
     let differ = found.into_iter().filter(|differs| *differs).count();
     report::print(&format!("{} commands, {differ} differ\n", tasks.len()));
+    if shown.into_inner() > SHOWN {
+        report::print(&format!("All differences: {}\n", file.display()));
+    }
     Ok(Outcome::passed_if(differ == 0))
 }
 

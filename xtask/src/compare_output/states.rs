@@ -66,8 +66,18 @@ impl State {
     }
 }
 
-/// Makes a copy of a folder with a trace for each state, below `to`. Nothing is stored of a small trace; and only a
-/// directory that has no journal has other forms, because a journal is not converted.
+/// Returns whether a trace is a directory that can be converted without a change: a journal is not converted, and text
+/// becomes bytes, whose number `flow info` shows.
+fn is_directory_of_bytes(trace: &Path) -> bool {
+    let is_changed = |file: &PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name == "journal" || name.starts_with("thread-") && name.ends_with(".jsonl")
+    };
+    trace.is_dir() && files_in(trace).is_ok_and(|files| !files.iter().any(is_changed))
+}
+
+/// Makes a copy of a folder with a trace for each state, below `to`. Nothing is stored of a small trace; and only some have
+/// other forms.
 pub(super) fn prepare(
     flow: &Path,
     folder: &Path,
@@ -99,7 +109,7 @@ pub(super) fn prepare(
             }
         }
         states.push((State::Everything, everything));
-    } else if folder.join(main).is_dir() && !folder.join(main).join("journal").exists() {
+    } else if is_directory_of_bytes(&folder.join(main)) {
         let file = place(State::File);
         copy(folder, &file)?;
         run(flow, &["convert", main, &State::File.word(main)], &file)?;

@@ -151,7 +151,7 @@ fn timed<const CPU: bool>(trace: &Trace, chosen: &Chosen, progress: &mut Progres
     let (mut threads, mut status) = (0, Status::Done);
     for file in &trace.files {
         let before = report.calls();
-        let reading = add_times(file, chosen, progress, &clock, &mut report);
+        let reading = add_times(file, chosen, progress, &mut report);
         threads += u64::from(report.calls() > before);
         status = status.and(reading.report(file, progress));
     }

@@ -117,7 +117,7 @@ pub(crate) struct Pace {
     pub(crate) until: Offset,
     /// The bounds of all these records.
     pub(crate) bounds: Bounds,
-    /// Their estimate, if anything is known, and their CPU time.
+    /// How long these records took, if anything is known, and the CPU time of that.
     pub(crate) estimate_ns: Option<u64>,
     pub(crate) cpu_ns: Option<u64>,
 }
