@@ -5,7 +5,8 @@ use std::fs;
 
 use flow_e2e::{Counter, Decoded, Engine, Jdk, Program, escaped, harness, lib};
 
-use crate::on_every_engine;
+use crate::torture::is_long;
+use crate::{on_every_engine, on_every_jdk};
 
 /// Runs a program with both agents and compares every count, except for what the trace names as not recorded.
 fn compare(jdk: &Jdk, engine: Engine, program: Program, at_least: u64) -> Decoded {
@@ -52,9 +53,20 @@ fn compare(jdk: &Jdk, engine: Engine, program: Program, at_least: u64) -> Decode
     trace
 }
 
+/// Runs the body for each JDK with the engine that rewrites classes, and in the long form with the other one, too: that both
+/// see the same calls of these programs is what the tests of engines prove.
+fn on_every_counted(mut body: impl FnMut(&Jdk, Engine)) {
+    on_every_jdk(|jdk| {
+        for engine in Engine::ALL.into_iter().take(if is_long() { 2 } else { 1 }) {
+            println!("with engine={}", engine.name());
+            body(jdk, engine);
+        }
+    });
+}
+
 #[test]
 fn javac_compiling_the_harness_is_counted_exactly() {
-    on_every_engine(|jdk, engine| {
+    on_every_counted(|jdk, engine| {
         if !jdk.has_module("jdk.compiler") {
             println!("this JDK has no compiler to record");
             return;
@@ -75,7 +87,7 @@ fn javac_compiling_the_harness_is_counted_exactly() {
 
 #[test]
 fn a_clojure_script_is_counted_exactly() {
-    on_every_engine(|jdk, engine| {
+    on_every_counted(|jdk, engine| {
         let jars = ["clojure.jar", "spec.alpha.jar", "core.specs.alpha.jar"].map(lib);
         let class_path = std::env::join_paths(jars).unwrap();
         let script =
@@ -113,7 +125,7 @@ fn junit_tests_are_counted_exactly() {
 
 #[test]
 fn programs_of_the_harness_are_counted_exactly() {
-    on_every_engine(|jdk, engine| {
+    on_every_counted(|jdk, engine| {
         for name in ["Exceptions", "HostileNames", "Reflection", "Shapes", "Threads", "Unloading"] {
             compare(jdk, engine, Program::harness(jdk, name), 10);
         }

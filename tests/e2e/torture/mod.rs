@@ -25,8 +25,9 @@ fn times(name: &str, short: u64) -> u64 {
     })
 }
 
-/// Returns whether this is the long form.
-fn is_long() -> bool {
+/// Returns whether this is the long form. Some tests of other modules have one, too: all that a test tries on every JDK, of
+/// which the short form tries each once.
+pub(crate) fn is_long() -> bool {
     times("LONG", 0) > 0
 }
 

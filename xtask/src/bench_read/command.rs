@@ -43,33 +43,47 @@ pub(super) enum ReadCommand {
     Info,
     Check,
     Report,
+    /// The report by calls, which needs no times.
+    Calls,
     Graph,
     Diff,
+    Tests,
     Index,
     /// One screen of calls, far into the trace.
     From,
-    /// The same with an index.
-    FromIndex,
     /// The first screen of calls.
     First,
+    /// The first screen of the terminal program.
+    View,
+    /// All calls.
+    Replay,
     /// All calls that are not deep.
     Depth,
+    Html,
+    Collapsed,
+    Perfetto,
     Dump,
 }
 
 impl ReadCommand {
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 18] = [
         Self::Cat,
         Self::Info,
         Self::Check,
         Self::Report,
+        Self::Calls,
         Self::Graph,
         Self::Diff,
+        Self::Tests,
         Self::Index,
         Self::From,
-        Self::FromIndex,
         Self::First,
+        Self::View,
+        Self::Replay,
         Self::Depth,
+        Self::Html,
+        Self::Collapsed,
+        Self::Perfetto,
         Self::Dump,
     ];
 
@@ -80,13 +94,19 @@ impl ReadCommand {
             Self::Info => "info",
             Self::Check => "check",
             Self::Report => "report",
+            Self::Calls => "calls",
             Self::Graph => "graph",
             Self::Diff => "diff",
+            Self::Tests => "tests",
             Self::Index => "index",
             Self::From => "from",
-            Self::FromIndex => "from-index",
             Self::First => "first",
+            Self::View => "view",
+            Self::Replay => "replay",
             Self::Depth => "depth",
+            Self::Html => "html",
+            Self::Collapsed => "collapsed",
+            Self::Perfetto => "perfetto",
             Self::Dump => "dump",
         }
     }
@@ -94,13 +114,22 @@ impl ReadCommand {
     /// Returns its name in the table.
     pub(super) fn title(self, flow: &Flow) -> String {
         match self {
-            Self::From => "replay from 90 % on, first screen, no index".to_owned(),
-            Self::FromIndex => "replay from 90 % on, first screen, with index".to_owned(),
+            Self::Calls => "report --by calls".to_owned(),
+            Self::From => "replay from 90 % on, first screen".to_owned(),
             Self::First => "replay, first screen".to_owned(),
+            Self::View => "view, first screen".to_owned(),
+            Self::Replay => "replay, all".to_owned(),
             Self::Depth => format!("replay --depth 12 {}", flow.collapse()),
+            Self::Html => "report --html".to_owned(),
+            Self::Collapsed | Self::Perfetto => format!("export --to {}", self.name()),
             Self::Dump => "dump, to a pipe".to_owned(),
             _ => self.name().to_owned(),
         }
+    }
+
+    /// Returns whether what `flow index` stores can change how long it takes.
+    pub(super) fn uses_stored(self) -> bool {
+        !matches!(self, Self::Cat | Self::Check | Self::Index | Self::Dump)
     }
 
     /// Returns whether a flow has it: older ones lack some verbs and flags.
@@ -108,17 +137,18 @@ impl ReadCommand {
         match self {
             Self::Cat => true,
             Self::From => flow.replay_help.contains("--from "),
-            Self::FromIndex => Self::From.is_in(flow) && Self::Index.is_in(flow),
-            Self::First | Self::Depth => !flow.replay_help.is_empty(),
+            Self::First | Self::Replay | Self::Depth => !flow.replay_help.is_empty(),
+            Self::Calls | Self::Html => flow.has_verb("report"),
+            Self::Collapsed | Self::Perfetto => flow.has_verb("export"),
             verb => flow.has_verb(verb.name()),
         }
     }
 
     /// Returns the command for a trace with this number of calls.
     pub(super) fn process(self, flow: &Flow, dir: &Path, calls: u64) -> Command {
-        let replay = |arguments: &[&str]| {
+        let run = |words: &[&str]| {
             let mut command = flow.command();
-            command.arg("replay").args(arguments).arg(dir);
+            command.args(words).arg(dir);
             command
         };
         match self {
@@ -137,16 +167,16 @@ impl ReadCommand {
                 command.arg("diff").arg(dir).arg(dir);
                 command
             }
-            Self::From | Self::FromIndex => {
-                replay(&["--from", &(calls / 10 * 9).to_string(), "--max", "50"])
+            Self::From => run(&["replay", "--from", &(calls / 10 * 9).to_string(), "--max", "50"]),
+            Self::First => run(&["replay", "--max", "50"]),
+            Self::View => run(&["view", "--once"]),
+            Self::Depth => run(&["replay", "--depth", "12", flow.collapse()]),
+            Self::Calls => run(&["report", "--by", "calls"]),
+            Self::Html => run(&["report", "--html", "-"]),
+            Self::Collapsed | Self::Perfetto => {
+                run(&["export", "--force", "--to", self.name(), "-o", "/dev/null"])
             }
-            Self::First => replay(&["--max", "50"]),
-            Self::Depth => replay(&["--depth", "12", flow.collapse()]),
-            verb => {
-                let mut command = flow.command();
-                command.arg(verb.name()).arg(dir);
-                command
-            }
+            verb => run(&[verb.name()]),
         }
     }
 }
@@ -168,7 +198,7 @@ mod tests {
     fn commands_read_far_into_the_trace_or_its_beginning() {
         let flow = flow("--collapse --from <PLACE>");
         let late = ["replay", "--from", "900", "--max", "50", "/t"];
-        assert_eq!(words(ReadCommand::FromIndex, &flow), late);
+        assert_eq!(words(ReadCommand::From, &flow), late);
         assert_eq!(words(ReadCommand::First, &flow), ["replay", "--max", "50", "/t"]);
         assert_eq!(
             words(ReadCommand::Depth, &flow),

@@ -24,25 +24,30 @@ pub(crate) const NAME: &str = "bench-read";
 pub(crate) const USAGE: &str = "\
 Measures how fast traces are read, and prints it as Markdown: whole commands, on generated traces.
 
-usage: scripts/bench-read.sh [--rounds N] [--big] [--shape NAME] [--only NAME,…] [--cores LIST|all]
+usage: scripts/bench-read.sh [--rounds N] [--calls LIST] [--shape NAME] [--only NAME,…] [--cores LIST|all]
                              [--flow FILE] [--keep FILE] [DIR]…
 
-  --rounds N     rounds; a round runs each command once (5)
-  --big          also a trace of 1 G calls, besides the one of 100 M
+  --rounds N     rounds; a round runs each command once with nothing stored beside the trace, and once with what
+                 `flow index` stores (5)
+  --calls LIST   generated traces with so many calls, such as 1M,100M,10G (1M,100M); none: only those in DIR
   --shape NAME   what the generated program is like: real fib deep wide (real)
-  --only NAMES   commands: cat info check report graph diff index from from-index first depth dump (all
-                 that this flow has)
+  --only NAMES   commands: cat info check report calls graph diff tests index from first view replay depth
+                 html collapsed perfetto dump (all that this flow has)
   --cores LIST   cores that they run on, as for taskset -c; `all` does not pin them (the last core)
   --flow FILE    the flow to measure (that of this source, which is built first)
   --keep FILE    where to write the figures of the single runs, one line a run
                  (target/bench-read/results.tsv)
-  DIR            a recorded trace to measure too; its index is rebuilt, or removed if it had none
+  DIR            a recorded trace to measure too; what is stored beside it is made anew, or removed if there was nothing
 
-The files are in the page cache before the first round. A command that runs for more than 30 seconds is
-not run again. The generated traces stay under target/ for the next time, up to 3 GB.
+Generated traces have times, a millisecond apart. The files are in the page cache before the first round, if they fit. A
+command that runs for more than 30 seconds is not run again. The generated traces stay under target/ for the next time:
+2.5 GB a billion calls.
 
 Exit status: 0 all ran, 1 some run failed (named below the table), 2 something is missing or misspelt.
 ";
+
+/// How far times in generated traces are apart.
+const CLOCK_NS: &str = "1000000";
 
 /// A command that runs for longer is run only once.
 const LONG_NS: u64 = 30_000_000_000;
@@ -51,7 +56,8 @@ const LONG_NS: u64 = 30_000_000_000;
 #[derive(Debug, PartialEq, Eq)]
 struct Request {
     rounds: u32,
-    is_big: bool,
+    /// How many calls generated traces have, as the generator understands it.
+    calls: Vec<String>,
     shape: Shape,
     /// Empty: all that this flow has.
     commands: Vec<ReadCommand>,
@@ -86,7 +92,7 @@ impl Shape {
 fn parse(mut arguments: Arguments) -> Result<Request> {
     let mut request = Request {
         rounds: 5,
-        is_big: false,
+        calls: ["1M", "100M"].map(str::to_owned).to_vec(),
         shape: Shape::Real,
         commands: Vec::new(),
         cores: None,
@@ -104,7 +110,10 @@ fn parse(mut arguments: Arguments) -> Result<Request> {
         };
         match option.as_str() {
             "--rounds" => request.rounds = arguments.number()?,
-            "--big" => request.is_big = true,
+            "--calls" => {
+                request.calls = arguments.list()?;
+                request.calls.retain(|calls| calls != "none");
+            }
             "--shape" => {
                 request.shape = one_of("shape", &arguments.value()?, &Shape::ALL, Shape::name)?;
             }
@@ -150,8 +159,9 @@ impl Trace {
             .collect()
     }
 
-    fn indexes(&self) -> Vec<PathBuf> {
-        self.files(|name| name.ends_with(".idx"))
+    /// Returns what `flow index` has stored.
+    fn stored(&self) -> Vec<PathBuf> {
+        self.files(|name| [".idx", ".dag"].iter().any(|end| name.ends_with(end)))
     }
 
     /// Reads all events, so that they are in the page cache.
@@ -203,9 +213,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
     }
     project::build(["--release", "--package", "flow-codec", "--example", "generate"])?;
     let generator = project.target.join("release/examples/generate");
-    let mut traces = vec![generate(&generator, "100M", request.shape, &work)?];
-    if request.is_big {
-        traces.push(generate(&generator, "1G", request.shape, &work)?);
+    let mut traces = Vec::new();
+    for calls in &request.calls {
+        traces.push(generate(&generator, calls, request.shape, &work)?);
     }
     for dir in request.recorded {
         traces.push(Trace::open("recorded".to_owned(), dir)?);
@@ -247,7 +257,11 @@ fn generate(generator: &Path, calls: &str, shape: Shape, work: &Path) -> Result<
         report::say(NAME, &format!("generating {calls} calls ..."));
         let _ = fs::remove_dir_all(&dir);
         let mut command = Command::new(generator);
-        run_command(command.args(["--calls", calls, "--shape", shape.name()]).arg(&dir))?;
+        run_command(
+            command
+                .args(["--calls", calls, "--shape", shape.name(), "--clock", CLOCK_NS])
+                .arg(&dir),
+        )?;
     }
     Trace::open(format!("{calls} calls, {}", shape.name()), dir)
 }
@@ -264,40 +278,51 @@ struct Rounds<'a> {
 }
 
 impl Rounds<'_> {
-    /// Runs all commands on a trace, in every round with another one first.
+    /// Runs all commands on a trace, in every round with another one first: with nothing stored, then with all that
+    /// `flow index` stores.
     fn run(&mut self, trace: &Trace, commands: &[ReadCommand], rounds: u32) -> Result<()> {
-        let had_index = !trace.indexes().is_empty();
+        let had_stored = !trace.stored().is_empty();
         trace.warm_up()?;
         let mut order = commands.to_vec();
         let mut done = HashSet::new();
         for round in 1..=rounds {
-            let mut durations = String::new();
-            for &command in &order {
-                if done.contains(&command) {
+            for is_stored in [false, true] {
+                let of_round: Vec<ReadCommand> = order
+                    .iter()
+                    .copied()
+                    .filter(|command| !is_stored || command.uses_stored())
+                    .filter(|command| !done.contains(&(*command, is_stored)))
+                    .collect();
+                if of_round.is_empty() {
                     continue;
                 }
-                match self.run_once(trace, command)? {
-                    Ok(usage) => {
-                        #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
-                        let seconds = usage.wall_ns as f64 / 1e9;
-                        durations += &format!(", {} {seconds:.2} s", command.name());
-                        if usage.wall_ns > LONG_NS {
-                            done.insert(command);
+                self.store(trace, is_stored)?;
+                let mut durations = String::new();
+                for command in of_round {
+                    match self.run_once(trace, command, is_stored)? {
+                        Ok(usage) => {
+                            #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+                            let seconds = usage.wall_ns as f64 / 1e9;
+                            durations += &format!(", {} {seconds:.2} s", command.name());
+                            if usage.wall_ns > LONG_NS {
+                                done.insert((command, is_stored));
+                            }
+                        }
+                        Err(problem) => {
+                            let failure = format!("{}, {}: {problem}", trace.label, command.name());
+                            report::say(NAME, &failure);
+                            self.failures.push(failure);
+                            done.insert((command, is_stored));
                         }
                     }
-                    Err(problem) => {
-                        let failure = format!("{}, {}: {problem}", trace.label, command.name());
-                        report::say(NAME, &failure);
-                        self.failures.push(failure);
-                        done.insert(command);
-                    }
                 }
+                let state = if is_stored { "stored" } else { "nothing stored" };
+                report::say(NAME, &format!("{}, round {round}, {state}{durations}", trace.label));
             }
-            report::say(NAME, &format!("{}, round {round}{durations}", trace.label));
             let next = usize::from(!order.is_empty());
             order.rotate_left(next);
         }
-        self.set_index(trace, had_index)
+        self.store(trace, had_stored)
     }
 
     /// Runs a command once. The inner error says how it failed.
@@ -305,22 +330,29 @@ impl Rounds<'_> {
         &mut self,
         trace: &Trace,
         command: ReadCommand,
+        is_stored: bool,
     ) -> Result<std::result::Result<Usage, String>> {
-        self.set_index(trace, command == ReadCommand::FromIndex)?;
+        if command == ReadCommand::Index {
+            self.store(trace, false)?;
+        }
         let mut process = command.process(self.flow, &trace.dir, trace.calls);
         let stderr = fs::File::create(&self.stderr).context(self.stderr.display())?;
         process.stdout(Stdio::null()).stderr(stderr);
         let (status, usage) =
             measure(&mut process).map_err(|error| cannot_run(&process, &error))?;
+        if command == ReadCommand::Index {
+            self.store(trace, false)?;
+        }
         // 3: the trace is whole, but its recording was not.
         if !matches!(status.code(), Some(0 | 3)) {
             let stderr = fs::read(&self.stderr).unwrap_or_default();
             let stderr = String::from_utf8_lossy(&stderr);
             return Ok(Err(format!("{status}: {}", stderr.lines().last().unwrap_or_default())));
         }
+        let title = command.title(self.flow);
         let run = Run {
             trace: trace.label.clone(),
-            title: command.title(self.flow),
+            title: if is_stored { format!("{title}, stored") } else { title },
             calls: trace.calls,
             usage,
         };
@@ -329,16 +361,15 @@ impl Rounds<'_> {
         Ok(Ok(usage))
     }
 
-    /// Builds the index of a trace, or removes it. One command reads it; all others do without.
-    fn set_index(&self, trace: &Trace, is_wanted: bool) -> Result<()> {
+    /// Makes what `flow index` stores of a trace, or removes it.
+    fn store(&self, trace: &Trace, is_wanted: bool) -> Result<()> {
+        for file in trace.stored() {
+            fs::remove_file(&file).context(file.display())?;
+        }
         if is_wanted {
             let mut index = self.flow.command();
             index.arg("index").arg(&trace.dir).stdout(Stdio::null()).stderr(Stdio::null());
             index.status().map_err(|error| cannot_run(&index, &error))?;
-            return Ok(());
-        }
-        for file in trace.indexes() {
-            fs::remove_file(&file).context(file.display())?;
         }
         Ok(())
     }
@@ -360,18 +391,21 @@ mod tests {
 
     #[test]
     fn options_and_traces_may_be_mixed() {
-        let request = parsed(&["/a", "--rounds", "2", "/b", "--big", "--shape", "deep"]).unwrap();
+        let request =
+            parsed(&["/a", "--rounds", "2", "/b", "--calls", "1M,1G", "--shape", "deep"]).unwrap();
         assert_eq!(request.recorded, [PathBuf::from("/a"), "/b".into()]);
-        assert_eq!((request.rounds, request.is_big, request.shape), (2, true, Shape::Deep));
+        assert_eq!((request.rounds, request.shape), (2, Shape::Deep));
+        assert_eq!(request.calls, ["1M", "1G"]);
         assert!(request.commands.is_empty());
-        let request = parsed(&["--only", "cat,from-index"]).unwrap();
-        assert_eq!(request.commands, [ReadCommand::Cat, ReadCommand::FromIndex]);
+        let request = parsed(&["--only", "cat,from", "--calls", "none"]).unwrap();
+        assert_eq!(request.commands, [ReadCommand::Cat, ReadCommand::From]);
+        assert!(request.calls.is_empty());
     }
 
     #[test]
     fn misspelt_names_and_options_are_refused() {
         for words in
-            [&["--only", "replay"][..], &["--shape", "flat"], &["--large"], &["--rounds", "0"]]
+            [&["--only", "replays"][..], &["--shape", "flat"], &["--large"], &["--rounds", "0"]]
         {
             assert_eq!(parsed(words).unwrap_err().status(), 2, "{words:?}");
         }
@@ -387,7 +421,7 @@ mod tests {
         fs::write(&manifest, "{\"end\": {\"totals\": {\"enters\": 12}}}").unwrap();
         fs::write(dir.path().join("thread-1.idx"), "").unwrap();
         let trace = opened().unwrap();
-        assert_eq!((trace.calls, trace.indexes().len()), (12, 1));
+        assert_eq!((trace.calls, trace.stored().len()), (12, 1));
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) enum State {
     Nothing,
     Indexes,
     Shapes,
-    /// Indexes, shapes and sections.
+    /// Indexes and shapes.
     Everything,
     /// One file, made by `flow convert`.
     File,
@@ -58,20 +58,21 @@ impl State {
     fn is_without(self, path: &Path) -> bool {
         let ending = path.extension().unwrap_or_default().to_string_lossy();
         match self {
-            Self::Nothing => ["idx", "dag", "sections"].contains(&&*ending),
-            Self::Indexes => ["dag", "sections"].contains(&&*ending),
-            Self::Shapes => ["idx", "sections"].contains(&&*ending),
+            Self::Nothing => ["idx", "dag"].contains(&&*ending),
+            Self::Indexes => ending == "dag",
+            Self::Shapes => ending == "idx",
             Self::Everything | Self::File | Self::Stdin => false,
         }
     }
 }
 
-/// Returns whether a trace is a directory that can be converted without a change: a journal is not converted, and text
-/// becomes bytes, whose number `flow info` shows.
-fn is_directory_of_bytes(trace: &Path) -> bool {
+/// Returns whether a trace is a directory that becomes one file without a change. A journal is not converted; text becomes
+/// bytes, whose number `flow info` shows; and of several JVMs each becomes a file of its own.
+fn becomes_one_file(trace: &Path) -> bool {
     let is_changed = |file: &PathBuf| {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        name == "journal" || name.starts_with("thread-") && name.ends_with(".jsonl")
+        let is_text = name.starts_with("thread-") && name.ends_with(".jsonl");
+        name == "journal" || is_text || file.components().count() > 1
     };
     trace.is_dir() && files_in(trace).is_ok_and(|files| !files.iter().any(is_changed))
 }
@@ -109,7 +110,7 @@ pub(super) fn prepare(
             }
         }
         states.push((State::Everything, everything));
-    } else if is_directory_of_bytes(&folder.join(main)) {
+    } else if becomes_one_file(&folder.join(main)) {
         let file = place(State::File);
         copy(folder, &file)?;
         run(flow, &["convert", main, &State::File.word(main)], &file)?;
