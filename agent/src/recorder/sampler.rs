@@ -9,6 +9,9 @@
 //! system does not schedule this thread, if there are very many threads, if waking a thread is expensive (30
 //! µs on some virtual machines), and after a while in which no thread recorded anything: a program that waits
 //! should not pay for the clock.
+//!
+//! Samples come at random times, so that a program that repeats something at the same rate is not met at the same point
+//! each time.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -37,6 +40,7 @@ pub fn run(recorder: &Recorder, period: Duration) {
     let mut due = last_event;
     let mut spent_ns = clock::cpu_time();
     let mut share = Share::new(clock::preemptions());
+    let mut jitter = Jitter::default();
     while recorder.is_on() {
         recorder.check_memory();
         let before = Instant::now();
@@ -46,12 +50,34 @@ pub fn run(recorder: &Recorder, period: Duration) {
         look.leaves_threads_alone = !share.steals();
         let now = Instant::now();
         let pause = if now - last_event < IDLE_AFTER { period } else { period * RARER };
+        let pause = jitter.next(pause);
         let before_ns = std::mem::replace(&mut spent_ns, clock::cpu_time());
         let cost = Duration::from_nanos(spent_ns.saturating_sub(before_ns));
         // Counted from when the sample was due: the system wakes this thread late, and half a period may have
         // passed. Missed samples are not made up for.
         due = (due + pause).max(now + period / 4).max(now + cost * share.next(clock::preemptions));
         sleep(recorder, due - now);
+    }
+}
+
+/// Random numbers.
+#[derive(Debug)]
+struct Jitter(u32);
+
+impl Default for Jitter {
+    fn default() -> Self {
+        Self(0x9E37_79B9)
+    }
+}
+
+impl Jitter {
+    /// Returns a time between a half and one and a half of this one.
+    fn next(&mut self, of: Duration) -> Duration {
+        // Marsaglia's xorshift: any number but 0 is followed by all others.
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        of / 2 + of * (self.0 >> 16) / (1 << 16)
     }
 }
 
@@ -111,5 +137,22 @@ mod tests {
         assert_eq!(after(120), STOLEN_SHARE);
         assert_eq!(after(136), STOLEN_SHARE);
         assert_eq!(after(136), SHARE);
+    }
+
+    #[test]
+    fn pauses_differ_and_are_right_on_average() {
+        let (mut jitter, period) = (Jitter::default(), Duration::from_millis(1));
+        let pauses: Vec<_> = (0..10_000).map(|_| jitter.next(period)).collect();
+        assert!(pauses.iter().all(|pause| (period / 2..period * 3 / 2).contains(pause)));
+        let sum: Duration = pauses.iter().sum();
+        assert!((period * 9_900..period * 10_100).contains(&sum), "{sum:?}");
+        // As many in each tenth: none follows from those before.
+        let mut tenths = [0; 10];
+        let mut at = Duration::ZERO;
+        for pause in pauses {
+            at += pause;
+            tenths[usize::try_from(at.as_micros() % 1000 / 100).unwrap()] += 1;
+        }
+        assert!(tenths.iter().all(|count| (900..1100).contains(count)), "{tenths:?}");
     }
 }
