@@ -4,9 +4,10 @@
 #
 #   scripts/test.sh
 #
-# Takes about 20 minutes on two quiet cores, of which building takes four. Every step runs, even if an
-# earlier one fails; the last lines name the steps that failed. Long forms: scripts/torture.sh (kills, full
-# disks, overflows), scripts/builds.sh (Maven, Gradle), scripts/verify-corpus.sh, scripts/fuzz.sh.
+# Every step runs, even if an earlier one fails; the last lines name the steps that failed. CONTRIBUTING.md says how
+# long it takes. Long forms: scripts/torture.sh (kills, full disks, overflows; every engine and every option of the JVM
+# where the short form tries each once), scripts/builds.sh (Maven, Gradle), scripts/verify-corpus.sh, scripts/fuzz.sh,
+# scripts/compare-output.sh.
 #
 # Environment: FLOW_FUZZ_SECONDS fuzzes each target for that time, and the command line for a minute; FLOW_TEST_JDKS, see scripts/jdks.sh.
 set -eu
@@ -54,8 +55,8 @@ quiet=--quiet
 [ ! -t 2 ] || quiet=
 # Everything at once: what follows, and what it runs, builds nothing more but xtask.
 step building cargo test --workspace --no-run $quiet
-# Includes the short form of scripts/torture.sh.
-step tests cargo test --workspace --no-fail-fast
+# Includes the short form of scripts/torture.sh. Many tests wait for a program: one more than there are cores at a time.
+step tests env RUST_TEST_THREADS="$(($(nproc) + 1))" cargo test --workspace --no-fail-fast
 step "what flow prints, compared with stored digests" scripts/compare-output.sh --sample
 step "the class of the probes" scripts/probe.sh --check
 step "rewritten classes of a JDK and of two libraries" scripts/verify-corpus.sh --fast
