@@ -23,8 +23,7 @@ fn compare(jdk: &Jdk, engine: Engine, program: Program, at_least: u64) -> Decode
     let expected: BTreeMap<String, u64> = counter
         .counts()
         .into_iter()
-        .filter(|(key, (enters, _))| *enters > 0 && !named(key))
-        .map(|(key, (enters, _))| (key, enters))
+        .filter(|(key, enters)| *enters > 0 && !named(key))
         .collect();
     let mut found = BTreeMap::new();
     for (key, calls) in trace.enters_by_key() {

@@ -64,8 +64,7 @@ impl Collector {
     }
 
     pub(crate) fn signal(&self, signal: &str) {
-        let kill = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
-        assert!(kill.unwrap().success());
+        send_signal(self.child.id(), signal);
     }
 
     /// Sends a command.
@@ -655,6 +654,11 @@ fn several_jvms_and_virtual_threads_are_received_at_once() {
     }
 }
 
+fn send_signal(pid: u32, signal: &str) {
+    let kill = Command::new("kill").args([signal, &pid.to_string()]).status();
+    assert!(kill.unwrap().success());
+}
+
 /// Ends a program from outside: its hooks run, and its threads may still call methods after the recording has ended.
 pub(crate) fn terminate(running: Running) {
     assert!(Command::new("kill").arg(running.id().to_string()).status().unwrap().success());
@@ -851,9 +855,15 @@ fn strangers_are_refused_and_harm_nobody() {
     let mut running = program.launch();
     collector.wait_for("is recorded into");
     let connect = || TcpStream::connect(&collector.address["tcp:".len()..]).unwrap();
-    let closed = |mut stream: TcpStream| {
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let _ = stream.read_to_end(&mut Vec::new());
+    let pid = running.id();
+    let closed = |streams: Vec<TcpStream>| {
+        // Some only after seconds, in which the program would record more than is worth reading.
+        send_signal(pid, "-STOP");
+        for mut stream in streams {
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            let _ = stream.read_to_end(&mut Vec::new());
+        }
+        send_signal(pid, "-CONT");
     };
     for garbage in [
         &b"GET / HTTP/1.1\r\n\r\n"[..],
@@ -868,13 +878,13 @@ fn strangers_are_refused_and_harm_nobody() {
     ] {
         let mut stream = connect();
         stream.write_all(garbage).unwrap();
-        closed(stream);
+        closed(vec![stream]);
     }
     // More than may be strangers at a time: all are closed at last, by the other side.
     let many: Vec<_> = (0..1000).map(|_| connect()).collect();
     let other = Program::harness(jdk, "Hello").only_send_to(&collector.address);
     let other = other.options(&format!("stream-token={wrong}"));
-    many.into_iter().for_each(closed);
+    closed(many);
     let memory = fs::read_to_string(format!("/proc/{}/status", collector.child.id())).unwrap();
     let peak = memory.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
@@ -890,7 +900,7 @@ fn strangers_are_refused_and_harm_nobody() {
     stream.write_all(&[1, 0, 0, 0, u8::try_from(hello.len()).unwrap()]).unwrap();
     stream.write_all(&hello).unwrap();
     stream.write_all(b"\x04\0\0\0\x0F\0\0\0\0\0\0\0\0garbage").unwrap();
-    closed(stream);
+    closed(vec![stream]);
     collector.wait_for("are not those of a trace");
     let reached = rounds.acknowledged(&program).iter().sum::<u64>() + 500;
     assert!(running.wait_for(|| rounds.acknowledged(&program).iter().sum::<u64>() > reached));

@@ -7,8 +7,8 @@ use std::fs;
 use crate::Jdk;
 use crate::compiled::Compiled;
 
-/// Entries and exits of each method, by key.
-pub type Counts = BTreeMap<String, (u64, u64)>;
+/// Entries of each method, by key.
+pub type Counts = BTreeMap<String, u64>;
 
 /// The counting agent, compiled for a JDK.
 #[derive(Debug)]
@@ -39,13 +39,10 @@ impl Counter {
         let text = fs::read_to_string(self.0.output()).expect("the counter has written its file");
         text.lines()
             .map(|line| {
-                let [key, enters, exits] = line
-                    .split('\t')
-                    .collect::<Vec<_>>()
-                    .try_into()
-                    .unwrap_or_else(|_| panic!("three columns in {line:?}"));
-                let number = |text: &str| text.parse().expect("a count");
-                (key.to_owned(), (number(enters), number(exits)))
+                let (key, enters) = line
+                    .split_once('\t')
+                    .unwrap_or_else(|| panic!("two columns in {line:?}"));
+                (key.to_owned(), enters.parse().expect("a count"))
             })
             .collect()
     }

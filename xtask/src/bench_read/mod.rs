@@ -29,7 +29,7 @@ usage: scripts/bench-read.sh [--rounds N] [--calls LIST] [--shape NAME] [--only 
 
   --rounds N     rounds; a round runs each command once with nothing stored beside the trace, and once with what
                  `flow index` stores (5)
-  --calls LIST   generated traces with so many calls, such as 1M,100M,10G (1M,100M); none: only those in DIR
+  --calls LIST   sizes of generated traces in calls, such as 1M,100M,10G (1M,100M); none: only those in DIR
   --shape NAME   what the generated program is like: real fib deep wide (real)
   --only NAMES   commands: cat info check report calls graph diff tests index from first view replay depth
                  html collapsed perfetto dump (all that this flow has)
