@@ -20,11 +20,8 @@ fn compare(jdk: &Jdk, engine: Engine, program: Program, at_least: u64) -> Decode
         let (class, method) = key.split_once('#').unwrap();
         left_out.names(class, method)
     };
-    let expected: BTreeMap<String, u64> = counter
-        .counts()
-        .into_iter()
-        .filter(|(key, enters)| *enters > 0 && !named(key))
-        .collect();
+    let expected: BTreeMap<String, u64> =
+        counter.counts().into_iter().filter(|(key, enters)| *enters > 0 && !named(key)).collect();
     let mut found = BTreeMap::new();
     for (key, calls) in trace.enters_by_key() {
         *found.entry(escaped(&key)).or_insert(0) += calls;

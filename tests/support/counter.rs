@@ -39,9 +39,8 @@ impl Counter {
         let text = fs::read_to_string(self.0.output()).expect("the counter has written its file");
         text.lines()
             .map(|line| {
-                let (key, enters) = line
-                    .split_once('\t')
-                    .unwrap_or_else(|| panic!("two columns in {line:?}"));
+                let (key, enters) =
+                    line.split_once('\t').unwrap_or_else(|| panic!("two columns in {line:?}"));
                 (key.to_owned(), enters.parse().expect("a count"))
             })
             .collect()

@@ -30,7 +30,7 @@ usage: scripts/bench-read.sh [--rounds N] [--calls LIST] [--shape NAME] [--only 
   --rounds N     rounds; a round runs each command once with nothing stored beside the trace, and once with what
                  `flow index` stores (5)
   --calls LIST   sizes of generated traces in calls, such as 1M,100M,10G (1M,100M); none: only those in DIR
-  --shape NAME   what the generated program is like: real fib deep wide (real)
+  --shape NAME   what the generated program is like: real fib deep wide, or tests, which repeat (real)
   --only NAMES   commands: cat info check report calls graph diff tests index from first view replay depth
                  html collapsed perfetto dump (all that this flow has)
   --cores LIST   cores that they run on, as for taskset -c; `all` does not pin them (the last core)
@@ -74,10 +74,12 @@ enum Shape {
     Fib,
     Deep,
     Wide,
+    /// Many tests that repeat themselves, so that shapes are small.
+    Tests,
 }
 
 impl Shape {
-    const ALL: [Self; 4] = [Self::Real, Self::Fib, Self::Deep, Self::Wide];
+    const ALL: [Self; 5] = [Self::Real, Self::Fib, Self::Deep, Self::Wide, Self::Tests];
 
     fn name(self) -> &'static str {
         match self {
@@ -85,6 +87,7 @@ impl Shape {
             Self::Fib => "fib",
             Self::Deep => "deep",
             Self::Wide => "wide",
+            Self::Tests => "tests",
         }
     }
 }
