@@ -115,7 +115,7 @@ fn the_jvms_own_checks_find_nothing() {
     on_every_jdk(|jdk| {
         let programs = [("Threads", Some("40")), ("SuperThrows", None), ("Leaves", None)];
         for (number, axis) in AXES.into_iter().enumerate() {
-            // Otherwise another program with each option, and on each JDK.
+            // In the short form one program with each option; which one depends on the JDK.
             let turn = number + usize::try_from(jdk.version).unwrap();
             let (first, count) = if is_long() { (0, 3) } else { (turn % 3, 1) };
             for (name, args) in programs.into_iter().skip(first).take(count) {

@@ -121,7 +121,7 @@ fn junit_tests_are_counted_exactly() {
 
 #[test]
 fn programs_of_the_harness_are_counted_exactly() {
-    on_every_counted(|jdk, engine| {
+    on_every_engine(|jdk, engine| {
         for name in ["Exceptions", "HostileNames", "Reflection", "Shapes", "Threads", "Unloading"] {
             compare(jdk, engine, Program::harness(jdk, name), 10);
         }

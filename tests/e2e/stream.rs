@@ -420,7 +420,7 @@ fn a_signal_that_the_program_handles_is_no_end() {
         collector.command("pause");
         collector.wait_for("pause: sent to 1 JVM");
         let pid = running.id().to_string();
-        assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+        send_signal(running.id(), "-HUP");
         // The handler waits, too.
         wait_for(|| task(&pid, "SIGHUP handler").is_some());
         let turns = || {
@@ -654,6 +654,7 @@ fn several_jvms_and_virtual_threads_are_received_at_once() {
     }
 }
 
+/// Sends a signal such as `-STOP` to a process.
 fn send_signal(pid: u32, signal: &str) {
     let kill = Command::new("kill").args([signal, &pid.to_string()]).status();
     assert!(kill.unwrap().success());
@@ -661,7 +662,7 @@ fn send_signal(pid: u32, signal: &str) {
 
 /// Ends a program from outside: its hooks run, and its threads may still call methods after the recording has ended.
 pub(crate) fn terminate(running: Running) {
-    assert!(Command::new("kill").arg(running.id().to_string()).status().unwrap().success());
+    send_signal(running.id(), "-TERM");
     assert_eq!(running.end().code(), Some(143));
 }
 

@@ -25,8 +25,8 @@ fn times(name: &str, short: u64) -> u64 {
     })
 }
 
-/// Returns whether this is the long form. Some tests of other modules have one, too: all that a test tries on every JDK, of
-/// which the short form tries each once.
+/// Returns whether this is the long form. Some tests of other modules have one, too, in which they try all combinations of
+/// engines, programs and options of the JVM; the short form tries a part of them.
 pub(crate) fn is_long() -> bool {
     times("LONG", 0) > 0
 }
