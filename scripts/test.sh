@@ -5,9 +5,9 @@
 #   scripts/test.sh
 #
 # Every step runs, even if an earlier one fails; the last lines name the steps that failed. Takes about 13 minutes on
-# two quiet cores with everything built, four more without. Long forms: scripts/torture.sh (kills, full disks, overflows; every engine and every option of the JVM
-# where the short form tries each once), scripts/builds.sh (Maven, Gradle), scripts/verify-corpus.sh, scripts/fuzz.sh,
-# scripts/compare-output.sh.
+# two quiet cores once everything is built. Long forms: scripts/torture.sh (kills, full disks, overflows; all
+# combinations of engines, programs and options of the JVM), scripts/builds.sh (Maven, Gradle),
+# scripts/verify-corpus.sh, scripts/fuzz.sh, scripts/compare-output.sh.
 #
 # Environment: FLOW_FUZZ_SECONDS fuzzes each target for that time, and the command line for a minute; FLOW_TEST_JDKS, see scripts/jdks.sh.
 set -eu

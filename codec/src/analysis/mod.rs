@@ -14,8 +14,8 @@
 //! | How many calls were there, and of which methods the first ones? | [`Called`] |
 //! | What changed between two runs? | [`Diff`] |
 //!
-//! Those that need no time can also be added up from the shapes of a thread, with the same result: [`AddShapes`]; sums of
-//! times from its shapes and its marks: [`AddSampled`].
+//! Sums that need no time can also be added up from the shapes of a thread, with the same result: [`AddShapes`]. So can sums
+//! of times, from its shapes and its marks: [`AddSampled`].
 //!
 //! All but [`Diff`] receive the events of one thread after the other, each followed by `end_thread`: records
 //! ([`Visit`](crate::read::Visit)), for times from a [`Pass`](crate::read::Pass) whose clock they share;

@@ -302,21 +302,14 @@ impl Rounds<'_> {
                 self.store(trace, is_stored)?;
                 let mut durations = String::new();
                 for command in of_round {
-                    match self.run_once(trace, command, is_stored)? {
-                        Ok(usage) => {
-                            #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
-                            let seconds = usage.wall_ns as f64 / 1e9;
-                            durations += &format!(", {} {seconds:.2} s", command.name());
-                            if usage.wall_ns > LONG_NS {
-                                done.insert((command, is_stored));
-                            }
-                        }
-                        Err(problem) => {
-                            let failure = format!("{}, {}: {problem}", trace.label, command.name());
-                            report::say(NAME, &failure);
-                            self.failures.push(failure);
-                            done.insert((command, is_stored));
-                        }
+                    let wall_ns = self.run_or_fail(trace, command, is_stored)?;
+                    if let Some(ns) = wall_ns {
+                        #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+                        let seconds = ns as f64 / 1e9;
+                        durations += &format!(", {} {seconds:.2} s", command.name());
+                    }
+                    if wall_ns.is_none_or(|ns| ns > LONG_NS) {
+                        done.insert((command, is_stored));
                     }
                 }
                 let state = if is_stored { "stored" } else { "nothing stored" };
@@ -328,6 +321,24 @@ impl Rounds<'_> {
         self.store(trace, had_stored)
     }
 
+    /// Runs a command once, and returns how long it took; `None` if it failed, which is reported.
+    fn run_or_fail(
+        &mut self,
+        trace: &Trace,
+        command: ReadCommand,
+        is_stored: bool,
+    ) -> Result<Option<u64>> {
+        match self.run_once(trace, command, is_stored)? {
+            Ok(usage) => Ok(Some(usage.wall_ns)),
+            Err(problem) => {
+                let failure = format!("{}, {}: {problem}", trace.label, command.name());
+                report::say(NAME, &failure);
+                self.failures.push(failure);
+                Ok(None)
+            }
+        }
+    }
+
     /// Runs a command once. The inner error says how it failed.
     fn run_once(
         &mut self,
@@ -335,9 +346,6 @@ impl Rounds<'_> {
         command: ReadCommand,
         is_stored: bool,
     ) -> Result<std::result::Result<Usage, String>> {
-        if command == ReadCommand::Index {
-            self.store(trace, false)?;
-        }
         let mut process = command.process(self.flow, &trace.dir, trace.calls);
         let stderr = fs::File::create(&self.stderr).context(self.stderr.display())?;
         process.stdout(Stdio::null()).stderr(stderr);

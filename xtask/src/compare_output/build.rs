@@ -162,7 +162,7 @@ impl Place {
         let file = State::File.word(name);
         let mut names = vec![(file, name.clone())];
         if trace == "-" {
-            // In a message, a title, a table of `diff`, on a page,
+            // In a message, a title, a table of `diff`, on a page, and in what `check` has found.
             let places = [
                 ("flow: -: ", "flow: TRACE: "),
                 ("flow: -/", "flow: TRACE/"),
@@ -170,7 +170,6 @@ impl Place {
                 ("  -\n", "  TRACE\n"),
                 ("\"dir\":\"'-'\"", "\"dir\":\"TRACE\""),
                 ("\"text\":\"-/", "\"text\":\"TRACE/"),
-                // and in what `check` has found.
                 ("damage: -/", "damage: TRACE/"),
                 ("\"finding\":\"-/", "\"finding\":\"TRACE/"),
                 (",'-/", ",TRACE/"),
