@@ -8,7 +8,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
-use crate::dag::Dag;
+use crate::derived;
 use crate::format::container::StreamKind;
 use crate::format::manifest::{End, Manifest};
 use crate::format::names::{self, EventFormat};
@@ -158,8 +158,8 @@ fn pass_thread(
     if let Some(index) = index_of(file, &content)? {
         take(StreamKind::Index, &mut &index[..])?;
     }
-    if let Some(dag) = Dag::stored(file, &content) {
-        take(StreamKind::Dag, &mut &dag[..])?;
+    if let Ok((_, shapes)) = derived::read_shapes(file, &content) {
+        take(StreamKind::Dag, &mut &shapes[..])?;
     }
     Ok(())
 }

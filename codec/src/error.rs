@@ -146,7 +146,7 @@ pub enum Error {
 impl Error {
     /// Adds the file to an error that came from a stream without a name.
     #[must_use]
-    pub(crate) fn in_file(mut self, file: &std::path::Path) -> Self {
+    pub fn in_file(mut self, file: &std::path::Path) -> Self {
         match &mut self {
             Self::Io { path, .. }
             | Self::OversizedNumber { path, .. }

@@ -1,12 +1,9 @@
 //! Reads and writes flow traces: everything recorded by one run of a JVM, in one directory.
 //!
 //! ```text
-//! recorder ─▶ write::Canonicalizer ─▶ thread-<id>.flow ─▶ read::Timeline ─▶ analysis, calls
+//! recorder ─▶ write::Canonicalizer ─▶ thread-<id>.flow ─▶ read::Timeline ─▶ calls
 //!             format::{ids, methods, threads, manifest} ─▶ read::Trace
-//!                                         read::Content ─▶ scan ─▶ index ─▶ tree::LazyTree
-//!                                                       └▶ dag::Dag ─┘
-//! Trace::merged ─▶ process::Router ─▶ processors
-//! samples ─▶ profile::{LeanProfile, Profile}
+//!                                         read::Content ─▶ scan ─▶ index
 //! ```
 //!
 //! The bytes are specified once, in [`mod@format`]. Nothing here knows a JVM, and nothing under
@@ -33,9 +30,8 @@
 
 #![forbid(unsafe_code)]
 
-pub mod analysis;
 pub mod convert;
-pub mod dag;
+pub mod derived;
 mod error;
 pub mod format;
 mod glob;
@@ -45,11 +41,8 @@ mod method_map;
 mod method_names;
 mod name;
 pub mod parallel;
-pub mod process;
-pub mod profile;
 pub mod read;
 pub mod scan;
-pub mod tree;
 pub mod write;
 
 /// The example of the README.
@@ -62,4 +55,4 @@ pub use glob::Glob;
 pub use ids::{Depth, MethodId, Offset, ThreadId, TraceId};
 pub use method_map::MethodMap;
 pub use method_names::MethodNames;
-pub use name::{MADE_WORDS, Name, NameForm, Origin, argument_count, type_name};
+pub use name::{MADE_WORDS, Name, NameForm, Origin, Overloads, argument_count, type_name};

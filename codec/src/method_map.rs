@@ -84,7 +84,7 @@ impl<T> MethodMap<T> {
     }
 
     /// Sets the value of a method, and returns the previous one.
-    pub(crate) fn insert(&mut self, id: MethodId, value: T) -> Option<T> {
+    pub fn insert(&mut self, id: MethodId, value: T) -> Option<T> {
         if slot(id) >= self.dense.len() {
             self.make_room(id);
         }

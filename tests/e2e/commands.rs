@@ -4,9 +4,9 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use flow_codec::process::{Cause, DataBreak, Ordered, Processor, Router};
 use flow_codec::read::{EventKind, Trace};
 use flow_e2e::{Decoded, DecodedThread, Engine, Event, Mark, Program, Running, decode_trace, flow};
+use flow_query::process::{Cause, DataBreak, Ordered, Processor, Router};
 use serde_json::Value;
 
 use crate::on_every_engine;

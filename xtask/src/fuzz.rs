@@ -22,22 +22,22 @@ usage: scripts/fuzz.sh [--jobs N] [SECONDS [TARGET]…]
        scripts/fuzz.sh --keep [TARGET]…
 
   SECONDS    how long each target runs (60)
-  TARGET     a file of codec/fuzz/fuzz_targets, or `rewrite` (all)
+  TARGET     a file of query/fuzz/fuzz_targets, or `rewrite` (all)
   --jobs N   how many targets run at a time (2)
   --keep     put the best of what the fuzzer found into the corpus
 
-What must hold for any bytes is in codec/tests/it/checks. The corpus in codec/fuzz/corpus is part of the
-repository, and `cargo test` runs it too. Inputs that the fuzzer finds go to codec/fuzz/learned, inputs that
-fail to codec/fuzz/artifacts; neither is committed. For the rewriter all of these are in agent/fuzz, and its
+What must hold for any bytes is in query/tests/it/checks. The corpus in query/fuzz/corpus is part of the
+repository, and `cargo test` runs it too. Inputs that the fuzzer finds go to query/fuzz/learned, inputs that
+fail to query/fuzz/artifacts; neither is committed. For the rewriter all of these are in agent/fuzz, and its
 first inputs are classes of java-harness.
 
 Exit status: 0 nothing found, 1 a target failed, 2 something is missing or misspelt.
 ";
 
-/// The target of the rewriter, in `agent/fuzz`. All others are in `codec/fuzz`.
+/// The target of the rewriter, in `agent/fuzz`. All others are in `query/fuzz`.
 const REWRITE: &str = "rewrite";
 
-/// What is kept of a target is small enough for a repository; `codec/tests/it/corpus.rs` checks that.
+/// What is kept of a target is small enough for a repository; `query/tests/it/corpus.rs` checks that.
 const KEPT_FILES: usize = 99;
 const KEPT_BYTES: u64 = 180_000;
 
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
     need_tools()?;
     for target in targets.iter().filter(|target| *target != REWRITE) {
         for part in ["learned", "corpus"] {
-            let dir = format!("codec/fuzz/{part}/{target}");
+            let dir = format!("query/fuzz/{part}/{target}");
             fs::create_dir_all(&dir).context(dir)?;
         }
     }
@@ -141,7 +141,7 @@ fn build(targets: &[String]) -> Result<()> {
 
 /// Returns the names of all targets.
 fn all_targets() -> Result<Vec<String>> {
-    let dir = Path::new("codec/fuzz/fuzz_targets");
+    let dir = Path::new("query/fuzz/fuzz_targets");
     let entries = fs::read_dir(dir).context(dir.display())?.flatten();
     let mut targets: Vec<String> = entries
         .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".rs").map(str::to_owned))
@@ -195,7 +195,7 @@ fn cargo_fuzz(verb: &str, target: &str) -> Command {
 /// targets run twice as often.
 fn cargo_fuzz_of_codec(verb: &str) -> Command {
     let mut cargo = clean("cargo");
-    cargo.args(["+nightly", "fuzz", verb, "--fuzz-dir", "codec/fuzz", "--sanitizer", "none"]);
+    cargo.args(["+nightly", "fuzz", verb, "--fuzz-dir", "query/fuzz", "--sanitizer", "none"]);
     cargo
 }
 
@@ -203,7 +203,7 @@ fn cargo_fuzz_of_codec(verb: &str) -> Command {
 fn fuzz(target: &str, seconds: u32, work: &Path) -> Result<bool> {
     let mut cargo = cargo_fuzz("run", target);
     if target != REWRITE {
-        cargo.args(["learned", "corpus"].map(|part| format!("codec/fuzz/{part}/{target}")));
+        cargo.args(["learned", "corpus"].map(|part| format!("query/fuzz/{part}/{target}")));
     }
     cargo.args(["--", &format!("-max_total_time={seconds}"), "-max_len=4096", "-timeout=10"]);
     cargo.args(["-rss_limit_mb=1024", "-print_final_stats=1"]);
@@ -237,12 +237,12 @@ fn last_lines(text: &str, count: usize) -> String {
 /// and for small decoders also as often.
 fn keep_learned(target: &str, work: &Path) -> Result<()> {
     let best = work.join(format!("best-{target}"));
-    let corpus = PathBuf::from(format!("codec/fuzz/corpus/{target}"));
+    let corpus = PathBuf::from(format!("query/fuzz/corpus/{target}"));
     let _ = fs::remove_dir_all(&best);
     fs::create_dir_all(&best).context(best.display())?;
     for counters in ["0", "1"] {
         let mut cargo = cargo_fuzz("run", target);
-        cargo.arg(&best).arg(&corpus).arg(format!("codec/fuzz/learned/{target}"));
+        cargo.arg(&best).arg(&corpus).arg(format!("query/fuzz/learned/{target}"));
         cargo.args(["--", "-merge=1", "-set_cover_merge=1", "-max_len=4096", "-rss_limit_mb=1024"]);
         run_command(cargo.arg(format!("-use_counters={counters}")))?;
         if files_in(&best)?.len() >= 30 {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
-use flow_codec::profile::{FrameGrouping, GapRule, ThreadGrouping};
+use flow_query::profile::{FrameGrouping, GapRule, ThreadGrouping};
 
 use super::analyse::percentage;
 use crate::input::conditions::Condition;

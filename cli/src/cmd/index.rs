@@ -5,10 +5,11 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use flow_codec::dag::{Dag, MAX_SIZE};
-use flow_codec::index::{Index, Origin, SMALLEST_INDEXED_BYTES};
+use flow_codec::derived::Origin;
+use flow_codec::index::{Index, SMALLEST_INDEXED_BYTES};
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{Error, ThreadId};
+use flow_query::dag::{Dag, MAX_SIZE};
 use serde::Serialize;
 
 use crate::args::{Format, IndexArgs};

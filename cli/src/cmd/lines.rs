@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use flow_codec::analysis::LineCounts;
 use flow_codec::format::ids::key;
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{MethodNames, NameForm};
+use flow_query::analysis::LineCounts;
 
 use crate::args::{Format, LinesArgs};
 use crate::cmd::trace_field;

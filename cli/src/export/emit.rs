@@ -192,7 +192,6 @@ impl Emit<'_> {
                     progress.file_done(bytes_read(file, file.bytes));
                     status = status.and(reading.report(file, progress));
                 }
-                _ => {}
             }
             out.flush_if_full()?;
         }

@@ -1,7 +1,7 @@
 //! Calls by path as stacks with a weight, the input of flame graphs.
 
 use flow_codec::MethodId;
-use flow_codec::analysis::PathTree;
+use flow_query::analysis::PathTree;
 
 use crate::output::Unit;
 
@@ -108,8 +108,8 @@ impl<'a> Stacks<'a> {
 mod tests {
     use std::num::NonZeroU64;
 
-    use flow_codec::analysis::Graph;
     use flow_codec::read::Visit;
+    use flow_query::analysis::Graph;
 
     use super::*;
 

@@ -3,11 +3,11 @@
 use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
-use flow_codec::dag::MAX_SIZE;
 use flow_codec::read::{
     EventKind, StackSamples, Stamp, ThreadFile, TimeLimits, TimelineEvent, Trace, Unwound,
     VisitTimeline,
 };
+use flow_query::dag::MAX_SIZE;
 
 use super::data::{Data, flat_boxes, flat_edges};
 use super::facts::{Head, Note};

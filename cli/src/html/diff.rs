@@ -2,7 +2,7 @@
 //!
 //! Shapes and methods are those of both runs together, and are all among the [shapes](super::shapes) of the page.
 
-use flow_codec::dag::{Comparison, Difference, ShapeId, Shapes};
+use flow_query::dag::{Comparison, Difference, ShapeId, Shapes};
 use serde::Serialize;
 
 use super::data::exact;

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
-use flow_codec::analysis::{Paths, ROOT};
+use flow_query::analysis::{Paths, ROOT};
 
 use super::chart::{ChartBox, Kind, NO_METHOD, wider, width, width_at};
 use super::timeline::Contents;

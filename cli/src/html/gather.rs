@@ -7,8 +7,8 @@ use std::cmp::Reverse;
 use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
-use flow_codec::analysis::ROOT;
 use flow_codec::format::values::CallValue;
+use flow_query::analysis::ROOT;
 
 use super::chart::{ChartBox, FRAMES, Kind};
 use super::flame::Flame;
@@ -375,9 +375,9 @@ fn sums_mut(sums: &mut [MethodSums], method: u32) -> Option<&mut MethodSums> {
 
 #[cfg(test)]
 mod tests {
-    use flow_codec::analysis::Report;
     use flow_codec::format::flow::Record;
     use flow_codec::read::{FlowReader, ReadRecords};
+    use flow_query::analysis::Report;
 
     use super::*;
 

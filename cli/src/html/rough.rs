@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use flow_codec::MethodId;
-use flow_codec::analysis::TimedReport;
 use flow_codec::read::{Clock, Trace};
+use flow_query::analysis::TimedReport;
 
 use crate::input::reading::{Chosen, visit_timed};
 use crate::output::{Progress, Weight};

@@ -1,5 +1,5 @@
 //! The calls of threads with equal subtrees stored once, from which the browser unfolds every call: see
-//! [`flow_codec::dag`].
+//! [`flow_query::dag`].
 //!
 //! On the page they are Base64 of these bytes, compressed with zlib. Numbers are LEB128.
 //!
@@ -21,7 +21,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flow_codec::MethodId;
-use flow_codec::dag::{Break, Dag, Join, Kind, ShapeId, Shapes};
+use flow_query::dag::{Break, Dag, Join, Kind, ShapeId, Shapes};
 use miniz_oxide::deflate::compress_to_vec_zlib;
 
 use super::instants::Instant;

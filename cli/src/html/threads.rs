@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use flow_codec::dag::ShapeId;
 use flow_codec::format::values::CallValue;
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{MethodId, ThreadId};
+use flow_query::dag::ShapeId;
 use serde::Serialize;
 
 use super::data::{exact, flat_boxes};

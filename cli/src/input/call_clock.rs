@@ -1,8 +1,8 @@
 //! The times of calls that were found by their shapes.
 
-use flow_codec::dag::Occurrence;
 use flow_codec::format::marks::Position;
 use flow_codec::read::{Bounds, CallTimes, Moments, ThreadFile, When};
+use flow_query::dag::Occurrence;
 
 /// The times of calls of a thread that are found in order, from its marks alone.
 pub(crate) struct CallClock<'a> {

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use flow_codec::profile::Numbers;
+use flow_query::profile::Numbers;
 use regex_lite::Regex;
 
 use super::values::nanoseconds;

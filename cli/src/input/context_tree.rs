@@ -1,10 +1,10 @@
 //! Adds up the calls of a trace by path, weighted by their number or time.
 
 use flow_codec::MethodId;
-use flow_codec::analysis::{
+use flow_codec::read::{Clock, Selection, ThreadFile, TimeAxis};
+use flow_query::analysis::{
     CallWeight, Graph, LargestPaths, PathLimits, PathTree, Rooted, TimeWeight, Weight,
 };
-use flow_codec::read::{Clock, Selection, ThreadFile, TimeAxis};
 
 use super::reading::{
     Chosen, Reading, add_times, all_shapes, bytes_read, visit_thread, visit_timed,

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use flow_codec::Error;
-use flow_codec::profile::{write_calls_of_log, write_calls_of_samples};
 use flow_codec::read::{HplReader, Trace};
+use flow_query::profile::{write_calls_of_log, write_calls_of_samples};
 
 use crate::failure::Failure;
 use crate::output::{flow_command, message};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use flow_codec::dag::MAX_SIZE;
+use flow_query::dag::MAX_SIZE;
 
 /// Divisor: the shapes of threads may take an eighth of the available memory. Open frames and joined shapes may take as much again.
 const PART: u64 = 8;

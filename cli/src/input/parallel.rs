@@ -4,14 +4,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use flow_codec::analysis::Report;
-use flow_codec::dag::{Built, Dag};
-use flow_codec::index::{Index, Origin};
+use flow_codec::derived::Origin;
+use flow_codec::index::Index;
 use flow_codec::parallel::cores;
 use flow_codec::read::{Content, ReadRecords, Tail, ThreadFile};
 use flow_codec::scan::{Depths, Swept, sweep};
-use flow_codec::tree::{CallStack, LazyTree, call_stacks};
 use flow_codec::{Error, MethodId, Offset};
+use flow_query::analysis::Report;
+use flow_query::dag::{Built, Dag};
+use flow_query::tree::{CallStack, LazyTree, call_stacks};
 
 use crate::output::Progress;
 

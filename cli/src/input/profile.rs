@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use flow_codec::analysis::Run;
 use flow_codec::format::samples::SampleClock;
-use flow_codec::profile::{Collector, GapRule, LeanProfile, Profile, TraceProfile};
 use flow_codec::read::{EventKind, HplReader, Selection, StackSamples, Tail, TimelineEvent, Trace};
 use flow_codec::{Glob, Offset, ThreadId};
+use flow_query::analysis::Run;
+use flow_query::profile::{Collector, GapRule, LeanProfile, Profile, TraceProfile};
 
 use super::context_tree::ContextTree;
 use super::flags::{PartArgs, SourceArgs, TestArgs};

@@ -3,8 +3,6 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::AtomicU64;
 
-use flow_codec::analysis::{AddSampled, AddShapes};
-use flow_codec::dag::{Dag, REPEATS};
 use flow_codec::format::flow::Record;
 use flow_codec::index::SMALLEST_INDEXED_BYTES;
 use flow_codec::parallel::on_cores;
@@ -14,6 +12,8 @@ use flow_codec::read::{
 };
 use flow_codec::scan::{Damage, Summary, Swept};
 use flow_codec::{Error, Offset};
+use flow_query::analysis::{AddSampled, AddShapes};
+use flow_query::dag::{Dag, REPEATS};
 
 use super::parallel::{sweep_all, sweep_thread};
 use crate::failure::{Failure, Status};

@@ -3,13 +3,13 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use flow_codec::analysis::MethodName;
-use flow_codec::dag::{Dag, Gather, Join, Joined, Kind, ShapeId, StoredDag};
 use flow_codec::format::baseline::UnitKind;
 use flow_codec::format::shape_name::MethodKey;
 use flow_codec::parallel::on_cores_from;
 use flow_codec::read::{Selection, ThreadFile, Trace};
 use flow_codec::{Glob, MethodId, MethodMap, MethodNames, Name, NameForm, ThreadId};
+use flow_query::analysis::MethodName;
+use flow_query::dag::{Dag, Gather, Join, Joined, Kind, ShapeId, StoredDag};
 
 use super::flags::FilterArgs;
 use super::memory::most_words;
@@ -75,7 +75,7 @@ impl<'a> JoinedNames<'a> {
     pub(crate) fn key(&self, number: MethodId) -> MethodKey {
         let place = self.methods.place(number);
         let found = place.and_then(|(trace, id)| Some((self.names.get(trace)?, id)));
-        found.map_or(MethodKey::unknown(number), |(names, id)| MethodKey::of(id, names.methods()))
+        found.map_or(MethodKey::unknown(number), |(names, id)| names.methods().key(id))
     }
 
     /// Its class, name and descriptor, and its readable name.
@@ -355,7 +355,7 @@ impl Joiner {
     }
 
     /// All shapes, and the methods.
-    pub(crate) fn finish(self) -> (flow_codec::dag::Shapes, JoinedMethods) {
+    pub(crate) fn finish(self) -> (flow_query::dag::Shapes, JoinedMethods) {
         (self.join.finish(), self.methods)
     }
 }

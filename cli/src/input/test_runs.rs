@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use flow_codec::ThreadId;
-use flow_codec::analysis::{Called, CalledShapes};
-use flow_codec::dag::{Dag, REPEATS};
 use flow_codec::format::test_marks::Outcome;
 use flow_codec::read::{Parts, TestRun, ThreadFile, Trace};
+use flow_query::analysis::{Called, CalledShapes};
+use flow_query::dag::{Dag, REPEATS};
 
 use super::flags::TestArgs;
 use super::pattern::nearest;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use flow_codec::process::{Cause, DataBreak, Metadata, Ordered, Processor};
 use flow_codec::read::{EventKind, Selection};
 use flow_codec::{Glob, MethodId, MethodMap, Name, ThreadId};
+use flow_query::process::{Cause, DataBreak, Metadata, Ordered, Processor};
 
 /// What a method did in an interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

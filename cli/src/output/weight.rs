@@ -1,7 +1,7 @@
 //! The weight of calls: number, total and self, in calls or in nanoseconds.
 
-use flow_codec::analysis::{EdgeRow, PathRow, Precision, ReportRow};
 use flow_codec::read::TimeAxis;
+use flow_query::analysis::{EdgeRow, PathRow, Precision, ReportRow};
 
 use super::{Align, Format, Table, duration, grouped, percent};
 

@@ -125,13 +125,13 @@ impl Encoded {
 
 /// The number of bytes that [`Encoded::enter`] has.
 #[inline]
-pub(crate) const fn encoded_enter_len(method: MethodId) -> usize {
+pub const fn encoded_enter_len(method: MethodId) -> usize {
     encoded_len(method.get())
 }
 
 /// The number of bytes that [`Encoded::exits`] has.
 #[inline]
-pub(crate) const fn encoded_exits_len(count: NonZeroU64) -> usize {
+pub const fn encoded_exits_len(count: NonZeroU64) -> usize {
     encoded_len(count.get() - 1)
 }
 

@@ -4,14 +4,11 @@
 //! An [`Index`] is built in one pass, on several cores if there are any, and can be [stored](Index::store)
 //! next to the thread file for the next reader. It is never needed, and never trusted: its sums for an
 //! interval are compared with the events whenever the interval is read
-//! ([`tree::LazyTree`](crate::tree::LazyTree) does that); if they differ, the index is built anew.
+//! (`LazyTree` of `flow-query` does that); if they differ, the index is built anew.
 //!
 //! Memory: 40 bytes for each [`INTERVAL_BYTES`] of the thread file, 0.1 % of it.
 
-pub(crate) mod beside;
 mod store;
-
-pub use store::Origin;
 
 use crate::Offset;
 use std::io;
@@ -28,7 +25,6 @@ pub const SMALLEST_INDEXED_BYTES: u64 = 4 << 20;
 
 /// A position between two records of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-#[non_exhaustive]
 pub struct Place {
     /// Where the next record begins.
     pub offset: Offset,
@@ -82,7 +78,7 @@ pub struct Interval {
 impl Interval {
     /// The fewest frames that are open at once in it.
     #[must_use]
-    pub(crate) fn fewest_frames(&self) -> u64 {
+    pub fn fewest_frames(&self) -> u64 {
         self.start.frames.saturating_sub(self.fall)
     }
 }
@@ -94,7 +90,9 @@ impl Index {
     }
 
     /// An empty index with intervals of about this many bytes.
-    pub(crate) fn with_intervals_of(interval_bytes: usize) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_intervals_of(interval_bytes: usize) -> Self {
         let (intervals, end, damage) = Default::default();
         Self { intervals, end, damage, interval_bytes }
     }
@@ -104,7 +102,8 @@ impl Index {
     ///
     /// # Errors
     /// The events cannot be read.
-    pub(crate) fn extend(
+    #[doc(hidden)]
+    pub fn extend(
         &mut self,
         content: &Content,
         until: Offset,
@@ -165,7 +164,7 @@ impl Index {
 
     /// Where an interval ends.
     #[must_use]
-    pub(crate) fn end_of(&self, interval: usize) -> Place {
+    pub fn end_of(&self, interval: usize) -> Place {
         self.intervals.get(interval + 1).map_or(self.end, |next| next.start)
     }
 

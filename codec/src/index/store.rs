@@ -4,7 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 
-use super::{Index, Place, beside};
+use super::{Index, Place};
+use crate::derived::{self, Origin};
 use crate::format::container::StreamKind;
 use crate::format::index::{IndexFile, IntervalSums};
 use crate::read::{Content, ThreadFile};
@@ -14,19 +15,6 @@ use crate::{Error, Offset, Result, ThreadId};
 /// A stored index that is larger than a quarter of its thread file is not read. flow writes 0.1 %.
 const LARGEST_PART: u64 = 4;
 const SMALLEST_LIMIT: u64 = 4096;
-
-/// Where what is stored beside the events of a thread comes from: an index, or shapes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Origin {
-    /// From its file.
-    Stored,
-    /// From its file, and from the events by which the thread file has grown since; an index only.
-    Extended,
-    /// From the events: there is no file.
-    Built,
-    /// From the events: the file is unusable, for this reason.
-    Rebuilt(&'static str),
-}
 
 impl Index {
     /// Where the index of a thread is stored.
@@ -44,7 +32,7 @@ impl Index {
     /// The bytes of the stored index; 0 if there is none.
     #[must_use]
     pub fn stored_bytes(file: &ThreadFile) -> u64 {
-        beside::stored_bytes(file, StreamKind::Index)
+        derived::stored_bytes(file, StreamKind::Index)
     }
 
     /// Returns the index of a thread: the stored one if it is usable, extended to the end of the events, or a
@@ -61,7 +49,7 @@ impl Index {
     }
 
     /// The same, but a stored index is extended only to `until`, and a new one ends there.
-    pub(crate) fn open_until(
+    pub fn open_until(
         file: &ThreadFile,
         content: &Content,
         until: Offset,
@@ -95,7 +83,7 @@ impl Index {
         content: &Content,
     ) -> std::result::Result<Self, Option<&'static str>> {
         let limit = (content.len_in_file() / LARGEST_PART).max(SMALLEST_LIMIT);
-        let bytes = beside::read(file, StreamKind::Index, limit)?;
+        let bytes = derived::read(file, StreamKind::Index, limit)?;
         let stored = IndexFile::decode(&bytes).map_err(Some)?;
         let covered = stored.covered().filter(|covered| *covered <= content.len_in_file());
         let Some(covered) = covered else { return Err(Some("the thread file is shorter")) };
@@ -122,7 +110,7 @@ impl Index {
         let mut stored = self.file_of(content.thread(), content.len_in_file());
         let sample = content.stored_sample(stored.covered().unwrap_or(0));
         stored.sample = sample.map_err(|source| Error::Io { path: file.path(), source })?;
-        beside::store(file, StreamKind::Index, &stored.encode())
+        derived::store(file, StreamKind::Index, &stored.encode())
     }
 
     /// The bytes of the index for a copy of the content, in which the events of a journal are like all others.

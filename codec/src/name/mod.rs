@@ -182,7 +182,7 @@ impl<'a> Name<'a> {
 
     /// The short form: `Orders.total`.
     #[must_use]
-    pub(crate) fn short(self, is_raw: bool) -> String {
+    pub fn short(self, is_raw: bool) -> String {
         if let Some(Written { class, rest }) = self.written(is_raw, Detail::Nothing) {
             return format!("{}{rest}", simple(&class, '.'));
         }
@@ -315,7 +315,7 @@ fn primitive(letter: char) -> Option<&'static str> {
 
 /// The details that the readable names of overloads need to differ.
 #[derive(Clone, Debug)]
-pub(crate) struct Overloads<K> {
+pub struct Overloads<K> {
     /// Sorted by the hash of class and name. Those with the same hash may be overloads of each other: of most methods,
     /// only those with the same class and name.
     methods: Vec<(u64, K)>,
@@ -326,14 +326,14 @@ pub(crate) struct Overloads<K> {
 
 impl<K: Copy + Eq + Hash> Overloads<K> {
     /// Groups these methods. Memory: 16 bytes a method.
-    pub(crate) fn new<'a>(methods: impl Iterator<Item = (K, Name<'a>)>, is_raw: bool) -> Self {
+    pub fn new<'a>(methods: impl Iterator<Item = (K, Name<'a>)>, is_raw: bool) -> Self {
         let mut methods: Vec<_> = methods.map(|(key, name)| (name.hash(is_raw), key)).collect();
         methods.sort_unstable_by_key(|(hash, _)| *hash);
         Self { methods, details: RefCell::default(), is_raw }
     }
 
     /// The readable form of one of the methods. `name_of` returns the names of the others.
-    pub(crate) fn readable<'a>(
+    pub fn readable<'a>(
         &self,
         key: K,
         name: Name<'a>,

@@ -8,7 +8,7 @@
 //! | `samples`, `stacks` | where threads were when they were sampled: [`Samples`] one by one, [`StackSamples`] in memory |
 //! | `timeline` | events and marks in one order: [`Timeline`], its [`Calls`], and the tests that were run |
 //! | `hpl` | the samples in a log of another tool: [`HplReader`] |
-//! | `pass` | records with times for [`analysis`](crate::analysis), as fast as without: [`Pass`] |
+//! | `pass` | records with times for the analyses of `flow-query`, as fast as without: [`Pass`] |
 //!
 //! Nothing here trusts its input: lengths are checked before memory is reserved, and damage is reported with
 //! its place. Memory does not depend on the number of events.

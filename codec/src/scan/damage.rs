@@ -18,7 +18,8 @@ pub struct Damage {
 }
 
 impl Damage {
-    pub(crate) fn add(&mut self, place: Range<Offset>) {
+    /// Adds a damaged range after the others.
+    pub fn add(&mut self, place: Range<Offset>) {
         if self.places.len() < KEPT {
             self.places.push(place);
         } else {
@@ -27,7 +28,7 @@ impl Damage {
     }
 
     /// Adds damage that follows all of this.
-    pub(crate) fn append(&mut self, next: Self) {
+    pub fn append(&mut self, next: Self) {
         for place in next.places {
             self.add(place);
         }

@@ -18,5 +18,5 @@ pub use damage::Damage;
 #[doc(hidden)]
 pub use scanner::{Scanned, Stop, scan};
 pub use summary::Summary;
-pub(crate) use sweep::parts;
+pub use sweep::parts;
 pub use sweep::{Depths, Swept, sweep};

@@ -99,7 +99,7 @@ pub fn sweep(
 }
 
 /// Divides a range at boundaries, for as many threads as are worth it.
-pub(crate) fn parts(content: &Content, range: Range<u64>) -> io::Result<Vec<Range<u64>>> {
+pub fn parts(content: &Content, range: Range<u64>) -> io::Result<Vec<Range<u64>>> {
     let len = range.end.saturating_sub(range.start);
     let most = len / BYTES_A_THREAD;
     // To ask for the number of cores takes longer than to read a small thread.

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use flow_codec::derived::Origin;
 use flow_codec::format::container::{
     BlockEncoder, BlockStart, Coding, END, HEADER_BYTES, START_BYTES, StreamKind, header,
 };
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use flow_codec::format::names::part_file;
-use flow_codec::index::{Index, Origin};
+use flow_codec::index::Index;
 use flow_codec::read::{Content, ReadRecords, Trace};
 use flow_codec::write::{Compression, ContainerWriter, NetEffect, Packer, PartTracker};
 use flow_codec::{Error, Offset, ThreadId};

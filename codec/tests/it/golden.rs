@@ -1013,12 +1013,7 @@ fn the_example_of_an_index_is_that_of_the_specification() {
 
 #[test]
 fn the_example_of_shapes_is_that_of_the_specification() {
-    use std::sync::atomic::AtomicU64;
-
-    use flow_codec::dag::Dag;
     use flow_codec::format::dag::{DagFile, Head};
-    use flow_codec::index::Origin;
-    use flow_codec::read::{Content, Trace};
 
     let bytes = example(include_str!("../../src/format/dag.rs"), "dag.hex");
     let file = DagFile::decode(&bytes).expect("sound");
@@ -1028,22 +1023,6 @@ fn the_example_of_shapes_is_that_of_the_specification() {
     assert_eq!(body.shape(), Some((Head::Returned(method(2)), 0)));
     assert_eq!(body.shape(), Some((Head::Returned(method(1)), 1)));
     assert_eq!(body.run(), Some((1, 2)));
-
-    // It is what is stored for these events.
-    let dir = tempfile::tempdir().expect("a folder");
-    let events = [0x81, 0x82, 0x00, 0x82, 0x01, 0x83, 0x80, 0x00];
-    fs::write(dir.path().join("thread-7.flow"), events).expect("written");
-    fs::write(dir.path().join("ids.properties"), "").expect("written");
-    let trace = Trace::open(dir.path()).expect("a trace");
-    let content = Content::open(&trace.files[0]).expect("readable");
-    let built = Dag::build(&trace.files[0], &content, &AtomicU64::new(0)).expect("readable");
-    built.store(&trace.files[0], &content).expect("stored");
-    let stored = fs::read(dir.path().join("thread-7.dag")).expect("there it is");
-    assert_eq!(DagFile::decode(&stored), Ok(file));
-    fs::write(dir.path().join("thread-7.dag"), &bytes).expect("written");
-    let (again, origin) =
-        Dag::open(&trace.files[0], &content, &AtomicU64::new(0)).expect("readable");
-    assert_eq!((again.dag, origin), (built.dag, Origin::Stored));
 }
 
 #[test]

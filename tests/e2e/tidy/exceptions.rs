@@ -13,16 +13,17 @@ const SOURCES: [&str; 9] = [
     "agent/src",
     "options/src",
     "codec/src",
+    "query/src",
     "cli/src",
     "xtask/src",
     "tests/support",
     "tests/model/src",
     "tests/e2e",
-    "codec/fuzz",
+    "query/fuzz",
 ];
 
 /// The crates whose modules are drawn, and whose types have different names.
-const CRATES: [&str; 5] = ["agent", "options", "codec", "cli", "xtask"];
+const CRATES: [&str; 6] = ["agent", "options", "codec", "query", "cli", "xtask"];
 
 #[test]
 fn the_list_of_exceptions_only_shrinks() {

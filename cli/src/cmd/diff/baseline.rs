@@ -6,9 +6,9 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use flow_codec::NameForm;
-use flow_codec::dag::{Kind, ShapeId, Shapes};
 use flow_codec::format::baseline::{Baseline, MAGIC, Unit, UnitKind};
 use flow_codec::format::shape_name::ShapeName;
+use flow_query::dag::{Kind, ShapeId, Shapes};
 
 use crate::args::{DiffArgs, Format};
 use crate::cmd::shapes::digits;

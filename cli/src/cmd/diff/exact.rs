@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use flow_codec::NameForm;
-use flow_codec::analysis::Run;
-use flow_codec::dag::{Comparison, Difference, Kind, Outcome, ShapeId, Shapes, Shift};
 use flow_codec::read::Trace;
+use flow_query::analysis::Run;
+use flow_query::dag::{Comparison, Difference, Kind, Outcome, ShapeId, Shapes, Shift};
 
 use super::test_runs::ComparedTests;
 use crate::args::{DiffArgs, Format};

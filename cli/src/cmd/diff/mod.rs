@@ -7,8 +7,8 @@ mod test_runs;
 
 use std::path::PathBuf;
 
-use flow_codec::analysis::{Diff, MethodName, Run};
 use flow_codec::read::Selection;
+use flow_query::analysis::{Diff, MethodName, Run};
 
 use crate::args::{DiffArgs, TestArgs};
 use crate::failure::{Failure, Status};

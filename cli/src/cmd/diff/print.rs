@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use flow_codec::NameForm;
-use flow_codec::analysis::{Change, ChangeKind, Diff};
+use flow_query::analysis::{Change, ChangeKind, Diff};
 
 use crate::args::{By, DiffArgs, Format};
 use crate::cmd::line_limit;

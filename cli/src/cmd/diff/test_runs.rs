@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Write;
 
 use flow_codec::Origin;
-use flow_codec::analysis::{Called, MethodName, Run};
 use flow_codec::format::test_marks::Outcome;
+use flow_query::analysis::{Called, MethodName, Run};
 use serde_json::json;
 
 use crate::args::{DiffArgs, Format, TestArgs};

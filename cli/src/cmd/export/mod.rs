@@ -4,9 +4,9 @@ mod destination;
 mod size;
 mod write;
 
-use flow_codec::analysis::{PathTree, Run};
-use flow_codec::profile::{FrameGrouping, GapRule, Profile, ThreadGrouping};
 use flow_codec::read::{Selection, TestRun, TimeLimits, Trace};
+use flow_query::analysis::{PathTree, Run};
+use flow_query::profile::{FrameGrouping, GapRule, Profile, ThreadGrouping};
 
 use crate::args::{By, ExportArgs, Format, SourceArgs};
 use crate::export::{HplSamples, Target, Viewer, Writer, is_binary, viewer, writer};

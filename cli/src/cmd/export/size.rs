@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::fmt;
 use std::io::Write;
 
-use flow_codec::analysis::PathTree;
 use flow_codec::read::{ThreadFile, Trace};
+use flow_query::analysis::PathTree;
 
 use super::write::Export;
 use crate::export::{Emit, PathFormat, Size, Stacks, Viewer, Writer, writer};

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use flow_codec::analysis::PathTree;
 use flow_codec::read::{Selection, TestRun, TimeLimits, Trace};
+use flow_query::analysis::PathTree;
 
 use super::destination::Destination;
 use super::size::frames_that_fit;

@@ -4,10 +4,10 @@ mod print;
 
 use std::io::Write;
 
-use flow_codec::dag::{Find, Kind, Occurrence, Outcome, ShapeId};
-use flow_codec::format::shape_name::{MethodKey, NamePrefix, ShapeName};
+use flow_codec::format::shape_name::{NamePrefix, ShapeName};
 use flow_codec::read::{CallTimes, Selection, TestRun, TestsOfThread, ThreadFile, Trace};
 use flow_codec::{Glob, MethodId};
+use flow_query::dag::{Find, Kind, Occurrence, Outcome, ShapeId};
 
 use self::print::Printer;
 use crate::args::{FindArgs, Format, HowLeft};
@@ -123,7 +123,7 @@ impl<'a> Thread<'a> {
         what: &What,
     ) -> Self {
         let shapes = whole.dag.shapes();
-        let names = shapes.names(|id| MethodKey::of(id, &trace.methods));
+        let names = shapes.names(|id| trace.methods.key(id));
         let selection = match what {
             What::Shape(_) => Selection::all(),
             What::Methods(globs) => Selection::new(&trace.methods, globs, &[]),

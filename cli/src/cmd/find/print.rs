@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use flow_codec::MethodId;
-use flow_codec::dag::Outcome;
 use flow_codec::format::shape_name::ShapeName;
 use flow_codec::read::{ThreadFile, Trace};
+use flow_query::dag::Outcome;
 
 use super::{Found, Runs};
 use crate::args::{FindArgs, Format};

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use flow_codec::ThreadId;
-use flow_codec::analysis::{PathLimits, PathTree};
 use flow_codec::read::{TimeAxis, Trace};
+use flow_query::analysis::{PathLimits, PathTree};
 
 use super::select::{Selected, select};
 use crate::args::{Format, GraphArgs};

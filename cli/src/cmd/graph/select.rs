@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-use flow_codec::analysis::{PathId, PathLimits, PathTree};
 use flow_codec::read::Methods;
+use flow_query::analysis::{PathId, PathLimits, PathTree};
 
 use crate::args::SortKey;
 

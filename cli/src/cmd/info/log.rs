@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::io::Write;
 
-use flow_codec::analysis::Run;
-use flow_codec::profile::{FrameGrouping, GapRule, Profile, ThreadGrouping};
+use flow_query::analysis::Run;
+use flow_query::profile::{FrameGrouping, GapRule, Profile, ThreadGrouping};
 
 use crate::args::InfoArgs;
 use crate::failure::{Failure, Status};

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use flow_codec::ThreadId;
-use flow_codec::dag::Dag;
 use flow_codec::read::{OpenFrames, Thread, Trace};
+use flow_query::dag::Dag;
 use serde::{Serialize, Serializer};
 
 use crate::args::{InfoArgs, ThreadKey};

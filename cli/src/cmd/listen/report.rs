@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use flow_codec::MethodMap;
-use flow_codec::process::{Follower, Handle, Router};
 use flow_codec::read::{Trace, TraceSet};
+use flow_query::process::{Follower, Handle, Router};
 use serde::Serialize;
 
 use crate::args::{ListenArgs, ReportKind};

@@ -4,8 +4,8 @@ mod print;
 mod rows;
 
 use flow_codec::Glob;
-use flow_codec::analysis::Run;
-use flow_codec::profile::{Profile, ProfileFrame};
+use flow_query::analysis::Run;
+use flow_query::profile::{Profile, ProfileFrame};
 
 use crate::args::{ProfileArgs, ProfileBy};
 use crate::failure::{Failure, Status};

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use flow_codec::format::hpl::NATIVE_BCI;
-use flow_codec::profile::{Numbers, Profile, ProfileRow, ProfileThread};
+use flow_query::profile::{Numbers, Profile, ProfileRow, ProfileThread};
 
 use super::rows::{Limits, Selected, pair};
 use crate::args::{Format, ProfileArgs, ProfileBy};

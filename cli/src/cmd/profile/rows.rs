@@ -2,7 +2,7 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use flow_codec::profile::{Numbers, Profile, ProfileRow};
+use flow_query::profile::{Numbers, Profile, ProfileRow};
 
 use crate::args::{PercentOf, ProfileArgs, ProfileBy, ProfileKey};
 use crate::input::conditions::Facts;

@@ -13,9 +13,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use flow_codec::ThreadId;
-use flow_codec::dag::Growing;
 use flow_codec::index::SMALLEST_INDEXED_BYTES;
 use flow_codec::read::{Content, Trace, parts_beside};
+use flow_query::dag::Growing;
 
 use super::brake::traces;
 
@@ -202,7 +202,7 @@ impl Follower {
 mod tests {
     use std::io::Write;
 
-    use flow_codec::dag::Dag;
+    use flow_query::dag::Dag;
 
     use super::*;
 

@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use flow_codec::format::flow::Record;
-use flow_codec::process::Reached;
 use flow_codec::read::{ReadRecords, Selection, ThreadFile, Trace};
 use flow_codec::{Error, Offset, ThreadId};
+use flow_query::process::Reached;
 use signal_hook::consts::SIGINT;
 
 use super::lines::{Lines, Printed};

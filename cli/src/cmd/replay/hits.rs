@@ -7,13 +7,13 @@
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 
-use flow_codec::dag::{Kind, Outcome, Root};
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::read::{
     Bounds, CallTimes, Marks, MarksInput, Selection, StackSamples, Stamp, ThreadFile,
     TimelineEvent, Trace, Unwound, VisitTimeline, When,
 };
 use flow_codec::{Depth, MethodId, Offset};
+use flow_query::dag::{Kind, Outcome, Root};
 
 use super::lines::{Lines, Printed};
 use super::pending::Line;

@@ -128,7 +128,6 @@ pub(super) fn run(
                 progress.file_done(file.bytes);
                 done.status = done.status.and(ended.reading.report(file, progress));
             }
-            _ => {}
         }
     }
     // A limit ended the output.

@@ -1,8 +1,8 @@
 //! Passes the events of a thread to its replay.
 
-use flow_codec::dag::{Dag, Walk};
 use flow_codec::read::{OpenFrames, Selection, Tail, ThreadFile, Trace};
 use flow_codec::{Glob, Offset};
+use flow_query::dag::{Dag, Walk};
 
 use super::lines::Lines;
 use super::start::Start;

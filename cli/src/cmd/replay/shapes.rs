@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use flow_codec::dag::{Dag, Kind, ShapeId, Shapes, Step, Walk};
+use flow_query::dag::{Dag, Kind, ShapeId, Shapes, Step, Walk};
 
 use super::lines::Lines;
 use super::thread::{Inside, ThreadReplay};

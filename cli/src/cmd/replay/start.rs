@@ -2,10 +2,10 @@
 
 use std::num::NonZeroU64;
 
-use flow_codec::dag::{Dag, Kind, ShapeId, Step, Walk};
 use flow_codec::index::Place;
 use flow_codec::read::{EventKind, ReadRecords, Selection, ThreadFile, Trace, Visit};
 use flow_codec::{Error, Glob, MethodId, Offset};
+use flow_query::dag::{Dag, Kind, ShapeId, Step, Walk};
 
 use crate::input::parallel::open_tree;
 use crate::input::place::From;

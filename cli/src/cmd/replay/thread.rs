@@ -4,7 +4,6 @@
 use std::num::NonZeroU64;
 use std::ops::{ControlFlow, Range};
 
-use flow_codec::dag::{Repeat, Walk};
 use flow_codec::format::flow::Record;
 use flow_codec::format::instructions::Step;
 use flow_codec::format::values::{CallValue, Role};
@@ -13,6 +12,7 @@ use flow_codec::read::{
     ThreadFile, TimelineEvent, Unwound, VisitTimeline,
 };
 use flow_codec::{Depth, Error, MethodId, Offset};
+use flow_query::dag::{Repeat, Walk};
 
 use super::lines::Lines;
 use super::pending::{Line, Pending};

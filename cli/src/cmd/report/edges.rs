@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use flow_codec::MethodId;
-use flow_codec::analysis::{EdgeRow, Edges, Report, Side, Sums, TimedReport};
 use flow_codec::read::{Clock, Selection, ThreadFile, TimeAxis, Trace};
+use flow_query::analysis::{EdgeRow, Edges, Report, Side, Sums, TimedReport};
 
 use super::max_lines;
 use crate::args::{Format, ReportArgs};

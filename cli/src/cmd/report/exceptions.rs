@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use flow_codec::analysis::{ExceptionRow, Exceptions};
 use flow_codec::read::{ThreadFile, Trace};
+use flow_query::analysis::{ExceptionRow, Exceptions};
 
 use super::max_lines;
 use crate::args::{Format, ReportArgs};

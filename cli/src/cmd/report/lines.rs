@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io::Write;
 
-use flow_codec::analysis::{ReportRow, Run};
-use flow_codec::profile::{FrameGrouping, Numbers, Profile, ProfileRow, ThreadGrouping};
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, Name, ThreadId};
+use flow_query::analysis::{ReportRow, Run};
+use flow_query::profile::{FrameGrouping, Numbers, Profile, ProfileRow, ThreadGrouping};
 
 use super::max_lines;
 use super::table::sums;

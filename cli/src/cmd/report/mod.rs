@@ -9,7 +9,7 @@ mod paths;
 mod slowest;
 mod table;
 
-use flow_codec::analysis::Side;
+use flow_query::analysis::Side;
 
 use crate::args::ReportArgs;
 use crate::cmd::line_limit;

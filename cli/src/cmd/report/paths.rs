@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use flow_codec::MethodId;
-use flow_codec::analysis::{Deepest, PathId, PathRow, PathTree};
 use flow_codec::read::{Selection, Trace};
+use flow_query::analysis::{Deepest, PathId, PathRow, PathTree};
 
 use super::max_lines;
 use crate::args::{By, Format, PathsKind, ReportArgs};

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use flow_codec::analysis::{SlowCall, Slowest};
 use flow_codec::index::INTERVAL_BYTES;
 use flow_codec::read::{Selection, ThreadFile, Trace};
 use flow_codec::{Error, MethodId};
+use flow_query::analysis::{SlowCall, Slowest};
 
 use crate::args::{Format, ReportArgs};
 use crate::cmd::trace_field;

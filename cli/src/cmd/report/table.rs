@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::io::Write;
 
-use flow_codec::analysis::{Report, ReportRow, TimedReport};
 use flow_codec::read::{Clock, ThreadFile, TimeAxis, Trace};
+use flow_query::analysis::{Report, ReportRow, TimedReport};
 
 use super::max_lines;
 use crate::args::{Format, ReportArgs, SortKey};

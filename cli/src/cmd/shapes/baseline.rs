@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use flow_codec::NameForm;
-use flow_codec::dag::{Kind, ShapeId, Shapes};
 use flow_codec::format::baseline::{Baseline, OutlinedCall, Unit};
 use flow_codec::format::shape_name::ShapeName;
+use flow_query::dag::{Kind, ShapeId, Shapes};
 
 use crate::args::ShapesArgs;
 use crate::failure::{Failure, Status};

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use flow_codec::MethodId;
-use flow_codec::dag::{Comparison, Kind, Outcome, ShapeId, Shapes};
 use flow_codec::read::{Selection, Trace};
+use flow_query::dag::{Comparison, Kind, Outcome, ShapeId, Shapes};
 
 pub(crate) use self::baseline::digits;
 use crate::args::{Format, ShapesArgs};

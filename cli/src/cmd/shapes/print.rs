@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use flow_codec::dag::{Comparison, Difference, Kind, Outcome, Shapes};
 use flow_codec::format::shape_name::ShapeName;
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, NameForm};
+use flow_query::dag::{Comparison, Difference, Kind, Outcome, Shapes};
 
 use super::Way;
 use crate::args::{Format, ShapesArgs};

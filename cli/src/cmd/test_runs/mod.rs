@@ -5,9 +5,9 @@ mod print;
 use std::cmp::Reverse;
 
 use flow_codec::MethodId;
-use flow_codec::analysis::Called;
 use flow_codec::format::test_marks::Outcome;
 use flow_codec::read::TestRun;
+use flow_query::analysis::Called;
 
 use self::print::TestPrinter;
 pub(crate) use self::print::summary;

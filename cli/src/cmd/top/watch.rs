@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use flow_codec::process::{Follower, Handle, Router};
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, MethodMap, ThreadId};
+use flow_query::process::{Follower, Handle, Router};
 
 use super::look::{Edge, Look, MethodRow, ThreadRow};
 use super::received::Received;

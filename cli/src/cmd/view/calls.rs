@@ -1,8 +1,8 @@
 //! The calls of an open thread: the rows on the screen, and the one that is chosen.
 
 use flow_codec::read::{Selection, ThreadFile, Trace};
-use flow_codec::tree::{Direction, Node, SelectedTree};
 use flow_codec::{Error, Glob, Offset};
+use flow_query::tree::{Direction, Node, SelectedTree};
 
 use super::clock::RowClock;
 use super::tree::{CallTree, Row};

@@ -6,7 +6,7 @@ use flow_codec::Error;
 use flow_codec::format::marks::Position;
 use flow_codec::index::Place;
 use flow_codec::read::{Bounds, Moments, ThreadFile, Unwound, When};
-use flow_codec::tree::{Node, SelectedTree};
+use flow_query::tree::{Node, SelectedTree};
 
 use super::tree::Row;
 

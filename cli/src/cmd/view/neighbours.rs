@@ -3,11 +3,11 @@
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
-use flow_codec::analysis::{AddShapes, EdgeRow, Edges, Report, Side};
-use flow_codec::dag::Dag;
 use flow_codec::read::{Events, ReadRecords, Selection, ShownFrames, ThreadFile, Visit};
-use flow_codec::tree::SelectedTree;
 use flow_codec::{Error, MethodId, Offset};
+use flow_query::analysis::{AddShapes, EdgeRow, Edges, Report, Side};
+use flow_query::dag::Dag;
+use flow_query::tree::SelectedTree;
 
 use super::list::{List, Target};
 use crate::output::{Labels, escaped, grouped};

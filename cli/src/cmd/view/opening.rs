@@ -7,7 +7,7 @@ use std::thread;
 
 use flow_codec::Error;
 use flow_codec::read::{Selection, ThreadFile};
-use flow_codec::tree::{LazyTree, SelectedTree};
+use flow_query::tree::{LazyTree, SelectedTree};
 
 use crate::input::place::From;
 

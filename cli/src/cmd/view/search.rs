@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::read::{Methods, Selection, ThreadFile};
-use flow_codec::tree::{Direction, Node, SearchStep, SelectedCalls, SelectedTree};
 use flow_codec::{Depth, Error, Glob, MethodId, MethodMap, MethodNames, NameForm};
+use flow_query::tree::{Direction, Node, SearchStep, SelectedCalls, SelectedTree};
 
 /// For how long events are read before the screen and keys have their turn.
 const TURN: Duration = Duration::from_millis(30);

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use flow_codec::index::Place;
-use flow_codec::tree::{Direction, Node, SelectedTree};
 use flow_codec::{Error, MethodId};
+use flow_query::tree::{Direction, Node, SelectedTree};
 
 /// A line of the tree: a call, or several in a row that did the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,8 +8,7 @@ mod times;
 
 pub use self::file::MarksInput;
 pub use self::reader::Marks;
-pub use self::spent::Elapsed;
-pub(crate) use self::spent::TimeInterval;
+pub use self::spent::{Elapsed, TimeInterval};
 pub(crate) use self::times::Pace;
 /// Used by the tests of this crate for comparison; not part of the interface.
 #[doc(hidden)]

@@ -19,7 +19,7 @@
 //!
 //! Where the thread waits at one mark and runs at the other one, all of it could go to the latter. But then a method that is
 //! over before the next sample is robbed by those that are longer: up to 4 % of the time, in simulations of which
-//! `codec/tests/it/shares.rs` has some. Giving nothing back before it is claimed loses up to 4 % to the last stack.
+//! `query/tests/it/shares.rs` has some. Giving nothing back before it is claimed loses up to 4 % to the last stack.
 
 /// How much time has passed for a thread, and how certain it is where it went.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -35,7 +35,7 @@ pub struct Elapsed {
 
 impl Elapsed {
     /// Time that was not sampled.
-    pub(crate) const fn of_ns(ns: u64) -> Self {
+    pub const fn of_ns(ns: u64) -> Self {
         Self { ns, samples: 0, variance: 0 }
     }
 
@@ -137,7 +137,7 @@ fn share(ns: u64, part: u64, of: u64) -> u64 {
 
 /// The time of the events between two time marks, on each axis.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct TimeInterval {
+pub struct TimeInterval {
     pub(crate) wall: Elapsed,
     pub(crate) cpu: Elapsed,
 }

@@ -514,7 +514,7 @@ impl<R: Read> Times<R> {
     /// # Errors
     /// As those of [`at`](Self::at).
     #[inline]
-    pub(crate) fn interval(&mut self, position: Position) -> Result<TimeInterval> {
+    pub fn interval(&mut self, position: Position) -> Result<TimeInterval> {
         self.move_to(|mark| mark.position <= position)?;
         Ok(TimeInterval { wall: self.spent.wall, cpu: self.spent.cpu })
     }

@@ -60,12 +60,12 @@ impl Clock {
     }
 
     /// Begins a thread.
-    pub(crate) fn begin_thread(&self) {
+    pub fn begin_thread(&self) {
         self.begin(TimeInterval::default());
     }
 
     /// Begins an interval.
-    pub(crate) fn begin(&self, TimeInterval { wall, cpu }: TimeInterval) {
+    pub fn begin(&self, TimeInterval { wall, cpu }: TimeInterval) {
         self.set(Moments { wall, cpu, interval: self.interval.get() + 1 });
     }
 }

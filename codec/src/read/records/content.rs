@@ -168,11 +168,7 @@ impl Content {
     }
 
     /// The same for about this many bytes, with a small buffer.
-    pub(crate) fn some_records_at(
-        &self,
-        offset: Offset,
-        expected: u64,
-    ) -> FlowReader<ContentReader> {
+    pub fn some_records_at(&self, offset: Offset, expected: u64) -> FlowReader<ContentReader> {
         FlowReader::continuing(ContentReader { content: self.clone(), offset }, offset, expected)
     }
 

@@ -124,7 +124,7 @@ impl ShownFrames {
 
 /// Leaves out the calls that are not selected, for a visitor.
 #[derive(Debug)]
-pub(crate) struct Filtered<'a, T> {
+pub struct Filtered<'a, T> {
     inner: T,
     selection: &'a Selection,
     frames: ShownFrames,
@@ -132,17 +132,17 @@ pub(crate) struct Filtered<'a, T> {
 
 impl<'a, T> Filtered<'a, T> {
     /// Begins where no frame is open that was entered here.
-    pub(crate) fn new(inner: T, selection: &'a Selection) -> Self {
+    pub fn new(inner: T, selection: &'a Selection) -> Self {
         Self { inner, selection, frames: ShownFrames::default() }
     }
 
     /// The visitor.
-    pub(crate) fn inner(&self) -> &T {
+    pub fn inner(&self) -> &T {
         &self.inner
     }
 
     /// Returns the visitor, after everything was read.
-    pub(crate) fn into_inner(self) -> T {
+    pub fn into_inner(self) -> T {
         self.inner
     }
 }

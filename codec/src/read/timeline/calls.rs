@@ -9,7 +9,6 @@ use crate::{Depth, MethodId, Result};
 
 /// One call of a thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub struct Call {
     /// Its number in the thread, from 0, including calls that are left out.
     pub number: u64,

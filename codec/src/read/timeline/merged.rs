@@ -36,7 +36,6 @@ const START_DELAY_NS: u64 = 10_000_000;
 
 /// What a [`Merged`] order yields. Threads are indexes of [`Trace::files`].
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum MergedItem {
     /// An event.
     Event {

@@ -77,7 +77,6 @@ impl When {
 
 /// One event of a timeline.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub struct TimelineEvent {
     /// Where it is in the thread. Events that take no time come before the entry or exit at their position.
     pub position: Position,
@@ -141,7 +140,6 @@ pub enum EventKind {
 
 /// How frames were left by an exception.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub struct Unwound {
     /// The class of the exception, if known.
     pub class: Option<Arc<str>>,

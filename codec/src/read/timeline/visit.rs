@@ -20,7 +20,6 @@ const AT_ONCE: usize = 1 << 12;
 
 /// Where and when an event happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub struct Stamp {
     /// The position in the thread.
     pub position: Position,

@@ -10,6 +10,7 @@ use super::text::for_each_line;
 use crate::format::container::StreamKind;
 use crate::format::ids;
 use crate::format::methods::{MethodInfo, MethodLine};
+use crate::format::shape_name::MethodKey;
 use crate::{Error, MethodId, Name};
 
 /// A method of a trace.
@@ -332,6 +333,15 @@ impl Methods {
     #[must_use]
     pub fn display(&self, id: MethodId) -> String {
         self.get(id).map_or_else(|| format!("?#{id}"), Method::to_string)
+    }
+
+    /// The key of a method in the names of shapes.
+    #[must_use]
+    pub fn key(&self, id: MethodId) -> MethodKey {
+        match self.get(id).map(|method| &method.info) {
+            Some(info) => MethodKey::new(&info.class, &info.name, &info.descriptor),
+            None => MethodKey::unknown(id),
+        }
     }
 
     /// How many methods have a name.

@@ -73,12 +73,7 @@ impl Parts {
 
 impl ThreadFile {
     /// A thread of which only the file is known.
-    pub(crate) fn new(
-        id: ThreadId,
-        format: EventFormat,
-        place: impl Into<Arc<Path>>,
-        bytes: u64,
-    ) -> Self {
+    pub fn new(id: ThreadId, format: EventFormat, place: impl Into<Arc<Path>>, bytes: u64) -> Self {
         let (open, parts, converted, container, pieces, kept) =
             (None, None, None, None, [const { 0..0 }; 2], None);
         let (place, classes) = (place.into(), Arc::default());
@@ -139,7 +134,7 @@ impl ThreadFile {
 
     /// How its events are stored.
     #[must_use]
-    pub(crate) fn format(&self) -> EventFormat {
+    pub fn format(&self) -> EventFormat {
         self.format
     }
 
@@ -344,7 +339,7 @@ impl ThreadFile {
     }
 
     /// The file in which readers store what is of this kind.
-    pub(crate) fn path_beside(&self, kind: StreamKind) -> PathBuf {
+    pub fn path_beside(&self, kind: StreamKind) -> PathBuf {
         match &self.container {
             Some(container) if self.is_in_one_file() => {
                 names::beside(container.path(), names::INDEXES)

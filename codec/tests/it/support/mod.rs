@@ -1,10 +1,8 @@
-//! Adapters and naive models for comparison, and helpers. The fuzz targets compile them too.
+//! Adapters and naive models for comparison, and helpers.
 
-pub(crate) mod calls;
 pub(crate) mod limited;
 pub(crate) mod marked;
 pub(crate) mod pieces;
 pub(crate) mod program;
 pub(crate) mod readers;
 pub(crate) mod recorder;
-pub(crate) mod times;

@@ -1,7 +1,7 @@
 //! Goes to calls: to positions, to what is searched for, and to exceptions; and lists from which one is chosen.
 
 use flow_codec::format::marks::Position;
-use flow_codec::tree::Direction;
+use flow_query::tree::Direction;
 
 use super::super::list::List;
 use super::super::neighbours::Neighbours;

@@ -1,7 +1,7 @@
 //! What keys, clicks and typed texts do.
 
 use flow_codec::MethodId;
-use flow_codec::tree::Direction;
+use flow_query::tree::Direction;
 
 use super::super::calls::Calls;
 use super::super::layout::Pane;

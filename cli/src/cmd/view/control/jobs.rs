@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 
-use flow_codec::tree::SelectedTree;
 use flow_codec::{Error, Offset};
+use flow_query::tree::SelectedTree;
 
 use super::super::calls::Calls;
 use super::super::neighbours::Neighbours;

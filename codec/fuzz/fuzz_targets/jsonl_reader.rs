@@ -1,5 +1,0 @@
-//! See `codec/tests/it/checks/jsonl_reader.rs`.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| flow_codec_fuzz::check("jsonl_reader", bytes));

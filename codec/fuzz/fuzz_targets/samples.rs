@@ -1,5 +1,0 @@
-//! See `codec/tests/it/checks/samples.rs`.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| flow_codec_fuzz::check("samples", bytes));

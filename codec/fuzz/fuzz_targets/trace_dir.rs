@@ -1,5 +1,0 @@
-//! See `codec/tests/it/checks/trace_dir.rs`.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| flow_codec_fuzz::check("trace_dir", bytes));

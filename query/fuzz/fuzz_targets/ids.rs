@@ -1,0 +1,5 @@
+//! See `query/tests/it/checks/ids.rs`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| flow_codec_fuzz::check("ids", bytes));

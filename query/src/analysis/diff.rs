@@ -1,0 +1,319 @@
+//! Differences between two runs.
+//!
+//! Ids differ from trace to trace, so methods are matched by class, name and descriptor, and the paths of two
+//! calling-context trees by their methods.
+
+use std::cell::OnceCell;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+
+use super::path_tree::{PathId, PathTree};
+use super::paths::{BEYOND, Paths, ROOT, at};
+use flow_codec::Overloads;
+use flow_codec::read::Methods;
+use flow_codec::{MethodId, MethodMap, Name, NameForm, Origin};
+
+/// One of two runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Run {
+    /// The first one.
+    Before,
+    /// The second one.
+    After,
+}
+
+/// How a path differs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ChangeKind {
+    /// It is in the second run only, and so are all paths that begin with it.
+    Appeared,
+    /// It is in the first run only, and so are all paths that begin with it.
+    Vanished,
+    /// It is in both runs, with different counts.
+    Changed,
+}
+
+/// Calls of a path in both runs; nanoseconds if trees with times are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct Counts {
+    /// In the first run.
+    pub before: u64,
+    /// In the second run.
+    pub after: u64,
+}
+
+impl Counts {
+    /// The difference of the two.
+    #[must_use]
+    pub fn distance(self) -> u64 {
+        self.before.abs_diff(self.after)
+    }
+
+    fn add(&mut self, other: Self) {
+        self.before += other.before;
+        self.after += other.after;
+    }
+}
+
+/// One difference. A subtree that appeared or vanished is reported once, by its topmost path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Change {
+    /// How the path differs.
+    pub kind: ChangeKind,
+    /// The path; [`Diff::stack`] returns its methods.
+    pub path: PathId,
+    /// How often it was called.
+    pub calls: Counts,
+    /// Calls made in it, including itself.
+    pub total: Counts,
+    /// How many paths the difference covers: the path itself, and all below it if it appeared or vanished.
+    pub paths: u64,
+}
+
+impl Change {
+    /// By how many calls the runs differ here.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        match self.kind {
+            ChangeKind::Changed => self.calls.distance(),
+            ChangeKind::Appeared | ChangeKind::Vanished => self.total.distance(),
+        }
+    }
+}
+
+/// A method, as it is identified in any trace.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum MethodName {
+    /// A method with a name.
+    Known {
+        /// Binary class name.
+        class: String,
+        /// Method name.
+        name: String,
+        /// JVM descriptor.
+        descriptor: String,
+        /// What is known of its source.
+        origin: Origin,
+    },
+    /// An id without a name.
+    Unknown(MethodId),
+}
+
+impl MethodName {
+    /// Returns the name of a method of a trace.
+    #[must_use]
+    pub fn new(id: MethodId, methods: &Methods) -> Self {
+        match methods.get(id).map(|method| &method.info) {
+            Some(info) => Self::Known {
+                class: info.class.clone(),
+                name: info.name.clone(),
+                descriptor: info.descriptor.clone(),
+                origin: info.into(),
+            },
+            None => Self::Unknown(id),
+        }
+    }
+}
+
+impl MethodName {
+    /// The name, if the method has one.
+    #[must_use]
+    pub fn name(&self) -> Option<Name<'_>> {
+        match self {
+            Self::Known { class, name, descriptor, origin } => {
+                Some(Name::new(class, name, descriptor).of(*origin))
+            }
+            Self::Unknown(_) => None,
+        }
+    }
+}
+
+/// Compares two runs, each recorded in one trace or in several. Memory: about 40 bytes a path of either.
+#[derive(Default, Debug)]
+pub struct Diff {
+    numbers: HashMap<MethodName, NonZeroU32>,
+    names: Vec<MethodName>,
+    paths: Paths<Counts>,
+    beyond: u64,
+    /// For the methods by their numbers, from 1 on; computed when the first readable name is requested.
+    overloads: OnceCell<Overloads<u32>>,
+    has_raw_names: bool,
+}
+
+impl Diff {
+    /// Lets names be those of the class files, as [`Methods::show_raw_names`] does.
+    pub fn show_raw_names(&mut self) {
+        self.has_raw_names = true;
+    }
+
+    /// Adds the calls of a run; nanoseconds, if the tree has times.
+    pub fn add(&mut self, run: Run, tree: &PathTree, methods: &Methods) {
+        self.add_named(run, tree, |method| MethodName::new(method, methods));
+    }
+
+    /// Adds the calls of a run whose methods have these names. Methods of one name are one method.
+    pub fn add_named(&mut self, run: Run, tree: &PathTree, name: impl Fn(MethodId) -> MethodName) {
+        self.overloads.take();
+        let numbers: MethodMap<_> =
+            tree.methods().iter().map(|&method| (method, self.number(name(method)))).collect();
+        let mut places = vec![ROOT; tree.len() + 1];
+        for (path, row) in tree.rows() {
+            let Some(&number) = numbers.get(row.method) else { continue };
+            let parent = tree.parent(path).and_then(|parent| places.get(at(parent.get())));
+            let here = self.paths.child(parent.copied().unwrap_or(BEYOND), number);
+            // What was called is present, even if it took no measurable time.
+            let self_weight =
+                if tree.axis().is_some() { row.self_weight.max(1) } else { row.self_weight };
+            match (self.paths.counts_mut(here), run) {
+                (Some(counts), Run::Before) => counts.before += self_weight,
+                (Some(counts), Run::After) => counts.after += self_weight,
+                (None, _) => self.beyond += row.calls,
+            }
+            if let Some(place) = places.get_mut(at(path.get())) {
+                *place = here;
+            }
+        }
+        self.beyond += tree.beyond();
+    }
+
+    fn number(&mut self, name: MethodName) -> NonZeroU32 {
+        let len = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        *self.numbers.entry(name).or_insert_with_key(|name| {
+            self.names.push(name.clone());
+            NonZeroU32::MIN.saturating_add(len)
+        })
+    }
+
+    /// Returns all differences, the largest first.
+    #[must_use]
+    pub fn changes(&self) -> Vec<Change> {
+        let totals = self.totals();
+        let mut paths: Vec<u64> = vec![1; totals.len()];
+        let nodes = self.paths.nodes();
+        // Children come after their parents.
+        for (path, node) in nodes.iter().enumerate().skip(1).rev() {
+            let self_weight = paths.get(path).copied().unwrap_or_default();
+            if let Some(sum) = paths.get_mut(at(node.parent)) {
+                *sum += self_weight;
+            }
+        }
+        let kind = |path: usize| match nodes.get(path).map(|node| node.counts) {
+            // The root is in both runs, even if nothing was called in one of them.
+            _ if path == at(ROOT) => None,
+            Some(Counts { before: 0, .. }) => Some(ChangeKind::Appeared),
+            Some(Counts { after: 0, .. }) => Some(ChangeKind::Vanished),
+            Some(counts) => (counts.distance() > 0).then_some(ChangeKind::Changed),
+            None => None,
+        };
+        let mut changes = Vec::new();
+        for (path, node) in nodes.iter().enumerate().skip(1) {
+            let Some(kind_here) = kind(path) else { continue };
+            let is_reported =
+                kind_here != ChangeKind::Changed && kind(at(node.parent)) == Some(kind_here);
+            let (Ok(number), false) = (u32::try_from(path), is_reported) else { continue };
+            changes.push(Change {
+                kind: kind_here,
+                path: PathId::new(number),
+                calls: node.counts,
+                total: totals.get(path).copied().unwrap_or_default(),
+                paths: match kind_here {
+                    ChangeKind::Changed => 1,
+                    _ => paths.get(path).copied().unwrap_or_default(),
+                },
+            });
+        }
+        changes.sort_by_key(|change| (Reverse(change.size()), change.path));
+        changes
+    }
+
+    /// The methods of a path, the outermost first.
+    #[must_use]
+    pub fn stack(&self, path: PathId) -> Vec<&MethodName> {
+        self.numbers_of(path).into_iter().filter_map(|number| self.name(number)).collect()
+    }
+
+    /// The names of the methods of a path in one form. No two methods called in either run have the same
+    /// readable name.
+    #[must_use]
+    pub fn names(&self, path: PathId, form: NameForm) -> Vec<String> {
+        let name = |number| Some((number, self.name(number)?));
+        let form = |(number, name): (u32, &MethodName)| match name {
+            MethodName::Unknown(id) => format!("?#{id}"),
+            MethodName::Known { class, name, descriptor, origin } => {
+                let name = Name::new(class, name, descriptor).of(*origin);
+                match form {
+                    NameForm::Short => name.short(self.has_raw_names),
+                    NameForm::Full => name.to_string(),
+                    NameForm::Readable => {
+                        let name_of = |number| self.name(number)?.name();
+                        self.overloads().readable(number, name, name_of)
+                    }
+                }
+            }
+        };
+        self.numbers_of(path).into_iter().filter_map(name).map(form).collect()
+    }
+
+    fn overloads(&self) -> &Overloads<u32> {
+        self.overloads.get_or_init(|| {
+            let names = (1..).zip(&self.names);
+            let names = names.filter_map(|(number, name)| Some((number, name.name()?)));
+            Overloads::new(names, self.has_raw_names)
+        })
+    }
+
+    /// The numbers of a path's methods, the outermost first.
+    fn numbers_of(&self, path: PathId) -> Vec<u32> {
+        let node = |path: u32| self.paths.node(path).filter(|_| path != ROOT);
+        let path = std::iter::successors(node(path.get()), |last| node(last.parent));
+        let mut numbers: Vec<_> = path.map(|last| last.method).collect();
+        numbers.reverse();
+        numbers
+    }
+
+    fn name(&self, number: u32) -> Option<&MethodName> {
+        self.names.get(at(number).checked_sub(1)?)
+    }
+
+    /// All calls of both runs.
+    #[must_use]
+    pub fn calls(&self) -> Counts {
+        self.paths.nodes().iter().fold(Counts::default(), |mut sum, node| {
+            sum.add(node.counts);
+            sum
+        })
+    }
+
+    /// How many paths there are; paths of both runs count once.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.paths.nodes().len() - 1
+    }
+
+    /// Returns whether nothing was called in either run.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Calls that were left out because there were more than 2^32 paths.
+    #[must_use]
+    pub fn beyond(&self) -> u64 {
+        self.beyond
+    }
+
+    fn totals(&self) -> Vec<Counts> {
+        let nodes = self.paths.nodes();
+        let mut totals: Vec<_> = nodes.iter().map(|node| node.counts).collect();
+        for (path, node) in nodes.iter().enumerate().skip(1).rev() {
+            let self_weight = totals.get(path).copied().unwrap_or_default();
+            if let Some(sum) = totals.get_mut(at(node.parent)) {
+                sum.add(self_weight);
+            }
+        }
+        totals
+    }
+}

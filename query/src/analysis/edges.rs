@@ -1,0 +1,277 @@
+//! HOT: the callers or the callees of chosen methods, with the sums of these calls.
+//!
+//! A report receives each call between a chosen method and its caller or callee as if it were a call of that
+//! caller or callee, and all other calls as if they were calls of one more method. So the total and self
+//! weight of a row follow the rules of a report on methods: recursion counts once.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use super::labels::{NO_LABEL, label_sums};
+use super::nodes::{AddShapes, Nodes};
+use super::numbering::{Numbering, index};
+use super::{Precision, Report, ReportRow, TimedReport};
+use crate::dag::Dag;
+use flow_codec::MethodId;
+use flow_codec::read::{Selection, Visit};
+
+/// Which edges of the call graph are added up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// From the callers of the chosen methods.
+    Callers,
+    /// To their callees.
+    Callees,
+}
+
+/// The calls between one method and the chosen ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct EdgeRow {
+    /// The caller or callee. `None`: the calls of which no caller was recorded.
+    pub method: Option<MethodId>,
+    /// How many calls there were.
+    pub calls: u64,
+    /// Calls made while one of these calls was on the stack, themselves included; or nanoseconds.
+    pub total: u64,
+    /// The number of calls, or the time while one of them was the innermost frame.
+    pub self_weight: u64,
+    /// Calls are exact.
+    pub precision: Precision,
+    /// If the total is CPU time: how long the thread did not run while one of these calls was on the stack.
+    pub waiting_ns: u64,
+}
+
+/// A report, weighed by calls or by time.
+pub trait Sums: Visit {
+    /// Calls so far, or the time in nanoseconds.
+    fn now(&self) -> u64;
+    /// Ends a thread.
+    fn end_thread(&mut self);
+    /// The rows, the largest total first.
+    fn rows(&self) -> Vec<ReportRow>;
+}
+
+impl Sums for Report {
+    fn now(&self) -> u64 {
+        self.calls()
+    }
+
+    fn end_thread(&mut self) {
+        self.end_thread();
+    }
+
+    fn rows(&self) -> Vec<ReportRow> {
+        self.rows()
+    }
+}
+
+impl<const CPU: bool> Sums for TimedReport<'_, CPU> {
+    #[inline]
+    fn now(&self) -> u64 {
+        self.now_ns()
+    }
+
+    fn end_thread(&mut self) {
+        self.end_thread();
+    }
+
+    fn rows(&self) -> Vec<ReportRow> {
+        self.rows()
+    }
+}
+
+/// Adds up the calls between chosen methods and their callers or callees, in any number of threads, one after
+/// the other. A method that calls itself is its own caller and callee. Memory: a few bytes for each method
+/// and each open frame.
+///
+/// ```
+/// use flow_codec::MethodId;
+/// use flow_codec::analysis::{Edges, Report, Side};
+/// use flow_codec::read::{FlowReader, ReadRecords};
+///
+/// // 1 calls 2, which calls itself.
+/// let bytes: &[u8] = &[0x81, 0x82, 0x82, 0x02];
+/// let (one, two) = (MethodId::new(1).unwrap(), MethodId::new(2).unwrap());
+/// let mut callers = Edges::new(Report::default(), Side::Callers, |method| method == two);
+/// FlowReader::new(bytes).visit_all(&mut callers)?;
+/// callers.end_thread();
+/// let rows: Vec<_> = callers.rows().iter().map(|row| (row.method, row.calls, row.total)).collect();
+/// assert_eq!(rows, [(Some(one), 1, 2), (Some(two), 1, 1)]);
+/// # Ok::<(), flow_codec::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Edges<S, F> {
+    side: Side,
+    chosen: F,
+    numbering: Numbering,
+    /// By number of the method: how often it was called, if it is chosen.
+    calls: Vec<Option<u64>>,
+    /// The methods of the open frames.
+    stack: Vec<NonZeroU32>,
+    report: S,
+    /// How many frames of chosen methods are open, since when, and the sum of earlier ones.
+    inside: u64,
+    since: u64,
+    total: u64,
+}
+
+/// The report counts calls under labels: this one for calls without a recorded caller, [`OTHERS`] for calls
+/// between other methods, and for a caller or callee the number of its method plus one.
+const NOBODY: u64 = 0;
+const OTHERS: u64 = 1;
+
+impl<S: Sums, F: FnMut(MethodId) -> bool> Visit for Edges<S, F> {
+    #[inline]
+    fn enter(&mut self, method: MethodId) {
+        let callee = self.meet(method);
+        let caller = self.stack.last().copied();
+        let other = match self.side {
+            Side::Callers if self.is_chosen(callee) => {
+                caller.map_or(NOBODY, |caller| u64::from(caller.get()) + 1)
+            }
+            Side::Callees if caller.is_some_and(|caller| self.is_chosen(caller)) => {
+                u64::from(callee.get()) + 1
+            }
+            _ => OTHERS,
+        };
+        if let Some(Some(calls)) = self.calls.get_mut(index(callee)) {
+            *calls += 1;
+            if self.inside == 0 {
+                self.since = self.report.now();
+            }
+            self.inside += 1;
+        }
+        self.stack.push(callee);
+        if let Some(label) = MethodId::new(other) {
+            self.report.enter(label);
+        }
+    }
+
+    #[inline]
+    fn exit(&mut self, count: NonZeroU64) {
+        self.report.exit(count);
+        let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
+        for _ in 0..count.min(self.stack.len()) {
+            let left = self.stack.pop();
+            if left.is_some_and(|method| self.is_chosen(method)) {
+                self.inside -= 1;
+                if self.inside == 0 {
+                    self.total += self.report.now().saturating_sub(self.since);
+                }
+            }
+        }
+    }
+}
+
+impl<F: FnMut(MethodId) -> bool> AddShapes for Edges<Report, F> {
+    fn add_shapes(&mut self, dag: &Dag, selection: &Selection) -> bool {
+        // The caller of a shape could be any of those around callers that are left out.
+        if !selection.is_all() {
+            return false;
+        }
+        let nodes = Nodes::new(dag, selection);
+        // By number of the method in the thread: its number here, and whether it is chosen.
+        let mut numbers = vec![(NOBODY, false)];
+        for method in nodes.numbering.methods() {
+            let number = self.meet(*method);
+            numbers.push((u64::from(number.get()) + 1, self.is_chosen(number)));
+        }
+        let known = |method: u32| {
+            let known = usize::try_from(method).ok().and_then(|at| numbers.get(at));
+            known.copied().unwrap_or((NOBODY, false))
+        };
+        let label = |caller, callee| match self.side {
+            Side::Callers if known(callee).1 => caller,
+            Side::Callees if known(caller).1 && nodes.is_shown_method(callee) => callee,
+            _ => NO_LABEL,
+        };
+        let Some(sums) = label_sums(&nodes, self.side, label) else { return false };
+        for (sum, (label, _)) in sums.iter().zip(&numbers) {
+            if let Some(label) = MethodId::new(*label) {
+                self.report.add_calls(label, sum.calls, sum.total);
+            }
+        }
+        self.report.add_to_all(nodes.all_calls());
+        let (calls, total) = nodes.within(|method| known(method).1);
+        for (method, calls) in nodes.numbering.methods().iter().zip(calls.iter().skip(1)) {
+            let number = self.numbering.number(*method);
+            if let Some(Some(sum)) = self.calls.get_mut(index(number)) {
+                *sum = sum.saturating_add(*calls);
+            }
+        }
+        self.total = self.total.saturating_add(total);
+        true
+    }
+}
+
+impl<S: Sums, F: FnMut(MethodId) -> bool> Edges<S, F> {
+    /// The number of a method, for which is known whether it is chosen.
+    #[inline]
+    fn meet(&mut self, method: MethodId) -> NonZeroU32 {
+        let number = self.numbering.number(method);
+        if index(number) >= self.calls.len() {
+            let is_chosen = (self.chosen)(method);
+            self.calls.push(is_chosen.then_some(0));
+        }
+        number
+    }
+
+    /// Adds up the edges of the methods that `chosen` selects, weighed as this empty report does. `chosen` is
+    /// called once for each method.
+    pub fn new(report: S, side: Side, chosen: F) -> Self {
+        Self {
+            side,
+            chosen,
+            numbering: Numbering::default(),
+            calls: vec![None],
+            stack: Vec::new(),
+            report,
+            inside: 0,
+            since: 0,
+            total: 0,
+        }
+    }
+
+    #[inline]
+    fn is_chosen(&self, method: NonZeroU32) -> bool {
+        debug_assert!(index(method) < self.calls.len(), "a method that was met");
+        matches!(self.calls.get(index(method)), Some(Some(_)))
+    }
+
+    /// Ends a thread. Frames that are still open count up to its last known instant.
+    pub fn end_thread(&mut self) {
+        self.exit(NonZeroU64::MAX);
+        self.report.end_thread();
+    }
+
+    /// The chosen methods that were called, with their calls.
+    #[must_use]
+    pub fn chosen(&self) -> Vec<(MethodId, u64)> {
+        let calls = self.calls.iter().skip(1);
+        let methods = self.numbering.methods().iter().copied();
+        methods.zip(calls).filter_map(|(method, calls)| Some((method, (*calls)?))).collect()
+    }
+
+    /// Calls made while one of the chosen methods was on the stack; or that time in nanoseconds.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The callers or callees, the largest total first.
+    #[must_use]
+    pub fn rows(&self) -> Vec<EdgeRow> {
+        let rows = self.report.rows().into_iter().filter_map(|row| {
+            let method = match row.method.get() {
+                NOBODY => None,
+                OTHERS => return None,
+                label => Some(self.numbering.method(u32::try_from(label - 1).ok()?)?),
+            };
+            let ReportRow { calls, total, self_weight, precision, waiting_ns, .. } = row;
+            Some(EdgeRow { method, calls, total, self_weight, precision, waiting_ns })
+        });
+        rows.collect()
+    }
+}

@@ -1,0 +1,122 @@
+//! The shapes of several threads together, of one trace or of several.
+
+use super::shapes::THREAD;
+use super::table::{Folded, Table};
+use super::word::{self, MAX_NUMBER, Word};
+use super::{Dag, MAX_SIZE, Outcome, ShapeId, Shapes};
+use flow_codec::MethodId;
+
+/// Joins the shapes of threads: equal ones become one. So calls that did the same have the same shape, in whichever
+/// thread or trace they were made. Methods are numbered by the caller, in different traces by their names.
+#[derive(Debug)]
+pub struct Join {
+    table: Table<Folded>,
+}
+
+/// The shapes of a thread among joined ones.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Joined {
+    /// The joined shape of each shape of the thread; `None` if calls of its method are left out.
+    pub shapes: Vec<Option<ShapeId>>,
+    /// The shape of all calls of the thread. Frames that are still open count as left because recording was
+    /// suspended; exits without entries are left out.
+    pub thread: ShapeId,
+}
+
+impl Default for Join {
+    fn default() -> Self {
+        Self::within(MAX_SIZE)
+    }
+}
+
+impl Join {
+    /// Joins shapes as long as they fit into this many words, as [`MAX_SIZE`] counts them.
+    #[must_use]
+    pub fn within(max_size: usize) -> Self {
+        Self { table: Table::new(max_size) }
+    }
+
+    /// Adds the shapes of a thread. `number` returns the number of a method, or `None` to leave out its calls with
+    /// all that happens in them. Returns `None` if there are too many shapes.
+    pub fn add(
+        &mut self,
+        dag: &Dag,
+        mut number: impl FnMut(MethodId) -> Option<MethodId>,
+    ) -> Option<Joined> {
+        self.table.expect(&dag.shapes().words);
+        let mut here: Vec<Option<ShapeId>> = Vec::with_capacity(dag.shapes().len());
+        let mut words = Vec::new();
+        let mut header = |method, outcome| {
+            let number = number(method)?.get();
+            (number <= MAX_NUMBER).then(|| word::left(word::header(number), outcome))
+        };
+        for (_, shape) in dag.shapes().words.iter() {
+            let Some((&first, runs)) = shape.split_first() else { continue };
+            let first = match Word::of(first) {
+                Word::Method(method, outcome) => header(method, outcome),
+                _ => Some(first),
+            };
+            let Some(first) = first else {
+                here.push(None);
+                continue;
+            };
+            words.clear();
+            words.push(first);
+            runs.iter().for_each(|run| push(&mut words, *run, &here));
+            here.push(Some(self.intern(&words)?));
+        }
+        // The thread, and open frames in it; `None` for one that is left out.
+        let mut open = vec![Some(vec![word::special(THREAD)])];
+        for &root in &dag.roots {
+            match Word::of(root) {
+                Word::Run(..) => {
+                    if let Some(Some(words)) = open.last_mut() {
+                        push(words, root, &here);
+                    }
+                }
+                Word::Method(method, _) => {
+                    let is_shown = open.last().is_some_and(Option::is_some);
+                    let header = header(method, Outcome::Cut).filter(|_| is_shown);
+                    open.push(header.map(|header| vec![header]));
+                }
+                Word::Special(_) => {}
+            }
+        }
+        loop {
+            let last = open.pop()?;
+            let shape =
+                last.map(|words| self.intern(&words)).map_or(Some(None), |s| s.map(Some))?;
+            match (open.last_mut(), shape) {
+                (None, shape) => return Some(Joined { shapes: here, thread: shape? }),
+                (Some(Some(words)), Some(shape)) => {
+                    word::push_run(words, shape.0, 1);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The shape of a thread without calls.
+    pub fn nothing(&mut self) -> Option<ShapeId> {
+        self.intern(&[word::special(THREAD)])
+    }
+
+    fn intern(&mut self, words: &[u64]) -> Option<ShapeId> {
+        self.table.intern(words).map(ShapeId)
+    }
+
+    /// Returns all shapes.
+    #[must_use]
+    pub fn finish(self) -> Shapes {
+        Shapes::new(self.table.into_shapes())
+    }
+}
+
+/// Adds a run of another numbering, unless its calls are left out.
+fn push(words: &mut Vec<u64>, run: u64, shapes: &[Option<ShapeId>]) {
+    let shape = shapes.get(word::shape_of(run) as usize).copied().flatten();
+    if let Some(shape) = shape {
+        word::push_run(words, shape.0, word::count_of(run));
+    }
+}

@@ -1,0 +1,412 @@
+//! Places in a thread, and the calls that a call made directly, from its shapes.
+
+use std::collections::HashMap;
+
+use super::sums::{Place as Extent, Sums};
+use super::{Dag, Kind, Root, ShapeId, Shapes};
+use flow_codec::format::marks::Position;
+use flow_codec::index::Place;
+use flow_codec::{MethodId, Offset};
+
+/// A place that is searched for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Target {
+    /// The entry of the call with this number.
+    Call(u64),
+    /// The event with this number.
+    Event(u64),
+    /// The first record at or after an offset.
+    Offset(Offset),
+}
+
+/// A call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Call {
+    /// Where it is entered.
+    pub(crate) place: Place,
+    pub(crate) method: MethodId,
+    /// `None` if it is not left.
+    shape: Option<ShapeId>,
+}
+
+/// The calls that a call made directly, or the outermost ones, in order. Those that are passed are not looked into.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Callees<'a> {
+    dag: &'a Dag,
+    /// The shape of the caller; `None` for the roots from one on.
+    of: Option<ShapeId>,
+    /// How many runs of the shape, or roots, were begun, and what is left of the last one.
+    begun: usize,
+    left: Option<Root>,
+    at: At,
+}
+
+/// How far the events of a thread are passed.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct At {
+    extent: Extent,
+    /// Calls, exits without entries, and open frames.
+    calls: u64,
+    unseen: u64,
+    frames: u64,
+}
+
+/// Places among the calls that a caller made directly, after every [`STRIDE`] runs, for callers with many runs: to find a
+/// place, runs before the last one of these need not be passed. Memory: a tenth of a byte a run.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct Strides {
+    /// By shape, from where the first call of the caller begins.
+    shapes: HashMap<ShapeId, Vec<At>>,
+    /// Of the roots, up to the first call that is not left.
+    roots: Vec<At>,
+}
+
+/// Small for tests, whose callers have few runs.
+const STRIDE: usize = if cfg!(test) { 2 } else { 512 };
+
+impl Strides {
+    pub(super) fn of(shapes: &Shapes, roots: impl Iterator<Item = Root>) -> Self {
+        let wide = shapes.iter().filter(|shape| shapes.runs(*shape).len() > 2 * STRIDE);
+        let places = |shape| {
+            let runs = shapes.runs(shape).map(|(shape, count)| Root::Calls(shape, count));
+            (shape, Self::after_strides(shapes, runs))
+        };
+        let is_left = |root: &Root| !matches!(root, Root::Open(_));
+        let roots = Self::after_strides(shapes, roots.take_while(is_left));
+        Self { shapes: wide.map(places).collect(), roots }
+    }
+
+    fn after_strides(shapes: &Shapes, runs: impl Iterator<Item = Root>) -> Vec<At> {
+        let (mut at, mut places) = (At::default(), Vec::new());
+        for (number, run) in runs.enumerate() {
+            if number > 0 && number % STRIDE == 0 {
+                places.push(at);
+            }
+            match run {
+                Root::Calls(shape, count) => at.pass_calls(shapes.sums(shape), count),
+                Root::UnseenExits(count) => at.exit_unseen(count),
+                Root::Open(_) => {}
+            }
+        }
+        places
+    }
+}
+
+impl At {
+    /// The place that is as far after this one, where no exit precedes, as another one is after the start.
+    fn plus(self, after: Self) -> Self {
+        Self {
+            extent: self.extent.plus(after.extent),
+            calls: self.calls.saturating_add(after.calls),
+            unseen: self.unseen.saturating_add(after.unseen),
+            frames: self.frames,
+        }
+    }
+
+    fn exit_unseen(&mut self, count: u64) {
+        self.extent.exit(count);
+        self.unseen = self.unseen.saturating_add(count);
+    }
+
+    /// Returns whether a target is not before this place.
+    fn is_up_to(self, target: Target) -> bool {
+        match target {
+            Target::Call(number) => self.calls <= number,
+            Target::Event(number) => self.place().events() <= number,
+            Target::Offset(offset) => self.extent.next_entry().offset <= offset,
+        }
+    }
+
+    fn place(self) -> Place {
+        let Self { extent, calls: enters, unseen, frames } = self;
+        let exits = enters.saturating_sub(frames).saturating_add(unseen);
+        Place { offset: extent.next_entry().offset, enters, exits, frames }
+    }
+
+    fn enter(&mut self, method: MethodId) {
+        self.extent.enter(method);
+        self.calls = self.calls.saturating_add(1);
+        self.frames = self.frames.saturating_add(1);
+    }
+
+    fn pass_calls(&mut self, sums: Sums, count: u64) {
+        self.extent.pass_calls(&sums, count);
+        self.calls = self.calls.saturating_add(sums.calls.saturating_mul(count));
+    }
+
+    /// How many of some consecutive calls here end before a target.
+    fn calls_before(self, target: Target, sums: Sums, count: u64) -> u64 {
+        match target {
+            Target::Call(number) => (number.saturating_sub(self.calls) / sums.calls).min(count),
+            Target::Event(number) => {
+                let events = sums.calls.saturating_mul(2);
+                (number.saturating_sub(self.place().events()) / events).min(count)
+            }
+            Target::Offset(offset) => {
+                self.extent.calls_before(sums, count, Position::before(offset))
+            }
+        }
+    }
+
+    /// Returns whether an entry here is the target, if it is not before it.
+    fn is_at_entry(self, target: Target) -> bool {
+        match target {
+            Target::Call(number) => self.calls == number,
+            Target::Event(number) => self.place().events() == number,
+            Target::Offset(offset) => self.extent.next_entry().offset >= offset,
+        }
+    }
+
+    /// Returns whether the target is among some exits here.
+    fn is_at_exits(self, target: Target, count: u64) -> bool {
+        match target {
+            Target::Call(_) => false,
+            Target::Event(number) => number < self.place().events().saturating_add(count),
+            Target::Offset(offset) => self.extent.next_exit() >= Position::before(offset),
+        }
+    }
+}
+
+impl Dag {
+    /// The outermost calls.
+    pub(crate) fn outermost(&self) -> Callees<'_> {
+        Callees { dag: self, of: None, begun: 0, left: None, at: At::default() }
+    }
+
+    /// Finds a place: before the first of the callees that are returned, or after the last one. Passes the calls that are
+    /// open there to `each`, the outermost first. Of shapes whose [bytes](Self::bytes) are those of the events. `None` if
+    /// there is no such place; then `each` gets the calls that are not left.
+    pub(crate) fn find_place(
+        &self,
+        target: Target,
+        mut each: impl FnMut(Call),
+    ) -> Option<Callees<'_>> {
+        let mut callees = self.outermost();
+        loop {
+            if callees.pass_to(target) {
+                return Some(callees);
+            }
+            let Some(call) = callees.first() else {
+                // It is where the call is left.
+                return callees.of.map(|_| callees);
+            };
+            each(call);
+            callees = callees.inside(call);
+        }
+    }
+
+    /// Where the record of an event begins: exits that follow each other are one record.
+    pub(crate) fn event(&self, number: u64) -> Option<Place> {
+        let mut found = self.find_place(Target::Event(number), |_| {})?;
+        if found.first().is_some() {
+            return Some(found.place());
+        }
+        // It is an exit, and the record begins after the last entry.
+        let Some(last) = found.at.calls.checked_sub(1) else { return Some(Place::default()) };
+        let mut entered = self.find_place(Target::Call(last), |_| {})?;
+        let call = entered.first()?;
+        Some(entered.inside(call).place())
+    }
+
+    /// The place after all events.
+    pub(crate) fn end_place(&self) -> Place {
+        let mut callees = self.outermost();
+        while let Some(next) = callees.peek() {
+            match callees.first() {
+                Some(call) if matches!(next, Root::Open(_)) => callees = callees.inside(call),
+                _ => {
+                    callees.pass(u64::MAX);
+                }
+            }
+        }
+        callees.place()
+    }
+
+    /// How many calls a call made, with itself, and where the record of its exit begins; `None` if it is not left.
+    pub(crate) fn extent_of(&self, call: Call) -> Option<(u64, Place)> {
+        let sums = self.shapes().sums(call.shape?);
+        let exit = Extent::default().exit_of(sums);
+        let Place { offset, enters, exits, frames } = call.place;
+        // The exits of the record up to that of the call.
+        let run = exit.exits.saturating_add(1);
+        let left = Place {
+            offset: Offset::new(offset.get().saturating_add(exit.offset.get())),
+            enters: enters.saturating_add(sums.calls),
+            exits: exits.saturating_add(sums.calls).saturating_sub(run),
+            frames: frames.saturating_add(run),
+        };
+        Some((sums.calls, left))
+    }
+}
+
+impl Callees<'_> {
+    /// Where the next call is entered, or the caller left.
+    pub(crate) fn place(&self) -> Place {
+        self.at.place()
+    }
+
+    /// The next call, which is not passed.
+    pub(crate) fn first(&mut self) -> Option<Call> {
+        let place = self.place();
+        match self.peek()? {
+            Root::Calls(shape, _) => match self.dag.shapes().kind(shape) {
+                Kind::Call(method, _) => Some(Call { place, method, shape: Some(shape) }),
+                Kind::Break(_) | Kind::Thread => None,
+            },
+            Root::Open(method) => Some(Call { place, method, shape: None }),
+            Root::UnseenExits(_) => None,
+        }
+    }
+
+    /// The calls that the next call made.
+    pub(crate) fn inside(mut self, call: Call) -> Self {
+        self.at.enter(call.method);
+        match call.shape {
+            Some(_) => Self { of: call.shape, begun: 0, left: None, ..self },
+            // All that follows is in it.
+            None => Self { left: None, ..self },
+        }
+    }
+
+    /// Passes the consecutive calls of one shape that follow.
+    fn next_run(&mut self) -> Option<(Call, u64, u64)> {
+        loop {
+            let next = self.peek()?;
+            let first = self.first();
+            let count = self.pass(u64::MAX);
+            let Some(first) = first else { continue };
+            let calls = match next {
+                Root::Calls(shape, _) => self.dag.shapes().calls(shape),
+                // All that follows is in it.
+                _ => self.dag.calls().saturating_sub(first.place.enters),
+            };
+            return Some((first, count, calls));
+        }
+    }
+
+    /// Returns whether a call was passed that is not left: then nothing follows.
+    fn is_done(&self) -> bool {
+        self.begun == usize::MAX
+    }
+
+    /// Passes this many calls.
+    pub(crate) fn skip_calls(&mut self, mut count: u64) {
+        while count > 0 && self.peek().is_some() {
+            count -= self.pass(count);
+        }
+    }
+
+    /// What follows. A break is neither a record nor a call.
+    fn peek(&mut self) -> Option<Root> {
+        loop {
+            if self.left.is_none() {
+                let shapes = self.dag.shapes();
+                let run = |shape| shapes.run(shape, self.begun);
+                self.left = match self.of {
+                    Some(shape) => run(shape).map(|(shape, count)| Root::Calls(shape, count)),
+                    None => self.dag.root(self.begun),
+                };
+                self.left?;
+                self.begun += 1;
+            }
+            match self.left {
+                Some(Root::Calls(shape, _)) if self.dag.shapes().calls(shape) == 0 => {
+                    self.left = None;
+                }
+                left => return left,
+            }
+        }
+    }
+
+    /// Passes exits, or at most this many of the calls that follow. Returns how many calls these are.
+    fn pass(&mut self, count: u64) -> u64 {
+        match self.left.take() {
+            None => 0,
+            Some(Root::UnseenExits(exits)) => {
+                self.at.exit_unseen(exits);
+                0
+            }
+            Some(Root::Calls(shape, left)) => {
+                let passed = left.min(count);
+                self.at.pass_calls(self.dag.shapes().sums(shape), passed);
+                self.left = (left > passed).then_some(Root::Calls(shape, left - passed));
+                passed
+            }
+            // What follows is in it.
+            Some(Root::Open(_)) => {
+                self.begun = usize::MAX;
+                1
+            }
+        }
+    }
+
+    /// Passes many runs before a target at once, if none was passed yet.
+    fn stride_to(&mut self, target: Target) {
+        let strides = &self.dag.strides;
+        let places = match self.of {
+            Some(shape) => strides.shapes.get(&shape),
+            None => Some(&strides.roots),
+        };
+        if self.begun > 0 {
+            return;
+        }
+        let start = self.at;
+        let places = places.map_or(&[][..], |places| places);
+        let passed = places.partition_point(|after| start.plus(*after).is_up_to(target));
+        if let Some(after) = passed.checked_sub(1).and_then(|last| places.get(last)) {
+            (self.begun, self.at) = (passed * STRIDE, start.plus(*after));
+        }
+    }
+
+    /// The consecutive calls of one shape that the next call at or after an offset is one of: the first, how many they are,
+    /// and the calls in each, including itself.
+    pub(crate) fn run_at(mut self, offset: Offset) -> Option<(Call, u64, u64)> {
+        self.stride_to(Target::Offset(offset));
+        loop {
+            let run = self.next_run()?;
+            if self.is_done() || self.at.extent.next_entry().offset > offset {
+                return Some(run);
+            }
+        }
+    }
+
+    /// Passes all that is before a place. Returns whether the place is here; if not, it is in the next call.
+    fn pass_to(&mut self, target: Target) -> bool {
+        self.stride_to(target);
+        while let Some(next) = self.peek() {
+            match next {
+                Root::Calls(shape, count) => {
+                    let sums = self.dag.shapes().sums(shape);
+                    let before = self.at.calls_before(target, sums, count);
+                    self.pass(before);
+                    if before < count {
+                        return self.at.is_at_entry(target);
+                    }
+                }
+                Root::Open(_) => return self.at.is_at_entry(target),
+                Root::UnseenExits(count) => {
+                    if self.at.is_at_exits(target, count) {
+                        return true;
+                    }
+                    self.pass(0);
+                }
+            }
+        }
+        false
+    }
+}
+
+impl Iterator for Callees<'_> {
+    type Item = Call;
+
+    fn next(&mut self) -> Option<Call> {
+        loop {
+            self.peek()?;
+            let call = self.first();
+            self.pass(1);
+            if call.is_some() {
+                return call;
+            }
+        }
+    }
+}

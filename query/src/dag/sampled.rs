@@ -1,0 +1,100 @@
+//! The stack at each time mark of a thread, from its shapes.
+
+use super::{Dag, Kind, Ranges, Root};
+use flow_codec::format::marks::Position;
+use flow_codec::read::{Clock, ThreadFile, Times, Visit};
+use flow_codec::{Error, MethodId, Offset, Result};
+
+/// After all positions.
+const END: Position = Position { offset: Offset::new(u64::MAX), exits: u64::MAX };
+
+impl Dag {
+    /// Sets a clock to the times of a thread, one after the other, and passes to a visitor what is between: the frames that
+    /// have been left since the last time, and those that have been entered. Calls without a sample are not passed. So sums
+    /// of times are those over all events, and take as long as there are samples. Returns the error of the marks, if there
+    /// is one. The shapes must be all of the thread, and their [bytes](Self::bytes) those of its events.
+    ///
+    /// # Errors
+    /// The marks cannot be opened.
+    pub fn visit_sampled(
+        &self,
+        file: &ThreadFile,
+        clock: &Clock,
+        visitor: &mut impl Visit,
+    ) -> Result<Option<Error>> {
+        clock.begin_thread();
+        let Some(marks) = file.marks()? else { return Ok(None) };
+        let mut times = Times::new(marks);
+        let (mut at, mut damage) = (Position::default(), None);
+        let (mut ranges, mut open, mut stack) = (Ranges::default(), Open::default(), Vec::new());
+        loop {
+            match times.interval(at) {
+                Ok(interval) => clock.begin(interval),
+                Err(error) => {
+                    // The marks before are used.
+                    damage = Some(error);
+                    continue;
+                }
+            }
+            let next = times.until();
+            ranges.pass(self, next.unwrap_or(END), &mut |_, _| {});
+            open.follow(self, &ranges);
+            change(&mut stack, open.methods.iter().copied().chain(self.entered(&ranges)), visitor);
+            match next {
+                Some(next) => at = next,
+                None => return Ok(damage),
+            }
+        }
+    }
+
+    /// The methods of the calls in which a position is, without the frames that are never left.
+    fn entered<'a>(&'a self, ranges: &'a Ranges) -> impl Iterator<Item = MethodId> + 'a {
+        ranges.levels.iter().filter_map(|level| match self.shapes().kind(level.shape) {
+            Kind::Call(method, _) => Some(method),
+            _ => None,
+        })
+    }
+}
+
+/// The frames so far that are never left.
+#[derive(Default)]
+struct Open {
+    methods: Vec<MethodId>,
+    /// How many roots were passed.
+    roots: usize,
+}
+
+impl Open {
+    fn follow(&mut self, dag: &Dag, ranges: &Ranges) {
+        // The last root that was begun may be entered later.
+        let begun = ranges.roots - usize::from(matches!(ranges.of_root, Some(Root::Open(_))));
+        for root in (self.roots..begun).filter_map(|at| dag.root(at)) {
+            if let Root::Open(method) = root {
+                self.methods.push(method);
+            }
+        }
+        self.roots = self.roots.max(begun);
+    }
+}
+
+/// Passes to a visitor how a stack becomes another one.
+fn change(
+    stack: &mut Vec<MethodId>,
+    next: impl Iterator<Item = MethodId>,
+    visitor: &mut impl Visit,
+) {
+    let mut next = next.peekable();
+    let mut same = 0;
+    while next.next_if(|method| stack.get(same) == Some(method)).is_some() {
+        same += 1;
+    }
+    let left = (stack.len() - same) as u64;
+    if let Some(left) = std::num::NonZeroU64::new(left) {
+        visitor.exit(left);
+    }
+    stack.truncate(same);
+    for method in next {
+        visitor.enter(method);
+        stack.push(method);
+    }
+}

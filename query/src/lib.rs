@@ -1,0 +1,42 @@
+//! Answers questions about flow traces, which [`flow_codec`] reads.
+//!
+//! ```text
+//! flow_codec::read::{Timeline, Pass} ─▶ analysis (sums in one pass)
+//!                     scan ─▶ index ─▶ tree::LazyTree (calls by number)
+//!                                   └▶ dag::Dag (behaviours) ─▶ the sums again, in a thousandth of the time
+//! Trace::merged ─▶ process::Router ─▶ processors (ordered events, live)
+//! samples ─▶ profile::{LeanProfile, Profile}
+//! ```
+//!
+//! Nothing here prints, and nothing knows a JVM. Bytes are the business of [`flow_codec`].
+//!
+//! # Example: which methods made most calls
+//!
+//! ```no_run
+//! use flow_codec::read::{ReadRecords as _, Trace};
+//! use flow_query::analysis::Report;
+//!
+//! let trace = Trace::open("flow-trace")?;
+//! let mut report = Report::default();
+//! for thread in &trace.files {
+//!     thread.events()?.visit(&mut report)?;
+//!     report.end_thread();
+//! }
+//! for row in report.rows().iter().take(10) {
+//!     println!("{} {}", row.calls, trace.methods.display(row.method));
+//! }
+//! # Ok::<(), flow_codec::Error>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod analysis;
+pub mod dag;
+pub mod process;
+pub mod profile;
+pub mod tree;
+
+/// The example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,25 @@
+//! Call trees: from records to nested calls. Nothing here is recursive, so depth is limited only by memory.
+//! [`call_stacks`] finds the stacks of many calls in one pass.
+//!
+//! | | order | memory |
+//! |---|---|---|
+//! | [`Forest`] | any | 24 bytes a call, up to a limit |
+//! | [`LazyTree`] | any | an [`Index`](flow_codec::index::Index), a thousandth of the thread file, or its stored [shapes](crate::dag) |
+//! | [`SelectedTree`] | any | the same, and a count for each shape or for each interval of the index |
+//! | [`KeptTree`] | any | that of a `LazyTree`, and the calls that were read and not forgotten |
+
+mod forest;
+mod kept;
+mod lazy;
+mod parts;
+mod selected;
+mod shaped;
+mod stacks;
+mod steps;
+
+pub use forest::{Forest, ForestCall};
+pub use kept::KeptTree;
+pub use lazy::{LazyTree, Node, Subtree};
+pub use selected::{SelectedCalls, SelectedTree};
+pub use stacks::{CallStack, call_stacks};
+pub use steps::{Direction, EqualCalls, SearchStep};

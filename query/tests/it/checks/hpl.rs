@@ -1,0 +1,153 @@
+//! Arbitrary bytes as a log of samples: decoded as the model does it, and added up without losing a sample.
+
+use flow_codec::Error;
+use flow_codec::format::hpl::{DecodedHpl, HplFrame, HplRecord, decode, encode};
+use flow_codec::read::{HplItem, HplReader, HplStack, Tail};
+use flow_model::{HplEnd, decode_hpl};
+use flow_query::analysis::Run;
+use flow_query::profile::{
+    Collector, FrameGrouping, GapRule, LeanProfile, Numbers, Profile, ThreadGrouping,
+};
+
+pub(super) fn check(bytes: &[u8]) {
+    let end = decoded(bytes);
+    let mut samples = 0;
+    let mut reader = HplReader::new(bytes);
+    let outcome = loop {
+        match reader.next_item() {
+            Ok(Some(HplItem::Sample(sample))) => {
+                samples += u64::from(sample.stack != HplStack::Cut)
+            }
+            Ok(Some(_)) => {}
+            Ok(None) => break Ok(reader.tail()),
+            Err(error) => break Err(error),
+        }
+    };
+    match (end, outcome) {
+        (HplEnd::Damage(at), Err(Error::BadLog { offset, .. })) => {
+            // A frame outside a stack is damage of the whole log, not of a record.
+            assert!(offset.get() <= at as u64);
+        }
+        (_, Err(Error::BadLog { .. }))
+        | (HplEnd::Whole | HplEnd::Reserved(_), Ok(_))
+        | (HplEnd::Inside(_), Ok(Tail::Truncated { .. })) => {}
+        other => panic!("{other:?}"),
+    }
+    for rule in [GapRule::Thread, GapRule::Global] {
+        let mut collector = Collector::new(rule);
+        // What is before damage counts.
+        let _ = collector.add_all(&mut HplReader::new(bytes));
+        let profile = collector.finish();
+        assert_eq!(profile.samples(), samples);
+        sums_agree(&profile);
+    }
+}
+
+/// Decodes all records, each as the model does it and as it can be written again.
+fn decoded(bytes: &[u8]) -> HplEnd {
+    let (records, end) = decode_hpl(bytes);
+    let mut rest = bytes;
+    for expected in records {
+        let DecodedHpl::Record(record, len) = decode(rest) else { panic!("{expected:?}") };
+        let (numbers, strings) = parts(&record);
+        assert_eq!(numbers, expected.numbers);
+        assert_eq!(strings.len(), expected.strings.len());
+        for (text, bytes) in strings.iter().zip(&expected.strings) {
+            assert_eq!(*text, String::from_utf8_lossy(bytes));
+        }
+        let mut written = Vec::new();
+        encode(&record, &mut written);
+        if expected.strings.iter().all(|bytes| std::str::from_utf8(bytes).is_ok()) {
+            assert_eq!(written, rest[..len]);
+        }
+        rest = &rest[len..];
+    }
+    let at = bytes.len() - rest.len();
+    match decode(rest) {
+        DecodedHpl::Record(record, _) => panic!("{record:?}"),
+        DecodedHpl::Partial if rest.is_empty() => assert_eq!(end, HplEnd::Whole),
+        DecodedHpl::Partial => assert_eq!(end, HplEnd::Inside(at)),
+        DecodedHpl::End => assert_eq!(end, HplEnd::Reserved(at)),
+        DecodedHpl::Bad(_) => assert_eq!(end, HplEnd::Damage(at)),
+    }
+    end
+}
+
+fn parts(record: &HplRecord<'_>) -> (Vec<i64>, Vec<String>) {
+    match record {
+        HplRecord::Stack { frames, thread, time } => {
+            let time = time.iter().flat_map(|time| [time.seconds, time.nanoseconds]);
+            ([i64::from(*frames), *thread].into_iter().chain(time).collect(), Vec::new())
+        }
+        HplRecord::Frame(HplFrame { bci, line, method }) => {
+            let line = line.map(i64::from);
+            ([i64::from(*bci)].into_iter().chain(line).chain([*method]).collect(), Vec::new())
+        }
+        HplRecord::Method(method) => {
+            let (file, class, name) = (&method.file, &method.class, &method.name);
+            let strings = match &method.signature {
+                None => vec![file, class, name],
+                Some(more) => {
+                    let (generic, descriptor) = (&more.generic_class, &more.descriptor);
+                    vec![file, class, generic, name, descriptor, &more.generic_descriptor]
+                }
+            };
+            let strings = strings.into_iter().map(|text| text.clone().into_owned());
+            (vec![method.method], strings.collect())
+        }
+        HplRecord::Thread { thread, name } => (vec![*thread], vec![name.clone().into_owned()]),
+    }
+}
+
+/// Threads have the sums of their nodes, and every view of a profile has the same samples.
+fn sums_agree(lean: &LeanProfile) {
+    let nodes: Vec<_> = lean.nodes().collect();
+    let mut sums = vec![Numbers::default(); nodes.len()];
+    for (index, node) in nodes.iter().enumerate().rev() {
+        let Some(parent) = node.parent else {
+            assert_eq!(node.numbers.total_count, sums[index].total_count);
+            assert_eq!(node.numbers.self_count, sums[index].self_count);
+            continue;
+        };
+        assert!(parent < index);
+        let below = sums[index];
+        sums[parent].add(below);
+        // A thread counts all nodes below it, a frame only itself.
+        sums[parent].add(node.numbers);
+    }
+    let count = |profile: &Profile| {
+        let rows = profile.rows(|row| row.number);
+        let of_self = rows.iter().filter(|row| row.frame.is_some());
+        of_self.map(|row| row.numbers[0].self_count).sum::<u64>()
+    };
+    for (frames, threads) in [
+        (FrameGrouping::Method, ThreadGrouping::Merged),
+        (FrameGrouping::Line, ThreadGrouping::Name),
+        (FrameGrouping::Bci, ThreadGrouping::Id),
+    ] {
+        let mut profile = Profile::new(frames, threads);
+        profile.add_samples(Run::Before, lean, |_, _| true, |_| true);
+        assert_eq!(profile.whole()[0].total_count, lean.samples());
+        assert_eq!(count(&profile), lean.samples());
+        assert_eq!(count(&profile.clone().flat()), lean.samples());
+        assert_eq!(profile.paths(false).tree.weight(), lean.samples());
+        let callees = profile.clone().callees(|_| true);
+        let roots: u64 = callees
+            .rows(|row| row.number)
+            .iter()
+            .filter(|row| row.frame.is_some() && row.depth == 0)
+            .map(|row| row.numbers[0].total_count)
+            .sum();
+        let flat = profile.flat();
+        let totals: u64 = flat
+            .rows(|row| row.number)
+            .iter()
+            .filter(|row| row.frame.is_some())
+            .map(|row| row.numbers[0].total_count)
+            .sum();
+        assert_eq!(roots, totals);
+        for row in flat.rows(|row| row.number) {
+            assert!(row.numbers[0].total_count <= row.of_thread[0].total_count);
+        }
+    }
+}
