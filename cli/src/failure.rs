@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use flow_query::reading::Soundness;
+
 /// How a verb ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Status {
@@ -33,12 +35,22 @@ impl Status {
     }
 
     /// The worse of two: damaged, then different, then partial, then done.
-    pub(crate) fn and(self, other: Self) -> Self {
-        match (self, other) {
+    pub(crate) fn and(self, other: impl Into<Self>) -> Self {
+        match (self, other.into()) {
             (Self::Done, other) => other,
             (Self::Partial, other) if other != Self::Done => other,
             (Self::Differs, Self::Damaged) => Self::Damaged,
             (status, _) => status,
+        }
+    }
+}
+
+impl From<Soundness> for Status {
+    fn from(soundness: Soundness) -> Self {
+        match soundness {
+            Soundness::Whole => Self::Done,
+            Soundness::Partial => Self::Partial,
+            Soundness::Damaged => Self::Damaged,
         }
     }
 }

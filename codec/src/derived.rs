@@ -55,6 +55,9 @@ pub fn store(file: &ThreadFile, kind: StreamKind, bytes: &[u8]) -> Result<u64> {
 
 /// Reads the stored file of this kind of a thread. `Err(None)` if there is none, otherwise the reason why it is not used:
 /// it may have at most `limit` bytes.
+///
+/// # Errors
+/// There is none, or it is not used.
 pub fn read(
     file: &ThreadFile,
     kind: StreamKind,
@@ -71,6 +74,9 @@ pub fn read(
 }
 
 /// What identifies the events and the marks of a thread.
+///
+/// # Errors
+/// The events or the marks cannot be read.
 pub fn fingerprints(file: &ThreadFile, content: &Content) -> io::Result<[Fingerprint; 2]> {
     let bytes = content.len();
     let events = Fingerprint { bytes, sample: content.stored_sample(bytes)? };

@@ -8,6 +8,8 @@
 //! samples ─▶ profile::{LeanProfile, Profile}
 //! ```
 //!
+//! [`reading`] chooses the quickest way to an answer: stored shapes, several cores, or the events one by one.
+//!
 //! Nothing here prints, and nothing knows a JVM. Bytes are the business of [`flow_codec`].
 //!
 //! # Example: which methods made most calls
@@ -34,6 +36,7 @@ pub mod analysis;
 pub mod dag;
 pub mod process;
 pub mod profile;
+pub mod reading;
 pub mod tree;
 
 /// The example of the README.

@@ -1,5 +1,6 @@
 //! `flow convert`: a trace directory to one file, and back.
 
+use flow_query::reading::Listener as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 

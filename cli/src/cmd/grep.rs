@@ -14,7 +14,6 @@ use crate::args::{Format, GrepArgs};
 use crate::cmd::{line_limit, trace_field};
 use crate::failure::{Failure, Status};
 use crate::input::pattern::methods;
-use crate::input::reading::{Ending, Reading};
 use crate::input::source::{Source, thread_title};
 use crate::input::times::has_clock;
 use crate::input::value_conditions::ValueCondition;
@@ -22,6 +21,7 @@ use crate::output::{
     Labels, Out, Progress, TIME_COLUMNS, ValueTexts, bounded_duration, csv_fields, escaped,
     grouped, instant, left_out, message, plural, push_csv_times, push_json_times, time_numbers,
 };
+use flow_query::reading::{Ending, Listener as _, Reading};
 
 /// Calls shown in text by default.
 const DEFAULT_MAX: u64 = 100;

@@ -14,11 +14,10 @@ use serde::Serialize;
 
 use crate::args::{Format, IndexArgs};
 use crate::failure::{Failure, Status};
-use crate::input::parallel::{open_dag, open_index};
-use crate::input::reading::Reading;
 use crate::input::source::{Source, thread_title};
 use crate::input::stdin::is_stdin;
 use crate::output::{Align, Out, Progress, Table, bytes, csv_fields, grouped, message, plural};
+use flow_query::reading::{Listener as _, Reading, open_dag, open_index};
 
 pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;

@@ -11,10 +11,10 @@ use flow_query::analysis::LineCounts;
 use crate::args::{Format, LinesArgs};
 use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
-use crate::input::reading::{Reading, read_timeline};
 use crate::input::source::Source;
 use crate::input::sources::{self, Sources};
 use crate::output::{Out, Progress, csv_fields, escaped, grouped, message, plural};
+use flow_query::reading::{Listener as _, Reading, read_timeline};
 
 /// The width of counts in text.
 const COUNT_WIDTH: usize = 12;

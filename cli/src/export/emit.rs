@@ -15,8 +15,10 @@ use flow_codec::read::{
 
 use super::blinky::{Blinky, BlinkyThread};
 use crate::failure::{Failure, Status};
-use crate::input::reading::{Chosen, Ending, Reading, bytes_read, read_timeline, start_ns};
 use crate::output::{OpenValues, Progress, Unit, ValueTexts, escaped};
+use flow_query::reading::{
+    Ending, Listener as _, Reading, Selected, bytes_read, read_timeline, start_ns,
+};
 
 /// A buffer of at least this size is written out.
 pub(super) const FULL_BYTES: usize = 64 * 1024;
@@ -123,7 +125,7 @@ pub(crate) struct Size {
 /// Which calls of a trace are emitted, and how.
 pub(crate) struct Emit<'a> {
     /// The selected calls.
-    pub(crate) chosen: &'a Chosen,
+    pub(crate) chosen: &'a Selected,
     /// Of these, only the outermost this many of each stack.
     pub(crate) depth: u64,
     /// At most this many of each thread; frames that are open after that are closed.

@@ -23,10 +23,10 @@ use super::shapes::{JoinedThreads, PageShapes};
 use super::threads::{PageThread, Threads};
 use crate::failure::{Failure, Status};
 use crate::input::flags::By;
-use crate::input::reading::{Chosen, Ending, Reading, read_timeline, start_ns};
 use crate::input::shapes::read_shapes;
 use crate::input::times::timing;
 use crate::output::{Format, Labels, Progress, Unit};
+use flow_query::reading::{Ending, Listener as _, Reading, Selected, read_timeline, start_ns};
 
 /// The most boxes of the flame graph of all threads.
 const FLAME_BOXES: usize = 15_000;
@@ -37,7 +37,7 @@ const FLAME_BOXES: usize = 15_000;
 /// The data cannot be written as JSON.
 pub(crate) fn page(
     trace: &Trace,
-    chosen: &Chosen,
+    chosen: &Selected,
     by: Option<By>,
     notes: Vec<Note>,
 ) -> Result<(Vec<u8>, Status), Failure> {
@@ -150,7 +150,7 @@ fn page_shapes(joined: JoinedThreads, rows: &mut [PageThread], names: &str) -> P
 fn read(
     trace: &Trace,
     file: &ThreadFile,
-    chosen: &Chosen,
+    chosen: &Selected,
     (scale, has_cpu): (Unit, bool),
     progress: &mut Progress,
     (gather, marks, instants): (&mut Gather, &mut Marks, &mut Instants),

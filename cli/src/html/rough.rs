@@ -6,14 +6,14 @@ use flow_codec::MethodId;
 use flow_codec::read::{Clock, Trace};
 use flow_query::analysis::TimedReport;
 
-use crate::input::reading::{Chosen, visit_timed};
 use crate::output::{Progress, Weight};
+use flow_query::reading::{Selected, visit_timed};
 
 /// Whether the bounds of the total and of the self weight of a method are wide.
 pub(super) type Rough = HashMap<MethodId, [bool; 2]>;
 
 /// Finds them in a pass of its own, as `flow report` does. Damage is reported by the pass that builds the page.
-pub(super) fn rough<const CPU: bool>(trace: &Trace, chosen: &Chosen) -> Rough {
+pub(super) fn rough<const CPU: bool>(trace: &Trace, chosen: &Selected) -> Rough {
     let clock = Clock::default();
     let mut report = TimedReport::<CPU>::new(&clock);
     for file in &trace.files {

@@ -16,8 +16,8 @@ use super::lane::Lane;
 use super::marks::PageMark;
 use super::names::{PageMethods, cut};
 use super::shapes::{Missing, PageShapes};
-use crate::input::reading::{Ending, Reading};
 use crate::output::ValueTexts;
+use flow_query::reading::{Ending, Reading};
 
 /// The boxes of all timelines together, and the most and the least of one.
 const BOXES: usize = 40_000;

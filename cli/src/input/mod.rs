@@ -1,20 +1,15 @@
 //! From flags to the selected threads, tests, methods and times of a trace, and their events.
 
-pub(crate) mod call_clock;
 pub(crate) mod conditions;
-pub(crate) mod context_tree;
 pub(crate) mod empty_run;
 pub(crate) mod flags;
 pub(crate) mod lock;
 pub(crate) mod logs;
 pub(crate) mod memory;
 pub(crate) mod own;
-pub(crate) mod parallel;
 pub(crate) mod pattern;
 pub(crate) mod place;
-pub(crate) mod precision;
 pub(crate) mod profile;
-pub(crate) mod reading;
 pub(crate) mod shapes;
 pub(crate) mod source;
 pub(crate) mod sources;

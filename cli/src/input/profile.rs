@@ -9,15 +9,14 @@ use flow_codec::{Glob, Offset, ThreadId};
 use flow_query::analysis::Run;
 use flow_query::profile::{Collector, GapRule, LeanProfile, Profile, TraceProfile};
 
-use super::context_tree::ContextTree;
 use super::flags::{PartArgs, SourceArgs, TestArgs};
 use super::logs::is_log;
 use super::own;
-use super::reading::Chosen;
 use super::source::{Source, has_raw_names, is_like, matches};
 use super::times::weight_of;
 use crate::failure::{Failure, Status};
 use crate::output::{Format, Out, Progress, Unit, escaped, flow_command, message, plural};
+use flow_query::reading::{ContextTree, Listener as _, Selected};
 
 /// Progress is shown after this many items.
 const ITEMS_PER_STEP: u64 = 1 << 12;
@@ -98,7 +97,7 @@ impl Input<'_> {
         for trace in &source.traces {
             let unit = if self.only_counts { Unit::Calls } else { weight_of(None, trace)? };
             added.origin = Origin::Calls(unit);
-            let chosen = Chosen::of(self.part.filter.selection(trace));
+            let chosen = Selected::of(self.part.filter.selection(trace));
             add_calls(profile, run, trace, &chosen, unit, &mut added, &mut progress);
         }
         Ok(added)
@@ -258,14 +257,15 @@ fn add_calls(
     profile: &mut Profile,
     run: Run,
     trace: &Trace,
-    chosen: &Chosen,
+    chosen: &Selected,
     unit: Unit,
     added: &mut Added,
     progress: &mut Progress,
 ) {
     let all = Selection::all();
     for file in &trace.files {
-        let read = ContextTree::read(std::slice::from_ref(file), chosen, &all, unit, progress);
+        let read =
+            ContextTree::read(std::slice::from_ref(file), chosen, &all, unit.axis(), progress);
         added.status = added.status.and(read.status);
         let name = trace.threads.get(file.id).map_or("", |thread| thread.name.as_str());
         if !read.tree.is_empty() {

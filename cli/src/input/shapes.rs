@@ -13,12 +13,13 @@ use flow_query::dag::{Dag, Gather, Join, Joined, Kind, ShapeId, StoredDag};
 
 use super::flags::FilterArgs;
 use super::memory::most_words;
-use super::parallel::open_dag;
-use super::reading::{Chosen, Ending, Reading, bytes_read, read_timeline, stored_shapes};
 use super::source::{Source, file_title};
 use super::test_runs::test_of;
 use crate::failure::Status;
 use crate::output::{Progress, bytes, flow_command, plural};
+use flow_query::reading::{
+    Ending, Listener as _, Reading, Selected, bytes_read, open_dag, read_timeline, stored_shapes,
+};
 
 /// Methods of several traces, numbered by their names.
 #[derive(Debug, Default)]
@@ -182,7 +183,7 @@ impl Joiner {
     pub(crate) fn read_stored<const N: usize>(&mut self, sources: [&Source; N], joins: Joins<'_>) {
         let traces = sources.iter().flat_map(|source| &source.traces);
         let whole = traces.flat_map(|trace| {
-            let chosen = Chosen::of(joins.filter.selection(trace));
+            let chosen = Selected::of(joins.filter.selection(trace));
             files(trace).filter(move |file| is_whole(file, &chosen))
         });
         // As stored, they may take an eighth of the memory of shapes: a word has eight bytes.
@@ -232,7 +233,7 @@ impl Joiner {
         });
         let [before, after] = threads.map(Iterator::collect::<Vec<_>>);
         let is_whole = |(trace, file): &(&Trace, &ThreadFile)| {
-            is_whole(file, &Chosen::of(joins.filter.selection(trace)))
+            is_whole(file, &Selected::of(joins.filter.selection(trace)))
         };
         if before.len() != after.len() || !before.iter().chain(&after).all(is_whole) {
             return None;
@@ -296,7 +297,7 @@ impl Joiner {
             globs => Selection::new(&trace.methods, globs, &[]),
         };
         let mut known: MethodMap<Option<Option<MethodId>>> = MethodMap::default();
-        let chosen = Chosen::of(joins.filter.selection(trace));
+        let chosen = Selected::of(joins.filter.selection(trace));
         let (mut threads, mut status) = (Vec::new(), Status::Done);
         for file in files(trace) {
             let title = file_title(trace, file);
@@ -438,15 +439,15 @@ fn files(trace: &Trace) -> impl Iterator<Item = &ThreadFile> {
 }
 
 /// Returns whether all of a thread is read.
-fn is_whole(file: &ThreadFile, chosen: &Chosen) -> bool {
+fn is_whole(file: &ThreadFile, chosen: &Selected) -> bool {
     file.parts.is_none() && chosen.is_all()
 }
 
-/// The shapes of the selected calls of a thread, which [started](super::reading::start_ns) then; `None` if they repeat
+/// The shapes of the selected calls of a thread, which [started](flow_query::reading::start_ns) then; `None` if they repeat
 /// too little for `most_words`.
 pub(crate) fn read_shapes(
     file: &ThreadFile,
-    chosen: &Chosen,
+    chosen: &Selected,
     start_ns: u64,
     most_words: usize,
     progress: &mut Progress,
@@ -474,7 +475,7 @@ pub(crate) fn read_shapes(
 }
 
 /// The shapes of the ranges of a thread, from its stored ones.
-fn of_ranges(file: &ThreadFile, chosen: &Chosen) -> Option<Dag> {
+fn of_ranges(file: &ThreadFile, chosen: &Selected) -> Option<Dag> {
     let parts = file.parts.as_ref().filter(|_| chosen.is_all())?;
     let dag = stored_shapes(file)?;
     let shapes = dag.shapes();

@@ -17,12 +17,12 @@ use super::lock;
 use super::logs;
 use super::own;
 use super::pattern::{check, globs};
-use super::reading::bytes_read;
 use super::sources;
 use super::state::is_received;
 use super::stdin::{self, STDIN, is_stdin};
 use crate::failure::{Failure, Status};
 use crate::output::{Format, Out, escaped, flow_command, lost, message, plural, shell_quoted};
+use flow_query::reading::bytes_read;
 
 /// The traces of one run. More than one if several JVMs were recorded.
 #[derive(Debug)]

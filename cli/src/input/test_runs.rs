@@ -10,10 +10,10 @@ use flow_query::dag::{Dag, REPEATS};
 
 use super::flags::TestArgs;
 use super::pattern::nearest;
-use super::reading::{Chosen, Reading, bytes_read, visit_events};
 use super::source::{Source, is_like};
 use crate::failure::{Failure, Status};
 use crate::output::{Progress, flow_command, message};
+use flow_query::reading::{Listener as _, Reading, Selected, bytes_read, visit_events};
 
 /// If there are more names than this, a message counts the others.
 const NAMED_TESTS: usize = 3;
@@ -85,13 +85,13 @@ pub(crate) fn test_of(title: &str) -> &str {
 
 /// Counts the calls of tests: from the stored shapes of their threads, or from events.
 pub(crate) struct TestCalls<'a> {
-    chosen: &'a Chosen,
+    chosen: &'a Selected,
     threads: HashMap<ThreadId, Option<CalledShapes>>,
 }
 
 impl<'a> TestCalls<'a> {
     /// Counts the selected calls of a trace.
-    pub(crate) fn new(chosen: &'a Chosen) -> Self {
+    pub(crate) fn new(chosen: &'a Selected) -> Self {
         Self { chosen, threads: HashMap::new() }
     }
 

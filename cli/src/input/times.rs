@@ -5,10 +5,9 @@ use flow_codec::format::manifest::Timing;
 use flow_codec::read::{ThreadFile, TimeLimits, Trace};
 
 use super::flags::{By, FilterArgs, TimeArgs};
-use super::precision::usual_interval;
-use super::reading::Chosen;
 use crate::failure::Failure;
 use crate::output::{SAMPLES_NOTE, Scale, Unit, duration, instant, message};
+use flow_query::reading::{Selected, usual_interval};
 
 /// Returns how times of a trace were recorded. Reports marks that cannot be read.
 pub(crate) fn timing(trace: &Trace) -> Timing {
@@ -157,17 +156,15 @@ impl TimeArgs {
     }
 }
 
-impl Chosen {
-    /// The selected calls of a trace, which must have times if the selection depends on them.
-    pub(crate) fn new(
-        trace: &Trace,
-        filter: &FilterArgs,
-        time: &TimeArgs,
-    ) -> Result<Self, Failure> {
-        let limits = time.limits();
-        if limits != TimeLimits::NONE && !has_clock(trace) {
-            return Err(no_clock(trace));
-        }
-        Ok(Self { selection: filter.selection(trace), limits })
+/// The selected calls of a trace, which must have times if the selection depends on them.
+pub(crate) fn selected(
+    trace: &Trace,
+    filter: &FilterArgs,
+    time: &TimeArgs,
+) -> Result<Selected, Failure> {
+    let limits = time.limits();
+    if limits != TimeLimits::NONE && !has_clock(trace) {
+        return Err(no_clock(trace));
     }
+    Ok(Selected { selection: filter.selection(trace), limits })
 }

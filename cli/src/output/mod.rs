@@ -36,7 +36,7 @@ pub(crate) use line_samples::LineSamples;
 pub(crate) use links::LinkTo;
 pub(crate) use lost::lost;
 pub(crate) use open_values::OpenValues;
-pub(crate) use out::{MOST_PATHS, Out, alarm, beyond, left_out, message};
+pub(crate) use out::{Out, alarm, beyond, left_out, message};
 pub(crate) use path::{chain, indent, indentation, more};
 pub(crate) use progress::Progress;
 pub(crate) use shell::shell_quoted;

@@ -1,5 +1,6 @@
 //! Standard output, and messages on stderr.
 
+use flow_query::reading::MOST_PATHS;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::PathBuf;
@@ -21,9 +22,6 @@ const BUFFER_BYTES: usize = 128 * 1024;
 pub(crate) fn left_out(what: &str, max: impl Display) -> String {
     format!("… {what} left out (--max {max}; 0 for all)")
 }
-
-/// The most paths of calls that are kept, the root included.
-pub(crate) const MOST_PATHS: u32 = 1 << 20;
 
 /// `… 3 calls on further paths not counted (…)`: the same of calls for whose paths there was no room.
 pub(crate) fn beyond(calls: u64, what: &str) -> String {

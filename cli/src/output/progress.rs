@@ -4,6 +4,7 @@ use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use flow_codec::Offset;
+use flow_query::reading::Listener;
 use indicatif::{ProgressBar, ProgressDrawTarget as DrawTarget, ProgressStyle};
 
 use super::{Out, message};
@@ -54,22 +55,6 @@ impl Progress {
         }
     }
 
-    /// Advances; called for every event. `position` is computed rarely.
-    #[inline]
-    pub(crate) fn step(&mut self, position: impl FnOnce() -> Offset) {
-        self.steps = self.steps.wrapping_add(1);
-        if self.steps.is_multiple_of(STEPS_PER_UPDATE) && self.bar.is_some() {
-            self.show(position());
-        }
-    }
-
-    /// Advances to a position; called occasionally.
-    pub(crate) fn at(&mut self, position: Offset) {
-        if self.bar.is_some() {
-            self.show(position);
-        }
-    }
-
     #[cold]
     fn show(&mut self, position: Offset) {
         let Some(bar) = &self.bar else { return };
@@ -86,21 +71,35 @@ impl Progress {
             bar.set_draw_target(DrawTarget::stderr());
         }
     }
+}
 
-    /// Adds bytes that must be read in addition.
-    pub(crate) fn expect_more(&mut self, bytes: u64) {
+impl Listener for Progress {
+    #[inline]
+    fn step(&mut self, position: impl FnOnce() -> Offset) {
+        self.steps = self.steps.wrapping_add(1);
+        if self.steps.is_multiple_of(STEPS_PER_UPDATE) && self.bar.is_some() {
+            self.show(position());
+        }
+    }
+
+    fn at(&mut self, position: Offset) {
+        if self.bar.is_some() {
+            self.show(position);
+        }
+    }
+
+    fn expect_more(&mut self, bytes: u64) {
         if let Some(bar) = &self.bar {
             bar.inc_length(bytes);
         }
     }
 
-    /// A file of this size has been read.
-    pub(crate) fn file_done(&mut self, bytes: u64) {
+    fn file_done(&mut self, bytes: u64) {
         self.done_bytes = self.done_bytes.saturating_add(bytes);
     }
 
     /// Prints a message, without the bar in the way.
-    pub(crate) fn message(&self, text: &str) {
+    fn message(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| message(text)),
             None => message(text),

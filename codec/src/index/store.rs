@@ -49,6 +49,9 @@ impl Index {
     }
 
     /// The same, but a stored index is extended only to `until`, and a new one ends there.
+    ///
+    /// # Errors
+    /// The events cannot be read.
     pub fn open_until(
         file: &ThreadFile,
         content: &Content,

@@ -99,6 +99,9 @@ pub fn sweep(
 }
 
 /// Divides a range at boundaries, for as many threads as are worth it.
+///
+/// # Errors
+/// The events cannot be read.
 pub fn parts(content: &Content, range: Range<u64>) -> io::Result<Vec<Range<u64>>> {
     let len = range.end.saturating_sub(range.start);
     let most = len / BYTES_A_THREAD;

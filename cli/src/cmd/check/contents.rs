@@ -9,8 +9,10 @@ use flow_codec::scan::Summary;
 use flow_codec::{MethodId, MethodMap, Offset};
 
 use crate::failure::Failure;
-use crate::input::reading::{Chosen, Ending, Reading, count_thread, read_records, visit_events};
 use crate::output::Progress;
+use flow_query::reading::{
+    Ending, Listener as _, Reading, Selected, count_thread, read_records, visit_events,
+};
 
 /// If there are more ids without a name than this, the others are only counted.
 const SHOWN_IDS: usize = 5;
@@ -53,7 +55,7 @@ impl Contents {
             return None;
         }
         let mut glance = Glance { named, is_named: true, len: CanonicalLen::default() };
-        let again = visit_events(file, &Chosen::all(), progress, &mut glance);
+        let again = visit_events(file, &Selected::all(), progress, &mut glance);
         let is_well = again.is_sound() && glance.is_named && glance.len.is_that_of(bytes);
         if !is_well {
             progress.expect_more(file.bytes);
@@ -78,7 +80,7 @@ impl Contents {
                 }
                 Record::Exit(count) => contents.total.exit(count),
             }
-            Ok(ControlFlow::Continue(()))
+            Ok::<_, Failure>(ControlFlow::Continue(()))
         })?;
         Ok((contents, reading))
     }

@@ -12,15 +12,14 @@ use flow_query::analysis::{Diff, MethodName, Run};
 
 use crate::args::{DiffArgs, TestArgs};
 use crate::failure::{Failure, Status};
-use crate::input::context_tree::ContextTree;
 use crate::input::flags::ThreadArgs;
 use crate::input::own;
 use crate::input::pattern::globs;
-use crate::input::reading::Chosen;
 use crate::input::source::Source;
 use crate::input::sources;
 use crate::input::times::weight_of;
 use crate::output::{Out, Progress};
+use flow_query::reading::{ContextTree, Selected};
 use print::print;
 use test_runs::{ComparedTests, TestPairs};
 
@@ -90,9 +89,9 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     for (run, source) in &runs {
         for trace in &source.traces {
             sources::link(&trace.methods, &[], out);
-            let (chosen, all) = (Chosen::of(args.part.filter.selection(trace)), Selection::all());
+            let (chosen, all) = (Selected::of(args.part.filter.selection(trace)), Selection::all());
             let unit = weight_of(Some(args.by), trace)?;
-            let read = ContextTree::read(&trace.files, &chosen, &all, unit, &mut progress);
+            let read = ContextTree::read(&trace.files, &chosen, &all, unit.axis(), &mut progress);
             status = status.and(read.status);
             if trace.methods.has_raw_names() {
                 diff.show_raw_names();

@@ -11,10 +11,10 @@ use serde_json::json;
 use crate::args::{DiffArgs, Format, TestArgs};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
-use crate::input::reading::Chosen;
 use crate::input::source::Source;
 use crate::input::test_runs::{TestCalls, files};
 use crate::output::{Align, Out, Progress, Table, grouped, left_out, plural};
+use flow_query::reading::Selected;
 
 /// Tests shown in text by default.
 const DEFAULT_MAX: u64 = 40;
@@ -56,7 +56,7 @@ impl TestPairs {
         let mut status = source.status;
         let threads = &args.part.threads;
         for trace in &source.traces {
-            let chosen = Chosen::of(args.part.filter.selection(trace));
+            let chosen = Selected::of(args.part.filter.selection(trace));
             let mut calls = TestCalls::new(&chosen);
             for test in Source::tests(trace, &mut status) {
                 if !args.part.tests.include(&test.name) {

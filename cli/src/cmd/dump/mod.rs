@@ -7,9 +7,9 @@ use std::io::Write;
 
 use crate::args::{DumpArgs, Format};
 use crate::failure::{Failure, Status};
-use crate::input::reading::Ending;
 use crate::input::source::Source;
 use crate::output::{Labels, Out, Progress, plural};
+use flow_query::reading::Ending;
 use records::Dump;
 
 pub(crate) fn run(args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {

@@ -10,9 +10,9 @@ use flow_codec::read::{Content, ContentReader, ThreadFile, Trace};
 
 use crate::args::Format;
 use crate::failure::Failure;
-use crate::input::reading::{Ending, Reading, read_records};
 use crate::input::source::thread_title;
 use crate::output::{Labels, Out, Progress, csv_fields, plural};
+use flow_query::reading::{Ending, Reading, read_records};
 
 /// The most bytes shown of a record.
 const SHOWN_BYTES: u64 = 64;
@@ -56,7 +56,7 @@ impl Dump<'_> {
         let mut end = 0;
         let reading = read_records(file, Offset::default(), progress, |range, record| {
             if *printed == max {
-                return Ok(ControlFlow::Break(()));
+                return Ok::<_, Failure>(ControlFlow::Break(()));
             }
             *printed += 1;
             self.left_out(end..range.start, out)?;

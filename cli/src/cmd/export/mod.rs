@@ -14,11 +14,11 @@ use crate::failure::{Failure, Status};
 use crate::input::flags::ThreadArgs;
 use crate::input::logs::is_log;
 use crate::input::profile::{Input, Origin};
-use crate::input::reading::Chosen;
 use crate::input::source::Source;
-use crate::input::times::{no_samples, time_line, weight_of};
+use crate::input::times::{no_samples, selected, time_line, weight_of};
 use crate::output::{Out, Unit, bytes, message, plural};
 use destination::Destination;
+use flow_query::reading::Selected;
 use write::Export;
 
 pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     if let Some(tree) = samples(args, &mut source, out)? {
         let trace = source.only("export")?;
-        let (chosen, scale) = (Chosen::of(Selection::all()), Unit::new(tree.axis()));
+        let (chosen, scale) = (Selected::of(Selection::all()), Unit::new(tree.axis()));
         let export = Export { args, trace, chosen, scale, samples: Some(tree), tests: Vec::new() };
         return match writer(args.to, trace, scale) {
             Writer::Paths(format) => Ok(source.status.and(export.paths(format, out)?)),
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         true => time_line(args.weight.by(), trace)?,
         false => weight_of(args.weight.by(), trace)?,
     };
-    let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
+    let chosen = selected(trace, &args.part.filter, &args.when)?;
     let export = Export { args, trace, chosen, scale, samples: None, tests };
     let status = match writer(args.to, trace, scale) {
         Writer::Timeline(_) | Writer::Tables | Writer::Instructions(_)

@@ -10,8 +10,8 @@ use flow_query::analysis::PathTree;
 use super::write::Export;
 use crate::export::{Emit, PathFormat, Size, Stacks, Viewer, Writer, writer};
 use crate::failure::{Failure, Status};
-use crate::input::reading::count_thread;
 use crate::output::{Out, Progress, bytes, plural};
+use flow_query::reading::count_thread;
 
 /// The calls that are measured, of the largest threads from their first on. Most exports that a viewer opens have
 /// fewer: their size is known.

@@ -10,15 +10,14 @@ use super::size::frames_that_fit;
 use crate::args::ExportArgs;
 use crate::export::{Blinky, Emit, Exporter, Parquet, PathFormat, Size, Stacks, Viewer, viewer};
 use crate::failure::{Failure, Status};
-use crate::input::context_tree::ContextTree;
-use crate::input::reading::Chosen;
 use crate::output::{Out, Progress, Unit, beyond, plural};
+use flow_query::reading::{ContextTree, Listener as _, Selected};
 
 /// An export: which calls of which trace.
 pub(super) struct Export<'a> {
     pub(super) args: &'a ExportArgs,
     pub(super) trace: &'a Trace,
-    pub(super) chosen: Chosen,
+    pub(super) chosen: Selected,
     pub(super) scale: Unit,
     /// Samples by path, if these are written.
     pub(super) samples: Option<PathTree>,
@@ -137,8 +136,10 @@ impl<'a> Export<'a> {
     fn tree(&self) -> (PathTree, Status) {
         let mut progress = Progress::without_results(self.bytes());
         let all = Selection::all();
-        let ContextTree { tree, mut status, .. } =
-            ContextTree::read(&self.trace.files, &self.chosen, &all, self.scale, &mut progress);
+        let axis = self.scale.axis();
+        let ContextTree { tree, status, .. } =
+            ContextTree::read(&self.trace.files, &self.chosen, &all, axis, &mut progress);
+        let mut status = Status::from(status);
         if tree.beyond() > 0 {
             progress.message(beyond(tree.beyond(), "exported").trim_start_matches("… "));
             status = status.and(Status::Partial);

@@ -12,12 +12,12 @@ use flow_query::dag::{Find, Kind, Occurrence, Outcome, ShapeId};
 use self::print::Printer;
 use crate::args::{FindArgs, Format, HowLeft};
 use crate::failure::{Failure, Status};
-use crate::input::call_clock::{CallClock, UNKNOWN_TIMES};
 use crate::input::memory::most_words;
 use crate::input::pattern::methods;
 use crate::input::shapes::{WholeThread, nothing_in_the_rest, read_whole, report_missing};
 use crate::input::source::{Source, file_title};
 use crate::output::{Out, Progress, flow_command, message};
+use flow_query::reading::{CallClock, UNKNOWN_TIMES};
 
 /// The most calls, and callers of these, that are held until their times are known.
 const CALLS_AT_ONCE: usize = 1 << 16;

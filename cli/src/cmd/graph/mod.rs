@@ -9,12 +9,11 @@ use flow_codec::read::Selection;
 
 use crate::args::{Format, GraphArgs};
 use crate::failure::{Failure, Status};
-use crate::input::context_tree::ContextTree;
 use crate::input::pattern::methods;
-use crate::input::reading::Chosen;
 use crate::input::source::{Source, file_title};
-use crate::input::times::weight_of;
+use crate::input::times::{selected, weight_of};
 use crate::output::{Labels, Out, Progress, Unit, Weight};
+use flow_query::reading::ContextTree;
 use print::GraphPrinter;
 
 pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -31,7 +30,7 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut status = source.status;
     for trace in &source.traces {
         let mut print = GraphPrinter::new(args, &source, trace);
-        let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
+        let chosen = selected(trace, &args.part.filter, &args.when)?;
         let roots = Selection::new(&trace.methods, &roots, &[]);
         let unit = weight_of(args.weight.by(), trace)?;
         source.begin(trace, args.source.format, out)?;
@@ -47,8 +46,9 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
                 true => ContextTree::largest(files, &chosen, &roots, limits, &mut progress),
                 false => None,
             };
-            let read = largest
-                .unwrap_or_else(|| ContextTree::read(files, &chosen, &roots, unit, &mut progress));
+            let read = largest.unwrap_or_else(|| {
+                ContextTree::read(files, &chosen, &roots, unit.axis(), &mut progress)
+            });
             status = status.and(read.status);
             let title = match files {
                 [file] if args.per_thread => Some((file.id, file_title(trace, file))),

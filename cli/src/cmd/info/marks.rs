@@ -6,9 +6,9 @@ use flow_codec::parallel::on_cores;
 use flow_codec::read::{ThreadFile, Trace};
 use serde::Serialize;
 
-use crate::input::precision::usual_interval;
 use crate::input::times::period;
 use crate::output::{duration, plural};
+use flow_query::reading::usual_interval;
 
 /// The marks of all threads that are shown, counted.
 #[derive(Serialize, Debug, Default)]

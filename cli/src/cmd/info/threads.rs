@@ -11,9 +11,9 @@ use serde::{Serialize, Serializer};
 
 use crate::args::{InfoArgs, ThreadKey};
 use crate::failure::{Failure, Status};
-use crate::input::reading::{Ending, count_threads};
 use crate::input::state::State;
 use crate::output::{Align, Out, Progress, Table, duration, grouped};
+use flow_query::reading::{Ending, count_threads};
 
 /// A thread, from its file and from `threads.jsonl`.
 #[derive(Serialize)]

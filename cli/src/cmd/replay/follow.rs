@@ -22,11 +22,11 @@ use super::read::selections;
 use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
-use crate::input::reading::{Ending, Reading};
 use crate::input::source::{Source, directories, thread_title};
 use crate::input::times::{has_clock, no_clock};
 use crate::input::{lock, own};
 use crate::output::{Out, Progress, bytes, message};
+use flow_query::reading::{Ending, Reading};
 
 /// The shortest wait between two passes.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -22,11 +22,13 @@ use super::thread::{ThreadReplay, TimedReplay};
 use super::timed::MarkRow;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
-use crate::input::call_clock::{CallClock, UNKNOWN_TIMES};
-use crate::input::reading::{Ending, Reading, read_records, read_timeline, stored_shapes};
 use crate::input::source::file_title;
 use crate::output::{
     Align, Labels, Out, Progress, Table, bounded_duration, escaped, grouped, instant, plural,
+};
+use flow_query::reading::{
+    CallClock, Ending, Listener as _, Reading, UNKNOWN_TIMES, read_records, read_timeline,
+    stored_shapes,
 };
 
 /// If more calls match, they are shown by thread.
@@ -498,7 +500,7 @@ fn tree(
     if !args.is_timed() {
         read_records(file, from, &mut progress, |range, record| {
             let flow = replay.record(Offset::new(range.start), record, lines)?;
-            Ok(if replay.is_over() { ControlFlow::Break(()) } else { flow })
+            Ok::<_, Failure>(if replay.is_over() { ControlFlow::Break(()) } else { flow })
         })?;
     } else if let Ok(timeline) = file.timeline_from(from) {
         let mut timeline = lines.with_details(timeline, file.id);

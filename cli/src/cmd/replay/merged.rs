@@ -14,9 +14,9 @@ use super::lines::{Lines, Printed};
 use super::thread::{ThreadReplay, TimedReplay};
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
-use crate::input::reading::{Ending, Reading};
 use crate::input::source::file_title;
 use crate::output::{Out, Progress};
+use flow_query::reading::{Ending, Listener as _, Reading};
 
 /// What the replays of all traces share.
 pub(super) struct Shared<'a> {

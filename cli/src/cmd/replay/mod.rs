@@ -34,12 +34,12 @@ use crate::args::{Format, ReplayArgs};
 use crate::failure::{Failure, Status};
 use crate::input::pattern::{check, methods};
 use crate::input::place::From;
-use crate::input::reading::{Ending, Reading};
 use crate::input::source::{Source, file_title};
 use crate::input::sources;
 use crate::input::times::{has_clock, no_clock, no_samples};
 use crate::input::values::window;
 use crate::output::{Out, Progress, flow_command, message, plural};
+use flow_query::reading::{Ending, Listener as _, Reading};
 
 /// Other verbs take `--time FROM..TO`, where `replay` takes a flag, and would read the times as a directory.
 fn refuse_time_as_directory(args: &ReplayArgs) -> Result<(), Failure> {

@@ -11,9 +11,10 @@ use super::{hits, shapes};
 use crate::args::ReplayArgs;
 use crate::failure::Failure;
 use crate::input::memory::most_words;
-use crate::input::parallel::open_dag;
-use crate::input::reading::{Reading, read_records, read_timeline, stored_shapes};
 use crate::output::Progress;
+use flow_query::reading::{
+    Listener as _, Reading, open_dag, read_records, read_timeline, stored_shapes,
+};
 
 /// The calls that are not left out, and those that are shown with all their callees.
 pub(super) fn selections(args: &ReplayArgs, trace: &Trace) -> (Selection, Option<Selection>) {

@@ -7,7 +7,7 @@ use flow_query::dag::{Dag, Kind, ShapeId, Shapes, Step, Walk};
 use super::lines::Lines;
 use super::thread::{Inside, ThreadReplay};
 use crate::failure::Failure;
-use crate::input::reading::{Ending, Reading};
+use flow_query::reading::{Ending, Reading};
 
 /// Replays records, without times.
 pub(super) fn replay(

@@ -7,10 +7,9 @@ use flow_codec::read::{EventKind, ReadRecords, Selection, ThreadFile, Trace, Vis
 use flow_codec::{Error, Glob, MethodId, Offset};
 use flow_query::dag::{Dag, Kind, ShapeId, Step, Walk};
 
-use crate::input::parallel::open_tree;
 use crate::input::place::From;
-use crate::input::reading::{Reading, stored_shapes};
 use crate::output::Progress;
+use flow_query::reading::{Listener as _, Reading, open_tree, stored_shapes};
 
 /// The position at which a replay begins, and the open frames, the outermost first.
 pub(super) struct Start {

@@ -24,8 +24,8 @@ use super::start::Start;
 use super::timed::{self, MarkRow};
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
-use crate::input::reading::Ending;
 use crate::output::{LineSamples, grouped, plural};
+use flow_query::reading::Ending;
 
 /// If more frames are open than this, only the outermost and the innermost are named.
 const NAMED_FRAMES: usize = 64;

@@ -11,12 +11,12 @@ use crate::args::{Format, ReportArgs};
 use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
 use crate::input::pattern::methods;
-use crate::input::reading::{Chosen, Reading, visit_thread, visit_timed};
 use crate::input::source::Source;
-use crate::input::times::{scale_of, times_note, weight_of};
+use crate::input::times::{scale_of, selected, times_note, weight_of};
 use crate::output::{
     Labels, Out, Progress, Shares, Unit, Weight, duration, escaped, grouped, left_out, plural,
 };
+use flow_query::reading::{Reading, Selected, visit_thread, visit_timed};
 
 /// The caller of outermost calls.
 const NOBODY: &str = "(no recorded caller)";
@@ -38,7 +38,7 @@ pub(super) fn run(
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
-        let shown = Chosen::new(trace, &args.part.filter, &args.when)?;
+        let shown = selected(trace, &args.part.filter, &args.when)?;
         let asked = Selection::new(&trace.methods, &globs, &[]);
         let unit = weight_of(args.weight.by(), trace)?;
         let is_asked = |method| asked.contains(method);
@@ -67,7 +67,7 @@ fn timed<const CPU: bool>(
     side: Side,
     is_asked: impl FnMut(MethodId) -> bool,
     trace: &Trace,
-    shown: &Chosen,
+    shown: &Selected,
     progress: &mut Progress,
 ) -> Found {
     let clock = Clock::default();

@@ -1,5 +1,6 @@
 //! `flow report --exceptions`: which exceptions ended calls, and which methods caught them.
 
+use crate::input::times::selected;
 use std::io::Write;
 
 use flow_codec::read::{ThreadFile, Trace};
@@ -9,11 +10,11 @@ use super::max_lines;
 use crate::args::{Format, ReportArgs};
 use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
-use crate::input::reading::{Chosen, Reading, read_timeline, start_ns};
 use crate::input::source::Source;
 use crate::output::{
     Align, Labels, Out, Progress, Table, csv_fields, escaped, grouped, left_out, plural,
 };
+use flow_query::reading::{Reading, Selected, read_timeline, start_ns};
 
 /// What caught exceptions that left all recorded methods of their thread.
 const OUTSIDE: &str = "(outside of recorded methods)";
@@ -27,7 +28,7 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
-        let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
+        let chosen = selected(trace, &args.part.filter, &args.when)?;
         let mut exceptions = Exceptions::default();
         for file in &trace.files {
             let reading = read(trace, file, &chosen, &mut exceptions, &mut progress);
@@ -57,7 +58,7 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
 fn read(
     trace: &Trace,
     file: &ThreadFile,
-    chosen: &Chosen,
+    chosen: &Selected,
     exceptions: &mut Exceptions,
     progress: &mut Progress,
 ) -> Reading {

@@ -1,5 +1,6 @@
 //! `flow report --html` and `--open`: a page for a browser.
 
+use crate::input::times::selected;
 use flow_codec::read::TimeLimits;
 
 use super::browser;
@@ -7,7 +8,6 @@ use crate::args::ReportArgs;
 use crate::cmd::page_file::PageFile;
 use crate::failure::{Failure, Status};
 use crate::html::{Note, page};
-use crate::input::reading::Chosen;
 use crate::input::source::Source;
 use crate::output::{Out, duration, instant};
 
@@ -27,7 +27,7 @@ pub(super) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     args.when.expect_in(&source.traces)?;
     source.report_losses();
     let trace = source.only("name")?;
-    let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
+    let chosen = selected(trace, &args.part.filter, &args.when)?;
     let mut notes: Vec<_> = source.missing.values().map(|missing| Note::missing(missing)).collect();
     if !chosen.selection.is_all() {
         let text = "--include or --exclude hides calls; their callees move up to their callers";

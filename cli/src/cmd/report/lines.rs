@@ -15,9 +15,8 @@ use crate::args::{Format, ReportArgs, SortKey};
 use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
 use crate::input::profile::read_samples;
-use crate::input::reading::Chosen;
 use crate::input::source::Source;
-use crate::input::times::{no_samples, weight_of};
+use crate::input::times::{no_samples, selected, weight_of};
 use crate::output::{
     Align, Labels, Out, Progress, Table, Unit, csv_fields, grouped, left_out, message, percent,
     plural, signed_duration,
@@ -45,7 +44,7 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
     let mut status = source.status;
     for trace in &source.traces {
         let unit = weight_of(args.weight.by(), trace)?;
-        let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
+        let chosen = selected(trace, &args.part.filter, &args.when)?;
         let Some(read) = read_samples(trace, &args.part.tests)? else {
             return Err(no_samples(trace));
         };

@@ -10,14 +10,13 @@ use super::max_lines;
 use crate::args::{By, Format, PathsKind, ReportArgs};
 use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
-use crate::input::context_tree::ContextTree;
-use crate::input::reading::{Chosen, visit_thread};
 use crate::input::source::{Source, file_title};
-use crate::input::times::{scale_of, times_note, weight_of};
+use crate::input::times::{scale_of, selected, times_note, weight_of};
 use crate::output::{
     Align, Labels, Out, Progress, Scale, Shares, Table, Unit, Weight, chain, csv_fields, duration,
     escaped, grouped, left_out, percent, plural,
 };
+use flow_query::reading::{ContextTree, visit_thread};
 
 /// The frames that are named at each end of a stack.
 const CHAIN_ENDS: usize = 3;
@@ -44,7 +43,7 @@ pub(super) fn run(
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
-        let shown = Chosen::new(trace, &args.part.filter, &args.when)?;
+        let shown = selected(trace, &args.part.filter, &args.when)?;
         let mut paths = PathPrinter {
             trace,
             name: trace_field(source, trace, args.source.format),
@@ -74,7 +73,7 @@ pub(super) fn run(
             args.weight.by()
         };
         let (all, unit) = (Selection::all(), weight_of(by, trace)?);
-        let read = ContextTree::read(&trace.files, &shown, &all, unit, &mut progress);
+        let read = ContextTree::read(&trace.files, &shown, &all, unit.axis(), &mut progress);
         status = status.and(read.status);
         let tree = read.tree;
         source.begin(trace, args.source.format, out)?;

@@ -10,11 +10,10 @@ use flow_query::analysis::{SlowCall, Slowest};
 use crate::args::{Format, ReportArgs};
 use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
-use crate::input::parallel::{find_stacks, open_tree};
-use crate::input::reading::{Chosen, Reading, read_timeline, start_ns};
 use crate::input::source::{Source, file_title};
-use crate::input::times::{has_clock, no_clock};
+use crate::input::times::{has_clock, no_clock, selected};
 use crate::output::{Align, Labels, Out, Progress, Table, bounded_duration, chain, instant};
+use flow_query::reading::{Reading, Selected, find_stacks, open_tree, read_timeline, start_ns};
 
 /// The number of intervals of the index that a lookup in the tree reads, for the call and for its frames.
 const INTERVALS_A_LOOKUP: usize = 4;
@@ -44,7 +43,7 @@ pub(super) fn run(
         if !has_clock(trace) {
             return Err(no_clock(trace));
         }
-        let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
+        let chosen = selected(trace, &args.part.filter, &args.when)?;
         let mut slowest = Slowest::new(count);
         for file in &trace.files {
             let reading = read(trace, file, &chosen, &mut slowest, &mut progress);
@@ -73,7 +72,7 @@ pub(super) fn run(
 fn read(
     trace: &Trace,
     file: &ThreadFile,
-    chosen: &Chosen,
+    chosen: &Selected,
     slowest: &mut Slowest,
     progress: &mut Progress,
 ) -> Reading {

@@ -11,11 +11,12 @@ use crate::args::{Format, ReportArgs, SortKey};
 use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
 use crate::input::own;
-use crate::input::parallel::report_thread;
-use crate::input::reading::{Chosen, Reading, add_stored, add_times, visit_events};
 use crate::input::source::Source;
-use crate::input::times::{scale_of, times_note, weight_of};
+use crate::input::times::{scale_of, selected, times_note, weight_of};
 use crate::output::{self, Labels, Out, Progress, Shares, Unit, Weight, duration, plural};
+use flow_query::reading::{
+    Listener as _, Reading, Selected, add_stored, add_times, report_thread, visit_events,
+};
 
 /// The sums of the calls of a trace.
 pub(super) struct ReportSums {
@@ -40,7 +41,7 @@ pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result
     let mut status = source.status;
     for trace in &source.traces {
         let unit = weight_of(args.weight.by(), trace)?;
-        let chosen = Chosen::new(trace, &args.part.filter, &args.when)?;
+        let chosen = selected(trace, &args.part.filter, &args.when)?;
         let sums = sums(trace, &chosen, unit, &mut progress);
         status = status.and(sums.status);
         let mut rows = sums.rows;
@@ -121,7 +122,7 @@ fn ran(trace: &Trace, cpu_ns: u64, waiting_ns: u64) -> String {
 /// Adds up the calls of a trace.
 pub(super) fn sums(
     trace: &Trace,
-    chosen: &Chosen,
+    chosen: &Selected,
     unit: Unit,
     progress: &mut Progress,
 ) -> ReportSums {
@@ -132,7 +133,7 @@ pub(super) fn sums(
     }
 }
 
-fn counted(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> ReportSums {
+fn counted(trace: &Trace, chosen: &Selected, progress: &mut Progress) -> ReportSums {
     let mut report = Report::default();
     let (mut threads, mut status) = (0, Status::Done);
     for file in &trace.files {
@@ -145,7 +146,7 @@ fn counted(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> ReportSum
     ReportSums { rows: report.rows(), calls, total: calls, waiting: 0, threads, status }
 }
 
-fn timed<const CPU: bool>(trace: &Trace, chosen: &Chosen, progress: &mut Progress) -> ReportSums {
+fn timed<const CPU: bool>(trace: &Trace, chosen: &Selected, progress: &mut Progress) -> ReportSums {
     let clock = Clock::default();
     let mut report = TimedReport::<CPU>::new(&clock);
     let (mut threads, mut status) = (0, Status::Done);
@@ -162,7 +163,7 @@ fn timed<const CPU: bool>(trace: &Trace, chosen: &Chosen, progress: &mut Progres
 /// Counts the calls of a thread.
 fn read(
     file: &ThreadFile,
-    chosen: &Chosen,
+    chosen: &Selected,
     progress: &mut Progress,
     report: &mut Report,
 ) -> Reading {

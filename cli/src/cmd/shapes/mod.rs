@@ -15,11 +15,11 @@ pub(crate) use self::baseline::digits;
 use crate::args::{Format, ShapesArgs};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
-use crate::input::call_clock::{CallClock, DurationSum};
 use crate::input::pattern::methods;
 use crate::input::shapes::{JoinedNames, JoinedThread, Joiner, Joins, nothing_in_the_rest};
 use crate::input::source::Source;
 use crate::output::{Out, Progress, message};
+use flow_query::reading::{CallClock, DurationSum};
 use print::Print;
 
 /// Shapes of a method shown in text by default.

@@ -15,11 +15,11 @@ use super::line_limit;
 use crate::args::{TestKey, TestsArgs};
 use crate::failure::{Failure, Status};
 use crate::input::own;
-use crate::input::reading::{Chosen, bytes_read};
 use crate::input::source::Source;
 use crate::input::sources;
 use crate::input::test_runs::{TestCalls, files};
 use crate::output::{Out, Progress, flow_command, message};
+use flow_query::reading::{Selected, bytes_read};
 
 /// Lines shown in text by default.
 const DEFAULT_MAX: u64 = 100;
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
         if runs.is_empty() && source.several {
             continue;
         }
-        let chosen = Chosen::of(args.filter.selection(trace));
+        let chosen = Selected::of(args.filter.selection(trace));
         let (mut seen, mut calls) = (Called::default(), TestCalls::new(&chosen));
         let mut rows = Vec::with_capacity(runs.len());
         for run in runs {

@@ -157,7 +157,7 @@ fn ask(tree: &mut LazyTree, stream: &Stream) {
 fn load(trace: &Trace, stream: &Stream) {
     let calls = naive_calls(stream);
     let most = calls.len() as u64;
-    let [forest] = &Forest::load_all(&trace, most).expect("as many as allowed")[..] else {
+    let [forest] = &Forest::load_all(trace, most).expect("as many as allowed")[..] else {
         panic!("one thread")
     };
     let direct = |of| {
@@ -175,7 +175,7 @@ fn load(trace: &Trace, stream: &Stream) {
         assert!(forest.children(number as u64).eq(direct(Some(number))));
     }
     assert_eq!(forest.call(most), None);
-    let too_few = most.checked_sub(1).map(|most| Forest::load_all(&trace, most));
+    let too_few = most.checked_sub(1).map(|most| Forest::load_all(trace, most));
     assert!(too_few.is_none_or(|loaded| matches!(loaded, Err(Error::TooManyCalls { .. }))));
 }
 

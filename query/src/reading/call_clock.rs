@@ -1,11 +1,12 @@
 //! The times of calls that were found by their shapes.
 
+use crate::dag::Occurrence;
 use flow_codec::format::marks::Position;
 use flow_codec::read::{Bounds, CallTimes, Moments, ThreadFile, When};
-use flow_query::dag::Occurrence;
 
 /// The times of calls of a thread that are found in order, from its marks alone.
-pub(crate) struct CallClock<'a> {
+#[derive(Debug)]
+pub struct CallClock<'a> {
     file: &'a ThreadFile,
     entries: Moments,
     exits: Moments,
@@ -13,7 +14,7 @@ pub(crate) struct CallClock<'a> {
 }
 
 /// The times of a call of which none is known.
-pub(crate) const UNKNOWN_TIMES: CallTimes = CallTimes {
+pub const UNKNOWN_TIMES: CallTimes = CallTimes {
     start: When::UNKNOWN,
     duration: When::UNKNOWN.bounds,
     duration_ns: 0,
@@ -21,7 +22,9 @@ pub(crate) const UNKNOWN_TIMES: CallTimes = CallTimes {
 };
 
 impl<'a> CallClock<'a> {
-    pub(crate) fn new(file: &'a ThreadFile) -> Self {
+    /// Begins at the first call of a thread.
+    #[must_use]
+    pub fn new(file: &'a ThreadFile) -> Self {
         Self {
             file,
             entries: file.moments(),
@@ -31,7 +34,7 @@ impl<'a> CallClock<'a> {
     }
 
     /// The times of the next calls, in their order.
-    pub(crate) fn times(&mut self, calls: &[Occurrence]) -> Vec<CallTimes> {
+    pub fn times(&mut self, calls: &[Occurrence]) -> Vec<CallTimes> {
         let starts = calls.iter().map(|call| self.entries.when(call.entry));
         let mut times: Vec<_> = starts.map(|start| CallTimes { start, ..UNKNOWN_TIMES }).collect();
         // A call is left after those that it made.
@@ -54,17 +57,18 @@ impl<'a> CallClock<'a> {
 
 /// How long several calls lasted together, and the slowest of them.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct DurationSum {
-    /// The estimate, and its bounds.
-    pub(crate) ns: u64,
-    pub(crate) bounds: (u64, u64),
+pub struct DurationSum {
+    /// The estimate.
+    pub ns: u64,
+    /// The least and the most that it can be.
+    pub bounds: (u64, u64),
     /// The slowest: its estimated duration, a number of its thread, and its number there.
-    pub(crate) slowest: (u64, usize, u64),
+    pub slowest: (u64, usize, u64),
 }
 
 impl DurationSum {
     /// Adds a call of a thread, if its times are known.
-    pub(crate) fn add(this: &mut Option<Self>, thread: usize, call: Occurrence, times: &CallTimes) {
+    pub fn add(this: &mut Option<Self>, thread: usize, call: Occurrence, times: &CallTimes) {
         if times.start.estimate_ns.is_none() {
             return;
         }

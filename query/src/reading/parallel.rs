@@ -1,20 +1,20 @@
-//! Reads large threads on all cores, with a progress bar if it takes long.
+//! Reads large threads on all cores.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
+use crate::analysis::Report;
+use crate::dag::{Built, Dag};
+use crate::tree::{CallStack, LazyTree, call_stacks};
 use flow_codec::derived::Origin;
 use flow_codec::index::Index;
 use flow_codec::parallel::cores;
 use flow_codec::read::{Content, ReadRecords, Tail, ThreadFile};
 use flow_codec::scan::{Depths, Swept, sweep};
 use flow_codec::{Error, MethodId, Offset};
-use flow_query::analysis::Report;
-use flow_query::dag::{Built, Dag};
-use flow_query::tree::{CallStack, LazyTree, call_stacks};
 
-use crate::output::Progress;
+use super::Listener;
 
 /// Smaller files are read too fast for a bar.
 const LARGE_BYTES: u64 = 64 << 20;
@@ -26,14 +26,20 @@ const MOST_FRAMES: u64 = 1 << 20;
 const UPDATE: Duration = Duration::from_millis(20);
 
 /// Opens the call tree of a thread. Without an index or shapes this reads all of it.
-pub(crate) fn open_tree(file: &ThreadFile, progress: &mut Progress) -> Result<LazyTree, Error> {
+///
+/// # Errors
+/// The events cannot be read.
+pub fn open_tree(file: &ThreadFile, progress: &mut impl Listener) -> Result<LazyTree, Error> {
     watch(file, progress, |read| LazyTree::open(file, read))
 }
 
 /// The index of a thread, and the content that it is of. Without a stored one this reads all of it.
-pub(crate) fn open_index(
+///
+/// # Errors
+/// The events cannot be read.
+pub fn open_index(
     file: &ThreadFile,
-    progress: &mut Progress,
+    progress: &mut impl Listener,
 ) -> Result<(Index, Origin, Content), Error> {
     watch(file, progress, |read| {
         let content = Content::open(file)?;
@@ -44,10 +50,13 @@ pub(crate) fn open_index(
 
 /// Returns the shapes of a thread, if they fit into `most_words`, and the content from which they are built. Without stored
 /// shapes this reads all of it.
-pub(crate) fn open_dag(
+///
+/// # Errors
+/// The events cannot be read.
+pub fn open_dag(
     file: &ThreadFile,
     most_words: usize,
-    progress: &mut Progress,
+    progress: &mut impl Listener,
 ) -> Result<(Built, Origin, Content), Error> {
     watch(file, progress, |read| {
         let content = Content::open(file)?;
@@ -57,10 +66,13 @@ pub(crate) fn open_dag(
 }
 
 /// Finds calls of a thread by their numbers, given in order, in one pass.
-pub(crate) fn find_stacks(
+///
+/// # Errors
+/// The events cannot be read.
+pub fn find_stacks(
     file: &ThreadFile,
     numbers: &[u64],
-    progress: &mut Progress,
+    progress: &mut impl Listener,
 ) -> Result<Vec<CallStack>, Error> {
     progress.expect_more(file.bytes);
     let found = watch(file, progress, |read| call_stacks(file, numbers, read));
@@ -69,15 +81,15 @@ pub(crate) fn find_stacks(
 }
 
 /// Counts the events of a thread.
-pub(crate) fn sweep_thread(
+pub(super) fn sweep_thread(
     file: &ThreadFile,
-    progress: &mut Progress,
+    progress: &mut impl Listener,
 ) -> Result<(Content, Swept), Error> {
     watch(file, progress, |read| sweep_all(file, read))
 }
 
 /// The same without a bar.
-pub(crate) fn sweep_all(file: &ThreadFile, read: &AtomicU64) -> Result<(Content, Swept), Error> {
+pub(super) fn sweep_all(file: &ThreadFile, read: &AtomicU64) -> Result<(Content, Swept), Error> {
     let content = Content::open(file)?;
     let io_error = |source| Error::Io { path: file.path(), source };
     let all = Offset::default()..Offset::new(content.len());
@@ -87,9 +99,9 @@ pub(crate) fn sweep_all(file: &ThreadFile, read: &AtomicU64) -> Result<(Content,
 
 /// Reads a thread in parts, on all cores, into a report for each part. `None` if the thread is too small, or
 /// if anything is unusual: then it must be read from beginning to end.
-pub(crate) fn report_thread(
+pub fn report_thread(
     file: &ThreadFile,
-    progress: &mut Progress,
+    progress: &mut impl Listener,
 ) -> Option<(Vec<Report>, Tail)> {
     let most = usize::try_from(file.bytes / BYTES_A_PART).unwrap_or(usize::MAX);
     // To ask for the number of cores takes longer than to read a small thread.
@@ -187,7 +199,7 @@ fn report_part(content: &Content, cut: &Cut, end: Offset, read: &AtomicU64) -> O
 /// Runs work that counts the bytes of a thread it has read, and shows its progress.
 fn watch<T: Send>(
     file: &ThreadFile,
-    progress: &mut Progress,
+    progress: &mut impl Listener,
     work: impl FnOnce(&AtomicU64) -> T + Send,
 ) -> T {
     let read = AtomicU64::new(0);

@@ -1,78 +1,82 @@
 //! Adds up the calls of a trace by path, weighted by their number or time.
 
-use flow_codec::MethodId;
-use flow_codec::read::{Clock, Selection, ThreadFile, TimeAxis};
-use flow_query::analysis::{
+use crate::analysis::{
     CallWeight, Graph, LargestPaths, PathLimits, PathTree, Rooted, TimeWeight, Weight,
 };
+use flow_codec::MethodId;
+use flow_codec::read::{Clock, Selection, ThreadFile, TimeAxis};
 
-use super::reading::{
-    Chosen, Reading, add_times, all_shapes, bytes_read, visit_thread, visit_timed,
-};
-use crate::failure::Status;
-use crate::output::{MOST_PATHS, Progress, Unit};
+use super::events::visit_timed;
+use super::sums::{add_times, all_shapes, visit_thread};
+use super::{Listener, Reading, Selected, Soundness, bytes_read};
+
+/// The most paths that are told apart; further ones are added to their callers.
+pub const MOST_PATHS: u32 = 1 << 20;
 
 /// Calls added up by path.
-pub(crate) struct ContextTree {
-    pub(crate) tree: PathTree,
+#[derive(Debug)]
+pub struct ContextTree {
+    /// The paths with their sums.
+    pub tree: PathTree,
     /// The number of threads with calls.
-    pub(crate) threads: u64,
-    pub(crate) status: Status,
+    pub threads: u64,
+    /// Whether everything was read.
+    pub status: Soundness,
 }
 
 impl ContextTree {
     /// Reads the selected calls of some threads, if they are calls of the roots or inside one.
-    pub(crate) fn read(
+    pub fn read(
         files: &[ThreadFile],
-        chosen: &Chosen,
+        selected: &Selected,
         roots: &Selection,
-        unit: Unit,
-        progress: &mut Progress,
+        axis: Option<TimeAxis>,
+        progress: &mut impl Listener,
     ) -> Self {
-        match unit.axis() {
+        match axis {
             None => add(
                 Graph::with_limit(CallWeight, MOST_PATHS),
                 files,
                 progress,
                 |file, progress, graph| match roots.is_all() {
-                    true => visit_thread(file, chosen, progress, graph),
-                    false => visit_thread(file, chosen, progress, &mut rooted(roots, graph)),
+                    true => visit_thread(file, selected, progress, graph),
+                    false => visit_thread(file, selected, progress, &mut rooted(roots, graph)),
                 },
             ),
-            Some(TimeAxis::Wall) => timed::<false>(files, chosen, roots, progress),
-            Some(TimeAxis::Cpu) => timed::<true>(files, chosen, roots, progress),
+            Some(TimeAxis::Wall) => timed::<false>(files, selected, roots, progress),
+            Some(TimeAxis::Cpu) => timed::<true>(files, selected, roots, progress),
         }
     }
 
     /// The same of calls, but only the paths within the limits and those that are one method longer, from shapes. `None`
     /// if some of these are not stored.
-    pub(crate) fn largest(
+    pub fn largest(
         files: &[ThreadFile],
-        chosen: &Chosen,
+        selected: &Selected,
         roots: &Selection,
         limits: impl FnOnce(u64) -> PathLimits,
-        progress: &mut Progress,
+        progress: &mut impl Listener,
     ) -> Option<Self> {
-        let dags = all_shapes(files, chosen)?;
+        let dags = all_shapes(files, selected)?;
         let LargestPaths { tree, threads, .. } =
-            LargestPaths::of(&dags, &chosen.selection, roots, limits)?;
+            LargestPaths::of(&dags, &selected.selection, roots, limits)?;
         files.iter().for_each(|file| progress.file_done(bytes_read(file, file.bytes)));
         // Neither are there shapes of damaged events.
-        Some(Self { tree, threads, status: Status::Done })
+        Some(Self { tree, threads, status: Soundness::Whole })
     }
 }
 
 fn timed<const CPU: bool>(
     files: &[ThreadFile],
-    chosen: &Chosen,
+    selected: &Selected,
     roots: &Selection,
-    progress: &mut Progress,
+    progress: &mut impl Listener,
 ) -> ContextTree {
     let clock = Clock::default();
     let graph = Graph::with_limit(TimeWeight::<CPU>::new(&clock), MOST_PATHS);
     add(graph, files, progress, |file, progress, graph| match roots.is_all() {
-        true => add_times(file, chosen, progress, graph),
-        false => visit_timed(file, chosen, progress, &clock, &mut rooted(roots, graph)),
+        true => add_times(file, selected, progress, graph),
+        false => visit_timed(file, selected, progress, &clock, &mut rooted(roots, graph)),
     })
 }
 
@@ -84,13 +88,13 @@ fn rooted<'a, G>(
 }
 
 /// Adds up threads.
-fn add<W: Weight>(
+fn add<W: Weight, L: Listener>(
     mut graph: Graph<W>,
     files: &[ThreadFile],
-    progress: &mut Progress,
-    visit: impl Fn(&ThreadFile, &mut Progress, &mut Graph<W>) -> Reading,
+    progress: &mut L,
+    visit: impl Fn(&ThreadFile, &mut L, &mut Graph<W>) -> Reading,
 ) -> ContextTree {
-    let (mut threads, mut status) = (0, Status::Done);
+    let (mut threads, mut status) = (0, Soundness::Whole);
     for file in files {
         let before = graph.calls();
         let reading = visit(file, progress, &mut graph);

@@ -69,7 +69,7 @@ impl Intervals {
 
 /// The usual interval between two samples of a thread, in nanoseconds, from a part of the marks of the largest
 /// threads. `None` if there are none to be read.
-pub(crate) fn usual_interval(trace: &Trace) -> Option<u64> {
+pub fn usual_interval(trace: &Trace) -> Option<u64> {
     // The smallest of them is the first to leave.
     let mut largest = BinaryHeap::with_capacity(SAMPLED_THREADS);
     for (place, file) in trace.files.iter().enumerate() {

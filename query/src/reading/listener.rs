@@ -1,0 +1,32 @@
+//! What a long reading passes to its caller meanwhile.
+
+use flow_codec::Offset;
+
+/// Receives how far reading has come, and messages about damage.
+pub trait Listener {
+    /// Receives the position up to which the current thread was read; called occasionally.
+    fn at(&mut self, position: Offset);
+
+    /// Receives the position as [`at`](Self::at) does; called for every event. `position` is computed rarely.
+    #[inline]
+    fn step(&mut self, position: impl FnOnce() -> Offset) {
+        let _ = position;
+    }
+
+    /// Receives the number of bytes that will be read in addition.
+    fn expect_more(&mut self, bytes: u64);
+
+    /// A thread of this size has been read.
+    fn file_done(&mut self, bytes: u64);
+
+    /// Receives a message for a person.
+    fn message(&self, text: &str);
+}
+
+/// Ignores everything.
+impl Listener for () {
+    fn at(&mut self, _: Offset) {}
+    fn expect_more(&mut self, _: u64) {}
+    fn file_done(&mut self, _: u64) {}
+    fn message(&self, _: &str) {}
+}

@@ -1,0 +1,172 @@
+//! How reading a thread ended: everything that could be read was read, and what is wrong is kept.
+
+use std::ops::{ControlFlow, Range};
+
+use flow_codec::read::{Content, Tail, ThreadFile};
+use flow_codec::scan::Damage;
+use flow_codec::{Error, Offset};
+
+use super::Listener;
+
+/// Whether a result has everything that was recorded.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub enum Soundness {
+    /// It has everything.
+    #[default]
+    Whole,
+    /// Something is missing; the rest is right.
+    Partial,
+    /// Something is damaged; the rest is right.
+    Damaged,
+}
+
+impl Soundness {
+    /// Returns the worse of two.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        self.max(other)
+    }
+}
+
+/// How the reading of a thread file ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Ending {
+    /// At its end, after a whole record.
+    #[default]
+    Whole,
+    /// At its end, inside a record that begins here.
+    Truncated(Offset),
+    /// At an I/O error.
+    Failed,
+    /// Before its end, because the visitor stopped.
+    Stopped,
+}
+
+impl From<Tail> for Ending {
+    fn from(tail: Tail) -> Self {
+        match tail {
+            Tail::Complete => Self::Whole,
+            Tail::Truncated { offset } => Self::Truncated(offset),
+        }
+    }
+}
+
+/// If a file has more places of damage than this, the others are only counted.
+const NAMED_DAMAGE: usize = 8;
+
+/// The result of reading a thread file.
+#[derive(Debug, Default)]
+pub struct Reading {
+    /// How it ended.
+    pub ending: Ending,
+    /// The errors, in order. Everything in between was read.
+    pub damage: Vec<Error>,
+    /// The number of further places of damage.
+    pub more_damage: u64,
+    /// The error in the marks, if they were read. Later marks are unknown.
+    pub marks: Option<Error>,
+    /// Records that flow would have written differently, if they were read one by one.
+    pub non_canonical: u64,
+}
+
+impl Reading {
+    /// Nothing can be read.
+    pub fn failed(error: Error) -> Self {
+        Self { ending: Ending::Failed, damage: vec![error], ..Self::default() }
+    }
+
+    /// Notes how the events end, and the error of the marks.
+    pub fn end(&mut self, tail: Tail, marks: Option<Error>) {
+        if self.ending != Ending::Failed {
+            self.ending = tail.into();
+        }
+        self.marks = marks;
+    }
+
+    /// Everything was read except these places.
+    pub fn skipped(file: &ThreadFile, damage: &Damage) -> Self {
+        let error = |place: &Range<Offset>| {
+            let Range { start: offset, end: next } = *place;
+            Error::OversizedNumber { path: file.path(), offset, next }
+        };
+        let more = damage.places.len().saturating_sub(NAMED_DAMAGE) as u64;
+        let places = damage.places.iter().take(NAMED_DAMAGE).map(error).collect();
+        Self { damage: places, more_damage: damage.more + more, ..Self::default() }
+    }
+
+    /// Everything was read except these places, and a journal that does not fit to the end of the file.
+    pub fn of_content(file: &ThreadFile, damage: &Damage, content: &Content) -> Self {
+        let mut reading = Self::skipped(file, damage);
+        reading.damage.extend(content.gap(file));
+        reading
+    }
+
+    /// Adds errors of an earlier reading, of the events before.
+    pub fn following(mut self, before: Self) -> Self {
+        self.damage.splice(..0, before.damage);
+        self.more_damage = self.more_damage.saturating_add(before.more_damage);
+        self
+    }
+
+    /// Keeps an error. Returns whether reading can continue after it.
+    pub fn note(&mut self, error: Error) -> ControlFlow<()> {
+        let flow = match error {
+            Error::Io { .. } => {
+                self.ending = Ending::Failed;
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        };
+        if self.damage.len() < NAMED_DAMAGE || flow == ControlFlow::Break(()) {
+            self.damage.push(error);
+        } else {
+            self.more_damage += 1;
+        }
+        flow
+    }
+
+    /// Returns whether there was no damage.
+    pub fn is_sound(&self) -> bool {
+        self.damage.is_empty()
+    }
+
+    /// Returns whether there is nothing to report.
+    pub(super) fn is_plain(&self) -> bool {
+        self.is_sound() && self.marks.is_none() && self.ending == Ending::Whole
+    }
+
+    /// `… and 7 more places of damage`, if there are more than are named.
+    #[must_use]
+    pub fn more(&self) -> Option<String> {
+        match self.more_damage {
+            0 => None,
+            1 => Some("… and 1 more place of damage".to_owned()),
+            more => Some(format!("… and {more} more places of damage")),
+        }
+    }
+
+    /// Reports what is wrong, if anything is.
+    pub fn report(&self, file: &ThreadFile, listener: &impl Listener) -> Soundness {
+        for error in &self.damage {
+            listener.message(&error.to_string());
+        }
+        if let Some(more) = self.more() {
+            listener.message(&format!("{}: {more}", file.path().display()));
+        }
+        if let Some(error) = &self.marks {
+            listener.message(&format!("{error}; later times are unknown"));
+        }
+        match self.ending {
+            _ if !self.is_sound() || self.marks.is_some() => Soundness::Damaged,
+            Ending::Truncated(offset) => {
+                let path = file.path();
+                listener.message(&format!(
+                    "{}: ends inside a record at offset {offset}; everything before it was read",
+                    path.display()
+                ));
+                Soundness::Partial
+            }
+            Ending::Whole | Ending::Stopped | Ending::Failed => Soundness::Whole,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The selection of calls, and how much of a thread it reads.
+
+use flow_codec::read::{Selection, ThreadFile, TimeLimits, Timeline, Trace};
+use flow_codec::{Error, Offset};
+
+/// The selection of calls.
+#[derive(Debug)]
+pub struct Selected {
+    /// By method.
+    pub selection: Selection,
+    /// By time and duration.
+    pub limits: TimeLimits,
+}
+
+impl Selected {
+    /// All calls.
+    pub fn all() -> Self {
+        Self::of(Selection::all())
+    }
+
+    /// Calls of these methods, at any time.
+    pub fn of(selection: Selection) -> Self {
+        Self { selection, limits: TimeLimits::NONE }
+    }
+
+    /// The selected events of a thread, in order.
+    ///
+    /// # Errors
+    /// The events cannot be read.
+    pub fn timeline(&self, file: &ThreadFile, start_ns: u64) -> Result<Timeline<'_>, Error> {
+        Ok(file.timeline()?.limit(self.limits, start_ns).select(&self.selection))
+    }
+
+    /// Returns whether nothing is left out.
+    pub fn is_all(&self) -> bool {
+        self.selection.is_all() && self.limits == TimeLimits::NONE
+    }
+}
+
+/// The start of a thread according to `threads.jsonl`, which may be later than its first events.
+pub fn start_ns(trace: &Trace, file: &ThreadFile) -> u64 {
+    trace.threads.get(file.id).and_then(|thread| thread.start_ns).unwrap_or(0)
+}
+
+/// How much of a thread has been read at an offset: of its selected ranges, if it has any.
+pub fn bytes_read(file: &ThreadFile, until: u64) -> u64 {
+    let until = until.min(file.bytes);
+    let Some(parts) = &file.parts else { return until };
+    let before = |offset: Offset| offset.get().min(until);
+    parts.ranges.iter().fold(0, |sum, range| {
+        sum + before(range.end.offset).saturating_sub(before(range.start.offset))
+    })
+}

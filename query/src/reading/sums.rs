@@ -1,0 +1,106 @@
+//! Adds up the calls of a thread: from its stored shapes if possible, otherwise from its events.
+
+use std::sync::atomic::AtomicU64;
+
+use flow_codec::index::SMALLEST_INDEXED_BYTES;
+use flow_codec::read::{Content, ThreadFile, TimeLimits, Visit};
+
+use super::events::{visit_events, visit_timed};
+use super::{Listener, Reading, Selected, bytes_read};
+use crate::analysis::{AddSampled, AddShapes};
+use crate::dag::{Dag, REPEATS};
+
+/// Adds up the selected calls of a thread: from its stored shapes if possible, otherwise from its events.
+pub fn visit_thread(
+    file: &ThreadFile,
+    selected: &Selected,
+    progress: &mut impl Listener,
+    sums: &mut (impl Visit + AddShapes),
+) -> Reading {
+    match add_stored(file, selected, progress, sums) {
+        Some(reading) => reading,
+        None => visit_events(file, selected, progress, sums),
+    }
+}
+
+/// Stored shapes are used for a range if they have at most this part of the bytes of its events: all shapes of the thread
+/// are decoded for it.
+const REPEATS_OF_RANGE: u64 = 32;
+
+/// The stored shapes of a thread, if they take less time than the events that are read: all of them, or those of its
+/// ranges.
+pub fn stored_shapes(file: &ThreadFile) -> Option<Dag> {
+    let repeats = if file.parts.is_some() { REPEATS_OF_RANGE } else { REPEATS };
+    Dag::open_small(file, bytes_read(file, file.bytes), repeats)
+}
+
+/// Adds up the selected calls of a thread from its stored shapes. `None` if there are none, or if events are needed.
+pub fn add_stored(
+    file: &ThreadFile,
+    selected: &Selected,
+    progress: &mut impl Listener,
+    sums: &mut impl AddShapes,
+) -> Option<Reading> {
+    let dag = selected_shapes(file, selected)?;
+    sums.add_shapes(&dag, &selected.selection).then(|| {
+        progress.file_done(bytes_read(file, file.bytes));
+        // Shapes of damaged events are not stored.
+        Reading::default()
+    })
+}
+
+/// The stored shapes of a thread, or of the selected ranges of it. `None` if there are none, or if times are selected.
+fn selected_shapes(file: &ThreadFile, selected: &Selected) -> Option<Dag> {
+    if selected.limits != TimeLimits::NONE {
+        return None;
+    }
+    let dag = stored_shapes(file)?;
+    match &file.parts {
+        None => Some(dag),
+        Some(parts) => dag.only(&parts.ranges),
+    }
+}
+
+/// The same of several threads. Those of which none are stored because they are small are built, if they are small
+/// together. `None` if they are not, if nothing is stored, or if anything is damaged.
+pub fn all_shapes(files: &[ThreadFile], selected: &Selected) -> Option<Vec<Dag>> {
+    let (mut left, mut is_any_stored) = (SMALLEST_INDEXED_BYTES, false);
+    let mut dags = Vec::new();
+    for file in files {
+        let stored = selected_shapes(file, selected);
+        is_any_stored |= stored.is_some();
+        dags.push(match stored {
+            Some(dag) => dag,
+            None => {
+                left = left.checked_sub(file.bytes).filter(|_| file.parts.is_none())?;
+                let content = Content::open(file).ok()?;
+                let built = Dag::build(file, &content, &AtomicU64::new(0)).ok()?;
+                let is_sound = built.not_stored(file, &content).is_none();
+                built.dag.filter(|_| is_sound)?
+            }
+        });
+    }
+    is_any_stored.then_some(dags)
+}
+
+/// Adds up the times of the selected calls of a thread, and ends it: from its stored shapes if possible, otherwise from its
+/// events.
+pub fn add_times<'c>(
+    file: &ThreadFile,
+    selected: &Selected,
+    progress: &mut impl Listener,
+    sums: &mut impl AddSampled<'c>,
+) -> Reading {
+    if selected.limits == TimeLimits::NONE
+        && file.parts.is_none()
+        && let Some(dag) = stored_shapes(file)
+        && let Ok(Some(damage)) = sums.add_sampled(&dag, file, &selected.selection)
+    {
+        progress.file_done(file.bytes);
+        // Shapes of damaged events are not stored.
+        return damage.map_or_else(Reading::default, Reading::failed);
+    }
+    let reading = visit_timed(file, selected, progress, sums.clock(), sums);
+    sums.end_thread();
+    reading
+}
