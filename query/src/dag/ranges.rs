@@ -23,6 +23,8 @@ pub struct Ranges {
     pub(super) place: Place,
     /// The calls in which the position is.
     pub(super) levels: Vec<Level>,
+    /// How many of these, the outermost, were there before the last [`pass`](Self::pass) too.
+    pub(super) kept: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +63,7 @@ impl Ranges {
     /// Passes all events before a position.
     pub(super) fn pass(&mut self, dag: &Dag, until: Position, each: &mut impl FnMut(Root, Place)) {
         self.passed = self.passed.max(until);
+        self.kept = self.levels.len();
         loop {
             let more = match self.levels.pop() {
                 Some(level) => self.pass_in_call(dag.shapes(), level, until, each),
@@ -80,35 +83,40 @@ impl Ranges {
         until: Position,
         each: &mut impl FnMut(Root, Place),
     ) -> bool {
-        let run = level.of_run.take().or_else(|| {
-            level.runs += 1;
-            shapes.run(level.shape, level.runs - 1)
-        });
-        let Some((shape, left)) = run else {
-            let is_left = level.place.next_exit() < until;
-            if !is_left {
-                self.levels.push(level);
-                return false;
+        loop {
+            let run = level.of_run.take().or_else(|| {
+                level.runs += 1;
+                shapes.run(level.shape, level.runs - 1)
+            });
+            let Some((shape, left)) = run else {
+                let is_left = level.place.next_exit() < until;
+                if !is_left {
+                    self.levels.push(level);
+                    return false;
+                }
+                level.place.exit(1);
+                self.kept = self.kept.min(self.levels.len());
+                match self.levels.last_mut() {
+                    Some(caller) => caller.place = level.place,
+                    None => self.place = level.place,
+                }
+                return true;
+            };
+            let before = level.place;
+            let (count, inner) = pass_run(shapes, shape, left, &mut level.place, until);
+            if count > 0 {
+                each(Root::Calls(shape, count), before);
             }
-            level.place.exit(1);
-            match self.levels.last_mut() {
-                Some(caller) => caller.place = level.place,
-                None => self.place = level.place,
+            if count == left {
+                continue;
             }
-            return true;
-        };
-        let before = level.place;
-        let (count, inner) = pass_run(shapes, shape, left, &mut level.place, until);
-        let left = left - count;
-        level.of_run = (left > 0).then_some((shape, left));
-        if count > 0 {
-            each(Root::Calls(shape, count), before);
+            level.of_run = Some((shape, left - count));
+            let is_entered = self.enter_rest(shapes, &mut level.of_run, inner, each);
+            let is_done = level.of_run.is_some() && is_entered.is_none();
+            self.levels.push(level);
+            self.levels.extend(is_entered);
+            return !is_done;
         }
-        let is_entered = self.enter_rest(shapes, &mut level.of_run, inner, each);
-        let is_done = level.of_run.is_some() && is_entered.is_none();
-        self.levels.push(level);
-        self.levels.extend(is_entered);
-        !is_done
     }
 
     /// The same outside of all calls.
@@ -190,6 +198,12 @@ fn pass_run(
     if sums.calls == 0 {
         // A break is at the position before it.
         return (if place.next_exit() < until { left } else { 0 }, None);
+    }
+    let mut after = *place;
+    after.pass_calls(&sums, left);
+    if after.last_exit() < until {
+        *place = after;
+        return (left, None);
     }
     let count = place.calls_before(sums, left, until);
     place.pass_calls(&sums, count);

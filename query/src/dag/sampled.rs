@@ -38,8 +38,13 @@ impl Dag {
             }
             let next = times.until();
             ranges.pass(self, next.unwrap_or(END), &mut |_, _| {});
+            let frames = open.methods.len();
             open.follow(self, &ranges);
-            change(&mut stack, open.methods.iter().copied().chain(self.entered(&ranges)), visitor);
+            // Whatever is never left was entered when no other call was open.
+            let same = if open.methods.len() == frames { frames + ranges.kept } else { 0 };
+            let new = open.methods.iter().copied().skip(same);
+            let levels = same.saturating_sub(open.methods.len());
+            change(&mut stack, same, new.chain(self.entered(&ranges, levels)), visitor);
             match next {
                 Some(next) => at = next,
                 None => return Ok(damage),
@@ -47,11 +52,17 @@ impl Dag {
         }
     }
 
-    /// The methods of the calls in which a position is, without the frames that are never left.
-    fn entered<'a>(&'a self, ranges: &'a Ranges) -> impl Iterator<Item = MethodId> + 'a {
-        ranges.levels.iter().filter_map(|level| match self.shapes().kind(level.shape) {
-            Kind::Call(method, _) => Some(method),
-            _ => None,
+    /// The methods of the calls in which a position is, without some of the outermost, and without the frames that are never left.
+    fn entered<'a>(
+        &'a self,
+        ranges: &'a Ranges,
+        without: usize,
+    ) -> impl Iterator<Item = MethodId> + 'a {
+        ranges.levels.iter().skip(without).filter_map(|level| {
+            match self.shapes().kind(level.shape) {
+                Kind::Call(method, _) => Some(method),
+                _ => None,
+            }
         })
     }
 }
@@ -77,18 +88,19 @@ impl Open {
     }
 }
 
-/// Passes to a visitor how a stack becomes another one.
+/// Passes to a visitor how a stack becomes another one, of which `same` frames are known to be the same, and all others are
+/// `next`.
 fn change(
     stack: &mut Vec<MethodId>,
+    mut same: usize,
     next: impl Iterator<Item = MethodId>,
     visitor: &mut impl Visit,
 ) {
     let mut next = next.peekable();
-    let mut same = 0;
     while next.next_if(|method| stack.get(same) == Some(method)).is_some() {
         same += 1;
     }
-    let left = (stack.len() - same) as u64;
+    let left = stack.len().saturating_sub(same) as u64;
     if let Some(left) = std::num::NonZeroU64::new(left) {
         visitor.exit(left);
     }

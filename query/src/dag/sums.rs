@@ -80,6 +80,11 @@ impl Place {
         Position { offset: Offset::new(self.offset), exits: self.exits }
     }
 
+    /// The position of the last exit before this place, which follows a call.
+    pub(super) fn last_exit(self) -> Position {
+        Position { offset: Offset::new(self.offset), exits: self.exits.saturating_sub(1) }
+    }
+
     /// How many exits here are before a position.
     pub(super) fn exits_before(self, until: Position) -> u64 {
         match until.offset.get().cmp(&self.offset) {
