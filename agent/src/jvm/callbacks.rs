@@ -15,8 +15,10 @@ use jvmti_rs::sys;
 
 use super::ending::{self, ThreadKind};
 use super::jvmti::Jvmti;
+use super::loaded::{aftermath, unprepared};
+use super::natives::{api, probe};
 use super::vm::{KnowsProbes, Retransforming};
-use super::{Vm, aftermath, api, environment, probe, sampling, triggers, unprepared};
+use super::{Vm, environment, sampling, triggers};
 use crate::certain::Certain as _;
 use crate::engine::{events, exceptions, instrument};
 use crate::lifecycle::{self, Agent};

@@ -2,23 +2,17 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `entry` | `Agent_OnLoad`, `Agent_OnAttach`, `Agent_OnUnload` |
-//! | `attach` | loading into a running JVM, and detaching (safe) |
-//! | `aftermath` | takes the probes out after a fault |
-//! | `copies` | other copies of this library in the same process |
+//! | `load/` | the entry points, attaching and detaching, other copies of the library |
 //! | `environment` | the JVMTI environment: capabilities, and the requested events |
 //! | `callbacks` | what the JVM calls; guards around every body |
-//! | `ending` | notices that the JVM begins to end (safe) |
-//! | `vm` | what a callback may ask the JVM, as safe functions |
-//! | `jvmti` | the JVMTI function table |
+//! | `natives/` | the class of the probes, the values they pass, and the Java API |
 //! | `sampling` | walks stacks in signal handlers, and announces threads and classes for that |
-//! | `signature` | class signatures to names (safe) |
-//! | `api` | the native methods of the Java API |
-//! | `probe` | the class of the probes, and what it calls |
-//! | `unprepared` | classes with probes that are still being defined (safe) |
-//! | `vm_structs` | where the JVM has its fields, as it exports that |
-//! | `hotspot` | names of parameters in the memory of the JVM |
-//! | `exports` | keeps foreign symbols out of the export table |
+//! | `loaded/` | loaded classes: probes taken out after a fault, or inserted by another filter (safe) |
+//! | `triggers` | methods whose calls a snapshot is taken on (safe) |
+//! | `ending` | notices that the JVM begins to end (safe) |
+//! | `vm/` | what a callback may ask the JVM, as safe functions |
+//! | `hotspot/` | structures in the memory of HotSpot |
+//! | `jvmti` | the JVMTI function table |
 //!
 //! No type of `jni` or `jvmti-rs` leaves this folder. Of `jvmti-rs` only the `sys` layer is used, which
 //! matches `jvmti.h`: its safe wrapper frees strings before it returns them.
@@ -37,25 +31,16 @@
 //! - **Ended means ended.** Callbacks still arrive after VMDeath; they check
 //!   [`Recorder::is_on`](crate::recorder::Recorder::is_on) first.
 
-mod aftermath;
-mod api;
-mod attach;
 mod callbacks;
-mod copies;
 mod ending;
-mod entry;
 mod environment;
-mod exports;
 mod hotspot;
 mod jvmti;
-mod probe;
-mod refilter;
+mod load;
+mod loaded;
+mod natives;
 mod sampling;
-mod signature;
 mod triggers;
-mod unprepared;
-mod values;
 mod vm;
-mod vm_structs;
 
 pub use vm::{LoadedClass, MethodHandle, Vm};

@@ -19,8 +19,8 @@ use jni::sys::{JavaVM, jobject};
 use jvmti_rs::sys;
 use once_cell::sync::OnceCell;
 
+use super::hotspot::{NativeThread, Offsets};
 use super::jvmti::{Jvmti, no_capabilities};
-use super::vm::{NativeThread, Offsets};
 use super::{Vm, callbacks, environment};
 use crate::engine::sample;
 use crate::lifecycle::Agent;

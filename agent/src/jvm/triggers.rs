@@ -3,7 +3,7 @@
 use jvmti_rs::sys;
 
 use super::Vm;
-use super::signature::ClassName;
+use super::vm::ClassName;
 use crate::lifecycle::Agent;
 
 /// Watches the methods of a class that the options name.

@@ -8,10 +8,11 @@ use std::ptr;
 
 use jni::sys::{JNI_OK, JNINativeMethod, jclass, jmethodID, jobject, jvalue};
 
-use super::super::signature::{ClassName, class_name};
-use super::super::{environment, hotspot};
 use super::Vm;
 use super::handle::Versions as _;
+use super::signature::{ClassName, class_name};
+use crate::jvm::environment;
+use crate::jvm::hotspot::parameters;
 use crate::recorder::RawMethod;
 use crate::rewrite::{Skip, put_parameters};
 
@@ -116,7 +117,7 @@ impl Vm<'_> {
     /// # Errors
     /// Classes lose the names (JDK-8240908), and this JVM does not reveal them.
     pub(in crate::jvm) fn check_parameters(&self) -> Result<(), String> {
-        if self.keeps_parameters() || hotspot::has_known_layout(self.jvmti.any_function()) {
+        if self.keeps_parameters() || parameters::has_known_layout(self.jvmti.any_function()) {
             return Ok(());
         }
         Err("this JVM would lose the names of parameters of loaded classes (JDK-8240908), and does not reveal them; record \
@@ -142,7 +143,7 @@ impl Vm<'_> {
         if self.keeps_parameters() {
             return Ok(None);
         }
-        let parameters = hotspot::parameters(self.jvmti, class, self.jvmti.any_function());
+        let parameters = parameters::parameters(self.jvmti, class, self.jvmti.any_function());
         if parameters.is_empty() {
             return Ok(None);
         }

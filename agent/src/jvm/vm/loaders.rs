@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use jni::sys::{jobject, jvalue};
 use once_cell::sync::OnceCell;
 
-use super::super::signature::class_name;
 use super::Vm;
 use super::handle::Versions as _;
+use super::signature::class_name;
 use crate::filter::LoaderKind;
 use crate::recorder::Loader;
 

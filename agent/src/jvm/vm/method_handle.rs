@@ -5,8 +5,8 @@ use std::ptr;
 use flow_codec::format::methods::{MethodInfo, flag_names};
 use jvmti_rs::sys;
 
-use super::super::signature::class_name;
 use super::Vm;
+use super::signature::class_name;
 use crate::recorder::{DescribeMethod, MethodFacts, RawMethod};
 use crate::rewrite::{SourceMap, is_accessor, is_visibility_bridge};
 

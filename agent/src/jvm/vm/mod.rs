@@ -10,7 +10,7 @@ mod loaders;
 mod method_handle;
 mod prepare;
 mod shutdown;
-mod structs;
+mod signature;
 mod values;
 
 pub use classes::LoadedClass;
@@ -18,4 +18,4 @@ pub(super) use classes::{Retransforming, native};
 pub use handle::Vm;
 pub(super) use loaders::KnowsProbes;
 pub use method_handle::MethodHandle;
-pub(super) use structs::{NativeThread, Offsets};
+pub(super) use signature::ClassName;

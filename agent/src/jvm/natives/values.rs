@@ -7,9 +7,9 @@ use flow_codec::format::raw::{self, class_of};
 use flow_codec::format::values::{CallValue, Identity, Role, Value, kind};
 use jni::sys::{JNIEnv, jint, jlong, jobject};
 
-use super::callbacks::for_probe;
-use super::vm::Vm;
 use crate::engine::instrument;
+use crate::jvm::callbacks::for_probe;
+use crate::jvm::vm::Vm;
 use crate::recorder::MethodTable;
 
 /// An object that is a value.

@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::{Vm, aftermath, environment, triggers, unprepared};
+use super::{aftermath, unprepared};
 use crate::engine::instrument;
 use crate::filter::FilterSpec;
+use crate::jvm::{Vm, environment, triggers};
 use crate::lifecycle::Agent;
 use crate::options::EngineKind;
 
@@ -16,7 +17,7 @@ use crate::options::EngineKind;
 static CHANGING: Mutex<()> = Mutex::new(());
 
 /// Waits until the filter does not change, and keeps it as it is.
-pub(super) fn forbid() -> MutexGuard<'static, ()> {
+pub(in crate::jvm) fn forbid() -> MutexGuard<'static, ()> {
     CHANGING.lock()
 }
 
@@ -24,7 +25,7 @@ pub(super) fn forbid() -> MutexGuard<'static, ()> {
 ///
 /// # Errors
 /// Nothing has changed, and why.
-pub(super) fn change(agent: &Agent, filter: FilterSpec) -> Result<String, String> {
+pub(in crate::jvm) fn change(agent: &Agent, filter: FilterSpec) -> Result<String, String> {
     let over = || "nothing is being recorded any more".to_owned();
     let recorder = agent.recorder();
     let _alone = CHANGING.try_lock().ok_or_else(over)?;

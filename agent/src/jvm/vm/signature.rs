@@ -2,15 +2,15 @@
 
 /// A class as its signature names it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct ClassName {
+pub(in crate::jvm) struct ClassName {
     /// `pkg.Outer$Inner`; of a hidden class `pkg.Name/0x…`, as `Class.getName` has it.
-    pub(super) binary: String,
-    pub(super) hidden: bool,
+    pub(in crate::jvm) binary: String,
+    pub(in crate::jvm) hidden: bool,
 }
 
 /// Reads a class signature: `Lpkg/Name;`, of a hidden class `Lpkg/Name.0x…;` (JDK 15 and later) or
 /// `Lpkg/Name/123;` (VM-anonymous classes before).
-pub(super) fn class_name(signature: &str) -> ClassName {
+pub(in crate::jvm) fn class_name(signature: &str) -> ClassName {
     let internal =
         signature.strip_prefix('L').and_then(|name| name.strip_suffix(';')).unwrap_or(signature);
     let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());

@@ -2,7 +2,7 @@
 //!
 //! Before JDK 19 (JDK-8240908), a class that was loaded unchanged loses its `MethodParameters` when it is changed. Of the JVM's
 //! interfaces only reflection shows them, and it would load the classes of all parameters, with code of the program. So this
-//! module reads them where HotSpot stores them, by its [description](super::vm_structs) of its structures.
+//! module reads them where HotSpot stores them, by its [description](super::structs) of its structures.
 
 #![expect(unsafe_code, reason = "reads structures of the JVM")]
 
@@ -13,8 +13,8 @@ use std::sync::OnceLock;
 use jni::sys::jclass;
 use jvmti_rs::sys::jmethodID;
 
-use super::jvmti::Jvmti;
-use super::vm_structs::Library;
+use super::structs::Library;
+use crate::jvm::jvmti::Jvmti;
 use crate::rewrite::LoadedParameters;
 
 /// Where HotSpot stores the parameters of a method: offsets in its structures, and flags.
@@ -44,12 +44,12 @@ const MAX_PARAMETERS: usize = 255;
 const MAX_BYTES: usize = 4 << 20;
 
 /// Returns whether names of parameters can be read in this JVM. `function` is any function of the JVM.
-pub(super) fn has_known_layout(function: *const c_void) -> bool {
+pub(in crate::jvm) fn has_known_layout(function: *const c_void) -> bool {
     layout(function).is_some()
 }
 
 /// Returns the parameters of those methods of a class that have names or flags for them. `function` is any function of the JVM.
-pub(super) fn parameters(
+pub(in crate::jvm) fn parameters(
     jvmti: Jvmti,
     class: jclass,
     function: *const c_void,

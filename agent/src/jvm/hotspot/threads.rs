@@ -1,14 +1,14 @@
 //! Facts about threads, read from HotSpot's own objects for them.
 //!
-//! The JVM [exports](crate::jvm::vm_structs) where the fields of these objects are. A thread may end at any time, and its object with it,
+//! The JVM [exports](super::structs) where the fields of these objects are. A thread may end at any time, and its object with it,
 //! so all reads go through the system, which refuses addresses without memory.
 
 use std::ops::Range;
 
 use once_cell::sync::OnceCell;
 
-use super::super::environment;
-use super::super::vm_structs::Library;
+use super::structs::Library;
+use crate::jvm::environment;
 use crate::sys::stubs::read;
 
 /// Offsets of fields in the JVM's objects for threads.

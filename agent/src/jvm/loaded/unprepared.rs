@@ -50,7 +50,7 @@ struct Classes {
 
 /// Returns how many recordings have ended. To be called before the current recording is looked up. Takes no
 /// lock: in a copy of the process, a thread that does not exist there may hold it.
-pub(super) fn recordings_ended() -> u64 {
+pub(in crate::jvm) fn recordings_ended() -> u64 {
     // Pairs with `recording_ended`.
     ENDED.load(Ordering::Acquire)
 }
@@ -58,7 +58,7 @@ pub(super) fn recordings_ended() -> u64 {
 /// Records that a class that is being defined gets probes. Returns whether it may have them: not if more than
 /// `ended` recordings have ended, the class's own among them. A recording that a fault has stopped has not
 /// ended yet: a thread that still records exits must have probes in this class.
-pub(super) fn note(class: &str, ended: u64) -> bool {
+pub(in crate::jvm) fn note(class: &str, ended: u64) -> bool {
     let mut unprepared = UNPREPARED.lock();
     let may = unprepared.ended == ended;
     if may {
@@ -68,7 +68,7 @@ pub(super) fn note(class: &str, ended: u64) -> bool {
 }
 
 /// To be called when a recording is over, before the loaded classes are listed to remove their probes.
-pub(super) fn recording_ended() {
+pub(in crate::jvm) fn recording_ended() {
     let mut unprepared = UNPREPARED.lock();
     unprepared.ended += 1;
     unprepared.epoch += 1;
@@ -79,7 +79,7 @@ pub(super) fn recording_ended() {
 }
 
 /// To be called when the filter changes, while no class is rewritten, and before the loaded classes are listed to be rewritten.
-pub(super) fn filter_changed() {
+pub(in crate::jvm) fn filter_changed() {
     let mut unprepared = UNPREPARED.lock();
     unprepared.epoch += 1;
     unprepared.notes_all = true;
@@ -87,18 +87,18 @@ pub(super) fn filter_changed() {
 }
 
 /// Whether classes without probes must be noted, too. Exact while the filter cannot change.
-pub(super) fn notes_all() -> bool {
+pub(in crate::jvm) fn notes_all() -> bool {
     NOTES_ALL.load(Ordering::Relaxed)
 }
 
 /// Records that a class is being prepared. Returns whether it may have probes of an earlier recording or filter; `None` if that
 /// is not known, because it was defined before the filter changed.
-pub(super) fn has_old_probes(class: &str) -> Option<bool> {
+pub(in crate::jvm) fn has_old_probes(class: &str) -> Option<bool> {
     UNPREPARED.lock().remove(class)
 }
 
 /// Returns whether [`has_old_probes`] must be called for classes while nothing is recorded.
-pub(super) fn are_there() -> bool {
+pub(in crate::jvm) fn are_there() -> bool {
     !UNPREPARED.lock().classes.is_empty()
 }
 

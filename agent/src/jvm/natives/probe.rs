@@ -18,11 +18,11 @@ use jni::sys::{JNIEnv, jclass, jint, jlong, jobject};
 use jvmti_rs::sys;
 use once_cell::sync::OnceCell;
 
-use super::jvmti::Jvmti;
 use super::values::{self, Found};
-use super::vm::{KnowsProbes, Vm, native};
-use super::{callbacks, environment};
 use crate::certain::Certain as _;
+use crate::jvm::jvmti::Jvmti;
+use crate::jvm::vm::{KnowsProbes, Vm, native};
+use crate::jvm::{callbacks, environment};
 use crate::recorder::Recorder;
 use crate::rewrite;
 use crate::sys::blocks::table;
@@ -37,7 +37,7 @@ const NAMES: [&CStr; 5] = [
     c"java/lang/FlowProbe4",
     c"java/lang/FlowProbe5",
 ];
-const BYTES: &[u8] = include_bytes!("../../java/FlowProbe.class");
+const BYTES: &[u8] = include_bytes!("../../../java/FlowProbe.class");
 
 // Probes store numbers of several bytes by `Unsafe.putShort` and `putInt`, in the byte order of the machine.
 const _: () = assert!(cfg!(target_endian = "little"), "events begin with the lowest byte");
@@ -54,7 +54,7 @@ static DEFINED: OnceCell<&'static CStr> = OnceCell::new();
 ///
 /// # Errors
 /// The JVM refuses.
-pub(super) fn define(vm: &Vm<'_>) -> Result<(), String> {
+pub(in crate::jvm) fn define(vm: &Vm<'_>) -> Result<(), String> {
     table()?;
     DEFINED.get_or_try_init(|| define_now(vm)).map(|_| ())
 }
@@ -64,20 +64,20 @@ pub(super) fn define(vm: &Vm<'_>) -> Result<(), String> {
 ///
 /// # Errors
 /// The JVM refuses.
-pub(super) fn watch(jvmti: Jvmti) -> Result<(), String> {
+pub(in crate::jvm) fn watch(jvmti: Jvmti) -> Result<(), String> {
     jvmti
         .enable(sys::JVMTI_EVENT_CLASS_LOAD)
         .map_err(|error| format!("JVMTI error {error} while requesting an event"))
 }
 
 /// Disables the event. Not between `Agent_OnLoad` and VMInit.
-pub(super) fn unwatch(jvmti: Jvmti) {
+pub(in crate::jvm) fn unwatch(jvmti: Jvmti) {
     // If refused, the event comes for every class, and is ignored.
     let _ = jvmti.disable(sys::JVMTI_EVENT_CLASS_LOAD);
 }
 
 /// Returns whether the class is defined, so that classes may be rewritten.
-pub(super) fn is_defined() -> bool {
+pub(in crate::jvm) fn is_defined() -> bool {
     DEFINED.get().is_some()
 }
 
@@ -105,7 +105,7 @@ fn define_now(vm: &Vm<'_>) -> Result<&'static CStr, String> {
 /// including those in `java.`. Now, while the loader's first class is being defined, the same thread, with
 /// the same locks, asks it for that class's superclass. So if the loader can be called for the one, it can be
 /// called for the other.
-pub(super) fn introduce(recorder: &Recorder, vm: &Vm<'_>, loader: jobject) {
+pub(in crate::jvm) fn introduce(recorder: &Recorder, vm: &Vm<'_>, loader: jobject) {
     let Some(name) = DEFINED.get().and_then(|name| name.to_str().ok()) else { return };
     recorder.note_asked_loader(vm.loader(loader).class());
     // Classes that the loader defines meanwhile do not ask it again.
@@ -154,7 +154,7 @@ fn renamed<'a>(bytes: Cow<'a, [u8]>, from: &CStr, to: &CStr) -> Cow<'a, [u8]> {
 /// Binds the native methods of the probe class when it is loaded, the only moment at which the JVM does so
 /// silently. Otherwise it reports, on the standard output, native methods of its own classes that other code
 /// binds. It judges by the code on the stack: here, that of the JDK.
-pub(super) fn on_class_load(vm: &Vm<'_>, class: jclass) {
+pub(in crate::jvm) fn on_class_load(vm: &Vm<'_>, class: jclass) {
     // Only our class: another copy of this library may define one with the same code.
     let Some(ours) = DEFINING.get().and_then(|name| name.to_str().ok()) else { return };
     if vm.class_name(class).is_none_or(|name| name.binary != ours.replace('/', ".")) {

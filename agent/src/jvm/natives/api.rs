@@ -15,21 +15,21 @@ use flow_codec::format::marks::Mark;
 use flow_codec::format::test_marks::{Outcome, TestMark};
 use jni::sys::{JNIEnv, jboolean, jclass, jint, jobject, jstring};
 
-use super::callbacks;
-use super::vm::{Vm, native};
 use crate::engine::{events, instrument};
+use crate::jvm::callbacks;
+use crate::jvm::vm::{Vm, native};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
 use crate::recorder::ThreadRecorder;
 
 /// The class of the API.
-pub(super) const CLASS: &str = "dev.flow.Flow";
+pub(in crate::jvm) const CLASS: &str = "dev.flow.Flow";
 
 /// Texts of marks are cut after this many UTF-16 units.
 const MAX_UNITS: usize = 64 * 1024;
 
 /// Binds the native methods of one class, which has just been prepared or runs already.
-pub(super) fn bind(vm: &Vm<'_>, class: jclass) {
+pub(in crate::jvm) fn bind(vm: &Vm<'_>, class: jclass) {
     let natives = [
         native(c"isOn", c"()Z", is_on as *const c_void),
         native(c"addNote", c"(Ljava/lang/Thread;Ljava/lang/String;)V", add_note as *const c_void),
@@ -52,7 +52,7 @@ pub(super) fn bind(vm: &Vm<'_>, class: jclass) {
 }
 
 /// Binds the native methods of classes that were loaded before the agent, and sets their flag.
-pub(super) fn bind_loaded(vm: &Vm<'_>) {
+pub(in crate::jvm) fn bind_loaded(vm: &Vm<'_>) {
     for class in vm.loaded_classes_named(CLASS) {
         bind(vm, class);
         vm.set_static_flag(class, c"agent");
@@ -62,7 +62,7 @@ pub(super) fn bind_loaded(vm: &Vm<'_>) {
 
 /// Adds the jar to the class path if a test framework that its listeners need is there. To be called before
 /// the program runs, so that every search for listeners finds them.
-pub(super) fn offer_listeners(vm: &Vm<'_>, jar: &Path) {
+pub(in crate::jvm) fn offer_listeners(vm: &Vm<'_>, jar: &Path) {
     let frameworks = [
         c"org/junit/platform/launcher/TestExecutionListener.class",
         c"org/testng/ITestNGListener.class",

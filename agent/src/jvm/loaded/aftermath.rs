@@ -14,9 +14,10 @@ use std::time::Duration;
 use crossbeam_channel::bounded;
 use jni::sys::jclass;
 
-use super::vm::Retransforming;
-use super::{Vm, attach, environment};
 use crate::engine::Jvm as _;
+use crate::jvm::load::attach;
+use crate::jvm::vm::Retransforming;
+use crate::jvm::{Vm, environment};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
 use crate::sys::{allocator, helper};
@@ -28,18 +29,18 @@ const STACK_BYTES: usize = 1 << 20;
 static TOO_LATE: AtomicBool = AtomicBool::new(false);
 
 /// Starts nothing from now on: the JVM ends.
-pub(super) fn forbid() {
+pub(in crate::jvm) fn forbid() {
     TOO_LATE.store(true, Ordering::SeqCst);
 }
 
 /// Whether the JVM ends.
-pub(super) fn is_forbidden() -> bool {
+pub(in crate::jvm) fn is_forbidden() -> bool {
     TOO_LATE.load(Ordering::SeqCst)
 }
 
 /// Ends the recording that a fault has stopped, on a thread of the agent.
 #[cold]
-pub(super) fn begin(stopped: &Agent) {
+pub(in crate::jvm) fn begin(stopped: &Agent) {
     if stopped.engine() != EngineKind::Instrument
         || stopped.is_abandoned()
         || allocator::is_short()
@@ -63,7 +64,7 @@ pub(super) fn begin(stopped: &Agent) {
 /// one holds the lock of the class, and would wait for ever for a thread that changes the class and waits for
 /// that lock.
 #[cold]
-pub(super) fn clean_class(vm: &Vm<'_>, class: jclass, timeout: Option<Duration>) {
+pub(in crate::jvm) fn clean_class(vm: &Vm<'_>, class: jclass, timeout: Option<Duration>) {
     if Vm::retransforming() != Retransforming::No || allocator::is_short() || is_forbidden() {
         return;
     }

@@ -10,8 +10,11 @@ use std::sync::Once;
 use flow_codec::format::manifest::Jvm;
 use jni::sys::{JNI_ERR, JNI_OK, JavaVM, jint};
 
-use super::jvmti::Jvmti;
-use super::{Vm, attach, copies, environment, probe, refilter};
+use super::{attach, copies};
+use crate::jvm::jvmti::Jvmti;
+use crate::jvm::loaded::refilter;
+use crate::jvm::natives::probe;
+use crate::jvm::{Vm, environment};
 use crate::lifecycle::{self, Notice, Start};
 use crate::logging::{PREFIX, one_line};
 use crate::options::{EngineKind, OnError};

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::jvmti::Jvmti;
-use super::{
-    Vm, api, callbacks, copies, entry, environment, probe, refilter, sampling, unprepared,
-};
+use super::{copies, entry};
 use crate::engine::instrument;
+use crate::jvm::jvmti::Jvmti;
+use crate::jvm::loaded::{refilter, unprepared};
+use crate::jvm::natives::{api, probe};
+use crate::jvm::{Vm, callbacks, environment, sampling};
 use crate::lifecycle::{self, Agent, Start};
 use crate::options::EngineKind;
 use crate::recorder::Timeout;
@@ -95,7 +96,7 @@ pub(super) fn snapshot(name: &str) -> Result<PathBuf, String> {
 }
 
 /// Completes the trace, removes the probes from the program, and frees what the recording held.
-pub(super) fn end(vm: &Vm<'_>, jvmti: Jvmti, agent: Arc<Agent>) {
+pub(in crate::jvm) fn end(vm: &Vm<'_>, jvmti: Jvmti, agent: Arc<Agent>) {
     let _filter_stays = refilter::forbid();
     agent.finish(Timeout::Long);
     if agent.engine() == EngineKind::Instrument {

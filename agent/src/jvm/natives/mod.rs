@@ -1,0 +1,11 @@
+//! Classes of Java with native methods: that of the probes, and that of the Java API.
+//!
+//! | module | what |
+//! |---|---|
+//! | `probe` | the class of the probes, and what it calls |
+//! | `values` | values that probes cannot store themselves |
+//! | `api` | the native methods of the Java API |
+
+pub(super) mod api;
+pub(super) mod probe;
+mod values;
