@@ -1,208 +1,61 @@
-//! What the JVM calls. Each callback is a thin, guarded call of a function of an engine.
+//! What the JVM calls. Each callback is a thin, [guarded](super::guard) call of a function of an engine.
 
 #![expect(unsafe_code, reason = "functions the JVM calls with raw pointers")]
 
-use std::cell::Cell;
 use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::time::Duration;
 
 use flow_codec::ThreadId;
-use flow_codec::format::raw::{UNWOUND_BY, UNWOUND_BY_BYTES, unwound_by};
-use jni::sys::{JNIEnv, jint, jlong};
+use jni::sys::jint;
 use jvmti_rs::sys;
 
 use super::ending::{self, ThreadKind};
-use super::jvmti::Jvmti;
+use super::guard::{
+    self, after_recording, caught, guarded, vm, while_recording, while_recording_events,
+};
+use super::jvmti::{CallbackTable, Jvmti};
 use super::loaded::{aftermath, unprepared};
 use super::natives::{api, probe};
 use super::vm::{KnowsProbes, Retransforming};
-use super::{Vm, environment, sampling, triggers};
+use super::{Vm, own_threads, sampling, state, triggers};
 use crate::certain::Certain as _;
-use crate::engine::{events, exceptions, instrument};
+use crate::engine::{events, instrument};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
-use crate::recorder::{Left, RawMethod, Recorder, Timeout};
+use crate::recorder::{Left, RawMethod, Timeout};
 use crate::rewrite;
 use crate::sys::{allocator, blocks, classes};
 
-/// Numbers of events that are newer than the JVMTI version of `jvmti-rs`.
-pub(super) const VIRTUAL_THREAD_START: sys::jvmtiEvent = 87;
-pub(super) const VIRTUAL_THREAD_END: sys::jvmtiEvent = 88;
-
-/// The callback table: that of `jvmti-rs`, and four newer slots.
-#[repr(C)]
-#[derive(Debug)]
-pub(super) struct CallbackTable {
-    known: sys::jvmtiEventCallbacks,
-    reserved85: sys::jvmtiEventReserved,
-    sampled_object_alloc: sys::jvmtiEventReserved,
-    virtual_thread_start: sys::jvmtiEventThreadStart,
-    virtual_thread_end: sys::jvmtiEventThreadEnd,
-}
-
 /// Returns the table with our callbacks.
 pub(super) fn table() -> CallbackTable {
-    // SAFETY: the struct holds only optional function pointers, for which zero is `None`.
-    let mut known: sys::jvmtiEventCallbacks = unsafe { std::mem::zeroed() };
-    known.VMStart = Some(vm_start);
-    known.VMInit = Some(vm_init);
-    known.VMDeath = Some(vm_death);
-    known.ThreadStart = Some(thread_start);
-    known.ThreadEnd = Some(thread_end);
-    known.ClassLoad = Some(class_load);
-    known.ClassPrepare = Some(class_prepare);
-    known.ClassFileLoadHook = Some(class_file_load_hook);
-    known.Breakpoint = Some(breakpoint);
-    known.ResourceExhausted = Some(resource_exhausted);
-    known.MethodEntry = Some(method_entry);
-    known.MethodExit = Some(method_exit);
-    known.Exception = Some(exception);
-    CallbackTable {
-        known,
-        reserved85: None,
-        sampled_object_alloc: None,
-        virtual_thread_start: Some(virtual_thread_start),
-        virtual_thread_end: Some(thread_end),
-    }
-}
-
-/// Returns the table of the environment for samples: events that are requested for what the JVM does because of them.
-pub(super) fn table_for_samples() -> CallbackTable {
-    unsafe extern "C" fn ignore_class(
-        _: *mut sys::jvmtiEnv,
-        _: *mut sys::JNIEnv,
-        _: sys::jobject,
-        _: sys::jclass,
-    ) {
-    }
-    unsafe extern "C" fn ignore_code(
-        _: *mut sys::jvmtiEnv,
-        _: sys::jmethodID,
-        _: jint,
-        _: *const std::ffi::c_void,
-        _: jint,
-        _: *const sys::jvmtiAddrLocationMap,
-        _: *const std::ffi::c_void,
-    ) {
-    }
-    unsafe extern "C" fn on_code(
-        _: *mut sys::jvmtiEnv,
-        name: *const std::ffi::c_char,
-        address: *const std::ffi::c_void,
-        length: jint,
-    ) {
-        // SAFETY: the JVM passes a NUL-terminated string.
-        let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) });
-        sampling::on_code(name.unwrap_or_default(), address.addr(), length);
-    }
-    // SAFETY: the struct holds only optional function pointers, for which zero is `None`.
-    let mut known: sys::jvmtiEventCallbacks = unsafe { std::mem::zeroed() };
-    known.DynamicCodeGenerated = Some(on_code);
-    known.ClassLoad = Some(ignore_class);
-    known.CompiledMethodLoad = Some(ignore_code);
-    CallbackTable {
-        known,
-        reserved85: None,
-        sampled_object_alloc: None,
-        virtual_thread_start: None,
-        virtual_thread_end: None,
-    }
+    let mut table = CallbackTable::empty();
+    table.known.VMStart = Some(vm_start);
+    table.known.VMInit = Some(vm_init);
+    table.known.VMDeath = Some(vm_death);
+    table.known.ThreadStart = Some(thread_start);
+    table.known.ThreadEnd = Some(thread_end);
+    table.known.ClassLoad = Some(class_load);
+    table.known.ClassPrepare = Some(class_prepare);
+    table.known.ClassFileLoadHook = Some(class_file_load_hook);
+    table.known.Breakpoint = Some(breakpoint);
+    table.known.ResourceExhausted = Some(resource_exhausted);
+    table.known.MethodEntry = Some(method_entry);
+    table.known.MethodExit = Some(method_exit);
+    table.known.Exception = Some(exception);
+    table.virtual_thread_start = Some(virtual_thread_start);
+    table.virtual_thread_end = Some(thread_end);
+    table
 }
 
 /// How long a class that has probes of an earlier recording waits for those of this one. Another agent may be
 /// changing the class just now, and wait for it.
 const CLASS_TIMEOUT: Duration = Duration::from_secs(1);
 
-thread_local! {
-    /// Set while the OS thread is in a callback.
-    static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Resets the flag, also when the body panics.
-struct Leave;
-
-impl Drop for Leave {
-    fn drop(&mut self) {
-        IN_CALLBACK.set(false);
-    }
-}
-
-/// Runs the body of a callback, unless it is within another one, and catches panics.
-#[inline]
-fn guarded(agent: &Agent, body: impl FnOnce()) {
-    if !allocator::has_thread_locals() || IN_CALLBACK.replace(true) {
-        return;
-    }
-    let _leave = Leave;
-    caught(agent, body);
-}
-
-/// Runs the body of a callback that other callbacks may interrupt, and catches panics.
-#[inline]
-pub(super) fn caught(agent: &Agent, body: impl FnOnce()) {
-    if catch_unwind(AssertUnwindSafe(body)).is_err() {
-        // The panic hook of `entry` has reported where.
-        agent.recorder().stop(&"internal error");
-    }
-    agent.recorder().check_memory();
-    if agent.recorder().has_stopped() {
-        aftermath::begin(agent);
-    }
-}
-
-/// Runs the body of a callback for which there is no recording.
-fn after_recording(body: impl FnOnce()) {
-    if allocator::has_thread_locals() && !IN_CALLBACK.replace(true) {
-        let _leave = Leave;
-        // After a panic, the body's work for the next recording is left undone.
-        let _ = catch_unwind(AssertUnwindSafe(body));
-    }
-}
-
-/// Runs the body of a callback while recording is on. Once it is off, whatever makes the JVM slow is removed
-/// too: the events of single calls here, and probes by [`aftermath`].
-#[inline]
-fn while_recording(jvmti: *mut sys::jvmtiEnv, body: impl FnOnce(&Agent)) {
-    if let Some(agent) = lifecycle::agent() {
-        while_on(&agent, jvmti, || body(&agent));
-    }
-}
-
-/// Like [`while_recording`], for the callbacks of single calls.
-#[inline]
-fn while_recording_events(jvmti: *mut sys::jvmtiEnv, body: impl FnOnce(&'static Agent)) {
-    if let Some(agent) = lifecycle::agent_of_events() {
-        while_on(agent, jvmti, || body(agent));
-    }
-}
-
-#[inline]
-fn while_on(agent: &Agent, jvmti: *mut sys::jvmtiEnv, body: impl FnOnce()) {
-    if agent.recorder().is_on() {
-        guarded(agent, body);
-    } else if agent.engine() == EngineKind::Events && !agent.recorder().takes_classes() {
-        // SAFETY: our only environment, which is never disposed of.
-        environment::unsubscribe(agent, unsafe { Jvmti::new(jvmti) });
-    }
-}
-
-/// The JVM as the running callback sees it.
-///
-/// # Safety
-/// As [`Vm::new`].
-#[inline]
-unsafe fn vm<'a>(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv, thread: sys::jobject) -> Vm<'a> {
-    // SAFETY: our only environment, which is never disposed of.
-    let jvmti = unsafe { Jvmti::new(jvmti) };
-    // SAFETY: the caller's duty.
-    unsafe { Vm::new(jvmti, jni, thread) }
-}
-
 unsafe extern "C" fn vm_start(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) {
     // To look up a field, the JVM would initialize the class, and crash. VMInit does it then: nothing is recorded before.
-    if environment::starts_without_classes() {
+    if state::starts_without_classes() {
         return;
     }
     while_recording(jvmti, |agent| {
@@ -246,14 +99,14 @@ unsafe extern "C" fn vm_init(
     while_recording(jvmti, |agent| {
         // SAFETY: the arguments of this callback.
         let vm = unsafe { vm(jvmti, jni, thread) };
-        if environment::starts_without_classes() {
+        if state::starts_without_classes() {
             vm.prepare();
             if agent.is_streamed() {
                 vm.prepare_for_end();
             }
         }
         // SAFETY: our only environment, which is never disposed of.
-        environment::find_group(&vm, unsafe { Jvmti::new(jvmti) });
+        own_threads::find_group(&vm, unsafe { Jvmti::new(jvmti) });
         let threads = vm.platform_threads();
         if agent.engine() == EngineKind::Instrument {
             threads.iter().for_each(|facts| make_block(agent, Some(facts.id)));
@@ -319,7 +172,7 @@ unsafe extern "C" fn resource_exhausted(
 }
 
 unsafe extern "C" fn vm_death(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) {
-    aftermath::forbid();
+    state::note_end();
     let Some(agent) = lifecycle::agent() else {
         return;
     };
@@ -553,7 +406,7 @@ fn with_probes(
     let agent = lifecycle::agent().filter(|agent| agent.recorder().takes_classes())?;
     // Runs Java code, which defines further classes, so it is not a part of the closure below. Not for a
     // class that is being changed: its loader does not expect a call from the thread that does that.
-    if is_new && !IN_CALLBACK.get() {
+    if is_new && !guard::is_in_callback() {
         caught(&agent, || {
             if vm.knows_probes(loader) == KnowsProbes::Unknown
                 && instrument::may_rewrite(agent.recorder(), &vm.loader(loader), class)
@@ -614,107 +467,6 @@ fn with_lost_parameters(
         probed = named.ok().flatten().or_else(|| probed.take());
     });
     probed
-}
-
-/// Handles an event of the current thread for which a probe had no room.
-///
-/// # Safety
-/// The arguments are those the JVM passed to a native method.
-pub(super) unsafe fn probe_without_room(
-    jni: *mut JNIEnv,
-    thread: jni::sys::jobject,
-    id: jlong,
-    event: jint,
-    bytes: jint,
-) {
-    // Probes are passed the complement, which they store.
-    let event = (!event).to_le_bytes();
-    let event = usize::try_from(bytes).ok().and_then(|len| event.get(..len)).certain();
-    // SAFETY: the arguments of this function.
-    unsafe {
-        for_probe(jni, thread, id, |recorder, vm, id| {
-            instrument::on_no_room(recorder, vm, id, event);
-        });
-    }
-}
-
-/// Runs what a probe asks for, unless the recording is over.
-///
-/// # Safety
-/// The arguments are those of a native method that is running, with the current thread and its id.
-pub(super) unsafe fn for_probe(
-    jni: *mut JNIEnv,
-    thread: jni::sys::jobject,
-    id: jlong,
-    body: impl FnOnce(&Recorder, &Vm<'_>, ThreadId),
-) {
-    let id = ThreadId::new(id.cast_unsigned());
-    let (Some(agent), Some(jvmti)) = (lifecycle::agent(), environment::current()) else {
-        // The recording is over, and its memory is freed once no thread has a position in it.
-        blocks::leave_writable(id);
-        return blocks::park(id);
-    };
-    // In a copy of the process, locks may be held by threads that do not exist there.
-    if agent.is_abandoned() {
-        return blocks::park_in_copy(id);
-    }
-    guarded(&agent, || {
-        // SAFETY: the arguments of this function.
-        let vm = unsafe { Vm::new(jvmti, jni.cast(), thread) };
-        body(agent.recorder(), &vm, id);
-    });
-    // The exit stores its byte in any case.
-    blocks::leave_writable(id);
-}
-
-/// Returns the event of an exit by an exception, as probes store it. Probes find that of later exits by exceptions of this
-/// class by `word`, if it is not 0.
-///
-/// # Safety
-/// The arguments are those the JVM passed to a native method.
-pub(super) unsafe fn class_of_thrown(
-    jni: *mut JNIEnv,
-    thrown: jni::sys::jobject,
-    word: u32,
-) -> u32 {
-    const UNKNOWN: [u8; UNWOUND_BY_BYTES] = [UNWOUND_BY, 0, 0, 0];
-    let mut event = UNKNOWN;
-    if let (Some(agent), Some(jvmti)) = (lifecycle::agent(), environment::current())
-        && agent.recorder().is_recording()
-        && !agent.is_abandoned()
-    {
-        guarded(&agent, || {
-            let recorder = agent.recorder();
-            // SAFETY: the arguments of this function.
-            let vm = unsafe { Vm::new(jvmti, jni.cast(), ptr::null_mut()) };
-            if let Some(known) = exceptions::class_of(recorder, vm.class_of_thrown(thrown)) {
-                event = unwound_by(known).unwrap_or(UNKNOWN);
-                classes::add(word, !u32::from_le_bytes(event), || recorder.is_on());
-            }
-        });
-    }
-    !u32::from_le_bytes(event)
-}
-
-/// Runs `body` for a request of the program through the Java API, with the thread that makes it.
-///
-/// # Safety
-/// The arguments are those the JVM passed to a native method.
-pub(super) unsafe fn run_for_program(
-    jni: *mut JNIEnv,
-    thread: jni::sys::jobject,
-    body: impl FnOnce(&Agent, &Vm<'_>),
-) {
-    if let (Some(agent), Some(jvmti)) = (lifecycle::agent(), environment::current())
-        && agent.recorder().is_on()
-        && !agent.is_abandoned()
-    {
-        guarded(&agent, || {
-            // SAFETY: the arguments of this function.
-            let vm = unsafe { Vm::new(jvmti, jni.cast(), thread) };
-            body(&agent, &vm);
-        });
-    }
 }
 
 unsafe extern "C" fn method_entry(

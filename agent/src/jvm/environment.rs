@@ -1,170 +1,18 @@
-//! The JVMTI environment: one for the life of the process, its capabilities, and the requested events.
+//! The JVMTI environment: its capabilities, and the requested events.
 
-#![expect(unsafe_code, reason = "the function table of the JVM, before there is anything safer")]
-
-use std::ffi::{CStr, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-
-use jni::sys::{JNI_OK, JNI_VERSION_1_2, JavaVM, JavaVMAttachArgs};
+use flow_codec::format::manifest::Jvm;
 use jvmti_rs::sys;
 
-use super::Vm;
-use super::callbacks::{self, VIRTUAL_THREAD_END, VIRTUAL_THREAD_START};
-use super::jvmti::{Jvmti, no_capabilities};
-use super::sampling;
+use super::jvmti::{
+    CallbackTable, Jvmti, VIRTUAL_THREAD_END, VIRTUAL_THREAD_START, no_capabilities,
+};
+use super::{sampling, state};
 use crate::lifecycle::Agent;
 use crate::options::{EngineKind, Options};
 use crate::sys::blocks;
 
-static ENVIRONMENT: AtomicPtr<sys::jvmtiEnv> = AtomicPtr::new(ptr::null_mut());
-
-/// The JVM, once there is an environment.
-static JVM: AtomicPtr<JavaVM> = AtomicPtr::new(ptr::null_mut());
-
-/// The thread group `system`: a global reference that is never released.
-static SYSTEM_GROUP: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
-
-/// Whether its name is one of HotSpot.
-static IS_HOTSPOT: AtomicBool = AtomicBool::new(false);
-
-/// Whether VMStart comes before a class has been initialized, as it does before Java 9.
-static STARTS_WITHOUT_CLASSES: AtomicBool = AtomicBool::new(false);
-
-/// Whether the agent has the capabilities with which it [knows bridges](knows_bridges).
-static KNOWS_BRIDGES: AtomicBool = AtomicBool::new(false);
-
 /// The first version of JVMTI in which VMStart comes after `java.lang` has been initialized.
 const STARTS_WITH_CLASSES: u32 = 9;
-
-/// The environment, once there is one.
-pub(super) fn current() -> Option<Jvmti> {
-    let env = ENVIRONMENT.load(Ordering::Acquire);
-    // SAFETY: only `obtain` sets it, to an environment that is never disposed of.
-    (!env.is_null()).then(|| unsafe { Jvmti::new(env) })
-}
-
-/// Returns the environment, which the first call creates. Only one thread at a time may call this.
-///
-/// # Errors
-/// This JVM has none.
-///
-/// # Safety
-/// `vm` is the JVM that is calling.
-pub(super) unsafe fn obtain(vm: *mut JavaVM) -> Result<Jvmti, String> {
-    if let Some(jvmti) = current() {
-        return Ok(jvmti);
-    }
-    // SAFETY: the caller's duty.
-    let env = unsafe { interface(vm, sys::JVMTI_VERSION_1_2) };
-    let env = env.ok_or("this JVM has no JVMTI; use one that is based on HotSpot")?.cast();
-    JVM.store(vm, Ordering::Release);
-    ENVIRONMENT.store(env, Ordering::Release);
-    // SAFETY: the JVM made it, and we never dispose of it.
-    Ok(unsafe { Jvmti::new(env) })
-}
-
-/// Returns the JNI environment of the current thread.
-///
-/// # Errors
-/// The thread is not a thread of Java.
-///
-/// # Safety
-/// `vm` is the JVM that is calling.
-pub(super) unsafe fn jni(vm: *mut JavaVM) -> Result<*mut sys::JNIEnv, String> {
-    // SAFETY: the caller's duty.
-    let env = unsafe { interface(vm, JNI_VERSION_1_2) };
-    Ok(env.ok_or("this thread has no JNI")?.cast())
-}
-
-/// Creates a further environment.
-///
-/// # Safety
-/// `vm` is the JVM that is calling.
-pub(super) unsafe fn another(vm: *mut JavaVM) -> Option<*mut sys::jvmtiEnv> {
-    // SAFETY: the caller's duty.
-    unsafe { interface(vm, sys::JVMTI_VERSION_1_2) }.map(|env| env.cast())
-}
-
-/// Returns whether the JVM runs: classes can be changed.
-pub(super) fn is_live() -> bool {
-    current().is_some_and(Jvmti::is_live)
-}
-
-/// Finds the thread group for threads of the agent. To be called once the JVM runs.
-pub(super) fn find_group(vm: &Vm<'_>, jvmti: Jvmti) {
-    if SYSTEM_GROUP.load(Ordering::Acquire).is_null() {
-        let groups = jvmti.top_groups();
-        let group = groups.first().and_then(|group| vm.keep(*group));
-        SYSTEM_GROUP.store(group.unwrap_or(ptr::null_mut()).cast(), Ordering::Release);
-        groups.into_iter().for_each(|group| vm.forget(group));
-    }
-}
-
-/// Runs `body` in a thread of the agent, which meanwhile is a daemon thread of the JVM in the group `system`.
-///
-/// # Errors
-/// The JVM refuses the thread.
-pub(super) fn as_thread_of_jvm(body: impl FnOnce(&Vm<'_>, Jvmti)) -> Result<(), String> {
-    as_thread_of_jvm_called(c"flow-end", body)
-}
-
-/// The same with another name of the thread.
-///
-/// # Errors
-/// Like those of [`as_thread_of_jvm`].
-pub(super) fn as_thread_of_jvm_called(
-    name: &CStr,
-    body: impl FnOnce(&Vm<'_>, Jvmti),
-) -> Result<(), String> {
-    let vm = JVM.load(Ordering::Acquire);
-    let jvmti = current().filter(|_| !vm.is_null()).ok_or("there is no JVM")?;
-    let mut arguments = JavaVMAttachArgs {
-        version: JNI_VERSION_1_2,
-        name: name.as_ptr().cast_mut(),
-        group: SYSTEM_GROUP.load(Ordering::Acquire).cast(),
-    };
-    let mut env = ptr::null_mut();
-    // SAFETY: the JVM that `obtain` was called with; there is one for the life of the process.
-    let table = unsafe { *vm };
-    // SAFETY: the JVM's function table, constant memory of the JVM.
-    let table = unsafe { &*table };
-    // SAFETY: every JVM has the functions of JNI 1.4, at the same places in every version.
-    let attach = unsafe { &table.v1_4 }.AttachCurrentThreadAsDaemon;
-    // SAFETY: as above.
-    let detach = unsafe { &table.v1_1 }.DetachCurrentThread;
-    // SAFETY: the JVM's own function with its own pointer, a place for the result, and arguments that outlive
-    // the call.
-    let result = unsafe { attach(vm, &raw mut env, (&raw mut arguments).cast()) };
-    if result != JNI_OK || env.is_null() {
-        return Err(format!("JNI error {result} while a thread was attached"));
-    }
-    let panicked = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: the environments of this thread, which is attached until this closure has returned.
-        let vm = unsafe { Vm::new(jvmti, env.cast(), ptr::null_mut()) };
-        body(&vm, jvmti);
-    }))
-    .is_err();
-    // SAFETY: the JVM's own function with its own pointer, in a thread that has been attached.
-    unsafe { detach(vm) };
-    if panicked { Err("internal error".to_owned()) } else { Ok(()) }
-}
-
-/// # Safety
-/// `vm` is the JVM that is calling.
-unsafe fn interface(vm: *mut JavaVM, version: i32) -> Option<*mut c_void> {
-    let mut env = ptr::null_mut();
-    // SAFETY: the caller's duty.
-    let table = unsafe { *vm };
-    // SAFETY: the JVM's function table, constant memory of the JVM.
-    let table = unsafe { &*table };
-    // SAFETY: every JVM has the functions of JNI 1.2, at the same places in every version.
-    let get_env = unsafe { &table.v1_2 }.GetEnv;
-    // SAFETY: the JVM's own function with its own pointer, and a place for the result.
-    let result = unsafe { get_env(vm, &raw mut env, version) };
-    (result == JNI_OK && !env.is_null()).then_some(env)
-}
 
 /// Bits of `jvmtiCapabilities` that the agent requests.
 mod capability {
@@ -194,11 +42,15 @@ mod capability {
 ///
 /// # Errors
 /// The JVM lacks a capability that the engine needs.
-pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
+pub(super) fn prepare(
+    jvmti: Jvmti,
+    options: &Options,
+    callbacks: &CallbackTable,
+) -> Result<(), String> {
     let engine = options.engine;
     let name = jvmti.system_property(c"java.vm.name").unwrap_or_default();
-    IS_HOTSPOT.store(is_hotspot(&name), Ordering::Relaxed);
-    if engine == EngineKind::Instrument && !is_on_hotspot() && !options.set.contains_key("engine") {
+    let is_hotspot = is_hotspot(&name);
+    if engine == EngineKind::Instrument && !is_hotspot && !options.set.contains_key("engine") {
         return Err(format!(
             "'{name}' is not HotSpot, for which engine=instrument is made; use engine=events, or set \
              engine=instrument to try it anyway"
@@ -206,14 +58,14 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
     }
     let failed = |error| format!("JVMTI error {error} while asking for the version");
     let starts_without_classes = jvmti.version().map_err(failed)? < STARTS_WITH_CLASSES;
-    STARTS_WITHOUT_CLASSES.store(starts_without_classes, Ordering::Relaxed);
+    state::note_kind(is_hotspot, starts_without_classes);
     if engine == EngineKind::Instrument && starts_without_classes {
         return Err("this JVM is older than Java 11, for which engine=instrument is made; use \
                     engine=events"
             .to_owned());
     }
     use capability::*;
-    sampling::prepare(JVM.load(Ordering::Acquire), options)?;
+    sampling::prepare(state::jvm(), options)?;
     let (needed, useful): (&[(usize, &str)], &[usize]) = match engine {
         EngineKind::Events => (
             &[(METHOD_ENTRY, "method entry events"), (METHOD_EXIT, "method exit events")],
@@ -278,26 +130,10 @@ pub(super) fn prepare(jvmti: Jvmti, options: &Options) -> Result<(), String> {
     jvmti.add_capabilities(&wanted).map_err(failed)?;
     let knows_bridges =
         [BYTECODES, CONSTANT_POOL].iter().all(|bit| wanted._bitfield_1.get_bit(*bit));
-    KNOWS_BRIDGES.store(knows_bridges, Ordering::Relaxed);
+    state::note_bridges(knows_bridges);
     jvmti
-        .set_callbacks(&callbacks::table())
+        .set_callbacks(callbacks)
         .map_err(|error| format!("JVMTI error {error} while setting callbacks"))
-}
-
-/// Returns whether the agent may read the instructions and constants that tell a bridge that only makes a method visible from
-/// other synthetic methods. With `engine=instrument` they are in the class file.
-pub(super) fn knows_bridges() -> bool {
-    KNOWS_BRIDGES.load(Ordering::Relaxed)
-}
-
-/// Returns whether VMStart comes too early to look up a class.
-pub(super) fn starts_without_classes() -> bool {
-    STARTS_WITHOUT_CLASSES.load(Ordering::Relaxed)
-}
-
-/// Returns whether this JVM is HotSpot. The JVM itself cannot be asked before VMInit.
-pub(super) fn is_on_hotspot() -> bool {
-    IS_HOTSPOT.load(Ordering::Relaxed)
 }
 
 /// Returns whether a JVM of this name is HotSpot, in the builds of OpenJDK, Oracle, GraalVM, Azul (Zulu) and
@@ -360,6 +196,16 @@ pub(super) fn unsubscribe(agent: &Agent, jvmti: Jvmti) {
         for event in events(agent.engine()).iter().chain([&sys::JVMTI_EVENT_EXCEPTION]) {
             let _ = jvmti.disable(*event);
         }
+    }
+}
+
+/// Describes the JVM for the manifest.
+pub(super) fn jvm_facts(jvmti: Jvmti) -> Jvm {
+    let property = |name| jvmti.system_property(name).unwrap_or_default();
+    Jvm {
+        name: property(c"java.vm.name"),
+        version: property(c"java.vm.version"),
+        home: property(c"java.home"),
     }
 }
 

@@ -22,6 +22,35 @@ pub(super) type JvmtiError = sys::jvmtiError;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Jvmti(*mut sys::jvmtiEnv);
 
+/// Numbers of events that are newer than the JVMTI version of `jvmti-rs`.
+pub(super) const VIRTUAL_THREAD_START: sys::jvmtiEvent = 87;
+pub(super) const VIRTUAL_THREAD_END: sys::jvmtiEvent = 88;
+
+/// The callback table: that of `jvmti-rs`, and four newer slots.
+#[repr(C)]
+#[derive(Debug)]
+pub(super) struct CallbackTable {
+    pub(super) known: sys::jvmtiEventCallbacks,
+    reserved85: sys::jvmtiEventReserved,
+    sampled_object_alloc: sys::jvmtiEventReserved,
+    pub(super) virtual_thread_start: sys::jvmtiEventThreadStart,
+    pub(super) virtual_thread_end: sys::jvmtiEventThreadEnd,
+}
+
+impl CallbackTable {
+    /// Returns a table without callbacks.
+    pub(super) fn empty() -> Self {
+        Self {
+            // SAFETY: the struct holds only optional function pointers, for which zero is `None`.
+            known: unsafe { std::mem::zeroed() },
+            reserved85: None,
+            sampled_object_alloc: None,
+            virtual_thread_start: None,
+            virtual_thread_end: None,
+        }
+    }
+}
+
 /// Names in class files are shorter than 64 KiB. Those of threads are not limited, and are cut here.
 const MAX_TEXT: usize = 128 * 1024;
 
@@ -105,10 +134,7 @@ impl Jvmti {
         call!(self, AddCapabilities, ptr::from_ref(capabilities))
     }
 
-    pub(super) fn set_callbacks(
-        self,
-        callbacks: &super::callbacks::CallbackTable,
-    ) -> Result<(), JvmtiError> {
+    pub(super) fn set_callbacks(self, callbacks: &CallbackTable) -> Result<(), JvmtiError> {
         let bytes = sys::jint::try_from(size_of_val(callbacks)).certain();
         call!(self, SetEventCallbacks, ptr::from_ref(callbacks).cast(), bytes)
     }

@@ -1,17 +1,22 @@
 //! UNSAFE, the top floor: the only access to the JVM.
 //!
+//! From top to bottom; each module uses only what is below it.
+//!
 //! | module | what |
 //! |---|---|
 //! | `load/` | the entry points, attaching and detaching, other copies of the library |
-//! | `environment` | the JVMTI environment: capabilities, and the requested events |
-//! | `callbacks` | what the JVM calls; guards around every body |
+//! | `callbacks` | what the JVM calls |
 //! | `natives/` | the class of the probes, the values they pass, and the Java API |
-//! | `sampling` | walks stacks in signal handlers, and announces threads and classes for that |
+//! | `guard` | guards around every callback |
 //! | `loaded/` | loaded classes: probes taken out after a fault, or inserted by another filter (safe) |
+//! | `environment` | capabilities and callbacks of the environment, and the requested events |
+//! | `sampling` | walks stacks in signal handlers, and announces threads and classes for that |
 //! | `triggers` | methods whose calls a snapshot is taken on (safe) |
 //! | `ending` | notices that the JVM begins to end (safe) |
+//! | `own_threads` | threads of the agent that are threads of the JVM for a while |
 //! | `vm/` | what a callback may ask the JVM, as safe functions |
 //! | `hotspot/` | structures in the memory of HotSpot |
+//! | `state` | the environment, and what is known about the JVM |
 //! | `jvmti` | the JVMTI function table |
 //!
 //! No type of `jni` or `jvmti-rs` leaves this folder. Of `jvmti-rs` only the `sys` layer is used, which
@@ -34,12 +39,15 @@
 mod callbacks;
 mod ending;
 mod environment;
+mod guard;
 mod hotspot;
 mod jvmti;
 mod load;
 mod loaded;
 mod natives;
+mod own_threads;
 mod sampling;
+mod state;
 mod triggers;
 mod vm;
 

@@ -9,19 +9,19 @@
 
 #![expect(unsafe_code, reason = "a function of the JVM that is called in signal handlers")]
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use flow_codec::ThreadId;
-use jni::sys::{JavaVM, jobject};
+use jni::sys::{JavaVM, jint, jobject};
 use jvmti_rs::sys;
 use once_cell::sync::OnceCell;
 
 use super::hotspot::{NativeThread, Offsets};
-use super::jvmti::{Jvmti, no_capabilities};
-use super::{Vm, callbacks, environment};
+use super::jvmti::{CallbackTable, Jvmti, no_capabilities};
+use super::{Vm, own_threads, state};
 use crate::engine::sample;
 use crate::lifecycle::Agent;
 use crate::options::EngineKind;
@@ -121,13 +121,49 @@ fn place(thread: ThreadId, at_ns: u64) {
     if !KEEPS_RECORDERS.load(Ordering::Relaxed) {
         return blocks::place_stack(thread, at_ns);
     }
-    let kept = environment::current().and_then(|jvmti| jvmti.thread_local().ok());
+    let kept = state::current().and_then(|jvmti| jvmti.thread_local().ok());
     // SAFETY: `Vm::keep_thread_recorder` keeps these pointers. Only this thread gives its recorder up, after it has
     // removed the pointer.
     if let Some(recorder) = kept.and_then(|kept| unsafe { kept.cast::<ThreadRecorder>().as_ref() })
     {
         recorder.place_stack(at_ns);
     }
+}
+
+/// Returns the callbacks of the environment for samples, whose events are requested for what the JVM does because of them.
+fn table() -> CallbackTable {
+    unsafe extern "C" fn ignore_class(
+        _: *mut sys::jvmtiEnv,
+        _: *mut sys::JNIEnv,
+        _: sys::jobject,
+        _: sys::jclass,
+    ) {
+    }
+    unsafe extern "C" fn ignore_code(
+        _: *mut sys::jvmtiEnv,
+        _: sys::jmethodID,
+        _: jint,
+        _: *const c_void,
+        _: jint,
+        _: *const sys::jvmtiAddrLocationMap,
+        _: *const c_void,
+    ) {
+    }
+    unsafe extern "C" fn on_code_generated(
+        _: *mut sys::jvmtiEnv,
+        name: *const c_char,
+        address: *const c_void,
+        length: jint,
+    ) {
+        // SAFETY: the JVM passes a NUL-terminated string.
+        let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) });
+        on_code(name.unwrap_or_default(), address.addr(), length);
+    }
+    let mut table = CallbackTable::empty();
+    table.known.DynamicCodeGenerated = Some(on_code_generated);
+    table.known.ClassLoad = Some(ignore_class);
+    table.known.CompiledMethodLoad = Some(ignore_code);
+    table
 }
 
 /// Prepares the JVM for samples.
@@ -161,14 +197,14 @@ pub(super) fn prepare(vm: *mut JavaVM, options: &Options) -> Result<(), String> 
     }
     if storage().is_none() {
         // SAFETY: the JVM that is calling.
-        let env = unsafe { environment::another(vm) }.ok_or("sample: this JVM has no JVMTI")?;
+        let env = unsafe { state::another(vm) }.ok_or("sample: this JVM has no JVMTI")?;
         STORAGE.store(env, Ordering::Release);
         let storage = storage().ok_or("sample: this JVM has no JVMTI")?;
         let failed = |error| format!("sample: JVMTI error {error} while preparing events");
         let mut capabilities = no_capabilities();
         capabilities._bitfield_1.set_bit(COMPILED_METHOD_LOAD, true);
         storage.add_capabilities(&capabilities).map_err(failed)?;
-        storage.set_callbacks(&callbacks::table_for_samples()).map_err(failed)?;
+        storage.set_callbacks(&table()).map_err(failed)?;
     }
     let storage = storage().ok_or("sample: this JVM has no JVMTI")?;
     // Without the first, AsyncGetCallTrace refuses. With the second, the JVM keeps debug information for all
@@ -212,7 +248,7 @@ pub(super) fn start(agent: &Arc<Agent>, vm: &Vm<'_>) {
     let body = Arc::clone(agent);
     let spawned = helper::spawn_with_stack(c"flow-samples", STACK_BYTES, move || {
         let Some(stacks) = body.stacks() else { return };
-        let written = environment::as_thread_of_jvm_called(c"flow-samples", |vm, _| {
+        let written = own_threads::as_thread_of_jvm_called(c"flow-samples", |vm, _| {
             sample::write_samples(body.recorder(), stacks, vm);
             disable_events();
             stacks.check_classes(vm, true);

@@ -8,7 +8,7 @@ use std::ops::Range;
 use once_cell::sync::OnceCell;
 
 use super::structs::Library;
-use crate::jvm::environment;
+use crate::jvm::state;
 use crate::sys::stubs::read;
 
 /// Offsets of fields in the JVM's objects for threads.
@@ -40,7 +40,7 @@ impl Offsets {
     }
 
     fn find() -> Option<Self> {
-        let library = Library::of(environment::current()?.any_function())?;
+        let library = Library::of(state::current()?.any_function())?;
         // Between versions of the JDK, fields moved between a class and its superclass, which is at the same address.
         let thread = [c"JavaThread", c"Thread"];
         Some(Self {

@@ -1,17 +1,16 @@
 //! What the agent does for requests in a running JVM.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use super::{copies, entry};
+use super::copies;
+use super::process::guard_process;
 use crate::engine::instrument;
 use crate::jvm::jvmti::Jvmti;
-use crate::jvm::loaded::{refilter, unprepared};
+use crate::jvm::loaded::aftermath;
 use crate::jvm::natives::{api, probe};
-use crate::jvm::{Vm, callbacks, environment, sampling};
+use crate::jvm::{Vm, callbacks, environment, own_threads, sampling};
 use crate::lifecycle::{self, Agent, Start};
 use crate::options::EngineKind;
-use crate::recorder::Timeout;
 use crate::sys::blocks;
 
 /// Starts a recording.
@@ -27,12 +26,12 @@ pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(),
         ));
     }
     let agent = lifecycle::start(option_text, Start::Attached, None, |options| {
-        environment::prepare(jvmti, options)?;
+        environment::prepare(jvmti, options, &callbacks::table())?;
         vm.prepare();
         if options.streaming.is_some() {
             vm.prepare_for_end();
         }
-        environment::find_group(vm, jvmti);
+        own_threads::find_group(vm, jvmti);
         if options.engine == EngineKind::Instrument {
             vm.check_parameters()?;
             probe::watch(jvmti)?;
@@ -40,13 +39,13 @@ pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(),
             probe::unwatch(jvmti);
             defined?;
         }
-        Ok(entry::jvm_facts(jvmti))
+        Ok(environment::jvm_facts(jvmti))
     })
     .map_err(|error| error.to_string())?;
     let Some(agent) = agent else { return Ok(()) };
-    entry::guard_process();
+    guard_process();
     if let Err(refusal) = announce_threads(vm, jvmti, &agent) {
-        end(vm, jvmti, agent);
+        aftermath::end(vm, jvmti, agent);
         return Err(refusal);
     }
     api::bind_loaded(vm);
@@ -82,7 +81,7 @@ pub(super) fn detach(vm: &Vm<'_>, jvmti: Jvmti) -> Result<(), String> {
         .filter(|agent| agent.recorder().is_on())
         .ok_or("nothing is being recorded in this process")?;
     agent.recorder().note_names(vm.platform_threads());
-    end(vm, jvmti, agent);
+    aftermath::end(vm, jvmti, agent);
     Ok(())
 }
 
@@ -93,18 +92,4 @@ pub(super) fn detach(vm: &Vm<'_>, jvmti: Jvmti) -> Result<(), String> {
 pub(super) fn snapshot(name: &str) -> Result<PathBuf, String> {
     let agent = lifecycle::agent().ok_or("nothing is being recorded in this process")?;
     agent.snapshot(name)
-}
-
-/// Completes the trace, removes the probes from the program, and frees what the recording held.
-pub(in crate::jvm) fn end(vm: &Vm<'_>, jvmti: Jvmti, agent: Arc<Agent>) {
-    let _filter_stays = refilter::forbid();
-    agent.finish(Timeout::Long);
-    if agent.engine() == EngineKind::Instrument {
-        // A journal that must stay must not get the exits of frames that call methods without probes from now
-        // on.
-        agent.recorder().journal().leave_file();
-        unprepared::recording_ended();
-        instrument::restore_loaded(agent.recorder(), vm);
-    }
-    lifecycle::release(agent, |agent| environment::unsubscribe(agent, jvmti));
 }

@@ -2,21 +2,16 @@
 
 #![expect(unsafe_code, reason = "functions the JVM finds and calls by their C names")]
 
-use std::ffi::{CStr, c_char, c_int, c_void};
-use std::io::Write;
+use std::ffi::{CStr, c_char, c_void};
 use std::panic::catch_unwind;
-use std::sync::Once;
 
-use flow_codec::format::manifest::Jvm;
 use jni::sys::{JNI_ERR, JNI_OK, JavaVM, jint};
 
+use super::process::{guard_process, report};
 use super::{attach, copies};
-use crate::jvm::jvmti::Jvmti;
-use crate::jvm::loaded::refilter;
 use crate::jvm::natives::probe;
-use crate::jvm::{Vm, environment};
+use crate::jvm::{Vm, callbacks, environment, state};
 use crate::lifecycle::{self, Notice, Start};
-use crate::logging::{PREFIX, one_line};
 use crate::options::{EngineKind, OnError};
 use crate::request::{Action, Request};
 use crate::sys::allocator;
@@ -47,11 +42,12 @@ pub(super) unsafe extern "system" fn Agent_OnLoad(
             return Ok(());
         }
         // SAFETY: the JVM passed it.
-        let jvmti = unsafe { environment::obtain(vm) }?;
+        let jvmti = unsafe { state::obtain(vm) }?;
         let command = jvmti.system_property(c"sun.java.command");
         let command = command.or_else(|| is_launcher().then(String::new));
         let agent = lifecycle::start(&options, Start::WithJvm, command.as_deref(), |options| {
-            environment::prepare(jvmti, options).map(|()| jvm_facts(jvmti))
+            environment::prepare(jvmti, options, &callbacks::table())
+                .map(|()| environment::jvm_facts(jvmti))
         })
         .map_err(|error| error.to_string())?;
         let Some(agent) = agent else { return Ok(()) };
@@ -89,9 +85,9 @@ pub(super) unsafe extern "system" fn Agent_OnAttach(
     }
     let body = || {
         // SAFETY: the JVM passed it.
-        let jvmti = unsafe { environment::obtain(vm)? };
+        let jvmti = unsafe { state::obtain(vm)? };
         // SAFETY: as above.
-        let jni = unsafe { environment::jni(vm)? };
+        let jni = unsafe { state::jni(vm)? };
         // SAFETY: the environments of the thread that runs this function.
         let vm = unsafe { Vm::new(jvmti, jni, std::ptr::null_mut()) };
         match &request.action {
@@ -151,47 +147,6 @@ fn is_launcher() -> bool {
         .is_ok_and(|program| program.file_stem().is_some_and(|name| name == "java"))
 }
 
-/// Writes a line to stderr, before there is a logger or regardless of its level.
-fn report(what: &str) {
-    let _ = writeln!(std::io::stderr(), "{PREFIX} {}", one_line(what));
-}
-
-/// Prepares the process for a panic and for a fork.
-pub(super) fn guard_process() {
-    static DONE: Once = Once::new();
-    DONE.call_once(|| {
-        report_panics();
-        lifecycle::change_filters_by(refilter::change);
-        stop_in_copies();
-    });
-}
-
-/// Reports panics in one line, like everything else.
-fn report_panics() {
-    std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map_or_else(String::new, |place| format!(" at {place}"));
-        report(&format!("internal error{place}; recording stops, the program continues"));
-    }));
-}
-
-/// Stops recording in a copy of the process that `fork` creates: it shares our files, and must not write to
-/// them.
-fn stop_in_copies() {
-    unsafe extern "C" fn in_copy() {
-        match lifecycle::agent() {
-            Some(agent) => agent.abandon(),
-            None => crate::sys::abandon_blocks(),
-        }
-    }
-    type ForkHandler = Option<unsafe extern "C" fn()>;
-    unsafe extern "C" {
-        fn pthread_atfork(prepare: ForkHandler, parent: ForkHandler, child: ForkHandler) -> c_int;
-    }
-    // SAFETY: the handler only stores to an atomic, which is allowed after a fork, and the library
-    // is never unloaded.
-    unsafe { pthread_atfork(None, None, Some(in_copy)) };
-}
-
 /// # Safety
 /// `options` is null or a NUL-terminated string.
 unsafe fn option_text(options: *const c_char) -> String {
@@ -200,14 +155,4 @@ unsafe fn option_text(options: *const c_char) -> String {
     }
     // SAFETY: the caller's duty.
     unsafe { CStr::from_ptr(options) }.to_string_lossy().into_owned()
-}
-
-/// Describes the JVM for the manifest.
-pub(super) fn jvm_facts(jvmti: Jvmti) -> Jvm {
-    let property = |name| jvmti.system_property(name).unwrap_or_default();
-    Jvm {
-        name: property(c"java.vm.name"),
-        version: property(c"java.vm.version"),
-        home: property(c"java.home"),
-    }
 }

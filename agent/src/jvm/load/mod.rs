@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `entry` | `Agent_OnLoad`, `Agent_OnAttach`, `Agent_OnUnload` |
 //! | `attach` | loading into a running JVM, and detaching (safe) |
+//! | `process` | prepares the process for a panic and for a fork |
 //! | `copies` | other copies of this library in the same process |
 //! | `exports` | keeps foreign symbols out of the export table |
 
-pub(super) mod attach;
+mod attach;
 mod copies;
 mod entry;
 mod exports;
+mod process;

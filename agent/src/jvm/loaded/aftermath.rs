@@ -1,6 +1,6 @@
-//! What follows a fault: the recording has stopped, and the program gets its original code back.
+//! What follows a recording: the program gets its original code back, as requested or after a fault.
 //!
-//! As soon as a callback finds that recording has stopped, a thread of the agent does what `flow detach`
+//! As soon as a callback finds that a fault has stopped the recording, a thread of the agent does what `flow detach`
 //! does. The JVM lets only its own threads change classes, so this thread becomes one for a moment.
 //!
 //! Probes stay in place, and record nothing, if the JVM cannot change classes yet or any more, and if memory
@@ -8,35 +8,23 @@
 
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::bounded;
 use jni::sys::jclass;
 
-use crate::engine::Jvm as _;
-use crate::jvm::load::attach;
+use super::{refilter, unprepared};
+use crate::engine::{Jvm as _, instrument};
+use crate::jvm::jvmti::Jvmti;
 use crate::jvm::vm::Retransforming;
-use crate::jvm::{Vm, environment};
+use crate::jvm::{Vm, environment, own_threads, state};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
+use crate::recorder::Timeout;
 use crate::sys::{allocator, helper};
 
 /// Threads of the JVM need more stack than the agent's others: the JVM checks its guard zones.
 const STACK_BYTES: usize = 1 << 20;
-
-/// Set when the JVM begins to end.
-static TOO_LATE: AtomicBool = AtomicBool::new(false);
-
-/// Starts nothing from now on: the JVM ends.
-pub(in crate::jvm) fn forbid() {
-    TOO_LATE.store(true, Ordering::SeqCst);
-}
-
-/// Whether the JVM ends.
-pub(in crate::jvm) fn is_forbidden() -> bool {
-    TOO_LATE.load(Ordering::SeqCst)
-}
 
 /// Ends the recording that a fault has stopped, on a thread of the agent.
 #[cold]
@@ -44,8 +32,8 @@ pub(in crate::jvm) fn begin(stopped: &Agent) {
     if stopped.engine() != EngineKind::Instrument
         || stopped.is_abandoned()
         || allocator::is_short()
-        || is_forbidden()
-        || !environment::is_live()
+        || state::is_ending()
+        || !state::is_live()
         || !stopped.first_to_clean_up()
     {
         return;
@@ -54,7 +42,9 @@ pub(in crate::jvm) fn begin(stopped: &Agent) {
     else {
         return;
     };
-    if let Err(error) = helper::spawn_with_stack(c"flow-end", STACK_BYTES, move || end(agent)) {
+    if let Err(error) =
+        helper::spawn_with_stack(c"flow-end", STACK_BYTES, move || end_in_thread_of_jvm(agent))
+    {
         log::warn!("cannot start the thread that removes the probes from the program: {error}");
     }
 }
@@ -65,13 +55,13 @@ pub(in crate::jvm) fn begin(stopped: &Agent) {
 /// that lock.
 #[cold]
 pub(in crate::jvm) fn clean_class(vm: &Vm<'_>, class: jclass, timeout: Option<Duration>) {
-    if Vm::retransforming() != Retransforming::No || allocator::is_short() || is_forbidden() {
+    if Vm::retransforming() != Retransforming::No || allocator::is_short() || state::is_ending() {
         return;
     }
     let Some(class) = vm.keep_class(class) else { return };
     let (done, is_done) = bounded::<()>(0);
     let spawned = helper::spawn_with_stack(c"flow-class", STACK_BYTES, move || {
-        let cleaned = environment::as_thread_of_jvm(|vm, _| {
+        let cleaned = own_threads::as_thread_of_jvm(|vm, _| {
             let refused = vm.retransform(&[class]).is_err();
             if refused {
                 log::warn!("{} keeps probes of an earlier recording", vm.name_of(class));
@@ -92,9 +82,23 @@ pub(in crate::jvm) fn clean_class(vm: &Vm<'_>, class: jclass, timeout: Option<Du
     }
 }
 
-fn end(agent: Arc<Agent>) {
-    let ended = environment::as_thread_of_jvm(|vm, jvmti| attach::end(vm, jvmti, agent));
+fn end_in_thread_of_jvm(agent: Arc<Agent>) {
+    let ended = own_threads::as_thread_of_jvm(|vm, jvmti| end(vm, jvmti, agent));
     if let Err(why) = ended {
         log::warn!("the probes stay in the program: {why}");
     }
+}
+
+/// Completes the trace, removes the probes from the program, and frees what the recording held.
+pub(in crate::jvm) fn end(vm: &Vm<'_>, jvmti: Jvmti, agent: Arc<Agent>) {
+    let _filter_stays = refilter::forbid();
+    agent.finish(Timeout::Long);
+    if agent.engine() == EngineKind::Instrument {
+        // A journal that must stay must not get the exits of frames that call methods without probes from now
+        // on.
+        agent.recorder().journal().leave_file();
+        unprepared::recording_ended();
+        instrument::restore_loaded(agent.recorder(), vm);
+    }
+    lifecycle::release(agent, |agent| environment::unsubscribe(agent, jvmti));
 }

@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::{aftermath, unprepared};
+use super::unprepared;
 use crate::engine::instrument;
 use crate::filter::FilterSpec;
-use crate::jvm::{Vm, environment, triggers};
+use crate::jvm::{Vm, own_threads, state, triggers};
 use crate::lifecycle::Agent;
 use crate::options::EngineKind;
 
@@ -37,7 +37,7 @@ pub(in crate::jvm) fn change(agent: &Agent, filter: FilterSpec) -> Result<String
         EngineKind::None => {
             Err("engine=none records no methods; start with engine=instrument".to_owned())
         }
-        EngineKind::Events if !filter.synthetic && !environment::knows_bridges() => Err(
+        EngineKind::Events if !filter.synthetic && !state::knows_bridges() => Err(
             "synthetic=false needs bytecodes and constant pools, which this JVM does not offer; \
                  leave it out, or record with engine=instrument"
                 .to_owned(),
@@ -45,14 +45,14 @@ pub(in crate::jvm) fn change(agent: &Agent, filter: FilterSpec) -> Result<String
         EngineKind::Events => {
             methods.change_filter(filter, || {}).map(|()| "the filter has changed".to_owned())
         }
-        EngineKind::Instrument if aftermath::is_forbidden() => Err(over()),
+        EngineKind::Instrument if state::is_ending() => Err(over()),
         EngineKind::Instrument => {
             let begun = Instant::now();
             let starting = "the JVM is starting, so its classes cannot change yet; try again";
             let mut changed = Err(starting.to_owned());
-            let attached = environment::as_thread_of_jvm_called(c"flow-filter", |vm, _| {
+            let attached = own_threads::as_thread_of_jvm_called(c"flow-filter", |vm, _| {
                 // Only a thread of the JVM learns this.
-                if environment::is_live() {
+                if state::is_live() {
                     let change = vm
                         .check_parameters()
                         .and_then(|()| methods.change_filter(filter, unprepared::filter_changed));

@@ -16,7 +16,7 @@ use flow_codec::format::test_marks::{Outcome, TestMark};
 use jni::sys::{JNIEnv, jboolean, jclass, jint, jobject, jstring};
 
 use crate::engine::{events, instrument};
-use crate::jvm::callbacks;
+use crate::jvm::guard::run_for_program;
 use crate::jvm::vm::{Vm, native};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
@@ -94,7 +94,7 @@ unsafe extern "system" fn add_note(
         with_thread(agent, vm, |thread| agent.recorder().mark(thread, note));
     };
     // SAFETY: the arguments of this native method.
-    unsafe { callbacks::run_for_program(jni, thread, body) };
+    unsafe { run_for_program(jni, thread, body) };
 }
 
 /// `Flow.addTest`. The outcome is that of the format, 0 if the test begins.
@@ -113,7 +113,7 @@ unsafe extern "system" fn add_test(
         with_thread(agent, vm, |thread| agent.recorder().mark(thread, test));
     };
     // SAFETY: the arguments of this native method.
-    unsafe { callbacks::run_for_program(jni, thread, body) };
+    unsafe { run_for_program(jni, thread, body) };
 }
 
 /// `Flow.suspend`.
@@ -125,7 +125,7 @@ unsafe extern "system" fn suspend(
 ) {
     let body = |agent: &Agent, _: &Vm<'_>| agent.recorder().set_paused(paused);
     // SAFETY: the arguments of this native method.
-    unsafe { callbacks::run_for_program(jni, thread, body) };
+    unsafe { run_for_program(jni, thread, body) };
 }
 
 /// `Flow.takeSnapshot`.
@@ -144,7 +144,7 @@ unsafe extern "system" fn take_snapshot(
         Err(why) => log::warn!("no snapshot: {why}"),
     };
     // SAFETY: the arguments of this native method.
-    unsafe { callbacks::run_for_program(jni, thread, body) };
+    unsafe { run_for_program(jni, thread, body) };
     is_taken.get()
 }
 

@@ -13,16 +13,21 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::ffi::{CStr, c_void};
+use std::ptr;
 
+use flow_codec::format::raw::{UNWOUND_BY, UNWOUND_BY_BYTES, unwound_by};
 use jni::sys::{JNIEnv, jclass, jint, jlong, jobject};
 use jvmti_rs::sys;
 use once_cell::sync::OnceCell;
 
 use super::values::{self, Found};
 use crate::certain::Certain as _;
+use crate::engine::{exceptions, instrument};
+use crate::jvm::guard::{for_probe, guarded};
 use crate::jvm::jvmti::Jvmti;
+use crate::jvm::state;
 use crate::jvm::vm::{KnowsProbes, Vm, native};
-use crate::jvm::{callbacks, environment};
+use crate::lifecycle;
 use crate::recorder::Recorder;
 use crate::rewrite;
 use crate::sys::blocks::table;
@@ -187,7 +192,23 @@ unsafe extern "system" fn append(
     bytes: jint,
 ) {
     // SAFETY: the arguments of this native method.
-    unsafe { callbacks::probe_without_room(jni, thread, id, event, bytes) };
+    unsafe { without_room(jni, thread, id, event, bytes) };
+}
+
+/// Handles an event of the current thread for which a probe had no room.
+///
+/// # Safety
+/// The arguments are those the JVM passed to a native method.
+unsafe fn without_room(jni: *mut JNIEnv, thread: jobject, id: jlong, event: jint, bytes: jint) {
+    // Probes are passed the complement, which they store.
+    let event = (!event).to_le_bytes();
+    let event = usize::try_from(bytes).ok().and_then(|len| event.get(..len)).certain();
+    // SAFETY: the arguments of this function.
+    unsafe {
+        for_probe(jni, thread, id, |recorder, vm, id| {
+            instrument::on_no_room(recorder, vm, id, event);
+        });
+    }
 }
 
 /// `FlowProbe.blocks`: the address of the control blocks.
@@ -255,12 +276,37 @@ unsafe extern "system" fn name(
     word: jint,
 ) -> jint {
     // SAFETY: the arguments of this native method.
-    unsafe { callbacks::class_of_thrown(jni, thrown, word.cast_unsigned()) }.cast_signed()
+    unsafe { class_of_thrown(jni, thrown, word.cast_unsigned()) }.cast_signed()
+}
+
+/// Returns the event of an exit by an exception, as probes store it. Probes find that of later exits by exceptions of this
+/// class by `word`, if it is not 0.
+///
+/// # Safety
+/// The arguments are those the JVM passed to a native method.
+unsafe fn class_of_thrown(jni: *mut JNIEnv, thrown: jobject, word: u32) -> u32 {
+    const UNKNOWN: [u8; UNWOUND_BY_BYTES] = [UNWOUND_BY, 0, 0, 0];
+    let mut event = UNKNOWN;
+    if let (Some(agent), Some(jvmti)) = (lifecycle::agent(), state::current())
+        && agent.recorder().is_recording()
+        && !agent.is_abandoned()
+    {
+        guarded(&agent, || {
+            let recorder = agent.recorder();
+            // SAFETY: the arguments of this function.
+            let vm = unsafe { Vm::new(jvmti, jni.cast(), ptr::null_mut()) };
+            if let Some(known) = exceptions::class_of(recorder, vm.class_of_thrown(thrown)) {
+                event = unwound_by(known).unwrap_or(UNKNOWN);
+                class_table::add(word, !u32::from_le_bytes(event), || recorder.is_on());
+            }
+        });
+    }
+    !u32::from_le_bytes(event)
 }
 
 /// `FlowProbe.classes`: the address of the table of classes.
 unsafe extern "system" fn classes(_jni: *mut JNIEnv, _class: jclass, field: jlong) -> jlong {
-    if environment::is_on_hotspot() {
+    if state::is_on_hotspot() {
         class_table::find_word(field.cast_unsigned());
     }
     jlong::try_from(class_table::address()).certain()

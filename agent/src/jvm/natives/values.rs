@@ -8,7 +8,7 @@ use flow_codec::format::values::{CallValue, Identity, Role, Value, kind};
 use jni::sys::{JNIEnv, jint, jlong, jobject};
 
 use crate::engine::instrument;
-use crate::jvm::callbacks::for_probe;
+use crate::jvm::guard::for_probe;
 use crate::jvm::vm::Vm;
 use crate::recorder::MethodTable;
 

@@ -11,8 +11,8 @@ use jni::sys::{JNI_OK, JNINativeMethod, jclass, jmethodID, jobject, jvalue};
 use super::Vm;
 use super::handle::Versions as _;
 use super::signature::{ClassName, class_name};
-use crate::jvm::environment;
 use crate::jvm::hotspot::parameters;
+use crate::jvm::state;
 use crate::recorder::RawMethod;
 use crate::rewrite::{Skip, put_parameters};
 
@@ -127,7 +127,7 @@ impl Vm<'_> {
 
     /// JDK-8240908 is fixed in JDK 19.
     fn keeps_parameters(&self) -> bool {
-        self.has_virtual_threads() || !environment::is_on_hotspot()
+        self.has_virtual_threads() || !state::is_on_hotspot()
     }
 
     /// Returns the new bytes of a loaded class with the names of parameters that the JVM left out; `None` if the JVM left out
