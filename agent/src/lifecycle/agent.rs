@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use flow_codec::format::manifest::{End, FilterChange, Manifest, Unmatched};
+use flow_codec::format::manifest::{End, FilterChange, Manifest, Snapshot, Unmatched};
 use flow_codec::format::names;
 use flow_codec::format::stream::Command;
 use once_cell::sync::OnceCell;
@@ -129,6 +129,61 @@ impl Agent {
         }
         let all = self.recorder.methods().filter().unmatched(own).into_iter();
         all.map(|(option, patterns)| Unmatched { option: option.to_owned(), patterns }).collect()
+    }
+
+    /// Snapshots that the options ask for.
+    #[must_use]
+    pub fn snapshots(&self) -> &Snapshots {
+        &self.snapshots
+    }
+
+    /// Takes the snapshots that are asked for, until the recording has ended.
+    pub(super) fn run_snapshots(&self) {
+        self.snapshots.run(|| self.recorder.is_on(), |name| self.take(name));
+    }
+
+    /// Before the recording ends.
+    fn take_last_snapshots(&self) {
+        if self.snapshots.on().is_wanted() {
+            self.snapshots.finish();
+        }
+        if self.snapshots.on().exit {
+            self.take("exit");
+        }
+    }
+
+    fn take(&self, name: &str) {
+        match self.snapshot(name) {
+            Ok(path) => log::info!("snapshot: {}", path.display()),
+            Err(why) => log::warn!("no snapshot: {why}"),
+        }
+    }
+
+    /// Takes a snapshot, and returns where it is. Only the caller waits for it.
+    ///
+    /// # Errors
+    /// Nothing is being recorded, or not into one file, or the snapshot cannot be written.
+    pub fn snapshot(&self, name: &str) -> Result<PathBuf, String> {
+        if self.is_abandoned() || !self.recorder.is_on() {
+            return Err("nothing is being recorded in this process".to_owned());
+        }
+        let Some(blocks) = &self.blocks else {
+            let out = self.directory.path().display();
+            return Err(format!(
+                "only a trace in one file has snapshots, and this one is in the directory {out}; use a name such as \
+                 out=app.flowtrace"
+            ));
+        };
+        let known = self.manifest.lock().as_ref().map(|(manifest, _)| manifest.clone());
+        let manifest = known.ok_or("the recording has ended")?;
+        let snapshot = Snapshot { name: name.to_owned(), at_ns: self.recorder.elapsed_ns() };
+        // Only the trace itself was found in place of another one, and only it has a journal.
+        let (earlier, journal, snapshot) = (None, None, Some(snapshot));
+        let manifest = Manifest { earlier, journal, snapshot, ..manifest };
+        let written = manifest_text(&manifest).and_then(|manifest| {
+            blocks.snapshot(name, &manifest, |put| self.recorder.copy_open_slots(put))
+        });
+        written.map_err(|error| format!("the snapshot cannot be written: {error}"))
     }
 
     /// How calls are seen.

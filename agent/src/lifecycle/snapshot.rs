@@ -1,13 +1,9 @@
 //! Snapshots: what was recorded until now, in a file of its own. Recording continues.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use flow_codec::format::manifest::{self, Manifest};
 use parking_lot::{Condvar, Mutex};
 
-use super::Agent;
-use super::manifest::manifest_text;
 use crate::options::SnapshotOn;
 
 /// Snapshots that the options ask for. A thread of the agent takes them.
@@ -59,26 +55,9 @@ impl Snapshots {
         }
     }
 
-    /// Waits until all are taken, but not long.
-    fn finish(&self) {
-        let deadline = Instant::now() + LAST_TIMEOUT;
-        let mut state = self.state.lock();
-        while (state.wanted.is_some() || state.is_taking)
-            && !self.changed.wait_until(&mut state, deadline).timed_out()
-        {}
-    }
-}
-
-impl Agent {
-    /// Snapshots that the options ask for.
-    #[must_use]
-    pub fn snapshots(&self) -> &Snapshots {
-        &self.snapshots
-    }
-
-    /// Takes the snapshots that are asked for, until the recording has ended.
-    pub(super) fn run_snapshots(&self) {
-        let Snapshots { state, changed, .. } = &self.snapshots;
+    /// Passes the names of those that are asked for to `take`, until the recording has ended.
+    pub(super) fn run(&self, is_on: impl Fn() -> bool, take: impl Fn(&str)) {
+        let Self { state, changed, .. } = self;
         loop {
             let name = {
                 let mut state = state.lock();
@@ -90,8 +69,8 @@ impl Agent {
                 name
             };
             match name {
-                Some(name) => self.take(&name),
-                None if !self.recorder.is_on() => return,
+                Some(name) => take(&name),
+                None if !is_on() => return,
                 None => {}
             }
             state.lock().is_taking = false;
@@ -99,48 +78,12 @@ impl Agent {
         }
     }
 
-    /// Before the recording ends.
-    pub(super) fn take_last_snapshots(&self) {
-        if self.snapshots.on.is_wanted() {
-            self.snapshots.finish();
-        }
-        if self.snapshots.on.exit {
-            self.take("exit");
-        }
-    }
-
-    fn take(&self, name: &str) {
-        match self.snapshot(name) {
-            Ok(path) => log::info!("snapshot: {}", path.display()),
-            Err(why) => log::warn!("no snapshot: {why}"),
-        }
-    }
-
-    /// Takes a snapshot, and returns where it is. Only the caller waits for it.
-    ///
-    /// # Errors
-    /// Nothing is being recorded, or not into one file, or the snapshot cannot be written.
-    pub fn snapshot(&self, name: &str) -> Result<PathBuf, String> {
-        if self.is_abandoned() || !self.recorder.is_on() {
-            return Err("nothing is being recorded in this process".to_owned());
-        }
-        let Some(blocks) = &self.blocks else {
-            let out = self.directory.path().display();
-            return Err(format!(
-                "only a trace in one file has snapshots, and this one is in the directory {out}; use a name such as \
-                 out=app.flowtrace"
-            ));
-        };
-        let known = self.manifest.lock().as_ref().map(|(manifest, _)| manifest.clone());
-        let manifest = known.ok_or("the recording has ended")?;
-        let snapshot =
-            manifest::Snapshot { name: name.to_owned(), at_ns: self.recorder.elapsed_ns() };
-        // Only the trace itself was found in place of another one, and only it has a journal.
-        let (earlier, journal, snapshot) = (None, None, Some(snapshot));
-        let manifest = Manifest { earlier, journal, snapshot, ..manifest };
-        let written = manifest_text(&manifest).and_then(|manifest| {
-            blocks.snapshot(name, &manifest, |put| self.recorder.copy_open_slots(put))
-        });
-        written.map_err(|error| format!("the snapshot cannot be written: {error}"))
+    /// Waits until all are taken, but not long.
+    pub(super) fn finish(&self) {
+        let deadline = Instant::now() + LAST_TIMEOUT;
+        let mut state = self.state.lock();
+        while (state.wanted.is_some() || state.is_taking)
+            && !self.changed.wait_until(&mut state, deadline).timed_out()
+        {}
     }
 }
