@@ -3,7 +3,7 @@
 //! The marks are those of earlier chunks that no file has yet. The samples are of this chunk: how far the
 //! thread had come at some instants. [`flow_codec::format::journal`] specifies the bytes. Those of positions alone are
 //! stored under the lock that readers hold (`ThreadRecorder::out`), so only a reader after a kill sees them half
-//! done. If stacks are sampled, the last places are for those: signal handlers store them (`sys/control.rs`), their place
+//! done. If stacks are sampled, the last places are for those: signal handlers store them (`sys/probes/control.rs`), their place
 //! last, so that a reader sees whole ones.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]

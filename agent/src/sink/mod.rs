@@ -1,8 +1,7 @@
 //! Where full chunks go. A sink takes encoded chunks; further outputs are further sinks.
 
-mod block_file;
+mod blocks;
 mod budget;
-mod container;
 mod directory;
 mod files;
 mod free_space;
@@ -10,10 +9,7 @@ mod journal_file;
 mod lines;
 mod manifest_place;
 mod mounts;
-mod packing;
-mod parts;
 mod permits;
-mod snapshot;
 mod socket;
 mod streamer;
 mod syncer;
@@ -27,9 +23,8 @@ use flow_codec::{Offset, ThreadId};
 
 use crate::sys::allocator::OutOfMemory;
 
-pub use block_file::{BlockFile, Pack};
+pub use blocks::{BlockFile, ContainerSink, Pack};
 pub use budget::Budget;
-pub use container::ContainerSink;
 pub use directory::{DirectoryError, TraceDirectory, expand, host};
 pub use files::FileSink;
 pub use journal_file::{JournalFile, JournalPlace, MemoryFile};

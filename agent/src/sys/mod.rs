@@ -3,9 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | `allocator` | the allocator of the library, with a reserve |
-//! | `blocks` | the table of control blocks, in which probes find the block of their thread by its id |
-//! | `control` | the words of a control block |
-//! | `classes` | the table in which probes find the classes of exceptions |
+//! | `probes/` | memory that probes read and write: control blocks, classes of exceptions, sequence numbers |
 //! | `region` | memory for chunks |
 //! | `fence` | makes stores of probes visible to other threads |
 //! | `destructors` | destructors of thread-local variables, for musl |
@@ -17,19 +15,15 @@
 //! | `stubs` | code without frames, and who called it |
 //! | `unbuilt` | compiled methods that have not built their frame yet, or not any more (safe) |
 //! | `clock` | clocks of the system (safe) |
-//! | `counter` | the counter of sequence numbers (safe) |
 
 pub(crate) mod allocator;
-pub(crate) mod blocks;
-pub(crate) mod classes;
 pub(crate) mod clock;
-mod control;
-pub(crate) mod counter;
 #[cfg(any(target_env = "musl", test))]
 mod destructors;
 pub(crate) mod ending;
 mod fence;
 pub(crate) mod helper;
+mod probes;
 mod region;
 pub(crate) mod sampling;
 mod shared;
@@ -38,9 +32,10 @@ pub(crate) mod stubs;
 pub(crate) mod unbuilt;
 
 pub(crate) use blocks::abandon as abandon_blocks;
-pub use blocks::{HeldBlock, control_block, shared_block};
-pub use control::{Control, ControlPlace};
 pub(crate) use fence::{can_settle_stores, settle_stores};
 pub(crate) use helper::spawn;
+pub use probes::blocks::{HeldBlock, control_block, shared_block};
+pub use probes::control::{Control, ControlPlace};
+pub(crate) use probes::{blocks, classes, counter};
 pub(crate) use region::{GrowingFile, LastChunk, Region};
 pub(crate) use shared::Shared;

@@ -37,7 +37,7 @@ import jdk.internal.misc.Unsafe;
  */
 public final class FlowProbe {
     /*
-     * Where things are in a control block and in an event: `sys/control.rs` and `format/raw.rs` specify it, and a test in
+     * Where things are in a control block and in an event: `sys/probes/control.rs` and `format/raw.rs` specify it, and a test in
      * `control.rs` compares. The compiler puts the values into the code.
      */
 
@@ -108,7 +108,7 @@ public final class FlowProbe {
     private static final int UNWOUND_BYTES = 4;
 
     /*
-     * Where things are in the table of classes: `sys/classes.rs` specifies it, and a test there compares.
+     * Where things are in the table of classes: `sys/probes/classes.rs` specifies it, and a test there compares.
      */
 
     /** Which bits of the word count. */

@@ -8,8 +8,8 @@ use flow_codec::format::container::{BlockEncoder, END, HEADER_BYTES, StreamKind,
 use flow_codec::write::PIECE_BYTES;
 
 use super::BlockFile;
-use super::directory::NewSnapshot;
 use super::packing::encode;
+use crate::sink::directory::NewSnapshot;
 
 /// Passes bytes on.
 type Put<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;

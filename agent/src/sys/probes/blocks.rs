@@ -45,7 +45,7 @@ use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect};
 use rustix::process::{Resource, getrlimit};
 
-use super::Control;
+use super::control::Control;
 use crate::certain::Certain as _;
 
 const BLOCK_BYTES: usize = size_of::<Control>();

@@ -109,7 +109,7 @@ mod tests {
     use std::mem::offset_of;
 
     use super::*;
-    use crate::sys::control::tests::constant;
+    use crate::sys::probes::control::tests::constant;
 
     #[test]
     fn the_probe_class_has_the_layout_of_the_table() {

@@ -13,8 +13,8 @@ use flow_codec::format::manifest::Totals;
 use flow_codec::write::{NetEffect, Packer, PartStart, PartTracker};
 use flow_codec::{ThreadId, TraceId};
 
-use super::Budget;
-use super::directory::TraceDirectory;
+use crate::sink::Budget;
+use crate::sink::directory::TraceDirectory;
 
 /// The most numbers of parts that are skipped.
 const MAX_FOREIGN: u64 = 1000;

@@ -7,7 +7,8 @@ use flow_codec::ThreadId;
 use flow_codec::format::container::StreamKind;
 use flow_codec::format::manifest::Totals;
 
-use super::{BlockFile, CanonicalChunk, Home, LastChunk, Pack, Sink, SinkError};
+use super::{BlockFile, Pack};
+use crate::sink::{CanonicalChunk, Home, LastChunk, Sink, SinkError};
 
 /// Appends chunks and marks of all threads to the one file of the trace.
 #[derive(Debug)]

@@ -19,12 +19,12 @@ use flow_codec::{ThreadId, TraceId};
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
-use super::directory::TraceDirectory;
-use super::files::{scope_of_open, write_whole};
 use super::packing::{Packing, encode, encode_last};
 use super::parts::Parts;
 use super::snapshot::copy_blocks;
-use super::{Budget, LastChunk, MemoryFile, Scope, SinkError, Streamer, Syncer};
+use crate::sink::directory::TraceDirectory;
+use crate::sink::files::{scope_of_open, write_whole};
+use crate::sink::{Budget, LastChunk, MemoryFile, Scope, SinkError, Streamer, Syncer};
 
 /// How long the end of the recording waits for a thread that writes.
 const END_TIMEOUT: Duration = Duration::from_secs(1);

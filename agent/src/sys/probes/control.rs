@@ -34,7 +34,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flow_codec::format::journal::{SAMPLE_WORDS, stacks_place};
 
-use crate::sys::HeldBlock;
+use super::blocks::HeldBlock;
 
 /// The parts of the word `stacks`.
 const ADDRESS: u64 = (1 << ROOM_SHIFT) - 1;
@@ -217,7 +217,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    const PROBES: &str = include_str!("../../java/java/lang/FlowProbe.java");
+    const PROBES: &str = include_str!("../../../java/java/lang/FlowProbe.java");
 
     /// A constant of the probe class.
     pub(crate) fn constant(name: &str) -> usize {

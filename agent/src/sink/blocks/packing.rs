@@ -7,7 +7,7 @@ use flow_codec::format::container::{BlockEncoder, Coding, StreamKind};
 use flow_codec::format::group::{self, GroupPiece, MAX_GROUP_BYTES};
 use flow_codec::write::{Compression, MAX_GROUPED_BYTES, PIECE_BYTES, Packer};
 
-use super::{CanonicalChunk, LastChunk, SinkError};
+use crate::sink::{CanonicalChunk, LastChunk, SinkError};
 use crate::sys::{allocator, clock};
 
 /// Keeps up with most programs that do nothing but call methods.

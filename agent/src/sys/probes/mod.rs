@@ -1,0 +1,13 @@
+//! Memory that probes read and write.
+//!
+//! | module | what |
+//! |---|---|
+//! | `blocks` | the table of control blocks, in which probes find the block of their thread by its id |
+//! | `control` | the words of a control block |
+//! | `classes` | the table in which probes find the classes of exceptions |
+//! | `counter` | the counter of sequence numbers (safe) |
+
+pub(crate) mod blocks;
+pub(crate) mod classes;
+pub(super) mod control;
+pub(crate) mod counter;
