@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flow_options::MinFree;
 
 use super::SinkError;
-use super::free_space::FreeSpace;
+use super::free_space::{FreeSpace, in_units};
 
 /// The bytes that a trace may still take, shared by all writers.
 #[derive(Clone, Debug)]
@@ -64,18 +64,6 @@ impl Budget {
                 in_units(max)
             ))),
         }
-    }
-}
-
-/// `20 GB`, `1.5 MB`: powers of 1024.
-pub(super) fn in_units(bytes: u64) -> String {
-    let units = [("GB", 30), ("MB", 20), ("KB", 10)];
-    let unit = units.into_iter().find(|(_, shift)| bytes >> shift > 0);
-    let Some((unit, shift)) = unit else { return format!("{bytes} B") };
-    let (whole, rest) = (bytes >> shift, bytes & ((1 << shift) - 1));
-    match (rest * 10) >> shift {
-        0 => format!("{whole} {unit}"),
-        tenths => format!("{whole}.{tenths} {unit}"),
     }
 }
 

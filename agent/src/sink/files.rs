@@ -2,8 +2,7 @@
 //! thread stays open between chunks, and
 //! few are open at a time, so the number of threads does not count towards the program's limit of open files.
 
-use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,9 +11,9 @@ use flow_codec::format::flow::records;
 use flow_codec::format::jsonl;
 use flow_codec::format::names::{EventFormat, marks_file, thread_file};
 use flow_codec::{Offset, ThreadId};
-use rustix::io::Errno;
 
 use super::directory::TraceDirectory;
+use super::file_io::{scope_of_open, write_whole};
 use super::permits::Permits;
 use super::{
     BlockFile, Budget, CanonicalChunk, Home, LastChunk, Pack, Scope, Sink, SinkError, Syncer,
@@ -91,14 +90,6 @@ impl FileSink {
     }
 }
 
-/// The scope of a file that cannot be opened.
-pub(super) fn scope_of_open(error: &io::Error) -> Scope {
-    let of_one_file = [Errno::MFILE, Errno::NFILE, Errno::LOOP].map(Errno::raw_os_error);
-    let one_thread = error.kind() == ErrorKind::AlreadyExists
-        || error.raw_os_error().is_some_and(|error| of_one_file.contains(&error));
-    if one_thread { Scope::Thread } else { Scope::Trace }
-}
-
 impl Sink for FileSink {
     fn write_chunk(&self, chunk: &CanonicalChunk<'_>) -> Result<u64, SinkError> {
         if chunk.bytes.is_empty() {
@@ -161,13 +152,6 @@ impl Sink for FileSink {
     fn close(&self) {
         self.shared.close();
     }
-}
-
-/// Appends all of `bytes`, or nothing: what follows a part of a chunk would be misread.
-pub(super) fn write_whole(file: &mut File, bytes: &[u8], len: u64) -> io::Result<()> {
-    file.write_all(bytes).inspect_err(|_| {
-        let _ = file.set_len(len);
-    })
 }
 
 fn as_lines(bytes: &[u8]) -> Result<Vec<u8>, OutOfMemory> {

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flow_options::MinFree;
 
 use super::SinkError;
-use super::budget::in_units;
 
 /// The free space is read again after this many bytes.
 const STEP_BYTES: u64 = 8 << 20;
@@ -71,6 +70,18 @@ fn space(path: &Path) -> Option<(u64, u64)> {
     let found = rustix::fs::statvfs(path).ok()?;
     let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
     Some((bytes(found.f_blocks), bytes(found.f_bavail)))
+}
+
+/// `20 GB`, `1.5 MB`: powers of 1024.
+pub(super) fn in_units(bytes: u64) -> String {
+    let units = [("GB", 30), ("MB", 20), ("KB", 10)];
+    let unit = units.into_iter().find(|(_, shift)| bytes >> shift > 0);
+    let Some((unit, shift)) = unit else { return format!("{bytes} B") };
+    let (whole, rest) = (bytes >> shift, bytes & ((1 << shift) - 1));
+    match (rest * 10) >> shift {
+        0 => format!("{whole} {unit}"),
+        tenths => format!("{whole}.{tenths} {unit}"),
+    }
 }
 
 #[cfg(test)]

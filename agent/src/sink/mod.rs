@@ -3,6 +3,7 @@
 mod blocks;
 mod budget;
 mod directory;
+mod file_io;
 mod files;
 mod free_space;
 mod journal_file;

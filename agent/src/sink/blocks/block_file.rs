@@ -21,9 +21,8 @@ use parking_lot::Mutex;
 
 use super::packing::{Packing, encode, encode_last};
 use super::parts::Parts;
-use super::snapshot::copy_blocks;
 use crate::sink::directory::TraceDirectory;
-use crate::sink::files::{scope_of_open, write_whole};
+use crate::sink::file_io::{copy_blocks, scope_of_open, write_whole};
 use crate::sink::{Budget, LastChunk, MemoryFile, Scope, SinkError, Streamer, Syncer};
 
 /// How long the end of the recording waits for a thread that writes.

@@ -1,15 +1,16 @@
 //! Copies a trace in one file, with its parts and the open chunks, to another file.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::PathBuf;
 
-use flow_codec::format::container::{BlockEncoder, END, HEADER_BYTES, StreamKind, header};
+use flow_codec::format::container::{BlockEncoder, END, StreamKind, header};
 use flow_codec::write::PIECE_BYTES;
 
 use super::BlockFile;
 use super::packing::encode;
 use crate::sink::directory::NewSnapshot;
+use crate::sink::file_io::copy_blocks;
 
 /// Passes bytes on.
 type Put<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
@@ -71,16 +72,4 @@ fn put(out: &mut BufWriter<&File>, kind: StreamKind, offset: u64, bytes: &[u8]) 
     let mut blocks = BlockEncoder::default();
     encode(&mut blocks, (None, kind), offset, bytes, None).map_err(io::Error::other)?;
     out.write_all(blocks.bytes())
-}
-
-/// Appends the blocks of a file with this length to another one.
-pub(super) fn copy_blocks(mut file: File, len: u64, mut to: &File) -> io::Result<()> {
-    let start = HEADER_BYTES as u64;
-    file.seek(SeekFrom::Start(start))?;
-    // By the kernel, where it can.
-    let copied = io::copy(&mut file.take(len.saturating_sub(start)), &mut to)?;
-    match copied == len.saturating_sub(start) {
-        true => Ok(()),
-        false => Err(io::Error::other("another program has shortened the trace")),
-    }
 }

@@ -20,7 +20,7 @@ use super::earlier::{
 };
 use super::locks::{FILE_MODE, create_new, make_and_open, try_lock, wait_for_lock};
 use super::one_file::{self, OneFile, Run};
-use super::{Replacement, unique_name};
+use super::unique_name;
 
 /// One process id cannot have more JVMs than this in one second.
 const MAX_FURTHER: u32 = 1000;
@@ -393,31 +393,6 @@ impl TraceDirectory {
     /// The file no longer exists, or something else is in its place.
     pub fn append(&self, name: &str) -> io::Result<(File, u64)> {
         self.open_file(name, OFlags::empty())
-    }
-
-    /// Replaces a file by one with this content: a reader finds either the old or the new one.
-    ///
-    /// # Errors
-    /// The new content cannot be written; the old file is unchanged.
-    pub fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
-        self.reserve(name, 0)?.finish(content)
-    }
-
-    /// Creates the file that will replace `name` later, and reserves `bytes` for it now: then neither a full
-    /// disk, nor a program that has used up its descriptors, can prevent the replacement.
-    ///
-    /// # Errors
-    /// The file cannot be created.
-    pub fn reserve(&self, name: &str, bytes: u64) -> io::Result<Replacement> {
-        let new = format!("{name}.new");
-        let _ = self.remove(&new);
-        let file = self.create(&new)?;
-        if bytes > 0 {
-            // Not every file system can; then the space may be missing later.
-            let _ = rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes);
-        }
-        let [name, new] = [name, &new].map(|name| self.name(name).into_owned());
-        Ok(Replacement { directory: self.clone(), file, name, new })
     }
 
     /// Takes space on the disk until the file is dropped; `None` if the file system cannot.

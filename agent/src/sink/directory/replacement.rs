@@ -3,17 +3,44 @@
 use std::fs::File;
 use std::io;
 
-use rustix::fs::{AtFlags, unlinkat};
+use rustix::fs::{AtFlags, FallocateFlags, unlinkat};
 
 use super::TraceDirectory;
 
 /// A file that will replace another one.
 #[derive(Debug)]
 pub struct Replacement {
-    pub(super) directory: TraceDirectory,
-    pub(super) file: File,
-    pub(super) name: String,
-    pub(super) new: String,
+    directory: TraceDirectory,
+    file: File,
+    name: String,
+    new: String,
+}
+
+impl TraceDirectory {
+    /// Replaces a file by one with this content: a reader finds either the old or the new one.
+    ///
+    /// # Errors
+    /// The new content cannot be written; the old file is unchanged.
+    pub fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        self.reserve(name, 0)?.finish(content)
+    }
+
+    /// Creates the file that will replace `name` later, and reserves `bytes` for it now: then neither a full
+    /// disk, nor a program that has used up its descriptors, can prevent the replacement.
+    ///
+    /// # Errors
+    /// The file cannot be created.
+    pub fn reserve(&self, name: &str, bytes: u64) -> io::Result<Replacement> {
+        let new = format!("{name}.new");
+        let _ = self.remove(&new);
+        let file = self.create(&new)?;
+        if bytes > 0 {
+            // Not every file system can; then the space may be missing later.
+            let _ = rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes);
+        }
+        let [name, new] = [name, &new].map(|name| self.name(name).into_owned());
+        Ok(Replacement { directory: self.clone(), file, name, new })
+    }
 }
 
 impl Replacement {

@@ -28,13 +28,10 @@
 )]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use std::ops::Deref;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flow_codec::format::journal::{SAMPLE_WORDS, stacks_place};
-
-use super::blocks::HeldBlock;
 
 /// The parts of the word `stacks`.
 const ADDRESS: u64 = (1 << ROOM_SHIFT) - 1;
@@ -185,27 +182,6 @@ impl Control {
     #[must_use]
     pub fn off_switch(&self) -> &AtomicU64 {
         &self.ended
-    }
-}
-
-/// Where a control block is.
-#[derive(Debug)]
-pub enum ControlPlace {
-    /// In the table that probes use.
-    Table(HeldBlock),
-    /// Anywhere else: no probe reads it.
-    Private(Box<Control>),
-}
-
-impl Deref for ControlPlace {
-    type Target = Control;
-
-    #[inline]
-    fn deref(&self) -> &Control {
-        match self {
-            Self::Table(control) => control,
-            Self::Private(control) => control,
-        }
     }
 }
 

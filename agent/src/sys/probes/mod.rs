@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `blocks` | the table of control blocks, in which probes find the block of their thread by its id |
 //! | `control` | the words of a control block |
+//! | `place` | where the control block of a thread is (safe) |
 //! | `classes` | the table in which probes find the classes of exceptions |
 //! | `counter` | the counter of sequence numbers (safe) |
 
@@ -11,3 +12,4 @@ pub(crate) mod blocks;
 pub(crate) mod classes;
 pub(super) mod control;
 pub(crate) mod counter;
+pub(super) mod place;

@@ -11,8 +11,10 @@
 
 #![expect(unsafe_code, reason = "reads what the system passes to handlers")]
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::ptr;
 
 /// Bytes of stack that the walk may use: `AsyncGetCallTrace` used up to 6 KiB where it was measured, and a fault inside, which
 /// the JVM expects, takes another signal frame.
@@ -72,13 +74,22 @@ fn beneath(context: *mut c_void) -> Option<*mut c_void> {
     // SAFETY: in a handler, the system's own struct, or one that this function returned.
     let registers = registers(unsafe { context.cast::<libc::ucontext_t>().as_ref() }?)?;
     let signal = i32::try_from(registers.signal).ok().filter(|signal| (1..=64).contains(signal))?;
-    let is_there = is_frame(registers) && super::handler_of(signal) == Some(registers.code);
-    is_there.then(|| std::ptr::with_exposed_provenance_mut(registers.context))
+    let is_there = is_frame(registers) && handler_of(signal) == Some(registers.code);
+    is_there.then(|| ptr::with_exposed_provenance_mut(registers.context))
+}
+
+/// Returns the address of the handler of a signal.
+pub(super) fn handler_of(signal: c_int) -> Option<usize> {
+    let mut action = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: only asks; there is room for the result.
+    let result = unsafe { libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) };
+    // SAFETY: the call has filled it in if it returned 0.
+    (result == 0).then(|| unsafe { action.assume_init() }.sa_sigaction)
 }
 
 #[cfg(target_arch = "x86_64")]
 fn registers(context: &libc::ucontext_t) -> Option<Registers> {
-    let get = |number: libc::c_int| {
+    let get = |number: c_int| {
         let word = context.uc_mcontext.gregs.get(usize::try_from(number).ok()?)?;
         usize::try_from(word.cast_unsigned()).ok()
     };

@@ -202,14 +202,6 @@ pub(crate) fn prepare(
     Ok(())
 }
 
-fn handler_of(signal: c_int) -> Option<usize> {
-    let mut action = MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: only asks; there is room for the result.
-    let result = unsafe { libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) };
-    // SAFETY: the call has filled it in if it returned 0.
-    (result == 0).then(|| unsafe { action.assume_init() }.sa_sigaction)
-}
-
 /// Signals that code causes by what it does. The system ends a process that blocks one of them and causes it: `SIGSYS` comes
 /// from a sandbox that handles system calls of the process itself, also those of the handler.
 const FAULTS: [c_int; 7] = [
@@ -225,7 +217,7 @@ const FAULTS: [c_int; 7] = [
 /// Installs the handler for a real-time signal that has none. Real-time signals mean nothing to the JVM, and their
 /// default is to end the process, so nobody sends one that has no handler.
 fn install() -> Option<c_int> {
-    let free = |signal: &c_int| handler_of(*signal) == Some(libc::SIG_DFL);
+    let free = |signal: &c_int| interrupted::handler_of(*signal) == Some(libc::SIG_DFL);
     // From the highest number down: libraries that use real-time signals mostly begin with the lowest, and if several signals
     // are due, the handler of the highest sees what the others have interrupted, see `interrupted`.
     let signal = (libc::SIGRTMIN()..libc::SIGRTMAX()).rev().find(free)?;
@@ -246,7 +238,7 @@ fn install() -> Option<c_int> {
 
 /// Returns whether the handler of our signal is still ours.
 pub(crate) fn is_ours() -> bool {
-    handler_of(SIGNAL.load(Ordering::Relaxed)) == Some(on_signal as *const () as usize)
+    interrupted::handler_of(SIGNAL.load(Ordering::Relaxed)) == Some(on_signal as *const () as usize)
 }
 
 /// Takes samples from now on, or not.
