@@ -5,7 +5,7 @@ use std::time::Instant;
 use flow_codec::format::manifest::Order;
 use flow_codec::format::raw;
 
-use super::chunk::Shape;
+use super::memory::chunk::Shape;
 
 /// Chunks with times or numbers are larger by this factor: their events have eight more bytes, and a hand-over writes
 /// two files.

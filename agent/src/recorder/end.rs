@@ -8,9 +8,9 @@ use flow_codec::format::manifest::{End, Lost, Totals};
 use log::Level;
 
 use super::Recorder;
-use super::chunk::ReadBy;
-use super::hand_over::Last;
-use super::queue::Queue;
+use super::hand_over::full::Last;
+use super::hand_over::queue::Queue;
+use super::memory::chunk::ReadBy;
 use crate::sink::{Scope, SinkError};
 use crate::sys::allocator::{self, OutOfMemory};
 use crate::sys::sampling;

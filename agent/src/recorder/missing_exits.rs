@@ -9,7 +9,7 @@
 
 use flow_codec::format::marks::Mark;
 
-use super::thread::Out;
+use super::threads::thread::Out;
 use super::{Recorder, ThreadRecorder};
 
 /// Threads that run for a shorter time are not compared.

@@ -11,54 +11,34 @@
 //! while they may still be writing: `chunk` says why that is sound, [`lifecycle`](crate::lifecycle) shows the
 //! protocol. `pause` has what the program itself requests.
 
-mod ahead;
-mod asked;
-mod buffers;
-mod checkpoint;
-mod chunk;
+mod account;
 mod config;
-mod counts;
-mod cpu_time;
 mod end;
-mod ended;
-mod filters;
-mod frames;
 mod hand_over;
-mod idle;
-mod ids;
-mod journal;
-mod known;
-mod left_out;
-mod lines;
-mod losses;
-mod marks;
+mod memory;
 mod methods;
 mod missing_exits;
 mod pause;
-mod queue;
 mod recording;
-pub mod sampler;
-mod samples;
-mod stacks;
+mod sampling;
 #[cfg(test)]
 mod tests;
-mod thread;
 mod thread_life;
 mod threads;
-mod writer;
 
 pub use crate::sys::{Control, ControlPlace};
 pub use config::{Config, SideBand};
 pub use end::Timeout;
-pub use filters::{Entered, FilterNumber};
-pub use frames::Frames;
-pub use ids::{Assigned, IdTable, StartIds};
-pub use journal::Journal;
-pub use methods::{
+pub use hand_over::queue::{OpenChunks, TooSlow, WhenFull};
+pub use memory::journal::Journal;
+pub use methods::filters::{Entered, FilterNumber};
+pub use methods::ids::{Assigned, IdTable, StartIds};
+pub use methods::table::{
     DescribeMethod, Loader, MethodFacts, MethodTable, RawMethod, Recorded, ResolvedMethod,
 };
-pub use queue::{OpenChunks, TooSlow, WhenFull};
 pub use recording::{Left, Recorder};
-pub use stacks::{ClassHandle, DescribeClasses, Stacks, ThreadHandle};
-pub use thread::ThreadRecorder;
-pub use threads::{OpenAt, ThreadFacts};
+pub use sampling::sampler;
+pub use sampling::stacks::{ClassHandle, DescribeClasses, Stacks, ThreadHandle};
+pub use threads::frames::Frames;
+pub use threads::table::{OpenAt, ThreadFacts};
+pub use threads::thread::ThreadRecorder;

@@ -12,8 +12,8 @@ use flow_codec::format::marks::Mark;
 use flow_codec::format::methods::MethodInfo;
 use flow_codec::format::raw;
 
-use super::cpu_time::Look;
-use super::queue::{Queue, TooSlow, WhenFull};
+use super::hand_over::queue::{Queue, TooSlow, WhenFull};
+use super::threads::cpu_time::Look;
 use super::*;
 use crate::filter::{FilterSpec, LoaderKind};
 use crate::sink::{

@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering;
 
 use flow_codec::ThreadId;
 
-use super::chunk::ReadBy;
-use super::cpu_time::CpuTime;
-use super::hand_over::Last;
-use super::marks::MarkBuffer;
-use super::queue::After;
-use super::thread::{OldFrames, OutState, ThreadStart};
-use super::threads::{LinesTo, OpenAt};
+use super::hand_over::full::Last;
+use super::hand_over::queue::After;
+use super::memory::chunk::ReadBy;
+use super::threads::cpu_time::CpuTime;
+use super::threads::marks::MarkBuffer;
+use super::threads::table::{LinesTo, OpenAt};
+use super::threads::thread::{OldFrames, OutState, ThreadStart};
 use super::{ControlPlace, Recorder, SideBand, ThreadFacts, ThreadRecorder};
 use crate::sys::allocator;
 use crate::sys::clock;

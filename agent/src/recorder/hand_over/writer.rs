@@ -1,0 +1,276 @@
+//! The thread that writes queued chunks.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use flow_codec::ThreadId;
+
+use super::queue::{After, Next, Queue, QueuedChunk};
+use crate::certain::Certain as _;
+use crate::recorder::Recorder;
+use crate::recorder::account::counts::Counts;
+use crate::recorder::threads::thread::{Out, OutState};
+use crate::sink::{CanonicalChunk, Home, Pack, SinkError};
+use crate::sys::allocator::{self, OutOfMemory};
+
+/// Chunks that wait to be joined with later ones of their threads, and how many bytes those of each thread have.
+#[derive(Debug, Default)]
+struct Gathered {
+    threads: HashMap<ThreadId, (usize, Vec<QueuedChunk>)>,
+    /// Some could not be written, so none of what follows is: a slot is closed with the last part of its chunk, and must have
+    /// all of them until then.
+    has_failed: bool,
+    /// Threads of which a chunk could not be written, where chunks are not joined: what follows would leave a gap.
+    failed: HashSet<ThreadId>,
+}
+
+impl Gathered {
+    /// Whether the chunk follows those of its thread.
+    fn continues(&self, chunk: &QueuedChunk) -> bool {
+        let known = self.threads.get(&chunk.thread);
+        let last = known.and_then(|(_, chunks)| chunks.last());
+        last.is_none_or(|last| last.offset.plus(last.bytes.len()) == chunk.offset)
+    }
+
+    /// Makes room for one more chunk.
+    fn reserve(&mut self, thread: ThreadId) -> Result<(), OutOfMemory> {
+        allocator::try_to(|| self.threads.try_reserve(1))?;
+        let (_, chunks) = self.threads.entry(thread).or_default();
+        allocator::try_reserve(chunks, 1)
+    }
+
+    /// Adds a chunk. Returns how many bytes of its thread there are now.
+    fn add(&mut self, chunk: QueuedChunk) -> usize {
+        let (bytes, chunks) = self.threads.entry(chunk.thread).or_default();
+        *bytes += chunk.bytes.len();
+        chunks.push(chunk);
+        *bytes
+    }
+
+    fn take(&mut self, thread: ThreadId) -> Option<Vec<QueuedChunk>> {
+        self.threads.remove(&thread).map(|(_, chunks)| chunks)
+    }
+
+    fn take_all(&mut self) -> impl Iterator<Item = Vec<QueuedChunk>> + use<> {
+        std::mem::take(&mut self.threads).into_values().map(|(_, chunks)| chunks)
+    }
+}
+
+/// The bytes of chunks that follow each other.
+fn joined(chunks: &[QueuedChunk]) -> Result<Cow<'_, [u8]>, SinkError> {
+    if let [chunk] = chunks {
+        return Ok(Cow::Borrowed(&chunk.bytes));
+    }
+    let mut bytes = Vec::new();
+    let len = chunks.iter().map(|chunk| chunk.bytes.len()).sum();
+    allocator::try_reserve(&mut bytes, len).map_err(SinkError::no_memory)?;
+    chunks.iter().for_each(|chunk| bytes.extend_from_slice(&chunk.bytes));
+    Ok(Cow::Owned(bytes))
+}
+
+impl Recorder {
+    /// Sends to the queue what a thread has handed over.
+    pub(in crate::recorder) fn send(&self, out: &mut Out) {
+        if let Some(queued) = out.queued.take()
+            && !self.send_queued(queued)
+            && out.state == OutState::Open
+        {
+            out.state = OutState::Failed;
+        }
+    }
+
+    /// The same; without memory for that, or after the end, it stays in its slot. Returns whether it was sent.
+    pub(in crate::recorder) fn send_queued(&self, queued: QueuedChunk) -> bool {
+        let Some(queue) = &self.queue else { return false };
+        let Some(queued) = queue.send(queued) else { return true };
+        queue.give_back(queued.reserved);
+        let error = match queue.takes_chunks() {
+            true => SinkError::no_memory(OutOfMemory),
+            false => {
+                let thread = queued.thread;
+                SinkError::one_thread(format!("thread {thread} was still writing at the end"))
+            }
+        };
+        self.fail(&error, queued.counts);
+        false
+    }
+
+    /// Writes what threads hand over, until the recording ends.
+    pub fn run_writer(&self) {
+        let Some(queue) = &self.queue else { return };
+        let mut gathered = Gathered::default();
+        loop {
+            match queue.next() {
+                Next::Write(queued) => self.write_or_gather(queue, queued, &mut gathered),
+                Next::MakeRoom => self.write_gathered(&mut gathered),
+                Next::Flush => {
+                    self.write_gathered(&mut gathered);
+                    self.write_ended();
+                    let (journal, sink) = self.lines_to();
+                    self.note_unless_ended(self.threads.shared_lines().flush(journal, sink));
+                }
+                Next::CopyOpen(which) if self.is_on() => {
+                    self.give_up_left_slots();
+                    for thread in self.with_new_events(which) {
+                        if let Some(chunks) = gathered.take(thread) {
+                            self.write_queued(&mut gathered, chunks);
+                        }
+                        self.write_open_chunk(queue, thread);
+                    }
+                }
+                Next::CopyOpen(_) => {}
+                Next::End => {
+                    self.write_gathered(&mut gathered);
+                    return queue.wrote_all();
+                }
+            }
+        }
+    }
+
+    fn write_or_gather(&self, queue: &Queue, mut queued: QueuedChunk, gathered: &mut Gathered) {
+        if let Some((offset, bytes)) = queued.marks.take() {
+            self.write_queued_marks(queued.thread, queued.home, offset, &bytes);
+        }
+        let thread = queued.thread;
+        // One that had to stay in its slot may be missing.
+        if !gathered.continues(&queued)
+            && let Some(chunks) = gathered.take(thread)
+        {
+            self.write_queued(gathered, chunks);
+        }
+        if self.gathered_bytes == 0 || gathered.reserve(thread).is_err() {
+            self.write_gathered(gathered);
+            return self.write_queued(gathered, [queued]);
+        }
+        if gathered.add(queued) >= self.gathered_bytes
+            && let Some(chunks) = gathered.take(thread)
+        {
+            self.write_queued(gathered, chunks);
+        }
+        if queue.is_half_full() {
+            self.write_gathered(gathered);
+        }
+    }
+
+    fn write_gathered(&self, gathered: &mut Gathered) {
+        for chunks in gathered.take_all() {
+            self.write_queued(gathered, chunks);
+        }
+    }
+
+    /// Like [`write_out`](Self::write_out), for chunks of one thread that were queued.
+    fn write_queued(
+        &self,
+        gathered: &mut Gathered,
+        chunks: impl AsRef<[QueuedChunk]> + IntoIterator<Item = QueuedChunk>,
+    ) {
+        let all = chunks.as_ref();
+        let (Some(queue), Some(first)) = (&self.queue, all.first()) else { return };
+        let (thread, home, offset) = (first.thread, first.home, first.offset);
+        let mut counts = Counts::default();
+        all.iter().for_each(|chunk| counts.add(chunk.counts));
+        // If threads would soon wait for room, there is no time.
+        let pack = if queue.is_half_full() { Pack::No } else { Pack::Yes };
+        let is_last =
+            all.last().is_some_and(|chunk| matches!(chunk.slot, After::Close(_) | After::End(..)));
+        let write = |bytes: Cow<'_, [u8]>| {
+            let bytes = &bytes;
+            let chunk = CanonicalChunk { thread, home, offset, bytes, pack, is_last };
+            self.sink.write_chunk(&chunk)
+        };
+        let written = match gathered.has_failed || gathered.failed.contains(&thread) {
+            true => Err(SinkError::ended()),
+            false => joined(all).and_then(write),
+        };
+        let reserved = all.iter().map(|chunk| chunk.reserved).sum();
+        match written {
+            Ok(written) => {
+                queue.count_taken(counts, |counts| self.add(counts, written));
+                self.check_limit();
+                chunks.into_iter().for_each(|chunk| self.release_slot(chunk.slot));
+            }
+            // Their slots stay open.
+            Err(error) => {
+                if self.gathered_bytes == 0 {
+                    // If memory is missing, the sink refuses the next chunk.
+                    if allocator::try_to(|| gathered.failed.try_reserve(1)).is_ok() {
+                        gathered.failed.insert(thread);
+                    }
+                    if let Some(thread) = self.threads.get(thread) {
+                        let mut out = thread.lock_out();
+                        if out.state == OutState::Open {
+                            out.state = OutState::Failed;
+                        }
+                    }
+                }
+                gathered.has_failed = self.gathered_bytes > 0;
+                queue.count_taken(counts, |counts| self.fail(&error, counts));
+            }
+        }
+        queue.give_back(reserved);
+    }
+
+    /// Stops if the trace has the size that the user allows.
+    pub(in crate::recorder) fn check_limit(&self) {
+        if self.is_on()
+            && let Some(error) = self.sink.limit()
+        {
+            self.stop_storing(error);
+        }
+    }
+
+    fn release_slot(&self, slot: After) {
+        match slot {
+            After::Nothing => {}
+            After::Close(slot) => slot.close(),
+            After::GiveBack(chunk, position) => {
+                chunk.slot().close();
+                self.journal.give_back(chunk.into_slot(position));
+            }
+            After::End(thread, position) => {
+                thread.lock_out().slot().close();
+                self.give_up_slot(thread, position);
+            }
+        }
+    }
+
+    fn write_queued_marks(&self, thread: ThreadId, home: Home, offset: u64, bytes: &[u8]) {
+        let written = self.sink.write_marks(thread, home, offset, bytes);
+        if let Some(thread) = self.threads.get(thread) {
+            let mut out = thread.lock_out();
+            match (&written, &mut out.marks) {
+                (Ok(()), Some(marks)) => marks.arrived(bytes.len()),
+                _ => out.marks = None,
+            }
+        }
+        self.note_unless_ended(written);
+    }
+
+    /// Sends marks through the queue. They stay pending until they have been written, so that they survive a
+    /// kill.
+    pub(in crate::recorder) fn send_marks(&self, thread: ThreadId, out: &mut Out) {
+        let (Some(marks), Some(queue)) = (&mut out.marks, &self.queue) else { return };
+        if out.state != OutState::Open {
+            return marks.drop_pending();
+        }
+        let (start, bytes) = marks.unsent();
+        if bytes.is_empty() {
+            return;
+        }
+        let queued = out.queued.get_or_insert_with(|| QueuedChunk {
+            thread,
+            home: out.home,
+            offset: out.offset,
+            bytes: Vec::new(),
+            counts: Counts::default(),
+            marks: None,
+            reserved: queue.reserve(0, true).certain(),
+            slot: After::Nothing,
+        });
+        match &mut queued.marks {
+            Some((_, known)) => known.extend_from_slice(bytes),
+            none => *none = Some((start, bytes.to_vec())),
+        }
+        marks.send();
+    }
+}

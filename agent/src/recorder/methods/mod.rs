@@ -1,0 +1,7 @@
+//! Which methods are recorded, and with which ids.
+
+pub(super) mod filters;
+pub(super) mod ids;
+pub(super) mod known;
+pub(super) mod left_out;
+pub(super) mod table;
