@@ -9,7 +9,7 @@
 
 use flow_codec::format::marks::Mark;
 
-use super::threads::thread::Out;
+use super::threads::out::{Out, RealFrames};
 use super::{Recorder, ThreadRecorder};
 
 /// Threads that run for a shorter time are not compared.
@@ -19,15 +19,6 @@ const REST: u64 = 100;
 
 const REASON: &str =
     "frames were left without an exit (Thread.stop, or a debugger that dropped them)";
-
-/// What the JVM says about the frames of a thread.
-#[derive(Debug, Default)]
-pub(super) struct RealFrames {
-    /// The time before which it is not asked again; 0 before the first time.
-    not_before_ns: u64,
-    /// How many recorded frames the thread has at most, while it makes room for an event.
-    at_most: Option<u32>,
-}
 
 impl Recorder {
     /// Called before an event of the current thread that has no room is appended: asks now and then how many recorded frames

@@ -29,16 +29,17 @@ mod threads;
 pub use crate::sys::{Control, ControlPlace};
 pub use config::{Config, SideBand};
 pub use end::Timeout;
-pub use hand_over::queue::{OpenChunks, TooSlow, WhenFull};
+pub use hand_over::queue::{TooSlow, WhenFull};
 pub use memory::journal::Journal;
+pub use methods::facts::{DescribeMethod, Loader, MethodFacts, RawMethod};
 pub use methods::filters::{Entered, FilterNumber};
 pub use methods::ids::{Assigned, IdTable, StartIds};
-pub use methods::table::{
-    DescribeMethod, Loader, MethodFacts, MethodTable, RawMethod, Recorded, ResolvedMethod,
-};
-pub use recording::{Left, Recorder};
+pub use methods::table::{MethodTable, Recorded, ResolvedMethod};
+pub use recording::Recorder;
 pub use sampling::sampler;
 pub use sampling::stacks::{ClassHandle, DescribeClasses, Stacks, ThreadHandle};
-pub use threads::frames::Frames;
-pub use threads::table::{OpenAt, ThreadFacts};
+pub use threads::facts::ThreadFacts;
+pub use threads::frames::{Frames, Left};
+pub use threads::out::OpenChunks;
+pub use threads::table::OpenAt;
 pub use threads::thread::ThreadRecorder;

@@ -17,20 +17,12 @@ use super::hand_over::queue::{Queue, WhenFull};
 use super::memory::buffers::Buffers;
 use super::pause::Hold;
 use super::threads::cpu_time::Look;
+use super::threads::frames::Left;
 use super::threads::table::ThreadTable;
 use super::{Config, Journal, MethodTable, Recorded, SideBand, ThreadRecorder};
 use crate::sink::{LineFile, Sink};
 use crate::sys::clock;
 use crate::sys::counter::next_number;
-
-/// How a method was left.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Left {
-    /// It returned.
-    Returned,
-    /// By an exception.
-    Unwound,
-}
 
 /// Owns everything that is recorded in one JVM run.
 pub struct Recorder {

@@ -6,12 +6,13 @@ use std::sync::atomic::Ordering;
 use flow_codec::ThreadId;
 
 use super::hand_over::full::Last;
-use super::hand_over::queue::After;
+use super::hand_over::queue::QueuedChunk;
 use super::memory::chunk::ReadBy;
 use super::threads::cpu_time::CpuTime;
 use super::threads::marks::MarkBuffer;
+use super::threads::out::OldFrames;
 use super::threads::table::{LinesTo, OpenAt};
-use super::threads::thread::{OldFrames, OutState, ThreadStart};
+use super::threads::thread::ThreadStart;
 use super::{ControlPlace, Recorder, SideBand, ThreadFacts, ThreadRecorder};
 use crate::sys::allocator;
 use crate::sys::clock;
@@ -82,7 +83,7 @@ impl Recorder {
         let (queued, waits) = {
             let mut out = thread.lock_out();
             self.write_out(&thread, &mut out, Last::OfThread, ReadBy::Owner);
-            (out.queued.take(), out.state == OutState::Waiting)
+            (out.queued.take(), out.is_waiting())
         };
         let position = thread.position();
         thread.end();
@@ -96,9 +97,8 @@ impl Recorder {
             self.stop_storing(&error);
         }
         log::debug!("thread {} ended", thread.id());
-        if let Some(mut queued) = queued {
-            queued.slot = After::End(thread, position);
-            self.send_queued(queued);
+        if let Some(chunk) = queued {
+            self.send_queued(QueuedChunk { chunk, ended: Some((thread, position)) });
             return;
         }
         if waits {

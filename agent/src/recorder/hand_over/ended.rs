@@ -10,7 +10,7 @@ use flow_codec::{Offset, ThreadId};
 use parking_lot::Mutex;
 
 use crate::recorder::account::counts::Counts;
-use crate::recorder::threads::thread::{Out, OutState};
+use crate::recorder::threads::out::Out;
 use crate::recorder::{Recorder, ThreadRecorder};
 use crate::sink::{CanonicalChunk, Home, LastChunk, Pack};
 use crate::sys::allocator;
@@ -130,7 +130,7 @@ impl Recorder {
         };
         passes_queue
             && out.home == Home::Shared
-            && out.state == OutState::Open
+            && out.is_open()
             && self.journal.is_shared()
             && self.is_on()
     }

@@ -6,12 +6,12 @@ use flow_codec::ThreadId;
 use flow_codec::format::marks::Mark;
 use parking_lot::MutexGuard;
 
-use super::queue::{After, Queue};
+use super::queue::Queue;
 use crate::certain::Certain as _;
 use crate::recorder::account::counts::Counts;
 use crate::recorder::memory::buffers::Buffer;
 use crate::recorder::memory::chunk::ReadBy;
-use crate::recorder::threads::thread::{Out, OutState};
+use crate::recorder::threads::out::{After, Out};
 use crate::recorder::{Recorder, ThreadRecorder};
 use crate::sink::{CanonicalChunk, Pack, Scope, SinkError};
 use crate::sys::allocator::OutOfMemory;
@@ -125,7 +125,7 @@ impl Recorder {
         last: Last,
         reader: ReadBy,
     ) {
-        if matches!(out.state, OutState::Closed | OutState::Waiting) {
+        if out.has_ended() {
             return;
         }
         if thread.is_overrun(out) {
@@ -150,7 +150,7 @@ impl Recorder {
         let gathers = last == Last::OfThread && self.can_gather(out);
         let queue = queue.filter(|_| !gathers);
         let mut reserved = None;
-        if let Some(queue) = queue.filter(|_| out.state == OutState::Open) {
+        if let Some(queue) = queue.filter(|_| out.is_open()) {
             // What is not dropped may wait.
             let is_kept = last == Last::NoButKept || out.is_copied;
             let must = last == Last::OfRecording || is_kept && !queue.waits();
@@ -178,19 +178,19 @@ impl Recorder {
         }
         let counts = out.canonicalize(&mut buffer, self.journal.zero_ns(), is_last);
         let is_kept = out.slot().is_open() && self.journal.is_shared();
-        if out.state == OutState::Failed && is_kept {
+        if out.has_failed() && is_kept {
             // What came before it could not be written; the journal has both.
             self.add(counts, 0);
-        } else if out.state == OutState::Failed {
+        } else if out.has_failed() {
             self.losses.count(counts.events());
         } else if let Some(reserved) = reserved {
             out.queued = Some(out.take_encoded(thread.id(), &mut buffer, counts, reserved));
         } else if gathers && self.gather(thread.id(), out, &buffer.canonical, counts) {
-            out.state = OutState::Waiting;
+            out.wait();
         } else {
             self.write_canonical(thread.id(), out, &mut buffer, counts, is_last);
         }
-        if out.state == OutState::Waiting {
+        if out.is_waiting() {
             self.buffers.give_back(buffer);
             return;
         }
@@ -201,10 +201,10 @@ impl Recorder {
             let slot = out.slot().to_state();
             if let Some(queued) = &mut out.queued {
                 queued.slot = After::Close(slot);
-            } else if out.state == OutState::Open {
+            } else if out.is_open() {
                 slot.close();
             }
-            out.state = OutState::Closed;
+            out.close();
         }
         self.buffers.give_back(buffer);
     }
@@ -232,7 +232,7 @@ impl Recorder {
                 self.add(counts, written);
             }
             Err(error) => {
-                out.state = OutState::Failed;
+                out.fail();
                 self.fail(&error, counts);
                 self.fail_held(out, buffer);
             }
@@ -265,7 +265,11 @@ impl Recorder {
             let id = thread.id();
             self.losses.note(&format!("thread {id}: {error}, {bytes} bytes of events are lost"));
         }
-        out.state = if is_last { OutState::Closed } else { OutState::Failed };
+        if is_last {
+            out.close()
+        } else {
+            out.fail()
+        }
         if self.is_on() {
             self.stop(error);
         } else {
@@ -285,9 +289,10 @@ impl Recorder {
         if self.queue.as_ref().is_some_and(Queue::takes_marks) {
             return self.send_marks(thread, out);
         }
+        let is_open = out.is_open();
         let Some(marks) = &mut out.marks else { return };
         let (offset, bytes) = marks.unsent();
-        if out.state != OutState::Open {
+        if !is_open {
             marks.drop_pending();
         } else if !bytes.is_empty() {
             match self.sink.write_marks(thread, out.home, offset, bytes) {

@@ -13,9 +13,9 @@ use flow_codec::format::journal::{
 };
 use flow_codec::write::{Sample, SampleKind};
 
-use super::queue::{OpenChunks, Queue};
-use crate::recorder::Recorder;
+use super::queue::Queue;
 use crate::recorder::memory::chunk::ReadBy;
+use crate::recorder::{OpenChunks, Recorder};
 use crate::sys::allocator;
 
 /// The most threads whose chunks are copied at a time.

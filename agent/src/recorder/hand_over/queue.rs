@@ -11,14 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use flow_codec::{Offset, ThreadId};
+use flow_codec::ThreadId;
 use parking_lot::{Condvar, Mutex};
 
 use crate::recorder::ThreadRecorder;
 use crate::recorder::account::counts::Counts;
-use crate::recorder::memory::chunk::Chunk;
-use crate::recorder::memory::journal::SlotState;
-use crate::sink::Home;
+use crate::recorder::threads::out::{After, EncodedChunk, OpenChunks};
 use crate::sys::allocator;
 
 /// Bytes of raw chunks that may wait, so that a disk that is slow for a moment costs no events.
@@ -62,33 +60,20 @@ impl TooSlow {
     }
 }
 
-/// An encoded chunk that waits to be written.
+/// An encoded chunk in the queue.
 #[derive(Debug)]
 pub(in crate::recorder) struct QueuedChunk {
-    pub(in crate::recorder) thread: ThreadId,
-    pub(in crate::recorder) home: Home,
-    pub(in crate::recorder) offset: Offset,
-    pub(in crate::recorder) bytes: Vec<u8>,
-    pub(in crate::recorder) counts: Counts,
-    /// The length of the thread's marks file before these marks, and the marks.
-    pub(in crate::recorder) marks: Option<(u64, Vec<u8>)>,
-    /// The bytes of the queue that are reserved for it.
-    pub(in crate::recorder) reserved: usize,
-    /// The slot into which it was recorded.
-    pub(in crate::recorder) slot: After,
+    pub(in crate::recorder) chunk: EncodedChunk,
+    /// The thread, if it has ended with this chunk, and the position up to which it used its slot. The slot is then free for
+    /// another thread.
+    pub(in crate::recorder) ended: Option<(Arc<ThreadRecorder>, u64)>,
 }
 
-/// What happens to the slot once its chunk is written.
-#[derive(Debug)]
-pub(in crate::recorder) enum After {
-    /// Nothing: the chunk was empty, or the slot is still used.
-    Nothing,
-    /// The slot is closed; the thread keeps it.
-    Close(SlotState),
-    /// The slot is free for another thread. The position says how far it was used.
-    GiveBack(Chunk, u64),
-    /// Like `GiveBack`, for a thread that has ended.
-    End(Arc<ThreadRecorder>, u64),
+impl QueuedChunk {
+    /// Returns whether nothing of the thread follows.
+    pub(in crate::recorder) fn is_last(&self) -> bool {
+        self.ended.is_some() || matches!(self.chunk.slot, After::Close(_))
+    }
 }
 
 /// What the thread that writes is to do next.
@@ -105,15 +90,6 @@ pub(in crate::recorder) enum Next {
     CopyOpen(OpenChunks),
     /// Keep nothing back, and end.
     End,
-}
-
-/// Which chunks of threads that have recorded something are copied to the file before they are handed over.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OpenChunks {
-    /// Chunks of threads that have not moved since the last check.
-    Idle,
-    /// Chunks of all threads.
-    All,
 }
 
 /// The queue. Chunks are written in the order in which they are [sent](Self::send).
@@ -228,7 +204,7 @@ impl Queue {
 
     /// Returns whether chunks of a thread wait.
     pub(in crate::recorder) fn has_chunks_of(&self, thread: ThreadId) -> bool {
-        self.state.lock().chunks.iter().any(|chunk| chunk.thread == thread)
+        self.state.lock().chunks.iter().any(|queued| queued.chunk.thread == thread)
     }
 
     /// Gives up reserved room.
@@ -285,7 +261,7 @@ impl Queue {
         state.is_counted = true;
         let mut left = state.taken;
         while let Some(queued) = state.chunks.pop_front() {
-            left.add(queued.counts);
+            left.add(queued.chunk.counts);
         }
         Some(left)
     }
@@ -311,7 +287,7 @@ impl Queue {
         let mut state = self.state.lock();
         loop {
             if let Some(queued) = state.chunks.pop_front() {
-                state.taken.add(queued.counts);
+                state.taken.add(queued.chunk.counts);
                 return Next::Write(queued);
             }
             if std::mem::take(&mut state.wants_room) {
@@ -340,7 +316,10 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
+    use flow_codec::Offset;
+
     use super::*;
+    use crate::sink::Home;
 
     #[test]
     fn there_is_room_up_to_a_limit_or_for_one_chunk() {
@@ -379,14 +358,17 @@ mod tests {
         let queue = Queue::new(64, WhenFull::Wait);
         let reserved = queue.reserve(100, false).unwrap();
         let chunk = |reserved| QueuedChunk {
-            thread: ThreadId::new(1),
-            home: Home::Shared,
-            offset: Offset::default(),
-            bytes: vec![0x81],
-            counts: Counts { threads: 1, enters: 1, exits: 0 },
-            marks: None,
-            reserved,
-            slot: After::Nothing,
+            chunk: EncodedChunk {
+                thread: ThreadId::new(1),
+                home: Home::Shared,
+                offset: Offset::default(),
+                bytes: vec![0x81],
+                counts: Counts { threads: 1, enters: 1, exits: 0 },
+                marks: None,
+                reserved,
+                slot: After::Nothing,
+            },
+            ended: None,
         };
         std::thread::scope(|scope| {
             let end = scope.spawn(|| queue.end(Instant::now() + Duration::from_secs(60)));

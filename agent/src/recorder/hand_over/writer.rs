@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 
 use flow_codec::ThreadId;
 
-use super::queue::{After, Next, Queue, QueuedChunk};
+use super::queue::{Next, Queue, QueuedChunk};
 use crate::certain::Certain as _;
 use crate::recorder::Recorder;
 use crate::recorder::account::counts::Counts;
-use crate::recorder::threads::thread::{Out, OutState};
+use crate::recorder::threads::out::{After, EncodedChunk, Out};
 use crate::sink::{CanonicalChunk, Home, Pack, SinkError};
 use crate::sys::allocator::{self, OutOfMemory};
 
@@ -26,10 +26,12 @@ struct Gathered {
 
 impl Gathered {
     /// Whether the chunk follows those of its thread.
-    fn continues(&self, chunk: &QueuedChunk) -> bool {
+    fn continues(&self, chunk: &EncodedChunk) -> bool {
         let known = self.threads.get(&chunk.thread);
         let last = known.and_then(|(_, chunks)| chunks.last());
-        last.is_none_or(|last| last.offset.plus(last.bytes.len()) == chunk.offset)
+        last.is_none_or(|QueuedChunk { chunk: last, .. }| {
+            last.offset.plus(last.bytes.len()) == chunk.offset
+        })
     }
 
     /// Makes room for one more chunk.
@@ -40,10 +42,10 @@ impl Gathered {
     }
 
     /// Adds a chunk. Returns how many bytes of its thread there are now.
-    fn add(&mut self, chunk: QueuedChunk) -> usize {
-        let (bytes, chunks) = self.threads.entry(chunk.thread).or_default();
-        *bytes += chunk.bytes.len();
-        chunks.push(chunk);
+    fn add(&mut self, queued: QueuedChunk) -> usize {
+        let (bytes, chunks) = self.threads.entry(queued.chunk.thread).or_default();
+        *bytes += queued.chunk.bytes.len();
+        chunks.push(queued);
         *bytes
     }
 
@@ -58,40 +60,38 @@ impl Gathered {
 
 /// The bytes of chunks that follow each other.
 fn joined(chunks: &[QueuedChunk]) -> Result<Cow<'_, [u8]>, SinkError> {
-    if let [chunk] = chunks {
-        return Ok(Cow::Borrowed(&chunk.bytes));
+    if let [queued] = chunks {
+        return Ok(Cow::Borrowed(&queued.chunk.bytes));
     }
     let mut bytes = Vec::new();
-    let len = chunks.iter().map(|chunk| chunk.bytes.len()).sum();
+    let len = chunks.iter().map(|queued| queued.chunk.bytes.len()).sum();
     allocator::try_reserve(&mut bytes, len).map_err(SinkError::no_memory)?;
-    chunks.iter().for_each(|chunk| bytes.extend_from_slice(&chunk.bytes));
+    chunks.iter().for_each(|queued| bytes.extend_from_slice(&queued.chunk.bytes));
     Ok(Cow::Owned(bytes))
 }
 
 impl Recorder {
     /// Sends to the queue what a thread has handed over.
     pub(in crate::recorder) fn send(&self, out: &mut Out) {
-        if let Some(queued) = out.queued.take()
-            && !self.send_queued(queued)
-            && out.state == OutState::Open
+        if let Some(chunk) = out.queued.take()
+            && !self.send_queued(QueuedChunk { chunk, ended: None })
         {
-            out.state = OutState::Failed;
+            out.fail();
         }
     }
 
-    /// The same; without memory for that, or after the end, it stays in its slot. Returns whether it was sent.
+    /// Sends a chunk to the queue. Without memory for that, or after the end, it stays in its slot. Returns whether it was
+    /// sent.
     pub(in crate::recorder) fn send_queued(&self, queued: QueuedChunk) -> bool {
         let Some(queue) = &self.queue else { return false };
         let Some(queued) = queue.send(queued) else { return true };
-        queue.give_back(queued.reserved);
+        let QueuedChunk { chunk: EncodedChunk { thread, counts, reserved, .. }, .. } = queued;
+        queue.give_back(reserved);
         let error = match queue.takes_chunks() {
             true => SinkError::no_memory(OutOfMemory),
-            false => {
-                let thread = queued.thread;
-                SinkError::one_thread(format!("thread {thread} was still writing at the end"))
-            }
+            false => SinkError::one_thread(format!("thread {thread} was still writing at the end")),
         };
-        self.fail(&error, queued.counts);
+        self.fail(&error, counts);
         false
     }
 
@@ -128,12 +128,12 @@ impl Recorder {
     }
 
     fn write_or_gather(&self, queue: &Queue, mut queued: QueuedChunk, gathered: &mut Gathered) {
-        if let Some((offset, bytes)) = queued.marks.take() {
-            self.write_queued_marks(queued.thread, queued.home, offset, &bytes);
+        let (thread, home) = (queued.chunk.thread, queued.chunk.home);
+        if let Some((offset, bytes)) = queued.chunk.marks.take() {
+            self.write_queued_marks(thread, home, offset, &bytes);
         }
-        let thread = queued.thread;
         // One that had to stay in its slot may be missing.
-        if !gathered.continues(&queued)
+        if !gathered.continues(&queued.chunk)
             && let Some(chunks) = gathered.take(thread)
         {
             self.write_queued(gathered, chunks);
@@ -166,13 +166,12 @@ impl Recorder {
     ) {
         let all = chunks.as_ref();
         let (Some(queue), Some(first)) = (&self.queue, all.first()) else { return };
-        let (thread, home, offset) = (first.thread, first.home, first.offset);
+        let EncodedChunk { thread, home, offset, .. } = first.chunk;
         let mut counts = Counts::default();
-        all.iter().for_each(|chunk| counts.add(chunk.counts));
+        all.iter().for_each(|queued| counts.add(queued.chunk.counts));
         // If threads would soon wait for room, there is no time.
         let pack = if queue.is_half_full() { Pack::No } else { Pack::Yes };
-        let is_last =
-            all.last().is_some_and(|chunk| matches!(chunk.slot, After::Close(_) | After::End(..)));
+        let is_last = all.last().is_some_and(QueuedChunk::is_last);
         let write = |bytes: Cow<'_, [u8]>| {
             let bytes = &bytes;
             let chunk = CanonicalChunk { thread, home, offset, bytes, pack, is_last };
@@ -182,12 +181,12 @@ impl Recorder {
             true => Err(SinkError::ended()),
             false => joined(all).and_then(write),
         };
-        let reserved = all.iter().map(|chunk| chunk.reserved).sum();
+        let reserved = all.iter().map(|queued| queued.chunk.reserved).sum();
         match written {
             Ok(written) => {
                 queue.count_taken(counts, |counts| self.add(counts, written));
                 self.check_limit();
-                chunks.into_iter().for_each(|chunk| self.release_slot(chunk.slot));
+                chunks.into_iter().for_each(|queued| self.release_slot(queued));
             }
             // Their slots stay open.
             Err(error) => {
@@ -197,10 +196,7 @@ impl Recorder {
                         gathered.failed.insert(thread);
                     }
                     if let Some(thread) = self.threads.get(thread) {
-                        let mut out = thread.lock_out();
-                        if out.state == OutState::Open {
-                            out.state = OutState::Failed;
-                        }
+                        thread.lock_out().fail();
                     }
                 }
                 gathered.has_failed = self.gathered_bytes > 0;
@@ -219,17 +215,17 @@ impl Recorder {
         }
     }
 
-    fn release_slot(&self, slot: After) {
-        match slot {
+    fn release_slot(&self, QueuedChunk { chunk, ended }: QueuedChunk) {
+        if let Some((thread, position)) = ended {
+            thread.lock_out().slot().close();
+            return self.give_up_slot(thread, position);
+        }
+        match chunk.slot {
             After::Nothing => {}
             After::Close(slot) => slot.close(),
             After::GiveBack(chunk, position) => {
                 chunk.slot().close();
                 self.journal.give_back(chunk.into_slot(position));
-            }
-            After::End(thread, position) => {
-                thread.lock_out().slot().close();
-                self.give_up_slot(thread, position);
             }
         }
     }
@@ -249,15 +245,16 @@ impl Recorder {
     /// Sends marks through the queue. They stay pending until they have been written, so that they survive a
     /// kill.
     pub(in crate::recorder) fn send_marks(&self, thread: ThreadId, out: &mut Out) {
+        let is_open = out.is_open();
         let (Some(marks), Some(queue)) = (&mut out.marks, &self.queue) else { return };
-        if out.state != OutState::Open {
+        if !is_open {
             return marks.drop_pending();
         }
         let (start, bytes) = marks.unsent();
         if bytes.is_empty() {
             return;
         }
-        let queued = out.queued.get_or_insert_with(|| QueuedChunk {
+        let queued = out.queued.get_or_insert_with(|| EncodedChunk {
             thread,
             home: out.home,
             offset: out.offset,

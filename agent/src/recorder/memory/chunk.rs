@@ -24,8 +24,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flow_codec::format::journal::{WORD_BYTES, chunk_start};
 use flow_codec::write::Sample;
 
-use super::journal::{MIN_SLOT_BYTES, Slot};
-use super::samples::{Samples, area_bytes};
+use super::journal::{MIN_SLOT_BYTES, Slot, area_bytes};
+use super::samples::Samples;
 use crate::certain::Certain as _;
 use crate::sys::Control;
 use crate::sys::settle_stores;

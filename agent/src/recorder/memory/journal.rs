@@ -10,13 +10,12 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
 use flow_codec::format::journal::{
-    HEADER_BYTES, IDENTITY_WORD, MAGIC, SLOT_HEADER_BYTES, SlotWord, VERSION, WORD_BYTES, closed,
-    is_open, lengths, opened,
+    HEADER_BYTES, IDENTITY_WORD, MAGIC, MARKS_HEADER_BYTES, SAMPLE_WORDS, SLOT_HEADER_BYTES,
+    SlotWord, VERSION, WORD_BYTES, closed, is_open, lengths, opened,
 };
 use flow_codec::{ThreadId, TraceId};
 use parking_lot::Mutex;
 
-use super::samples::area_bytes;
 use crate::certain::Certain as _;
 use crate::sink::{JournalFile, SinkError};
 use crate::sys::{LastChunk, Region, allocator};
@@ -29,6 +28,13 @@ pub(in crate::recorder) const MIN_SLOT_BYTES: usize = 256;
 const FIRST_BYTES: usize = 4096;
 /// It grows by at most this much at once, unless one slot needs more.
 const MAX_STEP: usize = 4 * 1024 * 1024;
+
+/// The share of a slot that is for marks, within bounds.
+const AREA_SHARE: usize = 8;
+/// The smallest slot has room for three samples: the thread's start, where it then waits, and one more.
+pub(in crate::recorder) const MIN_AREA_BYTES: usize =
+    MARKS_HEADER_BYTES + 3 * SAMPLE_WORDS * WORD_BYTES;
+const MAX_AREA_BYTES: usize = 8 * 1024;
 
 /// The memory of all chunks.
 #[derive(Debug)]
@@ -193,6 +199,11 @@ impl SlotState {
     pub(in crate::recorder) fn close(&self) {
         self.0.close();
     }
+}
+
+/// How many bytes of a slot are for marks.
+pub(in crate::recorder) fn area_bytes(slot_bytes: usize) -> usize {
+    (slot_bytes / AREA_SHARE).clamp(MIN_AREA_BYTES, MAX_AREA_BYTES)
 }
 
 fn class(bytes: usize) -> usize {

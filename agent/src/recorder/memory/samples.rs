@@ -16,25 +16,15 @@ use flow_codec::format::journal::{
 };
 use flow_codec::write::{Sample, SampleKind};
 
-use super::journal::Slot;
+use super::journal::{MIN_AREA_BYTES, Slot, area_bytes};
 use crate::certain::Certain as _;
 
-/// The share of a slot that is for marks, within bounds.
-const SHARE: usize = 8;
-/// The smallest slot has room for three samples: the thread's start, where it then waits, and one more.
-const MIN_BYTES: usize = MARKS_HEADER_BYTES + 3 * SAMPLE_WORDS * WORD_BYTES;
-const MAX_BYTES: usize = 8 * 1024;
 /// The share of the places that is for stacks.
 const STACKS_SHARE: usize = 4;
 
-/// How many bytes of a slot are for marks.
-pub(in crate::recorder) fn area_bytes(slot_bytes: usize) -> usize {
-    (slot_bytes / SHARE).clamp(MIN_BYTES, MAX_BYTES)
-}
-
 /// How many bytes of pending marks a slot takes at most: the rest is for samples.
 pub(in crate::recorder) fn pending_room(slot_bytes: usize) -> usize {
-    (area_bytes(slot_bytes) - MIN_BYTES) / 2
+    (area_bytes(slot_bytes) - MIN_AREA_BYTES) / 2
 }
 
 /// The samples of one chunk.

@@ -7,8 +7,8 @@
 
 use parking_lot::{RwLock, RwLockReadGuard};
 
+use super::facts::MethodFacts;
 use crate::filter::{Candidate, FilterSpec, LoaderKind, Verdict};
-use crate::recorder::MethodFacts;
 
 /// The most changes of one recording. All filters are kept.
 const MAX_CHANGES: usize = 1000;

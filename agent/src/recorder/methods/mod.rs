@@ -1,5 +1,6 @@
 //! Which methods are recorded, and with which ids.
 
+pub(super) mod facts;
 pub(super) mod filters;
 pub(super) mod ids;
 pub(super) mod known;

@@ -21,6 +21,7 @@ use flow_codec::format::manifest::NotRecorded;
 use flow_codec::format::methods::MethodInfo;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 
+use super::facts::{DescribeMethod, MethodFacts, RawMethod};
 use super::filters::{FilterNumber, Filters};
 use super::left_out::LeftOut;
 use crate::certain::Certain as _;
@@ -28,10 +29,6 @@ use crate::filter::{FilterSpec, LoaderKind, Verdict};
 use crate::recorder::{Assigned, IdTable};
 use crate::sink::SinkError;
 use crate::sys::allocator;
-
-/// What the JVM passes for a method; meaningless once the class is unloaded.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct RawMethod(pub usize);
 
 /// What a handle refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -66,48 +63,6 @@ impl Recorded {
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }
-}
-
-/// The loader that defined a class.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Loader {
-    /// Whether its classes belong to the JDK.
-    pub kind: LoaderKind,
-    /// Its name in `methods.jsonl`.
-    pub label: String,
-}
-
-impl Loader {
-    /// Its class: the label of a loader of the program also has a number.
-    pub fn class(&self) -> &str {
-        self.label.rsplit_once('@').map_or(&self.label, |(class, _)| class)
-    }
-}
-
-/// What the JVM knows about a method.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct MethodFacts {
-    /// The fields of `methods.jsonl`, except source and line.
-    pub info: MethodInfo,
-    /// Who defined the class.
-    pub loader: LoaderKind,
-    /// Whether the method is native.
-    pub native: bool,
-    /// Whether the method is synthetic, apart from visibility bridges, which only make a method of a superclass visible.
-    pub synthetic: bool,
-    /// Whether the method is an accessor. May be `false` if the filter leaves none of these out.
-    pub accessor: bool,
-    /// Whether the class is hidden.
-    pub hidden: bool,
-}
-
-/// Asks the JVM about one method, whose class is alive.
-pub trait DescribeMethod {
-    /// Its names and flags; `None` if the JVM does not know them.
-    fn facts(&self) -> Option<MethodFacts>;
-    /// Sets the source file, the first line, and the lines that come from other code. Called only for methods that are
-    /// recorded.
-    fn locate(&self, info: &mut MethodInfo);
 }
 
 const SHARDS: usize = 64;

@@ -6,7 +6,16 @@
 
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
-use crate::recorder::{Left, RawMethod};
+use crate::recorder::RawMethod;
+
+/// How a method was left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Left {
+    /// By a return.
+    Returned,
+    /// By an exception.
+    Unwound,
+}
 
 /// Frames of a thread whose entries were recorded. For the thread itself.
 #[derive(Debug, Default)]

@@ -8,25 +8,12 @@ use flow_codec::ThreadId;
 use flow_codec::format::threads::ThreadLine;
 use parking_lot::Mutex;
 
+use super::facts::ThreadFacts;
 use super::lines::SharedLines;
-use crate::recorder::{Journal, ThreadRecorder};
+use super::thread::ThreadRecorder;
+use crate::recorder::Journal;
 use crate::sink::{Home, LineFile, Sink, SinkError};
 use crate::sys::allocator::{self, OutOfMemory};
-
-/// What the JVM knows about a thread.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ThreadFacts {
-    /// `Thread.getId()`.
-    pub id: ThreadId,
-    /// Its name; empty if the JVM does not know it yet.
-    pub name: String,
-    /// Whether it is a daemon.
-    pub daemon: bool,
-    /// Whether it is a virtual thread.
-    pub is_virtual: bool,
-    /// How many frames it has now, if that was requested and the JVM knows.
-    pub frames: u32,
-}
 
 /// When frames were open that were not recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
