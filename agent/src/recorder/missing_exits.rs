@@ -7,18 +7,13 @@
 //! The stack may hold frames that are not recorded and look as if they were. So this finds too few of these cases, but
 //! finds none where no exit is missing.
 
-use flow_codec::format::marks::Mark;
-
-use super::threads::out::{Out, RealFrames};
+use super::threads::out::RealFrames;
 use super::{Recorder, ThreadRecorder};
 
 /// Threads that run for a shorter time are not compared.
 const FIRST_AFTER_NS: u64 = 10_000_000;
 /// The JVM walks the whole stack. This many times as long as that took, it is not asked again.
 const REST: u64 = 100;
-
-const REASON: &str =
-    "frames were left without an exit (Thread.stop, or a debugger that dropped them)";
 
 impl Recorder {
     /// Called before an event of the current thread that has no room is appended: asks now and then how many recorded frames
@@ -51,16 +46,5 @@ impl Recorder {
     /// Called after the event: frames may change from now on.
     pub fn forget_frames(&self, thread: &ThreadRecorder) {
         thread.lock_out().real.at_most = None;
-    }
-
-    /// Compares the frames that are open by what was handed over with those that exist.
-    pub(super) fn compare_frames(&self, out: &mut Out) {
-        let Some(at_most) = out.real.at_most.take() else { return };
-        let missing = out.frames_left().and_then(|left| left.checked_sub(at_most.into()));
-        if let Some(missing) = missing.filter(|missing| *missing > 0) {
-            out.leave_all(&Mark::Gap { events: None });
-            self.losses.count(missing);
-            self.losses.note(REASON);
-        }
     }
 }

@@ -21,6 +21,8 @@ mod missing_exits;
 mod pause;
 mod recording;
 mod sampling;
+mod shared;
+mod switch;
 #[cfg(test)]
 mod tests;
 mod thread_life;

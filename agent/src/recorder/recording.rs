@@ -1,78 +1,51 @@
 //! The recorder: what all threads of a recording share, and how their events are appended.
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use flow_codec::ThreadId;
 use flow_codec::format::flow::MAX_RECORD_BYTES;
 use flow_codec::format::manifest::{Order, Totals};
 use flow_codec::format::raw;
+use log::Level;
 use parking_lot::Mutex;
 
 use super::account::asked::AskedLoaders;
 use super::account::losses::Losses;
-use super::hand_over::ended::Ended;
+use super::hand_over::base::HandOver;
 use super::hand_over::queue::{Queue, WhenFull};
-use super::memory::buffers::Buffers;
-use super::pause::Hold;
+use super::shared::SharedState;
+use super::switch::Switch;
 use super::threads::cpu_time::Look;
 use super::threads::frames::Left;
+use super::threads::out::OpenChunks;
 use super::threads::table::ThreadTable;
 use super::{Config, Journal, MethodTable, Recorded, SideBand, ThreadRecorder};
-use crate::sink::{LineFile, Sink};
+use crate::sink::{LineFile, Sink, SinkError};
 use crate::sys::clock;
 use crate::sys::counter::next_number;
 
 /// Owns everything that is recorded in one JVM run.
 pub struct Recorder {
-    /// Off once recording has ended, for any reason; never on again. Read at the top of every callback.
-    /// Relaxed there: a late reader records one more event into memory that stays valid.
-    pub(super) on: AtomicBool,
-    /// Sequentially consistent, like `on`, where threads follow it.
-    pub(super) paused: AtomicBool,
-    pub(super) hold: Hold,
-    /// Whether threads may have frames whose entries were not recorded.
-    pub(super) was_paused: AtomicBool,
-    pub(super) is_attached: bool,
-    /// Goes off after `on`, when no thread records any more. Until then classes are rewritten: otherwise a
-    /// thread that still records would call methods that do not.
-    pub(super) takes_classes: AtomicBool,
-    /// Set when `on` goes off, so that probes no longer call the recorder.
-    pub(super) probes_off: Option<&'static AtomicU64>,
-    /// When a fault ended the recording; 0 while none has.
-    pub(super) stopped_at_ns: AtomicU64,
     pub(super) methods: MethodTable,
-    pub(super) threads: ThreadTable,
-    pub(super) journal: Journal,
-    pub(super) buffers: Buffers,
-    pub(super) sink: Box<dyn Sink>,
-    /// The queue for chunks, if a thread of the agent writes them.
-    pub(super) queue: Option<Queue>,
-    pub(super) ended: Ended,
-    /// How many bytes of a thread that thread writes at once.
-    pub(super) gathered_bytes: usize,
-    /// In a process that is a fork of the recorded one: locks that its threads held are held for ever.
-    pub(super) abandoned: AtomicBool,
-    /// Whether a thread of the agent encodes chunks while they are filled.
-    pub(super) encodes_ahead: bool,
-    /// Threads that have ended but were held by the thread that encodes, and where their last chunk ends.
-    pub(super) leaving: Mutex<Vec<(Arc<ThreadRecorder>, u64)>>,
-    pub(super) losses: Losses,
+    /// What happens to full chunks, and what all of the recorder shares.
+    pub(super) hand_over: HandOver,
     pub(super) asked_loaders: AskedLoaders,
-    pub(super) totals: Mutex<Totals>,
-    pub(super) config: Config,
+    pub(super) is_attached: bool,
 }
 
 impl fmt::Debug for Recorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recorder").field("on", &self.on).finish_non_exhaustive()
+        f.debug_struct("Recorder").field("on", &self.is_on()).finish_non_exhaustive()
     }
 }
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        self.journal.release(self.threads.each().filter_map(|thread| thread.last_chunk()));
+        let SharedState { journal, threads, .. } = self.shared();
+        journal.release(threads.each().filter_map(|thread| thread.last_chunk()));
     }
 }
 
@@ -87,38 +60,34 @@ impl Recorder {
         sink: Box<dyn Sink>,
         config: Config,
     ) -> Self {
-        Self {
-            on: AtomicBool::new(true),
-            paused: AtomicBool::new(false),
-            hold: Hold::default(),
-            was_paused: AtomicBool::new(false),
-            is_attached: false,
-            takes_classes: AtomicBool::new(true),
-            probes_off: None,
-            stopped_at_ns: AtomicU64::new(0),
-            methods,
+        let shared = SharedState {
+            switch: Switch::new(),
             threads: ThreadTable::new(thread_lines, sink.has_one_file()),
             journal,
-            buffers: Buffers::new(),
             sink,
-            queue: None,
-            ended: Ended::default(),
-            gathered_bytes: 0,
-            abandoned: AtomicBool::new(false),
-            encodes_ahead: false,
-            leaving: Mutex::default(),
             losses: Losses::default(),
-            asked_loaders: AskedLoaders::default(),
-            totals: Mutex::default(),
+            totals: Mutex::<Totals>::default(),
             config,
+        };
+        Self {
+            methods,
+            hand_over: HandOver::new(shared),
+            asked_loaders: AskedLoaders::default(),
+            is_attached: false,
         }
+    }
+
+    /// What all parts of the recorder share.
+    #[inline]
+    pub(super) fn shared(&self) -> &SharedState {
+        &self.hand_over.shared
     }
 
     /// Starts paused: nothing is recorded until the program resumes the recording.
     #[must_use]
     pub fn paused(self) -> Self {
-        self.paused.store(true, Ordering::SeqCst);
-        self.was_paused.store(true, Ordering::SeqCst);
+        self.shared().switch.set_paused(true);
+        self.shared().switch.note_pause();
         self
     }
 
@@ -132,7 +101,8 @@ impl Recorder {
     /// Queues chunks for a thread that must [write](Self::run_writer) them.
     #[must_use]
     pub fn queueing(mut self, when_full: WhenFull) -> Self {
-        self.queue = Some(Queue::new(self.config.chunk_bytes, when_full));
+        let chunk_bytes = self.shared().config.chunk_bytes;
+        self.hand_over.queue = Some(Queue::new(chunk_bytes, when_full));
         self
     }
 
@@ -140,48 +110,108 @@ impl Recorder {
     /// compressed.
     #[must_use]
     pub fn gathering(mut self, bytes: usize) -> Self {
-        self.gathered_bytes = bytes;
+        self.hand_over.gathered_bytes = bytes;
         self
     }
 
     /// Whether a thread must write the chunks.
     #[must_use]
     pub fn has_queue(&self) -> bool {
-        self.queue.is_some()
+        self.hand_over.queue.is_some()
+    }
+
+    /// Writes what threads hand over, until the recording ends.
+    pub fn run_writer(&self) {
+        self.hand_over.run_writer();
+    }
+
+    /// Lets a thread that must [run](Self::run_encoder) encode chunks ahead.
+    #[must_use]
+    pub fn encoding_ahead(mut self) -> Self {
+        self.hand_over.encode_chunks_ahead();
+        self
+    }
+
+    /// Whether a thread must encode chunks ahead.
+    #[must_use]
+    pub fn encodes_ahead(&self) -> bool {
+        self.hand_over.encodes_ahead
+    }
+
+    /// Encodes chunks ahead, until the recording ends.
+    pub fn run_encoder(&self) {
+        self.hand_over.run_encoder();
+    }
+
+    /// Lets the thread that writes copy open chunks to the file.
+    pub fn write_open_chunks(&self, which: OpenChunks) {
+        self.hand_over.write_open_chunks(which);
+    }
+
+    /// Passes to `put`, in pieces, a journal that holds only the open slots, each as it was at some instant
+    /// during the call, and only as large as its content.
+    ///
+    /// Every thread that recorded before the call and still does has a slot in it: a reader takes the whole
+    /// file of a thread that has none. What is before the last chunk of a thread is in another slot, or in its
+    /// file by the end of the call.
+    ///
+    /// # Errors
+    /// Those of `put`, and a lack of memory for one slot, or for a list of slots.
+    pub fn copy_open_slots(&self, put: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        self.hand_over.copy_open_slots(put)
     }
 
     /// Switches probes on and off through `switch`.
     #[must_use]
     pub fn with_off_switch(mut self, switch: &'static AtomicU64) -> Self {
-        switch.store(u64::from(self.is_paused()), Ordering::Relaxed);
-        self.probes_off = Some(switch);
+        self.hand_over.shared.switch.set_probes(switch);
         self
     }
 
     /// Returns whether events are still recorded.
+    #[inline]
     #[must_use]
     pub fn is_on(&self) -> bool {
-        self.on.load(Ordering::Relaxed)
+        self.shared().is_on()
     }
 
     /// Returns whether events are recorded now: recording has neither ended nor been paused.
     #[must_use]
     pub fn is_recording(&self) -> bool {
-        self.is_on() && !self.is_paused()
+        self.shared().is_recording()
     }
 
     /// Returns whether classes are still rewritten.
     #[must_use]
     pub fn takes_classes(&self) -> bool {
-        self.takes_classes.load(Ordering::Relaxed)
+        self.shared().switch.takes_classes()
+    }
+
+    /// Ends the recording for good because of a fault. Later events are not counted.
+    pub fn stop(&self, fault: &dyn fmt::Display) {
+        self.shared().stop(fault);
+    }
+
+    /// Ends the recording because something could not be stored, which is no fault if the user limits the size.
+    pub fn stop_storing(&self, error: &SinkError) {
+        self.shared().stop_storing(error);
+    }
+
+    /// Ends the recording because somebody wants it, which is no fault.
+    pub fn stop_by_user(&self, why: &str) {
+        self.shared().stop_because(why, Level::Warn);
+    }
+
+    /// Returns whether a fault has ended the recording.
+    #[must_use]
+    pub fn has_stopped(&self) -> bool {
+        self.shared().switch.stopped_at_ns().is_some()
     }
 
     /// Returns whether threads may have frames whose entries were not recorded and whose exits will be.
     #[must_use]
     pub fn may_have_old_frames(&self) -> bool {
-        self.is_attached
-            || self.was_paused.load(Ordering::SeqCst)
-            || self.methods.filter_changes() > 0
+        self.is_attached || self.shared().switch.was_paused() || self.methods.filter_changes() > 0
     }
 
     /// The methods and their ids.
@@ -193,19 +223,19 @@ impl Recorder {
     /// The memory of all chunks.
     #[must_use]
     pub fn journal(&self) -> &Journal {
-        &self.journal
+        &self.shared().journal
     }
 
     /// What is recorded in addition to the events.
     #[must_use]
     pub fn side_band(&self) -> SideBand {
-        self.config.side_band
+        self.shared().config.side_band
     }
 
     /// Whether events have sequence numbers.
     #[must_use]
     pub fn order(&self) -> Order {
-        self.config.order
+        self.shared().config.order
     }
 
     /// Records that `thread` entered `method`.
@@ -226,14 +256,14 @@ impl Recorder {
     #[inline]
     pub fn append(&self, thread: &ThreadRecorder, event: &[u8]) {
         let is_detail = matches!(event.first(), Some(&(raw::LINE | raw::VALUE | raw::STEP)));
-        if self.config.side_band == SideBand::ExactTimes && !is_detail {
+        if self.shared().config.side_band == SideBand::ExactTimes && !is_detail {
             return self.append_after(
                 clock::nano_time() << u8::BITS | u64::from(raw::TIME),
                 thread,
                 event,
             );
         }
-        if self.config.order == Order::Total && is_numbered(event) {
+        if self.shared().config.order == Order::Total && is_numbered(event) {
             let number = next_number() << u8::BITS | u64::from(raw::NUMBER);
             return self.append_after(number, thread, event);
         }
@@ -253,38 +283,34 @@ impl Recorder {
     #[inline]
     fn append_as_it_is(&self, thread: &ThreadRecorder, event: &[u8]) {
         // Repeated if the thread is called for attention again meanwhile: no event may be missing.
-        while !thread.append(event, &self.journal) && self.hand_over(thread, None) {}
+        let journal = &self.shared().journal;
+        while !thread.append(event, journal) && self.hand_over.make_room(thread, None) {}
     }
 
     /// Returns the recorder of a live thread that has begun to record.
     #[must_use]
     pub fn thread(&self, id: ThreadId) -> Option<Arc<ThreadRecorder>> {
-        self.threads.get(id)
+        self.shared().threads.get(id)
     }
 
     /// Samples the position of every thread. Returns whether any has advanced since the last sample.
     pub(super) fn sample_threads(&self, look: &mut Look) -> bool {
         let began_ns = self.elapsed_ns();
         look.begin();
-        self.threads.any(|thread| thread.sample(look, began_ns, || self.elapsed_ns()))
-    }
-
-    /// The time, if there is a clock.
-    pub(super) fn clock_ns(&self) -> Option<u64> {
-        (self.config.side_band == SideBand::SampledTimes).then(|| self.elapsed_ns())
+        self.shared().threads.any(|thread| thread.sample(look, began_ns, || self.elapsed_ns()))
     }
 
     /// The time since the recording began, in nanoseconds.
     #[must_use]
     pub fn elapsed_ns(&self) -> u64 {
-        u64::try_from(self.config.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        self.shared().elapsed_ns()
     }
 
     /// Counts an event that was seen and cannot be recorded; not after the end.
     pub fn lose_event(&self, reason: &str) {
         if self.is_on() {
-            self.losses.count(1);
-            self.losses.note(reason);
+            self.shared().losses.count(1);
+            self.shared().losses.note(reason);
         }
     }
 
@@ -295,13 +321,13 @@ impl Recorder {
 
     /// Records a reason why the trace is incomplete, or may become so.
     pub fn note_loss(&self, reason: &str) {
-        self.losses.note(reason);
+        self.shared().losses.note(reason);
     }
 
     /// Returns whether something is missing from the trace.
     #[must_use]
     pub fn has_losses(&self) -> bool {
-        !self.losses.reasons().is_empty()
+        !self.shared().losses.reasons().is_empty()
     }
 }
 

@@ -171,7 +171,7 @@ fn threads_without_written_events_do_not_count() {
     let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
     let (recorder, thread, method) = recorder(dir.path(), &sink, 64 << 10);
     // As if both had seen, before the end, that the recording runs.
-    recorder.threads.admit_no_more();
+    recorder.shared().threads.admit_no_more();
     let facts = ThreadFacts {
         id: ThreadId::new(3),
         name: "late".to_owned(),
@@ -213,9 +213,9 @@ fn the_chunk_of_a_thread_that_waits_is_copied_once() {
     let (recorder, thread, method) = recorder(dir.path(), &sink, 4096);
     let recorder = recorder.queueing(WhenFull::Wait);
     let look = |which| {
-        let found = recorder.with_new_events(which);
-        let queue = recorder.queue.as_ref().unwrap();
-        found.iter().for_each(|id| recorder.write_open_chunk(queue, *id));
+        let found = recorder.hand_over.with_new_events(which);
+        let queue = recorder.hand_over.queue.as_ref().unwrap();
+        found.iter().for_each(|id| recorder.hand_over.write_open_chunk(queue, *id));
         sink.take_open()
     };
     let raw_in = |copies: Vec<Vec<u8>>, bytes: usize| {
@@ -249,7 +249,7 @@ fn a_copied_chunk_that_moves_to_a_larger_slot_is_still_not_dropped() {
     let (recorder, thread, method) = recorder(dir.path(), &sink, 64 << 10);
     let recorder = recorder.queueing(WhenFull::Drop(TooSlow::Collector));
     recorder.enter(&thread, method);
-    recorder.write_open_chunk(recorder.queue.as_ref().unwrap(), thread.id());
+    recorder.hand_over.write_open_chunk(recorder.hand_over.queue.as_ref().unwrap(), thread.id());
     assert_eq!(sink.take_open().len(), 1);
     let first = thread.lock_out().slot().bytes();
     while thread.lock_out().slot().bytes() == first {
@@ -265,11 +265,13 @@ fn a_chunk_of_which_there_was_nothing_to_copy_may_be_dropped() {
     let (recorder, thread, method) = recorder(dir.path(), &sink, 64 << 10);
     let recorder = recorder.queueing(WhenFull::Drop(TooSlow::Collector));
     let copy = || {
-        recorder.write_open_chunk(recorder.queue.as_ref().unwrap(), thread.id());
+        recorder
+            .hand_over
+            .write_open_chunk(recorder.hand_over.queue.as_ref().unwrap(), thread.id());
         (sink.take_open().len(), thread.lock_out().is_copied)
     };
     assert_eq!(copy(), (0, false));
-    assert!(recorder.with_new_events(OpenChunks::Idle).is_empty(), "nothing is new");
+    assert!(recorder.hand_over.with_new_events(OpenChunks::Idle).is_empty(), "nothing is new");
     recorder.enter(&thread, method);
     assert_eq!(copy(), (1, true));
     assert_eq!(copy(), (1, true));
@@ -284,18 +286,18 @@ fn what_is_encoded_ahead_is_written_once() {
             recorder.enter(&thread, method);
             // Parts begin with entries, with exits, and within runs of exits.
             if ahead > 0 && call % (ahead * 100) == 0 {
-                recorder.encode_ahead(&thread, &mut Look::new());
+                recorder.hand_over.encode_ahead(&thread, &mut Look::new());
             }
             if call % 5 == 4 {
                 (0..3).for_each(|_| recorder.exit(&thread, Left::Returned));
                 if ahead > 0 && call % 3 == 0 {
-                    recorder.encode_ahead(&thread, &mut Look::new());
+                    recorder.hand_over.encode_ahead(&thread, &mut Look::new());
                 }
                 (0..2).for_each(|_| recorder.exit(&thread, Left::Unwound));
             }
         }
         let end = recorder.finish(Timeout::Long);
-        recorder.encode_ahead(&thread, &mut Look::new());
+        recorder.hand_over.encode_ahead(&thread, &mut Look::new());
         assert_eq!((end.totals.enters, end.totals.exits), (30_000, 30_000));
         let whole = [method.as_bytes().repeat(5), vec![4]].concat().repeat(6000);
         assert!(sink.bytes() == whole, "{ahead}");
@@ -307,7 +309,7 @@ fn a_chunk_that_was_encoded_ahead_does_not_move_to_a_larger_slot() {
     let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
     let (recorder, thread, method) = recorder(dir.path(), &sink, 4096);
     recorder.enter(&thread, method);
-    recorder.encode_ahead(&thread, &mut Look::new());
+    recorder.hand_over.encode_ahead(&thread, &mut Look::new());
     let first = thread.lock_out().slot().address();
     while thread.lock_out().slot().address() == first {
         recorder.enter(&thread, method);
@@ -325,14 +327,17 @@ fn where_nothing_can_be_encoded_ahead_the_encoder_has_to_wait() {
     let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
     let (recorder, thread, method) = recorder(dir.path(), &sink, 4096);
     (0..100).for_each(|_| recorder.enter(&thread, method));
-    assert!(recorder.encode_ahead(&thread, &mut Look::new()));
-    assert!(!recorder.encode_ahead(&thread, &mut Look::new()), "nothing new");
+    assert!(recorder.hand_over.encode_ahead(&thread, &mut Look::new()));
+    assert!(!recorder.hand_over.encode_ahead(&thread, &mut Look::new()), "nothing new");
     recorder.enter(&thread, method);
-    recorder.paused.store(true, Ordering::SeqCst);
-    assert!(!recorder.encode_ahead(&thread, &mut Look::new()), "the recording is paused");
-    recorder.paused.store(false, Ordering::SeqCst);
+    recorder.shared().switch.set_paused(true);
+    assert!(!recorder.hand_over.encode_ahead(&thread, &mut Look::new()), "the recording is paused");
+    recorder.shared().switch.set_paused(false);
     thread.lock_out().home = Home::Shared;
-    assert!(!recorder.encode_ahead(&thread, &mut Look::new()), "in a file with other threads");
+    assert!(
+        !recorder.hand_over.encode_ahead(&thread, &mut Look::new()),
+        "in a file with other threads"
+    );
 }
 
 #[test]
@@ -340,11 +345,11 @@ fn a_thread_is_sampled_before_a_part_is_encoded() {
     let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
     let (mut recorder, thread, method) = recorder(dir.path(), &sink, 4096);
     recorder.enter(&thread, method);
-    assert!(recorder.encode_ahead(&thread, &mut Look::new()));
+    assert!(recorder.hand_over.encode_ahead(&thread, &mut Look::new()));
     assert!(thread.has_advanced(), "there is no clock");
-    recorder.config.side_band = SideBand::SampledTimes;
+    recorder.hand_over.shared.config.side_band = SideBand::SampledTimes;
     recorder.enter(&thread, method);
-    assert!(recorder.encode_ahead(&thread, &mut Look::new()));
+    assert!(recorder.hand_over.encode_ahead(&thread, &mut Look::new()));
     assert!(!thread.has_advanced());
 }
 
@@ -359,9 +364,9 @@ fn a_thread_that_ends_while_it_is_encoded_gives_back_its_slot() {
     let next = |id| start(&recorder, id).lock_out().slot().address();
     assert_ne!(next(2), slot);
     drop(held);
-    recorder.give_up_left_slots();
+    recorder.hand_over.give_up_left_slots();
     assert_eq!(next(3), slot);
-    assert!(recorder.leaving.lock().is_empty());
+    assert!(recorder.hand_over.leaving.lock().is_empty());
 }
 
 #[test]
@@ -374,7 +379,7 @@ fn threads_that_were_held_when_they_ended_do_not_gather() {
         let thread = start(&recorder, id);
         let held = Arc::clone(&thread);
         recorder.end_thread(thread, None);
-        assert_eq!(recorder.leaving.lock().len(), 1);
+        assert_eq!(recorder.hand_over.leaving.lock().len(), 1);
         drop(held);
     }
     drop(first);
@@ -391,11 +396,11 @@ fn in_one_file_what_is_encoded_ahead_passes_the_queue() {
         for call in 0..30_000 {
             recorder.enter(&thread, method);
             if call % 300 == 0 {
-                recorder.encode_ahead(&thread, &mut Look::new());
+                recorder.hand_over.encode_ahead(&thread, &mut Look::new());
             }
             recorder.exit(&thread, Left::Returned);
         }
-        assert!(recorder.encode_ahead(&thread, &mut Look::new()));
+        assert!(recorder.hand_over.encode_ahead(&thread, &mut Look::new()));
         let end = recorder.finish(Timeout::Long);
         assert_eq!((end.totals.enters, end.totals.exits), (30_000, 30_000));
     });
@@ -413,9 +418,9 @@ fn in_one_file_a_chunk_keeps_its_slot_until_all_parts_are_written() {
     let slot = thread.lock_out().slot().words();
     let address = thread.lock_out().slot().address();
     let state = || u64::from_le(slot[SlotWord::State.index()].load(Ordering::Relaxed));
-    assert!(recorder.encode_ahead(&thread, &mut Look::new()));
+    assert!(recorder.hand_over.encode_ahead(&thread, &mut Look::new()));
     // Nothing is left of the chunk.
-    recorder.hand_over(&thread, None);
+    recorder.hand_over.make_room(&thread, None);
     assert_ne!(thread.lock_out().slot().address(), address);
     assert!(is_open(state()));
     std::thread::scope(|scope| {
@@ -436,7 +441,7 @@ fn in_one_file_a_part_that_cannot_be_written_keeps_its_slot() {
         scope.spawn(|| recorder.run_writer());
         (0..100).for_each(|_| recorder.enter(&thread, method));
         sink.0.0.lock().unwrap().fail = true;
-        assert!(recorder.encode_ahead(&thread, &mut Look::new()));
+        assert!(recorder.hand_over.encode_ahead(&thread, &mut Look::new()));
         while recorder.is_on() {
             std::thread::yield_now();
         }
@@ -455,10 +460,10 @@ fn a_part_that_cannot_be_written_stays_in_the_journal() {
     let journal = journal_in(dir.path());
     let (recorder, thread, method) = recorder_with(journal, dir.path(), &sink, 4096);
     (0..100).for_each(|_| recorder.enter(&thread, method));
-    recorder.encode_ahead(&thread, &mut Look::new());
+    recorder.hand_over.encode_ahead(&thread, &mut Look::new());
     (0..50).for_each(|_| recorder.exit(&thread, Left::Returned));
     sink.0.0.lock().unwrap().fail = true;
-    recorder.encode_ahead(&thread, &mut Look::new());
+    recorder.hand_over.encode_ahead(&thread, &mut Look::new());
     // The recording has ended.
     (0..50).for_each(|_| recorder.exit(&thread, Left::Returned));
     let end = recorder.finish(Timeout::Long);
@@ -496,7 +501,7 @@ fn overload_drop_loses_events_but_never_waits() {
     let dir = tempfile::tempdir().unwrap();
     let sink = KeptChunks::default();
     let (mut recorder, thread, method) = recorder(dir.path(), &sink, 64);
-    recorder.queue = Some(Queue::new(2, WhenFull::Drop(TooSlow::Disk)));
+    recorder.hand_over.queue = Some(Queue::new(2, WhenFull::Drop(TooSlow::Disk)));
     sink.hold(true);
     let made = 2 * 10_000 + 2 * 3;
     let end = std::thread::scope(|scope| {
@@ -533,14 +538,14 @@ fn a_thread_that_finds_no_room_waits_and_all_is_written_in_order() {
         let dir = tempfile::tempdir().unwrap();
         let sink = KeptChunks::default();
         let (mut recorder, thread, method) = recorder(dir.path(), &sink, 64);
-        recorder.queue = Some(Queue::new(2, WhenFull::Wait));
-        recorder.gathered_bytes = gathered_bytes;
+        recorder.hand_over.queue = Some(Queue::new(2, WhenFull::Wait));
+        recorder.hand_over.gathered_bytes = gathered_bytes;
         sink.hold(true);
         let calls = 5000;
         let end = std::thread::scope(|scope| {
             scope.spawn(|| recorder.run_writer());
             scope.spawn(|| {
-                while recorder.queue.as_ref().is_none_or(|queue| !queue.is_awaited()) {
+                while recorder.hand_over.queue.as_ref().is_none_or(|queue| !queue.is_awaited()) {
                     std::thread::yield_now();
                 }
                 sink.hold(false);
@@ -562,7 +567,7 @@ fn the_end_does_not_wait_for_a_queue_whose_disk_hangs() {
     let dir = tempfile::tempdir().unwrap();
     let sink = KeptChunks::default();
     let (mut recorder, thread, method) = recorder(dir.path(), &sink, 64);
-    recorder.queue = Some(Queue::new(2, WhenFull::Drop(TooSlow::Disk)));
+    recorder.hand_over.queue = Some(Queue::new(2, WhenFull::Drop(TooSlow::Disk)));
     sink.hold(true);
     std::thread::scope(|scope| {
         scope.spawn(|| recorder.run_writer());
@@ -717,7 +722,7 @@ fn copied_while_a_thread_moves(queue: Option<Queue>, moves: usize, drops: bool) 
         // The second is free.
         Some(_) => recorder.end_thread(ended, None),
     }
-    recorder.queue = queue;
+    recorder.hand_over.queue = queue;
     let (mut copied, mut more) = (Vec::new(), Vec::new());
     let put = |bytes: &[u8]| {
         if bytes.starts_with(b"flow-jnl") {
@@ -727,7 +732,7 @@ fn copied_while_a_thread_moves(queue: Option<Queue>, moves: usize, drops: bool) 
         copied.push((header.thread.get(), header.offset));
         if header.thread.get() == 2 {
             for number in 0..moves {
-                let full = recorder.queue.as_ref().filter(|_| drops && number == 0);
+                let full = recorder.hand_over.queue.as_ref().filter(|_| drops && number == 0);
                 let taken = full.and_then(|queue| queue.reserve(1 << 30, true).ok());
                 move_on(&recorder);
                 assert_eq!(slot_of(&first) < slot_of(&second), number == 0);

@@ -15,10 +15,11 @@ use std::time::Duration;
 
 use flow_codec::ThreadId;
 
+use super::base::HandOver;
 use crate::certain::Certain as _;
+use crate::recorder::ThreadRecorder;
 use crate::recorder::memory::chunk::{ReadBy, Shape};
 use crate::recorder::threads::cpu_time::Look;
-use crate::recorder::{Recorder, ThreadRecorder};
 use crate::sink::Home;
 
 /// Chunks are larger by this factor, so that a thread does not fill one before it is looked after,
@@ -34,25 +35,17 @@ const SHORTEST_PAUSE: Duration = Duration::from_micros(250);
 /// and at most this far.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-impl Recorder {
+impl HandOver {
     /// Lets a thread that must [run](Self::run_encoder) encode chunks ahead.
-    #[must_use]
-    pub fn encoding_ahead(mut self) -> Self {
+    pub(in crate::recorder) fn encode_chunks_ahead(&mut self) {
         self.encodes_ahead = true;
         self.queue.iter_mut().for_each(|queue| queue.make_room_for_parts());
-        self
-    }
-
-    /// Whether a thread must encode chunks ahead.
-    #[must_use]
-    pub fn encodes_ahead(&self) -> bool {
-        self.encodes_ahead
     }
 
     /// The sizes of the next chunk of a thread.
     pub(in crate::recorder) fn shape(&self) -> Shape {
-        let shape = self.config.shape();
-        if !self.encodes_ahead || self.threads.live() > MAX_THREADS {
+        let shape = self.shared.config.shape();
+        if !self.encodes_ahead || self.shared.threads.live() > MAX_THREADS {
             return shape;
         }
         let larger = shape.max_fill.saturating_mul(GROWTH).min(MAX_CHUNK_BYTES);
@@ -60,13 +53,13 @@ impl Recorder {
     }
 
     /// Encodes chunks ahead, until the recording ends.
-    pub fn run_encoder(&self) {
+    pub(in crate::recorder) fn run_encoder(&self) {
         let (mut pauses, mut look) = (Pauses::default(), Look::new());
         let mut found: Vec<ThreadId> = Vec::with_capacity(MAX_THREADS);
-        while self.is_on() {
+        while self.shared.is_on() {
             let part = (self.shape().max_fill / PARTS).max(1);
             found.clear();
-            self.threads.any(|thread| {
+            self.shared.threads.any(|thread| {
                 let is_found = thread.unencoded() >= part && found.len() < found.capacity();
                 if is_found {
                     found.push(thread.id());
@@ -75,7 +68,7 @@ impl Recorder {
             });
             look.begin();
             self.give_up_left_slots();
-            let threads = found.iter().filter_map(|id| self.threads.get(*id));
+            let threads = found.iter().filter_map(|id| self.shared.threads.get(*id));
             match threads.filter(|thread| self.encode_ahead(thread, &mut look)).count() {
                 // Some chunks cannot be divided, or not now.
                 0 => sleep(pauses.next()),
@@ -100,11 +93,11 @@ impl Recorder {
             // In a file that threads share, each waits until another one has written.
             None => out.home == Home::Own,
         };
-        if !may_be_divided || !out.may_be_divided() || !self.is_recording() {
+        if !may_be_divided || !out.may_be_divided() || !self.shared.is_recording() {
             return false;
         }
-        if let Some(began_ns) = self.clock_ns().filter(|_| thread.has_advanced()) {
-            thread.sample_held(&mut out, look, began_ns, || self.elapsed_ns());
+        if let Some(began_ns) = self.shared.clock_ns().filter(|_| thread.has_advanced()) {
+            thread.sample_held(&mut out, look, began_ns, || self.shared.elapsed_ns());
         }
         let part = out.encoded..thread.recorded_bytes(&out, ReadBy::Other);
         let mut buffer = self.buffers.take();
@@ -112,7 +105,7 @@ impl Recorder {
         if encodes {
             thread.copy_recorded(&out, part.clone(), &mut buffer.raw);
             thread.copy_samples_of(&out, part.clone(), &mut buffer.samples);
-            let counts = out.canonicalize(&mut buffer, self.journal.zero_ns(), false);
+            let counts = out.canonicalize(&mut buffer, self.shared.journal.zero_ns(), false);
             out.encoded = part.end;
             match &self.queue {
                 Some(queue) => {

@@ -13,34 +13,32 @@ use flow_codec::format::journal::{
     HEADER_BYTES, LINES, SLOT_HEADER_BYTES, SlotHeader, SlotWord, WORD_BYTES, chunk_start, is_open,
 };
 
+use super::base::HandOver;
 use super::queue::Queue;
 use crate::certain::Certain as _;
-use crate::recorder::Recorder;
 use crate::recorder::memory::journal::{Journal, Slot};
 use crate::sys::allocator;
 
 /// A gap of this size ends a chunk.
 const GAP_WORDS: usize = 2;
 
-impl Recorder {
-    /// Passes to `put`, in pieces, a journal that holds only the open slots, each as it was at some instant
-    /// during the call, and only as large as its content.
-    ///
-    /// Every thread that recorded before the call and still does has a slot in it: a reader takes the whole
-    /// file of a thread that has none. What is before the last chunk of a thread is in another slot, or in its
-    /// file by the end of the call.
+impl HandOver {
+    /// Copies the open slots: see [`Recorder::copy_open_slots`](crate::recorder::Recorder::copy_open_slots).
     ///
     /// # Errors
     /// Those of `put`, and a lack of memory for one slot, or for a list of slots.
-    pub fn copy_open_slots(&self, mut put: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    pub(in crate::recorder) fn copy_open_slots(
+        &self,
+        mut put: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
         // Otherwise what waits to be joined is copied again and again.
         self.queue.iter().for_each(Queue::flush);
         let mut bytes = Vec::new();
-        let (header, _) = self.journal.header_and_slots();
+        let (header, _) = self.shared.journal.header_and_slots();
         copy(header, &mut bytes)?;
         put(&bytes)?;
         let mut copied = Vec::new();
-        self.journal.copy_slots(
+        self.shared.journal.copy_slots(
             |_| true,
             &mut bytes,
             |place, bytes| {
@@ -59,9 +57,9 @@ impl Recorder {
                 let next = copied.partition_point(|known| *known <= (thread, offset));
                 copied.get(next).is_some_and(|known| known.0 == thread)
             };
-            self.journal.copy_slots(is_before_another, &mut bytes, |_, bytes| put(bytes))?;
+            self.shared.journal.copy_slots(is_before_another, &mut bytes, |_, bytes| put(bytes))?;
         }
-        for thread in self.threads.each() {
+        for thread in self.shared.threads.each() {
             let next = copied.partition_point(|known| known.0 < thread.id());
             if copied.get(next).is_some_and(|known| known.0 == thread.id()) {
                 continue;
@@ -76,7 +74,7 @@ impl Recorder {
                 // It may have several.
                 Some(_) => {
                     let is_its = |place: Place| place.0 == thread.id();
-                    self.journal.copy_slots(is_its, &mut bytes, |_, bytes| {
+                    self.shared.journal.copy_slots(is_its, &mut bytes, |_, bytes| {
                         allocator::try_reserve(&mut of_thread, bytes.len())
                             .map_err(|_| io::ErrorKind::OutOfMemory)?;
                         of_thread.extend_from_slice(bytes);
@@ -89,7 +87,7 @@ impl Recorder {
         }
         if copied.last().is_none_or(|last| last.0 != LINES) {
             let copy = |slot: &Slot| copy_slot(slot.words(), &mut bytes);
-            if self.threads.shared_lines().with_slot(copy).transpose()? == Some(true) {
+            if self.shared.threads.shared_lines().with_slot(copy).transpose()? == Some(true) {
                 put(&bytes)?;
             }
         }

@@ -13,9 +13,10 @@ use flow_codec::format::journal::{
 };
 use flow_codec::write::{Sample, SampleKind};
 
+use super::base::HandOver;
 use super::queue::Queue;
+use crate::recorder::OpenChunks;
 use crate::recorder::memory::chunk::ReadBy;
-use crate::recorder::{OpenChunks, Recorder};
 use crate::sys::allocator;
 
 /// The most threads whose chunks are copied at a time.
@@ -25,16 +26,16 @@ const COPIED_AGAIN_BYTES: usize = 512;
 /// The most bytes of marks that may be copied again. More of them are written first.
 const COPIED_AGAIN_MARKS: usize = 64;
 
-impl Recorder {
+impl HandOver {
     /// Lets the thread that writes copy open chunks to the file.
-    pub fn write_open_chunks(&self, which: OpenChunks) {
+    pub(in crate::recorder) fn write_open_chunks(&self, which: OpenChunks) {
         self.queue.iter().for_each(|queue| queue.copy_open(which));
     }
 
     /// Returns the threads whose open chunks are to be copied.
     pub(in crate::recorder) fn with_new_events(&self, which: OpenChunks) -> Vec<ThreadId> {
         let mut found = Vec::new();
-        self.threads.any(|thread| {
+        self.shared.threads.any(|thread| {
             let is_found = thread.has_new_events(which) && found.len() < MAX_THREADS;
             if is_found && allocator::try_reserve(&mut found, 1).is_ok() {
                 found.push(thread.id());
@@ -46,7 +47,7 @@ impl Recorder {
 
     /// Copies the open chunk of a thread to the file, if the file has everything before the chunk. For the thread that writes.
     pub(in crate::recorder) fn write_open_chunk(&self, queue: &Queue, id: ThreadId) {
-        let Some(thread) = self.threads.get(id) else { return };
+        let Some(thread) = self.shared.threads.get(id) else { return };
         // A locked thread is no longer idle; it is checked again later.
         let Some(mut out) = thread.try_lock_out() else { return };
         if !out.is_copyable() || queue.has_chunks_of(id) {
@@ -77,7 +78,7 @@ impl Recorder {
             };
             let is_empty = resume.is_empty() && slot.raw.is_empty();
             let has_marks = slot.marks.is_some_and(|(_, pending)| !pending.is_empty());
-            (!is_empty || has_marks).then(|| with_one_slot(self.journal.zero_ns(), &slot))
+            (!is_empty || has_marks).then(|| with_one_slot(self.shared.journal.zero_ns(), &slot))
         });
         if let Some(copy) = &copied {
             thread.note_looked_at(position);
@@ -90,7 +91,7 @@ impl Recorder {
         drop(thread);
         self.buffers.give_back(buffer);
         if let Some(Some(journal)) = copied {
-            self.note_unless_ended(self.sink.write_open_chunk(id, &journal));
+            self.shared.note_unless_ended(self.shared.sink.write_open_chunk(id, &journal));
         }
     }
 }

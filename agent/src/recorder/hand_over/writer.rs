@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use flow_codec::ThreadId;
 
+use super::base::HandOver;
 use super::queue::{Next, Queue, QueuedChunk};
 use crate::certain::Certain as _;
-use crate::recorder::Recorder;
 use crate::recorder::account::counts::Counts;
 use crate::recorder::threads::out::{After, EncodedChunk, Out};
 use crate::sink::{CanonicalChunk, Home, Pack, SinkError};
@@ -70,7 +70,7 @@ fn joined(chunks: &[QueuedChunk]) -> Result<Cow<'_, [u8]>, SinkError> {
     Ok(Cow::Owned(bytes))
 }
 
-impl Recorder {
+impl HandOver {
     /// Sends to the queue what a thread has handed over.
     pub(in crate::recorder) fn send(&self, out: &mut Out) {
         if let Some(chunk) = out.queued.take()
@@ -91,12 +91,12 @@ impl Recorder {
             true => SinkError::no_memory(OutOfMemory),
             false => SinkError::one_thread(format!("thread {thread} was still writing at the end")),
         };
-        self.fail(&error, counts);
+        self.shared.fail(&error, counts);
         false
     }
 
     /// Writes what threads hand over, until the recording ends.
-    pub fn run_writer(&self) {
+    pub(in crate::recorder) fn run_writer(&self) {
         let Some(queue) = &self.queue else { return };
         let mut gathered = Gathered::default();
         loop {
@@ -106,10 +106,11 @@ impl Recorder {
                 Next::Flush => {
                     self.write_gathered(&mut gathered);
                     self.write_ended();
-                    let (journal, sink) = self.lines_to();
-                    self.note_unless_ended(self.threads.shared_lines().flush(journal, sink));
+                    let (journal, sink) = self.shared.lines_to();
+                    self.shared
+                        .note_unless_ended(self.shared.threads.shared_lines().flush(journal, sink));
                 }
-                Next::CopyOpen(which) if self.is_on() => {
+                Next::CopyOpen(which) if self.shared.is_on() => {
                     self.give_up_left_slots();
                     for thread in self.with_new_events(which) {
                         if let Some(chunks) = gathered.take(thread) {
@@ -175,7 +176,7 @@ impl Recorder {
         let write = |bytes: Cow<'_, [u8]>| {
             let bytes = &bytes;
             let chunk = CanonicalChunk { thread, home, offset, bytes, pack, is_last };
-            self.sink.write_chunk(&chunk)
+            self.shared.sink.write_chunk(&chunk)
         };
         let written = match gathered.has_failed || gathered.failed.contains(&thread) {
             true => Err(SinkError::ended()),
@@ -184,7 +185,7 @@ impl Recorder {
         let reserved = all.iter().map(|queued| queued.chunk.reserved).sum();
         match written {
             Ok(written) => {
-                queue.count_taken(counts, |counts| self.add(counts, written));
+                queue.count_taken(counts, |counts| self.shared.add(counts, written));
                 self.check_limit();
                 chunks.into_iter().for_each(|queued| self.release_slot(queued));
             }
@@ -195,12 +196,12 @@ impl Recorder {
                     if allocator::try_to(|| gathered.failed.try_reserve(1)).is_ok() {
                         gathered.failed.insert(thread);
                     }
-                    if let Some(thread) = self.threads.get(thread) {
+                    if let Some(thread) = self.shared.threads.get(thread) {
                         thread.lock_out().fail();
                     }
                 }
                 gathered.has_failed = self.gathered_bytes > 0;
-                queue.count_taken(counts, |counts| self.fail(&error, counts));
+                queue.count_taken(counts, |counts| self.shared.fail(&error, counts));
             }
         }
         queue.give_back(reserved);
@@ -208,10 +209,10 @@ impl Recorder {
 
     /// Stops if the trace has the size that the user allows.
     pub(in crate::recorder) fn check_limit(&self) {
-        if self.is_on()
-            && let Some(error) = self.sink.limit()
+        if self.shared.is_on()
+            && let Some(error) = self.shared.sink.limit()
         {
-            self.stop_storing(error);
+            self.shared.stop_storing(error);
         }
     }
 
@@ -225,21 +226,21 @@ impl Recorder {
             After::Close(slot) => slot.close(),
             After::GiveBack(chunk, position) => {
                 chunk.slot().close();
-                self.journal.give_back(chunk.into_slot(position));
+                self.shared.journal.give_back(chunk.into_slot(position));
             }
         }
     }
 
     fn write_queued_marks(&self, thread: ThreadId, home: Home, offset: u64, bytes: &[u8]) {
-        let written = self.sink.write_marks(thread, home, offset, bytes);
-        if let Some(thread) = self.threads.get(thread) {
+        let written = self.shared.sink.write_marks(thread, home, offset, bytes);
+        if let Some(thread) = self.shared.threads.get(thread) {
             let mut out = thread.lock_out();
             match (&written, &mut out.marks) {
                 (Ok(()), Some(marks)) => marks.arrived(bytes.len()),
                 _ => out.marks = None,
             }
         }
-        self.note_unless_ended(written);
+        self.shared.note_unless_ended(written);
     }
 
     /// Sends marks through the queue. They stay pending until they have been written, so that they survive a

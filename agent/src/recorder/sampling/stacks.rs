@@ -552,14 +552,19 @@ impl Recorder {
     /// Threads are sampled, too: their starts are written once.
     #[must_use]
     pub fn with_samples(self) -> Self {
-        self.threads.expect_samples();
+        self.shared().threads.expect_samples();
         self
     }
 
     /// Writes the line of a thread that is sampled, and that has not recorded anything.
     pub(in crate::recorder) fn note_sampled_thread(&self, facts: &ThreadFacts) {
-        let home = self.threads.home_of_lines(facts.is_virtual);
-        let written = self.threads.write_start(facts, home, self.elapsed_ns(), self.lines_to());
+        let home = self.shared().threads.home_of_lines(facts.is_virtual);
+        let written = self.shared().threads.write_start(
+            facts,
+            home,
+            self.shared().elapsed_ns(),
+            self.shared().lines_to(),
+        );
         self.stop_unless(written);
     }
 
@@ -570,8 +575,14 @@ impl Recorder {
         is_renamed: bool,
         cpu_ns: Option<u64>,
     ) {
-        let at_ns = self.elapsed_ns();
-        let written = self.threads.write_end(facts, is_renamed, at_ns, cpu_ns, self.lines_to());
+        let at_ns = self.shared().elapsed_ns();
+        let written = self.shared().threads.write_end(
+            facts,
+            is_renamed,
+            at_ns,
+            cpu_ns,
+            self.shared().lines_to(),
+        );
         self.stop_unless(written);
     }
 

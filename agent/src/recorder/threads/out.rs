@@ -327,7 +327,7 @@ impl Out {
     }
 
     /// Leaves all frames, after a mark that says why. Exits of those that still exist will follow.
-    pub(in crate::recorder) fn leave_all(&mut self, why: &Mark) {
+    fn leave_all(&mut self, why: &Mark) {
         self.mark(why);
         if self.canonicalizer.is_numbered() {
             // Of the exits that follow.
@@ -347,7 +347,7 @@ impl Out {
 
     /// How many frames must exist according to the events that were handed over; `None` if that is not known. A constructor
     /// that is calling another one may have ended without an event.
-    pub(in crate::recorder) fn frames_left(&self) -> Option<u64> {
+    fn frames_left(&self) -> Option<u64> {
         if self.state != OutState::Open || !self.first.raw.is_empty() {
             return None;
         }
@@ -359,6 +359,16 @@ impl Out {
         };
         let constructors = self.canonicalizer.pending_constructors();
         u64::try_from(depth - lowest).ok()?.checked_sub(constructors)
+    }
+
+    /// Compares the frames that are open by what was handed over with those that exist, as far as that is known. If there are
+    /// too many, leaves all of them, and returns how many exits are missing.
+    pub(in crate::recorder) fn leave_if_exits_are_missing(&mut self) -> Option<u64> {
+        let at_most = self.real.at_most.take()?;
+        let missing = self.frames_left()?.checked_sub(at_most.into());
+        let missing = missing.filter(|missing| *missing > 0)?;
+        self.leave_all(&Mark::Gap { events: None });
+        Some(missing)
     }
 
     /// Records again, after a pause.
