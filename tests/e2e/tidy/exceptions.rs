@@ -9,7 +9,7 @@ use super::modules::Modules;
 use super::{root, sources};
 
 /// The folders of the sources that the rules hold for: those of crates, and those of the tests.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     "agent/src",
     "options/src",
     "codec/src",
