@@ -25,10 +25,12 @@ mod agent;
 mod current;
 mod manifest;
 mod notice;
+mod opening;
 mod snapshot;
 mod start;
 
 pub use agent::{Agent, change_filters_by};
 pub use current::{agent, agent_of_events, release};
 pub use notice::{Notice, notify};
-pub use start::{Start, StartError, on_error, start};
+pub use opening::{Start, StartError};
+pub use start::{on_error, start};
