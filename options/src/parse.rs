@@ -116,68 +116,15 @@ impl Options {
         let value = |key: &str| settings.get(key);
         let size = |key: &str, allowed| value(key).map(|s| parse_size(s, &allowed)).transpose();
 
-        let ids = match (value("ids"), value("optimize")) {
-            (_, Some(optimize)) => IdSource::Optimize(non_empty(optimize)?.into()),
-            (Some(ids), None) => IdSource::File(non_empty(ids)?.into()),
-            (None, None) => IdSource::Fresh,
-        };
-        let log = match (value("log"), value("debug")) {
-            (Some(level), _) => level.value.parse().map_err(|_| bad_value(level))?,
-            (None, Some(debug)) if parse_bool(debug)? => LevelFilter::Debug,
-            _ => LevelFilter::Warn,
-        };
-        let format = match value("format").map(|format| (format, format.value.as_str())) {
-            None | Some((_, "binary")) => EventFormat::Binary,
-            Some((_, "jsonl")) => EventFormat::Jsonl,
-            Some((format, _)) => return Err(bad_value(format)),
-        };
+        let ids = id_source(&settings)?;
+        let log = level(&settings)?;
+        let format = event_format(&settings)?;
         let sampling = parse_sampling(value("sample"), value("sample-clock"), value("max-frames"))?;
-        let engine = match value("engine").map(|engine| (engine, engine.value.as_str())) {
-            None | Some((_, "instrument")) => EngineKind::Instrument,
-            Some((_, "events")) => EngineKind::Events,
-            Some((_, "none")) if sampling.is_some() => EngineKind::None,
-            Some((engine, "none")) => {
-                return Err(OptionError(format!(
-                    "engine=none ({}): records nothing; add sample=10ms, or leave out engine",
-                    engine.place
-                )));
-            }
-            Some((engine, _)) => return Err(bad_value(engine)),
-        };
-        let clock = match (value("clock"), format) {
-            // There are no events.
-            _ if engine == EngineKind::None => Timing::Off,
-            (Some(setting), _) => match parse_clock(setting)? {
-                Timing::Sampled { .. } | Timing::Exact if format == EventFormat::Jsonl => {
-                    return Err(OptionError(format!(
-                        "{}={} ({}): format=jsonl has no times; use format=binary, or clock=off",
-                        setting.key, setting.value, setting.place
-                    )));
-                }
-                clock => clock,
-            },
-            (None, EventFormat::Binary) => Timing::Sampled { period: DEFAULT_PERIOD },
-            (None, EventFormat::Jsonl) => Timing::Off,
-        };
+        let engine = engine(&settings, sampling.as_ref())?;
+        let clock = clock(&settings, engine, format)?;
         let streaming = streaming(&settings)?;
-        let out = match (value("out"), &streaming) {
-            (None, Some(_)) => {
-                // Where the journal is too.
-                let place = value("journal").map(non_empty).transpose()?.map(str::to_owned);
-                let place = place.or_else(|| environment("TMPDIR").filter(|dir| !dir.is_empty()));
-                format!("{}/{SPILL}", place.as_deref().unwrap_or(TEMPORARY).replace('%', "%%"))
-            }
-            (out, _) => out.map_or(Ok(DEFAULT_OUT), non_empty)?.to_owned(),
-        };
-        if let Some(stream) = value("stream") {
-            needs_one_file(stream, &out)?;
-        }
-        if format == EventFormat::Jsonl && container_stem(&out).is_some() {
-            return Err(OptionError(format!(
-                "out={out}: format=jsonl needs a directory; use format=binary, or a name without .{}",
-                CONTAINER_EXTENSION
-            )));
-        }
+        let out = place(&settings, streaming.as_ref(), environment)?;
+        check_place(&settings, &out, format)?;
         let (keep, parts) = kept(value("rotate"), value("keep"), &out, value("durability"))?;
         let in_memory = keep == Keep::Memory;
         let is_only = streaming.as_ref().is_some_and(|streaming| streaming.is_only);
@@ -193,40 +140,7 @@ impl Options {
                 needs_one_file(setting, &out)?;
                 parse_snapshot_on(setting)
             })?,
-            filter: FilterSpec {
-                lines: value("lines").map_or(Ok(Tracked::default()), |lines| {
-                    needs_probes(lines, engine, format)?;
-                    globs(lines).map(Tracked::from)
-                })?,
-                values: value("values").map_or(Ok(Tracked::default()), |values| {
-                    needs_probes(values, engine, format)?;
-                    globs(values).map(Tracked::from)
-                })?,
-                instructions: value("instructions").map_or(
-                    Ok(Tracked::default()),
-                    |instructions| {
-                        needs_probes(instructions, engine, format)?;
-                        globs(instructions).map(Tracked::from)
-                    },
-                )?,
-                fields: value("fields").map_or(Ok(Tracked::default()), |fields| {
-                    needs_probes(fields, engine, format)?;
-                    globs(fields).map(Tracked::from)
-                })?,
-                redact: value("redact").map_or(Ok(Tracked::default()), |redact| {
-                    let of = ["values", "fields", "instructions"].into_iter().find_map(value);
-                    needs_values(redact, of)?;
-                    globs(redact).map(Tracked::from)
-                })?,
-                max_value: value("max-value").map_or(Ok(DEFAULT_MAX_VALUE), |max| {
-                    needs_values(max, value("values").or(value("fields")))?;
-                    let number = max.value.parse().ok().filter(|number| *number <= MAX_VALUE);
-                    number.ok_or_else(|| bad_value(max))
-                })?,
-                skips_accessors: value("skip")
-                    .map_or(Ok(false), |skip| skips_accessors(skip, value("fields")))?,
-                ..filter(&settings)?
-            },
+            filter: filter_with_details(&settings, engine, format)?,
             own: value("own").map_or(Ok(Vec::new()), |own| list(own, ';'))?,
             engine,
             sampling,
@@ -242,37 +156,14 @@ impl Options {
             max_bytes: size("max-size", MAX_SIZE_BYTES)?
                 .or_else(|| in_memory.then_some(MAX_MEMORY_BYTES)),
             min_free: value("min-free").map_or(Ok(MinFree::Default), parse_min_free)?,
-            starts_paused: match value("start").map(|start| (start, start.value.as_str())) {
-                None | Some((_, "now")) => false,
-                Some((_, "paused")) => true,
-                Some((start, _)) => return Err(bad_value(start)),
-            },
+            starts_paused: starts_paused(&settings)?,
             mains: match value("only-main") {
                 Some(patterns) => MainFilter::new(list(patterns, ';')?.iter().map(String::as_str)),
                 None => MainFilter::default(),
             },
-            overload: match value("overload").map(|overload| (overload, overload.value.as_str())) {
-                _ if streaming.as_ref().is_some_and(|s| s.overflow == Overflow::Drop) => {
-                    Overload::Drop
-                }
-                None | Some((_, "wait")) => Overload::Wait,
-                Some((overload, "drop")) if format == EventFormat::Jsonl => {
-                    return Err(OptionError(format!(
-                        "overload=drop ({}): format=jsonl has no marks for what is missing; use \
-                         format=binary, or overload=wait",
-                        overload.place
-                    )));
-                }
-                Some((_, "drop")) => Overload::Drop,
-                Some((overload, _)) => return Err(bad_value(overload)),
-            },
+            overload: overload(&settings, streaming.as_ref(), format)?,
             streaming,
-            command: match value("command").map(|command| (command, command.value.as_str())) {
-                Some((_, "full")) => CommandLine::Full,
-                None | Some((_, "masked")) => CommandLine::Masked,
-                Some((_, "none")) => CommandLine::None,
-                Some((command, _)) => return Err(bad_value(command)),
-            },
+            command: command_line(&settings)?,
             api: value("api").map(non_empty).transpose()?.map(PathBuf::from),
             durability: value("durability").map_or(Ok(Durability::Process), parse_durability)?,
             journal: value("journal")
@@ -328,8 +219,176 @@ pub fn parse_filter(text: &str) -> Result<FilterSpec, OptionError> {
     filter(&settings)
 }
 
+/// All settings, by key.
+type Settings = BTreeMap<String, Setting>;
+
+/// Returns a setting with its value.
+fn with_text<'a>(settings: &'a Settings, key: &str) -> Option<(&'a Setting, &'a str)> {
+    settings.get(key).map(|setting| (setting, setting.value.as_str()))
+}
+
+fn id_source(settings: &Settings) -> Result<IdSource, OptionError> {
+    Ok(match (settings.get("ids"), settings.get("optimize")) {
+        (_, Some(optimize)) => IdSource::Optimize(non_empty(optimize)?.into()),
+        (Some(ids), None) => IdSource::File(non_empty(ids)?.into()),
+        (None, None) => IdSource::Fresh,
+    })
+}
+
+fn level(settings: &Settings) -> Result<LevelFilter, OptionError> {
+    Ok(match (settings.get("log"), settings.get("debug")) {
+        (Some(level), _) => level.value.parse().map_err(|_| bad_value(level))?,
+        (None, Some(debug)) if parse_bool(debug)? => LevelFilter::Debug,
+        _ => LevelFilter::Warn,
+    })
+}
+
+fn event_format(settings: &Settings) -> Result<EventFormat, OptionError> {
+    match with_text(settings, "format") {
+        None | Some((_, "binary")) => Ok(EventFormat::Binary),
+        Some((_, "jsonl")) => Ok(EventFormat::Jsonl),
+        Some((format, _)) => Err(bad_value(format)),
+    }
+}
+
+fn engine(settings: &Settings, sampling: Option<&Sampling>) -> Result<EngineKind, OptionError> {
+    match with_text(settings, "engine") {
+        None | Some((_, "instrument")) => Ok(EngineKind::Instrument),
+        Some((_, "events")) => Ok(EngineKind::Events),
+        Some((_, "none")) if sampling.is_some() => Ok(EngineKind::None),
+        Some((engine, "none")) => Err(OptionError(format!(
+            "engine=none ({}): records nothing; add sample=10ms, or leave out engine",
+            engine.place
+        ))),
+        Some((engine, _)) => Err(bad_value(engine)),
+    }
+}
+
+fn clock(
+    settings: &Settings,
+    engine: EngineKind,
+    format: EventFormat,
+) -> Result<Timing, OptionError> {
+    match (settings.get("clock"), format) {
+        // There are no events.
+        _ if engine == EngineKind::None => Ok(Timing::Off),
+        (Some(setting), _) => match parse_clock(setting)? {
+            Timing::Sampled { .. } | Timing::Exact if format == EventFormat::Jsonl => {
+                Err(OptionError(format!(
+                    "{}={} ({}): format=jsonl has no times; use format=binary, or clock=off",
+                    setting.key, setting.value, setting.place
+                )))
+            }
+            clock => Ok(clock),
+        },
+        (None, EventFormat::Binary) => Ok(Timing::Sampled { period: DEFAULT_PERIOD }),
+        (None, EventFormat::Jsonl) => Ok(Timing::Off),
+    }
+}
+
+/// Where the trace is.
+fn place(
+    settings: &Settings,
+    streaming: Option<&Streaming>,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Result<String, OptionError> {
+    match (settings.get("out"), streaming) {
+        (None, Some(_)) => {
+            // Where the journal is too.
+            let place = settings.get("journal").map(non_empty).transpose()?.map(str::to_owned);
+            let place = place.or_else(|| environment("TMPDIR").filter(|dir| !dir.is_empty()));
+            let place = place.as_deref().unwrap_or(TEMPORARY).replace('%', "%%");
+            Ok(format!("{place}/{SPILL}"))
+        }
+        (out, _) => Ok(out.map_or(Ok(DEFAULT_OUT), non_empty)?.to_owned()),
+    }
+}
+
+/// Refuses a place that is a directory and would have to be a file, or the other way round.
+fn check_place(settings: &Settings, out: &str, format: EventFormat) -> Result<(), OptionError> {
+    if let Some(stream) = settings.get("stream") {
+        needs_one_file(stream, out)?;
+    }
+    if format == EventFormat::Jsonl && container_stem(out).is_some() {
+        return Err(OptionError(format!(
+            "out={out}: format=jsonl needs a directory; use format=binary, or a name without .{CONTAINER_EXTENSION}"
+        )));
+    }
+    Ok(())
+}
+
+/// The methods to record, and those of which details are recorded.
+fn filter_with_details(
+    settings: &Settings,
+    engine: EngineKind,
+    format: EventFormat,
+) -> Result<FilterSpec, OptionError> {
+    let value = |key: &str| settings.get(key);
+    let detail = |key: &str| match value(key) {
+        Some(patterns) => {
+            needs_probes(patterns, engine, format)?;
+            globs(patterns).map(Tracked::from)
+        }
+        None => Ok(Tracked::default()),
+    };
+    Ok(FilterSpec {
+        lines: detail("lines")?,
+        values: detail("values")?,
+        instructions: detail("instructions")?,
+        fields: detail("fields")?,
+        redact: value("redact").map_or(Ok(Tracked::default()), |redact| {
+            let of = ["values", "fields", "instructions"].into_iter().find_map(value);
+            needs_values(redact, of)?;
+            globs(redact).map(Tracked::from)
+        })?,
+        max_value: value("max-value").map_or(Ok(DEFAULT_MAX_VALUE), |max| {
+            needs_values(max, value("values").or(value("fields")))?;
+            let number = max.value.parse().ok().filter(|number| *number <= MAX_VALUE);
+            number.ok_or_else(|| bad_value(max))
+        })?,
+        skips_accessors: value("skip")
+            .map_or(Ok(false), |skip| skips_accessors(skip, value("fields")))?,
+        ..filter(settings)?
+    })
+}
+
+fn starts_paused(settings: &Settings) -> Result<bool, OptionError> {
+    match with_text(settings, "start") {
+        None | Some((_, "now")) => Ok(false),
+        Some((_, "paused")) => Ok(true),
+        Some((start, _)) => Err(bad_value(start)),
+    }
+}
+
+fn overload(
+    settings: &Settings,
+    streaming: Option<&Streaming>,
+    format: EventFormat,
+) -> Result<Overload, OptionError> {
+    match with_text(settings, "overload") {
+        _ if streaming.is_some_and(|s| s.overflow == Overflow::Drop) => Ok(Overload::Drop),
+        None | Some((_, "wait")) => Ok(Overload::Wait),
+        Some((overload, "drop")) if format == EventFormat::Jsonl => Err(OptionError(format!(
+            "overload=drop ({}): format=jsonl has no marks for what is missing; use format=binary, or \
+             overload=wait",
+            overload.place
+        ))),
+        Some((_, "drop")) => Ok(Overload::Drop),
+        Some((overload, _)) => Err(bad_value(overload)),
+    }
+}
+
+fn command_line(settings: &Settings) -> Result<CommandLine, OptionError> {
+    match with_text(settings, "command") {
+        Some((_, "full")) => Ok(CommandLine::Full),
+        None | Some((_, "masked")) => Ok(CommandLine::Masked),
+        Some((_, "none")) => Ok(CommandLine::None),
+        Some((command, _)) => Err(bad_value(command)),
+    }
+}
+
 /// The methods to record, without those whose lines are recorded.
-fn filter(settings: &BTreeMap<String, Setting>) -> Result<FilterSpec, OptionError> {
+fn filter(settings: &Settings) -> Result<FilterSpec, OptionError> {
     let value = |key: &str| settings.get(key);
     let flag = |key: &str, default| value(key).map_or(Ok(default), parse_bool);
     Ok(FilterSpec {
@@ -396,7 +455,7 @@ fn needs_values(
 }
 
 /// Where the trace is sent.
-fn streaming(settings: &BTreeMap<String, Setting>) -> Result<Option<Streaming>, OptionError> {
+fn streaming(settings: &Settings) -> Result<Option<Streaming>, OptionError> {
     let value = |key: &str| settings.get(key);
     let refuse = |Setting { key, value, place }: &Setting, why: &str| {
         Err(OptionError(format!("{key}={value} ({place}): {why}")))
