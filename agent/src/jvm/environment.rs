@@ -64,8 +64,30 @@ pub(super) fn prepare(
                     engine=events"
             .to_owned());
     }
-    use capability::*;
     sampling::prepare(state::jvm(), options)?;
+    if engine == EngineKind::Instrument {
+        blocks::table()?;
+    }
+    let failed = |error| format!("JVMTI error {error} while requesting capabilities");
+    let potential = jvmti.potential_capabilities().map_err(failed)?;
+    let wanted = wanted(options, &potential)?;
+    jvmti.add_capabilities(&wanted).map_err(failed)?;
+    let knows_bridges = [capability::BYTECODES, capability::CONSTANT_POOL]
+        .iter()
+        .all(|bit| wanted._bitfield_1.get_bit(*bit));
+    state::note_bridges(knows_bridges);
+    jvmti
+        .set_callbacks(callbacks)
+        .map_err(|error| format!("JVMTI error {error} while setting callbacks"))
+}
+
+/// Returns the capabilities to request, of those that the JVM offers.
+fn wanted(
+    options: &Options,
+    potential: &sys::jvmtiCapabilities,
+) -> Result<sys::jvmtiCapabilities, String> {
+    use capability::*;
+    let engine = options.engine;
     let (needed, useful): (&[(usize, &str)], &[usize]) = match engine {
         EngineKind::Events => (
             &[(METHOD_ENTRY, "method entry events"), (METHOD_EXIT, "method exit events")],
@@ -91,11 +113,6 @@ pub(super) fn prepare(
         Some(_) => &[SOURCE_FILE_NAME, LINE_NUMBERS, SOURCE_DEBUG_EXTENSION],
         None => &[],
     };
-    if engine == EngineKind::Instrument {
-        blocks::table()?;
-    }
-    let failed = |error| format!("JVMTI error {error} while requesting capabilities");
-    let potential = jvmti.potential_capabilities().map_err(failed)?;
     let mut wanted = no_capabilities();
     let on = &options.snapshot_on;
     let for_methods = (!on.methods.is_empty()).then_some(&(
@@ -127,13 +144,7 @@ pub(super) fn prepare(
     for bit in useful.iter().chain(of_samples).chain(early) {
         wanted._bitfield_1.set_bit(*bit, potential._bitfield_1.get_bit(*bit));
     }
-    jvmti.add_capabilities(&wanted).map_err(failed)?;
-    let knows_bridges =
-        [BYTECODES, CONSTANT_POOL].iter().all(|bit| wanted._bitfield_1.get_bit(*bit));
-    state::note_bridges(knows_bridges);
-    jvmti
-        .set_callbacks(callbacks)
-        .map_err(|error| format!("JVMTI error {error} while setting callbacks"))
+    Ok(wanted)
 }
 
 /// Returns whether a JVM of this name is HotSpot, in the builds of OpenJDK, Oracle, GraalVM, Azul (Zulu) and

@@ -149,12 +149,7 @@ impl<'a> Plan<'a> {
             false => None,
             true => Steps::of(class, entry, &code, locks, before.as_ref()).ok(),
         };
-        for (number, run) in steps.iter().flat_map(|steps| steps.runs.iter().enumerate()) {
-            points.push(Point { pc: run.place, kind: PointKind::Step(number) });
-            if run.has_probe_after() {
-                points.push(Point { pc: run.place, kind: PointKind::After(number) });
-            }
-        }
+        points.extend(steps.iter().flat_map(step_points));
         let is_early = |pc| before.as_ref().is_some_and(|it| it.instructions.contains(pc));
         let Accesses { list: accesses, fields } = match detail.accesses {
             false => Accesses::default(),
@@ -171,17 +166,7 @@ impl<'a> Plan<'a> {
         points.extend(places.map(|(n, it)| Point { pc: it.pc, kind: PointKind::Access(n) }));
         let starts = lines.places.iter().enumerate();
         points.extend(starts.map(|(number, pc)| Point { pc: *pc, kind: PointKind::Line(number) }));
-        let mut calls = Vec::new();
-        for (pc, callee) in before.iter().flat_map(|before| &before.calls) {
-            if callee.class != b"java/lang/Object" {
-                points.push(Point { pc: *pc, kind: PointKind::Call(calls.len()) });
-                calls.push(ConstructorCall {
-                    class: binary_name(callee.class),
-                    descriptor: decode(callee.descriptor).into_owned(),
-                    is_this: callee.class == class.name,
-                });
-            }
-        }
+        let calls = constructor_calls(class, before.as_ref(), &mut points);
         for place in CatchPlaces::new(&code, locks) {
             let place = place?;
             points.push(Point { pc: place.pc, kind: PointKind::Catch });
@@ -244,6 +229,35 @@ impl<'a> Plan<'a> {
         plan.points.retain(|point| !matches!(point.kind, PointKind::Step(_) | PointKind::After(_)));
         plan
     }
+}
+
+/// Where runs of instructions have probes.
+fn step_points(steps: &Steps) -> impl Iterator<Item = Point> {
+    steps.runs.iter().enumerate().flat_map(|(number, run)| {
+        let after = run.has_probe_after().then_some(PointKind::After(number));
+        let kinds = [PointKind::Step(number)].into_iter().chain(after);
+        kinds.map(|kind| Point { pc: run.place, kind })
+    })
+}
+
+/// Returns the calls of other constructors by a constructor, and adds where they are to `points`.
+fn constructor_calls(
+    class: &ClassFile<'_>,
+    before: Option<&Before<'_>>,
+    points: &mut Vec<Point>,
+) -> Vec<ConstructorCall> {
+    let mut calls = Vec::new();
+    for (pc, callee) in before.iter().flat_map(|before| &before.calls) {
+        if callee.class != b"java/lang/Object" {
+            points.push(Point { pc: *pc, kind: PointKind::Call(calls.len()) });
+            calls.push(ConstructorCall {
+                class: binary_name(callee.class),
+                descriptor: decode(callee.descriptor).into_owned(),
+                is_this: callee.class == class.name,
+            });
+        }
+    }
+    calls
 }
 
 /// Finds the returns, branches and switches, and whether monitors are entered or left. Checks that every

@@ -314,29 +314,14 @@ impl Streamer {
             while out.takes_answers()
                 && let Some(message) = input.next()?
             {
-                match message {
-                    Received::Welcome(offset) if sent.is_none() => {
-                        self.welcome(offset)?;
-                        sent = Some(offset);
-                    }
-                    Received::Acknowledged(offset) if sent.is_some_and(|sent| offset <= sent) => {
-                        self.acknowledge(offset, &file);
-                    }
-                    Received::Control(control) => source.control(control),
-                    Received::Filter(options) => {
-                        let answer = match source.change_filter(&options) {
-                            Ok(changed) => changed,
-                            Err(why) => format!("the filter stays as it was: {why}"),
-                        };
-                        out.put(&Message::Answer(&answer));
-                    }
-                    Received::Refusal(why) => {
-                        return Err(Closed::Failed(format!("the collector refuses: {why}")));
-                    }
-                    Received::Welcome(_) | Received::Acknowledged(_) => {
-                        return Err(Closed::Failed("the collector is confused".to_owned()));
-                    }
-                    Received::Nothing => {}
+                if let Received::Filter(options) = message {
+                    let answer = match source.change_filter(&options) {
+                        Ok(changed) => changed,
+                        Err(why) => format!("the filter stays as it was: {why}"),
+                    };
+                    out.put(&Message::Answer(&answer));
+                } else {
+                    self.receive(message, &mut sent, &file, source)?;
                 }
             }
             if ready.to_write {
@@ -377,6 +362,35 @@ impl Streamer {
                 return Ok(Closed::GivenUp);
             }
         }
+    }
+
+    /// Does what a message of the collector requires, except for another filter. `sent`: up to where the file was put into
+    /// messages, once the collector has said where to begin.
+    fn receive(
+        &self,
+        message: Received,
+        sent: &mut Option<u64>,
+        file: &File,
+        source: &dyn Streamed,
+    ) -> Result<(), Closed> {
+        match message {
+            Received::Welcome(offset) if sent.is_none() => {
+                self.welcome(offset)?;
+                *sent = Some(offset);
+            }
+            Received::Acknowledged(offset) if sent.is_some_and(|sent| offset <= sent) => {
+                self.acknowledge(offset, file);
+            }
+            Received::Control(control) => source.control(control),
+            Received::Refusal(why) => {
+                return Err(Closed::Failed(format!("the collector refuses: {why}")));
+            }
+            Received::Welcome(_) | Received::Acknowledged(_) => {
+                return Err(Closed::Failed("the collector is confused".to_owned()));
+            }
+            Received::Filter(_) | Received::Nothing => {}
+        }
+        Ok(())
     }
 
     /// Whether the collector has almost everything.
