@@ -20,16 +20,19 @@
 //! An offset of the old code has a *label*, where the code inserted before its instruction begins, and a
 //! *start*, where the instruction itself begins. Branches and tables refer to labels.
 
-use super::class::ClassFile;
-use super::frames::Frames;
-use super::opcode::{
+use super::class_file::class::ClassFile;
+use super::class_file::frames::Frames;
+use super::class_file::opcode::{
     ATHROW, GOTO_W, IFEQ, IFNONNULL, IFNULL, JSR, JSR_W, Switch, is_goto, length_at, padded, target,
 };
-use super::plan::{Plan, PointKind};
-use super::pool::Additions;
-use super::snippet::{Event, Snippet};
-use super::{Ids, Skip, accesses, steps, values};
+use super::class_file::pool::Additions;
+use super::planning::plan::{Plan, PointKind};
+use super::planning::snippet::{Event, Snippet};
 use crate::certain::Certain as _;
+use crate::rewrite::planning::accesses;
+use crate::rewrite::planning::steps;
+use crate::rewrite::planning::values;
+use crate::rewrite::{Ids, Skip};
 
 /// The first class version whose code is verified by frames.
 const FIRST_WITH_FRAMES: u16 = 50;

@@ -24,48 +24,28 @@
 //!
 //! Nothing here trusts its input: any bytes give a result, in time proportional to their number.
 
-mod accesses;
-mod accessor;
-mod annotations;
-mod bridge;
-mod bytes;
-mod catch;
-mod class;
-mod code;
-mod constructor;
-mod descriptor;
-mod frames;
-mod judge;
+mod class_file;
 mod layout;
-mod leaf;
-mod lines;
-mod opcode;
 mod parameters;
-mod plan;
-mod pool;
-mod snippet;
-mod source_map;
-mod stack;
-mod steps;
+mod planning;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod values;
 mod weave;
 
 use std::fmt;
 
-pub use accesses::{Accessed, Choice, FieldName};
-pub use accessor::is_accessor;
-pub use bridge::is_visibility_bridge;
-pub use class::{ClassFile, Method};
-pub use judge::CompiledBy;
+pub use class_file::accessor::is_accessor;
+pub use class_file::bridge::is_visibility_bridge;
+pub use class_file::class::{ClassFile, Method};
+pub use class_file::judge::CompiledBy;
+pub use class_file::pool::{Probes, use_probe_class};
+pub use class_file::source_map::SourceMap;
 pub use parameters::{LoadedParameters, put_parameters, with_other_flags};
-pub use plan::{ConstructorCall, Detail, Plan};
-pub use pool::{Probes, use_probe_class};
-pub use source_map::SourceMap;
-pub use steps::Steps;
-pub use values::{Parameter, Typed, Values};
+pub use planning::accesses::{Accessed, Choice, FieldName};
+pub use planning::plan::{ConstructorCall, Detail, Plan};
+pub use planning::steps::Steps;
+pub use planning::values::{Parameter, Typed, Values};
 pub use weave::{Ids, rewrite};
 
 /// The bytes are not a class file with a known structure.

@@ -5,11 +5,11 @@
 
 use std::collections::HashMap;
 
-use super::bytes::Reader;
-use super::class::ClassFile;
-use super::pool::{Additions, Pool, Probes};
+use super::class_file::bytes::Reader;
+use super::class_file::class::ClassFile;
+use super::class_file::pool::{Additions, Pool, Probes};
 use super::tables::{close_attribute, open_attribute};
-use super::{Malformed, Skip};
+use crate::rewrite::{Malformed, Skip};
 
 /// The access flag of classes that compilers generate (JVMS §4.1).
 const SYNTHETIC: u8 = 0x10;
@@ -50,7 +50,7 @@ pub fn put_parameters(
     for entry in class.methods.iter().filter(|entry| !entry.has_parameters) {
         let Some(parameters) = by_name.get(&(entry.name, entry.descriptor)) else { continue };
         let attributes = &entry.attributes;
-        let count = super::bytes::u16_at(class.bytes, attributes.start)?;
+        let count = super::class_file::bytes::u16_at(class.bytes, attributes.start)?;
         let count = count.checked_add(1).ok_or(Skip::TooLarge)?;
         rest.extend_from_slice(part(&class, copied, attributes.start)?);
         rest.extend_from_slice(&count.to_be_bytes());

@@ -1,11 +1,11 @@
 //! The tables that follow the code of a method, with the new offsets.
 
 use super::Skip;
-use super::bytes::Reader;
-use super::frames::{FrameWriter, Frames};
+use super::class_file::bytes::Reader;
+use super::class_file::frames::{FrameWriter, Frames};
+use super::class_file::pool::Additions;
 use super::layout::{CALL, Handlers, Layout, put, short};
-use super::plan::{Covered, End, PointKind};
-use super::pool::Additions;
+use super::planning::plan::{Covered, End, PointKind};
 
 /// The type of exceptions in the exception table: all.
 const ANY: u16 = 0;

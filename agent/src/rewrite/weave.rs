@@ -2,16 +2,16 @@
 
 use flow_codec::MethodId;
 
-use super::bytes::u32_at;
-use super::class::ClassFile;
-use super::code::Code;
-use super::judge::judge;
+use super::class_file::bytes::u32_at;
+use super::class_file::class::ClassFile;
+use super::class_file::code::Code;
+use super::class_file::judge::judge;
+use super::class_file::pool::{Additions, Probes};
 use super::layout::{self, Scratch};
-use super::plan::{Detail, Plan};
-use super::pool::{Additions, Probes};
+use super::planning::plan::{Detail, Plan};
 use super::tables::{close_attribute, open_attribute};
-use super::{Malformed, Skip};
 use crate::certain::Certain as _;
+use crate::rewrite::{Malformed, Skip};
 
 /// The ids that the probes of a method record.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -112,7 +112,7 @@ impl<'c, 'a> Weave<'c, 'a> {
     fn copy(&mut self, until: usize) -> Result<u16, Skip> {
         let between = self.class.bytes.get(self.copied..until).ok_or(Skip::Malformed)?;
         self.rest.extend_from_slice(between);
-        Ok(super::bytes::u16_at(self.class.bytes, until)?)
+        Ok(super::class_file::bytes::u16_at(self.class.bytes, until)?)
     }
 
     fn finish(self) -> Result<Vec<u8>, Malformed> {

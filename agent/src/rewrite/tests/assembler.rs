@@ -2,12 +2,12 @@
 
 use flow_codec::MethodId;
 
-use super::super::bytes::u16_at;
-use super::super::code::Code;
-use super::super::frames::Frames;
-use super::super::opcode::{BIPUSH, INVOKESTATIC, LDC, LDC_W, SIPUSH};
-use super::super::pool::{Pool, probe_class, tag};
 use super::super::{ClassFile, Detail, Ids, Probes, Skip, rewrite};
+use crate::rewrite::class_file::bytes::u16_at;
+use crate::rewrite::class_file::code::Code;
+use crate::rewrite::class_file::frames::Frames;
+use crate::rewrite::class_file::opcode::{BIPUSH, INVOKESTATIC, LDC, LDC_W, SIPUSH};
+use crate::rewrite::class_file::pool::{Pool, probe_class, tag};
 
 /// A class file under construction: `p/C`, with the superclass that [`Class::new`] gets.
 pub(super) struct Class {

@@ -2,14 +2,14 @@
 
 use proptest::prelude::*;
 
-use super::super::code::{Code, Coverage, Handler};
-use super::super::judge::{CompiledBy, judge};
-use super::super::opcode::{
-    ALOAD_0, ATHROW, GETFIELD, GOTO, INVOKESTATIC, MONITORENTER, MONITOREXIT, RETURN,
-};
 use super::super::{ClassFile, Ids, Probes, Skip, rewrite};
 use super::assembler::{Body, Class, Listing, id, rewrite_one};
 use super::{ASTORE_0, NOP, OBJECT, POP, STATIC};
+use crate::rewrite::class_file::code::{Code, Coverage, Handler};
+use crate::rewrite::class_file::judge::{CompiledBy, judge};
+use crate::rewrite::class_file::opcode::{
+    ALOAD_0, ATHROW, GETFIELD, GOTO, INVOKESTATIC, MONITORENTER, MONITOREXIT, RETURN,
+};
 
 const BOTH: CompiledBy = CompiledBy { c1: true, c2: true };
 const NEITHER: CompiledBy = CompiledBy { c1: false, c2: false };

@@ -7,11 +7,11 @@ mod steps;
 
 use assembler::{Body, Class, Listing, id, rewrite_for, rewrite_lines, rewrite_one};
 
-use super::opcode::{
+use super::{ClassFile, Detail, Ids, Malformed, Probes, Skip, rewrite};
+use crate::rewrite::class_file::opcode::{
     ALOAD_0, ATHROW, BIPUSH, GETFIELD, GETSTATIC, GOTO, IFEQ, INVOKESPECIAL, INVOKESTATIC, LDC,
     LOOKUPSWITCH, MONITORENTER, MONITOREXIT, PUTFIELD, PUTSTATIC, RETURN, TABLESWITCH,
 };
-use super::{ClassFile, Detail, Ids, Malformed, Probes, Skip, rewrite};
 
 const NOP: u8 = 0;
 const ACONST_NULL: u8 = 1;

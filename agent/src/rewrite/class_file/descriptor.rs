@@ -1,18 +1,18 @@
 //! Descriptors (JVMS §4.3), counted in slots: a long or double takes two.
 
-use super::Skip;
 use crate::certain::Certain as _;
+use crate::rewrite::Skip;
 
 /// The parameters and the result of a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Signature {
-    pub(super) parameters: usize,
-    pub(super) parameter_slots: usize,
-    pub(super) result_slots: usize,
+pub(in crate::rewrite) struct Signature {
+    pub(in crate::rewrite) parameters: usize,
+    pub(in crate::rewrite) parameter_slots: usize,
+    pub(in crate::rewrite) result_slots: usize,
 }
 
 /// Reads the descriptor of a method.
-pub(super) fn signature(descriptor: &[u8]) -> Result<Signature, Skip> {
+pub(in crate::rewrite) fn signature(descriptor: &[u8]) -> Result<Signature, Skip> {
     let mut rest = descriptor.strip_prefix(b"(").ok_or(Skip::Malformed)?;
     let (mut parameters, mut parameter_slots) = (0, 0);
     loop {
@@ -28,13 +28,13 @@ pub(super) fn signature(descriptor: &[u8]) -> Result<Signature, Skip> {
 }
 
 /// The slots of a field.
-pub(super) fn field_slots(descriptor: &[u8]) -> Result<usize, Skip> {
+pub(in crate::rewrite) fn field_slots(descriptor: &[u8]) -> Result<usize, Skip> {
     let (slots, after) = first_field(descriptor)?;
     if after.is_empty() { Ok(slots) } else { Err(Skip::Malformed) }
 }
 
 /// The slots of the field descriptor at the start of a text, and the rest of the text.
-pub(super) fn first_field(text: &[u8]) -> Result<(usize, &[u8]), Skip> {
+pub(in crate::rewrite) fn first_field(text: &[u8]) -> Result<(usize, &[u8]), Skip> {
     let element = text.iter().position(|byte| *byte != b'[').ok_or(Skip::Malformed)?;
     let (kind, after) = text.get(element..).and_then(<[u8]>::split_first).ok_or(Skip::Malformed)?;
     let after = match kind {

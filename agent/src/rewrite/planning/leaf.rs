@@ -8,24 +8,28 @@
 
 use std::collections::BTreeMap;
 
-use super::Skip;
-use super::bytes::u16_at;
-use super::class::{ClassFile, Entry};
-use super::code::{Code, Instruction};
-use super::descriptor::field_slots;
-use super::opcode::{
+use crate::rewrite::Skip;
+use crate::rewrite::class_file::bytes::u16_at;
+use crate::rewrite::class_file::class::{ClassFile, Entry};
+use crate::rewrite::class_file::code::{Code, Instruction};
+use crate::rewrite::class_file::descriptor::field_slots;
+use crate::rewrite::class_file::opcode::{
     self, Flow, GETFIELD, GETSTATIC, INVOKESPECIAL, LDC, LDC_W, LDC2_W, PUTFIELD, PUTSTATIC,
     is_goto, is_harmless,
 };
-use super::pool::tag;
-use super::stack::{ThisHolders, constructor_call};
+use crate::rewrite::class_file::pool::tag;
+use crate::rewrite::class_file::stack::{ThisHolders, constructor_call};
 
 const ACC_STATIC: u16 = 0x0008;
 const ACC_FINAL: u16 = 0x0010;
 const ACC_SYNCHRONIZED: u16 = 0x0020;
 
 /// Returns whether a method is a leaf.
-pub(super) fn is_leaf(class: &ClassFile<'_>, entry: &Entry<'_>, code: &Code<'_>) -> bool {
+pub(in crate::rewrite) fn is_leaf(
+    class: &ClassFile<'_>,
+    entry: &Entry<'_>,
+    code: &Code<'_>,
+) -> bool {
     if entry.access & ACC_SYNCHRONIZED != 0 || !code.handlers.is_empty() {
         return false;
     }

@@ -12,7 +12,7 @@ use super::pool::Pool;
 /// `ACC_BRIDGE` (JVMS §4.6).
 const ACC_BRIDGE: u16 = 0x0040;
 /// `ACC_SYNTHETIC` (JVMS §4.6).
-pub(super) const ACC_SYNTHETIC: u16 = 0x1000;
+pub(in crate::rewrite) const ACC_SYNTHETIC: u16 = 0x1000;
 
 /// Returns whether a method is a visibility bridge, from its access flags, its name and descriptor, its code, and the number
 /// and bytes of the constants of its class.
@@ -30,7 +30,7 @@ pub fn is_visibility_bridge(
 }
 
 /// Returns whether a bridge calls a method of the same name and descriptor of a superclass.
-pub(super) fn calls_same(
+pub(in crate::rewrite) fn calls_same(
     access: u16,
     (name, descriptor): (&[u8], &[u8]),
     code: &[u8],

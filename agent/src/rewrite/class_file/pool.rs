@@ -6,28 +6,28 @@
 use std::sync::OnceLock;
 
 use super::bytes::Reader;
-use super::values::Kind;
-use super::{Malformed, Skip};
+use crate::rewrite::planning::values::Kind;
+use crate::rewrite::{Malformed, Skip};
 
 /// The kinds of constants (JVMS §4.4).
-pub(super) mod tag {
-    pub(in super::super) const UTF8: u8 = 1;
-    pub(in super::super) const INTEGER: u8 = 3;
-    pub(in super::super) const FLOAT: u8 = 4;
-    pub(in super::super) const LONG: u8 = 5;
-    pub(in super::super) const DOUBLE: u8 = 6;
-    pub(in super::super) const CLASS: u8 = 7;
-    pub(in super::super) const STRING: u8 = 8;
-    pub(in super::super) const FIELD: u8 = 9;
-    pub(in super::super) const METHOD: u8 = 10;
-    pub(in super::super) const INTERFACE_METHOD: u8 = 11;
-    pub(in super::super) const NAME_AND_TYPE: u8 = 12;
-    pub(in super::super) const METHOD_HANDLE: u8 = 15;
-    pub(in super::super) const METHOD_TYPE: u8 = 16;
-    pub(in super::super) const DYNAMIC: u8 = 17;
-    pub(in super::super) const INVOKE_DYNAMIC: u8 = 18;
-    pub(in super::super) const MODULE: u8 = 19;
-    pub(in super::super) const PACKAGE: u8 = 20;
+pub(in crate::rewrite) mod tag {
+    pub(in crate::rewrite) const UTF8: u8 = 1;
+    pub(in crate::rewrite) const INTEGER: u8 = 3;
+    pub(in crate::rewrite) const FLOAT: u8 = 4;
+    pub(in crate::rewrite) const LONG: u8 = 5;
+    pub(in crate::rewrite) const DOUBLE: u8 = 6;
+    pub(in crate::rewrite) const CLASS: u8 = 7;
+    pub(in crate::rewrite) const STRING: u8 = 8;
+    pub(in crate::rewrite) const FIELD: u8 = 9;
+    pub(in crate::rewrite) const METHOD: u8 = 10;
+    pub(in crate::rewrite) const INTERFACE_METHOD: u8 = 11;
+    pub(in crate::rewrite) const NAME_AND_TYPE: u8 = 12;
+    pub(in crate::rewrite) const METHOD_HANDLE: u8 = 15;
+    pub(in crate::rewrite) const METHOD_TYPE: u8 = 16;
+    pub(in crate::rewrite) const DYNAMIC: u8 = 17;
+    pub(in crate::rewrite) const INVOKE_DYNAMIC: u8 = 18;
+    pub(in crate::rewrite) const MODULE: u8 = 19;
+    pub(in crate::rewrite) const PACKAGE: u8 = 20;
 }
 
 /// The internal name of the class whose methods the probes call, unless [set](use_probe_class) to another.
@@ -41,13 +41,13 @@ pub fn use_probe_class(name: &'static str) {
 }
 
 /// The internal name of the class whose methods the probes call.
-pub(super) fn probe_class() -> &'static [u8] {
+pub(in crate::rewrite) fn probe_class() -> &'static [u8] {
     OTHER_NAME.get().copied().unwrap_or(PROBE_CLASS).as_bytes()
 }
 
 /// The constants of a class file.
 #[derive(Debug)]
-pub(super) struct Pool<'a> {
+pub(in crate::rewrite) struct Pool<'a> {
     /// The entries.
     bytes: &'a [u8],
     /// Where the tag of each index is. Indices without an entry have [`NO_ENTRY`].
@@ -59,16 +59,16 @@ const NO_ENTRY: u32 = u32::MAX;
 
 /// A reference to a field or method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Member<'a> {
+pub(in crate::rewrite) struct Member<'a> {
     /// Internal name of the class.
-    pub(super) class: &'a [u8],
-    pub(super) name: &'a [u8],
-    pub(super) descriptor: &'a [u8],
+    pub(in crate::rewrite) class: &'a [u8],
+    pub(in crate::rewrite) name: &'a [u8],
+    pub(in crate::rewrite) descriptor: &'a [u8],
 }
 
 impl<'a> Pool<'a> {
     /// Reads the pool that begins, with its count, at the reader's position.
-    pub(super) fn parse(reader: &mut Reader<'a>) -> Result<Self, Malformed> {
+    pub(in crate::rewrite) fn parse(reader: &mut Reader<'a>) -> Result<Self, Malformed> {
         let count = usize::from(reader.u16()?.max(1));
         let mut offsets = Vec::with_capacity(count + 1);
         offsets.push(NO_ENTRY);
@@ -106,22 +106,22 @@ impl<'a> Pool<'a> {
     }
 
     /// The bytes of the entries in the file.
-    pub(super) fn bytes(&self) -> &'a [u8] {
+    pub(in crate::rewrite) fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
     /// The number of indices, with the unused index 0.
-    pub(super) fn count(&self) -> usize {
+    pub(in crate::rewrite) fn count(&self) -> usize {
         self.offsets.len()
     }
 
     /// Returns whether a text is the name of the probe class.
-    pub(super) fn names_probe(&self) -> bool {
+    pub(in crate::rewrite) fn names_probe(&self) -> bool {
         self.names_probe
     }
 
     /// The kind of an entry.
-    pub(super) fn tag(&self, index: u16) -> Result<u8, Malformed> {
+    pub(in crate::rewrite) fn tag(&self, index: u16) -> Result<u8, Malformed> {
         self.bytes.get(self.offset(index)).copied().ok_or(Malformed::BadIndex { index })
     }
 
@@ -130,7 +130,11 @@ impl<'a> Pool<'a> {
     }
 
     /// What follows the tag of an entry, which must be one of `tags`.
-    pub(super) fn entry(&self, index: u16, tags: &[u8]) -> Result<Reader<'a>, Malformed> {
+    pub(in crate::rewrite) fn entry(
+        &self,
+        index: u16,
+        tags: &[u8],
+    ) -> Result<Reader<'a>, Malformed> {
         if !tags.contains(&self.tag(index)?) {
             return Err(Malformed::BadIndex { index });
         }
@@ -139,29 +143,29 @@ impl<'a> Pool<'a> {
     }
 
     /// The modified UTF-8 of a text.
-    pub(super) fn utf8(&self, index: u16) -> Result<&'a [u8], Malformed> {
+    pub(in crate::rewrite) fn utf8(&self, index: u16) -> Result<&'a [u8], Malformed> {
         let mut entry = self.entry(index, &[tag::UTF8])?;
         let len = entry.u16()?;
         entry.take(usize::from(len))
     }
 
     /// Returns all texts, with their indices.
-    pub(super) fn texts(&self) -> impl Iterator<Item = (u16, &'a [u8])> {
+    pub(in crate::rewrite) fn texts(&self) -> impl Iterator<Item = (u16, &'a [u8])> {
         (0..=u16::MAX).take(self.count()).filter_map(|index| Some((index, self.utf8(index).ok()?)))
     }
 
     /// The internal name of a class.
-    pub(super) fn class_name(&self, index: u16) -> Result<&'a [u8], Malformed> {
+    pub(in crate::rewrite) fn class_name(&self, index: u16) -> Result<&'a [u8], Malformed> {
         self.utf8(self.entry(index, &[tag::CLASS])?.u16()?)
     }
 
     /// A field that an instruction refers to.
-    pub(super) fn field(&self, index: u16) -> Result<Member<'a>, Malformed> {
+    pub(in crate::rewrite) fn field(&self, index: u16) -> Result<Member<'a>, Malformed> {
         self.member(self.entry(index, &[tag::FIELD])?)
     }
 
     /// A method, of a class or an interface, that an instruction refers to.
-    pub(super) fn method(&self, index: u16) -> Result<Member<'a>, Malformed> {
+    pub(in crate::rewrite) fn method(&self, index: u16) -> Result<Member<'a>, Malformed> {
         self.member(self.entry(index, &[tag::METHOD, tag::INTERFACE_METHOD])?)
     }
 
@@ -172,14 +176,17 @@ impl<'a> Pool<'a> {
     }
 
     /// The descriptor of the call that an `invokedynamic` makes.
-    pub(super) fn dynamic_descriptor(&self, index: u16) -> Result<&'a [u8], Malformed> {
+    pub(in crate::rewrite) fn dynamic_descriptor(&self, index: u16) -> Result<&'a [u8], Malformed> {
         let mut entry = self.entry(index, &[tag::INVOKE_DYNAMIC])?;
         let _bootstrap = entry.u16()?;
         Ok(self.name_and_type(entry.u16()?)?.1)
     }
 
     /// The number of the bootstrap method of a dynamic call or constant, its name and descriptor.
-    pub(super) fn dynamic(&self, index: u16) -> Result<(u16, &'a [u8], &'a [u8]), Malformed> {
+    pub(in crate::rewrite) fn dynamic(
+        &self,
+        index: u16,
+    ) -> Result<(u16, &'a [u8], &'a [u8]), Malformed> {
         let mut entry = self.entry(index, &[tag::INVOKE_DYNAMIC, tag::DYNAMIC])?;
         let bootstrap = entry.u16()?;
         let (name, descriptor) = self.name_and_type(entry.u16()?)?;
@@ -187,7 +194,7 @@ impl<'a> Pool<'a> {
     }
 
     /// A field or method that a method handle refers to.
-    pub(super) fn any_member(&self, index: u16) -> Result<Member<'a>, Malformed> {
+    pub(in crate::rewrite) fn any_member(&self, index: u16) -> Result<Member<'a>, Malformed> {
         self.member(self.entry(index, &[tag::FIELD, tag::METHOD, tag::INTERFACE_METHOD])?)
     }
 
@@ -201,7 +208,7 @@ impl<'a> Pool<'a> {
 ///
 /// Probes and texts are added once. The numbers of methods all differ, so they are not searched first.
 #[derive(Debug)]
-pub(super) struct Additions {
+pub(in crate::rewrite) struct Additions {
     first: usize,
     bytes: Vec<u8>,
     state: Added,
@@ -244,7 +251,7 @@ pub enum Probes {
 
 /// What an event is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Role {
+pub(in crate::rewrite) enum Role {
     /// It is an entry or an exit.
     Event = 0,
     /// It shows which constructors an exception ended.
@@ -253,13 +260,13 @@ pub(super) enum Role {
 
 /// A state of [`Additions`] to return to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mark(Added);
+pub(in crate::rewrite) struct Mark(Added);
 
 /// Not a valid index.
 const NOT_YET: u16 = 0;
 
 impl Additions {
-    pub(super) fn to(pool: &Pool<'_>, probes: Probes) -> Self {
+    pub(in crate::rewrite) fn to(pool: &Pool<'_>, probes: Probes) -> Self {
         let state = Added {
             added: 0,
             len: 0,
@@ -281,34 +288,34 @@ impl Additions {
         Self { first: pool.count(), bytes: Vec::new(), state }
     }
 
-    pub(super) fn mark(&self) -> Mark {
+    pub(in crate::rewrite) fn mark(&self) -> Mark {
         Mark(Added { len: self.bytes.len(), ..self.state })
     }
 
     /// Removes what was added since.
-    pub(super) fn undo(&mut self, Mark(state): Mark) {
+    pub(in crate::rewrite) fn undo(&mut self, Mark(state): Mark) {
         self.bytes.truncate(state.len);
         self.state = state;
     }
 
     /// The number of indices of the pool, including added ones.
-    pub(super) fn count(&self) -> u16 {
+    pub(in crate::rewrite) fn count(&self) -> u16 {
         u16::try_from(self.first + self.state.added).unwrap_or(u16::MAX)
     }
 
     /// The entries.
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(in crate::rewrite) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
     /// Returns whether the entry and the exit of a method can be one event.
-    pub(super) fn may_join(&self) -> bool {
+    pub(in crate::rewrite) fn may_join(&self) -> bool {
         // What the method reads in between may come from another thread.
         self.state.probes != Probes::Numbered
     }
 
     /// The method of the probe class that appends this many bytes, 1 to 4.
-    pub(super) fn append(&mut self, bytes: usize, role: Role) -> Result<u16, Skip> {
+    pub(in crate::rewrite) fn append(&mut self, bytes: usize, role: Role) -> Result<u16, Skip> {
         const PLAIN: [&[u8]; 4] = [b"append1", b"append2", b"append3", b"append4"];
         const TIMED: [&[u8]; 4] = [b"timed1", b"timed2", b"timed3", b"timed4"];
         const NUMBERED: [&[u8]; 4] = [b"numbered1", b"numbered2", b"numbered3", b"numbered4"];
@@ -323,7 +330,7 @@ impl Additions {
     }
 
     /// The method of the probe class that appends a byte in an exception handler.
-    pub(super) fn note(&mut self, role: Role) -> Result<u16, Skip> {
+    pub(in crate::rewrite) fn note(&mut self, role: Role) -> Result<u16, Skip> {
         let name: &[u8] = match (self.state.probes, role) {
             (Probes::Plain, _) | (Probes::Numbered, Role::Hint) => b"note",
             (Probes::Timed, _) => b"timedNote",
@@ -333,7 +340,7 @@ impl Additions {
     }
 
     /// The method of the probe class that appends an exit.
-    pub(super) fn exit(&mut self) -> Result<u16, Skip> {
+    pub(in crate::rewrite) fn exit(&mut self) -> Result<u16, Skip> {
         let name: &[u8] = match self.state.probes {
             Probes::Plain => b"exit",
             Probes::Timed => b"timedExit",
@@ -343,7 +350,7 @@ impl Additions {
     }
 
     /// The method of the probe class that appends an exit by exception.
-    pub(super) fn unwound(&mut self) -> Result<u16, Skip> {
+    pub(in crate::rewrite) fn unwound(&mut self) -> Result<u16, Skip> {
         let name: &[u8] = match self.state.probes {
             Probes::Plain => b"unwound",
             Probes::Timed => b"timedUnwound",
@@ -353,12 +360,12 @@ impl Additions {
     }
 
     /// The method of the probe class that appends a line.
-    pub(super) fn line(&mut self) -> Result<u16, Skip> {
+    pub(in crate::rewrite) fn line(&mut self) -> Result<u16, Skip> {
         self.once(b"line", b"(I)V", |state| Some(&mut state.line))
     }
 
     /// The method of the probe class that appends that a run begins, and operands.
-    pub(super) fn step(&mut self, descriptor: &[u8]) -> Result<u16, Skip> {
+    pub(in crate::rewrite) fn step(&mut self, descriptor: &[u8]) -> Result<u16, Skip> {
         let slot = match descriptor {
             b"(I)V" => 0,
             b"(Ljava/lang/Object;I)V" => 1,
@@ -368,19 +375,19 @@ impl Additions {
     }
 
     /// The method of the probe class that appends the object that is loaded or stored.
-    pub(super) fn step_value(&mut self) -> Result<u16, Skip> {
+    pub(in crate::rewrite) fn step_value(&mut self) -> Result<u16, Skip> {
         let descriptor = b"(Ljava/lang/Object;)V";
         self.once(b"stepValue", descriptor, |state| Some(&mut state.step_value))
     }
 
     /// The method of the probe class that appends the object whose method it is.
-    pub(super) fn step_this(&mut self) -> Result<u16, Skip> {
+    pub(in crate::rewrite) fn step_this(&mut self) -> Result<u16, Skip> {
         let descriptor = b"(Ljava/lang/Object;)V";
         self.once(b"stepThis", descriptor, |state| Some(&mut state.step_this))
     }
 
     /// The method of the probe class that appends a value.
-    pub(super) fn value(&mut self, kind: Kind) -> Result<u16, Skip> {
+    pub(in crate::rewrite) fn value(&mut self, kind: Kind) -> Result<u16, Skip> {
         let (slot, descriptor): (usize, &[u8]) = match kind {
             Kind::Int(_) => (0, b"(II)V"),
             Kind::Float => (1, b"(FI)V"),
@@ -392,7 +399,7 @@ impl Additions {
     }
 
     /// The method of the probe class that appends that a value is left out.
-    pub(super) fn redacted(&mut self) -> Result<u16, Skip> {
+    pub(in crate::rewrite) fn redacted(&mut self) -> Result<u16, Skip> {
         self.once(b"redacted", b"(I)V", |state| Some(&mut state.redacted))
     }
 
@@ -423,7 +430,7 @@ impl Additions {
     }
 
     /// The class `java.lang.Throwable`.
-    pub(super) fn throwable(&mut self) -> Result<u16, Skip> {
+    pub(in crate::rewrite) fn throwable(&mut self) -> Result<u16, Skip> {
         if self.state.throwable == NOT_YET {
             self.state.throwable = self.class(b"java/lang/Throwable")?;
         }
@@ -431,14 +438,14 @@ impl Additions {
     }
 
     /// The name of the attribute with the frames.
-    pub(super) fn stack_map_table(&mut self) -> Result<u16, Skip> {
+    pub(in crate::rewrite) fn stack_map_table(&mut self) -> Result<u16, Skip> {
         if self.state.stack_map_table == NOT_YET {
             self.state.stack_map_table = self.utf8(b"StackMapTable")?;
         }
         Ok(self.state.stack_map_table)
     }
 
-    pub(super) fn integer(&mut self, value: i32) -> Result<u16, Skip> {
+    pub(in crate::rewrite) fn integer(&mut self, value: i32) -> Result<u16, Skip> {
         self.add(tag::INTEGER, &value.to_be_bytes())
     }
 
@@ -447,7 +454,7 @@ impl Additions {
         self.add(tag::CLASS, &name.to_be_bytes())
     }
 
-    pub(super) fn utf8(&mut self, text: &[u8]) -> Result<u16, Skip> {
+    pub(in crate::rewrite) fn utf8(&mut self, text: &[u8]) -> Result<u16, Skip> {
         let len = u16::try_from(text.len()).map_err(|_| Skip::PoolFull)?;
         let index = self.add(tag::UTF8, &len.to_be_bytes())?;
         self.bytes.extend_from_slice(text);

@@ -4,19 +4,19 @@
 
 use flow_codec::format::values::{Role, kind};
 
-use super::Skip;
-use super::bytes::Reader;
-use super::class::{ClassFile, Entry};
-use super::code::Code;
-use super::descriptor::{field_slots, first_field};
-use super::opcode::{ALOAD, ALOAD_0, DUP, DUP2, SIPUSH, WIDE};
-use super::pool::Additions;
 use super::snippet::push_integer;
+use crate::rewrite::Skip;
+use crate::rewrite::class_file::bytes::Reader;
+use crate::rewrite::class_file::class::{ClassFile, Entry};
+use crate::rewrite::class_file::code::Code;
+use crate::rewrite::class_file::descriptor::{field_slots, first_field};
+use crate::rewrite::class_file::opcode::{ALOAD, ALOAD_0, DUP, DUP2, SIPUSH, WIDE};
+use crate::rewrite::class_file::pool::Additions;
 use crate::text::{binary_name, decode};
 
 const ACC_STATIC: u16 = 0x0008;
 /// The slots on top of a method's own stack that a probe takes: a long, and the head of the value.
-pub(super) const STACK: u16 = 3;
+pub(in crate::rewrite) const STACK: u16 = 3;
 
 /// The values of a method.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,7 +52,7 @@ pub struct Typed {
 
 /// How a value is passed to a probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(in crate::rewrite) enum Kind {
     /// Of a type that is an int on the stack, with its number.
     Int(u8),
     Float,
@@ -62,7 +62,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) fn of(descriptor: &[u8]) -> Self {
+    pub(in crate::rewrite) fn of(descriptor: &[u8]) -> Self {
         match descriptor {
             b"Z" => Self::Int(kind::BOOLEAN),
             b"B" => Self::Int(kind::BYTE),
@@ -99,13 +99,13 @@ impl Kind {
         }
     }
 
-    pub(super) fn duplicate(self) -> u8 {
+    pub(in crate::rewrite) fn duplicate(self) -> u8 {
         if matches!(self, Self::Long | Self::Double) { DUP2 } else { DUP }
     }
 }
 
 impl Values {
-    pub(super) fn of(
+    pub(in crate::rewrite) fn of(
         class: &ClassFile<'_>,
         entry: &Entry<'_>,
         code: &Code<'_>,
@@ -142,7 +142,7 @@ impl Values {
     }
 
     /// Appends the probes that follow the entry.
-    pub(super) fn push_arguments(
+    pub(in crate::rewrite) fn push_arguments(
         &self,
         additions: &mut Additions,
         code: &mut Vec<u8>,
@@ -170,7 +170,7 @@ impl Values {
     }
 
     /// Appends the probe before a return, whose value is on the stack and stays there.
-    pub(super) fn push_result(
+    pub(in crate::rewrite) fn push_result(
         &self,
         additions: &mut Additions,
         code: &mut Vec<u8>,
@@ -186,7 +186,7 @@ impl Values {
     }
 
     /// Appends the probe of the message of the exception on the stack, which stays there.
-    pub(super) fn push_message(
+    pub(in crate::rewrite) fn push_message(
         &self,
         additions: &mut Additions,
         code: &mut Vec<u8>,
@@ -206,7 +206,7 @@ impl Typed {
 }
 
 /// The binary name of the class in the descriptor of a type; of arrays, that of the elements; nothing for primitive types.
-pub(super) fn class_in(descriptor: &[u8]) -> String {
+pub(in crate::rewrite) fn class_in(descriptor: &[u8]) -> String {
     let element = descriptor.iter().position(|byte| *byte != b'[').unwrap_or_default();
     let element = descriptor.get(element..).unwrap_or_default();
     let class = element.strip_prefix(b"L").and_then(|class| class.strip_suffix(b";"));
@@ -214,7 +214,7 @@ pub(super) fn class_in(descriptor: &[u8]) -> String {
 }
 
 /// Appends the probe of what is on top of the stack, and takes it.
-pub(super) fn push_probe(
+pub(in crate::rewrite) fn push_probe(
     role: Role,
     kind: Kind,
     additions: &mut Additions,
@@ -226,7 +226,7 @@ pub(super) fn push_probe(
 }
 
 /// Appends the probe that follows the entry of a method that has other versions.
-pub(super) fn push_version(
+pub(in crate::rewrite) fn push_version(
     version: u16,
     additions: &mut Additions,
     code: &mut Vec<u8>,
@@ -236,7 +236,7 @@ pub(super) fn push_version(
 }
 
 /// Appends the probe of a value that is left out.
-pub(super) fn push_redacted(
+pub(in crate::rewrite) fn push_redacted(
     role: Role,
     additions: &mut Additions,
     code: &mut Vec<u8>,
@@ -253,7 +253,7 @@ fn push_head(role: Role, kind: u8, code: &mut Vec<u8>) {
 }
 
 fn push_call(probe: u16, code: &mut Vec<u8>) {
-    code.push(super::opcode::INVOKESTATIC);
+    code.push(crate::rewrite::class_file::opcode::INVOKESTATIC);
     code.extend_from_slice(&probe.to_be_bytes());
 }
 

@@ -8,21 +8,24 @@
 
 use std::collections::BTreeMap;
 
-use super::Skip;
-use super::bytes::Reader;
 use super::catch::CatchPlaces;
-use super::code::{Code, Places};
+use crate::rewrite::Skip;
+use crate::rewrite::class_file::bytes::Reader;
+use crate::rewrite::class_file::code::{Code, Places};
 
 /// The lines of a method, in the order of its code.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
-    pub(super) numbers: Vec<u16>,
+pub(in crate::rewrite) struct Lines {
+    pub(in crate::rewrite) numbers: Vec<u16>,
     /// Where each is recorded.
-    pub(super) places: Vec<usize>,
+    pub(in crate::rewrite) places: Vec<usize>,
 }
 
 /// The line that begins at each place, of those where instructions start.
-pub(super) fn table(code: &Code<'_>, starts: &Places) -> Result<BTreeMap<usize, u16>, Skip> {
+pub(in crate::rewrite) fn table(
+    code: &Code<'_>,
+    starts: &Places,
+) -> Result<BTreeMap<usize, u16>, Skip> {
     // The JVM takes the first of several entries for one place.
     let mut lines = BTreeMap::new();
     for (_, table) in &code.tables.lines {
@@ -38,7 +41,7 @@ pub(super) fn table(code: &Code<'_>, starts: &Places) -> Result<BTreeMap<usize, 
 }
 
 impl Lines {
-    pub(super) fn of(code: &Code<'_>, locks: bool) -> Result<Self, Skip> {
+    pub(in crate::rewrite) fn of(code: &Code<'_>, locks: bool) -> Result<Self, Skip> {
         let mut starts = Places::none(code.bytes.len());
         for instruction in code.instructions() {
             starts.add(instruction?.pc);

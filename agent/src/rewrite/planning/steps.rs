@@ -9,25 +9,25 @@
 
 use flow_codec::format::instructions::{Code as Stored, Instruction as Known};
 
-use super::Skip;
-use super::bytes::{u16_at, u32_at};
 use super::catch::CatchPlaces;
-use super::class::{ClassFile, Entry};
-use super::code::{Code, Instruction, Places};
 use super::constructor::Before;
-use super::descriptor::field_slots;
 use super::lines;
-use super::opcode::{
+use crate::rewrite::Skip;
+use crate::rewrite::class_file::bytes::{u16_at, u32_at};
+use crate::rewrite::class_file::class::{ClassFile, Entry};
+use crate::rewrite::class_file::code::{Code, Instruction, Places};
+use crate::rewrite::class_file::descriptor::field_slots;
+use crate::rewrite::class_file::opcode::{
     self, ALOAD_0, DUP, DUP_X2, DUP2, DUP2_X1, DUP2_X2, Flow, GETFIELD, GETSTATIC, IINC,
     INVOKEDYNAMIC, INVOKESTATIC, LOOKUPSWITCH, MULTIANEWARRAY, POP, POP2, PUTFIELD, PUTSTATIC, RET,
     SIPUSH, Switch, WIDE,
 };
-use super::pool::Additions;
+use crate::rewrite::class_file::pool::Additions;
 use crate::text::decode;
 
 const ACC_STATIC: u16 = 0x0008;
 /// The slots on top of a method's own stack that a probe takes.
-pub(super) const STACK: u16 = 3;
+pub(in crate::rewrite) const STACK: u16 = 3;
 /// The most characters of a constant that are stored.
 const MAX_TEXT: usize = 64;
 /// The most bytes that all operands of a method have as texts.
@@ -39,18 +39,18 @@ pub struct Steps {
     /// What is stored once.
     pub code: Stored,
     /// Whether `this` is known when the method begins.
-    pub(super) has_this: bool,
+    pub(in crate::rewrite) has_this: bool,
     /// In the order of the code.
-    pub(super) runs: Vec<Run>,
+    pub(in crate::rewrite) runs: Vec<Run>,
 }
 
 /// A run of instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Run {
+pub(in crate::rewrite) struct Run {
     /// The index of its first instruction.
-    pub(super) at: u16,
+    pub(in crate::rewrite) at: u16,
     /// Where it is recorded.
-    pub(super) place: usize,
+    pub(in crate::rewrite) place: usize,
     /// Whether `this` has become known.
     has_this: bool,
     access: Access,
@@ -106,7 +106,7 @@ impl Access {
 impl Steps {
     /// # Errors
     /// The instructions of the method are not recorded.
-    pub(super) fn of(
+    pub(in crate::rewrite) fn of(
         class: &ClassFile<'_>,
         entry: &Entry<'_>,
         code: &Code<'_>,
@@ -178,7 +178,7 @@ impl Steps {
     }
 
     /// Appends the probe of `this`, which follows the entry.
-    pub(super) fn push_this(
+    pub(in crate::rewrite) fn push_this(
         &self,
         additions: &mut Additions,
         code: &mut Vec<u8>,
@@ -192,12 +192,12 @@ impl Steps {
 
 impl Run {
     /// Whether there is a probe after its first instruction.
-    pub(super) fn has_probe_after(&self) -> bool {
+    pub(in crate::rewrite) fn has_probe_after(&self) -> bool {
         self.is_object && self.access.is_load()
     }
 
     /// What is inserted before its first instruction.
-    pub(super) fn before(&self, additions: &mut Additions) -> Result<Vec<u8>, Skip> {
+    pub(in crate::rewrite) fn before(&self, additions: &mut Additions) -> Result<Vec<u8>, Skip> {
         let mut code = Vec::with_capacity(12);
         if self.has_this {
             push_this(additions, &mut code)?;
@@ -234,7 +234,7 @@ impl Run {
     }
 
     /// What is inserted after its first instruction.
-    pub(super) fn after(&self, additions: &mut Additions) -> Result<Vec<u8>, Skip> {
+    pub(in crate::rewrite) fn after(&self, additions: &mut Additions) -> Result<Vec<u8>, Skip> {
         let mut code = Vec::new();
         if self.has_probe_after() {
             code.push(DUP);
@@ -362,7 +362,7 @@ fn switch(code: &[u8], pc: usize, op: u8) -> Result<Vec<String>, Skip> {
 
 /// A constant and its type.
 fn constant(class: &ClassFile<'_>, index: u16) -> Result<[String; 2], Skip> {
-    use super::pool::tag;
+    use crate::rewrite::class_file::pool::tag;
     let pool = &class.pool;
     let kind = pool.tag(index)?;
     let mut entry = pool.entry(index, &[kind])?;

@@ -12,21 +12,21 @@
 use flow_codec::MethodId;
 use flow_codec::format::values::{Role, kind};
 
-use super::Skip;
-use super::bytes::u16_at;
-use super::class::ClassFile;
-use super::code::{Code, Instruction};
-use super::opcode::{
-    DUP, DUP_X2, DUP2, DUP2_X1, DUP2_X2, GETFIELD, GETSTATIC, POP, POP2, PUTFIELD, PUTSTATIC, SWAP,
-};
-use super::pool::{Additions, Member};
 use super::snippet::push_integer;
 use super::values::{Kind, push_probe, push_redacted};
+use crate::rewrite::Skip;
+use crate::rewrite::class_file::bytes::u16_at;
+use crate::rewrite::class_file::class::ClassFile;
+use crate::rewrite::class_file::code::{Code, Instruction};
+use crate::rewrite::class_file::opcode::{
+    DUP, DUP_X2, DUP2, DUP2_X1, DUP2_X2, GETFIELD, GETSTATIC, POP, POP2, PUTFIELD, PUTSTATIC, SWAP,
+};
+use crate::rewrite::class_file::pool::{Additions, Member};
 use crate::text::{binary_name, decode};
 
 /// The slots on top of a method's own stack that copies and probes take: after `laload`, an array, an index and a long
 /// more than that.
-pub(super) const STACK: u16 = 4;
+pub(in crate::rewrite) const STACK: u16 = 4;
 
 /// Something that is read or written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,8 +61,8 @@ pub enum Choice {
 
 /// An access that is recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Access {
-    pub(super) pc: usize,
+pub(in crate::rewrite) struct Access {
+    pub(in crate::rewrite) pc: usize,
     shape: Shape,
     kind: Kind,
     is_redacted: bool,
@@ -83,16 +83,16 @@ enum Shape {
 
 /// The accesses of a method that are recorded.
 #[derive(Debug, Default)]
-pub(super) struct Accesses {
+pub(in crate::rewrite) struct Accesses {
     /// In the order of the code.
-    pub(super) list: Vec<Access>,
+    pub(in crate::rewrite) list: Vec<Access>,
     /// The fields, each once.
-    pub(super) fields: Vec<FieldName>,
+    pub(in crate::rewrite) fields: Vec<FieldName>,
 }
 
 impl Accesses {
     /// `is_early` returns whether `this` is not initialised at a place.
-    pub(super) fn of(
+    pub(in crate::rewrite) fn of(
         class: &ClassFile<'_>,
         code: &Code<'_>,
         is_early: impl Fn(usize) -> bool,
@@ -142,7 +142,7 @@ impl Accesses {
 
 impl Access {
     /// What is inserted before its instruction, and what after it. `fields` are the ids of the method's fields.
-    pub(super) fn probes(
+    pub(in crate::rewrite) fn probes(
         self,
         fields: &[MethodId],
         additions: &mut Additions,

@@ -3,8 +3,8 @@
 //! A frame counts its offset, and usually its types too, from the previous frame. So no frame is left out or
 //! inserted: new ones only follow the last.
 
-use super::Skip;
 use super::bytes::{Reader, u16_at};
+use crate::rewrite::Skip;
 
 /// A number of types, and their bytes in the file.
 type Types<'a> = (u16, &'a [u8]);
@@ -21,9 +21,9 @@ const FULL: u8 = 255;
 
 /// One frame.
 #[derive(Debug)]
-pub(super) struct Frame<'a> {
+pub(in crate::rewrite) struct Frame<'a> {
     /// The offset that it describes.
-    pub(super) pc: usize,
+    pub(in crate::rewrite) pc: usize,
     kind: Kind<'a>,
 }
 
@@ -45,7 +45,7 @@ enum Kind<'a> {
 
 /// Reads the content of a `StackMapTable`, frame by frame.
 #[derive(Debug)]
-pub(super) struct Frames<'a> {
+pub(in crate::rewrite) struct Frames<'a> {
     reader: Reader<'a>,
     left: u16,
     /// The offset after that of the previous frame.
@@ -53,7 +53,7 @@ pub(super) struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    pub(super) fn new(table: &'a [u8]) -> Result<Self, Skip> {
+    pub(in crate::rewrite) fn new(table: &'a [u8]) -> Result<Self, Skip> {
         let mut reader = Reader::new(table);
         let left = reader.u16()?;
         Ok(Self { reader, left, next: 0 })
@@ -122,7 +122,7 @@ impl<'a> Iterator for Frames<'a> {
 impl Frame<'_> {
     /// Returns the number of local variables, and whether the first one is a `this` that is not initialised.
     /// Takes both for the previous frame.
-    pub(super) fn uninitialised_this(
+    pub(in crate::rewrite) fn uninitialised_this(
         &self,
         count: usize,
         first: bool,
@@ -163,7 +163,7 @@ fn places_of(types: &[u8], wanted: u8) -> impl Iterator<Item = usize> {
 
 /// Writes the content of a `StackMapTable`.
 #[derive(Debug)]
-pub(super) struct FrameWriter<'o> {
+pub(in crate::rewrite) struct FrameWriter<'o> {
     out: &'o mut Vec<u8>,
     /// The offset of the count in `out`.
     count_at: usize,
@@ -173,14 +173,14 @@ pub(super) struct FrameWriter<'o> {
 }
 
 impl<'o> FrameWriter<'o> {
-    pub(super) fn new(out: &'o mut Vec<u8>) -> Self {
+    pub(in crate::rewrite) fn new(out: &'o mut Vec<u8>) -> Self {
         let count_at = out.len();
         out.extend_from_slice(&[0; 2]);
         Self { out, count_at, count: 0, next: 0 }
     }
 
     /// Writes a frame for the offset `pc`. `moved` maps the old offset of a `new` to its new one.
-    pub(super) fn put(
+    pub(in crate::rewrite) fn put(
         &mut self,
         pc: usize,
         frame: &Frame<'_>,
@@ -219,7 +219,7 @@ impl<'o> FrameWriter<'o> {
 
     /// Writes the frame of one of our handlers: an exception on the stack, and no local variables. Before
     /// `this` is initialised, the verifier requires that the frame shows this.
-    pub(super) fn put_handler(
+    pub(in crate::rewrite) fn put_handler(
         &mut self,
         pc: usize,
         exception: u16,
@@ -235,7 +235,7 @@ impl<'o> FrameWriter<'o> {
     }
 
     /// Writes the count.
-    pub(super) fn finish(self) {
+    pub(in crate::rewrite) fn finish(self) {
         if let Some(count) = self.out.get_mut(self.count_at..self.count_at + 2) {
             count.copy_from_slice(&self.count.to_be_bytes());
         }

@@ -6,13 +6,13 @@ use flow_codec::MethodId;
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::raw;
 
-use super::Skip;
-use super::opcode::{BIPUSH, DUP, INVOKESTATIC, LDC, LDC_W, SIPUSH};
-use super::pool::{Additions, Role};
+use crate::rewrite::Skip;
+use crate::rewrite::class_file::opcode::{BIPUSH, DUP, INVOKESTATIC, LDC, LDC_W, SIPUSH};
+use crate::rewrite::class_file::pool::{Additions, Role};
 
 /// Bytes that one call appends: one to four.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Event {
+pub(in crate::rewrite) struct Event {
     bytes: [u8; 4],
     len: usize,
 }
@@ -21,8 +21,8 @@ pub(super) struct Event {
 const FILLER: u8 = 0xFF;
 
 impl Event {
-    pub(super) const CATCH: Self = Self::one(raw::CATCH);
-    pub(super) const END: Self = Self::one(raw::END);
+    pub(in crate::rewrite) const CATCH: Self = Self::one(raw::CATCH);
+    pub(in crate::rewrite) const END: Self = Self::one(raw::END);
     const BEGIN_UNKNOWN: Self = Self::one(raw::BEGIN_UNKNOWN);
 
     const fn one(byte: u8) -> Self {
@@ -40,17 +40,17 @@ impl Event {
     }
 
     /// A method is entered.
-    pub(super) fn enter(method: MethodId) -> Result<Self, Skip> {
+    pub(in crate::rewrite) fn enter(method: MethodId) -> Result<Self, Skip> {
         Self::of([Encoded::enter(method).as_bytes(), &[]]).ok_or(Skip::IdTooLarge)
     }
 
     /// A method is entered and left, if there is room for both.
-    pub(super) fn enter_and_exit(method: MethodId) -> Option<Self> {
+    pub(in crate::rewrite) fn enter_and_exit(method: MethodId) -> Option<Self> {
         Self::of([Encoded::enter(method).as_bytes(), &[raw::EXIT]])
     }
 
     /// A constructor calls another one. If there is no room for its id, it counts as not recorded.
-    pub(super) fn begin(callee: Option<MethodId>) -> Self {
+    pub(in crate::rewrite) fn begin(callee: Option<MethodId>) -> Self {
         callee
             .and_then(|callee| Self::of([&[raw::BEGIN], Encoded::enter(callee).as_bytes()]))
             .unwrap_or(Self::BEGIN_UNKNOWN)
@@ -79,7 +79,7 @@ impl Event {
 const LDC_W_BYTES: usize = 3;
 
 /// Pushes a number.
-pub(super) fn push_integer(
+pub(in crate::rewrite) fn push_integer(
     value: i32,
     additions: &mut Additions,
     code: &mut Vec<u8>,
@@ -104,26 +104,29 @@ pub(super) fn push_integer(
 
 /// A few instructions to insert.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Snippet {
+pub(in crate::rewrite) struct Snippet {
     bytes: [u8; 6],
     len: usize,
 }
 
 impl Snippet {
-    pub(super) const NOTHING: Self = Self { bytes: [0; 6], len: 0 };
+    pub(in crate::rewrite) const NOTHING: Self = Self { bytes: [0; 6], len: 0 };
 
     /// Appends an event: pushes its number and calls the probe.
-    pub(super) fn append(event: Event, additions: &mut Additions) -> Result<Self, Skip> {
+    pub(in crate::rewrite) fn append(
+        event: Event,
+        additions: &mut Additions,
+    ) -> Result<Self, Skip> {
         Self::call_with(event, additions, |additions| additions.append(event.len, event.role()))
     }
 
     /// Appends an event of one byte with the probe for exception handlers.
-    pub(super) fn note(event: Event, additions: &mut Additions) -> Result<Self, Skip> {
+    pub(in crate::rewrite) fn note(event: Event, additions: &mut Additions) -> Result<Self, Skip> {
         Self::call_with(event, additions, |additions| additions.note(event.role()))
     }
 
     /// Appends that a line is reached: pushes its number and calls the probe.
-    pub(super) fn line(line: u16, additions: &mut Additions) -> Result<Self, Skip> {
+    pub(in crate::rewrite) fn line(line: u16, additions: &mut Additions) -> Result<Self, Skip> {
         let mut snippet = Self::NOTHING;
         match u8::try_from(line).ok().filter(|line| line.cast_signed() >= 0) {
             Some(line) => snippet.push(&[BIPUSH, line]),
@@ -151,25 +154,25 @@ impl Snippet {
     }
 
     /// Appends an exit.
-    pub(super) fn exit(additions: &mut Additions) -> Result<Self, Skip> {
+    pub(in crate::rewrite) fn exit(additions: &mut Additions) -> Result<Self, Skip> {
         let mut snippet = Self::NOTHING;
         snippet.call(additions.exit()?);
         Ok(snippet)
     }
 
     /// Appends an exit by the exception on the stack, which stays there.
-    pub(super) fn unwound_exit(additions: &mut Additions) -> Result<Self, Skip> {
+    pub(in crate::rewrite) fn unwound_exit(additions: &mut Additions) -> Result<Self, Skip> {
         let mut snippet = Self::NOTHING;
         snippet.push(&[DUP]);
         snippet.call(additions.unwound()?);
         Ok(snippet)
     }
 
-    pub(super) fn as_bytes(&self) -> &[u8] {
+    pub(in crate::rewrite) fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or(&self.bytes)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::rewrite) fn len(&self) -> usize {
         self.len
     }
 

@@ -10,29 +10,29 @@
 
 use std::collections::BTreeMap;
 
-use super::Skip;
-use super::class::{ClassFile, Entry};
-use super::code::{ByPlace, Code, Coverage, Instruction, Places};
-use super::descriptor::signature;
-use super::frames::Frames;
-use super::opcode::{self, Flow, JSR, JSR_W, is_goto};
-use super::pool::Member;
-use super::stack::{ThisHolders, constructor_call};
+use crate::rewrite::Skip;
+use crate::rewrite::class_file::class::{ClassFile, Entry};
+use crate::rewrite::class_file::code::{ByPlace, Code, Coverage, Instruction, Places};
+use crate::rewrite::class_file::descriptor::signature;
+use crate::rewrite::class_file::frames::Frames;
+use crate::rewrite::class_file::opcode::{self, Flow, JSR, JSR_W, is_goto};
+use crate::rewrite::class_file::pool::Member;
+use crate::rewrite::class_file::stack::{ThisHolders, constructor_call};
 
 /// The result of analysing a constructor.
 #[derive(Debug)]
-pub(super) struct Before<'a> {
+pub(in crate::rewrite) struct Before<'a> {
     /// The instructions that run before `this` is initialised.
-    pub(super) instructions: Places,
+    pub(in crate::rewrite) instructions: Places,
     /// The calls that initialise it, by place.
-    pub(super) calls: BTreeMap<usize, Member<'a>>,
+    pub(in crate::rewrite) calls: BTreeMap<usize, Member<'a>>,
 }
 
 /// Follows a constructor to its calls of another one.
 ///
 /// # Errors
 /// [`Skip::OddConstructor`] if the code is not as compilers generate it.
-pub(super) fn analyse<'a>(
+pub(in crate::rewrite) fn analyse<'a>(
     class: &ClassFile<'a>,
     entry: &Entry<'a>,
     code: &Code<'a>,

@@ -4,34 +4,34 @@ use super::bytes::Reader;
 use super::class::Attributes;
 use super::opcode::{self, Flow, Switch};
 use super::pool::Pool;
-use super::{Malformed, Skip};
+use crate::rewrite::{Malformed, Skip};
 
 /// A `Code` attribute.
 #[derive(Clone, Debug)]
-pub(super) struct Code<'a> {
-    pub(super) max_stack: u16,
-    pub(super) max_locals: u16,
+pub(in crate::rewrite) struct Code<'a> {
+    pub(in crate::rewrite) max_stack: u16,
+    pub(in crate::rewrite) max_locals: u16,
     /// The instructions.
-    pub(super) bytes: &'a [u8],
-    pub(super) handlers: Vec<Handler>,
-    pub(super) tables: Tables<'a>,
+    pub(in crate::rewrite) bytes: &'a [u8],
+    pub(in crate::rewrite) handlers: Vec<Handler>,
+    pub(in crate::rewrite) tables: Tables<'a>,
 }
 
 /// An entry of the exception table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Handler {
-    pub(super) start: u16,
-    pub(super) end: u16,
-    pub(super) handler: u16,
-    pub(super) catch_type: u16,
+pub(in crate::rewrite) struct Handler {
+    pub(in crate::rewrite) start: u16,
+    pub(in crate::rewrite) end: u16,
+    pub(in crate::rewrite) handler: u16,
+    pub(in crate::rewrite) catch_type: u16,
 }
 
 impl Handler {
-    pub(super) fn covers(&self, pc: usize) -> bool {
+    pub(in crate::rewrite) fn covers(&self, pc: usize) -> bool {
         (usize::from(self.start)..usize::from(self.end)).contains(&pc)
     }
 
-    pub(super) fn catches_all(&self) -> bool {
+    pub(in crate::rewrite) fn catches_all(&self) -> bool {
         self.catch_type == 0
     }
 }
@@ -40,18 +40,18 @@ impl Handler {
 /// out: type annotations, which a running program cannot read, and unknown ones, whose offsets could be wrong
 /// unnoticed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tables<'a> {
+pub(in crate::rewrite) struct Tables<'a> {
     /// Every `LineNumberTable`; there may be several.
-    pub(super) lines: Vec<(u16, &'a [u8])>,
+    pub(in crate::rewrite) lines: Vec<(u16, &'a [u8])>,
     /// Every `LocalVariableTable` and `LocalVariableTypeTable`: they have the same shape.
-    pub(super) variables: Vec<(u16, &'a [u8])>,
+    pub(in crate::rewrite) variables: Vec<(u16, &'a [u8])>,
     /// The `StackMapTable`.
-    pub(super) frames: Option<(u16, &'a [u8])>,
+    pub(in crate::rewrite) frames: Option<(u16, &'a [u8])>,
 }
 
 impl<'a> Code<'a> {
     /// Reads the content of a `Code` attribute.
-    pub(super) fn parse(content: &'a [u8], pool: &Pool<'a>) -> Result<Self, Skip> {
+    pub(in crate::rewrite) fn parse(content: &'a [u8], pool: &Pool<'a>) -> Result<Self, Skip> {
         let (code, mut reader) = Self::parse_head(content)?;
         let tables = Tables::read(&mut reader, pool)?;
         if !reader.is_empty() {
@@ -62,7 +62,7 @@ impl<'a> Code<'a> {
 
     /// Reads the content of a `Code` attribute up to its own attributes: everything that determines what
     /// runs. The reader continues there.
-    pub(super) fn parse_head(content: &'a [u8]) -> Result<(Self, Reader<'a>), Skip> {
+    pub(in crate::rewrite) fn parse_head(content: &'a [u8]) -> Result<(Self, Reader<'a>), Skip> {
         let mut reader = Reader::new(content);
         let max_stack = reader.u16()?;
         let max_locals = reader.u16()?;
@@ -84,17 +84,17 @@ impl<'a> Code<'a> {
     }
 
     /// Returns the instructions from an offset on, as far as they can be read.
-    pub(super) fn instructions_from(&self, pc: usize) -> Instructions<'a> {
+    pub(in crate::rewrite) fn instructions_from(&self, pc: usize) -> Instructions<'a> {
         Instructions { code: self.bytes, pc }
     }
 
     /// Returns all instructions, as far as they can be read.
-    pub(super) fn instructions(&self) -> Instructions<'a> {
+    pub(in crate::rewrite) fn instructions(&self) -> Instructions<'a> {
         self.instructions_from(0)
     }
 
     /// Returns the places that the instruction at `pc` may branch to.
-    pub(super) fn targets(
+    pub(in crate::rewrite) fn targets(
         &self,
         pc: usize,
         flow: Flow,
@@ -130,7 +130,10 @@ impl<'a> Tables<'a> {
 }
 
 /// Returns the lines, each with the place where it begins, in the order of the code, from the content of a `Code` attribute.
-pub(super) fn line_numbers(content: &[u8], pool: &Pool<'_>) -> Result<Vec<(u16, u16)>, Malformed> {
+pub(in crate::rewrite) fn line_numbers(
+    content: &[u8],
+    pool: &Pool<'_>,
+) -> Result<Vec<(u16, u16)>, Malformed> {
     let mut reader = Reader::new(content);
     let _max_stack_and_locals = reader.take(4)?;
     let _code = reader.sized()?;
@@ -153,22 +156,22 @@ pub(super) fn line_numbers(content: &[u8], pool: &Pool<'_>) -> Result<Vec<(u16, 
 
 /// One instruction: where it begins, its opcode, and where the next one begins.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Instruction {
-    pub(super) pc: usize,
-    pub(super) op: u8,
-    pub(super) next: usize,
+pub(in crate::rewrite) struct Instruction {
+    pub(in crate::rewrite) pc: usize,
+    pub(in crate::rewrite) op: u8,
+    pub(in crate::rewrite) next: usize,
 }
 
 /// See [`Code::instructions`].
 #[derive(Debug)]
-pub(super) struct Instructions<'a> {
+pub(in crate::rewrite) struct Instructions<'a> {
     code: &'a [u8],
     pc: usize,
 }
 
 impl<'a> Instructions<'a> {
     /// Returns all instructions of some code, up to the first that cannot be read.
-    pub(super) fn of(code: &'a [u8]) -> Self {
+    pub(in crate::rewrite) fn of(code: &'a [u8]) -> Self {
         Self { code, pc: 0 }
     }
 }
@@ -194,7 +197,7 @@ impl Iterator for Instructions<'_> {
 
 /// The ranges that each handler covers. Entries of one handler that overlap or touch count as one.
 #[derive(Debug)]
-pub(super) struct Coverage {
+pub(in crate::rewrite) struct Coverage {
     /// By handler, then by start.
     ranges: Vec<Range>,
 }
@@ -211,7 +214,7 @@ struct Range {
 }
 
 impl Coverage {
-    pub(super) fn new(handlers: &[Handler]) -> Self {
+    pub(in crate::rewrite) fn new(handlers: &[Handler]) -> Self {
         let range = |&Handler { start, end, handler, .. }: &Handler| Range {
             handler,
             start,
@@ -231,13 +234,13 @@ impl Coverage {
     }
 
     /// Returns the first handler at or after a place.
-    pub(super) fn handler_from(&self, pc: usize) -> Option<usize> {
+    pub(in crate::rewrite) fn handler_from(&self, pc: usize) -> Option<usize> {
         let first = self.ranges.partition_point(|range| usize::from(range.handler) < pc);
         self.ranges.get(first).map(|range| range.handler.into())
     }
 
     /// Returns where a handler stops covering the range that contains `pc`. `None` if it does not cover `pc`.
-    pub(super) fn end_of(&self, handler: usize, pc: usize) -> Option<usize> {
+    pub(in crate::rewrite) fn end_of(&self, handler: usize, pc: usize) -> Option<usize> {
         let key = |range: &Range| (usize::from(range.handler), usize::from(range.start));
         let after = self.ranges.partition_point(|range| key(range) <= (handler, pc));
         let range = self.ranges.get(after.checked_sub(1)?)?;
@@ -246,7 +249,7 @@ impl Coverage {
     }
 
     /// Returns the same ranges, to find handlers by what they cover.
-    pub(super) fn by_place(mut self) -> ByPlace {
+    pub(in crate::rewrite) fn by_place(mut self) -> ByPlace {
         self.ranges.sort_unstable_by_key(|range| range.start);
         set_last_ends(&mut self.ranges);
         ByPlace { ranges: self.ranges }
@@ -255,7 +258,7 @@ impl Coverage {
 
 /// Which handlers cover which places.
 #[derive(Debug)]
-pub(super) struct ByPlace {
+pub(in crate::rewrite) struct ByPlace {
     /// By start.
     ranges: Vec<Range>,
 }
@@ -265,7 +268,7 @@ impl ByPlace {
     ///
     /// # Errors
     /// The first one of `found`.
-    pub(super) fn at<E>(
+    pub(in crate::rewrite) fn at<E>(
         &self,
         pc: usize,
         found: &mut impl FnMut(usize) -> Result<(), E>,
@@ -274,7 +277,7 @@ impl ByPlace {
     }
 
     /// Returns whether any handler covers `pc`.
-    pub(super) fn covers(&self, pc: usize) -> bool {
+    pub(in crate::rewrite) fn covers(&self, pc: usize) -> bool {
         self.at(pc, &mut |_| Err(())).is_err()
     }
 }
@@ -310,23 +313,23 @@ fn search<E>(
 
 /// A set of places in some code.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(in crate::rewrite) struct Places {
     words: Vec<u64>,
 }
 
 impl Places {
     /// An empty set, for code of this length.
-    pub(super) fn none(code_len: usize) -> Self {
+    pub(in crate::rewrite) fn none(code_len: usize) -> Self {
         Self { words: vec![0; code_len / 64 + 1] }
     }
 
-    pub(super) fn add(&mut self, pc: usize) {
+    pub(in crate::rewrite) fn add(&mut self, pc: usize) {
         if let Some(word) = self.words.get_mut(pc / 64) {
             *word |= 1 << (pc % 64);
         }
     }
 
-    pub(super) fn contains(&self, pc: usize) -> bool {
+    pub(in crate::rewrite) fn contains(&self, pc: usize) -> bool {
         self.words.get(pc / 64).is_some_and(|word| word >> (pc % 64) & 1 != 0)
     }
 }

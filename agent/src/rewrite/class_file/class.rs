@@ -10,23 +10,23 @@ use super::code::{Code, Instruction, line_numbers};
 use super::judge::{CompiledBy, judge};
 use super::opcode::INVOKESTATIC;
 use super::pool::{Additions, Pool, probe_class, tag};
-use super::{Accessed, Choice, Detail, Malformed, Plan, Skip, SourceMap, is_accessor};
 use crate::certain::Certain as _;
+use crate::rewrite::{Accessed, Choice, Detail, Malformed, Plan, Skip, SourceMap, is_accessor};
 use crate::text::{binary_name, decode};
 
 /// A class file: what the rewriter needs, and the bytes it was read from.
 #[derive(Debug)]
 pub struct ClassFile<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) major: u16,
-    pub(super) pool: Pool<'a>,
+    pub(in crate::rewrite) bytes: &'a [u8],
+    pub(in crate::rewrite) major: u16,
+    pub(in crate::rewrite) pool: Pool<'a>,
     /// The offset of what follows the pool.
-    pub(super) pool_end: usize,
+    pub(in crate::rewrite) pool_end: usize,
     access: u16,
-    pub(super) name: &'a [u8],
-    pub(super) super_name: Option<&'a [u8]>,
-    pub(super) fields: Vec<Field<'a>>,
-    pub(super) methods: Vec<Entry<'a>>,
+    pub(in crate::rewrite) name: &'a [u8],
+    pub(in crate::rewrite) super_name: Option<&'a [u8]>,
+    pub(in crate::rewrite) fields: Vec<Field<'a>>,
+    pub(in crate::rewrite) methods: Vec<Entry<'a>>,
     source_file: Option<&'a [u8]>,
     /// The content of its `SourceDebugExtension`.
     debug: Option<&'a [u8]>,
@@ -36,24 +36,24 @@ pub struct ClassFile<'a> {
 
 /// A field of the class.
 #[derive(Debug)]
-pub(super) struct Field<'a> {
-    pub(super) access: u16,
-    pub(super) name: &'a [u8],
-    pub(super) descriptor: &'a [u8],
+pub(in crate::rewrite) struct Field<'a> {
+    pub(in crate::rewrite) access: u16,
+    pub(in crate::rewrite) name: &'a [u8],
+    pub(in crate::rewrite) descriptor: &'a [u8],
 }
 
 /// A method of the class, in the file.
 #[derive(Debug)]
-pub(super) struct Entry<'a> {
-    pub(super) access: u16,
-    pub(super) name: &'a [u8],
-    pub(super) descriptor: &'a [u8],
+pub(in crate::rewrite) struct Entry<'a> {
+    pub(in crate::rewrite) access: u16,
+    pub(in crate::rewrite) name: &'a [u8],
+    pub(in crate::rewrite) descriptor: &'a [u8],
     /// The whole of its `Code` attribute.
-    pub(super) code: Option<Range<usize>>,
+    pub(in crate::rewrite) code: Option<Range<usize>>,
     /// The range of all attributes of the method, with their number.
-    pub(super) attributes: Range<usize>,
+    pub(in crate::rewrite) attributes: Range<usize>,
     /// Whether the method has `MethodParameters`.
-    pub(super) has_parameters: bool,
+    pub(in crate::rewrite) has_parameters: bool,
     /// The content of its `RuntimeVisibleAnnotations`.
     annotations: Option<&'a [u8]>,
 }
@@ -179,7 +179,7 @@ impl<'a> ClassFile<'a> {
     }
 
     /// The internal name of the class of a bootstrap method.
-    pub(super) fn bootstrap_class(&self, number: u16) -> Option<&'a [u8]> {
+    pub(in crate::rewrite) fn bootstrap_class(&self, number: u16) -> Option<&'a [u8]> {
         let handle = *self.bootstraps.get(usize::from(number))?;
         let mut handle = self.pool.entry(handle, &[tag::METHOD_HANDLE]).ok()?;
         let _kind = handle.u8().ok()?;
@@ -206,7 +206,7 @@ impl<'a> ClassFile<'a> {
     }
 
     /// Assembles a class with additions to the pool, and with `rest` for everything that follows the pool.
-    pub(super) fn with_pool(
+    pub(in crate::rewrite) fn with_pool(
         &self,
         additions: &Additions,
         rest: &[&[u8]],
@@ -368,20 +368,20 @@ impl<'a> Entry<'a> {
         class.get(code.start + ATTRIBUTE_HEADER..code.end)
     }
 
-    pub(super) fn is_constructor(&self) -> bool {
+    pub(in crate::rewrite) fn is_constructor(&self) -> bool {
         self.name == b"<init>"
     }
 }
 
 /// Attributes, from their count on: each the index of its name, and its content.
 #[derive(Debug)]
-pub(super) struct Attributes<'r, 'a> {
+pub(in crate::rewrite) struct Attributes<'r, 'a> {
     reader: &'r mut Reader<'a>,
     left: Result<u16, Malformed>,
 }
 
 impl<'r, 'a> Attributes<'r, 'a> {
-    pub(super) fn new(reader: &'r mut Reader<'a>) -> Self {
+    pub(in crate::rewrite) fn new(reader: &'r mut Reader<'a>) -> Self {
         let left = reader.u16();
         Self { reader, left }
     }

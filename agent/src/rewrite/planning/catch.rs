@@ -9,23 +9,23 @@
 //! places. If `monitorexit` itself throws, our handler records the exit, which means the same to the
 //! canonicalizer as a CATCH.
 
-use super::Skip;
-use super::code::{Code, Coverage, Instruction};
-use super::opcode::{self, Flow, MONITOREXIT, RET, WIDE};
+use crate::rewrite::Skip;
+use crate::rewrite::class_file::code::{Code, Coverage, Instruction};
+use crate::rewrite::class_file::opcode::{self, Flow, MONITOREXIT, RET, WIDE};
 
 /// A place for a CATCH.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct CatchPlace {
+pub(in crate::rewrite) struct CatchPlace {
     /// Where the handler begins.
-    pub(super) handler: usize,
-    pub(super) pc: usize,
+    pub(in crate::rewrite) handler: usize,
+    pub(in crate::rewrite) pc: usize,
     /// Whether an exception there still leads back to the handler.
-    pub(super) leads_back: bool,
+    pub(in crate::rewrite) leads_back: bool,
 }
 
 /// The places for the handlers of a method, each handler once. Each instruction is read at most once.
 #[derive(Debug)]
-pub(super) struct CatchPlaces<'c, 'a> {
+pub(in crate::rewrite) struct CatchPlaces<'c, 'a> {
     code: &'c Code<'a>,
     /// Whether the code has monitors.
     locks: bool,
@@ -44,7 +44,7 @@ struct Run {
 }
 
 impl<'c, 'a> CatchPlaces<'c, 'a> {
-    pub(super) fn new(code: &'c Code<'a>, locks: bool) -> Self {
+    pub(in crate::rewrite) fn new(code: &'c Code<'a>, locks: bool) -> Self {
         let coverage = Coverage::new(&code.handlers);
         Self { code, locks, coverage, next: 0, run: Run::default() }
     }

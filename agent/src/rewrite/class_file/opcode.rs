@@ -2,58 +2,58 @@
 //!
 //! Only opcodes that code refers to have a name; tables list the others by their numbers.
 
-use super::Skip;
 use super::bytes::{u16_at, u32_at};
+use crate::rewrite::Skip;
 
-pub(super) const BIPUSH: u8 = 16;
-pub(super) const SIPUSH: u8 = 17;
-pub(super) const LDC: u8 = 18;
-pub(super) const LDC_W: u8 = 19;
-pub(super) const LDC2_W: u8 = 20;
-pub(super) const ALOAD: u8 = 25;
-pub(super) const ALOAD_0: u8 = 42;
-pub(super) const ALOAD_3: u8 = 45;
-pub(super) const ISTORE: u8 = 54;
-pub(super) const LSTORE: u8 = 55;
-pub(super) const DSTORE: u8 = 57;
-pub(super) const ASTORE: u8 = 58;
-pub(super) const ISTORE_0: u8 = 59;
-pub(super) const ASTORE_3: u8 = 78;
-pub(super) const POP: u8 = 87;
-pub(super) const POP2: u8 = 88;
-pub(super) const DUP: u8 = 89;
-pub(super) const DUP_X2: u8 = 91;
-pub(super) const DUP2: u8 = 92;
-pub(super) const DUP2_X1: u8 = 93;
-pub(super) const DUP2_X2: u8 = 94;
-pub(super) const SWAP: u8 = 95;
-pub(super) const IINC: u8 = 132;
-pub(super) const IFEQ: u8 = 153;
-pub(super) const GOTO: u8 = 167;
-pub(super) const JSR: u8 = 168;
-pub(super) const RET: u8 = 169;
-pub(super) const TABLESWITCH: u8 = 170;
-pub(super) const LOOKUPSWITCH: u8 = 171;
-pub(super) const IRETURN: u8 = 172;
-pub(super) const RETURN: u8 = 177;
-pub(super) const GETSTATIC: u8 = 178;
-pub(super) const PUTSTATIC: u8 = 179;
-pub(super) const GETFIELD: u8 = 180;
-pub(super) const PUTFIELD: u8 = 181;
-pub(super) const INVOKEVIRTUAL: u8 = 182;
-pub(super) const INVOKESPECIAL: u8 = 183;
-pub(super) const INVOKESTATIC: u8 = 184;
-pub(super) const INVOKEINTERFACE: u8 = 185;
-pub(super) const INVOKEDYNAMIC: u8 = 186;
-pub(super) const ATHROW: u8 = 191;
-pub(super) const MONITORENTER: u8 = 194;
-pub(super) const MONITOREXIT: u8 = 195;
-pub(super) const WIDE: u8 = 196;
-pub(super) const MULTIANEWARRAY: u8 = 197;
-pub(super) const IFNULL: u8 = 198;
-pub(super) const IFNONNULL: u8 = 199;
-pub(super) const GOTO_W: u8 = 200;
-pub(super) const JSR_W: u8 = 201;
+pub(in crate::rewrite) const BIPUSH: u8 = 16;
+pub(in crate::rewrite) const SIPUSH: u8 = 17;
+pub(in crate::rewrite) const LDC: u8 = 18;
+pub(in crate::rewrite) const LDC_W: u8 = 19;
+pub(in crate::rewrite) const LDC2_W: u8 = 20;
+pub(in crate::rewrite) const ALOAD: u8 = 25;
+pub(in crate::rewrite) const ALOAD_0: u8 = 42;
+pub(in crate::rewrite) const ALOAD_3: u8 = 45;
+pub(in crate::rewrite) const ISTORE: u8 = 54;
+pub(in crate::rewrite) const LSTORE: u8 = 55;
+pub(in crate::rewrite) const DSTORE: u8 = 57;
+pub(in crate::rewrite) const ASTORE: u8 = 58;
+pub(in crate::rewrite) const ISTORE_0: u8 = 59;
+pub(in crate::rewrite) const ASTORE_3: u8 = 78;
+pub(in crate::rewrite) const POP: u8 = 87;
+pub(in crate::rewrite) const POP2: u8 = 88;
+pub(in crate::rewrite) const DUP: u8 = 89;
+pub(in crate::rewrite) const DUP_X2: u8 = 91;
+pub(in crate::rewrite) const DUP2: u8 = 92;
+pub(in crate::rewrite) const DUP2_X1: u8 = 93;
+pub(in crate::rewrite) const DUP2_X2: u8 = 94;
+pub(in crate::rewrite) const SWAP: u8 = 95;
+pub(in crate::rewrite) const IINC: u8 = 132;
+pub(in crate::rewrite) const IFEQ: u8 = 153;
+pub(in crate::rewrite) const GOTO: u8 = 167;
+pub(in crate::rewrite) const JSR: u8 = 168;
+pub(in crate::rewrite) const RET: u8 = 169;
+pub(in crate::rewrite) const TABLESWITCH: u8 = 170;
+pub(in crate::rewrite) const LOOKUPSWITCH: u8 = 171;
+pub(in crate::rewrite) const IRETURN: u8 = 172;
+pub(in crate::rewrite) const RETURN: u8 = 177;
+pub(in crate::rewrite) const GETSTATIC: u8 = 178;
+pub(in crate::rewrite) const PUTSTATIC: u8 = 179;
+pub(in crate::rewrite) const GETFIELD: u8 = 180;
+pub(in crate::rewrite) const PUTFIELD: u8 = 181;
+pub(in crate::rewrite) const INVOKEVIRTUAL: u8 = 182;
+pub(in crate::rewrite) const INVOKESPECIAL: u8 = 183;
+pub(in crate::rewrite) const INVOKESTATIC: u8 = 184;
+pub(in crate::rewrite) const INVOKEINTERFACE: u8 = 185;
+pub(in crate::rewrite) const INVOKEDYNAMIC: u8 = 186;
+pub(in crate::rewrite) const ATHROW: u8 = 191;
+pub(in crate::rewrite) const MONITORENTER: u8 = 194;
+pub(in crate::rewrite) const MONITOREXIT: u8 = 195;
+pub(in crate::rewrite) const WIDE: u8 = 196;
+pub(in crate::rewrite) const MULTIANEWARRAY: u8 = 197;
+pub(in crate::rewrite) const IFNULL: u8 = 198;
+pub(in crate::rewrite) const IFNONNULL: u8 = 199;
+pub(in crate::rewrite) const GOTO_W: u8 = 200;
+pub(in crate::rewrite) const JSR_W: u8 = 201;
 
 /// In the table of lengths: the length is in the code.
 const VARIABLE: u8 = u8::MAX;
@@ -81,7 +81,7 @@ const fn table_of_lengths() -> [u8; 256] {
 }
 
 /// The length of the instruction at `pc`, all of which lies within the code.
-pub(super) fn length_at(code: &[u8], pc: usize) -> Result<usize, Skip> {
+pub(in crate::rewrite) fn length_at(code: &[u8], pc: usize) -> Result<usize, Skip> {
     let op = *code.get(pc).ok_or(Skip::Malformed)?;
     let len = match LENGTHS.get(usize::from(op)) {
         Some(&VARIABLE) => variable_length(code, pc, op)?,
@@ -106,9 +106,9 @@ fn variable_length(code: &[u8], pc: usize, op: u8) -> Result<usize, Skip> {
 
 /// Where a `tableswitch` or `lookupswitch` keeps its offsets.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Switch {
+pub(in crate::rewrite) struct Switch {
     /// Where the operands begin, padding left out: with the default offset.
-    pub(super) operands_at: usize,
+    pub(in crate::rewrite) operands_at: usize,
     /// Where the first entry begins.
     entries_at: usize,
     /// The number of entries.
@@ -119,12 +119,12 @@ pub(super) struct Switch {
 
 impl Switch {
     /// A branch, as a switch that has only its default.
-    pub(super) fn branch(pc: usize) -> Self {
+    pub(in crate::rewrite) fn branch(pc: usize) -> Self {
         Self { operands_at: pc + 1, entries_at: pc + 1, count: 0, step: 0 }
     }
 
     /// Reads the switch at `pc`. Its entries may extend beyond the end of the code.
-    pub(super) fn at(code: &[u8], pc: usize) -> Result<Self, Skip> {
+    pub(in crate::rewrite) fn at(code: &[u8], pc: usize) -> Result<Self, Skip> {
         let operands_at = padded(pc);
         let operand = |number: usize| u32_at(code, operands_at + 4 * number);
         if code.get(pc) == Some(&LOOKUPSWITCH) {
@@ -143,24 +143,29 @@ impl Switch {
     }
 
     /// Where the next instruction begins.
-    pub(super) fn end(self) -> usize {
+    pub(in crate::rewrite) fn end(self) -> usize {
         self.entries_at + self.count * self.step
     }
 
     /// Where the offsets are: that of the default first.
-    pub(super) fn offsets(self) -> impl Iterator<Item = usize> {
+    pub(in crate::rewrite) fn offsets(self) -> impl Iterator<Item = usize> {
         let entries = (1..=self.count).map(move |n| self.entries_at + n * self.step - 4);
         std::iter::once(self.operands_at).chain(entries)
     }
 }
 
 /// Where the operands of a switch at `pc` begin: they are aligned to four bytes.
-pub(super) fn padded(pc: usize) -> usize {
+pub(in crate::rewrite) fn padded(pc: usize) -> usize {
     (pc | 3) + 1
 }
 
 /// The place that an offset, read at `at`, leads to from the instruction at `pc`.
-pub(super) fn target(code: &[u8], pc: usize, at: usize, wide: bool) -> Result<usize, Skip> {
+pub(in crate::rewrite) fn target(
+    code: &[u8],
+    pc: usize,
+    at: usize,
+    wide: bool,
+) -> Result<usize, Skip> {
     let offset = if wide {
         i64::from(u32_at(code, at)?.cast_signed())
     } else {
@@ -175,7 +180,7 @@ pub(super) fn target(code: &[u8], pc: usize, at: usize, wide: bool) -> Result<us
 
 /// What an instruction does to the order of execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Flow {
+pub(in crate::rewrite) enum Flow {
     /// Continues with the next one.
     Next,
     /// A branch with an offset of two bytes.
@@ -211,24 +216,24 @@ const fn table_of_flows() -> [Flow; 256] {
 
 /// Returns what an instruction does to the order of execution. A `wide ret` counts as `Next`: code that
 /// follows instructions refuses it.
-pub(super) fn flow(op: u8) -> Flow {
+pub(in crate::rewrite) fn flow(op: u8) -> Flow {
     FLOWS.get(usize::from(op)).copied().unwrap_or(Flow::Next)
 }
 
 /// Returns whether a branch is always taken.
-pub(super) fn is_goto(op: u8) -> bool {
+pub(in crate::rewrite) fn is_goto(op: u8) -> bool {
     matches!(op, GOTO | JSR | GOTO_W | JSR_W)
 }
 
 /// Returns whether an instruction neither throws, allocates nor calls, whatever its operands: it reads no
 /// object and divides no integers.
-pub(super) fn is_harmless(op: u8) -> bool {
+pub(in crate::rewrite) fn is_harmless(op: u8) -> bool {
     matches!(op, 0..=17 | 21..=45 | 54..=78 | 87..=107 | 110 | 111 | 114..=167 | 170..=177 | 198..=200)
 }
 
 /// How many slots an instruction pops and pushes. `None` if that depends on its operands, and for those that
 /// rearrange the stack.
-pub(super) fn stack_effect(op: u8) -> Option<(usize, usize)> {
+pub(in crate::rewrite) fn stack_effect(op: u8) -> Option<(usize, usize)> {
     Some(match op {
         0 | IINC | GOTO | GOTO_W | RETURN => (0, 0),
         1..=8 | 11..=13 | 16..=19 | 21 | 23 | 26..=29 | 34..=37 | 187 => (0, 1),

@@ -4,7 +4,6 @@
 //! In a constructor that distinguishes the call of `super(…)` or `this(…)` from all other calls of
 //! constructors; elsewhere it proves that a field is read from an object that is not null.
 
-use super::Skip;
 use super::bytes::u16_at;
 use super::code::Instruction;
 use super::descriptor::{field_slots, signature};
@@ -15,10 +14,11 @@ use super::opcode::{
 };
 use super::pool::{Member, Pool};
 use crate::certain::Certain as _;
+use crate::rewrite::Skip;
 
 /// What holds `this` at one place of the code.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct ThisHolders {
+pub(in crate::rewrite) struct ThisHolders {
     /// One per slot, the top one last.
     stack: Vec<bool>,
     /// The local variables that hold it, in order.
@@ -27,38 +27,38 @@ pub(super) struct ThisHolders {
 
 impl ThisHolders {
     /// At the start of an instance method.
-    pub(super) fn at_entry() -> Self {
+    pub(in crate::rewrite) fn at_entry() -> Self {
         Self { stack: Vec::new(), locals: vec![0] }
     }
 
     /// At the start of a static method, where nothing holds `this`.
-    pub(super) fn without_this() -> Self {
+    pub(in crate::rewrite) fn without_this() -> Self {
         Self { stack: Vec::new(), locals: Vec::new() }
     }
 
     /// At the start of an exception handler that covers this place.
-    pub(super) fn at_handler(&self) -> Self {
+    pub(in crate::rewrite) fn at_handler(&self) -> Self {
         Self { stack: vec![false], locals: self.locals.clone() }
     }
 
     /// Returns whether local variable 0 still holds it.
-    pub(super) fn keeps_local_0(&self) -> bool {
+    pub(in crate::rewrite) fn keeps_local_0(&self) -> bool {
         self.locals.first() == Some(&0)
     }
 
     /// The cost of joining: slots of the stack, and local variables that hold it.
-    pub(super) fn slots(&self) -> usize {
+    pub(in crate::rewrite) fn slots(&self) -> usize {
         self.stack.len() + self.locals.len()
     }
 
     /// Returns whether the slot at this distance from the top of the stack holds it.
-    pub(super) fn is_this(&self, below_top: usize) -> bool {
+    pub(in crate::rewrite) fn is_this(&self, below_top: usize) -> bool {
         self.stack.iter().rev().nth(below_top).copied().unwrap_or(false)
     }
 
     /// Joins another state at the same place: what does not hold `this` in both does not hold it. Returns
     /// whether anything changed.
-    pub(super) fn join(&mut self, other: &Self) -> Result<bool, Skip> {
+    pub(in crate::rewrite) fn join(&mut self, other: &Self) -> Result<bool, Skip> {
         if self.stack.len() != other.stack.len() {
             return Err(Skip::Malformed);
         }
@@ -71,7 +71,7 @@ impl ThisHolders {
     }
 
     /// Applies an instruction.
-    pub(super) fn step(
+    pub(in crate::rewrite) fn step(
         &mut self,
         code: &[u8],
         instruction: Instruction,
@@ -176,7 +176,7 @@ impl ThisHolders {
 }
 
 /// The constructor that an instruction calls, if any, and whether it calls it for `this`.
-pub(super) fn constructor_call<'a>(
+pub(in crate::rewrite) fn constructor_call<'a>(
     state: &ThisHolders,
     code: &[u8],
     instruction: Instruction,

@@ -1,17 +1,17 @@
 //! Plans what is inserted where, before the ids are known.
 
-use super::Skip;
 use super::accesses::{Access, Accessed, Accesses, Choice, FieldName};
 use super::catch::CatchPlaces;
-use super::class::{ClassFile, Entry};
-use super::code::{Code, Instruction, Places};
 use super::constructor::{self, Before};
 use super::leaf;
 use super::lines;
-use super::opcode::{self, Flow, MONITORENTER, MONITOREXIT, RETURN};
 use super::steps::Steps;
 use super::values::Values;
 use crate::certain::Certain as _;
+use crate::rewrite::Skip;
+use crate::rewrite::class_file::class::{ClassFile, Entry};
+use crate::rewrite::class_file::code::{Code, Instruction, Places};
+use crate::rewrite::class_file::opcode::{self, Flow, MONITORENTER, MONITOREXIT, RETURN};
 use crate::text::{binary_name, decode};
 
 /// What is recorded of a method beside its calls.
@@ -43,19 +43,19 @@ pub struct Plan<'a> {
     /// The fields of which accesses are recorded, each once.
     pub fields: Vec<FieldName>,
     /// The version with which calls of the method are marked; `None` for version 0.
-    pub(super) version: u16,
+    pub(in crate::rewrite) version: u16,
     /// Whether probes might make HotSpot's compilers refuse the method, so that the result must be
     /// judged.
-    pub(super) delicate: bool,
+    pub(in crate::rewrite) delicate: bool,
     /// The lines that are recorded, in the order of the code.
-    pub(super) line_starts: Vec<u16>,
+    pub(in crate::rewrite) line_starts: Vec<u16>,
     /// The accesses that are recorded, in the order of the code.
-    pub(super) accesses: Vec<Access>,
-    pub(super) code: Code<'a>,
+    pub(in crate::rewrite) accesses: Vec<Access>,
+    pub(in crate::rewrite) code: Code<'a>,
     /// In the order of the code.
-    pub(super) points: Vec<Point>,
+    pub(in crate::rewrite) points: Vec<Point>,
     /// What our handlers cover, in the order of the code.
-    pub(super) covered: Vec<Covered>,
+    pub(in crate::rewrite) covered: Vec<Covered>,
 }
 
 /// A constructor's call of `super(…)` or `this(…)`. The constructor of `Object` does not count.
@@ -71,14 +71,14 @@ pub struct ConstructorCall {
 
 /// A place where code is inserted, or whose instruction changes as it moves.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Point {
-    pub(super) pc: usize,
-    pub(super) kind: PointKind,
+pub(in crate::rewrite) struct Point {
+    pub(in crate::rewrite) pc: usize,
+    pub(in crate::rewrite) kind: PointKind,
 }
 
 /// In the order in which several of them appear at one place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum PointKind {
+pub(in crate::rewrite) enum PointKind {
     /// The start of an exception handler, or soon after it.
     Catch,
     /// The start of a line: its number in [`Plan::line_starts`].
@@ -103,16 +103,16 @@ pub(super) enum PointKind {
 
 /// Instructions that one of our handlers covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Covered {
-    pub(super) start: usize,
-    pub(super) end: End,
+pub(in crate::rewrite) struct Covered {
+    pub(in crate::rewrite) start: usize,
+    pub(in crate::rewrite) end: End,
     /// Whether `this` is not initialised in them.
-    pub(super) before: bool,
+    pub(in crate::rewrite) before: bool,
 }
 
 /// Where a covered range ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum End {
+pub(in crate::rewrite) enum End {
     /// Before what is inserted there.
     At(usize),
     /// Before the exit probe of this return.
@@ -122,7 +122,7 @@ pub(super) enum End {
 }
 
 impl<'a> Plan<'a> {
-    pub(super) fn new(
+    pub(in crate::rewrite) fn new(
         class: &ClassFile<'a>,
         entry: &Entry<'a>,
         content: &'a [u8],

@@ -1,29 +1,29 @@
 //! Reads big-endian numbers from a slice and never past its end.
 
-use super::Malformed;
+use crate::rewrite::Malformed;
 
 /// A position in a byte slice.
 #[derive(Clone, Debug)]
-pub(super) struct Reader<'a> {
+pub(in crate::rewrite) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(in crate::rewrite) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
     /// The number of bytes read so far.
-    pub(super) fn at(&self) -> usize {
+    pub(in crate::rewrite) fn at(&self) -> usize {
         self.at
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::rewrite) fn is_empty(&self) -> bool {
         self.at == self.bytes.len()
     }
 
-    pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8], Malformed> {
+    pub(in crate::rewrite) fn take(&mut self, len: usize) -> Result<&'a [u8], Malformed> {
         let taken = self
             .bytes
             .get(self.at..)
@@ -33,39 +33,39 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    pub(super) fn u8(&mut self) -> Result<u8, Malformed> {
+    pub(in crate::rewrite) fn u8(&mut self) -> Result<u8, Malformed> {
         let byte = *self.bytes.get(self.at).ok_or(Malformed::Truncated)?;
         self.at += 1;
         Ok(byte)
     }
 
-    pub(super) fn u16(&mut self) -> Result<u16, Malformed> {
+    pub(in crate::rewrite) fn u16(&mut self) -> Result<u16, Malformed> {
         let number = u16_at(self.bytes, self.at)?;
         self.at += 2;
         Ok(number)
     }
 
-    pub(super) fn u32(&mut self) -> Result<u32, Malformed> {
+    pub(in crate::rewrite) fn u32(&mut self) -> Result<u32, Malformed> {
         let number = u32_at(self.bytes, self.at)?;
         self.at += 4;
         Ok(number)
     }
 
     /// Reads a length of four bytes, and as many bytes.
-    pub(super) fn sized(&mut self) -> Result<&'a [u8], Malformed> {
+    pub(in crate::rewrite) fn sized(&mut self) -> Result<&'a [u8], Malformed> {
         let len = usize::try_from(self.u32()?).map_err(|_| Malformed::Truncated)?;
         self.take(len)
     }
 }
 
-pub(super) fn u16_at(bytes: &[u8], at: usize) -> Result<u16, Malformed> {
+pub(in crate::rewrite) fn u16_at(bytes: &[u8], at: usize) -> Result<u16, Malformed> {
     match bytes.get(at..).and_then(<[u8]>::first_chunk) {
         Some(&number) => Ok(u16::from_be_bytes(number)),
         None => Err(Malformed::Truncated),
     }
 }
 
-pub(super) fn u32_at(bytes: &[u8], at: usize) -> Result<u32, Malformed> {
+pub(in crate::rewrite) fn u32_at(bytes: &[u8], at: usize) -> Result<u32, Malformed> {
     match bytes.get(at..).and_then(<[u8]>::first_chunk) {
         Some(&number) => Ok(u32::from_be_bytes(number)),
         None => Err(Malformed::Truncated),

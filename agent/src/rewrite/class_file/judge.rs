@@ -13,10 +13,10 @@
 //! `monitorexit` of a monitor that is held counts as throwing nothing. The object that a monitor belongs to
 //! is not followed: a monitor is identified by its `monitorenter`. Probes change neither.
 
-use super::Skip;
 use super::code::{Code, Handler, Instruction, Places};
 use super::opcode::{self, Flow, JSR, JSR_W, MONITORENTER, MONITOREXIT, RET, WIDE, is_goto};
 use crate::certain::Certain as _;
+use crate::rewrite::Skip;
 
 /// Which compilers accept a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,7 +36,7 @@ impl CompiledBy {
 }
 
 /// Judges a method. `None` if it has subroutines (`jsr`), which compilers stopped using with Java 6.
-pub(super) fn judge(code: &Code<'_>) -> Result<Option<CompiledBy>, Skip> {
+pub(in crate::rewrite) fn judge(code: &Code<'_>) -> Result<Option<CompiledBy>, Skip> {
     let mut judge = Judge::new(code);
     if !judge.follow()? {
         return Ok(None);

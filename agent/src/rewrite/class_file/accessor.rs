@@ -47,7 +47,7 @@ fn only_passes_on(code: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    use crate::rewrite::opcode::{IRETURN, RETURN};
+    use crate::rewrite::class_file::opcode::{IRETURN, RETURN};
 
     const ARETURN: u8 = 176;
 

@@ -4,9 +4,9 @@
 //! (`@ForceInline`), hides them from stack traces, or allows them no call (`@Scoped`). Some had other names
 //! in JDK 8 to 15.
 
-use super::Malformed;
 use super::bytes::Reader;
 use super::pool::Pool;
+use crate::rewrite::Malformed;
 
 /// The prefix of their descriptors.
 const INTERNAL: [&[u8]; 4] = [
@@ -20,7 +20,7 @@ const INTERNAL: [&[u8]; 4] = [
 const MAX_DEPTH: u32 = 32;
 
 /// Returns whether a method has one. An annotation that cannot be read counts as one.
-pub(super) fn are_internal(content: &[u8], pool: &Pool<'_>) -> bool {
+pub(in crate::rewrite) fn are_internal(content: &[u8], pool: &Pool<'_>) -> bool {
     any_internal(&mut Reader::new(content), pool).unwrap_or(true)
 }
 
