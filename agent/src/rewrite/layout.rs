@@ -26,13 +26,11 @@ use super::class_file::opcode::{
     ATHROW, GOTO_W, IFEQ, IFNONNULL, IFNULL, JSR, JSR_W, Switch, is_goto, length_at, padded, target,
 };
 use super::class_file::pool::Additions;
-use super::planning::plan::{Plan, PointKind};
+use super::planning::plan::{Ids, Plan, PointKind};
 use super::planning::snippet::{Event, Snippet};
+use super::planning::{accesses, steps, values};
 use crate::certain::Certain as _;
-use crate::rewrite::planning::accesses;
-use crate::rewrite::planning::steps;
-use crate::rewrite::planning::values;
-use crate::rewrite::{Ids, Skip};
+use crate::rewrite::Skip;
 
 /// The first class version whose code is verified by frames.
 const FIRST_WITH_FRAMES: u16 = 50;

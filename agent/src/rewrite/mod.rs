@@ -43,10 +43,10 @@ pub use class_file::pool::{Probes, use_probe_class};
 pub use class_file::source_map::SourceMap;
 pub use parameters::{LoadedParameters, put_parameters, with_other_flags};
 pub use planning::accesses::{Accessed, Choice, FieldName};
-pub use planning::plan::{ConstructorCall, Detail, Plan};
+pub use planning::plan::{ConstructorCall, Detail, Ids, Plan};
 pub use planning::steps::Steps;
 pub use planning::values::{Parameter, Typed, Values};
-pub use weave::{Ids, rewrite};
+pub use weave::rewrite;
 
 /// The bytes are not a class file with a known structure.
 #[derive(Clone, PartialEq, Eq, Debug)]

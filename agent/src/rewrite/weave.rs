@@ -1,28 +1,15 @@
 //! Assembles a class: everything unchanged, except for the end of the pool and the code of some methods.
 
-use flow_codec::MethodId;
-
 use super::class_file::bytes::u32_at;
 use super::class_file::class::ClassFile;
 use super::class_file::code::Code;
 use super::class_file::judge::judge;
 use super::class_file::pool::{Additions, Probes};
 use super::layout::{self, Scratch};
-use super::planning::plan::{Detail, Plan};
+use super::planning::plan::{Detail, Ids, Plan};
 use super::tables::{close_attribute, open_attribute};
 use crate::certain::Certain as _;
 use crate::rewrite::{Malformed, Skip};
-
-/// The ids that the probes of a method record.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Ids {
-    /// The id of the method itself.
-    pub method: MethodId,
-    /// The ids of the constructors in [`Plan::calls`]; `None` for those that are not recorded.
-    pub callees: Vec<Option<MethodId>>,
-    /// The ids of the fields in [`Plan::fields`].
-    pub fields: Vec<MethodId>,
-}
 
 /// Rewrites the chosen methods, each given by its number. Returns the new class file, if anything changed,
 /// and the methods that stayed unchanged, or of which less is recorded: without [instructions](Skip::WithoutInstructions), or

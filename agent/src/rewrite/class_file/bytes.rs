@@ -71,3 +71,45 @@ pub(in crate::rewrite) fn u32_at(bytes: &[u8], at: usize) -> Result<u32, Malform
         None => Err(Malformed::Truncated),
     }
 }
+
+/// Attributes, from their count on: each the index of its name, and its content.
+#[derive(Debug)]
+pub(in crate::rewrite) struct Attributes<'r, 'a> {
+    reader: &'r mut Reader<'a>,
+    left: Result<u16, Malformed>,
+}
+
+impl<'r, 'a> Attributes<'r, 'a> {
+    pub(in crate::rewrite) fn new(reader: &'r mut Reader<'a>) -> Self {
+        let left = reader.u16();
+        Self { reader, left }
+    }
+
+    /// The reader's position: after the previous attribute.
+    pub(super) fn at(&self) -> usize {
+        self.reader.at()
+    }
+
+    fn read(&mut self) -> Result<(u16, &'a [u8]), Malformed> {
+        Ok((self.reader.u16()?, self.reader.sized()?))
+    }
+}
+
+impl<'a> Iterator for Attributes<'_, 'a> {
+    type Item = Result<(u16, &'a [u8]), Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let attribute = match std::mem::replace(&mut self.left, Ok(0)) {
+            Ok(0) => return None,
+            Ok(left) => {
+                self.left = Ok(left - 1);
+                self.read()
+            }
+            Err(error) => Err(error),
+        };
+        if attribute.is_err() {
+            self.left = Ok(0);
+        }
+        Some(attribute)
+    }
+}

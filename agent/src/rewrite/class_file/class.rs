@@ -5,13 +5,13 @@ use std::ops::Range;
 
 use super::annotations;
 use super::bridge;
-use super::bytes::Reader;
+use super::bytes::{Attributes, Reader};
 use super::code::{Code, Instruction, line_numbers};
 use super::judge::{CompiledBy, judge};
 use super::opcode::INVOKESTATIC;
 use super::pool::{Additions, Pool, probe_class, tag};
 use crate::certain::Certain as _;
-use crate::rewrite::{Accessed, Choice, Detail, Malformed, Plan, Skip, SourceMap, is_accessor};
+use crate::rewrite::{Malformed, SourceMap, is_accessor};
 use crate::text::{binary_name, decode};
 
 /// A class file: what the rewriter needs, and the bytes it was read from.
@@ -250,37 +250,6 @@ impl<'a> ClassFile<'a> {
         })
     }
 
-    /// Analyses a method: what would be inserted, and where.
-    ///
-    /// # Errors
-    /// The method must not be changed.
-    pub fn plan(&self, method: usize) -> Result<Plan<'a>, Skip> {
-        self.plan_for(method, Detail::default())
-    }
-
-    /// The same for more than calls.
-    ///
-    /// # Errors
-    /// The method must not be changed.
-    pub fn plan_for(&self, method: usize, detail: Detail) -> Result<Plan<'a>, Skip> {
-        self.plan_with(method, detail, &|_| Choice::All)
-    }
-
-    /// The same, with a choice of accesses, if any are recorded.
-    ///
-    /// # Errors
-    /// The method must not be changed.
-    pub fn plan_with(
-        &self,
-        method: usize,
-        detail: Detail,
-        choose: &dyn Fn(&Accessed) -> Choice,
-    ) -> Result<Plan<'a>, Skip> {
-        let entry = self.methods.get(method).ok_or(Skip::NoCode)?;
-        let content = entry.code_content(self.bytes).ok_or(Skip::NoCode)?;
-        Plan::new(self, entry, content, detail, choose)
-    }
-
     /// Returns whether a method [is an accessor](is_accessor).
     #[must_use]
     pub fn is_accessor(&self, method: usize) -> bool {
@@ -363,54 +332,12 @@ impl<'a> Entry<'a> {
         Ok(entry)
     }
 
-    fn code_content<'b>(&self, class: &'b [u8]) -> Option<&'b [u8]> {
+    pub(in crate::rewrite) fn code_content<'b>(&self, class: &'b [u8]) -> Option<&'b [u8]> {
         let code = self.code.as_ref()?;
         class.get(code.start + ATTRIBUTE_HEADER..code.end)
     }
 
     pub(in crate::rewrite) fn is_constructor(&self) -> bool {
         self.name == b"<init>"
-    }
-}
-
-/// Attributes, from their count on: each the index of its name, and its content.
-#[derive(Debug)]
-pub(in crate::rewrite) struct Attributes<'r, 'a> {
-    reader: &'r mut Reader<'a>,
-    left: Result<u16, Malformed>,
-}
-
-impl<'r, 'a> Attributes<'r, 'a> {
-    pub(in crate::rewrite) fn new(reader: &'r mut Reader<'a>) -> Self {
-        let left = reader.u16();
-        Self { reader, left }
-    }
-
-    /// The reader's position: after the previous attribute.
-    fn at(&self) -> usize {
-        self.reader.at()
-    }
-
-    fn read(&mut self) -> Result<(u16, &'a [u8]), Malformed> {
-        Ok((self.reader.u16()?, self.reader.sized()?))
-    }
-}
-
-impl<'a> Iterator for Attributes<'_, 'a> {
-    type Item = Result<(u16, &'a [u8]), Malformed>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let attribute = match std::mem::replace(&mut self.left, Ok(0)) {
-            Ok(0) => return None,
-            Ok(left) => {
-                self.left = Ok(left - 1);
-                self.read()
-            }
-            Err(error) => Err(error),
-        };
-        if attribute.is_err() {
-            self.left = Ok(0);
-        }
-        Some(attribute)
     }
 }

@@ -1,7 +1,6 @@
 //! The code of one method: its parts and its instructions.
 
-use super::bytes::Reader;
-use super::class::Attributes;
+use super::bytes::{Attributes, Reader};
 use super::opcode::{self, Flow, Switch};
 use super::pool::Pool;
 use crate::rewrite::{Malformed, Skip};

@@ -9,6 +9,7 @@ pub(super) mod code;
 pub(super) mod descriptor;
 pub(super) mod frames;
 pub(super) mod judge;
+pub(super) mod kind;
 pub(super) mod opcode;
 pub(super) mod pool;
 pub(super) mod source_map;

@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 
 use super::bytes::Reader;
-use crate::rewrite::planning::values::Kind;
+use super::kind::Kind;
 use crate::rewrite::{Malformed, Skip};
 
 /// The kinds of constants (JVMS §4.4).

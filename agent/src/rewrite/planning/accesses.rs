@@ -13,11 +13,12 @@ use flow_codec::MethodId;
 use flow_codec::format::values::{Role, kind};
 
 use super::snippet::push_integer;
-use super::values::{Kind, push_probe, push_redacted};
+use super::values::{push_probe, push_redacted};
 use crate::rewrite::Skip;
 use crate::rewrite::class_file::bytes::u16_at;
 use crate::rewrite::class_file::class::ClassFile;
 use crate::rewrite::class_file::code::{Code, Instruction};
+use crate::rewrite::class_file::kind::Kind;
 use crate::rewrite::class_file::opcode::{
     DUP, DUP_X2, DUP2, DUP2_X1, DUP2_X2, GETFIELD, GETSTATIC, POP, POP2, PUTFIELD, PUTSTATIC, SWAP,
 };

@@ -1,5 +1,7 @@
 //! Plans what is inserted where, before the ids are known.
 
+use flow_codec::MethodId;
+
 use super::accesses::{Access, Accessed, Accesses, Choice, FieldName};
 use super::catch::CatchPlaces;
 use super::constructor::{self, Before};
@@ -121,8 +123,52 @@ pub(in crate::rewrite) enum End {
     Call(usize),
 }
 
+/// The ids that the probes of a method record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ids {
+    /// The id of the method itself.
+    pub method: MethodId,
+    /// The ids of the constructors in [`Plan::calls`]; `None` for those that are not recorded.
+    pub callees: Vec<Option<MethodId>>,
+    /// The ids of the fields in [`Plan::fields`].
+    pub fields: Vec<MethodId>,
+}
+
+impl<'a> ClassFile<'a> {
+    /// Analyses a method: what would be inserted, and where.
+    ///
+    /// # Errors
+    /// The method must not be changed.
+    pub fn plan(&self, method: usize) -> Result<Plan<'a>, Skip> {
+        self.plan_for(method, Detail::default())
+    }
+
+    /// Analyses a method of which more than calls may be recorded.
+    ///
+    /// # Errors
+    /// The method must not be changed.
+    pub fn plan_for(&self, method: usize, detail: Detail) -> Result<Plan<'a>, Skip> {
+        self.plan_with(method, detail, &|_| Choice::All)
+    }
+
+    /// Like [`plan_for`](Self::plan_for), with a choice of accesses, if any are recorded.
+    ///
+    /// # Errors
+    /// The method must not be changed.
+    pub fn plan_with(
+        &self,
+        method: usize,
+        detail: Detail,
+        choose: &dyn Fn(&Accessed) -> Choice,
+    ) -> Result<Plan<'a>, Skip> {
+        let entry = self.methods.get(method).ok_or(Skip::NoCode)?;
+        let content = entry.code_content(self.bytes).ok_or(Skip::NoCode)?;
+        Plan::new(self, entry, content, detail, choose)
+    }
+}
+
 impl<'a> Plan<'a> {
-    pub(in crate::rewrite) fn new(
+    fn new(
         class: &ClassFile<'a>,
         entry: &Entry<'a>,
         content: &'a [u8],

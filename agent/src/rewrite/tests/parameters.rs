@@ -3,8 +3,8 @@
 use super::super::{ClassFile, LoadedParameters, Skip, put_parameters, with_other_flags};
 use super::assembler::{Body, Class, rewrite_one};
 use super::{OBJECT, RETURN, STATIC};
+use crate::rewrite::class_file::bytes::Attributes;
 use crate::rewrite::class_file::bytes::Reader;
-use crate::rewrite::class_file::class::Attributes;
 
 const FINAL: u16 = 0x10;
 const SYNTHETIC: u16 = 0x1000;
