@@ -45,7 +45,7 @@ const HAS_LAST: u64 = 1 << 63;
 pub struct Control {
     nowhere: [AtomicU64; 2],
     position: AtomicU64,
-    /// Sequentially consistent, like `Recorder::on`: if one thread sets it up while another one ends the
+    /// Sequentially consistent, like `Switch::is_still_on`: if one thread sets it up while another one ends the
     /// recording, at least one of them sees the other.
     limit: AtomicU64,
     ended: AtomicU64,
