@@ -342,7 +342,7 @@ fn add_class(stacks: &Stacks, vm: &Vm<'_>, class: jobject, prepared_ns: u64) {
 pub(super) fn on_code(name: &CStr, address: usize, length: i32) {
     let name = name.to_bytes();
     let is_table = [&b"vtable"[..], b"itable"].iter().any(|kind| name.starts_with(kind));
-    let frames = if is_table { stubs::Frames::None } else { stubs::Frames::Saved };
+    let frames = if is_table { stubs::CodeFrames::None } else { stubs::CodeFrames::Saved };
     // The interpreter has frames that the JVM can walk.
     if name != b"Interpreter" {
         stubs::add(address as u64, u64::try_from(length).unwrap_or(0), frames);

@@ -16,7 +16,7 @@ const MAX: usize = 2048;
 
 /// How a piece uses the stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Frames {
+pub(crate) enum CodeFrames {
     /// It may save the frame pointer first, and then keeps it.
     Saved,
     /// It never touches the stack.
@@ -37,24 +37,24 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 static ADDING: Mutex<()> = Mutex::new(());
 
 /// Adds a piece, unless it is known or there is no room.
-pub(crate) fn add(start: u64, len: u64, frames: Frames) {
+pub(crate) fn add(start: u64, len: u64, frames: CodeFrames) {
     let _one_at_a_time = ADDING.lock();
     let count = COUNT.load(Ordering::Relaxed);
     let known = STUBS.iter().take(count);
     let is_known = known.into_iter().any(|stub| stub.start.load(Ordering::Relaxed) == start);
     let Some(stub) = STUBS.get(count).filter(|_| !is_known) else { return };
-    let flag = if frames == Frames::None { FRAMELESS } else { 0 };
+    let flag = if frames == CodeFrames::None { FRAMELESS } else { 0 };
     stub.start.store(start, Ordering::Relaxed);
     stub.len.store(len.min(FRAMELESS - 1) | flag, Ordering::Relaxed);
     // Pairs with the load in `find`.
     COUNT.store(count + 1, Ordering::Release);
 }
 
-fn find(address: u64) -> Option<(u64, Frames)> {
+fn find(address: u64) -> Option<(u64, CodeFrames)> {
     let known = STUBS.iter().take(COUNT.load(Ordering::Acquire));
     known.into_iter().find_map(|stub| {
         let (start, len) = (stub.start.load(Ordering::Relaxed), stub.len.load(Ordering::Relaxed));
-        let frames = if len & FRAMELESS == 0 { Frames::Saved } else { Frames::None };
+        let frames = if len & FRAMELESS == 0 { CodeFrames::Saved } else { CodeFrames::None };
         (address.wrapping_sub(start) < len & !FRAMELESS).then_some((start, frames))
     })
 }
@@ -87,7 +87,7 @@ pub(crate) fn can_read() -> bool {
 }
 
 /// The registers in the caller of a piece, as they will be after it; `code` is in the call.
-fn caller(registers: Registers, start: u64, frames: Frames) -> Option<Registers> {
+fn caller(registers: Registers, start: u64, frames: CodeFrames) -> Option<Registers> {
     /// `push rbp; mov rbp, rsp`.
     const SAVES: u32 = 0xEC8B_4855;
     const RET: u8 = 0xC3;
@@ -96,7 +96,7 @@ fn caller(registers: Registers, start: u64, frames: Frames) -> Option<Registers>
     let Registers { code, stack, frame } = registers;
     let first = |address| read::<1>(address).map(|[word]| word);
     let [next, ..] = first(code)?.to_le_bytes();
-    if frames == Frames::None || code == start || next == RET {
+    if frames == CodeFrames::None || code == start || next == RET {
         let [to] = read(stack)?;
         return Some(Registers { code: to.checked_sub(1)?, stack: stack + 8, frame });
     }
@@ -180,31 +180,31 @@ mod tests {
             (at(4, top, top), 0x7000),
             (at(6, top + 8, 0x7000), 0x7000),
         ] {
-            let found = caller(registers, start, Frames::Saved);
+            let found = caller(registers, start, CodeFrames::Saved);
             assert_eq!(found, Some(Registers { frame: kept, ..expected }), "{registers:?}");
         }
         // Without a frame the return address is on top.
-        let found = caller(at(5, top + 8, 1), start, Frames::None);
+        let found = caller(at(5, top + 8, 1), start, CodeFrames::None);
         assert_eq!(found, Some(Registers { frame: 1, ..expected }));
         // A frame pointer that is something else.
         for frame in [0, top + 1, top.wrapping_sub(8), top + (1 << 20)] {
-            assert_eq!(caller(at(4, top, frame), start, Frames::Saved), None, "{frame}");
+            assert_eq!(caller(at(4, top, frame), start, CodeFrames::Saved), None, "{frame}");
         }
         // Another beginning.
-        assert_eq!(caller(at(4, top, top), start + 1, Frames::Saved), None);
+        assert_eq!(caller(at(4, top, top), start + 1, CodeFrames::Saved), None);
         assert_eq!(read::<1>(8), None, "no memory");
         assert!(can_read());
     }
 
     #[test]
     fn a_piece_is_found_by_any_of_its_addresses() {
-        add(0x1000, 0x20, Frames::Saved);
-        add(0x1020, 0x10, Frames::None);
-        add(0x1000, 0x99, Frames::None);
+        add(0x1000, 0x20, CodeFrames::Saved);
+        add(0x1020, 0x10, CodeFrames::None);
+        add(0x1000, 0x99, CodeFrames::None);
         assert_eq!(find(0x0FFF), None);
-        assert_eq!(find(0x1000), Some((0x1000, Frames::Saved)));
-        assert_eq!(find(0x101F), Some((0x1000, Frames::Saved)));
-        assert_eq!(find(0x102F), Some((0x1020, Frames::None)));
+        assert_eq!(find(0x1000), Some((0x1000, CodeFrames::Saved)));
+        assert_eq!(find(0x101F), Some((0x1000, CodeFrames::Saved)));
+        assert_eq!(find(0x102F), Some((0x1020, CodeFrames::None)));
         assert_eq!(find(0x1030), None);
     }
 }

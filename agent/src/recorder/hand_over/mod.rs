@@ -1,8 +1,8 @@
 //! From a chunk to the sink.
 //!
-//! A thread fills its chunk without a lock. Whoever moves what it has recorded holds the lock of its [output](crate::recorder::threads::out::Out): the thread
-//! itself when the chunk is full (`full`), the thread that encodes ahead (`ahead`), the thread that writes (`writer`, `idle`),
-//! the thread that ends the recording (`Recorder::finish`).
+//! A thread fills its chunk without a lock. A thread that moves what was recorded holds the lock of its
+//! [output](crate::recorder::threads::out::Out): the thread itself when the chunk is full (`full`), the thread that encodes
+//! ahead (`ahead`), the thread that writes (`writer`, `idle`), the thread that ends the recording (`Recorder::finish`).
 //!
 //! # The states of an output
 //!

@@ -13,12 +13,12 @@ pub struct RawMethod(pub usize);
 pub struct Loader {
     /// Whether its classes belong to the JDK.
     pub kind: LoaderKind,
-    /// Its name in `methods.jsonl`.
+    /// Name of the loader in `methods.jsonl`.
     pub label: String,
 }
 
 impl Loader {
-    /// Its class: the label of a loader of the program also has a number.
+    /// Returns the class of the loader: the label of one of the program also has a number.
     pub fn class(&self) -> &str {
         self.label.rsplit_once('@').map_or(&self.label, |(class, _)| class)
     }
@@ -43,7 +43,7 @@ pub struct MethodFacts {
 
 /// Asks the JVM about one method, whose class is alive.
 pub trait DescribeMethod {
-    /// Its names and flags; `None` if the JVM does not know them.
+    /// Returns the names and flags of the method; `None` if the JVM does not know them.
     fn facts(&self) -> Option<MethodFacts>;
     /// Sets the source file, the first line, and the lines that come from other code. Called only for methods that are
     /// recorded.

@@ -7,7 +7,7 @@ use flow_codec::ThreadId;
 pub struct ThreadFacts {
     /// `Thread.getId()`.
     pub id: ThreadId,
-    /// Its name; empty if the JVM does not know it yet.
+    /// Name of the thread; empty if the JVM does not know it yet.
     pub name: String,
     /// Whether it is a daemon.
     pub daemon: bool,

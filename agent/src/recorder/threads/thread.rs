@@ -43,8 +43,8 @@ pub struct ThreadRecorder {
     /// With `engine=events`. Only the thread itself uses it.
     entered: Mutex<Entered>,
     frames: Frames,
-    /// Position of the thread when it was last [checked](crate::recorder::hand_over::idle), and whether the file has a copy of its chunk up to
-    /// there. 0 in a new chunk.
+    /// Position of the thread when it was last checked by [`idle`](crate::recorder::hand_over::idle), and whether the file has
+    /// a copy of its chunk up to there. 0 in a new chunk.
     looked_at: AtomicU64,
 }
 
