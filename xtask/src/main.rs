@@ -1,20 +1,8 @@
 //! `xtask`: the commands of `scripts/` that have logic. Each verb is a module and a script of the same name;
 //! `--help` after a verb says what it does.
-//!
-//! - [`mod@bench`]: what recording costs
-//! - [`bench_read`]: how fast traces are read
-//! - [`builds`]: whether builds that run tests have the same results when they are recorded
-//! - [`compare_output`]: whether two builds of flow print the same
-//! - [`dist`]: makes the files of a release
-//! - [`fuzz`]: runs fuzz targets, and keeps what they find
-//! - [`fuzz_cli`]: changes traces, and runs every verb that reads them
-//! - [`jdks`]: fetches JDKs of several versions
-//! - [`verify_corpus`]: whether JVMs accept rewritten classes
-//! - [`verify_exports`], [`verify_html`]: whether viewers and browsers show exports and pages
 
 #![forbid(unsafe_code)]
 
-mod arguments;
 mod bench;
 mod bench_read;
 mod builds;
@@ -37,17 +25,26 @@ mod verify_corpus;
 mod verify_exports;
 mod verify_html;
 
-use std::env;
 use std::process::ExitCode;
 
-use crate::arguments::Arguments;
-use crate::failure::Result;
+use clap::{Parser, ValueEnum};
 
-/// A command.
-struct Verb {
-    name: &'static str,
-    usage: &'static str,
-    run: fn(Arguments) -> Result<Outcome>,
+
+/// Measures, checks and releases flow.
+#[derive(Debug, Parser)]
+#[command(bin_name = "scripts/xtask.sh")]
+enum Verb {
+    Bench(bench::Options),
+    BenchRead(bench_read::Options),
+    Builds(builds::Options),
+    CompareOutput(compare_output::Options),
+    Dist(dist::Options),
+    Fuzz(fuzz::Options),
+    FuzzCli(fuzz_cli::Options),
+    Jdks(jdks::Options),
+    VerifyCorpus(verify_corpus::Options),
+    VerifyExports(verify_exports::Options),
+    VerifyHtml(verify_html::Options),
 }
 
 /// How a command ended.
@@ -66,63 +63,55 @@ impl Outcome {
     }
 }
 
-const VERBS: &[Verb] = &[
-    Verb { name: bench::NAME, usage: bench::USAGE, run: bench::run },
-    Verb { name: bench_read::NAME, usage: bench_read::USAGE, run: bench_read::run },
-    Verb { name: builds::NAME, usage: builds::USAGE, run: builds::run },
-    Verb { name: compare_output::NAME, usage: compare_output::USAGE, run: compare_output::run },
-    Verb { name: dist::NAME, usage: dist::USAGE, run: dist::run },
-    Verb { name: fuzz::NAME, usage: fuzz::USAGE, run: fuzz::run },
-    Verb { name: fuzz_cli::NAME, usage: fuzz_cli::USAGE, run: fuzz_cli::run },
-    Verb { name: jdks::NAME, usage: jdks::USAGE, run: jdks::run },
-    Verb { name: verify_corpus::NAME, usage: verify_corpus::USAGE, run: verify_corpus::run },
-    Verb { name: verify_exports::NAME, usage: verify_exports::USAGE, run: verify_exports::run },
-    Verb { name: verify_html::NAME, usage: verify_html::USAGE, run: verify_html::run },
-];
-
 fn main() -> ExitCode {
-    let mut words = Vec::new();
-    for word in env::args_os().skip(1) {
-        match word.into_string() {
-            Ok(word) => words.push(word),
-            Err(word) => {
-                report::say("xtask", &format!("not UTF-8: {}", word.display()));
-                return ExitCode::from(2);
-            }
-        }
-    }
-    let name = if words.is_empty() { String::new() } else { words.remove(0) };
-    let Some(verb) = VERBS.iter().find(|verb| verb.name == name) else {
-        let names: Vec<&str> = VERBS.iter().map(|verb| verb.name).collect();
-        report::say("xtask", &format!("usage: xtask VERB …; verbs: {}", names.join(" ")));
-        return ExitCode::from(2);
+    let (name, result) = match Verb::parse() {
+        Verb::Bench(options) => (bench::NAME, bench::run(options)),
+        Verb::BenchRead(options) => (bench_read::NAME, bench_read::run(options)),
+        Verb::Builds(options) => (builds::NAME, builds::run(options)),
+        Verb::CompareOutput(options) => (compare_output::NAME, compare_output::run(options)),
+        Verb::Dist(options) => (dist::NAME, dist::run(options)),
+        Verb::Fuzz(options) => (fuzz::NAME, fuzz::run(options)),
+        Verb::FuzzCli(options) => (fuzz_cli::NAME, fuzz_cli::run(options)),
+        Verb::Jdks(options) => (jdks::NAME, jdks::run(options)),
+        Verb::VerifyCorpus(options) => (verify_corpus::NAME, verify_corpus::run(options)),
+        Verb::VerifyExports(options) => (verify_exports::NAME, verify_exports::run(options)),
+        Verb::VerifyHtml(options) => (verify_html::NAME, verify_html::run(options)),
     };
-    if words.iter().any(|word| word == "-h" || word == "--help") {
-        report::print(verb.usage);
-        return ExitCode::SUCCESS;
-    }
-    match (verb.run)(Arguments::new(words)) {
+    match result {
         Ok(Outcome::Passed) => ExitCode::SUCCESS,
         Ok(Outcome::Failed) => ExitCode::FAILURE,
         Err(failure) => {
-            report::say(verb.name, &failure.to_string());
+            report::say(name, &failure.to_string());
             ExitCode::from(failure.status())
         }
     }
 }
 
+/// Returns the name of a value on the command line.
+pub(crate) fn name_of(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(|| "none".to_owned(), |known| known.get_name().to_owned())
+}
+
+/// Parses the words after a verb.
+#[cfg(test)]
+pub(crate) fn parsed<O: Parser>(words: &[&str]) -> std::result::Result<O, clap::Error> {
+    O::try_parse_from([&["verb"], words].concat())
+}
+
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
 
     #[test]
-    fn each_verb_has_a_script_which_its_usage_names() {
+    fn each_verb_has_a_script() {
         let scripts = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts");
-        for verb in VERBS {
-            let script =
-                std::fs::read_to_string(scripts.join(format!("{}.sh", verb.name))).unwrap();
-            assert!(script.contains(&format!("/xtask.sh\" {} ", verb.name)), "{}", verb.name);
-            assert!(verb.usage.contains(&format!("scripts/{}.sh", verb.name)), "{}", verb.name);
+        let command = Verb::command();
+        command.clone().debug_assert();
+        for verb in command.get_subcommands().map(clap::Command::get_name) {
+            let script = std::fs::read_to_string(scripts.join(format!("{verb}.sh"))).unwrap();
+            assert!(script.contains(&format!("/xtask.sh\" {verb} ")), "{verb}");
         }
     }
 }

@@ -4,25 +4,26 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::arguments::Arguments;
+use clap::Parser;
+
 use crate::failure::{Context, Result};
 use crate::process::{clean, on_path, run as run_command};
-use crate::project::{self, Project};
+use crate::project::{self, Project, absolute};
 use crate::{Outcome, report, samples};
 
 pub(crate) const NAME: &str = "verify-exports";
 
-pub(crate) const USAGE: &str = "\
-Exports traces, and loads the exports with code of the viewers themselves, as far as it works without a
-screen.
-
-usage: scripts/verify-exports.sh [DIR]
-
-  DIR   the trace to export (two that are made here: one of three threads, one with times)
-
-Downloads npm and PyPI packages. What is missing on this machine is named at the end. Exit status: 0 all
-exports load, 1 one does not, or something is missing.
-";
+/// Exports traces, and loads the exports with code of the viewers themselves, as far as it works without a screen.
+///
+/// Downloads npm and PyPI packages. What is missing on this machine is named at the end.
+///
+/// Exit status: 0 all exports load, 1 one does not, or something is missing.
+#[derive(Debug, Parser)]
+pub(crate) struct Options {
+    /// The trace to export (two that are made here: one of three threads, one with times)
+    #[arg(value_name = "DIR", value_parser = absolute)]
+    trace: Option<PathBuf>,
+}
 
 /// Targets of `flow export` that are checked, and the names of their files.
 const EXPORTS: [(&str, &str); 6] = [
@@ -34,15 +35,14 @@ const EXPORTS: [(&str, &str); 6] = [
     ("hpl", "export.hpl"),
 ];
 
-pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
-    let trace = arguments.directory()?;
+pub(crate) fn run(options: Options) -> Result<Outcome> {
     let project = Project::enter()?;
     let work = project.target.join("exports");
     let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work).context(work.display())?;
     project::build(["--workspace", "--bin", "flow"])?;
     let flow = project.target.join("debug/flow");
-    let traces = match trace {
+    let traces = match options.trace {
         Some(trace) => vec![trace],
         None => make_traces(&project, &work)?,
     };

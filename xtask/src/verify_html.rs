@@ -2,35 +2,35 @@
 
 use std::env;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::arguments::Arguments;
+use clap::Parser;
+
 use crate::failure::{Context, Failure, Result};
 use crate::process::{clean, on_path, output_of, run as run_command};
-use crate::project::{self, Project};
+use crate::project::{self, Project, absolute};
 use crate::{Outcome, report, samples};
 
 pub(crate) const NAME: &str = "verify-html";
 
-pub(crate) const USAGE: &str = "\
-Opens pages of `flow report --html` and `flow diff --html` in a headless Chromium, and checks what they show and do.
+/// Opens pages of `flow report --html` and `flow diff --html` in a headless Chromium, and checks what they show and do.
+///
+/// Makes five traces: a small one, one of 20 million calls, one whose names try to become code, one of a call with a million
+/// others in it, and one of 100,000 nested calls; and a sixth one to compare with another. Checks the calls that a page
+/// unfolds against `flow replay`. Screenshots go to target/html/. What is missing is installed in target/browser/, from npm.
+///
+/// Environment: CHROMIUM, the browser (chromium, chromium-browser or google-chrome on the PATH).
+///
+/// Exit status: 0 all pages are right, 1 one is not, 2 Node.js is missing.
+#[derive(Debug, Parser)]
+pub(crate) struct Options {
+    /// A trace whose page is checked too, though less of it
+    #[arg(value_name = "DIR", value_parser = absolute)]
+    trace: Option<PathBuf>,
+}
 
-usage: scripts/verify-html.sh [DIR]
-
-  DIR   a trace whose page is checked too, though less of it
-
-Makes five traces: a small one, one of 20 million calls, one whose names try to become code, one of a call with a
-million others in it, and one of 100,000 nested calls; and a sixth one to compare with another. Checks the calls that a page unfolds against `flow replay`.
-Screenshots go to target/html/. What is missing is installed in target/browser/, from npm.
-
-Environment: CHROMIUM, the browser (chromium, chromium-browser or google-chrome on the PATH).
-
-Exit status: 0 all pages are right, 1 one is not, 2 Node.js is missing.
-";
-
-pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
-    let given = arguments.directory()?;
+pub(crate) fn run(options: Options) -> Result<Outcome> {
     let project = Project::enter()?;
     if on_path("node").is_none() {
         return Err(Failure::Usage("Node.js is missing".to_owned()));
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
         ("deep", "calls"),
     ];
     let mut traces = made.map(|(name, what)| (name, work.join(name), what)).to_vec();
-    traces.extend(given.map(|dir| ("given", dir, "all")));
+    traces.extend(options.trace.map(|dir| ("given", dir, "all")));
     for (name, dir, what) in traces {
         report::print(&format!("\n== {name}\n"));
         let mut page = clean(&flow);

@@ -12,9 +12,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use clap::{Parser, value_parser};
+
 use self::rounds::Rounds;
-use self::workload::{Variant, Workload};
-use crate::arguments::{Argument, Arguments, one_of};
+use self::workload::{Named, Variant, Workload};
 use crate::failure::{Context, Failure, Result};
 use crate::jdk::{self, Jdk};
 use crate::machine::{self, Cores};
@@ -24,85 +25,39 @@ use crate::{Outcome, report};
 
 pub(crate) const NAME: &str = "bench";
 
-pub(crate) const USAGE: &str = "\
-Measures what recording costs, and prints it as Markdown. Method and results: docs/performance.md
-
-usage: scripts/bench.sh [--rounds N] [--only NAME,…] [--variants NAME,…] [--events] [--jdk HOME]…
-                        [--cores LIST|all] [--agent FILE] [--keep FILE]
-
-  --rounds N        rounds; a round runs every variant of every workload once (5)
-  --only NAMES      workloads: fib fib-small clojure javac lang3 startup memory (all of these); kotlin groovy
-                    rhino javaparser jsoup csv jackson h2 lucene spring, libraries that Maven fetches;
-                    `real` is all of these with javac and clojure
-  --variants NAMES  what to compare with the program alone (`none`): again untimed instrument exact events
-                    jfr own (all); `again` is the program alone a second time, and shows the noise; `own`
-                    records the program that uses a library, `instrument` the library
-  --events          run the slow variants of clojure and javac (exact, events, jfr) in every round, not only
-                    in the first
-  --jdk HOME        a JDK to run on (JAVA_HOME, the java on the PATH, those under /usr/lib/jvm)
-  --cores LIST      cores that the programs run on, as for taskset -c; `all` does not pin them (the last)
-  --agent FILE      the libflowagent.so to measure (that of this source, which is built first)
-  --keep FILE       where to write the figures of the single runs, one line a run
-                    (target/bench/results.tsv)
-
-Exit status: 0 all ran, 1 some run failed (named below the table), 2 something is missing or misspelt. A
-run can leave up to 3 GB under target/ until the next one.
-";
-
-/// What the command line asks for.
-#[derive(Debug, PartialEq, Eq)]
-struct Request {
+/// Measures what recording costs, and prints it as Markdown.
+///
+/// Method and results: docs/performance.md. A run can leave up to 3 GB under target/ until the next one.
+///
+/// Exit status: 0 all ran, 1 some run failed (named below the table), 2 something is missing or misspelt.
+#[derive(Debug, Parser)]
+pub(crate) struct Options {
+    /// Rounds; a round runs every variant of every workload once
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u32).range(1..))]
     rounds: u32,
-    workloads: Vec<Workload>,
-    /// Empty: all of a workload.
+    /// Workloads: fib fib-small clojure javac lang3 startup memory (all of these); kotlin groovy rhino javaparser jsoup
+    /// csv jackson h2 lucene spring, libraries that Maven fetches; `real` is all of these with javac and clojure
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = workload::named)]
+    only: Vec<Named>,
+    /// What to compare with the program alone (all); `again` is the program alone a second time, and shows the noise; `own`
+    /// records the program that uses a library, `instrument` the library
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     variants: Vec<Variant>,
-    slow_in_every_round: bool,
-    jdks: Vec<Jdk>,
+    /// Run the slow variants of clojure and javac (exact, events, jfr) in every round, not only in the first
+    #[arg(long)]
+    events: bool,
+    /// A JDK to run on (JAVA_HOME, the java on the PATH, those under /usr/lib/jvm)
+    #[arg(long, value_name = "HOME", value_parser = Jdk::named)]
+    jdk: Vec<Jdk>,
+    /// Cores that the programs run on, as for taskset -c; `all` does not pin them (the last)
+    #[arg(long, value_name = "LIST|all")]
     cores: Option<String>,
+    /// The libflowagent.so to measure (that of this source, which is built first)
+    #[arg(long, value_name = "FILE", value_parser = absolute)]
     agent: Option<PathBuf>,
+    /// Where to write the figures of the single runs, one line a run (target/bench/results.tsv)
+    #[arg(long, value_name = "FILE", value_parser = absolute)]
     keep: Option<PathBuf>,
-}
-
-fn parse(mut arguments: Arguments) -> Result<Request> {
-    let mut request = Request {
-        rounds: 5,
-        workloads: Workload::ALL.to_vec(),
-        variants: Vec::new(),
-        slow_in_every_round: false,
-        jdks: Vec::new(),
-        cores: None,
-        agent: None,
-        keep: None,
-    };
-    while let Some(argument) = arguments.next() {
-        let option = match argument {
-            Argument::Option(option) => option,
-            Argument::Operand(word) => return Arguments::unknown(&word),
-        };
-        match option.as_str() {
-            "--rounds" => request.rounds = arguments.number()?,
-            "--only" => {
-                let named = |name: &String| {
-                    let all = || one_of("workload", name, &Workload::ALL, Workload::name);
-                    Workload::named(name).map_or_else(|| all().map(|one| vec![one]), Ok)
-                };
-                let lists = arguments.list()?.iter().map(named).collect::<Result<Vec<_>>>()?;
-                request.workloads = lists.concat();
-            }
-            "--variants" => {
-                let named =
-                    |name: &String| one_of("variant", name, &Variant::RECORDED, Variant::name);
-                request.variants = arguments.list()?.iter().map(named).collect::<Result<_>>()?;
-            }
-            "--events" => request.slow_in_every_round = true,
-            "--jdk" => request.jdks.push(Jdk::named(&arguments.value()?)?),
-            "--cores" => request.cores = Some(arguments.value()?),
-            "--agent" => request.agent = Some(absolute(&arguments.value()?)?),
-            "--keep" => request.keep = Some(absolute(&arguments.value()?)?),
-            _ => return Arguments::unknown(&option),
-        }
-    }
-    Ok(request)
 }
 
 /// Where programs and traces are.
@@ -117,15 +72,16 @@ struct Places {
     libraries: PathBuf,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
-    let request = parse(arguments)?;
+pub(crate) fn run(options: Options) -> Result<Outcome> {
     let project = Project::enter()?;
-    let jdks = if request.jdks.is_empty() { jdk::installed() } else { request.jdks };
+    let workloads =
+        if options.only.is_empty() { Workload::ALL.to_vec() } else { options.only.concat() };
+    let jdks = if options.jdk.is_empty() { jdk::installed() } else { options.jdk };
     if jdks.is_empty() {
         let message = "no JDK found; run scripts/setup.sh, or name one with --jdk";
         return Err(Failure::Usage(message.to_owned()));
     }
-    let (agent, build) = match request.agent {
+    let (agent, build) = match options.agent {
         Some(agent) => (agent, "flow built elsewhere".to_owned()),
         None => {
             report::say(NAME, "building the agent (the first time a minute or two) ...");
@@ -142,22 +98,21 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
     let work = project.work_dir("bench")?;
     let libraries = std::path::absolute("java-harness/target/lib").context("java-harness")?;
     let places = Places { run: work.join("run"), work, agent, libraries };
-    prepare(&request.workloads, &places)?;
+    prepare(&workloads, &places)?;
 
     let load = machine::load();
-    let cores = Cores::choose(request.cores.as_deref()).pin()?;
+    let cores = Cores::choose(options.cores.as_deref()).pin()?;
     let mut rounds = Rounds {
         places: &places,
-        variants: &request.variants,
-        slow_in_every_round: request.slow_in_every_round,
-        results: fs::File::create(request.keep.unwrap_or_else(|| places.work.join("results.tsv")))
+        variants: &options.variants,
+        slow_in_every_round: options.events,
+        results: fs::File::create(options.keep.unwrap_or_else(|| places.work.join("results.tsv")))
             .context("the file of the single runs")?,
         runs: Vec::new(),
         failures: Vec::new(),
         broken: HashSet::new(),
     };
-    let ran =
-        (1..=request.rounds).try_for_each(|round| rounds.run(round, &jdks, &request.workloads));
+    let ran = (1..=options.rounds).try_for_each(|round| rounds.run(round, &jdks, &workloads));
     let _ = fs::remove_dir_all(&places.run);
     ran?;
 
@@ -166,7 +121,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
         "\n{}; {}. Rounds: {}, with {} runs of startup in each; load before them {load}. Traces on {}; {build}.\n",
         machine::description(),
         cores.describe("programs"),
-        request.rounds,
+        options.rounds,
         Workload::Startup.runs_per_round(),
         machine::file_system_of(&places.work),
     ));
@@ -253,37 +208,26 @@ fn files_in(dir: &Path) -> Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn parsed(words: &[&str]) -> Result<Request> {
-        parse(Arguments::new(words.iter().map(|&word| word.to_owned()).collect()))
-    }
-
-    #[test]
-    fn without_options_everything_runs_five_times() {
-        let request = parsed(&[]).unwrap();
-        assert_eq!((request.rounds, request.slow_in_every_round), (5, false));
-        assert_eq!(request.workloads, Workload::ALL);
-        assert!(request.variants.is_empty() && request.jdks.is_empty());
-    }
+    use crate::parsed;
 
     #[test]
     fn options_select_workloads_variants_and_places() {
         let words =
-            ["--only", "fib,javac", "--variants", "again,jfr", "--events", "--cores", "0-1"];
-        let request = parsed(&words).unwrap();
-        assert_eq!(request.workloads, [Workload::Fib, Workload::Javac]);
-        assert_eq!(request.variants, [Variant::Again, Variant::Jfr]);
-        assert!(request.slow_in_every_round);
-        assert_eq!(request.cores.as_deref(), Some("0-1"));
-        let request = parsed(&["--rounds", "2", "--agent", "/a.so", "--keep", "/k"]).unwrap();
-        assert_eq!((request.rounds, request.agent.unwrap()), (2, "/a.so".into()));
+            ["--only", "fib,javac", "--variants", "again,jfr", "--events", "--agent", "/a.so"];
+        let options: Options = parsed(&words).unwrap();
+        assert_eq!(options.only.concat(), [Workload::Fib, Workload::Javac]);
+        assert_eq!(options.variants, [Variant::Again, Variant::Jfr]);
+        assert_eq!(
+            (options.rounds, options.events, options.agent.unwrap()),
+            (5, true, "/a.so".into())
+        );
     }
 
     #[test]
     fn misspelt_names_and_options_are_refused() {
         for words in [&["--only", "fob"][..], &["--variants", "none"], &["--round", "1"], &["fib"]]
         {
-            assert_eq!(parsed(words).unwrap_err().status(), 2, "{words:?}");
+            assert!(parsed::<Options>(words).is_err(), "{words:?}");
         }
     }
 }

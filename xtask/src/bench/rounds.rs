@@ -10,7 +10,7 @@ use super::{NAME, Places};
 use crate::failure::{Context, Result};
 use crate::jdk::Jdk;
 use crate::process::{Usage, cannot_run, measure, output_of};
-use crate::report;
+use crate::{name_of, report};
 
 /// One run of a program.
 #[derive(Clone, Debug)]
@@ -107,13 +107,13 @@ impl Rounds<'_> {
                 Ok(run) => {
                     #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
                     let seconds = run.usage.wall_ns as f64 / 1e9;
-                    durations += &format!(", {} {seconds:.2} s", variant.name());
+                    durations += &format!(", {} {seconds:.2} s", name_of(variant));
                     writeln!(self.results, "{}", line(&run))
                         .context("the file of the single runs")?;
                     self.runs.push(run);
                 }
                 Err(problem) => {
-                    let (name, variant_name) = (workload.name(), variant.name());
+                    let (name, variant_name) = (workload.name(), name_of(variant));
                     let failure = format!("{name}, JDK {}, {variant_name}: {problem}", jdk.version);
                     report::say(NAME, &failure);
                     self.failures.push(failure);
@@ -252,7 +252,7 @@ fn line(run: &Run) -> String {
     [
         workload.name().to_owned(),
         jdk.to_string(),
-        variant.name().to_owned(),
+        name_of(*variant),
         format!("{}.{}", turn.round, turn.number),
         usage.wall_ns.to_string(),
         usage.cpu_ns.to_string(),

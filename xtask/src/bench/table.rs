@@ -7,6 +7,7 @@ use super::rounds::Run;
 use super::workload::{Variant, Workload};
 use crate::markdown::Align::{Left, Right};
 use crate::markdown::Table;
+use crate::name_of;
 use crate::stats::{Spread, ratio};
 
 /// Fewer calls are mostly the start of the recording: figures a call would mislead.
@@ -88,7 +89,7 @@ fn costs(rows: &[Row<'_>]) -> Table<11> {
         table.push([
             row.workload.name().to_owned(),
             row.jdk.to_string(),
-            row.variant.name().to_owned(),
+            name_of(row.variant),
             format!("{:.2}", row.median(|pair| pair.run.usage.wall_ns as f64 / 1e9)),
             wall_ratio,
             cpu_ratio,
@@ -150,7 +151,7 @@ fn figures(rows: &[Row<'_>]) -> Table<8> {
         table.push([
             row.workload.name().to_owned(),
             row.jdk.to_string(),
-            row.variant.name().to_owned(),
+            name_of(row.variant),
             what,
             cell(&|pair| figure(pair.alone)),
             cell(&|pair| figure(pair.run)),

@@ -1,13 +1,17 @@
 //! What is measured: programs, and the ways to run them.
 
+use clap::ValueEnum;
+
 use super::Places;
 use crate::jdk::{class_path, jars_in};
+use crate::name_of;
 use crate::process::Usage;
 
 /// A way to run a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
 pub(crate) enum Variant {
     /// The program alone, with which all others are compared.
+    #[value(skip)]
     None,
     /// The program alone once more: shows the noise.
     Again,
@@ -26,33 +30,9 @@ pub(crate) enum Variant {
 }
 
 impl Variant {
-    /// All but [`Variant::None`].
-    pub(crate) const RECORDED: [Self; 7] = [
-        Self::Again,
-        Self::Untimed,
-        Self::Instrument,
-        Self::Exact,
-        Self::Events,
-        Self::Jfr,
-        Self::Own,
-    ];
     /// Variants of a program without libraries.
     const ALONE: [Self; 6] =
         [Self::Again, Self::Untimed, Self::Instrument, Self::Exact, Self::Events, Self::Jfr];
-
-    /// Returns its name in options and tables.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Again => "again",
-            Self::Untimed => "untimed",
-            Self::Instrument => "instrument",
-            Self::Own => "own",
-            Self::Exact => "exact",
-            Self::Events => "events",
-            Self::Jfr => "jfr",
-        }
-    }
 
     /// Returns whether a JDK can run it: Flight Recorder traces methods since JDK 25.
     pub(super) fn runs_on(self, jdk_version: u32) -> bool {
@@ -71,7 +51,7 @@ impl Variant {
             Self::Untimed => agent("clock=off", package),
             Self::Exact => agent("clock=exact", package),
             Self::Own => agent("engine=instrument", Library::DRIVERS),
-            Self::Instrument | Self::Events => agent(&format!("engine={}", self.name()), package),
+            Self::Instrument | Self::Events => agent(&format!("engine={}", name_of(self)), package),
             Self::Jfr => Some(format!(
                 "-XX:StartFlightRecording:settings={}/{package}.jfc,filename={run}/trace.jfr,maxsize=16g",
                 places.work.display()
@@ -131,6 +111,25 @@ impl Library {
     }
 }
 
+/// Workloads of one name.
+pub(crate) type Named = Vec<Workload>;
+
+/// Returns the workloads of a name; `real` names several.
+///
+/// # Errors
+///
+/// If there are none. The message lists the names.
+pub(super) fn named(name: &str) -> Result<Named, String> {
+    if name == "real" {
+        return Ok(Workload::REAL.to_vec());
+    }
+    let all = || Workload::ALL.into_iter().chain(Workload::REAL);
+    all().find(|workload| workload.name() == name).map(|workload| vec![workload]).ok_or_else(|| {
+        let names: Vec<_> = all().map(Workload::name).collect();
+        format!("there are: {} real", names.join(" "))
+    })
+}
+
 /// How a workload is run and recorded.
 #[derive(Debug)]
 pub(super) struct Program {
@@ -172,15 +171,6 @@ impl Workload {
         Self::Library(Library::Lucene),
         Self::Library(Library::Spring),
     ];
-
-    /// Returns the workloads of a name; `real` names several.
-    pub(crate) fn named(name: &str) -> Option<Vec<Self>> {
-        if name == "real" {
-            return Some(Self::REAL.to_vec());
-        }
-        let all = Self::ALL.into_iter().chain(Self::REAL);
-        all.into_iter().find(|workload| workload.name() == name).map(|workload| vec![workload])
-    }
 
     /// Returns its name in options and tables.
     pub(crate) fn name(self) -> &'static str {
@@ -363,9 +353,9 @@ mod tests {
     #[test]
     fn own_packages_are_those_of_the_driver() {
         let jsoup = Workload::Library(Library::Jsoup);
-        assert_eq!(Workload::named("jsoup"), Some(vec![jsoup]));
-        assert_eq!(Workload::named("real").unwrap(), Workload::REAL);
-        assert_eq!(Workload::named("fob"), None);
+        assert_eq!(named("jsoup"), Ok(vec![jsoup]));
+        assert_eq!(named("real").unwrap(), Workload::REAL);
+        assert!(named("fob").is_err());
         let package = jsoup.program(&places()).package;
         let option = |variant: Variant| variant.option(package, &places()).unwrap();
         assert!(option(Variant::Own).contains(",include=real.**,"));

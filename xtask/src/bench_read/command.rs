@@ -3,6 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use clap::ValueEnum;
+
+use crate::name_of;
 use crate::process::clean;
 
 /// The program that is measured.
@@ -36,7 +39,7 @@ impl Flow {
 }
 
 /// A command that reads a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
 pub(super) enum ReadCommand {
     /// The floor: as fast as the files can be read at all.
     Cat,
@@ -66,51 +69,6 @@ pub(super) enum ReadCommand {
 }
 
 impl ReadCommand {
-    pub(super) const ALL: [Self; 18] = [
-        Self::Cat,
-        Self::Info,
-        Self::Check,
-        Self::Report,
-        Self::Calls,
-        Self::Graph,
-        Self::Diff,
-        Self::Tests,
-        Self::Index,
-        Self::From,
-        Self::First,
-        Self::View,
-        Self::Replay,
-        Self::Depth,
-        Self::Html,
-        Self::Collapsed,
-        Self::Perfetto,
-        Self::Dump,
-    ];
-
-    /// Returns its name in options.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Cat => "cat",
-            Self::Info => "info",
-            Self::Check => "check",
-            Self::Report => "report",
-            Self::Calls => "calls",
-            Self::Graph => "graph",
-            Self::Diff => "diff",
-            Self::Tests => "tests",
-            Self::Index => "index",
-            Self::From => "from",
-            Self::First => "first",
-            Self::View => "view",
-            Self::Replay => "replay",
-            Self::Depth => "depth",
-            Self::Html => "html",
-            Self::Collapsed => "collapsed",
-            Self::Perfetto => "perfetto",
-            Self::Dump => "dump",
-        }
-    }
-
     /// Returns its name in the table.
     pub(super) fn title(self, flow: &Flow) -> String {
         match self {
@@ -121,9 +79,9 @@ impl ReadCommand {
             Self::Replay => "replay, all".to_owned(),
             Self::Depth => format!("replay --depth 12 {}", flow.collapse()),
             Self::Html => "report --html".to_owned(),
-            Self::Collapsed | Self::Perfetto => format!("export --to {}", self.name()),
+            Self::Collapsed | Self::Perfetto => format!("export --to {}", name_of(self)),
             Self::Dump => "dump, to a pipe".to_owned(),
-            _ => self.name().to_owned(),
+            _ => name_of(self),
         }
     }
 
@@ -140,7 +98,7 @@ impl ReadCommand {
             Self::First | Self::Replay | Self::Depth => !flow.replay_help.is_empty(),
             Self::Calls | Self::Html => flow.has_verb("report"),
             Self::Collapsed | Self::Perfetto => flow.has_verb("export"),
-            verb => flow.has_verb(verb.name()),
+            verb => flow.has_verb(&name_of(verb)),
         }
     }
 
@@ -174,9 +132,9 @@ impl ReadCommand {
             Self::Calls => run(&["report", "--by", "calls"]),
             Self::Html => run(&["report", "--html", "-"]),
             Self::Collapsed | Self::Perfetto => {
-                run(&["export", "--force", "--to", self.name(), "-o", "/dev/null"])
+                run(&["export", "--force", "--to", &name_of(self), "-o", "/dev/null"])
             }
-            verb => run(&[verb.name()]),
+            verb => run(&[&name_of(verb)]),
         }
     }
 }

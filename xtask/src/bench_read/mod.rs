@@ -11,40 +11,51 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use clap::{Parser, ValueEnum, value_parser};
+
 use self::command::{Flow, ReadCommand};
-use crate::arguments::{Argument, Arguments, one_of};
 use crate::failure::{Context, Failure, Result};
 use crate::machine::{self, Cores};
 use crate::process::{Usage, cannot_run, is_executable, measure, run as run_command};
 use crate::project::{self, Project, absolute};
-use crate::{Outcome, report};
+use crate::{Outcome, name_of, report};
 
 pub(crate) const NAME: &str = "bench-read";
 
-pub(crate) const USAGE: &str = "\
-Measures how fast traces are read, and prints it as Markdown: whole commands, on generated traces.
-
-usage: scripts/bench-read.sh [--rounds N] [--calls LIST] [--shape NAME] [--only NAME,…] [--cores LIST|all]
-                             [--flow FILE] [--keep FILE] [DIR]…
-
-  --rounds N     rounds; a round runs each command once with nothing stored beside the trace, and once with what
-                 `flow index` stores (5)
-  --calls LIST   sizes of generated traces in calls, such as 1M,100M,10G (1M,100M); none: only those in DIR
-  --shape NAME   what the generated program is like: real fib deep wide, or tests, which repeat (real)
-  --only NAMES   commands: cat info check report calls graph diff tests index from first view replay depth
-                 html collapsed perfetto dump (all that this flow has)
-  --cores LIST   cores that they run on, as for taskset -c; `all` does not pin them (the last core)
-  --flow FILE    the flow to measure (that of this source, which is built first)
-  --keep FILE    where to write the figures of the single runs, one line a run
-                 (target/bench-read/results.tsv)
-  DIR            a recorded trace to measure too; what is stored beside it is made anew, or removed if there was nothing
-
-Generated traces have times, a millisecond apart. The files are in the page cache before the first round, if they fit. A
-command that runs for more than 30 seconds is not run again. The generated traces stay under target/ for the next time:
-2.5 GB a billion calls.
-
-Exit status: 0 all ran, 1 some run failed (named below the table), 2 something is missing or misspelt.
-";
+/// Measures how fast traces are read, and prints it as Markdown: whole commands, on generated traces.
+///
+/// Generated traces have times, a millisecond apart. The files are in the page cache before the first round, if they fit.
+/// A command that runs for more than 30 seconds is not run again. The generated traces stay under target/ for the next time:
+/// 2.5 GB a billion calls.
+///
+/// Exit status: 0 all ran, 1 some run failed (named below the table), 2 something is missing or misspelt.
+#[derive(Debug, Parser)]
+pub(crate) struct Options {
+    /// Rounds; a round runs each command once with nothing stored beside the trace, and once with what `flow index` stores
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Sizes of generated traces in calls, such as 1M,100M,10G; none: only those in DIR
+    #[arg(long, value_name = "LIST", default_value = "1M,100M", value_delimiter = ',')]
+    calls: Vec<String>,
+    /// What the generated program is like
+    #[arg(long, default_value = "real")]
+    shape: Shape,
+    /// Commands (all that this flow has)
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    only: Vec<ReadCommand>,
+    /// Cores that they run on, as for taskset -c; `all` does not pin them (the last core)
+    #[arg(long, value_name = "LIST|all")]
+    cores: Option<String>,
+    /// The flow to measure (that of this source, which is built first)
+    #[arg(long, value_name = "FILE", value_parser = absolute)]
+    flow: Option<PathBuf>,
+    /// Where to write the figures of the single runs, one line a run (target/bench-read/results.tsv)
+    #[arg(long, value_name = "FILE", value_parser = absolute)]
+    keep: Option<PathBuf>,
+    /// A recorded trace to measure too; what is stored beside it is made anew, or removed if there was nothing
+    #[arg(value_name = "DIR", value_parser = absolute)]
+    recorded: Vec<PathBuf>,
+}
 
 /// How far times in generated traces are apart.
 const CLOCK_NS: &str = "1000000";
@@ -52,86 +63,15 @@ const CLOCK_NS: &str = "1000000";
 /// A command that runs for longer is run only once.
 const LONG_NS: u64 = 30_000_000_000;
 
-/// What the command line asks for.
-#[derive(Debug, PartialEq, Eq)]
-struct Request {
-    rounds: u32,
-    /// How many calls generated traces have, as the generator understands it.
-    calls: Vec<String>,
-    shape: Shape,
-    /// Empty: all that this flow has.
-    commands: Vec<ReadCommand>,
-    cores: Option<String>,
-    flow: Option<PathBuf>,
-    keep: Option<PathBuf>,
-    recorded: Vec<PathBuf>,
-}
-
 /// What a generated program is like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Shape {
     Real,
     Fib,
     Deep,
     Wide,
-    /// Many tests that repeat themselves, so that shapes are small.
+    /// Many tests that repeat themselves, so that shapes are small
     Tests,
-}
-
-impl Shape {
-    const ALL: [Self; 5] = [Self::Real, Self::Fib, Self::Deep, Self::Wide, Self::Tests];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Real => "real",
-            Self::Fib => "fib",
-            Self::Deep => "deep",
-            Self::Wide => "wide",
-            Self::Tests => "tests",
-        }
-    }
-}
-
-fn parse(mut arguments: Arguments) -> Result<Request> {
-    let mut request = Request {
-        rounds: 5,
-        calls: ["1M", "100M"].map(str::to_owned).to_vec(),
-        shape: Shape::Real,
-        commands: Vec::new(),
-        cores: None,
-        flow: None,
-        keep: None,
-        recorded: Vec::new(),
-    };
-    while let Some(argument) = arguments.next() {
-        let option = match argument {
-            Argument::Option(option) => option,
-            Argument::Operand(dir) => {
-                request.recorded.push(absolute(&dir)?);
-                continue;
-            }
-        };
-        match option.as_str() {
-            "--rounds" => request.rounds = arguments.number()?,
-            "--calls" => {
-                request.calls = arguments.list()?;
-                request.calls.retain(|calls| calls != "none");
-            }
-            "--shape" => {
-                request.shape = one_of("shape", &arguments.value()?, &Shape::ALL, Shape::name)?;
-            }
-            "--only" => {
-                let known = &ReadCommand::ALL;
-                let named = |name: &String| one_of("command", name, known, ReadCommand::name);
-                request.commands = arguments.list()?.iter().map(named).collect::<Result<_>>()?;
-            }
-            "--cores" => request.cores = Some(arguments.value()?),
-            "--flow" => request.flow = Some(absolute(&arguments.value()?)?),
-            "--keep" => request.keep = Some(absolute(&arguments.value()?)?),
-            _ => return Arguments::unknown(&option),
-        }
-    }
-    Ok(request)
 }
 
 /// A trace to read.
@@ -187,11 +127,10 @@ struct Run {
     usage: Usage,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
-    let request = parse(arguments)?;
+pub(crate) fn run(options: Options) -> Result<Outcome> {
     let project = Project::enter()?;
     let work = project.work_dir("bench-read")?;
-    let (program, build) = match request.flow {
+    let (program, build) = match options.flow {
         Some(flow) => (flow, "flow built elsewhere".to_owned()),
         None => {
             report::say(NAME, "building (the first time a minute or two) ...");
@@ -206,27 +145,31 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
         return Err(Failure::Usage(format!("no such program: {}", program.display())));
     }
     let flow = Flow::new(program);
-    let commands = if request.commands.is_empty() {
-        ReadCommand::ALL.into_iter().filter(|command| command.is_in(&flow)).collect()
+    let commands = if options.only.is_empty() {
+        ReadCommand::value_variants()
+            .iter()
+            .copied()
+            .filter(|command| command.is_in(&flow))
+            .collect()
     } else {
-        request.commands
+        options.only
     };
     if let Some(missing) = commands.iter().find(|command| !command.is_in(&flow)) {
-        return Err(Failure::Usage(format!("this flow has no {}", missing.name())));
+        return Err(Failure::Usage(format!("this flow has no {}", name_of(*missing))));
     }
     project::build(["--release", "--package", "flow-codec", "--example", "generate"])?;
     let generator = project.target.join("release/examples/generate");
     let mut traces = Vec::new();
-    for calls in &request.calls {
-        traces.push(generate(&generator, calls, request.shape, &work)?);
+    for calls in options.calls.iter().filter(|calls| *calls != "none") {
+        traces.push(generate(&generator, calls, options.shape, &work)?);
     }
-    for dir in request.recorded {
+    for dir in options.recorded {
         traces.push(Trace::open("recorded".to_owned(), dir)?);
     }
 
-    let results = request.keep.unwrap_or_else(|| work.join("results.tsv"));
+    let results = options.keep.unwrap_or_else(|| work.join("results.tsv"));
     let load = machine::load();
-    let cores = Cores::choose(request.cores.as_deref()).pin()?;
+    let cores = Cores::choose(options.cores.as_deref()).pin()?;
     let mut rounds = Rounds {
         flow: &flow,
         results: fs::File::create(&results).context(results.display())?,
@@ -235,7 +178,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
         failures: Vec::new(),
     };
     for trace in &traces {
-        rounds.run(trace, &commands, request.rounds)?;
+        rounds.run(trace, &commands, options.rounds)?;
     }
 
     report::print(&table::render(&rounds.runs));
@@ -253,7 +196,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
 
 /// Returns a generated trace. The generator writes the manifest last, so a trace that has one is whole.
 fn generate(generator: &Path, calls: &str, shape: Shape, work: &Path) -> Result<Trace> {
-    let dir = work.join(format!("{calls}-{}", shape.name()));
+    let dir = work.join(format!("{calls}-{}", name_of(shape)));
     let modified = |file: &Path| file.metadata().and_then(|data| data.modified()).ok();
     let manifest = modified(&dir.join("trace.json"));
     if manifest.is_none() || manifest < modified(generator) {
@@ -262,11 +205,11 @@ fn generate(generator: &Path, calls: &str, shape: Shape, work: &Path) -> Result<
         let mut command = Command::new(generator);
         run_command(
             command
-                .args(["--calls", calls, "--shape", shape.name(), "--clock", CLOCK_NS])
+                .args(["--calls", calls, "--shape", &name_of(shape), "--clock", CLOCK_NS])
                 .arg(&dir),
         )?;
     }
-    Trace::open(format!("{calls} calls, {}", shape.name()), dir)
+    Trace::open(format!("{calls} calls, {}", name_of(shape)), dir)
 }
 
 /// All rounds, and their results.
@@ -306,7 +249,7 @@ impl Rounds<'_> {
                     if let Some(ns) = wall_ns {
                         #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
                         let seconds = ns as f64 / 1e9;
-                        durations += &format!(", {} {seconds:.2} s", command.name());
+                        durations += &format!(", {} {seconds:.2} s", name_of(command));
                     }
                     if wall_ns.is_none_or(|ns| ns > LONG_NS) {
                         done.insert((command, is_stored));
@@ -331,7 +274,7 @@ impl Rounds<'_> {
         match self.run_once(trace, command, is_stored)? {
             Ok(usage) => Ok(Some(usage.wall_ns)),
             Err(problem) => {
-                let failure = format!("{}, {}: {problem}", trace.label, command.name());
+                let failure = format!("{}, {}: {problem}", trace.label, name_of(command));
                 report::say(NAME, &failure);
                 self.failures.push(failure);
                 Ok(None)
@@ -395,31 +338,16 @@ fn line(run: &Run) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn parsed(words: &[&str]) -> Result<Request> {
-        parse(Arguments::new(words.iter().map(|&word| word.to_owned()).collect()))
-    }
+    use crate::parsed;
 
     #[test]
     fn options_and_traces_may_be_mixed() {
-        let request =
-            parsed(&["/a", "--rounds", "2", "/b", "--calls", "1M,1G", "--shape", "deep"]).unwrap();
-        assert_eq!(request.recorded, [PathBuf::from("/a"), "/b".into()]);
-        assert_eq!((request.rounds, request.shape), (2, Shape::Deep));
-        assert_eq!(request.calls, ["1M", "1G"]);
-        assert!(request.commands.is_empty());
-        let request = parsed(&["--only", "cat,from", "--calls", "none"]).unwrap();
-        assert_eq!(request.commands, [ReadCommand::Cat, ReadCommand::From]);
-        assert!(request.calls.is_empty());
-    }
-
-    #[test]
-    fn misspelt_names_and_options_are_refused() {
-        for words in
-            [&["--only", "replays"][..], &["--shape", "flat"], &["--large"], &["--rounds", "0"]]
-        {
-            assert_eq!(parsed(words).unwrap_err().status(), 2, "{words:?}");
-        }
+        let words = ["/a", "--only", "cat,from", "/b", "--calls", "1M,1G", "--shape", "deep"];
+        let options: Options = parsed(&words).unwrap();
+        assert_eq!(options.recorded, [PathBuf::from("/a"), "/b".into()]);
+        assert_eq!((options.rounds, options.shape), (5, Shape::Deep));
+        assert_eq!(options.calls, ["1M", "1G"]);
+        assert_eq!(options.only, [ReadCommand::Cat, ReadCommand::From]);
     }
 
     #[test]

@@ -18,10 +18,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use clap::Parser;
+
 use self::build::{Build, Place};
 use self::commands::{Command, Words};
 use self::states::State;
-use crate::arguments::{Argument, Arguments};
 use crate::failure::{Context, Failure, Result};
 use crate::process::{cannot_run, clean, is_executable, run as run_process};
 use crate::project::{self, Project, absolute};
@@ -30,88 +31,51 @@ use crate::{Outcome, report};
 
 pub(crate) const NAME: &str = "compare-output";
 
-pub(crate) const USAGE: &str = "\
-Compares what two builds of flow print and write: every verb, in every format and with every flag, for traces of every
-kind. Or what one build prints with what it printed when its digests were stored.
+/// Compares what two builds of flow print and write: every verb, in every format and with every flag, for traces of every
+/// kind. Or what one build prints with what it printed when its digests were stored.
+///
+/// xtask/src/compare_output/commands.txt lists the commands, xtask/src/traces has the traces. Of a large trace each command
+/// runs in four states: with nothing stored beside it, with indexes, with shapes, and with everything that `flow index` stores;
+/// of another directory, also converted to one file, and with that on standard input. The answers of the new build must be
+/// the same in all of them. Terminal programs are compared by their first screens, which --once prints.
+///
+/// The first lines of each difference are shown. With OLD, all takes about 20 minutes on two cores; --sample about one.
+///
+/// Exit status: 0 no differences, 1 differences, 2 something is missing.
+#[derive(Debug, Parser)]
+pub(crate) struct Options {
+    /// A flow program, or a revision of git, which is built; without it, only states are compared
+    #[arg(value_name = "OLD", value_parser = old)]
+    old: Option<(String, PathBuf)>,
+    /// The other program (that of this source, built in target/debug)
+    #[arg(long, value_name = "PROGRAM", value_parser = absolute)]
+    new: Option<PathBuf>,
+    /// Take the traces in DIR, which an earlier run recorded; without it, they are recorded anew
+    #[arg(long, value_name = "DIR", value_parser = absolute)]
+    traces: Option<PathBuf>,
+    /// Only commands that match this regular expression, as `TRACE: VERB FLAGS`
+    #[arg(long = "only", value_name = "PATTERN", default_value = ".", hide_default_value = true)]
+    pattern: String,
+    /// Compare with the stored digests; scripts/test.sh does that
+    #[arg(long, conflicts_with_all = ["old", "traces"])]
+    sample: bool,
+    /// Store these digests anew, after a change of output that is right
+    #[arg(long, conflicts_with_all = ["old", "traces"])]
+    accept: bool,
+}
 
-usage: scripts/compare-output.sh [OPTIONS] OLD    compares with another build
-       scripts/compare-output.sh [OPTIONS]        compares only states, see below
-       scripts/compare-output.sh --sample         compares with the stored digests; scripts/test.sh does that
-       scripts/compare-output.sh --accept         stores these digests anew, after a change of output that is right
-
-  OLD             a flow program, or a revision of git, which is built
-  --new PROGRAM   the other program (that of this source, built in target/debug)
-  --traces DIR    takes the traces in DIR, which an earlier run recorded; without it, they are recorded anew
-  --only PATTERN  only commands that match this regular expression, as `TRACE: VERB FLAGS`
-
-xtask/src/compare_output/commands.txt lists the commands, xtask/src/traces has the traces. Of a large trace each command
-runs in four states: with nothing stored beside it, with indexes, with shapes, and with everything that `flow index` stores; of
-another directory, also converted to one file, and with that on standard input. The answers of the new build must be the
-same in all of them. Terminal programs are compared by their first screens, which
---once prints.
-
-The first lines of each difference are shown. With OLD, all takes about 20 minutes on two cores; --sample about one.
-
-Exit status: 0 no differences, 1 differences, 2 something is missing.
-";
+/// Returns a word, and the path that it may be.
+fn old(word: &str) -> Result<(String, PathBuf)> {
+    Ok((word.to_owned(), absolute(word)?))
+}
 
 /// The differences that are shown; all are counted and written to a file.
 const SHOWN: usize = 40;
 
-/// What the command line asks for.
-#[derive(Debug, PartialEq, Eq)]
-struct Request {
-    old: Option<String>,
-    new: Option<PathBuf>,
-    traces: Option<PathBuf>,
-    pattern: String,
-    sample: Sample,
-}
-
-/// Whether stored digests are compared or written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sample {
-    No,
-    Compare,
-    Accept,
-}
-
-fn parse(mut arguments: Arguments) -> Result<Request> {
-    let (old, new, traces, pattern) = (None, None, None, ".".to_owned());
-    let mut request = Request { old, new, traces, pattern, sample: Sample::No };
-    while let Some(argument) = arguments.next() {
-        match argument {
-            Argument::Operand(word) if request.old.is_none() => request.old = Some(word),
-            Argument::Option(option) if option == "--new" => {
-                request.new = Some(absolute(&arguments.value()?)?);
-            }
-            Argument::Option(option) if option == "--traces" => {
-                request.traces = Some(absolute(&arguments.value()?)?);
-            }
-            Argument::Option(option) if option == "--only" => {
-                request.pattern = arguments.value()?
-            }
-            Argument::Option(option) if option == "--sample" => request.sample = Sample::Compare,
-            Argument::Option(option) if option == "--accept" => request.sample = Sample::Accept,
-            Argument::Option(word) | Argument::Operand(word) => return Arguments::unknown(&word),
-        }
-    }
-    if request.sample != Sample::No && (request.old.is_some() || request.traces.is_some()) {
-        return Err(Failure::Usage(
-            "stored digests are of made traces and of no other build".to_owned(),
-        ));
-    }
-    Ok(request)
-}
-
-pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
-    let request = parse(arguments)?;
-    // Before the working directory changes.
-    let old =
-        request.old.as_deref().map(|old| absolute(old).map(|path| (old, path))).transpose()?;
+pub(crate) fn run(options: Options) -> Result<Outcome> {
     let project = Project::enter()?;
     let work = project.work_dir(NAME)?;
-    let new = match &request.new {
+    let new = match &options.new {
         Some(program) => existing(program)?,
         None => {
             // With the same features as in `scripts/test.sh`, which has built it.
@@ -119,15 +83,15 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
             project.target.join("debug/flow")
         }
     };
-    if request.sample != Sample::No {
-        return sample::run(&new, &work, &request.pattern, request.sample == Sample::Accept);
+    if options.sample || options.accept {
+        return sample::run(&new, &work, &options.pattern, options.accept);
     }
-    let old = match old {
-        Some((_, program)) if is_executable(&program) => Some(program),
+    let old = match &options.old {
+        Some((_, program)) if is_executable(program) => Some(program.clone()),
         Some((revision, _)) => Some(built(revision, &work)?),
         None => None,
     };
-    let folder = match &request.traces {
+    let folder = match &options.traces {
         Some(traces) => traces.clone(),
         None => {
             let folder = work.join("traces");
@@ -142,7 +106,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
         }
     };
     let traces = recorded(&folder).into_iter().chain(made_traces(&folder));
-    compare(old.as_deref(), &new, traces.collect(), &request.pattern, &work)
+    compare(old.as_deref(), &new, traces.collect(), &options.pattern, &work)
 }
 
 fn existing(program: &Path) -> Result<PathBuf> {
@@ -469,20 +433,15 @@ fn first_differences(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn parsed(words: &[&str]) -> Result<Request> {
-        parse(Arguments::new(words.iter().map(|&word| word.to_owned()).collect()))
-    }
+    use crate::parsed;
 
     #[test]
     fn a_build_is_compared_or_digests_are() {
-        let request = parsed(&["HEAD~1", "--new", "/b/flow", "--only", "report"]).unwrap();
-        assert_eq!(request.old.as_deref(), Some("HEAD~1"));
-        assert_eq!((request.new, request.pattern), (Some("/b/flow".into()), "report".to_owned()));
-        assert_eq!(parsed(&["--sample"]).unwrap().sample, Sample::Compare);
-        assert_eq!(parsed(&["--accept"]).unwrap().sample, Sample::Accept);
-        for words in [&["/a", "/b"][..], &["--all"], &["/a", "--sample"], &["--traces"]] {
-            assert_eq!(parsed(words).unwrap_err().status(), 2);
+        let options: Options = parsed(&["HEAD~1", "--new", "/b/flow", "--only", "report"]).unwrap();
+        assert_eq!(options.old.unwrap().0, "HEAD~1");
+        assert_eq!((options.new, options.pattern), (Some("/b/flow".into()), "report".to_owned()));
+        for words in [&["/a", "/b"][..], &["/a", "--sample"], &["--accept", "--traces", "/a"]] {
+            assert!(parsed::<Options>(words).is_err());
         }
     }
 
@@ -499,7 +458,8 @@ mod tests {
         let tasks: Vec<u32> = (0..100).collect();
         let doubled = in_parallel(&tasks, |task, _| Ok(task * 2)).unwrap();
         assert!(doubled.iter().zip(&tasks).all(|(result, task)| *result == task * 2));
-        let failure = |task: &u32, _| if *task == 7 { Arguments::unknown("x") } else { Ok(()) };
+        let failure =
+            |task: &u32, _| if *task == 7 { Err(Failure::Usage(String::new())) } else { Ok(()) };
         assert!(in_parallel(&tasks, failure).is_err());
     }
 }

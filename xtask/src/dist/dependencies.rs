@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use clap::ValueEnum as _;
 use serde_json::Value;
 
 use super::platform::Platform;
@@ -35,7 +36,7 @@ pub(super) struct Package {
 pub(super) fn packages(roots: &[&str]) -> Result<Vec<Package>> {
     let mut cargo = Command::new("cargo");
     cargo.args(["metadata", "--format-version", "1", "--locked"]);
-    for platform in Platform::ALL {
+    for platform in Platform::value_variants() {
         cargo.args(["--filter-platform", platform.triple()]);
     }
     let metadata = serde_json::from_str(&output_of(&mut cargo)?).context("cargo metadata")?;

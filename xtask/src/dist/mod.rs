@@ -25,7 +25,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::arguments::{Argument, Arguments};
+use clap::{Parser, ValueEnum};
+
 use crate::failure::{Context, Failure, Result};
 use crate::process::output_of;
 use crate::project::{Project, absolute};
@@ -39,25 +40,31 @@ use platform::Platform;
 
 pub(crate) const NAME: &str = "dist";
 
-pub(crate) const USAGE: &str = "\
-Makes the files of a release, for x86-64 and aarch64, and for x86-64 with musl:
-
-  flow-VERSION-PLATFORM.tar.gz   flow, the agent, man pages, completions, documents, install.sh
-  flow_VERSION_PLATFORM.deb      the same as a Debian package, for glibc
-  flow-all.jar                   java -jar flow-all.jar record -- COMMAND
-  flow-VERSION.cdx.json          the libraries in the programs (CycloneDX)
-  maven/                         what Maven Central needs, without signatures
-  SHA256SUMS                     checksums of these files
-
-usage: scripts/dist.sh [--out DIR] [--only PLATFORM]
-
-  --out DIR         where to put them; is emptied before (target/distribution)
-  --only PLATFORM   x86_64-linux, aarch64-linux or x86_64-linux-musl; the jar then
-                    works on that platform only
-
-Two runs for a commit make the same bytes. Times are SOURCE_DATE_EPOCH, or else the time of the last commit. Programs
-for glibc need 2.17 or later; for musl, flow is static. Needs git, a JDK, Maven, and Python, which fetches a linker (Zig).
-";
+/// Makes the files of a release, for x86-64 and aarch64, and for x86-64 with musl.
+///
+/// flow-VERSION-PLATFORM.tar.gz: flow, the agent, man pages, completions, documents, install.sh
+///
+/// flow_VERSION_PLATFORM.deb: the same as a Debian package, for glibc
+///
+/// flow-all.jar: java -jar flow-all.jar record -- COMMAND
+///
+/// flow-VERSION.cdx.json: the libraries in the programs (CycloneDX)
+///
+/// maven/: what Maven Central needs, without signatures
+///
+/// SHA256SUMS: checksums of these files
+///
+/// Two runs for a commit make the same bytes. Times are SOURCE_DATE_EPOCH, or else the time of the last commit. Programs for
+/// glibc need 2.17 or later; for musl, flow is static. Needs git, a JDK, Maven, and Python, which fetches a linker (Zig).
+#[derive(Debug, Parser)]
+pub(crate) struct Options {
+    /// Where to put them; is emptied before (target/distribution)
+    #[arg(long, value_name = "DIR", value_parser = absolute)]
+    out: Option<PathBuf>,
+    /// Only for this platform; the jar then works on that platform only
+    #[arg(long, value_name = "PLATFORM")]
+    only: Option<Platform>,
+}
 
 /// The jar of the Java API, which `scripts/api.sh` builds.
 const API_JAR: &str = "cli/java/flow-api.jar";
@@ -66,42 +73,15 @@ const ROOTS: [&str; 2] = ["flow-cli", "flow-agent"];
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const MAINTAINER: &str = "The flow authors <maintainers@flow.example>";
 
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Options {
-    out: Option<PathBuf>,
-    only: Option<Platform>,
-}
-
-fn parse(mut arguments: Arguments) -> Result<Options> {
-    let mut options = Options::default();
-    while let Some(argument) = arguments.next() {
-        match argument {
-            Argument::Option(name) if name == "--out" => {
-                options.out = Some(absolute(&arguments.value()?)?);
-            }
-            Argument::Option(name) if name == "--only" => {
-                options.only = Some(Platform::named(&arguments.value()?)?);
-            }
-            Argument::Option(word) | Argument::Operand(word) => return Arguments::unknown(&word),
-        }
-    }
-    Ok(options)
-}
-
-pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
-    let options = parse(arguments)?;
+pub(crate) fn run(options: Options) -> Result<Outcome> {
     let project = Project::enter()?;
-    let here =
-        Platform::ALL.into_iter().find(|platform| platform.runs_here()).ok_or_else(|| {
-            Failure::Usage("releases are made on Linux, on x86-64 or aarch64".to_owned())
-        })?;
+    let all = || Platform::value_variants().iter().copied();
+    let here = all().find(|platform| platform.runs_here()).ok_or_else(|| {
+        Failure::Usage("releases are made on Linux, on x86-64 or aarch64".to_owned())
+    })?;
     let time = time()?;
-    let wanted: Vec<_> = Platform::ALL
-        .into_iter()
-        .filter(|one| options.only.is_none_or(|only| only == *one))
-        .collect();
-    let built: Vec<_> =
-        wanted.iter().map(|one| binaries::build(&project, *one)).collect::<Result<_>>()?;
+    let wanted = all().filter(|one| options.only.is_none_or(|only| only == *one));
+    let built: Vec<_> = wanted.map(|one| binaries::build(&project, one)).collect::<Result<_>>()?;
     // The flow of this machine prints its manual.
     let own = match built.iter().find(|binaries| binaries.platform.runs_here()) {
         Some(binaries) => binaries.flow.clone(),
@@ -228,22 +208,13 @@ fn sums(dir: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn parsed(words: &[&str]) -> Result<Options> {
-        parse(Arguments::new(words.iter().map(|&word| word.to_owned()).collect()))
-    }
+    use crate::parsed;
 
     #[test]
     fn a_platform_is_one_of_those_that_there_are() {
-        let options = parsed(&["--only", "aarch64-linux", "--out", "/a"]).unwrap();
-        assert_eq!(options.only, Some(Platform::Aarch64));
-        assert_eq!(options.out, Some("/a".into()));
-        let message = parsed(&["--only", "riscv64"]).unwrap_err().to_string();
-        assert_eq!(
-            message,
-            "no platform riscv64; there are: x86_64-linux aarch64-linux x86_64-linux-musl"
-        );
-        assert!(parsed(&["now"]).is_err());
+        let options: Options = parsed(&["--only", "aarch64-linux", "--out", "/a"]).unwrap();
+        assert_eq!((options.only, options.out), (Some(Platform::Aarch64), Some("/a".into())));
+        assert!(parsed::<Options>(&["--only", "riscv64"]).is_err());
     }
 
     #[test]

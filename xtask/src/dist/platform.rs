@@ -2,14 +2,18 @@
 
 use std::env::consts::ARCH;
 
-use crate::arguments::one_of;
-use crate::failure::Result;
+use clap::ValueEnum;
+
+use crate::name_of;
 
 /// A kind of machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Platform {
+    #[value(name = "x86_64-linux")]
     X86_64,
+    #[value(name = "aarch64-linux")]
     Aarch64,
+    #[value(name = "x86_64-linux-musl")]
     X86_64Musl,
 }
 
@@ -21,8 +25,6 @@ pub(super) enum CLibrary {
 }
 
 impl Platform {
-    pub(super) const ALL: [Self; 3] = [Self::X86_64, Self::Aarch64, Self::X86_64Musl];
-
     /// Returns whether `flow` runs on this machine. It has glibc, and with musl `flow` needs no library.
     pub(super) fn runs_here(self) -> bool {
         self.name().starts_with(ARCH)
@@ -36,22 +38,9 @@ impl Platform {
         }
     }
 
-    /// Returns the platform of that name.
-    ///
-    /// # Errors
-    ///
-    /// If there is none.
-    pub(super) fn named(name: &str) -> Result<Self> {
-        one_of("platform", name, &Self::ALL, Self::name)
-    }
-
     /// Returns its name in archives.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::X86_64 => "x86_64-linux",
-            Self::Aarch64 => "aarch64-linux",
-            Self::X86_64Musl => "x86_64-linux-musl",
-        }
+    pub(super) fn name(self) -> String {
+        name_of(self)
     }
 
     /// Returns its name in Rust.

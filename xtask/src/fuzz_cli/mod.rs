@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use clap::{Parser, value_parser};
+
 use self::judge::Judge;
 use self::random::Random;
-use crate::arguments::{Argument, Arguments, positive};
-use crate::failure::{Context, Failure, Result};
+use crate::failure::{Context, Result};
 use crate::process::{clean, run as run_process};
 use crate::project::{Project, absolute, build};
 use crate::traces::{self, KINDS, Kind};
@@ -23,27 +24,32 @@ use crate::{Outcome, report};
 
 pub(crate) const NAME: &str = "fuzz-cli";
 
-pub(crate) const USAGE: &str = "\
-Changes real traces of every kind, and runs every verb that reads them.
-
-usage: scripts/fuzz-cli.sh [--seed N] [--traces DIR] [--flow PROGRAM] [SECONDS]
-
-  SECONDS         how long (60)
-  --seed N        begins with this case, to repeat what failed (otherwise another one each time)
-  --traces DIR    takes the traces in DIR, which an earlier run recorded; without it, they are recorded anew
-  --flow PROGRAM  tries this program, with the agent beside it (those of this source, in target/debug)
-
-Records a small program as a directory, as one file, as parts, as a snapshot, killed, with values, lines,
-instructions and samples. Each case is one of these traces with a few changes: bytes, numbers, texts, blocks
-that are swapped, cut or those of other traces, with checksums that are right. Then some verbs read it.
-
-A case fails if a verb panics, is ended by a signal, needs more than 10 s of processor time, 60 s in all, 512 MiB
-of memory or files of 256 MiB, prints a control character, or something that is not JSON where it should be.
-What failed, with the command, is kept in target/fuzz-cli/failed. With the same traces, a seed always makes the
-same cases.
-
-Exit status: 0 nothing found, 1 something failed, 2 something is missing or misspelt.
-";
+/// Changes real traces of every kind, and runs every verb that reads them.
+///
+/// Records a small program as a directory, as one file, as parts, as a snapshot, killed, with values, lines, instructions and
+/// samples. Each case is one of these traces with a few changes: bytes, numbers, texts, blocks that are swapped, cut or
+/// those of other traces, with checksums that are right. Then some verbs read it.
+///
+/// A case fails if a verb panics, is ended by a signal, needs more than 10 s of processor time, 60 s in all, 512 MiB of
+/// memory or files of 256 MiB, prints a control character, or something that is not JSON where it should be. What failed, with
+/// the command, is kept in target/fuzz-cli/failed. With the same traces, a seed always makes the same cases.
+///
+/// Exit status: 0 nothing found, 1 something failed, 2 something is missing or misspelt.
+#[derive(Debug, Parser)]
+pub(crate) struct Options {
+    /// How long
+    #[arg(default_value_t = 60, value_parser = value_parser!(u32).range(1..))]
+    seconds: u32,
+    /// Begin with this case, to repeat what failed (otherwise another one each time)
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Take the traces in DIR, which an earlier run recorded; without it, they are recorded anew
+    #[arg(long, value_name = "DIR", value_parser = absolute)]
+    traces: Option<PathBuf>,
+    /// Try this program, with the agent beside it (those of this source, in target/debug)
+    #[arg(long, value_name = "PROGRAM", value_parser = absolute)]
+    flow: Option<PathBuf>,
+}
 
 /// How many commands read a changed trace.
 const COMMANDS_PER_CASE: usize = 4;
@@ -109,45 +115,10 @@ const COMMANDS: [&str; 55] = [
     "diff C T",
 ];
 
-/// Arguments of the command line.
-#[derive(Debug, PartialEq, Eq)]
-struct Request {
-    seconds: u32,
-    seed: Option<u64>,
-    traces: Option<PathBuf>,
-    flow: Option<PathBuf>,
-}
-
-fn parse(mut arguments: Arguments) -> Result<Request> {
-    let mut request = Request { seconds: 60, seed: None, traces: None, flow: None };
-    while let Some(argument) = arguments.next() {
-        match argument {
-            Argument::Option(option) if option == "--seed" => {
-                let value = arguments.value()?;
-                let message = |_| Failure::Usage(format!("--seed: not a number: {value}"));
-                request.seed = Some(value.parse().map_err(message)?);
-            }
-            Argument::Option(option) if option == "--traces" => {
-                request.traces = Some(absolute(&arguments.value()?)?);
-            }
-            Argument::Option(option) if option == "--flow" => {
-                request.flow = Some(absolute(&arguments.value()?)?);
-            }
-            Argument::Option(option) => return Arguments::unknown(&option),
-            Argument::Operand(word) => {
-                let message = || Failure::Usage(format!("not a number of seconds: {word}"));
-                request.seconds = positive(&word).ok_or_else(message)?;
-            }
-        }
-    }
-    Ok(request)
-}
-
-pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
-    let request = parse(arguments)?;
+pub(crate) fn run(options: Options) -> Result<Outcome> {
     let project = Project::enter()?;
     let root = std::env::current_dir().context("the source tree")?;
-    let flow = match request.flow {
+    let flow = match options.flow {
         Some(flow) => flow,
         None => {
             build(["--workspace", "--lib", "--bin", "flow"])?;
@@ -156,7 +127,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
     };
     let work = project.work_dir(NAME)?;
     let (case, failed) = (work.join("case"), work.join("failed"));
-    let traces = match request.traces {
+    let traces = match options.traces {
         Some(traces) => traces,
         None => {
             let traces = work.join("traces");
@@ -177,11 +148,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
     let kinds = KINDS.iter().filter(|kind| !kind.is_large());
     let kinds = kinds.map(|kind| Trace::read(kind, &traces)).collect::<Result<Vec<_>>>()?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let first = request.seed.unwrap_or_else(|| u64::from(now.subsec_nanos()) * 1_000_000);
-    report::say(NAME, &format!("seed {first}, {} s", request.seconds));
+    let first = options.seed.unwrap_or_else(|| u64::from(now.subsec_nanos()) * 1_000_000);
+    report::say(NAME, &format!("seed {first}, {} s", options.seconds));
     let clean = traces.join("file").join("t.flowtrace");
     let mut fuzzer = Fuzzer { judge: Judge { flow }, clean, case, failed, found: BTreeMap::new() };
-    let (began, limit) = (Instant::now(), Duration::from_secs(request.seconds.into()));
+    let (began, limit) = (Instant::now(), Duration::from_secs(options.seconds.into()));
     let (mut cases, mut commands) = (0, 0);
     let mut seed = first;
     while began.elapsed() < limit {
@@ -321,19 +292,4 @@ fn remove(directory: &Path) -> Result<()> {
     let all = fs::Permissions::from_mode(0o700);
     fs::set_permissions(directory, all).context(directory.display())?;
     fs::remove_dir_all(directory).context(directory.display())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_parsed() {
-        let words =
-            |line: &str| Arguments::new(line.split_whitespace().map(str::to_owned).collect());
-        let request = parse(words("--seed 7 20")).unwrap();
-        assert_eq!((request.seed, request.seconds), (Some(7), 20));
-        assert!(parse(words("--seed x")).is_err());
-        assert!(parse(words("--quux")).is_err());
-    }
 }

@@ -12,7 +12,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::arguments::{Argument, Arguments};
+use clap::Parser;
+
 use crate::failure::{Context, Failure, Result};
 use crate::jdk::{self, Jdk, jars_in};
 use crate::process::{on_path, run as run_command};
@@ -21,62 +22,58 @@ use crate::{Outcome, report};
 
 pub(crate) const NAME: &str = "verify-corpus";
 
-pub(crate) const USAGE: &str = "\
-Rewrites real classes and has JVMs verify and compile them.
-
-usage: scripts/verify-corpus.sh [--fast] [--lines] [--values] [--fields] [--instructions] [DIR]
-
-  --fast   only java.base of one JDK, two jars of java-harness, and one method with a `synchronized` block
-           as Kotlin compiles it; needs no network
-  --lines  with probes for lines, too
-  --values with probes for values, too
-  --instructions with probes for instructions, too
-  --fields with probes for accesses to fields and elements of arrays, too
-  DIR      where everything is left (target/corpus)
-
-The corpus: every class of JDK 17 and 25, and of the jars that tests/corpus/pom.xml names. The new classes
-of a JDK replace its own, so that the JVM also runs on them; their probes do nothing. The JVMs verify all
-classes, with checks that they omit for classes they trust; the verifier in the library of JDK 25 verifies
-them again. What fails with the original classes too does not count.
-
-Then real code runs with and without the agent, each method compiled at its first call, by C1, then by C2. A
-method that a compiler refuses only with the agent is a failure.
-
-Environment: JAVA17_HOME, JAVA25_HOME if these JDKs are neither in JAVA_HOME, nor on the PATH, nor under
-/usr/lib/jvm.
-
-Prints a line for each part of the corpus. Exit status: 0 nothing new fails, 1 something does, 2 something
-is missing.
-";
-
-/// Columns of the names and of the numbers that are printed.
-const NAME_WIDTH: usize = 24;
-
-/// What the command line asks for.
-#[derive(Debug, PartialEq, Eq)]
-struct Request {
-    is_fast: bool,
-    details: Vec<&'static str>,
+/// Rewrites real classes and has JVMs verify and compile them.
+///
+/// The corpus: every class of JDK 17 and 25, and of the jars that tests/corpus/pom.xml names. The new classes of a JDK
+/// replace its own, so that the JVM also runs on them; their probes do nothing. The JVMs verify all classes, with checks that
+/// they omit for classes they trust; the verifier in the library of JDK 25 verifies them again. What fails with the original
+/// classes too does not count.
+///
+/// Then real code runs with and without the agent, each method compiled at its first call, by C1, then by C2. A method that a
+/// compiler refuses only with the agent is a failure.
+///
+/// Environment: JAVA17_HOME, JAVA25_HOME if these JDKs are neither in JAVA_HOME, nor on the PATH, nor under /usr/lib/jvm.
+///
+/// Prints a line for each part of the corpus. Exit status: 0 nothing new fails, 1 something does, 2 something is missing.
+#[derive(Debug, Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
+pub(crate) struct Options {
+    /// Only java.base of one JDK, two jars of java-harness, and one method with a `synchronized` block as Kotlin compiles
+    /// it; needs no network
+    #[arg(long)]
+    fast: bool,
+    /// With probes for lines, too
+    #[arg(long)]
+    lines: bool,
+    /// With probes for values, too
+    #[arg(long)]
+    values: bool,
+    /// With probes for instructions, too
+    #[arg(long)]
+    instructions: bool,
+    /// With probes for accesses to fields and elements of arrays, too
+    #[arg(long)]
+    fields: bool,
+    /// Where everything is left (target/corpus)
+    #[arg(value_name = "DIR", value_parser = absolute)]
     dir: Option<PathBuf>,
 }
 
-fn parse(mut arguments: Arguments) -> Result<Request> {
-    let mut request = Request { is_fast: false, details: Vec::new(), dir: None };
-    while let Some(argument) = arguments.next() {
-        match argument {
-            Argument::Option(option) if option == "--fast" => request.is_fast = true,
-            Argument::Option(option) if option == "--lines" => request.details.push("lines"),
-            Argument::Option(option) if option == "--values" => request.details.push("values"),
-            Argument::Option(option) if option == "--instructions" => {
-                request.details.push("instructions");
-            }
-            Argument::Option(option) if option == "--fields" => request.details.push("fields"),
-            Argument::Operand(dir) if request.dir.is_none() => request.dir = Some(absolute(&dir)?),
-            Argument::Option(word) | Argument::Operand(word) => return Arguments::unknown(&word),
-        }
+impl Options {
+    /// Returns what is recorded beside calls, as the agent's options name it.
+    fn details(&self) -> Vec<&'static str> {
+        let all = [
+            ("lines", self.lines),
+            ("values", self.values),
+            ("instructions", self.instructions),
+            ("fields", self.fields),
+        ];
+        all.into_iter().filter(|(_, is_wanted)| *is_wanted).map(|(name, _)| name).collect()
     }
-    Ok(request)
 }
+
+/// Columns of the names and of the numbers that are printed.
+const NAME_WIDTH: usize = 24;
 
 /// What all parts of the corpus need.
 #[derive(Debug)]
@@ -94,8 +91,8 @@ struct Corpus {
     libraries: Vec<PathBuf>,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
-    let request = parse(arguments)?;
+pub(crate) fn run(options: Options) -> Result<Outcome> {
+    let details = options.details();
     let project = Project::enter()?;
     if on_path("unzip").is_none() {
         let message = "unzip is missing; install it: apt-get install unzip";
@@ -103,13 +100,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
     }
     let java17 = match find_jdk(17) {
         // A few classes of any JDK will do for the fast form.
-        Err(_) if request.is_fast && jdk::with_compiler().next().is_some() => {
+        Err(_) if options.fast && jdk::with_compiler().next().is_some() => {
             jdk::with_compiler().next().expect("it was there just now")
         }
         found => found?,
     };
-    let java25 = if request.is_fast { None } else { Some(find_jdk(25)?) };
-    let work = match request.dir {
+    let java25 = if options.fast { None } else { Some(find_jdk(25)?) };
+    let work = match options.dir {
         Some(dir) => dir,
         None => project.target.join("corpus"),
     };
@@ -119,7 +116,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Outcome> {
         rewriter: project.target.join("debug/examples/rewrite"),
         agent: project.target.join("debug/libflowagent.so"),
         libraries: Vec::new(),
-        details: request.details,
+        details,
         work,
         java17,
         java25,
@@ -253,21 +250,13 @@ fn empty_dir(dir: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parsed;
 
     #[test]
     fn the_fast_form_and_a_directory_may_be_given() {
-        let parsed = |words: &[&str]| {
-            parse(Arguments::new(words.iter().map(|&word| word.to_owned()).collect()))
-        };
-        let nothing = Request { is_fast: false, details: Vec::new(), dir: None };
-        assert_eq!(parsed(&[]).unwrap(), nothing);
-        let request = parsed(&["--fast", "--lines", "--values", "--fields", "/dir"]).unwrap();
-        let details = vec!["lines", "values", "fields"];
-        let all = Request { is_fast: true, details, dir: Some("/dir".into()) };
-        assert_eq!(request, all);
-        for words in [&["--slow"][..], &["/a", "/b"]] {
-            assert_eq!(parsed(words).unwrap_err().status(), 2);
-        }
+        let options: Options = parsed(&["--fast", "--fields", "--lines", "/dir"]).unwrap();
+        assert_eq!((options.details(), options.fast), (vec!["lines", "fields"], true));
+        assert_eq!(options.dir, Some("/dir".into()));
     }
 
     #[test]
