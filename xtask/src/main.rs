@@ -15,6 +15,7 @@ mod jdk;
 mod jdks;
 mod machine;
 mod markdown;
+mod measure;
 mod process;
 mod project;
 mod report;
@@ -28,7 +29,6 @@ mod verify_html;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-
 
 /// Measures, checks and releases flow.
 #[derive(Debug, Parser)]
@@ -94,7 +94,7 @@ pub(crate) fn name_of(value: impl ValueEnum) -> String {
 
 /// Parses the words after a verb.
 #[cfg(test)]
-pub(crate) fn parsed<O: Parser>(words: &[&str]) -> std::result::Result<O, clap::Error> {
+pub(crate) fn parsed<O: Parser>(words: &[&str]) -> Result<O, clap::Error> {
     O::try_parse_from([&["verb"], words].concat())
 }
 

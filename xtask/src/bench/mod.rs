@@ -12,16 +12,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use clap::{Parser, value_parser};
+use clap::Parser;
 
 use self::rounds::Rounds;
 use self::workload::{Named, Variant, Workload};
+use crate::Outcome;
 use crate::failure::{Context, Failure, Result};
 use crate::jdk::{self, Jdk};
-use crate::machine::{self, Cores};
+use crate::measure::{Bench, MeasureOptions, Subject};
 use crate::process::run as run_command;
-use crate::project::{self, Project, absolute};
-use crate::{Outcome, report};
+use crate::project::{Project, absolute};
 
 pub(crate) const NAME: &str = "bench";
 
@@ -32,9 +32,8 @@ pub(crate) const NAME: &str = "bench";
 /// Exit status: 0 all ran, 1 some run failed (named below the table), 2 something is missing or misspelt.
 #[derive(Debug, Parser)]
 pub(crate) struct Options {
-    /// Rounds; a round runs every variant of every workload once
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u32).range(1..))]
-    rounds: u32,
+    #[command(flatten)]
+    measure: MeasureOptions,
     /// Workloads: fib fib-small clojure javac lang3 startup memory (all of these); kotlin groovy rhino javaparser jsoup
     /// csv jackson h2 lucene spring, libraries that Maven fetches; `real` is all of these with javac and clojure
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = workload::named)]
@@ -49,15 +48,9 @@ pub(crate) struct Options {
     /// A JDK to run on (JAVA_HOME, the java on the PATH, those under /usr/lib/jvm)
     #[arg(long, value_name = "HOME", value_parser = Jdk::named)]
     jdk: Vec<Jdk>,
-    /// Cores that the programs run on, as for taskset -c; `all` does not pin them (the last)
-    #[arg(long, value_name = "LIST|all")]
-    cores: Option<String>,
     /// The libflowagent.so to measure (that of this source, which is built first)
     #[arg(long, value_name = "FILE", value_parser = absolute)]
     agent: Option<PathBuf>,
-    /// Where to write the figures of the single runs, one line a run (target/bench/results.tsv)
-    #[arg(long, value_name = "FILE", value_parser = absolute)]
-    keep: Option<PathBuf>,
 }
 
 /// Where programs and traces are.
@@ -81,57 +74,30 @@ pub(crate) fn run(options: Options) -> Result<Outcome> {
         let message = "no JDK found; run scripts/setup.sh, or name one with --jdk";
         return Err(Failure::Usage(message.to_owned()));
     }
-    let (agent, build) = match options.agent {
-        Some(agent) => (agent, "flow built elsewhere".to_owned()),
-        None => {
-            report::say(NAME, "building the agent (the first time a minute or two) ...");
-            project::build(["--release", "--package", "flow-agent"])?;
-            (
-                project.target.join("release/libflowagent.so"),
-                format!("{}, release profile", project::revision()),
-            )
-        }
-    };
-    if !agent.is_file() {
-        return Err(Failure::Usage(format!("no such file: {}", agent.display())));
-    }
+    let subject = Subject::find(NAME, options.agent, &project, ("flow-agent", "libflowagent.so"))?;
     let work = project.work_dir("bench")?;
     let libraries = std::path::absolute("java-harness/target/lib").context("java-harness")?;
-    let places = Places { run: work.join("run"), work, agent, libraries };
+    let places = Places { run: work.join("run"), work, agent: subject.file.clone(), libraries };
     prepare(&workloads, &places)?;
 
-    let load = machine::load();
-    let cores = Cores::choose(options.cores.as_deref()).pin()?;
     let mut rounds = Rounds {
         places: &places,
         variants: &options.variants,
         slow_in_every_round: options.events,
-        results: fs::File::create(options.keep.unwrap_or_else(|| places.work.join("results.tsv")))
-            .context("the file of the single runs")?,
-        runs: Vec::new(),
-        failures: Vec::new(),
+        bench: Bench::begin(NAME, &options.measure, &subject, &places.work)?,
         broken: HashSet::new(),
     };
-    let ran = (1..=options.rounds).try_for_each(|round| rounds.run(round, &jdks, &workloads));
+    let ran =
+        (1..=options.measure.rounds).try_for_each(|round| rounds.run(round, &jdks, &workloads));
     let _ = fs::remove_dir_all(&places.run);
     ran?;
 
-    report::print(&table::render(&rounds.runs));
-    report::print(&format!(
-        "\n{}; {}. Rounds: {}, with {} runs of startup in each; load before them {load}. Traces on {}; {build}.\n",
-        machine::description(),
-        cores.describe("programs"),
-        options.rounds,
-        Workload::Startup.runs_per_round(),
-        machine::file_system_of(&places.work),
-    ));
+    let mut notes = format!(" {} rounds, startup in each ten times.", options.measure.rounds);
     for jdk in &jdks {
-        report::print(&format!("- JDK {}: {}\n", jdk.version, jdk.vm_version()));
+        notes += &format!("\n- JDK {}: {}", jdk.version, jdk.vm_version());
     }
-    if !rounds.failures.is_empty() {
-        report::print(&format!("\nFailed:\n- {}\n", rounds.failures.join("\n- ")));
-    }
-    Ok(Outcome::passed_if(rounds.failures.is_empty()))
+    let tables = table::render(&rounds.bench.runs);
+    Ok(rounds.bench.end(&tables, &notes))
 }
 
 /// Compiles and fetches what the workloads need.
@@ -218,7 +184,7 @@ mod tests {
         assert_eq!(options.only.concat(), [Workload::Fib, Workload::Javac]);
         assert_eq!(options.variants, [Variant::Again, Variant::Jfr]);
         assert_eq!(
-            (options.rounds, options.events, options.agent.unwrap()),
+            (options.measure.rounds, options.events, options.agent.unwrap()),
             (5, true, "/a.so".into())
         );
     }

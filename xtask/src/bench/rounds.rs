@@ -2,19 +2,19 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
+use super::Places;
 use super::workload::{Program, Variant, Workload};
-use super::{NAME, Places};
 use crate::failure::{Context, Result};
 use crate::jdk::Jdk;
-use crate::process::{Usage, cannot_run, measure, output_of};
-use crate::{name_of, report};
+use crate::measure::{Bench, Run, rotated};
+use crate::name_of;
+use crate::process::{Usage, output_of};
 
 /// One run of a program.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct JvmRun {
     pub(super) workload: Workload,
     pub(super) jdk: u32,
     pub(super) variant: Variant,
@@ -24,6 +24,20 @@ pub(super) struct Run {
     pub(super) recorded: Recorded,
     /// What [`Workload::figure_name`] names.
     pub(super) figure: Option<f64>,
+}
+
+impl Run for JvmRun {
+    /// Returns workload, JDK, variant, turn, wall ns, CPU ns, KiB, calls, bytes, and the workload's own figure or `-`.
+    fn line(&self) -> String {
+        let Self { workload, jdk, variant, turn, usage, recorded, figure } = self;
+        let figure = figure.map_or_else(|| "-".to_owned(), |figure| figure.to_string());
+        let (name, variant) = (workload.name(), name_of(*variant));
+        let (Turn { round, number }, Recorded { calls, bytes }) = (turn, recorded);
+        let Usage { wall_ns, cpu_ns, rss_kib } = usage;
+        format!(
+            "{name}\t{jdk}\t{variant}\t{round}.{number}\t{wall_ns}\t{cpu_ns}\t{rss_kib}\t{calls}\t{bytes}\t{figure}"
+        )
+    }
 }
 
 /// All variants of a workload once, on one JDK.
@@ -41,17 +55,14 @@ pub(super) struct Recorded {
     pub(super) bytes: u64,
 }
 
-/// All rounds, and their results.
+/// Runs variants in turns.
 #[derive(Debug)]
 pub(super) struct Rounds<'a> {
     pub(super) places: &'a Places,
     /// Empty: all of a workload.
     pub(super) variants: &'a [Variant],
     pub(super) slow_in_every_round: bool,
-    /// Gets a line for each run.
-    pub(super) results: fs::File,
-    pub(super) runs: Vec<Run>,
-    pub(super) failures: Vec<String>,
+    pub(super) bench: Bench<JvmRun>,
     /// Variants that failed, which are not tried again.
     pub(super) broken: HashSet<(Workload, u32, Variant)>,
 }
@@ -97,7 +108,7 @@ impl Rounds<'_> {
         jdk: &Jdk,
         turn: Turn,
     ) -> Result<()> {
-        let mut durations = String::new();
+        let mut took = Vec::new();
         for variant in rotated(&self.variants_of(workload, jdk, turn.round), turn.number) {
             // There is nothing to compare with.
             if self.broken.contains(&(workload, jdk.version, Variant::None)) {
@@ -105,26 +116,19 @@ impl Rounds<'_> {
             }
             match self.run_once(workload, program, jdk, variant, turn)? {
                 Ok(run) => {
-                    #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
-                    let seconds = run.usage.wall_ns as f64 / 1e9;
-                    durations += &format!(", {} {seconds:.2} s", name_of(variant));
-                    writeln!(self.results, "{}", line(&run))
-                        .context("the file of the single runs")?;
-                    self.runs.push(run);
+                    took.push((name_of(variant), run.usage.wall_ns));
+                    self.bench.keep(run)?;
                 }
                 Err(problem) => {
                     let (name, variant_name) = (workload.name(), name_of(variant));
-                    let failure = format!("{name}, JDK {}, {variant_name}: {problem}", jdk.version);
-                    report::say(NAME, &failure);
-                    self.failures.push(failure);
+                    self.bench
+                        .fail(format!("{name}, JDK {}, {variant_name}: {problem}", jdk.version));
                     self.broken.insert((workload, jdk.version, variant));
                 }
             }
         }
-        if !durations.is_empty() {
-            let (round, version, name) = (turn.round, jdk.version, workload.name());
-            report::say(NAME, &format!("round {round}, JDK {version}, {name}{durations}"));
-        }
+        let (round, version, name) = (turn.round, jdk.version, workload.name());
+        self.bench.progress(&format!("round {round}, JDK {version}, {name}"), &took);
         Ok(())
     }
 
@@ -136,28 +140,25 @@ impl Rounds<'_> {
         jdk: &Jdk,
         variant: Variant,
         turn: Turn,
-    ) -> Result<std::result::Result<Run, String>> {
+    ) -> Result<std::result::Result<JvmRun, String>> {
         let dir = &self.places.run;
         let _ = fs::remove_dir_all(dir);
         fs::create_dir_all(dir.join("classes")).context(dir.display())?;
-        let create = |name: &str| fs::File::create(dir.join(name)).context(name);
         let mut java = jdk.tool("java");
         java.args(variant.option(program.package, self.places)).args(&program.arguments);
-        java.stdout(create("stdout")?).stderr(create("stderr")?);
-        let (status, usage) = measure(&mut java).map_err(|error| cannot_run(&java, &error))?;
-        let read = |name: &str| fs::read(dir.join(name)).unwrap_or_default();
-        let text = |name: &str| String::from_utf8_lossy(&read(name)).into_owned();
-        if !status.success() {
-            let stderr = text("stderr");
-            let last = stderr.lines().last().unwrap_or_default();
-            return Ok(Err(format!("{status}: {last}")));
-        }
+        let stdout = dir.join("stdout");
+        java.stdout(fs::File::create(&stdout).context(stdout.display())?);
+        let usage = match self.bench.measure(&mut java, &[0])? {
+            Ok(usage) => usage,
+            Err(problem) => return Ok(Err(problem)),
+        };
         let recorded = match self.recorded(variant, jdk)? {
             Ok(recorded) => recorded,
             Err(problem) => return Ok(Err(problem)),
         };
-        let figure = workload.figure(&usage, &text("stdout"));
-        Ok(Ok(Run { workload, jdk: jdk.version, variant, turn, usage, recorded, figure }))
+        let stdout = fs::read(&stdout).unwrap_or_default();
+        let figure = workload.figure(&usage, &String::from_utf8_lossy(&stdout));
+        Ok(Ok(JvmRun { workload, jdk: jdk.version, variant, turn, usage, recorded, figure }))
     }
 
     /// Returns what the last run recorded. The inner error says why that cannot be trusted.
@@ -191,17 +192,6 @@ impl Rounds<'_> {
         let file = self.places.work.join(format!("{}.jfc", program.package));
         fs::write(&file, settings).context(file.display())
     }
-}
-
-/// Returns the variants with another one first in each turn, because a program finds caches and disk as
-/// the one before left them.
-fn rotated(variants: &[Variant], turn: u32) -> Vec<Variant> {
-    let mut order = variants.to_vec();
-    if !order.is_empty() {
-        let first = usize::try_from(turn).unwrap_or_default() % order.len();
-        order.rotate_left(first);
-    }
-    order
 }
 
 /// Returns the calls of a trace by its `trace.json`, or why they cannot be trusted.
@@ -244,38 +234,9 @@ fn size_of(dir: &Path) -> u64 {
     entries.filter_map(|entry| Some(size(&entry.path(), &entry.metadata().ok()?))).sum()
 }
 
-/// Returns the figures of a run, separated by tabs: workload, JDK, variant, turn, wall ns, CPU ns, KiB,
-/// calls, bytes, and the workload's own figure or `-`.
-fn line(run: &Run) -> String {
-    let Run { workload, jdk, variant, turn, usage, recorded, figure } = run;
-    let figure = figure.map_or_else(|| "-".to_owned(), |figure| figure.to_string());
-    [
-        workload.name().to_owned(),
-        jdk.to_string(),
-        name_of(*variant),
-        format!("{}.{}", turn.round, turn.number),
-        usage.wall_ns.to_string(),
-        usage.cpu_ns.to_string(),
-        usage.rss_kib.to_string(),
-        recorded.calls.to_string(),
-        recorded.bytes.to_string(),
-        figure,
-    ]
-    .join("\t")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn each_turn_begins_with_the_next_variant() {
-        let variants = [Variant::None, Variant::Again, Variant::Jfr];
-        assert_eq!(rotated(&variants, 0), variants);
-        assert_eq!(rotated(&variants, 1), [Variant::Again, Variant::Jfr, Variant::None]);
-        assert_eq!(rotated(&variants, 5), [Variant::Jfr, Variant::None, Variant::Again]);
-        assert_eq!(rotated(&[], 3), []);
-    }
 
     #[test]
     fn calls_of_a_trace_count_if_it_ended_and_nothing_is_lost() {
@@ -314,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_line_has_a_column_for_each_figure() {
-        let run = Run {
+        let run = JvmRun {
             workload: Workload::FibSmall,
             jdk: 17,
             variant: Variant::Instrument,
@@ -323,6 +284,6 @@ mod tests {
             recorded: Recorded { calls: 8, bytes: 9 },
             figure: None,
         };
-        assert_eq!(line(&run), "fib-small\t17\tinstrument\t2.1\t5\t6\t7\t8\t9\t-");
+        assert_eq!(run.line(), "fib-small\t17\tinstrument\t2.1\t5\t6\t7\t8\t9\t-");
     }
 }

@@ -3,10 +3,11 @@
 //! A run is compared with the run of the program alone in the same turn, never with that of another turn,
 //! because machines drift.
 
-use super::rounds::Run;
+use super::rounds::JvmRun;
 use super::workload::{Variant, Workload};
 use crate::markdown::Align::{Left, Right};
 use crate::markdown::Table;
+use crate::measure::grouped;
 use crate::name_of;
 use crate::stats::{Spread, ratio};
 
@@ -21,9 +22,10 @@ struct Row<'a> {
     pairs: Vec<Pair<'a>>,
 }
 
+#[derive(Clone, Copy)]
 struct Pair<'a> {
-    run: &'a Run,
-    alone: &'a Run,
+    run: &'a JvmRun,
+    alone: &'a JvmRun,
 }
 
 impl Row<'_> {
@@ -37,7 +39,7 @@ impl Row<'_> {
 }
 
 /// Returns the tables as Markdown.
-pub(super) fn render(runs: &[Run]) -> String {
+pub(super) fn render(runs: &[JvmRun]) -> String {
     let rows = rows(runs);
     let mut text = costs(&rows).to_string();
     text += "\nRatios: smallest / **median** / largest, each against the program alone in the same turn.\n";
@@ -49,22 +51,20 @@ pub(super) fn render(runs: &[Run]) -> String {
 }
 
 /// Returns the runs by workload, JDK and variant, in the order in which they first ran.
-fn rows(runs: &[Run]) -> Vec<Row<'_>> {
-    let mut rows: Vec<Row<'_>> = Vec::new();
-    for run in runs {
-        let is_alone = |other: &&Run| {
+fn rows(runs: &[JvmRun]) -> Vec<Row<'_>> {
+    let pairs = runs.iter().filter_map(|run| {
+        let is_alone = |other: &&JvmRun| {
             other.variant == Variant::None
                 && (other.workload, other.jdk, other.turn) == (run.workload, run.jdk, run.turn)
         };
-        let Some(alone) = runs.iter().find(is_alone) else { continue };
-        let key = (run.workload, run.jdk, run.variant);
-        let pair = Pair { run, alone };
-        match rows.iter_mut().find(|row| (row.workload, row.jdk, row.variant) == key) {
-            Some(row) => row.pairs.push(pair),
-            None => {
-                rows.push(Row { workload: key.0, jdk: key.1, variant: key.2, pairs: vec![pair] })
-            }
-        }
+        runs.iter().find(is_alone).map(|alone| Pair { run, alone })
+    });
+    let pairs: Vec<Pair<'_>> = pairs.collect();
+    let groups = grouped(&pairs, |pair| (pair.run.workload, pair.run.jdk, pair.run.variant));
+    let mut rows = Vec::new();
+    for group in groups {
+        let JvmRun { workload, jdk, variant, .. } = *group[0].run;
+        rows.push(Row { workload, jdk, variant, pairs: group.into_iter().copied().collect() });
     }
     rows
 }
@@ -109,10 +109,10 @@ fn relative_cost(row: &Row<'_>) -> [String; 6] {
     if row.variant == Variant::None {
         return ["1", "1", "-", "-", "-", "1"].map(str::to_owned);
     }
-    let wall = |run: &Run| run.usage.wall_ns as f64;
-    let cpu = |run: &Run| run.usage.cpu_ns as f64;
-    let rss = |run: &Run| run.usage.rss_kib as f64;
-    let calls = |run: &Run| run.recorded.calls as f64;
+    let wall = |run: &JvmRun| run.usage.wall_ns as f64;
+    let cpu = |run: &JvmRun| run.usage.cpu_ns as f64;
+    let rss = |run: &JvmRun| run.usage.rss_kib as f64;
+    let calls = |run: &JvmRun| run.recorded.calls as f64;
     let median_calls = row.median(|pair| calls(pair.run));
     let has_many = median_calls >= MANY_CALLS;
     let a_call = |of: &dyn Fn(&Pair<'_>) -> f64| {
@@ -146,7 +146,7 @@ fn figures(rows: &[Row<'_>]) -> Table<8> {
     ]);
     for row in rows.iter().filter(|row| row.variant != Variant::None) {
         let Some(what) = row.workload.figure_name() else { continue };
-        let figure = |run: &Run| run.figure.unwrap_or_default();
+        let figure = |run: &JvmRun| run.figure.unwrap_or_default();
         let cell = |of: &dyn Fn(&Pair<'_>) -> f64| format!("{:.2}", row.median(of));
         table.push([
             row.workload.name().to_owned(),
@@ -168,8 +168,8 @@ mod tests {
     use super::*;
     use crate::process::Usage;
 
-    fn run(workload: Workload, variant: Variant, round: u32, seconds: u64, calls: u64) -> Run {
-        Run {
+    fn run(workload: Workload, variant: Variant, round: u32, seconds: u64, calls: u64) -> JvmRun {
+        JvmRun {
             workload,
             jdk: 17,
             variant,

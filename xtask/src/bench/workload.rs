@@ -50,7 +50,7 @@ impl Variant {
             Self::None | Self::Again => None,
             Self::Untimed => agent("clock=off", package),
             Self::Exact => agent("clock=exact", package),
-            Self::Own => agent("engine=instrument", Library::DRIVERS),
+            Self::Own => agent("engine=instrument", DRIVERS),
             Self::Instrument | Self::Events => agent(&format!("engine={}", name_of(self)), package),
             Self::Jfr => Some(format!(
                 "-XX:StartFlightRecording:settings={}/{package}.jfc,filename={run}/trace.jfr,maxsize=16g",
@@ -61,7 +61,7 @@ impl Variant {
 }
 
 /// A program to measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Workload {
     Fib,
     /// Because the slow variants would take minutes for `fib(40)`.
@@ -72,44 +72,37 @@ pub(crate) enum Workload {
     Startup,
     Memory,
     /// A library, used as programs use it.
-    Library(Library),
+    Library(&'static Library),
 }
 
 /// A library that `real.Main` drives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Library {
-    Jsoup,
-    Jackson,
-    Csv,
-    JavaParser,
-    Groovy,
-    Rhino,
-    Kotlin,
-    H2,
-    Lucene,
-    Spring,
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Library {
+    name: &'static str,
+    package: &'static str,
+    /// How often its work is done in a run, which takes some seconds.
+    rounds: &'static str,
 }
 
-impl Library {
-    /// The package of the drivers.
-    const DRIVERS: &str = "real";
-
-    /// Name of the library, its package, and how often its work is done in a run, which takes some seconds.
-    const fn facts(self) -> (&'static str, &'static str, &'static str) {
-        match self {
-            Self::Jsoup => ("jsoup", "org.jsoup", "600"),
-            Self::Jackson => ("jackson", "com.fasterxml.jackson", "4000"),
-            Self::Csv => ("csv", "org.apache.commons.csv", "2500"),
-            Self::JavaParser => ("javaparser", "com.github.javaparser", "40"),
-            Self::Groovy => ("groovy", "org.codehaus.groovy", "60"),
-            Self::Rhino => ("rhino", "org.mozilla.javascript", "60"),
-            Self::Kotlin => ("kotlin", "org.jetbrains.kotlin", "1"),
-            Self::H2 => ("h2", "org.h2", "500"),
-            Self::Lucene => ("lucene", "org.apache.lucene", "40"),
-            Self::Spring => ("spring", "org.springframework", "1"),
-        }
-    }
+const fn library(name: &'static str, package: &'static str, rounds: &'static str) -> Library {
+    Library { name, package, rounds }
 }
+
+const LIBRARIES: &[Library] = &[
+    library("kotlin", "org.jetbrains.kotlin", "1"),
+    library("groovy", "org.codehaus.groovy", "60"),
+    library("rhino", "org.mozilla.javascript", "60"),
+    library("javaparser", "com.github.javaparser", "40"),
+    library("jsoup", "org.jsoup", "600"),
+    library("csv", "org.apache.commons.csv", "2500"),
+    library("jackson", "com.fasterxml.jackson", "4000"),
+    library("h2", "org.h2", "500"),
+    library("lucene", "org.apache.lucene", "40"),
+    library("spring", "org.springframework", "1"),
+];
+
+/// The package of the programs that drive libraries.
+const DRIVERS: &str = "real";
 
 /// Workloads of one name.
 pub(crate) type Named = Vec<Workload>;
@@ -121,9 +114,9 @@ pub(crate) type Named = Vec<Workload>;
 /// If there are none. The message lists the names.
 pub(super) fn named(name: &str) -> Result<Named, String> {
     if name == "real" {
-        return Ok(Workload::REAL.to_vec());
+        return Ok(Workload::real().collect());
     }
-    let all = || Workload::ALL.into_iter().chain(Workload::REAL);
+    let all = || Workload::ALL.into_iter().chain(Workload::real());
     all().find(|workload| workload.name() == name).map(|workload| vec![workload]).ok_or_else(|| {
         let names: Vec<_> = all().map(Workload::name).collect();
         format!("there are: {} real", names.join(" "))
@@ -156,26 +149,15 @@ impl Workload {
         Self::Memory,
     ];
 
-    /// Programs that are used, of different kinds.
-    pub(crate) const REAL: [Self; 12] = [
-        Self::Javac,
-        Self::Clojure,
-        Self::Library(Library::Kotlin),
-        Self::Library(Library::Groovy),
-        Self::Library(Library::Rhino),
-        Self::Library(Library::JavaParser),
-        Self::Library(Library::Jsoup),
-        Self::Library(Library::Csv),
-        Self::Library(Library::Jackson),
-        Self::Library(Library::H2),
-        Self::Library(Library::Lucene),
-        Self::Library(Library::Spring),
-    ];
+    /// Returns programs that are used, of different kinds.
+    fn real() -> impl Iterator<Item = Self> {
+        [Self::Javac, Self::Clojure].into_iter().chain(LIBRARIES.iter().map(Self::Library))
+    }
 
     /// Returns its name in options and tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Library(library) => library.facts().0,
+            Self::Library(library) => library.name,
             Self::Fib => "fib",
             Self::FibSmall => "fib-small",
             Self::Clojure => "clojure",
@@ -253,7 +235,7 @@ impl Workload {
             }
             Self::Lang3 => lang3(places),
             Self::Library(library) => {
-                let (name, package, rounds) = library.facts();
+                let Library { name, package, rounds } = library;
                 let own = places.work.join("real-classes");
                 let jars = jars_in(&places.work.join("real"));
                 let path = class_path([own].into_iter().chain(jars));
@@ -352,9 +334,8 @@ mod tests {
 
     #[test]
     fn own_packages_are_those_of_the_driver() {
-        let jsoup = Workload::Library(Library::Jsoup);
-        assert_eq!(named("jsoup"), Ok(vec![jsoup]));
-        assert_eq!(named("real").unwrap(), Workload::REAL);
+        let jsoup = named("jsoup").unwrap()[0];
+        assert_eq!(named("real").unwrap().len(), 2 + LIBRARIES.len());
         assert!(named("fob").is_err());
         let package = jsoup.program(&places()).package;
         let option = |variant: Variant| variant.option(package, &places()).unwrap();

@@ -3,174 +3,156 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use clap::ValueEnum;
-
-use crate::name_of;
 use crate::process::clean;
+
+/// A command that reads a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ReadCommand {
+    /// Name in options.
+    pub(super) name: &'static str,
+    /// What is run: `T` is the trace, and `90%` the event at which nine tenths of its calls are read. After `||`, the command
+    /// of an older flow.
+    line: &'static str,
+    /// Whether what `flow index` stores can change how long it takes.
+    pub(super) uses_stored: bool,
+}
+
+const fn plain(name: &'static str, line: &'static str) -> ReadCommand {
+    ReadCommand { name, line, uses_stored: false }
+}
+
+const fn stored(name: &'static str, line: &'static str) -> ReadCommand {
+    ReadCommand { name, line, uses_stored: true }
+}
+
+const COMMANDS: [ReadCommand; 18] = [
+    // The floor: as fast as the files can be read at all.
+    plain("cat", "cat T/thread-*"),
+    stored("info", "flow info T"),
+    plain("check", "flow check T"),
+    stored("report", "flow report T"),
+    // Needs no times.
+    stored("calls", "flow report --by calls T"),
+    stored("graph", "flow graph T"),
+    stored("diff", "flow diff T T"),
+    stored("tests", "flow tests T"),
+    plain("index", "flow index T"),
+    // One screen of calls, far into the trace, and the first screen.
+    stored("from", "flow replay --from 90% --max 50 T"),
+    stored("first", "flow replay --max 50 T"),
+    stored("view", "flow view --once T"),
+    stored("replay", "flow replay T"),
+    stored("depth", "flow replay --depth 12 --collapse T || flow replay --depth 12 --fold T"),
+    stored("html", "flow report --html - T"),
+    stored("collapsed", "flow export --force --to collapsed -o /dev/null T"),
+    stored("perfetto", "flow export --force --to perfetto -o /dev/null T"),
+    plain("dump", "flow dump T | tail -n 1"),
+];
+
+/// Returns the command of a name.
+///
+/// # Errors
+///
+/// If there is none. The message lists the names.
+pub(super) fn named(name: &str) -> Result<ReadCommand, String> {
+    let found = COMMANDS.into_iter().find(|command| command.name == name);
+    found.ok_or_else(|| format!("there are: {}", COMMANDS.map(|command| command.name).join(" ")))
+}
 
 /// The program that is measured.
 #[derive(Debug)]
 pub(super) struct Flow {
-    program: PathBuf,
-    replay_help: String,
+    pub(super) program: PathBuf,
 }
 
 impl Flow {
-    pub(super) fn new(program: PathBuf) -> Self {
-        let help = clean(&program).args(["replay", "--help"]).stderr(Stdio::null()).output();
-        let help = help.map(|output| output.stdout).unwrap_or_default();
-        Self { program, replay_help: String::from_utf8_lossy(&help).into_owned() }
+    /// Returns the commands that it has, each with its line.
+    pub(super) fn commands(&self, only: &[ReadCommand]) -> Vec<(ReadCommand, &'static str)> {
+        let wanted = if only.is_empty() { &COMMANDS } else { only };
+        wanted.iter().filter_map(|command| Some((*command, self.known(*command)?))).collect()
     }
 
-    pub(super) fn command(&self) -> Command {
-        clean(&self.program)
+    /// Returns the first line of a command whose verb and flags are in the help of this flow.
+    fn known(&self, command: ReadCommand) -> Option<&'static str> {
+        command.line.split(" || ").find(|line| {
+            let mut words = line.split(' ');
+            if words.next() != Some("flow") {
+                return true;
+            }
+            let mut help = clean(&self.program);
+            help.args([words.next().unwrap_or_default(), "--help"]).stderr(Stdio::null());
+            let Ok(help) = help.output() else { return false };
+            let text = String::from_utf8_lossy(&help.stdout);
+            let has = |word: &str| !word.starts_with("--") || text.contains(word);
+            help.status.success() && words.all(has)
+        })
     }
 
-    fn has_verb(&self, verb: &str) -> bool {
-        let mut command = self.command();
-        command.args([verb, "--help"]).stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
-    }
-
-    /// Returns the flag that shows repeated calls as one line. It had another name before.
-    fn collapse(&self) -> &'static str {
-        if self.replay_help.contains("--collapse") { "--collapse" } else { "--fold" }
+    /// Returns what runs a line for a trace with this number of calls.
+    pub(super) fn process(&self, line: &str, dir: &Path, calls: u64) -> Command {
+        let place = (calls / 10 * 9).to_string();
+        if line.contains(['|', '*']) {
+            let words = line.split(' ').map(|word| match word {
+                "flow" => "\"$0\"".to_owned(),
+                word => word.replace('T', "\"$1\""),
+            });
+            let mut shell = clean("sh");
+            shell.arg("-c").arg(words.collect::<Vec<_>>().join(" "));
+            shell.arg(&self.program).arg(dir);
+            return shell;
+        }
+        let mut command = clean(&self.program);
+        for word in line.split(' ').skip(1) {
+            match word {
+                "T" => command.arg(dir),
+                "90%" => command.arg(&place),
+                word => command.arg(word),
+            };
+        }
+        command
     }
 }
 
-/// A command that reads a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
-pub(super) enum ReadCommand {
-    /// The floor: as fast as the files can be read at all.
-    Cat,
-    Info,
-    Check,
-    Report,
-    /// The report by calls, which needs no times.
-    Calls,
-    Graph,
-    Diff,
-    Tests,
-    Index,
-    /// One screen of calls, far into the trace.
-    From,
-    /// The first screen of calls.
-    First,
-    /// The first screen of the terminal program.
-    View,
-    /// All calls.
-    Replay,
-    /// All calls that are not deep.
-    Depth,
-    Html,
-    Collapsed,
-    Perfetto,
-    Dump,
-}
-
-impl ReadCommand {
-    /// Returns its name in the table.
-    pub(super) fn title(self, flow: &Flow) -> String {
-        match self {
-            Self::Calls => "report --by calls".to_owned(),
-            Self::From => "replay from 90 % on, first screen".to_owned(),
-            Self::First => "replay, first screen".to_owned(),
-            Self::View => "view, first screen".to_owned(),
-            Self::Replay => "replay, all".to_owned(),
-            Self::Depth => format!("replay --depth 12 {}", flow.collapse()),
-            Self::Html => "report --html".to_owned(),
-            Self::Collapsed | Self::Perfetto => format!("export --to {}", name_of(self)),
-            Self::Dump => "dump, to a pipe".to_owned(),
-            _ => name_of(self),
-        }
-    }
-
-    /// Returns whether what `flow index` stores can change how long it takes.
-    pub(super) fn uses_stored(self) -> bool {
-        !matches!(self, Self::Cat | Self::Check | Self::Index | Self::Dump)
-    }
-
-    /// Returns whether a flow has it: older ones lack some verbs and flags.
-    pub(super) fn is_in(self, flow: &Flow) -> bool {
-        match self {
-            Self::Cat => true,
-            Self::From => flow.replay_help.contains("--from "),
-            Self::First | Self::Replay | Self::Depth => !flow.replay_help.is_empty(),
-            Self::Calls | Self::Html => flow.has_verb("report"),
-            Self::Collapsed | Self::Perfetto => flow.has_verb("export"),
-            verb => flow.has_verb(&name_of(verb)),
-        }
-    }
-
-    /// Returns the command for a trace with this number of calls.
-    pub(super) fn process(self, flow: &Flow, dir: &Path, calls: u64) -> Command {
-        let run = |words: &[&str]| {
-            let mut command = flow.command();
-            command.args(words).arg(dir);
-            command
-        };
-        match self {
-            Self::Cat => {
-                let mut shell = clean("sh");
-                shell.args(["-c", "cat \"$0\"/thread-*"]).arg(dir);
-                shell
-            }
-            Self::Dump => {
-                let mut shell = clean("sh");
-                shell.args(["-c", "\"$0\" dump \"$1\" | tail -n 1"]).arg(&flow.program).arg(dir);
-                shell
-            }
-            Self::Diff => {
-                let mut command = flow.command();
-                command.arg("diff").arg(dir).arg(dir);
-                command
-            }
-            Self::From => run(&["replay", "--from", &(calls / 10 * 9).to_string(), "--max", "50"]),
-            Self::First => run(&["replay", "--max", "50"]),
-            Self::View => run(&["view", "--once"]),
-            Self::Depth => run(&["replay", "--depth", "12", flow.collapse()]),
-            Self::Calls => run(&["report", "--by", "calls"]),
-            Self::Html => run(&["report", "--html", "-"]),
-            Self::Collapsed | Self::Perfetto => {
-                run(&["export", "--force", "--to", &name_of(self), "-o", "/dev/null"])
-            }
-            verb => run(&[&name_of(verb)]),
-        }
-    }
+/// Returns what the table calls a line.
+pub(super) fn title(line: &str) -> &str {
+    let line = line.split(" | ").next().unwrap_or(line);
+    let line = line.strip_prefix("flow ").unwrap_or(line);
+    line.strip_suffix(" T").unwrap_or(line)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
-    fn flow(help: &str) -> Flow {
-        Flow { program: "/flow".into(), replay_help: help.to_owned() }
-    }
-
-    fn words(command: ReadCommand, flow: &Flow) -> Vec<String> {
-        let process = command.process(flow, Path::new("/t"), 1005);
-        process.get_args().map(|word| word.to_str().unwrap().to_owned()).collect()
+    #[test]
+    fn words_become_the_trace_and_a_place() {
+        let flow = Flow { program: "/flow".into() };
+        let words = |name: &str| {
+            let line = named(name).unwrap().line;
+            let process = flow.process(line, Path::new("/t"), 1005);
+            let words = process.get_args().map(|word| word.to_str().unwrap().to_owned());
+            (title(line), words.collect::<Vec<_>>().join(" "))
+        };
+        let from = "replay --from 900 --max 50 /t".to_owned();
+        assert_eq!(words("from"), ("replay --from 90% --max 50", from));
+        assert_eq!(words("diff"), ("diff T", "diff /t /t".to_owned()));
+        let dump = "-c \"$0\" dump \"$1\" | tail -n 1 /flow /t".to_owned();
+        assert_eq!(words("dump"), ("dump", dump));
+        assert_eq!(words("cat").1, "-c cat \"$1\"/thread-* /flow /t");
+        assert!(named("replays").is_err());
     }
 
     #[test]
-    fn commands_read_far_into_the_trace_or_its_beginning() {
-        let flow = flow("--collapse --from <PLACE>");
-        let late = ["replay", "--from", "900", "--max", "50", "/t"];
-        assert_eq!(words(ReadCommand::From, &flow), late);
-        assert_eq!(words(ReadCommand::First, &flow), ["replay", "--max", "50", "/t"]);
-        assert_eq!(
-            words(ReadCommand::Depth, &flow),
-            ["replay", "--depth", "12", "--collapse", "/t"]
-        );
-        assert_eq!(words(ReadCommand::Diff, &flow), ["diff", "/t", "/t"]);
-        assert_eq!(words(ReadCommand::Graph, &flow), ["graph", "/t"]);
-    }
-
-    #[test]
-    fn flags_of_an_older_flow_are_used_where_it_lacks_newer_ones() {
-        let old = flow("--fold");
-        assert_eq!(ReadCommand::Depth.title(&old), "replay --depth 12 --fold");
-        assert!(!ReadCommand::From.is_in(&old));
-        assert!(ReadCommand::First.is_in(&old) && ReadCommand::Cat.is_in(&old));
+    fn an_older_flow_has_other_flags_and_fewer_verbs() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("flow");
+        fs::write(&program, "#!/bin/sh\n[ $1 = replay ] && echo --fold --depth\n").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let lines: Vec<_> =
+            Flow { program }.commands(&[]).into_iter().map(|(_, line)| title(line)).collect();
+        assert_eq!(lines, ["cat T/thread-*", "replay", "replay --depth 12 --fold"]);
     }
 }

@@ -7,18 +7,18 @@ mod table;
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use clap::{Parser, ValueEnum, value_parser};
+use clap::Parser;
 
 use self::command::{Flow, ReadCommand};
 use crate::failure::{Context, Failure, Result};
-use crate::machine::{self, Cores};
-use crate::process::{Usage, cannot_run, is_executable, measure, run as run_command};
+use crate::measure::{self, Bench, MeasureOptions, Subject};
+use crate::process::{Usage, cannot_run, run as run_command};
 use crate::project::{self, Project, absolute};
-use crate::{Outcome, name_of, report};
+use crate::{Outcome, report};
 
 pub(crate) const NAME: &str = "bench-read";
 
@@ -31,27 +31,21 @@ pub(crate) const NAME: &str = "bench-read";
 /// Exit status: 0 all ran, 1 some run failed (named below the table), 2 something is missing or misspelt.
 #[derive(Debug, Parser)]
 pub(crate) struct Options {
-    /// Rounds; a round runs each command once with nothing stored beside the trace, and once with what `flow index` stores
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u32).range(1..))]
-    rounds: u32,
+    #[command(flatten)]
+    measure: MeasureOptions,
     /// Sizes of generated traces in calls, such as 1M,100M,10G; none: only those in DIR
     #[arg(long, value_name = "LIST", default_value = "1M,100M", value_delimiter = ',')]
     calls: Vec<String>,
-    /// What the generated program is like
-    #[arg(long, default_value = "real")]
-    shape: Shape,
-    /// Commands (all that this flow has)
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    /// What the generated program is like; that of `tests` repeats itself
+    #[arg(long, default_value = "real", value_parser = ["real", "fib", "deep", "wide", "tests"])]
+    shape: String,
+    /// Commands: cat info check report calls graph diff tests index from first view replay depth html collapsed perfetto
+    /// dump (all that this flow has)
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = command::named)]
     only: Vec<ReadCommand>,
-    /// Cores that they run on, as for taskset -c; `all` does not pin them (the last core)
-    #[arg(long, value_name = "LIST|all")]
-    cores: Option<String>,
     /// The flow to measure (that of this source, which is built first)
     #[arg(long, value_name = "FILE", value_parser = absolute)]
     flow: Option<PathBuf>,
-    /// Where to write the figures of the single runs, one line a run (target/bench-read/results.tsv)
-    #[arg(long, value_name = "FILE", value_parser = absolute)]
-    keep: Option<PathBuf>,
     /// A recorded trace to measure too; what is stored beside it is made anew, or removed if there was nothing
     #[arg(value_name = "DIR", value_parser = absolute)]
     recorded: Vec<PathBuf>,
@@ -62,17 +56,6 @@ const CLOCK_NS: &str = "1000000";
 
 /// A command that runs for longer is run only once.
 const LONG_NS: u64 = 30_000_000_000;
-
-/// What a generated program is like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Shape {
-    Real,
-    Fib,
-    Deep,
-    Wide,
-    /// Many tests that repeat themselves, so that shapes are small
-    Tests,
-}
 
 /// A trace to read.
 #[derive(Debug)]
@@ -119,7 +102,7 @@ impl Trace {
 
 /// One run of a command.
 #[derive(Clone, Debug)]
-struct Run {
+struct ReadRun {
     trace: String,
     /// What the table calls the command.
     title: String,
@@ -127,76 +110,45 @@ struct Run {
     usage: Usage,
 }
 
+impl measure::Run for ReadRun {
+    /// Returns trace, command, calls of the trace, wall ns, CPU ns, KiB.
+    fn line(&self) -> String {
+        let Self { trace, title, calls, usage: Usage { wall_ns, cpu_ns, rss_kib } } = self;
+        format!("{trace}\t{title}\t{calls}\t{wall_ns}\t{cpu_ns}\t{rss_kib}")
+    }
+}
+
 pub(crate) fn run(options: Options) -> Result<Outcome> {
     let project = Project::enter()?;
-    let work = project.work_dir("bench-read")?;
-    let (program, build) = match options.flow {
-        Some(flow) => (flow, "flow built elsewhere".to_owned()),
-        None => {
-            report::say(NAME, "building (the first time a minute or two) ...");
-            project::build(["--release", "--package", "flow-cli"])?;
-            (
-                project.target.join("release/flow"),
-                format!("{}, release profile", project::revision()),
-            )
-        }
-    };
-    if !is_executable(&program) {
-        return Err(Failure::Usage(format!("no such program: {}", program.display())));
-    }
-    let flow = Flow::new(program);
-    let commands = if options.only.is_empty() {
-        ReadCommand::value_variants()
-            .iter()
-            .copied()
-            .filter(|command| command.is_in(&flow))
-            .collect()
-    } else {
-        options.only
-    };
-    if let Some(missing) = commands.iter().find(|command| !command.is_in(&flow)) {
-        return Err(Failure::Usage(format!("this flow has no {}", name_of(*missing))));
+    let work = project.work_dir(NAME)?;
+    let subject = Subject::find(NAME, options.flow, &project, ("flow-cli", "flow"))?;
+    let flow = Flow { program: subject.file.clone() };
+    let commands = flow.commands(&options.only);
+    let has = |wanted: &&ReadCommand| commands.iter().any(|(command, _)| command == *wanted);
+    if let Some(missing) = options.only.iter().find(|wanted| !has(wanted)) {
+        return Err(Failure::Usage(format!("this flow has no {}", missing.name)));
     }
     project::build(["--release", "--package", "flow-codec", "--example", "generate"])?;
     let generator = project.target.join("release/examples/generate");
     let mut traces = Vec::new();
     for calls in options.calls.iter().filter(|calls| *calls != "none") {
-        traces.push(generate(&generator, calls, options.shape, &work)?);
+        traces.push(generate(&generator, calls, &options.shape, &work)?);
     }
     for dir in options.recorded {
         traces.push(Trace::open("recorded".to_owned(), dir)?);
     }
-
-    let results = options.keep.unwrap_or_else(|| work.join("results.tsv"));
-    let load = machine::load();
-    let cores = Cores::choose(options.cores.as_deref()).pin()?;
-    let mut rounds = Rounds {
-        flow: &flow,
-        results: fs::File::create(&results).context(results.display())?,
-        stderr: work.join("stderr"),
-        runs: Vec::new(),
-        failures: Vec::new(),
-    };
+    let bench = Bench::begin(NAME, &options.measure, &subject, &work)?;
+    let mut rounds = Rounds { flow: &flow, bench };
     for trace in &traces {
-        rounds.run(trace, &commands, options.rounds)?;
+        rounds.run(trace, &commands, options.measure.rounds)?;
     }
-
-    report::print(&table::render(&rounds.runs));
-    report::print(&format!(
-        "\n{}; {}. Files in the page cache, on {}; load before {load}; {build}.\n",
-        machine::description(),
-        cores.describe("commands"),
-        machine::file_system_of(&work),
-    ));
-    if !rounds.failures.is_empty() {
-        report::print(&format!("\nFailed:\n- {}\n", rounds.failures.join("\n- ")));
-    }
-    Ok(Outcome::passed_if(rounds.failures.is_empty()))
+    let tables = table::render(&rounds.bench.runs);
+    Ok(rounds.bench.end(&tables, " Traces are in the page cache."))
 }
 
 /// Returns a generated trace. The generator writes the manifest last, so a trace that has one is whole.
-fn generate(generator: &Path, calls: &str, shape: Shape, work: &Path) -> Result<Trace> {
-    let dir = work.join(format!("{calls}-{}", name_of(shape)));
+fn generate(generator: &Path, calls: &str, shape: &str, work: &Path) -> Result<Trace> {
+    let dir = work.join(format!("{calls}-{shape}"));
     let modified = |file: &Path| file.metadata().and_then(|data| data.modified()).ok();
     let manifest = modified(&dir.join("trace.json"));
     if manifest.is_none() || manifest < modified(generator) {
@@ -204,115 +156,74 @@ fn generate(generator: &Path, calls: &str, shape: Shape, work: &Path) -> Result<
         let _ = fs::remove_dir_all(&dir);
         let mut command = Command::new(generator);
         run_command(
-            command
-                .args(["--calls", calls, "--shape", &name_of(shape), "--clock", CLOCK_NS])
-                .arg(&dir),
+            command.args(["--calls", calls, "--shape", shape, "--clock", CLOCK_NS]).arg(&dir),
         )?;
     }
-    Trace::open(format!("{calls} calls, {}", name_of(shape)), dir)
+    Trace::open(format!("{calls} calls, {shape}"), dir)
 }
 
-/// All rounds, and their results.
+/// Runs commands in turns.
 struct Rounds<'a> {
     flow: &'a Flow,
-    /// Gets a line for each run.
-    results: fs::File,
-    /// Gets the messages of the command that runs.
-    stderr: PathBuf,
-    runs: Vec<Run>,
-    failures: Vec<String>,
+    bench: Bench<ReadRun>,
 }
 
 impl Rounds<'_> {
     /// Runs all commands on a trace, in every round with another one first: with nothing stored, then with all that
     /// `flow index` stores.
-    fn run(&mut self, trace: &Trace, commands: &[ReadCommand], rounds: u32) -> Result<()> {
+    fn run(
+        &mut self,
+        trace: &Trace,
+        commands: &[(ReadCommand, &'static str)],
+        rounds: u32,
+    ) -> Result<()> {
         let had_stored = !trace.stored().is_empty();
         trace.warm_up()?;
-        let mut order = commands.to_vec();
         let mut done = HashSet::new();
         for round in 1..=rounds {
             for is_stored in [false, true] {
-                let of_round: Vec<ReadCommand> = order
-                    .iter()
-                    .copied()
-                    .filter(|command| !is_stored || command.uses_stored())
-                    .filter(|command| !done.contains(&(*command, is_stored)))
-                    .collect();
-                if of_round.is_empty() {
+                let mut due = measure::rotated(commands, round - 1);
+                due.retain(|(command, line)| {
+                    (!is_stored || command.uses_stored) && !done.contains(&(*line, is_stored))
+                });
+                if due.is_empty() {
                     continue;
                 }
                 self.store(trace, is_stored)?;
-                let mut durations = String::new();
-                for command in of_round {
-                    let wall_ns = self.run_or_fail(trace, command, is_stored)?;
-                    if let Some(ns) = wall_ns {
-                        #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
-                        let seconds = ns as f64 / 1e9;
-                        durations += &format!(", {} {seconds:.2} s", name_of(command));
-                    }
+                let mut took = Vec::new();
+                for (command, line) in due {
+                    let wall_ns = self.run_once(trace, line, is_stored)?;
+                    took.extend(wall_ns.map(|ns| (command.name.to_owned(), ns)));
                     if wall_ns.is_none_or(|ns| ns > LONG_NS) {
-                        done.insert((command, is_stored));
+                        done.insert((line, is_stored));
+                    }
+                    if command.name == "index" {
+                        self.store(trace, false)?;
                     }
                 }
                 let state = if is_stored { "stored" } else { "nothing stored" };
-                report::say(NAME, &format!("{}, round {round}, {state}{durations}", trace.label));
+                self.bench.progress(&format!("{}, round {round}, {state}", trace.label), &took);
             }
-            let next = usize::from(!order.is_empty());
-            order.rotate_left(next);
         }
         self.store(trace, had_stored)
     }
 
     /// Runs a command once, and returns how long it took; `None` if it failed, which is reported.
-    fn run_or_fail(
-        &mut self,
-        trace: &Trace,
-        command: ReadCommand,
-        is_stored: bool,
-    ) -> Result<Option<u64>> {
-        match self.run_once(trace, command, is_stored)? {
-            Ok(usage) => Ok(Some(usage.wall_ns)),
-            Err(problem) => {
-                let failure = format!("{}, {}: {problem}", trace.label, name_of(command));
-                report::say(NAME, &failure);
-                self.failures.push(failure);
-                Ok(None)
-            }
-        }
-    }
-
-    /// Runs a command once. The inner error says how it failed.
-    fn run_once(
-        &mut self,
-        trace: &Trace,
-        command: ReadCommand,
-        is_stored: bool,
-    ) -> Result<std::result::Result<Usage, String>> {
-        let mut process = command.process(self.flow, &trace.dir, trace.calls);
-        let stderr = fs::File::create(&self.stderr).context(self.stderr.display())?;
-        process.stdout(Stdio::null()).stderr(stderr);
-        let (status, usage) =
-            measure(&mut process).map_err(|error| cannot_run(&process, &error))?;
-        if command == ReadCommand::Index {
-            self.store(trace, false)?;
-        }
+    fn run_once(&mut self, trace: &Trace, line: &str, is_stored: bool) -> Result<Option<u64>> {
+        let mut process = self.flow.process(line, &trace.dir, trace.calls);
         // 3: the trace is whole, but its recording was not.
-        if !matches!(status.code(), Some(0 | 3)) {
-            let stderr = fs::read(&self.stderr).unwrap_or_default();
-            let stderr = String::from_utf8_lossy(&stderr);
-            return Ok(Err(format!("{status}: {}", stderr.lines().last().unwrap_or_default())));
-        }
-        let title = command.title(self.flow);
-        let run = Run {
-            trace: trace.label.clone(),
-            title: if is_stored { format!("{title}, stored") } else { title },
-            calls: trace.calls,
-            usage,
+        let usage = match self.bench.measure(process.stdout(Stdio::null()), &[0, 3])? {
+            Ok(usage) => usage,
+            Err(problem) => {
+                self.bench.fail(format!("{}, {line}: {problem}", trace.label));
+                return Ok(None);
+            }
         };
-        writeln!(self.results, "{}", line(&run)).context("the file of the single runs")?;
-        self.runs.push(run);
-        Ok(Ok(usage))
+        let title = command::title(line);
+        let title = format!("{title}{}", if is_stored { ", stored" } else { "" });
+        let trace_label = trace.label.clone();
+        self.bench.keep(ReadRun { trace: trace_label, title, calls: trace.calls, usage })?;
+        Ok(Some(usage.wall_ns))
     }
 
     /// Makes what `flow index` stores of a trace, or removes it.
@@ -321,18 +232,12 @@ impl Rounds<'_> {
             fs::remove_file(&file).context(file.display())?;
         }
         if is_wanted {
-            let mut index = self.flow.command();
-            index.arg("index").arg(&trace.dir).stdout(Stdio::null()).stderr(Stdio::null());
+            let mut index = self.flow.process("flow index T", &trace.dir, 0);
+            index.stdout(Stdio::null()).stderr(Stdio::null());
             index.status().map_err(|error| cannot_run(&index, &error))?;
         }
         Ok(())
     }
-}
-
-/// Returns the figures of a run, separated by tabs: trace, command, calls of the trace, wall ns, CPU ns, KiB.
-fn line(run: &Run) -> String {
-    let Run { trace, title, calls, usage: Usage { wall_ns, cpu_ns, rss_kib } } = run;
-    format!("{trace}\t{title}\t{calls}\t{wall_ns}\t{cpu_ns}\t{rss_kib}")
 }
 
 #[cfg(test)]
@@ -345,9 +250,9 @@ mod tests {
         let words = ["/a", "--only", "cat,from", "/b", "--calls", "1M,1G", "--shape", "deep"];
         let options: Options = parsed(&words).unwrap();
         assert_eq!(options.recorded, [PathBuf::from("/a"), "/b".into()]);
-        assert_eq!((options.rounds, options.shape), (5, Shape::Deep));
+        assert_eq!((options.measure.rounds, &*options.shape), (5, "deep"));
         assert_eq!(options.calls, ["1M", "1G"]);
-        assert_eq!(options.only, [ReadCommand::Cat, ReadCommand::From]);
+        assert_eq!(options.only, ["cat", "from"].map(|name| command::named(name).unwrap()));
     }
 
     #[test]
@@ -366,7 +271,7 @@ mod tests {
     #[test]
     fn a_line_has_a_column_for_each_figure() {
         let usage = Usage { wall_ns: 5, cpu_ns: 6, rss_kib: 7 };
-        let run = Run { trace: "1G".to_owned(), title: "cat".to_owned(), calls: 4, usage };
-        assert_eq!(line(&run), "1G\tcat\t4\t5\t6\t7");
+        let run = ReadRun { trace: "1G".to_owned(), title: "cat".to_owned(), calls: 4, usage };
+        assert_eq!(measure::Run::line(&run), "1G\tcat\t4\t5\t6\t7");
     }
 }

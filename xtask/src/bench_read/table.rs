@@ -1,13 +1,14 @@
 //! The table of `xtask bench-read`.
 
-use super::Run;
+use super::ReadRun;
 use crate::markdown::Align::{Left, Right};
 use crate::markdown::Table;
+use crate::measure::grouped;
 use crate::stats::{Spread, ratio};
 
 /// Returns the table as Markdown, with a line for each trace and command in the order in which they ran.
 #[expect(clippy::cast_precision_loss, reason = "figures for people")]
-pub(super) fn render(runs: &[Run]) -> String {
+pub(super) fn render(runs: &[ReadRun]) -> String {
     let mut table = Table::new([
         ("trace", Left),
         ("command", Left),
@@ -17,17 +18,9 @@ pub(super) fn render(runs: &[Run]) -> String {
         ("RSS, MiB", Right),
         ("runs", Right),
     ]);
-    let mut rows: Vec<Vec<&Run>> = Vec::new();
-    for run in runs {
-        let is_same =
-            |row: &&mut Vec<&Run>| (&row[0].trace, &row[0].title) == (&run.trace, &run.title);
-        match rows.iter_mut().find(is_same) {
-            Some(row) => row.push(run),
-            None => rows.push(vec![run]),
-        }
-    }
+    let rows = grouped(runs, |run| (&run.trace, &run.title));
     for row in rows {
-        let spread = |of: &dyn Fn(&Run) -> f64| {
+        let spread = |of: &dyn Fn(&ReadRun) -> f64| {
             Spread::of(row.iter().map(|run| of(run))).expect("a row has at least one run")
         };
         table.push([
@@ -53,7 +46,7 @@ mod tests {
 
     #[test]
     fn runs_of_a_command_are_one_line_of_rates_medians_and_the_largest_memory() {
-        let run = |title: &str, wall_ns: u64, rss_kib| Run {
+        let run = |title: &str, wall_ns: u64, rss_kib| ReadRun {
             trace: "100M calls".to_owned(),
             title: title.to_owned(),
             calls: 100_000_000,
