@@ -1,15 +1,14 @@
 //! `xtask fuzz`: runs fuzz targets in parallel, and keeps the best inputs that the fuzzer found.
 
-use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 use std::thread;
 
 use clap::{Parser, value_parser};
 
 use crate::failure::{Context, Failure, Result};
+use crate::parallel::in_parallel;
 use crate::process::{cannot_run, clean, on_path, run as run_command};
 use crate::project::Project;
 use crate::{Outcome, report};
@@ -32,8 +31,8 @@ pub(crate) struct Options {
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
     /// How many targets run at a time
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = value_parser!(u32).range(1..))]
-    jobs: u32,
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = value_parser!(u8).range(1..))]
+    jobs: u8,
     /// Put the best of what the fuzzer found into the corpus, of these targets (all)
     #[arg(long, value_name = "TARGET", num_args = 0.., conflicts_with = "seconds")]
     keep: Option<Vec<String>>,
@@ -68,29 +67,11 @@ pub(crate) fn run(options: Options) -> Result<Outcome> {
     }
 
     build(&targets)?;
-    let (count, seconds, jobs) = (targets.len(), options.seconds, options.jobs);
+    let (count, seconds) = (targets.len(), options.seconds);
+    let jobs = usize::from(options.jobs);
     report::say(NAME, &format!("{count} targets, {seconds} s each, {jobs} at a time"));
-    let queue = Mutex::new(VecDeque::from(targets));
-    let next = || queue.lock().expect("no thread panics with the lock").pop_front();
-    let results: Vec<Result<bool>> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..jobs)
-            .map(|_| {
-                scope.spawn(|| {
-                    let mut passed = true;
-                    while let Some(target) = next() {
-                        passed &= fuzz(&target, seconds, &work)?;
-                    }
-                    Ok(passed)
-                })
-            })
-            .collect();
-        workers.into_iter().map(|worker| worker.join().expect("no thread panics")).collect()
-    });
-    let mut passed = true;
-    for result in results {
-        passed &= result?;
-    }
-    Ok(Outcome::passed_if(passed))
+    let passed = in_parallel(&targets, jobs, |target, _| fuzz(target, seconds, &work))?;
+    Ok(Outcome::passed_if(passed.into_iter().all(|passed| passed)))
 }
 
 /// Builds before the clock runs: targets that build at the same time would wait for each other. Only the rewriter

@@ -6,6 +6,7 @@ use std::{env, fs};
 
 use crate::failure::{Failure, Result};
 use crate::process::{self, clean, is_executable};
+use crate::project::entries_of;
 
 /// Where Linux distributions install JDKs.
 const INSTALLED: &str = "/usr/lib/jvm";
@@ -76,10 +77,7 @@ fn homes() -> Vec<PathBuf> {
     if let Some(java) = process::on_path("java").and_then(|java| fs::canonicalize(java).ok()) {
         homes.extend(java.ancestors().nth(2).map(Path::to_owned));
     }
-    let mut others: Vec<PathBuf> =
-        fs::read_dir(INSTALLED).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    others.sort();
-    homes.extend(others);
+    homes.extend(entries_of(Path::new(INSTALLED)).unwrap_or_default());
     homes
 }
 
@@ -110,10 +108,8 @@ pub(crate) fn class_path<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> 
 
 /// Returns the jars of a directory, sorted by name.
 pub(crate) fn jars_in(dir: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut jars: Vec<PathBuf> =
-        entries.filter(|path| path.extension().is_some_and(|end| end == "jar")).collect();
-    jars.sort();
+    let mut jars = entries_of(dir).unwrap_or_default();
+    jars.retain(|path| path.extension().is_some_and(|end| end == "jar"));
     jars
 }
 

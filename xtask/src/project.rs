@@ -84,3 +84,16 @@ pub(crate) fn revision() -> String {
 pub(crate) fn absolute(path: &str) -> Result<PathBuf> {
     std::path::absolute(path).context(path)
 }
+
+/// Returns the paths of what is in a directory, sorted by name.
+///
+/// # Errors
+///
+/// If it cannot be read.
+pub(crate) fn entries_of(dir: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(dir).context(dir.display())?;
+    let entries = entries.map(|entry| entry.map(|entry| entry.path()).context(dir.display()));
+    let mut paths = entries.collect::<Result<Vec<_>>>()?;
+    paths.sort();
+    Ok(paths)
+}

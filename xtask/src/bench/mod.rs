@@ -21,7 +21,7 @@ use crate::failure::{Context, Failure, Result};
 use crate::jdk::{self, Jdk};
 use crate::measure::{Bench, MeasureOptions, Subject};
 use crate::process::run as run_command;
-use crate::project::{Project, absolute};
+use crate::project::{Project, absolute, entries_of};
 
 pub(crate) const NAME: &str = "bench";
 
@@ -105,7 +105,7 @@ fn prepare(workloads: &[Workload], places: &Places) -> Result<()> {
     let classes = places.work.join("classes");
     let mut javac = Command::new("javac");
     javac.args(["--release", "11", "-Xlint:-options", "-d"]).arg(&classes);
-    run_command(javac.args(files_in(Path::new("scripts/bench/java/bench"))?))?;
+    run_command(javac.args(entries_of(Path::new("scripts/bench/java/bench"))?))?;
     if workloads.contains(&Workload::Javac) {
         let sources = places.work.join("sources");
         let _ = fs::remove_dir_all(&sources);
@@ -139,7 +139,7 @@ fn real(places: &Places) -> Result<()> {
     javac.args(["--release", "17", "-nowarn", "-proc:none", "-cp"]);
     javac.arg(jdk::class_path(jdk::jars_in(&libraries)));
     javac.arg("-d").arg(places.work.join("real-classes"));
-    run_command(javac.args(files_in(Path::new("scripts/bench/real/java/real"))?))
+    run_command(javac.args(entries_of(Path::new("scripts/bench/real/java/real"))?))
 }
 
 /// Fetches commons-lang3, its tests and a test launcher into a directory, if it is not there.
@@ -161,14 +161,6 @@ fn fetch(pom: &str, dir: &Path) -> Result<()> {
     // Standard output is for the tables.
     maven.arg(format!("-DoutputDirectory={}", dir.display())).stdout(std::io::stderr());
     run_command(&mut maven)
-}
-
-/// Returns the files of a directory, sorted by name.
-fn files_in(dir: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(dir).context(dir.display())?;
-    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    files.sort();
-    Ok(files)
 }
 
 #[cfg(test)]

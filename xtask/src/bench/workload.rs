@@ -6,6 +6,7 @@ use super::Places;
 use crate::jdk::{class_path, jars_in};
 use crate::name_of;
 use crate::process::Usage;
+use crate::project::entries_of;
 
 /// A way to run a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
@@ -222,7 +223,7 @@ impl Workload {
                 let out = format!("{}/classes", places.run.display());
                 let main =
                     ["-m", "jdk.compiler/com.sun.tools.javac.Main", "-proc:none", "-d", &out];
-                let sources = super::files_in(&places.work.join("sources")).unwrap_or_default();
+                let sources = entries_of(&places.work.join("sources")).unwrap_or_default();
                 let sources =
                     sources.iter().filter(|file| file.extension().is_some_and(|end| end == "java"));
                 let mut arguments = words(&main);

@@ -6,6 +6,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
+use memchr::memmem;
+
 use super::commands::{Command, Words};
 use super::states::State;
 use crate::failure::{Context, Result};
@@ -197,7 +199,7 @@ fn code_of(status: ExitStatus) -> i32 {
 fn replaced(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let mut result = Vec::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = find(rest, from) {
+    while let Some(at) = memmem::find(rest, from) {
         result.extend_from_slice(&rest[..at]);
         result.extend_from_slice(to);
         rest = &rest[at + from.len()..];
@@ -216,7 +218,7 @@ fn without_nonces(page: &[u8]) -> Vec<u8> {
     const NAME: &[u8] = b"nonce";
     let mut result = Vec::with_capacity(page.len());
     let mut rest = page;
-    while let Some(at) = find(rest, NAME) {
+    while let Some(at) = memmem::find(rest, NAME) {
         let (before, after) = rest.split_at(at + NAME.len());
         result.extend_from_slice(before);
         let number = after.strip_prefix(b"-").or_else(|| after.strip_prefix(b"=\""));
@@ -233,23 +235,10 @@ fn without_nonces(page: &[u8]) -> Vec<u8> {
 /// Returns a line of `top --json` without the time that really passed.
 fn without_interval(line: &[u8]) -> Vec<u8> {
     const NAME: &[u8] = b"\"interval_ns\":";
-    let Some(at) = find(line, NAME) else { return line.to_vec() };
+    let Some(at) = memmem::find(line, NAME) else { return line.to_vec() };
     let (before, after) = line.split_at(at + NAME.len());
     let digits = after.iter().take_while(|byte| byte.is_ascii_digit()).count();
     [before, &after[digits..]].concat()
-}
-
-/// Returns where `part` is in `text`.
-fn find(text: &[u8], part: &[u8]) -> Option<usize> {
-    let first = *part.first()?;
-    let mut from = 0;
-    loop {
-        let at = from + text.get(from..)?.iter().position(|byte| *byte == first)?;
-        if text[at..].starts_with(part) {
-            return Some(at);
-        }
-        from = at + 1;
-    }
 }
 
 #[cfg(test)]

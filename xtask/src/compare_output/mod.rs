@@ -5,7 +5,7 @@
 //! `sample` has the digests that are stored.
 
 mod build;
-mod commands;
+pub(crate) mod commands;
 mod sample;
 mod states;
 
@@ -13,17 +13,18 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command as Process, Stdio};
+use std::process::Command as Process;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use clap::Parser;
+use regex_lite::Regex;
 
 use self::build::{Build, Place};
 use self::commands::{Command, Words};
 use self::states::State;
 use crate::failure::{Context, Failure, Result};
+use crate::parallel::{cores, in_parallel};
 use crate::process::{cannot_run, clean, is_executable, run as run_process};
 use crate::project::{self, Project, absolute};
 use crate::traces::{self, made};
@@ -149,7 +150,7 @@ struct Trace {
 }
 
 /// Method, thread and range of time of the program that is recorded, and of the made traces.
-const RECORDED: [&str; 3] = ["Recorded#add", "main", "2ms..40ms"];
+pub(crate) const RECORDED: [&str; 3] = ["Recorded#add", "main", "2ms..40ms"];
 const MADE: [&str; 3] = ["com.app.Orders#total", "main", "500us..1500us"];
 
 fn recorded(folder: &Path) -> Vec<Trace> {
@@ -253,7 +254,7 @@ fn compare(
     let file = work.join("differences");
     let all = Mutex::new(fs::File::create(&file).context(file.display())?);
     let shown = AtomicUsize::new(0);
-    let found = in_parallel(&tasks, |(task, of_old), worker| {
+    let found = in_parallel(&tasks, cores(), |(task, of_old), worker| {
         let differences = builds.differences(task, of_old, worker)?;
         for text in &differences {
             // Differences of all workers are counted; it orders nothing.
@@ -295,10 +296,13 @@ fn pairs<'a>(
 }
 
 /// Returns the pairs whose titles match a regular expression.
-fn selected<'a>(pairs: Vec<Pair<'a>>, pattern: &str) -> Result<Vec<Pair<'a>>> {
-    let titles: Vec<String> = pairs.iter().map(|(trace, command)| title(trace, command)).collect();
-    let matches = matching(&titles, pattern)?;
-    Ok(pairs.into_iter().zip(matches).filter(|(_, is)| *is).map(|(pair, _)| pair).collect())
+fn selected<'a>(mut pairs: Vec<Pair<'a>>, pattern: &str) -> Result<Vec<Pair<'a>>> {
+    let expression = Regex::new(pattern).map_err(|error| Failure::Usage(error.to_string()))?;
+    pairs.retain(|(trace, command)| expression.is_match(&title(trace, command)));
+    match pairs.is_empty() {
+        true => Err(Failure::Usage(format!("no command matches {pattern}"))),
+        false => Ok(pairs),
+    }
 }
 
 /// What a command is called in the output.
@@ -354,59 +358,6 @@ impl Builds<'_> {
     }
 }
 
-/// Returns for each text whether it matches a regular expression, as `grep -E` understands it.
-fn matching(texts: &[String], pattern: &str) -> Result<Vec<bool>> {
-    let mut grep = Process::new("grep");
-    grep.args(["-n", "-E", "--", pattern]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = grep.spawn().map_err(|error| cannot_run(&grep, &error))?;
-    let mut stdin = child.stdin.take().expect("it is piped");
-    let input = texts.join("\n");
-    // It reads all before it ends, and what it prints must be read meanwhile.
-    let writer = thread::spawn(move || stdin.write_all(input.as_bytes()));
-    let output = child.wait_with_output().context("grep")?;
-    let _ = writer.join();
-    let mut matches = vec![false; texts.len()];
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let number = line.split(':').next().and_then(|number| number.parse::<usize>().ok());
-        number.and_then(|number| matches.get_mut(number - 1)).into_iter().for_each(|is| *is = true);
-    }
-    match matches.contains(&true) {
-        true => Ok(matches),
-        false => Err(Failure::Usage(format!("no command matches {pattern}"))),
-    }
-}
-
-/// Returns the result of each task, in order. Tasks run in parallel, and get the number of their worker.
-fn in_parallel<T: Sync, R: Send>(
-    tasks: &[T],
-    run: impl Fn(&T, usize) -> Result<R> + Sync,
-) -> Result<Vec<R>> {
-    let next = AtomicUsize::new(0);
-    let results = Mutex::new(Vec::new());
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        for worker in 0..workers {
-            let (next, results, run) = (&next, &results, &run);
-            scope.spawn(move || {
-                loop {
-                    // Pairs with the same in other workers: each index is taken once.
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(task) = tasks.get(index) else { break };
-                    let result = run(task, worker);
-                    let is_failed = result.is_err();
-                    results.lock().expect("no worker panics with the lock").push((index, result));
-                    if is_failed {
-                        break;
-                    }
-                }
-            });
-        }
-    });
-    let mut results = results.into_inner().expect("no worker panics with the lock");
-    results.sort_by_key(|(index, _)| *index);
-    results.into_iter().map(|(_, result)| result).collect()
-}
-
 /// Runs a command twice and returns the first differences.
 fn first_differences(
     sides: [(&Build, &Place); 2],
@@ -447,19 +398,15 @@ mod tests {
 
     #[test]
     fn a_pattern_selects_commands() {
-        let texts = ["a: report", "a: info", "b: report --by calls"].map(str::to_owned);
-        assert_eq!(matching(&texts, "^a: ").unwrap(), [true, true, false]);
-        assert_eq!(matching(&texts, "report").unwrap(), [true, false, true]);
-        assert_eq!(matching(&texts, "no such").unwrap_err().status(), 2);
-    }
-
-    #[test]
-    fn results_are_in_the_order_of_tasks() {
-        let tasks: Vec<u32> = (0..100).collect();
-        let doubled = in_parallel(&tasks, |task, _| Ok(task * 2)).unwrap();
-        assert!(doubled.iter().zip(&tasks).all(|(result, task)| *result == task * 2));
-        let failure =
-            |task: &u32, _| if *task == 7 { Err(Failure::Usage(String::new())) } else { Ok(()) };
-        assert!(in_parallel(&tasks, failure).is_err());
+        let traces = made_traces(Path::new("/"));
+        let commands = commands::all();
+        let count = |pattern: &str| {
+            let pairs = pairs(&traces, &commands, |_, _| true);
+            selected(pairs, pattern).map(|pairs| pairs.len())
+        };
+        let all = count(".").unwrap();
+        let (made, reports) = (count("^made: ").unwrap(), count("report").unwrap());
+        assert!(made > 0 && made < all && reports > 0 && reports < all);
+        assert_eq!(count("no such").unwrap_err().status(), 2);
     }
 }

@@ -7,8 +7,9 @@ use std::path::Path;
 
 use super::build::Build;
 use super::states::State;
-use super::{NAME, Task, commands, in_parallel, made_traces, pairs, selected};
+use super::{NAME, Task, commands, made_traces, pairs, selected};
 use crate::failure::{Context, Result};
+use crate::parallel::{cores, in_parallel};
 use crate::traces::made;
 use crate::{Outcome, report};
 
@@ -53,7 +54,7 @@ pub(super) fn run(flow: &Path, work: &Path, pattern: &str, accepts: bool) -> Res
     });
     let tasks: Vec<_> = tasks.collect();
 
-    let found = in_parallel(&tasks, |task, worker| {
+    let found = in_parallel(&tasks, cores(), |task, worker| {
         let digest = |(state, place): &(State, _)| {
             build.digest(task.command, place, worker).map(|digest| (*state, digest))
         };

@@ -11,6 +11,7 @@ use super::files::{Files, Kind};
 use super::links;
 use crate::failure::{Context, Result};
 use crate::process::output_of;
+use crate::project::entries_of;
 
 const INSTALL: &str = include_str!("install.sh");
 const LICENCES: [&str; 3] = ["LICENSE", "LICENSE-MIT", "LICENSE-APACHE"];
@@ -36,10 +37,9 @@ impl Common {
         let mut share = Files::default();
         let pages = tempfile::tempdir().context("a temporary directory")?;
         output_of(Command::new(flow).args(["man", "--out"]).arg(pages.path()))?;
-        for entry in fs::read_dir(pages.path()).context("man pages")? {
-            let entry = entry.context("man pages")?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            share.read(format!("man/man1/{name}"), Kind::Data, &entry.path())?;
+        for page in entries_of(pages.path())? {
+            let name = page.file_name().unwrap_or_default().to_string_lossy();
+            share.read(format!("man/man1/{name}"), Kind::Data, &page)?;
         }
         for (shell, path) in [
             ("bash", "bash-completion/completions/flow"),

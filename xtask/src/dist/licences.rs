@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::dependencies::Package;
 use crate::failure::{Context, Result};
+use crate::project::entries_of;
 
 /// What the compiler adds to each program.
 const RUST: &str = "\
@@ -54,15 +55,9 @@ pub(super) fn text(packages: &[Package]) -> Result<String> {
 /// Returns the files of a package that contain licences: its own, and those of a C library below it.
 fn licence_files(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(directory).context(directory.display())? {
-        let path = entry.context(directory.display())?.path();
-        if path.is_file() && is_licence(&path) {
-            found.push(path);
-        } else if path.is_dir() {
-            let inner = fs::read_dir(&path).context(path.display())?;
-            let inner = inner.flatten().map(|entry| entry.path());
-            found.extend(inner.filter(|path| path.is_file() && is_licence(path)));
-        }
+    for path in entries_of(directory)? {
+        let inner = if path.is_dir() { entries_of(&path)? } else { vec![path] };
+        found.extend(inner.into_iter().filter(|path| path.is_file() && is_licence(path)));
     }
     found.sort();
     Ok(found)

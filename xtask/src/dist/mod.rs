@@ -29,7 +29,7 @@ use clap::{Parser, ValueEnum};
 
 use crate::failure::{Context, Failure, Result};
 use crate::process::output_of;
-use crate::project::{Project, absolute};
+use crate::project::{Project, absolute, entries_of};
 use crate::{Outcome, report};
 
 use binaries::Binaries;
@@ -192,16 +192,12 @@ fn checksum(kind: &str, path: &Path) -> Result<String> {
 
 /// Returns lines with the checksum of each file in a directory, sorted by name.
 fn sums(dir: &Path) -> Result<String> {
-    let mut names: Vec<String> = fs::read_dir(dir)
-        .context(dir.display())?
-        .flatten()
-        .filter(|entry| entry.path().is_file())
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    names
-        .iter()
-        .map(|name| Ok(format!("{}  {name}\n", checksum("sha256", &dir.join(name))?)))
+    let files = entries_of(dir)?.into_iter().filter(|path| path.is_file());
+    files
+        .map(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            Ok(format!("{}  {name}\n", checksum("sha256", &path)?))
+        })
         .collect()
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::{Corpus, NAME_WIDTH, added, empty_dir, write_lines};
-use crate::failure::{Context, Result};
+use crate::failure::Result;
 use crate::jdk::Jdk;
 use crate::process::{cannot_run, clean, output_of, run};
+use crate::project::entries_of;
 use crate::report;
 
 /// What the rewriter did: the `key=value` words of its last line.
@@ -100,13 +101,7 @@ impl Corpus {
         run(copy.arg("-r").arg(self.work.join("probe/.")).arg(new.join("java.base")))?;
 
         let mut java = self.verifying_jvm(jdk);
-        let mut patched: Vec<PathBuf> = fs::read_dir(&new)
-            .context(new.display())?
-            .flatten()
-            .map(|entry| entry.path())
-            .collect();
-        patched.sort();
-        for module in patched {
+        for module in entries_of(&new)? {
             let module_name = module.file_name().unwrap_or_default().to_string_lossy().into_owned();
             java.arg("--patch-module").arg(format!("{module_name}={}", module.display()));
         }
@@ -187,9 +182,8 @@ impl Corpus {
 
 /// Returns whether there is a class file below a directory.
 fn has_class(dir: &Path) -> bool {
-    fs::read_dir(dir).into_iter().flatten().flatten().any(|entry| {
-        let path = entry.path();
-        path.extension().is_some_and(|end| end == "class") || path.is_dir() && has_class(&path)
+    entries_of(dir).unwrap_or_default().iter().any(|path| {
+        path.extension().is_some_and(|end| end == "class") || path.is_dir() && has_class(path)
     })
 }
 
