@@ -13,20 +13,20 @@ const NOT_COMPARED: &str = "not compared, besides the help";
 
 /// A command of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Command {
+pub(crate) struct Command {
     /// Verb and flags, maybe of several commands joined by `&&`.
-    pub(super) line: String,
+    pub(crate) line: String,
     /// Why the answer depends on what is stored beside the trace.
     pub(super) states_differ: bool,
     /// Why the answer depends on whether the trace is a directory, a file or on standard input.
     pub(super) forms_differ: bool,
     /// Whether it runs on large traces, too: of the formats of a line, one does, in turns.
     pub(super) is_for_large: bool,
-    pub(super) needs_trace: bool,
+    pub(crate) needs_trace: bool,
 }
 
 /// Returns all commands, those with `{a|b}` once for each.
-pub(super) fn all() -> Vec<Command> {
+pub(crate) fn all() -> Vec<Command> {
     parse(LIST).expect("a test reads it")
 }
 
@@ -90,18 +90,18 @@ fn alternatives(line: &str) -> Vec<String> {
 
 /// What the words in commands mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Words {
+pub(crate) struct Words {
     /// The trace, and another run of the program.
-    pub(super) trace: String,
-    pub(super) other: String,
-    pub(super) method: &'static str,
-    pub(super) thread: &'static str,
-    pub(super) range: &'static str,
+    pub(crate) trace: String,
+    pub(crate) other: String,
+    pub(crate) method: &'static str,
+    pub(crate) thread: &'static str,
+    pub(crate) range: &'static str,
 }
 
 impl Words {
     /// Returns the arguments of each command of a line.
-    pub(super) fn arguments(&self, command: &Command) -> Vec<Vec<String>> {
+    pub(crate) fn arguments(&self, command: &Command) -> Vec<Vec<String>> {
         let arguments = |line: &str| {
             let words = split(line);
             let names_trace = words.iter().any(|word| *word == "T" || word.starts_with('Q'));

@@ -113,9 +113,9 @@ fn wrong_output(words: &[String], stdout: &[u8]) -> Vec<String> {
     let Ok(text) = std::str::from_utf8(stdout) else { return vec!["it is not UTF-8".to_owned()] };
     let mut wrong: Vec<_> =
         control_in(text).map(|found| format!("{found} in the output")).into_iter().collect();
-    let is_json = is("json")
-        || is("--json")
-        || ["chrome", "speedscope", "firefox", "jsonl"].iter().any(|f| is(f));
+    let formats = ["json", "--json", "chrome", "speedscope", "firefox", "jsonl"];
+    // An estimate is text, whatever it is of.
+    let is_json = formats.iter().any(|format| is(format)) && !is("--estimate");
     if is_json && let Some(error) = not_json(text) {
         wrong.push(format!("no JSON: {error}"));
     }
@@ -169,6 +169,7 @@ mod tests {
         assert_eq!(judged("printf '\\302\\233' >&2", &["info"]), ["U+009B in a message"]);
         assert_eq!(judged("printf '\\377'", &["info"]), ["it is not UTF-8"]);
         assert_eq!(judged("printf '\\377'", &["export", "--to", "pprof"]), none);
+        assert_eq!(judged("echo '~ 1 MB'", &["export", "--to", "jsonl", "--estimate"]), none);
         let wrong = judged("echo '{'", &["report", "--format", "json"]);
         assert!(wrong[0].starts_with("no JSON: EOF"), "{wrong:?}");
         // A file that grows.

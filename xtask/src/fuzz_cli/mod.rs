@@ -16,6 +16,8 @@ use clap::{Parser, value_parser};
 
 use self::judge::Judge;
 use self::random::Random;
+use crate::compare_output::RECORDED;
+use crate::compare_output::commands::{self, Command, Words};
 use crate::failure::{Context, Result};
 use crate::process::{clean, run as run_process};
 use crate::project::{Project, absolute, build};
@@ -56,65 +58,6 @@ const COMMANDS_PER_CASE: usize = 4;
 /// Cases with the same fault that are kept.
 const KEPT_OF_ONE_FAULT: usize = 3;
 
-/// Verbs with flags. `T` is the trace, `C` a sound trace, `M` a method, and `O` what does not exist yet.
-const COMMANDS: [&str; 55] = [
-    "info T",
-    "info --verbose T",
-    "info --format json T",
-    "check T",
-    "check --format json T",
-    "check --repair T",
-    "report T",
-    "report --format json T",
-    "report --format csv T",
-    "report --by time --time 1ms..20ms T",
-    "report --callers M T",
-    "report --callees M --format json T",
-    "report --paths frequent T",
-    "report --slowest 5 T",
-    "report --exceptions T",
-    "report --html O.html T",
-    "replay --max 500 T",
-    "replay --time --max 300 T",
-    "replay --lines --values --max 300 T",
-    "replay --instructions --max 300 T",
-    "replay --samples --format json --max 300 T",
-    "replay --merged --max 300 T",
-    "replay --collapse --max 300 T",
-    "replay --thread 1 --from event:50 --max 50 T",
-    "graph T",
-    "graph --format json T",
-    "profile T",
-    "profile --format json T",
-    "dump --max 500 T",
-    "dump --marks --max 500 --format json T",
-    "convert T O",
-    "convert T O.flowtrace",
-    "export --to collapsed T",
-    "export --to perfetto -o O T",
-    "export --to chrome T",
-    "export --to speedscope T",
-    "export --to firefox T",
-    "export --to pprof -o O T",
-    "export --to svg -o O.svg T",
-    "export --to jsonl T",
-    "export --to csv T",
-    "export --to parquet -o O T",
-    "export --to hpl -o O T",
-    "export --to blinky -o O T",
-    "tests T",
-    "tests --format json T",
-    "find M T",
-    "shapes M T",
-    "grep M T",
-    "lines T",
-    "view --once T",
-    "top --once T",
-    "top --once --json T",
-    "index T",
-    "diff C T",
-];
-
 pub(crate) fn run(options: Options) -> Result<Outcome> {
     let project = Project::enter()?;
     let root = std::env::current_dir().context("the source tree")?;
@@ -150,18 +93,22 @@ pub(crate) fn run(options: Options) -> Result<Outcome> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let first = options.seed.unwrap_or_else(|| u64::from(now.subsec_nanos()) * 1_000_000);
     report::say(NAME, &format!("seed {first}, {} s", options.seconds));
-    let clean = traces.join("file").join("t.flowtrace");
-    let mut fuzzer = Fuzzer { judge: Judge { flow }, clean, case, failed, found: BTreeMap::new() };
+    let clean = traces.join("file").join("t.flowtrace").display().to_string();
+    let mut commands = commands::all();
+    // Colours are control characters.
+    commands.retain(|command| command.needs_trace && !command.line.contains("--color always"));
+    let (judge, found) = (Judge { flow }, BTreeMap::new());
+    let mut fuzzer = Fuzzer { judge, commands, clean, case, failed, found };
     let (began, limit) = (Instant::now(), Duration::from_secs(options.seconds.into()));
-    let (mut cases, mut commands) = (0, 0);
+    let (mut cases, mut count) = (0, 0);
     let mut seed = first;
     while began.elapsed() < limit {
-        commands += fuzzer.try_case(seed, &kinds)?;
+        count += fuzzer.try_case(seed, &kinds)?;
         (cases, seed) = (cases + 1, seed.wrapping_add(1));
     }
     remove(&fuzzer.case)?;
     let faults = fuzzer.found.len();
-    let text = format!("{cases} cases, {commands} commands, faults of {faults} kinds");
+    let text = format!("{cases} cases, {count} commands, faults of {faults} kinds");
     report::say(NAME, &text);
     for (fault, (count, seed)) in &fuzzer.found {
         report::say(NAME, &format!("{count} times, first with --seed {seed}: {fault}"));
@@ -190,8 +137,10 @@ impl<'a> Trace<'a> {
 
 struct Fuzzer {
     judge: Judge,
+    /// What reads a trace: the list of `compare-output`.
+    commands: Vec<Command>,
     /// A trace without changes.
-    clean: PathBuf,
+    clean: String,
     /// Where the changed trace is.
     case: PathBuf,
     failed: PathBuf,
@@ -208,10 +157,11 @@ impl Fuzzer {
         for _ in 0..COMMANDS_PER_CASE {
             // Some verbs write beside the trace.
             self.write(trace, &changed)?;
-            let command = *random.one_of(&COMMANDS);
-            let words = self.words(command, trace.kind.main);
-            for fault in self.judge.judge(&words, &self.case)? {
-                self.keep(seed, &words, &fault)?;
+            let command = random.one_of(&self.commands).clone();
+            for words in self.words(trace.kind.main).arguments(&command) {
+                for fault in self.judge.judge(&words, &self.case)? {
+                    self.keep(seed, &words, &fault)?;
+                }
             }
         }
         Ok(COMMANDS_PER_CASE)
@@ -231,14 +181,9 @@ impl Fuzzer {
         Ok(())
     }
 
-    fn words(&self, command: &str, main: &str) -> Vec<String> {
-        let word = |word: &str| match word {
-            "T" => main.to_owned(),
-            "C" => self.clean.display().to_string(),
-            "M" => "Recorded#*".to_owned(),
-            other => other.to_owned(),
-        };
-        command.split(' ').map(word).collect()
+    fn words(&self, main: &str) -> Words {
+        let [method, thread, range] = RECORDED;
+        Words { trace: main.to_owned(), other: self.clean.clone(), method, thread, range }
     }
 
     /// Keeps a case, unless there are others with this fault.
