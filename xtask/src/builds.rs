@@ -7,11 +7,11 @@ use std::process::{Command, Stdio};
 
 use clap::Parser;
 
-use crate::failure::{Context, Failure, Result};
+use crate::failure::{Context, Failure, Outcome, Result};
 use crate::jdk::{self, Jdk, class_path, jars_in};
 use crate::process::{cannot_run, clean, run as run_command};
 use crate::project::{self, Project};
-use crate::{Outcome, bench, report};
+use crate::{bench, report};
 
 pub(crate) const NAME: &str = "builds";
 
@@ -26,12 +26,12 @@ pub(crate) const NAME: &str = "builds";
 ///
 /// Exit status: 0 all is the same, 1 something differs.
 #[derive(Debug, Parser)]
-pub(crate) struct Options;
+pub(crate) struct BuildsArgs;
 
 /// Fewer tests than this were not all of them.
 const LANG3_TESTS: usize = 5000;
 
-pub(crate) fn run(_: Options) -> Result<Outcome> {
+pub(crate) fn run(_: BuildsArgs) -> Result<Outcome> {
     let project = Project::enter()?;
     let mut tests = clean("cargo");
     tests.env("FLOW_BUILDS", "all").args(["test", "--quiet", "--workspace", "--test", "e2e"]);

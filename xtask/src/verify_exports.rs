@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 
 use clap::Parser;
 
-use crate::failure::{Context, Result};
+use crate::failure::{Context, Outcome, Result};
 use crate::process::{clean, on_path, run as run_command};
 use crate::project::{self, Project, absolute};
-use crate::{Outcome, report, samples};
+use crate::{report, samples};
 
 pub(crate) const NAME: &str = "verify-exports";
 
@@ -19,7 +19,7 @@ pub(crate) const NAME: &str = "verify-exports";
 ///
 /// Exit status: 0 all exports load, 1 one does not, or something is missing.
 #[derive(Debug, Parser)]
-pub(crate) struct Options {
+pub(crate) struct VerifyExportsArgs {
     /// The trace to export (two that are made here: one of three threads, one with times)
     #[arg(value_name = "DIR", value_parser = absolute)]
     trace: Option<PathBuf>,
@@ -35,14 +35,14 @@ const EXPORTS: [(&str, &str); 6] = [
     ("hpl", "export.hpl"),
 ];
 
-pub(crate) fn run(options: Options) -> Result<Outcome> {
+pub(crate) fn run(args: VerifyExportsArgs) -> Result<Outcome> {
     let project = Project::enter()?;
     let work = project.target.join("exports");
     let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work).context(work.display())?;
     project::build(["--workspace", "--bin", "flow"])?;
     let flow = project.target.join("debug/flow");
-    let traces = match options.trace {
+    let traces = match args.trace {
         Some(trace) => vec![trace],
         None => make_traces(&project, &work)?,
     };

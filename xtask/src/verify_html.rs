@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 
 use clap::Parser;
 
-use crate::failure::{Context, Failure, Result};
+use crate::failure::{Context, Failure, Outcome, Result};
 use crate::process::{clean, on_path, output_of, run as run_command};
 use crate::project::{self, Project, absolute};
-use crate::{Outcome, report, samples};
+use crate::{report, samples};
 
 pub(crate) const NAME: &str = "verify-html";
 
@@ -24,13 +24,13 @@ pub(crate) const NAME: &str = "verify-html";
 ///
 /// Exit status: 0 all pages are right, 1 one is not, 2 Node.js is missing.
 #[derive(Debug, Parser)]
-pub(crate) struct Options {
+pub(crate) struct VerifyHtmlArgs {
     /// A trace whose page is checked too, though less of it
     #[arg(value_name = "DIR", value_parser = absolute)]
     trace: Option<PathBuf>,
 }
 
-pub(crate) fn run(options: Options) -> Result<Outcome> {
+pub(crate) fn run(args: VerifyHtmlArgs) -> Result<Outcome> {
     let project = Project::enter()?;
     if on_path("node").is_none() {
         return Err(Failure::Usage("Node.js is missing".to_owned()));
@@ -69,7 +69,7 @@ pub(crate) fn run(options: Options) -> Result<Outcome> {
         ("deep", "calls"),
     ];
     let mut traces = made.map(|(name, what)| (name, work.join(name), what)).to_vec();
-    traces.extend(options.trace.map(|dir| ("given", dir, "all")));
+    traces.extend(args.trace.map(|dir| ("given", dir, "all")));
     for (name, dir, what) in traces {
         report::print(&format!("\n== {name}\n"));
         let mut page = clean(&flow);

@@ -16,10 +16,9 @@ use clap::Parser;
 
 use self::rounds::Rounds;
 use self::workload::{Named, Variant, Workload};
-use crate::Outcome;
-use crate::failure::{Context, Failure, Result};
+use crate::failure::{Context, Failure, Outcome, Result};
 use crate::jdk::{self, Jdk};
-use crate::measure::{Bench, MeasureOptions, Subject};
+use crate::measure::{Bench, MeasureArgs, Subject};
 use crate::process::run as run_command;
 use crate::project::{Project, absolute, entries_of};
 
@@ -31,9 +30,9 @@ pub(crate) const NAME: &str = "bench";
 ///
 /// Exit status: 0 all ran, 1 some run failed (named below the table), 2 something is missing or misspelt.
 #[derive(Debug, Parser)]
-pub(crate) struct Options {
+pub(crate) struct BenchArgs {
     #[command(flatten)]
-    measure: MeasureOptions,
+    measure: MeasureArgs,
     /// Workloads: fib fib-small clojure javac lang3 startup memory (all of these); kotlin groovy rhino javaparser jsoup
     /// csv jackson h2 lucene spring, libraries that Maven fetches; `real` is all of these with javac and clojure
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = workload::named)]
@@ -65,16 +64,15 @@ struct Places {
     libraries: PathBuf,
 }
 
-pub(crate) fn run(options: Options) -> Result<Outcome> {
+pub(crate) fn run(args: BenchArgs) -> Result<Outcome> {
     let project = Project::enter()?;
-    let workloads =
-        if options.only.is_empty() { Workload::ALL.to_vec() } else { options.only.concat() };
-    let jdks = if options.jdk.is_empty() { jdk::installed() } else { options.jdk };
+    let workloads = if args.only.is_empty() { Workload::ALL.to_vec() } else { args.only.concat() };
+    let jdks = if args.jdk.is_empty() { jdk::installed() } else { args.jdk };
     if jdks.is_empty() {
         let message = "no JDK found; run scripts/setup.sh, or name one with --jdk";
         return Err(Failure::Usage(message.to_owned()));
     }
-    let subject = Subject::find(NAME, options.agent, &project, ("flow-agent", "libflowagent.so"))?;
+    let subject = Subject::find(NAME, args.agent, &project, ("flow-agent", "libflowagent.so"))?;
     let work = project.work_dir("bench")?;
     let libraries = std::path::absolute("java-harness/target/lib").context("java-harness")?;
     let places = Places { run: work.join("run"), work, agent: subject.file.clone(), libraries };
@@ -82,17 +80,16 @@ pub(crate) fn run(options: Options) -> Result<Outcome> {
 
     let mut rounds = Rounds {
         places: &places,
-        variants: &options.variants,
-        slow_in_every_round: options.events,
-        bench: Bench::begin(NAME, &options.measure, &subject, &places.work)?,
+        variants: &args.variants,
+        slow_in_every_round: args.events,
+        bench: Bench::begin(NAME, &args.measure, &subject, &places.work)?,
         broken: HashSet::new(),
     };
-    let ran =
-        (1..=options.measure.rounds).try_for_each(|round| rounds.run(round, &jdks, &workloads));
+    let ran = (1..=args.measure.rounds).try_for_each(|round| rounds.run(round, &jdks, &workloads));
     let _ = fs::remove_dir_all(&places.run);
     ran?;
 
-    let mut notes = format!(" {} rounds, startup in each ten times.", options.measure.rounds);
+    let mut notes = format!(" {} rounds, startup in each ten times.", args.measure.rounds);
     for jdk in &jdks {
         notes += &format!("\n- JDK {}: {}", jdk.version, jdk.vm_version());
     }
@@ -166,17 +163,17 @@ fn fetch(pom: &str, dir: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parsed;
+    use crate::arguments::parsed;
 
     #[test]
     fn options_select_workloads_variants_and_places() {
         let words =
             ["--only", "fib,javac", "--variants", "again,jfr", "--events", "--agent", "/a.so"];
-        let options: Options = parsed(&words).unwrap();
-        assert_eq!(options.only.concat(), [Workload::Fib, Workload::Javac]);
-        assert_eq!(options.variants, [Variant::Again, Variant::Jfr]);
+        let args: BenchArgs = parsed(&words).unwrap();
+        assert_eq!(args.only.concat(), [Workload::Fib, Workload::Javac]);
+        assert_eq!(args.variants, [Variant::Again, Variant::Jfr]);
         assert_eq!(
-            (options.measure.rounds, options.events, options.agent.unwrap()),
+            (args.measure.rounds, args.events, args.agent.unwrap()),
             (5, true, "/a.so".into())
         );
     }
@@ -185,7 +182,7 @@ mod tests {
     fn misspelt_names_and_options_are_refused() {
         for words in [&["--only", "fob"][..], &["--variants", "none"], &["--round", "1"], &["fib"]]
         {
-            assert!(parsed::<Options>(words).is_err(), "{words:?}");
+            assert!(parsed::<BenchArgs>(words).is_err(), "{words:?}");
         }
     }
 }

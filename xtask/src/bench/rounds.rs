@@ -6,10 +6,10 @@ use std::path::Path;
 
 use super::Places;
 use super::workload::{Program, Variant, Workload};
+use crate::arguments::name_of;
 use crate::failure::{Context, Result};
 use crate::jdk::Jdk;
 use crate::measure::{Bench, Run, rotated};
-use crate::name_of;
 use crate::process::{Usage, output_of};
 
 /// One run of a program.

@@ -5,10 +5,10 @@
 
 use super::rounds::JvmRun;
 use super::workload::{Variant, Workload};
+use crate::arguments::name_of;
 use crate::markdown::Align::{Left, Right};
 use crate::markdown::Table;
 use crate::measure::grouped;
-use crate::name_of;
 use crate::stats::{Spread, ratio};
 
 /// Fewer calls are mostly the start of the recording: figures a call would mislead.

@@ -3,8 +3,8 @@
 use clap::ValueEnum;
 
 use super::Places;
+use crate::arguments::name_of;
 use crate::jdk::{class_path, jars_in};
-use crate::name_of;
 use crate::process::Usage;
 use crate::project::entries_of;
 

@@ -14,11 +14,11 @@ use std::process::{Command, Stdio};
 use clap::Parser;
 
 use self::command::{Flow, ReadCommand};
-use crate::failure::{Context, Failure, Result};
-use crate::measure::{self, Bench, MeasureOptions, Subject};
+use crate::failure::{Context, Failure, Outcome, Result};
+use crate::measure::{self, Bench, MeasureArgs, Subject};
 use crate::process::{Usage, cannot_run, run as run_command};
 use crate::project::{self, Project, absolute};
-use crate::{Outcome, report};
+use crate::report;
 
 pub(crate) const NAME: &str = "bench-read";
 
@@ -30,9 +30,9 @@ pub(crate) const NAME: &str = "bench-read";
 ///
 /// Exit status: 0 all ran, 1 some run failed (named below the table), 2 something is missing or misspelt.
 #[derive(Debug, Parser)]
-pub(crate) struct Options {
+pub(crate) struct BenchReadArgs {
     #[command(flatten)]
-    measure: MeasureOptions,
+    measure: MeasureArgs,
     /// Sizes of generated traces in calls, such as 1M,100M,10G; none: only those in DIR
     #[arg(long, value_name = "LIST", default_value = "1M,100M", value_delimiter = ',')]
     calls: Vec<String>,
@@ -118,29 +118,29 @@ impl measure::Run for ReadRun {
     }
 }
 
-pub(crate) fn run(options: Options) -> Result<Outcome> {
+pub(crate) fn run(args: BenchReadArgs) -> Result<Outcome> {
     let project = Project::enter()?;
     let work = project.work_dir(NAME)?;
-    let subject = Subject::find(NAME, options.flow, &project, ("flow-cli", "flow"))?;
+    let subject = Subject::find(NAME, args.flow, &project, ("flow-cli", "flow"))?;
     let flow = Flow { program: subject.file.clone() };
-    let commands = flow.commands(&options.only);
+    let commands = flow.commands(&args.only);
     let has = |wanted: &&ReadCommand| commands.iter().any(|(command, _)| command == *wanted);
-    if let Some(missing) = options.only.iter().find(|wanted| !has(wanted)) {
+    if let Some(missing) = args.only.iter().find(|wanted| !has(wanted)) {
         return Err(Failure::Usage(format!("this flow has no {}", missing.name)));
     }
     project::build(["--release", "--package", "flow-codec", "--example", "generate"])?;
     let generator = project.target.join("release/examples/generate");
     let mut traces = Vec::new();
-    for calls in options.calls.iter().filter(|calls| *calls != "none") {
-        traces.push(generate(&generator, calls, &options.shape, &work)?);
+    for calls in args.calls.iter().filter(|calls| *calls != "none") {
+        traces.push(generate(&generator, calls, &args.shape, &work)?);
     }
-    for dir in options.recorded {
+    for dir in args.recorded {
         traces.push(Trace::open("recorded".to_owned(), dir)?);
     }
-    let bench = Bench::begin(NAME, &options.measure, &subject, &work)?;
+    let bench = Bench::begin(NAME, &args.measure, &subject, &work)?;
     let mut rounds = Rounds { flow: &flow, bench };
     for trace in &traces {
-        rounds.run(trace, &commands, options.measure.rounds)?;
+        rounds.run(trace, &commands, args.measure.rounds)?;
     }
     let tables = table::render(&rounds.bench.runs);
     Ok(rounds.bench.end(&tables, " Traces are in the page cache."))
@@ -243,16 +243,16 @@ impl Rounds<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parsed;
+    use crate::arguments::parsed;
 
     #[test]
     fn options_and_traces_may_be_mixed() {
         let words = ["/a", "--only", "cat,from", "/b", "--calls", "1M,1G", "--shape", "deep"];
-        let options: Options = parsed(&words).unwrap();
-        assert_eq!(options.recorded, [PathBuf::from("/a"), "/b".into()]);
-        assert_eq!((options.measure.rounds, &*options.shape), (5, "deep"));
-        assert_eq!(options.calls, ["1M", "1G"]);
-        assert_eq!(options.only, ["cat", "from"].map(|name| command::named(name).unwrap()));
+        let args: BenchReadArgs = parsed(&words).unwrap();
+        assert_eq!(args.recorded, [PathBuf::from("/a"), "/b".into()]);
+        assert_eq!((args.measure.rounds, &*args.shape), (5, "deep"));
+        assert_eq!(args.calls, ["1M", "1G"]);
+        assert_eq!(args.only, ["cat", "from"].map(|name| command::named(name).unwrap()));
     }
 
     #[test]

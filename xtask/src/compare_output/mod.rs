@@ -23,12 +23,12 @@ use regex_lite::Regex;
 use self::build::{Build, Place};
 use self::commands::{Command, Words};
 use self::states::State;
-use crate::failure::{Context, Failure, Result};
+use crate::failure::{Context, Failure, Outcome, Result};
 use crate::parallel::{cores, in_parallel};
 use crate::process::{cannot_run, clean, is_executable, run as run_process};
 use crate::project::{self, Project, absolute};
+use crate::report;
 use crate::traces::{self, made};
-use crate::{Outcome, report};
 
 pub(crate) const NAME: &str = "compare-output";
 
@@ -44,7 +44,7 @@ pub(crate) const NAME: &str = "compare-output";
 ///
 /// Exit status: 0 no differences, 1 differences, 2 something is missing.
 #[derive(Debug, Parser)]
-pub(crate) struct Options {
+pub(crate) struct CompareOutputArgs {
     /// A flow program, or a revision of git, which is built; without it, only states are compared
     #[arg(value_name = "OLD", value_parser = old)]
     old: Option<(String, PathBuf)>,
@@ -73,10 +73,10 @@ fn old(word: &str) -> Result<(String, PathBuf)> {
 /// The differences that are shown; all are counted and written to a file.
 const SHOWN: usize = 40;
 
-pub(crate) fn run(options: Options) -> Result<Outcome> {
+pub(crate) fn run(args: CompareOutputArgs) -> Result<Outcome> {
     let project = Project::enter()?;
     let work = project.work_dir(NAME)?;
-    let new = match &options.new {
+    let new = match &args.new {
         Some(program) => existing(program)?,
         None => {
             // With the same features as in `scripts/test.sh`, which has built it.
@@ -84,15 +84,15 @@ pub(crate) fn run(options: Options) -> Result<Outcome> {
             project.target.join("debug/flow")
         }
     };
-    if options.sample || options.accept {
-        return sample::run(&new, &work, &options.pattern, options.accept);
+    if args.sample || args.accept {
+        return sample::run(&new, &work, &args.pattern, args.accept);
     }
-    let old = match &options.old {
+    let old = match &args.old {
         Some((_, program)) if is_executable(program) => Some(program.clone()),
         Some((revision, _)) => Some(built(revision, &work)?),
         None => None,
     };
-    let folder = match &options.traces {
+    let folder = match &args.traces {
         Some(traces) => traces.clone(),
         None => {
             let folder = work.join("traces");
@@ -107,7 +107,7 @@ pub(crate) fn run(options: Options) -> Result<Outcome> {
         }
     };
     let traces = recorded(&folder).into_iter().chain(made_traces(&folder));
-    compare(old.as_deref(), &new, traces.collect(), &options.pattern, &work)
+    compare(old.as_deref(), &new, traces.collect(), &args.pattern, &work)
 }
 
 fn existing(program: &Path) -> Result<PathBuf> {
@@ -384,15 +384,16 @@ fn first_differences(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parsed;
+    use crate::arguments::parsed;
 
     #[test]
     fn a_build_is_compared_or_digests_are() {
-        let options: Options = parsed(&["HEAD~1", "--new", "/b/flow", "--only", "report"]).unwrap();
-        assert_eq!(options.old.unwrap().0, "HEAD~1");
-        assert_eq!((options.new, options.pattern), (Some("/b/flow".into()), "report".to_owned()));
+        let args: CompareOutputArgs =
+            parsed(&["HEAD~1", "--new", "/b/flow", "--only", "report"]).unwrap();
+        assert_eq!(args.old.unwrap().0, "HEAD~1");
+        assert_eq!((args.new, args.pattern), (Some("/b/flow".into()), "report".to_owned()));
         for words in [&["/a", "/b"][..], &["/a", "--sample"], &["--accept", "--traces", "/a"]] {
-            assert!(parsed::<Options>(words).is_err());
+            assert!(parsed::<CompareOutputArgs>(words).is_err());
         }
     }
 

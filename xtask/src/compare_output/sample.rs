@@ -8,10 +8,10 @@ use std::path::Path;
 use super::build::Build;
 use super::states::State;
 use super::{NAME, Task, commands, made_traces, pairs, selected};
-use crate::failure::{Context, Result};
+use crate::failure::{Context, Outcome, Result};
 use crate::parallel::{cores, in_parallel};
+use crate::report;
 use crate::traces::made;
-use crate::{Outcome, report};
 
 /// Where the digests are, below the source tree.
 const DIGESTS: &str = "xtask/src/compare_output/digests.txt";

@@ -27,10 +27,10 @@ use std::process::Command;
 
 use clap::{Parser, ValueEnum};
 
-use crate::failure::{Context, Failure, Result};
+use crate::failure::{Context, Failure, Outcome, Result};
 use crate::process::output_of;
 use crate::project::{Project, absolute, entries_of};
-use crate::{Outcome, report};
+use crate::report;
 
 use binaries::Binaries;
 use contents::Common;
@@ -57,7 +57,7 @@ pub(crate) const NAME: &str = "dist";
 /// Two runs for a commit make the same bytes. Times are SOURCE_DATE_EPOCH, or else the time of the last commit. Programs for
 /// glibc need 2.17 or later; for musl, flow is static. Needs git, a JDK, Maven, and Python, which fetches a linker (Zig).
 #[derive(Debug, Parser)]
-pub(crate) struct Options {
+pub(crate) struct DistArgs {
     /// Where to put them; is emptied before (target/distribution)
     #[arg(long, value_name = "DIR", value_parser = absolute)]
     out: Option<PathBuf>,
@@ -73,14 +73,14 @@ const ROOTS: [&str; 2] = ["flow-cli", "flow-agent"];
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const MAINTAINER: &str = "The flow authors <maintainers@flow.example>";
 
-pub(crate) fn run(options: Options) -> Result<Outcome> {
+pub(crate) fn run(args: DistArgs) -> Result<Outcome> {
     let project = Project::enter()?;
     let all = || Platform::value_variants().iter().copied();
     let here = all().find(|platform| platform.runs_here()).ok_or_else(|| {
         Failure::Usage("releases are made on Linux, on x86-64 or aarch64".to_owned())
     })?;
     let time = time()?;
-    let wanted = all().filter(|one| options.only.is_none_or(|only| only == *one));
+    let wanted = all().filter(|one| args.only.is_none_or(|only| only == *one));
     let built: Vec<_> = wanted.map(|one| binaries::build(&project, one)).collect::<Result<_>>()?;
     // The flow of this machine prints its manual.
     let own = match built.iter().find(|binaries| binaries.platform.runs_here()) {
@@ -90,7 +90,7 @@ pub(crate) fn run(options: Options) -> Result<Outcome> {
     let packages = dependencies::packages(&ROOTS)?;
     let common = Common::gather(&own, &licences::text(&packages)?)?;
 
-    let out = options.out.unwrap_or_else(|| project.target.join("distribution"));
+    let out = args.out.unwrap_or_else(|| project.target.join("distribution"));
     empty(&out)?;
     let bill = sbom::cyclonedx(VERSION, &packages, &ROOTS);
     write(&out, &format!("flow-{VERSION}.cdx.json"), bill.as_bytes())?;
@@ -204,13 +204,13 @@ fn sums(dir: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parsed;
+    use crate::arguments::parsed;
 
     #[test]
     fn a_platform_is_one_of_those_that_there_are() {
-        let options: Options = parsed(&["--only", "aarch64-linux", "--out", "/a"]).unwrap();
-        assert_eq!((options.only, options.out), (Some(Platform::Aarch64), Some("/a".into())));
-        assert!(parsed::<Options>(&["--only", "riscv64"]).is_err());
+        let args: DistArgs = parsed(&["--only", "aarch64-linux", "--out", "/a"]).unwrap();
+        assert_eq!((args.only, args.out), (Some(Platform::Aarch64), Some("/a".into())));
+        assert!(parsed::<DistArgs>(&["--only", "riscv64"]).is_err());
     }
 
     #[test]

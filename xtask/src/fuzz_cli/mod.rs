@@ -18,11 +18,11 @@ use self::judge::Judge;
 use self::random::Random;
 use crate::compare_output::RECORDED;
 use crate::compare_output::commands::{self, Command, Words};
-use crate::failure::{Context, Result};
+use crate::failure::{Context, Outcome, Result};
 use crate::process::{clean, run as run_process};
 use crate::project::{Project, absolute, build};
+use crate::report;
 use crate::traces::{self, KINDS, Kind};
-use crate::{Outcome, report};
 
 pub(crate) const NAME: &str = "fuzz-cli";
 
@@ -38,7 +38,7 @@ pub(crate) const NAME: &str = "fuzz-cli";
 ///
 /// Exit status: 0 nothing found, 1 something failed, 2 something is missing or misspelt.
 #[derive(Debug, Parser)]
-pub(crate) struct Options {
+pub(crate) struct FuzzCliArgs {
     /// How long
     #[arg(default_value_t = 60, value_parser = value_parser!(u32).range(1..))]
     seconds: u32,
@@ -58,10 +58,10 @@ const COMMANDS_PER_CASE: usize = 4;
 /// Cases with the same fault that are kept.
 const KEPT_OF_ONE_FAULT: usize = 3;
 
-pub(crate) fn run(options: Options) -> Result<Outcome> {
+pub(crate) fn run(args: FuzzCliArgs) -> Result<Outcome> {
     let project = Project::enter()?;
     let root = std::env::current_dir().context("the source tree")?;
-    let flow = match options.flow {
+    let flow = match args.flow {
         Some(flow) => flow,
         None => {
             build(["--workspace", "--lib", "--bin", "flow"])?;
@@ -70,7 +70,7 @@ pub(crate) fn run(options: Options) -> Result<Outcome> {
     };
     let work = project.work_dir(NAME)?;
     let (case, failed) = (work.join("case"), work.join("failed"));
-    let traces = match options.traces {
+    let traces = match args.traces {
         Some(traces) => traces,
         None => {
             let traces = work.join("traces");
@@ -91,15 +91,15 @@ pub(crate) fn run(options: Options) -> Result<Outcome> {
     let kinds = KINDS.iter().filter(|kind| !kind.is_large());
     let kinds = kinds.map(|kind| Trace::read(kind, &traces)).collect::<Result<Vec<_>>>()?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let first = options.seed.unwrap_or_else(|| u64::from(now.subsec_nanos()) * 1_000_000);
-    report::say(NAME, &format!("seed {first}, {} s", options.seconds));
+    let first = args.seed.unwrap_or_else(|| u64::from(now.subsec_nanos()) * 1_000_000);
+    report::say(NAME, &format!("seed {first}, {} s", args.seconds));
     let clean = traces.join("file").join("t.flowtrace").display().to_string();
     let mut commands = commands::all();
     // Colours are control characters.
     commands.retain(|command| command.needs_trace && !command.line.contains("--color always"));
     let (judge, found) = (Judge { flow }, BTreeMap::new());
     let mut fuzzer = Fuzzer { judge, commands, clean, case, failed, found };
-    let (began, limit) = (Instant::now(), Duration::from_secs(options.seconds.into()));
+    let (began, limit) = (Instant::now(), Duration::from_secs(args.seconds.into()));
     let (mut cases, mut count) = (0, 0);
     let mut seed = first;
     while began.elapsed() < limit {

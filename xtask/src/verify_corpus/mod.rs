@@ -14,11 +14,11 @@ use std::process::{Command, Stdio};
 
 use clap::Parser;
 
-use crate::failure::{Context, Failure, Result};
+use crate::failure::{Context, Failure, Outcome, Result};
 use crate::jdk::{self, Jdk, jars_in};
 use crate::process::{on_path, run as run_command};
 use crate::project::{self, Project, absolute};
-use crate::{Outcome, report};
+use crate::report;
 
 pub(crate) const NAME: &str = "verify-corpus";
 
@@ -37,7 +37,7 @@ pub(crate) const NAME: &str = "verify-corpus";
 /// Prints a line for each part of the corpus. Exit status: 0 nothing new fails, 1 something does, 2 something is missing.
 #[derive(Debug, Parser)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
-pub(crate) struct Options {
+pub(crate) struct VerifyCorpusArgs {
     /// Only java.base of one JDK, two jars of java-harness, and one method with a `synchronized` block as Kotlin compiles
     /// it; needs no network
     #[arg(long)]
@@ -59,7 +59,7 @@ pub(crate) struct Options {
     dir: Option<PathBuf>,
 }
 
-impl Options {
+impl VerifyCorpusArgs {
     /// Returns what is recorded beside calls, as the agent's options name it.
     fn details(&self) -> Vec<&'static str> {
         let all = [
@@ -91,8 +91,8 @@ struct Corpus {
     libraries: Vec<PathBuf>,
 }
 
-pub(crate) fn run(options: Options) -> Result<Outcome> {
-    let details = options.details();
+pub(crate) fn run(args: VerifyCorpusArgs) -> Result<Outcome> {
+    let details = args.details();
     let project = Project::enter()?;
     if on_path("unzip").is_none() {
         let message = "unzip is missing; install it: apt-get install unzip";
@@ -100,13 +100,13 @@ pub(crate) fn run(options: Options) -> Result<Outcome> {
     }
     let java17 = match find_jdk(17) {
         // A few classes of any JDK will do for the fast form.
-        Err(_) if options.fast && jdk::with_compiler().next().is_some() => {
+        Err(_) if args.fast && jdk::with_compiler().next().is_some() => {
             jdk::with_compiler().next().expect("it was there just now")
         }
         found => found?,
     };
-    let java25 = if options.fast { None } else { Some(find_jdk(25)?) };
-    let work = match options.dir {
+    let java25 = if args.fast { None } else { Some(find_jdk(25)?) };
+    let work = match args.dir {
         Some(dir) => dir,
         None => project.target.join("corpus"),
     };
@@ -250,13 +250,13 @@ fn empty_dir(dir: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parsed;
+    use crate::arguments::parsed;
 
     #[test]
     fn the_fast_form_and_a_directory_may_be_given() {
-        let options: Options = parsed(&["--fast", "--fields", "--lines", "/dir"]).unwrap();
-        assert_eq!((options.details(), options.fast), (vec!["lines", "fields"], true));
-        assert_eq!(options.dir, Some("/dir".into()));
+        let args: VerifyCorpusArgs = parsed(&["--fast", "--fields", "--lines", "/dir"]).unwrap();
+        assert_eq!((args.details(), args.fast), (vec!["lines", "fields"], true));
+        assert_eq!(args.dir, Some("/dir".into()));
     }
 
     #[test]
