@@ -15,7 +15,7 @@ use std::process::Command;
 use clap::Parser;
 
 use self::rounds::Rounds;
-use self::workload::{Named, Variant, Workload};
+use self::workload::{Named, Places, Variant, Workload};
 use crate::failure::{Context, Failure, Outcome, Result};
 use crate::jdk::{self, Jdk};
 use crate::measure::{Bench, MeasureArgs, Subject};
@@ -50,18 +50,6 @@ pub(crate) struct BenchArgs {
     /// The libflowagent.so to measure (that of this source, which is built first)
     #[arg(long, value_name = "FILE", value_parser = absolute)]
     agent: Option<PathBuf>,
-}
-
-/// Where programs and traces are.
-#[derive(Debug)]
-struct Places {
-    /// What is kept from one time to the next.
-    work: PathBuf,
-    /// Of one run, deleted before the next.
-    run: PathBuf,
-    agent: PathBuf,
-    /// With the libraries of `java-harness`.
-    libraries: PathBuf,
 }
 
 pub(crate) fn run(args: BenchArgs) -> Result<Outcome> {

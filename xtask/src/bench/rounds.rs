@@ -4,8 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use super::Places;
-use super::workload::{Program, Variant, Workload};
+use super::workload::{Places, Program, Variant, Workload};
 use crate::arguments::name_of;
 use crate::failure::{Context, Result};
 use crate::jdk::Jdk;

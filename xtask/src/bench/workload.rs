@@ -1,12 +1,25 @@
 //! What is measured: programs, and the ways to run them.
 
+use std::path::PathBuf;
+
 use clap::ValueEnum;
 
-use super::Places;
 use crate::arguments::name_of;
 use crate::jdk::{class_path, jars_in};
 use crate::process::Usage;
 use crate::project::entries_of;
+
+/// Where programs and traces are.
+#[derive(Debug)]
+pub(super) struct Places {
+    /// What is kept from one time to the next.
+    pub(super) work: PathBuf,
+    /// Of one run, deleted before the next.
+    pub(super) run: PathBuf,
+    pub(super) agent: PathBuf,
+    /// With the libraries of `java-harness`.
+    pub(super) libraries: PathBuf,
+}
 
 /// A way to run a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]

@@ -14,9 +14,10 @@ use std::process::{Command, Stdio};
 use clap::Parser;
 
 use self::command::{Flow, ReadCommand};
+use self::table::ReadRun;
 use crate::failure::{Context, Failure, Outcome, Result};
 use crate::measure::{self, Bench, MeasureArgs, Subject};
-use crate::process::{Usage, cannot_run, run as run_command};
+use crate::process::{cannot_run, run as run_command};
 use crate::project::{self, Project, absolute};
 use crate::report;
 
@@ -97,24 +98,6 @@ impl Trace {
             io::copy(&mut events, &mut io::sink()).context(file.display())?;
         }
         Ok(())
-    }
-}
-
-/// One run of a command.
-#[derive(Clone, Debug)]
-struct ReadRun {
-    trace: String,
-    /// What the table calls the command.
-    title: String,
-    calls: u64,
-    usage: Usage,
-}
-
-impl measure::Run for ReadRun {
-    /// Returns trace, command, calls of the trace, wall ns, CPU ns, KiB.
-    fn line(&self) -> String {
-        let Self { trace, title, calls, usage: Usage { wall_ns, cpu_ns, rss_kib } } = self;
-        format!("{trace}\t{title}\t{calls}\t{wall_ns}\t{cpu_ns}\t{rss_kib}")
     }
 }
 
@@ -266,12 +249,5 @@ mod tests {
         fs::write(dir.path().join("thread-1.idx"), "").unwrap();
         let trace = opened().unwrap();
         assert_eq!((trace.calls, trace.stored().len()), (12, 1));
-    }
-
-    #[test]
-    fn a_line_has_a_column_for_each_figure() {
-        let usage = Usage { wall_ns: 5, cpu_ns: 6, rss_kib: 7 };
-        let run = ReadRun { trace: "1G".to_owned(), title: "cat".to_owned(), calls: 4, usage };
-        assert_eq!(measure::Run::line(&run), "1G\tcat\t4\t5\t6\t7");
     }
 }

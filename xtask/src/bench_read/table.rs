@@ -1,10 +1,28 @@
 //! The table of `xtask bench-read`.
 
-use super::ReadRun;
 use crate::markdown::Align::{Left, Right};
 use crate::markdown::Table;
-use crate::measure::grouped;
+use crate::measure::{Run, grouped};
+use crate::process::Usage;
 use crate::stats::{Spread, ratio};
+
+/// One run of a command.
+#[derive(Clone, Debug)]
+pub(super) struct ReadRun {
+    pub(super) trace: String,
+    /// What the table calls the command.
+    pub(super) title: String,
+    pub(super) calls: u64,
+    pub(super) usage: Usage,
+}
+
+impl Run for ReadRun {
+    /// Returns trace, command, calls of the trace, wall ns, CPU ns, KiB.
+    fn line(&self) -> String {
+        let Self { trace, title, calls, usage: Usage { wall_ns, cpu_ns, rss_kib } } = self;
+        format!("{trace}\t{title}\t{calls}\t{wall_ns}\t{cpu_ns}\t{rss_kib}")
+    }
+}
 
 /// Returns the table as Markdown, with a line for each trace and command in the order in which they ran.
 #[expect(clippy::cast_precision_loss, reason = "figures for people")]
@@ -42,7 +60,6 @@ pub(super) fn render(runs: &[ReadRun]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::Usage;
 
     #[test]
     fn runs_of_a_command_are_one_line_of_rates_medians_and_the_largest_memory() {
@@ -66,5 +83,12 @@ mod tests {
             "| 100M calls | cat | 100.00 / **100.00** / 100.00 | 1.000 | 0.500 | 1.0 | 1 |"
         );
         assert_eq!(lines.len(), 6);
+    }
+
+    #[test]
+    fn a_line_has_a_column_for_each_figure() {
+        let usage = Usage { wall_ns: 5, cpu_ns: 6, rss_kib: 7 };
+        let run = ReadRun { trace: "1G".to_owned(), title: "cat".to_owned(), calls: 4, usage };
+        assert_eq!(run.line(), "1G\tcat\t4\t5\t6\t7");
     }
 }

@@ -88,6 +88,9 @@ fn alternatives(line: &str) -> Vec<String> {
     (0..count).map(|at| pieces.iter().map(|piece| piece[at % piece.len()]).collect()).collect()
 }
 
+/// Method, thread and range of time of the program that is recorded.
+pub(crate) const RECORDED: [&str; 3] = ["Recorded#add", "main", "2ms..40ms"];
+
 /// What the words in commands mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Words {

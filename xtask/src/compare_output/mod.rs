@@ -1,13 +1,14 @@
 //! `xtask compare-output`: whether two builds of flow print the same, whatever is stored beside a trace; or whether one
 //! prints what it printed before.
 //!
-//! `commands.txt` lists what is run and `commands` reads it, `build` runs it, `states` makes the states of each trace, and
-//! `sample` has the digests that are stored.
+//! `commands.txt` lists what is run and `commands` reads it, `tasks` has the traces for it, `build` runs it, `states` makes the
+//! states of each trace, and `sample` has the digests that are stored.
 
 mod build;
 pub(crate) mod commands;
 mod sample;
 mod states;
+mod tasks;
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,11 +19,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::Parser;
-use regex_lite::Regex;
 
 use self::build::{Build, Place};
-use self::commands::{Command, Words};
+use self::commands::Command;
 use self::states::State;
+use self::tasks::{Task, Trace, made_traces, pairs, recorded, selected};
 use crate::failure::{Context, Failure, Outcome, Result};
 use crate::parallel::{cores, in_parallel};
 use crate::process::{cannot_run, clean, is_executable, run as run_process};
@@ -137,89 +138,6 @@ fn built(revision: &str, work: &Path) -> Result<PathBuf> {
     existing(&target.join("debug/flow"))
 }
 
-/// A trace to compare.
-#[derive(Clone, Debug)]
-struct Trace {
-    name: String,
-    folder: PathBuf,
-    main: String,
-    /// Another run of the program: its folder and the name of the trace.
-    other: (PathBuf, String),
-    is_large: bool,
-    words: [&'static str; 3],
-}
-
-/// Method, thread and range of time of the program that is recorded, and of the made traces.
-pub(crate) const RECORDED: [&str; 3] = ["Recorded#add", "main", "2ms..40ms"];
-const MADE: [&str; 3] = ["com.app.Orders#total", "main", "500us..1500us"];
-
-fn recorded(folder: &Path) -> Vec<Trace> {
-    let of = |name: &str, kind: &traces::Kind| Trace {
-        name: name.to_owned(),
-        folder: folder.join(name),
-        main: kind.main.to_owned(),
-        other: (folder.join("everything"), "t".to_owned()),
-        is_large: kind.is_large(),
-        words: RECORDED,
-    };
-    let kinds = traces::KINDS.iter().map(|kind| of(kind.name, kind));
-    let changed = traces::CHANGED.iter().filter_map(|(name, kind, _)| {
-        traces::KINDS.iter().find(|of| of.name == *kind).map(|kind| of(name, kind))
-    });
-    kinds.chain(changed).collect()
-}
-
-fn made_traces(folder: &Path) -> Vec<Trace> {
-    let of = |kind: &made::MadeKind| {
-        let other = if kind.name == "made" { "made-later" } else { "made" };
-        Trace {
-            name: kind.name.to_owned(),
-            folder: folder.join(kind.name),
-            main: made::MAIN.to_owned(),
-            other: (folder.join(other), made::MAIN.to_owned()),
-            is_large: kind.is_large(),
-            words: MADE,
-        }
-    };
-    made::KINDS.iter().map(of).collect()
-}
-
-/// A command to run on a trace, and its answers.
-#[derive(Debug)]
-struct Task<'a> {
-    trace: &'a Trace,
-    command: &'a Command,
-    places: &'a [(State, Place)],
-}
-
-impl Task<'_> {
-    fn title(&self) -> String {
-        title(self.trace, self.command)
-    }
-}
-
-impl Trace {
-    /// Makes the states of the trace.
-    fn places(&self, flow: &Path, work: &Path) -> Result<Vec<(State, Place)>> {
-        let states = states::prepare(flow, &self.folder, &self.main, &work.join(&self.name))?;
-        let [method, thread, range] = self.words;
-        let place = |state: State, folder: PathBuf| {
-            let (other, other_name) = self.other.clone();
-            let (trace, other_name) = (state.word(&self.main), format!("c/{other_name}"));
-            let words = Words { trace, other: other_name, method, thread, range };
-            (state, Place { folder, other, name: self.main.clone(), words })
-        };
-        Ok(states.into_iter().map(|(state, folder)| place(state, folder)).collect())
-    }
-}
-
-impl Command {
-    /// Returns whether the answer may differ in this state from that with nothing stored.
-    fn differs_in(&self, state: State) -> bool {
-        if state.is_form() { self.forms_differ } else { self.states_differ }
-    }
-}
-
 /// Compares the answers of builds, or of one in several states.
 fn compare(
     old: Option<&Path>,
@@ -272,42 +190,6 @@ fn compare(
         report::print(&format!("All differences: {}\n", file.display()));
     }
     Ok(Outcome::passed_if(differ == 0))
-}
-
-/// A trace, and a command for it.
-type Pair<'a> = (&'a Trace, &'a Command);
-
-/// Returns the commands for each trace, of which some are taken by their numbers. Those without a trace run once.
-fn pairs<'a>(
-    traces: &'a [Trace],
-    commands: &'a [Command],
-    is_taken: impl Fn(&Trace, usize) -> bool,
-) -> Vec<Pair<'a>> {
-    let mut pairs = Vec::new();
-    for (number, trace) in traces.iter().enumerate() {
-        let commands = commands.iter().filter(|command| match command.needs_trace {
-            true => command.is_for_large || !trace.is_large,
-            false => number == 0,
-        });
-        let taken = commands.enumerate().filter(|(at, _)| is_taken(trace, *at));
-        pairs.extend(taken.map(|(_, command)| (trace, command)));
-    }
-    pairs
-}
-
-/// Returns the pairs whose titles match a regular expression.
-fn selected<'a>(mut pairs: Vec<Pair<'a>>, pattern: &str) -> Result<Vec<Pair<'a>>> {
-    let expression = Regex::new(pattern).map_err(|error| Failure::Usage(error.to_string()))?;
-    pairs.retain(|(trace, command)| expression.is_match(&title(trace, command)));
-    match pairs.is_empty() {
-        true => Err(Failure::Usage(format!("no command matches {pattern}"))),
-        false => Ok(pairs),
-    }
-}
-
-/// What a command is called in the output.
-fn title(trace: &Trace, command: &Command) -> String {
-    format!("{}: {}", trace.name, command.line)
 }
 
 /// The builds whose answers are compared.
@@ -395,19 +277,5 @@ mod tests {
         for words in [&["/a", "/b"][..], &["/a", "--sample"], &["--accept", "--traces", "/a"]] {
             assert!(parsed::<CompareOutputArgs>(words).is_err());
         }
-    }
-
-    #[test]
-    fn a_pattern_selects_commands() {
-        let traces = made_traces(Path::new("/"));
-        let commands = commands::all();
-        let count = |pattern: &str| {
-            let pairs = pairs(&traces, &commands, |_, _| true);
-            selected(pairs, pattern).map(|pairs| pairs.len())
-        };
-        let all = count(".").unwrap();
-        let (made, reports) = (count("^made: ").unwrap(), count("report").unwrap());
-        assert!(made > 0 && made < all && reports > 0 && reports < all);
-        assert_eq!(count("no such").unwrap_err().status(), 2);
     }
 }

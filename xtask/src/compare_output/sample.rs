@@ -6,8 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use super::build::Build;
+use super::commands;
 use super::states::State;
-use super::{NAME, Task, commands, made_traces, pairs, selected};
+use super::tasks::{Task, made_traces, pairs, selected};
 use crate::failure::{Context, Outcome, Result};
 use crate::parallel::{cores, in_parallel};
 use crate::report;
@@ -102,7 +103,7 @@ pub(super) fn run(flow: &Path, work: &Path, pattern: &str, accepts: bool) -> Res
     report::print(&format!("{} commands, {differences} differ\n", tasks.len()));
     if differences > 0 && !accepts {
         report::say(
-            NAME,
+            "compare-output",
             "to see what changed: scripts/compare-output.sh HEAD --only '^made: report'; if it is right: \
              scripts/compare-output.sh --accept, and commit xtask/src/compare_output/digests.txt",
         );

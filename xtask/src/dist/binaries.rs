@@ -6,7 +6,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::NAME;
 use super::platform::{CLibrary, Platform};
 use crate::failure::{Context, Failure, Result};
 use crate::process::{on_path, output_of, run};
@@ -39,7 +38,7 @@ pub(super) struct Binaries {
 ///
 /// If something is missing on this machine, the build fails, or the programs need what the platform does not have.
 pub(super) fn build(project: &Project, platform: Platform) -> Result<Binaries> {
-    report::say(NAME, &format!("building for {} (the first time some minutes)", platform.name()));
+    report::say("dist", &format!("building for {} (the first time some minutes)", platform.name()));
     let tools = tools(project)?;
     if on_path("rustup").is_some() {
         run(Command::new("rustup").args(["--quiet", "target", "add", platform.triple()]))?;

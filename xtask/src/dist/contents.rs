@@ -9,6 +9,7 @@ use super::archive::gzip;
 use super::binaries::Binaries;
 use super::files::{Files, Kind};
 use super::links;
+use super::maven::API_JAR;
 use crate::failure::{Context, Result};
 use crate::process::output_of;
 use crate::project::entries_of;
@@ -127,7 +128,7 @@ fn programs(binaries: &Binaries) -> Result<Files> {
     let mut files = Files::default();
     files.read("bin/flow", Kind::Program, &binaries.flow)?;
     files.read("lib/flow/libflowagent.so", Kind::Data, &binaries.agent)?;
-    files.read("lib/flow/flow-api.jar", Kind::Data, Path::new(super::API_JAR))?;
+    files.read("lib/flow/flow-api.jar", Kind::Data, Path::new(API_JAR))?;
     Ok(files)
 }
 

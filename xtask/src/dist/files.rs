@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use crate::failure::{Context, Result};
+use crate::process::output_of;
 
 /// Files by their paths in an archive, and so sorted: the same files make the same archive on each machine.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +70,16 @@ impl Files {
         let all = self.0.keys().flat_map(|path| parents(path.as_str()));
         all.filter(|path| !path.is_empty()).collect()
     }
+}
+
+/// Returns the checksum of a file, in hexadecimal. `kind` is such as `sha256`.
+///
+/// # Errors
+///
+/// If it cannot be read.
+pub(super) fn checksum(kind: &str, path: &Path) -> Result<String> {
+    let line = output_of(Command::new(format!("{kind}sum")).arg(path))?;
+    Ok(line.split(' ').next().unwrap_or_default().to_owned())
 }
 
 #[cfg(test)]

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::binaries::Binaries;
-use super::checksum;
+use super::files::checksum;
 use crate::failure::{Context, Result};
 use crate::process::run;
 
+/// The jar of the Java API, which `scripts/api.sh` builds.
+pub(super) const API_JAR: &str = "cli/java/flow-api.jar";
 const GROUP: &str = "dev/flow";
 /// Maven Central demands the first two.
 const CHECKSUMS: [&str; 3] = ["md5", "sha1", "sha256"];

@@ -34,8 +34,8 @@ use crate::report;
 
 use binaries::Binaries;
 use contents::Common;
-use files::{Files, Kind};
-use maven::{AGENT, API, Repository};
+use files::{Files, Kind, checksum};
+use maven::{AGENT, API, API_JAR, Repository};
 use platform::Platform;
 
 pub(crate) const NAME: &str = "dist";
@@ -66,8 +66,6 @@ pub(crate) struct DistArgs {
     only: Option<Platform>,
 }
 
-/// The jar of the Java API, which `scripts/api.sh` builds.
-const API_JAR: &str = "cli/java/flow-api.jar";
 /// The packages that the programs are built from.
 const ROOTS: [&str; 2] = ["flow-cli", "flow-agent"];
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -182,12 +180,6 @@ fn empty(dir: &Path) -> Result<()> {
 fn write(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let path = dir.join(name);
     fs::write(&path, bytes).context(path.display())
-}
-
-/// Returns the checksum of a file, in hexadecimal. `kind` is such as `sha256`.
-fn checksum(kind: &str, path: &Path) -> Result<String> {
-    let line = output_of(Command::new(format!("{kind}sum")).arg(path))?;
-    Ok(line.split(' ').next().unwrap_or_default().to_owned())
 }
 
 /// Returns lines with the checksum of each file in a directory, sorted by name.

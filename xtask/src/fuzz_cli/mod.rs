@@ -16,8 +16,7 @@ use clap::{Parser, value_parser};
 
 use self::judge::Judge;
 use self::random::Random;
-use crate::compare_output::RECORDED;
-use crate::compare_output::commands::{self, Command, Words};
+use crate::compare_output::commands::{self, Command, RECORDED, Words};
 use crate::failure::{Context, Outcome, Result};
 use crate::process::{clean, run as run_process};
 use crate::project::{Project, absolute, build};

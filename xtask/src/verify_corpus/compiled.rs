@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
-use super::{Corpus, NAME_WIDTH, added, write_lines};
+use super::corpus::{Corpus, NAME_WIDTH, added, write_lines};
 use crate::failure::{Context, Result};
 use crate::jdk::{Jdk, class_path, jars_in};
 use crate::process::run;
-use crate::{report, verify_corpus};
+use crate::report;
 
 /// The options of the JVM that leave only C1, and only C2.
 const COMPILERS: [&str; 2] = ["TieredStopAtLevel=1", "-TieredCompilation"];
@@ -163,7 +163,7 @@ impl Corpus {
                 let output = self.output_to(&file, &mut java)?;
                 if !output.lines().any(|line| line.starts_with("ran")) {
                     let message = format!("the program ended early: {}", file.display());
-                    report::say(verify_corpus::NAME, &message);
+                    report::say("verify-corpus", &message);
                     failures += 1;
                 }
                 Ok(output)

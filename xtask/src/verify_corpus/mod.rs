@@ -4,19 +4,20 @@
 //! runs with the agent.
 
 mod compiled;
+mod corpus;
 mod verified;
 
-use std::collections::BTreeSet;
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 
 use clap::Parser;
 
+use self::corpus::Corpus;
+
 use crate::failure::{Context, Failure, Outcome, Result};
-use crate::jdk::{self, Jdk, jars_in};
-use crate::process::{on_path, run as run_command};
+use crate::jdk::{self, Jdk};
+use crate::process::on_path;
 use crate::project::{self, Project, absolute};
 use crate::report;
 
@@ -70,25 +71,6 @@ impl VerifyCorpusArgs {
         ];
         all.into_iter().filter(|(_, is_wanted)| *is_wanted).map(|(name, _)| name).collect()
     }
-}
-
-/// Columns of the names and of the numbers that are printed.
-const NAME_WIDTH: usize = 24;
-
-/// What all parts of the corpus need.
-#[derive(Debug)]
-struct Corpus {
-    work: PathBuf,
-    java17: Jdk,
-    /// Not of the fast form.
-    java25: Option<Jdk>,
-    /// The example of the agent that rewrites classes.
-    rewriter: PathBuf,
-    agent: PathBuf,
-    /// What is recorded beside calls: `lines`, `values`, `fields`.
-    details: Vec<&'static str>,
-    /// What classes of the corpus need from one another.
-    libraries: Vec<PathBuf>,
 }
 
 pub(crate) fn run(args: VerifyCorpusArgs) -> Result<Outcome> {
@@ -166,87 +148,6 @@ fn find_jdk(version: u32) -> Result<Jdk> {
     found.ok_or_else(|| Failure::Usage(format!("no JDK {version} was found; set {variable}")))
 }
 
-impl Corpus {
-    /// Compiles the Java programs that load, verify and run classes.
-    fn compile_helpers(&self) -> Result<()> {
-        let mut javac = self.java17.tool("javac");
-        javac.arg("-d").arg(self.work.join("load"));
-        run_command(
-            javac.args(
-                ["Load", "Locked", "Compile"].map(|name| format!("tests/corpus/{name}.java")),
-            ),
-        )?;
-        let mut javac = self.java17.tool("javac");
-        javac.arg("-d").arg(self.work.join("probe"));
-        javac.args(["--patch-module", "java.base=tests/corpus", "tests/corpus/FlowProbe.java"]);
-        run_command(&mut javac)?;
-        if let Some(java25) = &self.java25 {
-            let mut javac = java25.tool("javac");
-            run_command(
-                javac.arg("-d").arg(self.work.join("verify")).arg("tests/corpus/Verify.java"),
-            )?;
-        }
-        Ok(())
-    }
-
-    fn fetch_jars(&mut self) -> Result<()> {
-        let jars = self.work.join("jars");
-        let mut maven = Command::new("mvn");
-        maven.args([
-            "-q",
-            "-B",
-            "-Dstyle.color=never",
-            "-f",
-            "tests/corpus/pom.xml",
-            "dependency:copy",
-        ]);
-        // Standard output is for the table.
-        maven.arg(format!("-Dcorpus={}", jars.display())).stdout(std::io::stderr());
-        run_command(&mut maven)?;
-        self.libraries = jars_in(&jars);
-        Ok(())
-    }
-
-    /// Returns the JDKs on which everything runs.
-    fn jdks(&self) -> impl Iterator<Item = &Jdk> {
-        [&self.java17].into_iter().chain(&self.java25)
-    }
-
-    /// Lets a command append its messages to the file for them.
-    fn keep_warnings(&self, command: &mut Command) -> Result<()> {
-        let file = self.work.join("warnings.txt");
-        let warnings = fs::File::options().append(true).open(&file).context(file.display())?;
-        command.stderr(warnings);
-        Ok(())
-    }
-
-    /// Runs a command, whatever its exit status, and returns its output, which it also writes to a file.
-    fn output_to(&self, file: &Path, command: &mut Command) -> Result<String> {
-        self.keep_warnings(command)?;
-        command.stdin(Stdio::null()).stdout(fs::File::create(file).context(file.display())?);
-        command.status().map_err(|error| crate::process::cannot_run(command, &error))?;
-        let output = fs::read(file).context(file.display())?;
-        Ok(String::from_utf8_lossy(&output).into_owned())
-    }
-}
-
-/// Returns the entries of `new` that are not in `old`.
-fn added<'a>(old: &BTreeSet<&str>, new: &BTreeSet<&'a str>) -> Vec<&'a str> {
-    new.iter().copied().filter(|entry| !old.contains(entry)).collect()
-}
-
-/// Writes lines to a file.
-fn write_lines(file: &Path, lines: &[&str]) -> Result<()> {
-    let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
-    fs::write(file, text).context(file.display())
-}
-
-/// Makes a directory empty.
-fn empty_dir(dir: &Path) -> Result<()> {
-    let _ = fs::remove_dir_all(dir);
-    fs::create_dir_all(dir).context(dir.display())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,11 +158,5 @@ mod tests {
         let args: VerifyCorpusArgs = parsed(&["--fast", "--fields", "--lines", "/dir"]).unwrap();
         assert_eq!((args.details(), args.fast), (vec!["lines", "fields"], true));
         assert_eq!(args.dir, Some("/dir".into()));
-    }
-
-    #[test]
-    fn only_new_entries_count() {
-        let old = BTreeSet::from(["a", "b"]);
-        assert_eq!(added(&old, &BTreeSet::from(["b", "c"])), ["c"]);
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::{Corpus, NAME_WIDTH, added, empty_dir, write_lines};
+use super::corpus::{Corpus, NAME_WIDTH, added, empty_dir, write_lines};
 use crate::failure::Result;
 use crate::jdk::Jdk;
 use crate::process::{cannot_run, clean, output_of, run};
