@@ -7,11 +7,12 @@ use std::process::{Command, Stdio};
 
 use clap::Parser;
 
-use crate::failure::{Context, Failure, Outcome, Result};
+use crate::base::failure::{Context, Failure, Outcome, Result};
+use crate::base::process::{cannot_run, clean, run as run_command};
+use crate::base::project::{self, Project};
+use crate::base::report;
+use crate::bench;
 use crate::jdk::{self, Jdk, class_path, jars_in};
-use crate::process::{cannot_run, clean, run as run_command};
-use crate::project::{self, Project};
-use crate::{bench, report};
 
 pub(crate) const NAME: &str = "builds";
 

@@ -7,11 +7,11 @@ use std::thread;
 
 use clap::{Parser, value_parser};
 
-use crate::failure::{Context, Failure, Outcome, Result};
-use crate::parallel::in_parallel;
-use crate::process::{cannot_run, clean, on_path, run as run_command};
-use crate::project::Project;
-use crate::report;
+use crate::base::failure::{Context, Failure, Outcome, Result};
+use crate::base::parallel::in_parallel;
+use crate::base::process::{cannot_run, clean, on_path, run as run_command};
+use crate::base::project::Project;
+use crate::base::report;
 
 pub(crate) const NAME: &str = "fuzz";
 
@@ -264,7 +264,7 @@ fn write_seed_classes() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::parsed;
+    use crate::base::arguments::parsed;
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|&name| name.to_owned()).collect()

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use crate::failure::{Failure, Result};
-use crate::process::{self, clean, is_executable};
-use crate::project::entries_of;
+use crate::base::failure::{Failure, Result};
+use crate::base::process::{self, clean, is_executable};
+use crate::base::project::entries_of;
 
 /// Where Linux distributions install JDKs.
 const INSTALLED: &str = "/usr/lib/jvm";

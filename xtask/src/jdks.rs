@@ -6,11 +6,11 @@ use std::path::Path;
 
 use clap::Parser;
 
-use crate::failure::{Context, Failure, Outcome, Result};
+use crate::base::failure::{Context, Failure, Outcome, Result};
+use crate::base::process::{clean, is_executable, on_path, run as run_command};
+use crate::base::project::{Project, entries_of};
+use crate::base::report;
 use crate::jdk::class_path;
-use crate::process::{clean, is_executable, on_path, run as run_command};
-use crate::project::{Project, entries_of};
-use crate::report;
 
 pub(crate) const NAME: &str = "jdks";
 
@@ -93,7 +93,7 @@ fn fetch(package: &str, version: &str, dir: &Path, home: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::parsed;
+    use crate::base::arguments::parsed;
 
     fn versions(words: &[&str]) -> std::result::Result<Vec<String>, clap::Error> {
         parsed::<JdksArgs>(words).map(|args| args.versions)

@@ -1,38 +1,27 @@
-//! `xtask`: the commands of `scripts/` that have logic. Each verb is a module and a script of the same name;
-//! `--help` after a verb says what it does.
+//! `xtask`: the commands of `scripts/` that have logic. Each verb has a module, and a script of its name;
+//! `--help` after a verb says what it does. `base` and `measure` are what several of them need.
 
 #![forbid(unsafe_code)]
 
-mod arguments;
+mod base;
 mod bench;
 mod bench_read;
 mod builds;
 mod compare_output;
 mod dist;
-mod failure;
 mod fuzz;
 mod fuzz_cli;
 mod jdk;
 mod jdks;
-mod machine;
-mod markdown;
 mod measure;
-mod parallel;
-mod process;
-mod project;
-mod report;
-mod samples;
-mod stats;
 mod traces;
-mod verify_corpus;
-mod verify_exports;
-mod verify_html;
+mod verify;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::failure::Outcome;
+use crate::base::failure::Outcome;
 
 /// Measures, checks and releases flow.
 #[derive(Debug, Parser)]
@@ -46,9 +35,9 @@ enum Verb {
     Fuzz(fuzz::FuzzArgs),
     FuzzCli(fuzz_cli::FuzzCliArgs),
     Jdks(jdks::JdksArgs),
-    VerifyCorpus(verify_corpus::VerifyCorpusArgs),
-    VerifyExports(verify_exports::VerifyExportsArgs),
-    VerifyHtml(verify_html::VerifyHtmlArgs),
+    VerifyCorpus(verify::corpus::VerifyCorpusArgs),
+    VerifyExports(verify::exports::VerifyExportsArgs),
+    VerifyHtml(verify::html::VerifyHtmlArgs),
 }
 
 fn main() -> ExitCode {
@@ -61,15 +50,15 @@ fn main() -> ExitCode {
         Verb::Fuzz(args) => (fuzz::NAME, fuzz::run(args)),
         Verb::FuzzCli(args) => (fuzz_cli::NAME, fuzz_cli::run(args)),
         Verb::Jdks(args) => (jdks::NAME, jdks::run(args)),
-        Verb::VerifyCorpus(args) => (verify_corpus::NAME, verify_corpus::run(args)),
-        Verb::VerifyExports(args) => (verify_exports::NAME, verify_exports::run(args)),
-        Verb::VerifyHtml(args) => (verify_html::NAME, verify_html::run(args)),
+        Verb::VerifyCorpus(args) => (verify::corpus::NAME, verify::corpus::run(args)),
+        Verb::VerifyExports(args) => (verify::exports::NAME, verify::exports::run(args)),
+        Verb::VerifyHtml(args) => (verify::html::NAME, verify::html::run(args)),
     };
     match result {
         Ok(Outcome::Passed) => ExitCode::SUCCESS,
         Ok(Outcome::Failed) => ExitCode::FAILURE,
         Err(failure) => {
-            report::say(name, &failure.to_string());
+            base::report::say(name, &failure.to_string());
             ExitCode::from(failure.status())
         }
     }

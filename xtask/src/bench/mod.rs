@@ -16,11 +16,11 @@ use clap::Parser;
 
 use self::rounds::Rounds;
 use self::workload::{Named, Places, Variant, Workload};
-use crate::failure::{Context, Failure, Outcome, Result};
+use crate::base::failure::{Context, Failure, Outcome, Result};
+use crate::base::process::run as run_command;
+use crate::base::project::{Project, absolute, entries_of};
 use crate::jdk::{self, Jdk};
 use crate::measure::{Bench, MeasureArgs, Subject};
-use crate::process::run as run_command;
-use crate::project::{Project, absolute, entries_of};
 
 pub(crate) const NAME: &str = "bench";
 
@@ -151,7 +151,7 @@ fn fetch(pom: &str, dir: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::parsed;
+    use crate::base::arguments::parsed;
 
     #[test]
     fn options_select_workloads_variants_and_places() {

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use super::workload::{Places, Program, Variant, Workload};
-use crate::arguments::name_of;
-use crate::failure::{Context, Result};
+use crate::base::arguments::name_of;
+use crate::base::failure::{Context, Result};
+use crate::base::process::{Usage, output_of};
 use crate::jdk::Jdk;
 use crate::measure::{Bench, Run, rotated};
-use crate::process::{Usage, output_of};
 
 /// One run of a program.
 #[derive(Clone, Debug)]

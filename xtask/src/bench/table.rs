@@ -5,11 +5,11 @@
 
 use super::rounds::JvmRun;
 use super::workload::{Variant, Workload};
-use crate::arguments::name_of;
-use crate::markdown::Align::{Left, Right};
-use crate::markdown::Table;
+use crate::base::arguments::name_of;
 use crate::measure::grouped;
-use crate::stats::{Spread, ratio};
+use crate::measure::markdown::Align::{Left, Right};
+use crate::measure::markdown::Table;
+use crate::measure::stats::{Spread, ratio};
 
 /// Fewer calls are mostly the start of the recording: figures a call would mislead.
 const MANY_CALLS: f64 = 1e6;
@@ -166,7 +166,7 @@ fn figures(rows: &[Row<'_>]) -> Table<8> {
 mod tests {
     use super::super::rounds::{Recorded, Turn};
     use super::*;
-    use crate::process::Usage;
+    use crate::base::process::Usage;
 
     fn run(workload: Workload, variant: Variant, round: u32, seconds: u64, calls: u64) -> JvmRun {
         JvmRun {

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::arguments::name_of;
+use crate::base::arguments::name_of;
+use crate::base::process::Usage;
+use crate::base::project::entries_of;
 use crate::jdk::{class_path, jars_in};
-use crate::process::Usage;
-use crate::project::entries_of;
 
 /// Where programs and traces are.
 #[derive(Debug)]

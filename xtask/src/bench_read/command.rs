@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::process::clean;
+use crate::base::process::clean;
 
 /// A command that reads a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -15,11 +15,11 @@ use clap::Parser;
 
 use self::command::{Flow, ReadCommand};
 use self::table::ReadRun;
-use crate::failure::{Context, Failure, Outcome, Result};
+use crate::base::failure::{Context, Failure, Outcome, Result};
+use crate::base::process::{cannot_run, run as run_command};
+use crate::base::project::{self, Project, absolute};
+use crate::base::report;
 use crate::measure::{self, Bench, MeasureArgs, Subject};
-use crate::process::{cannot_run, run as run_command};
-use crate::project::{self, Project, absolute};
-use crate::report;
 
 pub(crate) const NAME: &str = "bench-read";
 
@@ -226,7 +226,7 @@ impl Rounds<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::parsed;
+    use crate::base::arguments::parsed;
 
     #[test]
     fn options_and_traces_may_be_mixed() {

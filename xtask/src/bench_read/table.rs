@@ -1,10 +1,10 @@
 //! The table of `xtask bench-read`.
 
-use crate::markdown::Align::{Left, Right};
-use crate::markdown::Table;
+use crate::base::process::Usage;
+use crate::measure::markdown::Align::{Left, Right};
+use crate::measure::markdown::Table;
+use crate::measure::stats::{Spread, ratio};
 use crate::measure::{Run, grouped};
-use crate::process::Usage;
-use crate::stats::{Spread, ratio};
 
 /// One run of a command.
 #[derive(Clone, Debug)]

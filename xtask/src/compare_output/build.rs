@@ -10,8 +10,8 @@ use memchr::memmem;
 
 use super::commands::{Command, Words};
 use super::states::State;
-use crate::failure::{Context, Result};
-use crate::process::{cannot_run, clean};
+use crate::base::failure::{Context, Result};
+use crate::base::process::{cannot_run, clean};
 use crate::traces::{copy, files_in, link};
 
 /// Flags that have another name in older builds: newer and older name.
@@ -244,7 +244,7 @@ fn without_interval(line: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::on_path;
+    use crate::base::process::on_path;
 
     #[test]
     fn random_numbers_of_a_page_are_left_out() {

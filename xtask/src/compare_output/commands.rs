@@ -1,6 +1,6 @@
 //! The commands whose output is compared: `commands.txt`, read.
 
-use crate::failure::{Failure, Result};
+use crate::base::failure::{Failure, Result};
 
 const LIST: &str = include_str!("commands.txt");
 

@@ -24,11 +24,11 @@ use self::build::{Build, Place};
 use self::commands::Command;
 use self::states::State;
 use self::tasks::{Task, Trace, made_traces, pairs, recorded, selected};
-use crate::failure::{Context, Failure, Outcome, Result};
-use crate::parallel::{cores, in_parallel};
-use crate::process::{cannot_run, clean, is_executable, run as run_process};
-use crate::project::{self, Project, absolute};
-use crate::report;
+use crate::base::failure::{Context, Failure, Outcome, Result};
+use crate::base::parallel::{cores, in_parallel};
+use crate::base::process::{cannot_run, clean, is_executable, run as run_process};
+use crate::base::project::{self, Project, absolute};
+use crate::base::report;
 use crate::traces::{self, made};
 
 pub(crate) const NAME: &str = "compare-output";
@@ -266,7 +266,7 @@ fn first_differences(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::parsed;
+    use crate::base::arguments::parsed;
 
     #[test]
     fn a_build_is_compared_or_digests_are() {

@@ -9,9 +9,9 @@ use super::build::Build;
 use super::commands;
 use super::states::State;
 use super::tasks::{Task, made_traces, pairs, selected};
-use crate::failure::{Context, Outcome, Result};
-use crate::parallel::{cores, in_parallel};
-use crate::report;
+use crate::base::failure::{Context, Outcome, Result};
+use crate::base::parallel::{cores, in_parallel};
+use crate::base::report;
 use crate::traces::made;
 
 /// Where the digests are, below the source tree.

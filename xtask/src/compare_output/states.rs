@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use crate::failure::{Context, Result};
-use crate::process::{cannot_run, clean};
+use crate::base::failure::{Context, Result};
+use crate::base::process::{cannot_run, clean};
 use crate::traces::{copy, files_in};
 
 /// The end of the name of a trace in one file.

@@ -7,7 +7,7 @@ use regex_lite::Regex;
 use super::build::Place;
 use super::commands::{Command, RECORDED, Words};
 use super::states::{self, State};
-use crate::failure::{Failure, Result};
+use crate::base::failure::{Failure, Result};
 use crate::traces::{self, made};
 
 /// A trace to compare.

@@ -9,7 +9,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::files::{Files, Kind};
-use crate::failure::{Context, Result};
+use crate::base::failure::{Context, Result};
 
 /// Packs files into a compressed tar archive.
 ///

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::platform::{CLibrary, Platform};
-use crate::failure::{Context, Failure, Result};
-use crate::process::{on_path, output_of, run};
-use crate::project::Project;
-use crate::report;
+use crate::base::failure::{Context, Failure, Result};
+use crate::base::process::{on_path, output_of, run};
+use crate::base::project::Project;
+use crate::base::report;
 
 /// The oldest GNU C library for which Rust has a standard library (CentOS 7, Debian 8). Zig brings what a linker
 /// needs to know of it, on every machine and for every platform.

@@ -10,9 +10,9 @@ use super::binaries::Binaries;
 use super::files::{Files, Kind};
 use super::links;
 use super::maven::API_JAR;
-use crate::failure::{Context, Result};
-use crate::process::output_of;
-use crate::project::entries_of;
+use crate::base::failure::{Context, Result};
+use crate::base::process::output_of;
+use crate::base::project::entries_of;
 
 const INSTALL: &str = include_str!("install.sh");
 const LICENCES: [&str; 3] = ["LICENSE", "LICENSE-MIT", "LICENSE-APACHE"];

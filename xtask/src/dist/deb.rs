@@ -2,7 +2,7 @@
 
 use super::archive::tar_gz;
 use super::files::{Files, Kind};
-use crate::failure::Result;
+use crate::base::failure::Result;
 
 /// What a package is, besides its files.
 #[derive(Debug)]

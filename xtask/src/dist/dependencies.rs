@@ -8,8 +8,8 @@ use clap::ValueEnum as _;
 use serde_json::Value;
 
 use super::platform::Platform;
-use crate::failure::{Context, Failure, Result};
-use crate::process::output_of;
+use crate::base::failure::{Context, Failure, Result};
+use crate::base::process::output_of;
 
 /// A library, or a part of flow.
 #[derive(Clone, Debug, PartialEq, Eq)]

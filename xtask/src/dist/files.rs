@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::failure::{Context, Result};
-use crate::process::output_of;
+use crate::base::failure::{Context, Result};
+use crate::base::process::output_of;
 
 /// Files by their paths in an archive, and so sorted: the same files make the same archive on each machine.
 #[derive(Clone, Debug, Default)]

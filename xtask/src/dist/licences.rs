@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::dependencies::Package;
-use crate::failure::{Context, Result};
-use crate::project::entries_of;
+use crate::base::failure::{Context, Result};
+use crate::base::project::entries_of;
 
 /// What the compiler adds to each program.
 const RUST: &str = "\

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use super::binaries::Binaries;
 use super::files::checksum;
-use crate::failure::{Context, Result};
-use crate::process::run;
+use crate::base::failure::{Context, Result};
+use crate::base::process::run;
 
 /// The jar of the Java API, which `scripts/api.sh` builds.
 pub(super) const API_JAR: &str = "cli/java/flow-api.jar";

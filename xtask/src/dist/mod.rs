@@ -27,10 +27,10 @@ use std::process::Command;
 
 use clap::{Parser, ValueEnum};
 
-use crate::failure::{Context, Failure, Outcome, Result};
-use crate::process::output_of;
-use crate::project::{Project, absolute, entries_of};
-use crate::report;
+use crate::base::failure::{Context, Failure, Outcome, Result};
+use crate::base::process::output_of;
+use crate::base::project::{Project, absolute, entries_of};
+use crate::base::report;
 
 use binaries::Binaries;
 use contents::Common;
@@ -196,7 +196,7 @@ fn sums(dir: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::parsed;
+    use crate::base::arguments::parsed;
 
     #[test]
     fn a_platform_is_one_of_those_that_there_are() {

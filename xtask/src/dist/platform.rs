@@ -4,7 +4,7 @@ use std::env::consts::ARCH;
 
 use clap::ValueEnum;
 
-use crate::arguments::name_of;
+use crate::base::arguments::name_of;
 
 /// A kind of machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

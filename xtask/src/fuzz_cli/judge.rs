@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use crate::failure::{Context, Result};
-use crate::process::{Usage, clean, measure};
+use crate::base::failure::{Context, Result};
+use crate::base::process::{Usage, clean, measure};
 
 /// The most processor time that a command may take for a file of a few megabytes.
 const MAX_CPU: Duration = Duration::from_secs(10);

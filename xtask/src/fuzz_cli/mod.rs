@@ -16,11 +16,11 @@ use clap::{Parser, value_parser};
 
 use self::judge::Judge;
 use self::random::Random;
+use crate::base::failure::{Context, Outcome, Result};
+use crate::base::process::{clean, run as run_process};
+use crate::base::project::{Project, absolute, build};
+use crate::base::report;
 use crate::compare_output::commands::{self, Command, RECORDED, Words};
-use crate::failure::{Context, Outcome, Result};
-use crate::process::{clean, run as run_process};
-use crate::project::{Project, absolute, build};
-use crate::report;
 use crate::traces::{self, KINDS, Kind};
 
 pub(crate) const NAME: &str = "fuzz-cli";

@@ -18,7 +18,7 @@ use flow_codec::write::{Base, Canonicalizer, EncodedMarks, Sample, SampleKind};
 use flow_codec::{MethodId, Offset, ThreadId};
 use serde_json::json;
 
-use crate::failure::{Context, Result};
+use crate::base::failure::{Context, Result};
 
 /// A kind of trace.
 #[derive(Clone, Copy, Debug)]

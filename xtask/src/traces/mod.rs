@@ -8,10 +8,10 @@ use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::failure::{Context, Failure, Result};
+use crate::base::failure::{Context, Failure, Result};
+use crate::base::process::{cannot_run, clean, output_of, run};
+use crate::base::report;
 use crate::jdk::{Jdk, installed, with_compiler};
-use crate::process::{cannot_run, clean, output_of, run};
-use crate::report;
 
 /// The program that is recorded.
 const PROGRAM: &str = include_str!("Recorded.java");

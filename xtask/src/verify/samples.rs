@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::failure::{Context, Result};
+use crate::base::failure::{Context, Result};
 
 /// Events of one thread: main calls work twice, and work calls two constructors. The second call of work, and
 /// main, are still open.

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
-use super::corpus::{Corpus, NAME_WIDTH, added, write_lines};
-use crate::failure::{Context, Result};
+use super::shared::{Corpus, NAME_WIDTH, added, write_lines};
+use crate::base::failure::{Context, Result};
+use crate::base::process::run;
+use crate::base::report;
 use crate::jdk::{Jdk, class_path, jars_in};
-use crate::process::run;
-use crate::report;
 
 /// The options of the JVM that leave only C1, and only C2.
 const COMPILERS: [&str; 2] = ["TieredStopAtLevel=1", "-TieredCompilation"];

@@ -5,12 +5,12 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::corpus::{Corpus, NAME_WIDTH, added, empty_dir, write_lines};
-use crate::failure::Result;
+use super::shared::{Corpus, NAME_WIDTH, added, empty_dir, write_lines};
+use crate::base::failure::Result;
+use crate::base::process::{cannot_run, clean, output_of, run};
+use crate::base::project::entries_of;
+use crate::base::report;
 use crate::jdk::Jdk;
-use crate::process::{cannot_run, clean, output_of, run};
-use crate::project::entries_of;
-use crate::report;
 
 /// What the rewriter did: the `key=value` words of its last line.
 #[derive(Debug, PartialEq, Eq)]

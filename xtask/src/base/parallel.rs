@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::failure::Result;
+use crate::base::failure::Result;
 
 /// Returns how many tasks this machine runs at a time.
 pub(crate) fn cores() -> usize {
@@ -50,7 +50,7 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::Failure;
+    use crate::base::failure::Failure;
 
     #[test]
     fn results_are_in_the_order_of_tasks() {

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::failure::{Context, Result};
+use crate::base::failure::{Context, Result};
+use crate::base::process::{cannot_run, run as run_command};
 use crate::jdk::{Jdk, jars_in};
-use crate::process::{cannot_run, run as run_command};
 
 /// Columns of the names and of the numbers that are printed.
 pub(super) const NAME_WIDTH: usize = 24;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{self, Command};
 
-use crate::failure::Result;
-use crate::process::{on_path, output_of};
+use crate::base::failure::Result;
+use crate::base::process::{on_path, output_of};
 
 /// Where measured programs run.
 #[derive(Clone, Debug, PartialEq, Eq)]

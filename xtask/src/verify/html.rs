@@ -7,10 +7,11 @@ use std::process::{Command, Stdio};
 
 use clap::Parser;
 
-use crate::failure::{Context, Failure, Outcome, Result};
-use crate::process::{clean, on_path, output_of, run as run_command};
-use crate::project::{self, Project, absolute};
-use crate::{report, samples};
+use super::samples;
+use crate::base::failure::{Context, Failure, Outcome, Result};
+use crate::base::process::{clean, on_path, output_of, run as run_command};
+use crate::base::project::{self, Project, absolute};
+use crate::base::report;
 
 pub(crate) const NAME: &str = "verify-html";
 

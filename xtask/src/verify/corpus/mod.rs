@@ -1,10 +1,10 @@
 //! `xtask verify-corpus`: whether JVMs accept rewritten classes.
 //!
 //! `verified` rewrites classes and has JVMs verify them, `compiled` has their compilers compile code that
-//! runs with the agent.
+//! runs with the agent, `shared` is what both need.
 
 mod compiled;
-mod corpus;
+mod shared;
 mod verified;
 
 use std::env;
@@ -13,13 +13,12 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
-use self::corpus::Corpus;
-
-use crate::failure::{Context, Failure, Outcome, Result};
+use self::shared::Corpus;
+use crate::base::failure::{Context, Failure, Outcome, Result};
+use crate::base::process::on_path;
+use crate::base::project::{self, Project, absolute};
+use crate::base::report;
 use crate::jdk::{self, Jdk};
-use crate::process::on_path;
-use crate::project::{self, Project, absolute};
-use crate::report;
 
 pub(crate) const NAME: &str = "verify-corpus";
 
@@ -151,7 +150,7 @@ fn find_jdk(version: u32) -> Result<Jdk> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::parsed;
+    use crate::base::arguments::parsed;
 
     #[test]
     fn the_fast_form_and_a_directory_may_be_given() {

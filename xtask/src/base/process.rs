@@ -8,7 +8,7 @@ use std::{env, io};
 
 use wait4::Wait4;
 
-use crate::failure::{Context, Failure, Result};
+use crate::base::failure::{Context, Failure, Result};
 
 /// What a process used: itself, and the children it waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,10 +6,11 @@ use std::process::{Command, Stdio};
 
 use clap::Parser;
 
-use crate::failure::{Context, Outcome, Result};
-use crate::process::{clean, on_path, run as run_command};
-use crate::project::{self, Project, absolute};
-use crate::{report, samples};
+use super::samples;
+use crate::base::failure::{Context, Outcome, Result};
+use crate::base::process::{clean, on_path, run as run_command};
+use crate::base::project::{self, Project, absolute};
+use crate::base::report;
 
 pub(crate) const NAME: &str = "verify-exports";
 

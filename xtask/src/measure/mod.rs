@@ -1,5 +1,9 @@
 //! What benchmarks share: their options, how a command is measured, and what is printed in the end.
 
+pub(crate) mod machine;
+pub(crate) mod markdown;
+pub(crate) mod stats;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,11 +11,11 @@ use std::process::Command;
 
 use clap::{Args, value_parser};
 
-use crate::failure::{Context, Failure, Outcome, Result};
-use crate::machine::{self, Cores};
-use crate::process::{Usage, cannot_run, measure};
-use crate::project::{self, Project, absolute};
-use crate::report;
+use self::machine::Cores;
+use crate::base::failure::{Context, Failure, Outcome, Result};
+use crate::base::process::{Usage, cannot_run, measure};
+use crate::base::project::{self, Project, absolute};
+use crate::base::report;
 
 /// Options of each benchmark.
 #[derive(Debug, Args)]

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
-use crate::failure::{Context, Failure, Result};
-use crate::process::{output_of, run};
+use crate::base::failure::{Context, Failure, Result};
+use crate::base::process::{output_of, run};
 
 /// The source tree. While it is in use, its root is the working directory.
 #[derive(Debug)]

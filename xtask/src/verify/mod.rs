@@ -1,0 +1,6 @@
+//! Checks that need other programs: JVMs, viewers and browsers.
+
+pub(crate) mod corpus;
+pub(crate) mod exports;
+pub(crate) mod html;
+mod samples;
