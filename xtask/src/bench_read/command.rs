@@ -25,6 +25,9 @@ const fn stored(name: &'static str, line: &'static str) -> ReadCommand {
     ReadCommand { name, line, uses_stored: true }
 }
 
+/// Name of the command that stores indexes and shapes.
+pub(super) const INDEX: &str = "index";
+
 const COMMANDS: [ReadCommand; 18] = [
     // The floor: as fast as the files can be read at all.
     plain("cat", "cat T/thread-*"),
@@ -33,10 +36,10 @@ const COMMANDS: [ReadCommand; 18] = [
     stored("report", "flow report T"),
     // Needs no times.
     stored("calls", "flow report --by calls T"),
-    stored("graph", "flow graph T"),
+    stored("graph", "flow report --tree T || flow graph T"),
     stored("diff", "flow diff T T"),
     stored("tests", "flow tests T"),
-    plain("index", "flow index T"),
+    plain(INDEX, "flow check --index T || flow index T"),
     // One screen of calls, far into the trace, and the first screen.
     stored("from", "flow replay --from 90% --max 50 T"),
     stored("first", "flow replay --max 50 T"),
@@ -46,7 +49,7 @@ const COMMANDS: [ReadCommand; 18] = [
     stored("html", "flow report --html - T"),
     stored("collapsed", "flow export --force --to collapsed -o /dev/null T"),
     stored("perfetto", "flow export --force --to perfetto -o /dev/null T"),
-    plain("dump", "flow dump T | tail -n 1"),
+    plain("dump", "flow check --records T | tail -n 1 || flow dump T | tail -n 1"),
 ];
 
 /// Returns the command of a name.
@@ -86,6 +89,12 @@ impl Flow {
             let has = |word: &str| !word.starts_with("--") || text.contains(word);
             help.status.success() && words.all(has)
         })
+    }
+
+    /// Returns what stores indexes and shapes of a trace.
+    pub(super) fn index(&self, dir: &Path) -> Option<Command> {
+        let index = COMMANDS.into_iter().find(|command| command.name == INDEX)?;
+        Some(self.process(self.known(index)?, dir, 0))
     }
 
     /// Returns what runs a line for a trace with this number of calls.
@@ -131,7 +140,7 @@ mod tests {
     fn words_become_the_trace_and_a_place() {
         let flow = Flow { program: "/flow".into() };
         let words = |name: &str| {
-            let line = named(name).unwrap().line;
+            let line = named(name).unwrap().line.split(" || ").last().unwrap();
             let process = flow.process(line, Path::new("/t"), 1005);
             let words = process.get_args().map(|word| word.to_str().unwrap().to_owned());
             (title(line), words.collect::<Vec<_>>().join(" "))
@@ -149,10 +158,15 @@ mod tests {
     fn an_older_flow_has_other_flags_and_fewer_verbs() {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("flow");
-        fs::write(&program, "#!/bin/sh\n[ $1 = replay ] && echo --fold --depth\n").unwrap();
+        fs::write(
+            &program,
+            "#!/bin/sh\n[ $1 = replay ] && echo --fold --depth || [ $1 = check -o $1 = index ]\n",
+        )
+        .unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         let lines: Vec<_> =
             Flow { program }.commands(&[]).into_iter().map(|(_, line)| title(line)).collect();
-        assert_eq!(lines, ["cat T/thread-*", "replay", "replay --depth 12 --fold"]);
+        let expected = ["cat T/thread-*", "check", "index", "replay", "replay --depth 12 --fold"];
+        assert_eq!(lines, expected);
     }
 }

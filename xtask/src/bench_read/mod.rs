@@ -180,7 +180,7 @@ impl Rounds<'_> {
                     if wall_ns.is_none_or(|ns| ns > LONG_NS) {
                         done.insert((line, is_stored));
                     }
-                    if command.name == "index" {
+                    if command.name == command::INDEX {
                         self.store(trace, false)?;
                     }
                 }
@@ -215,7 +215,9 @@ impl Rounds<'_> {
             fs::remove_file(&file).context(file.display())?;
         }
         if is_wanted {
-            let mut index = self.flow.process("flow index T", &trace.dir, 0);
+            let index = self.flow.index(&trace.dir);
+            let missing = || Failure::Usage("this flow stores no indexes".to_owned());
+            let mut index = index.ok_or_else(missing)?;
             index.stdout(Stdio::null()).stderr(Stdio::null());
             index.status().map_err(|error| cannot_run(&index, &error))?;
         }

@@ -7,6 +7,11 @@
 //! ```
 //!
 //! Two runs make the same bytes: files are sorted, have one time and one owner, and the linker has a fixed version.
+//!
+//! cargo-zigbuild links. Other tools of cargo were considered. The bills of materials of cargo-cyclonedx name the directory
+//! of the sources and the time at which they were made, so two clones make different ones, and there is one for each
+//! program. cargo-deb and cargo-about want a description of what goes where and of which licences are whose, and would be
+//! compiled first on each machine that makes a release; `deb` and `licences` are a hundred lines.
 
 mod archive;
 mod binaries;
