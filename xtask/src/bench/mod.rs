@@ -54,7 +54,7 @@ pub(crate) struct BenchArgs {
 
 pub(crate) fn run(args: BenchArgs) -> Result<Outcome> {
     let project = Project::enter()?;
-    let workloads = if args.only.is_empty() { Workload::ALL.to_vec() } else { args.only.concat() };
+    let workloads = if args.only.is_empty() { workload::all() } else { args.only.concat() };
     let jdks = if args.jdk.is_empty() { jdk::installed() } else { args.jdk };
     if jdks.is_empty() {
         let message = "no JDK found; run scripts/setup.sh, or name one with --jdk";
@@ -86,19 +86,20 @@ pub(crate) fn run(args: BenchArgs) -> Result<Outcome> {
 }
 
 /// Compiles and fetches what the workloads need.
-fn prepare(workloads: &[Workload], places: &Places) -> Result<()> {
+fn prepare(workloads: &[&Workload], places: &Places) -> Result<()> {
+    let has = |name: &str| workloads.iter().any(|workload| workload.name == name);
     let classes = places.work.join("classes");
     let mut javac = Command::new("javac");
     javac.args(["--release", "11", "-Xlint:-options", "-d"]).arg(&classes);
     run_command(javac.args(entries_of(Path::new("scripts/bench/java/bench"))?))?;
-    if workloads.contains(&Workload::Javac) {
+    if has("javac") {
         let sources = places.work.join("sources");
         let _ = fs::remove_dir_all(&sources);
         let mut java = Command::new("java");
         java.arg("-cp").arg(&classes).arg("bench.Sources").arg(&sources);
         run_command(java.args(["40", "28"]))?;
     }
-    if workloads.contains(&Workload::Clojure) && !places.libraries.join("clojure.jar").is_file() {
+    if has("clojure") && !places.libraries.join("clojure.jar").is_file() {
         let mut maven = Command::new("mvn");
         run_command(maven.current_dir("java-harness").args([
             "-q",
@@ -107,10 +108,10 @@ fn prepare(workloads: &[Workload], places: &Places) -> Result<()> {
             "package",
         ]))?;
     }
-    if workloads.iter().any(|workload| matches!(workload, Workload::Library(_))) {
+    if workloads.iter().any(|workload| workload.is_library()) {
         real(places)?;
     }
-    if workloads.contains(&Workload::Lang3) {
+    if has("lang3") {
         lang3(&places.work.join("lang3"))?;
     }
     Ok(())
@@ -158,7 +159,8 @@ mod tests {
         let words =
             ["--only", "fib,javac", "--variants", "again,jfr", "--events", "--agent", "/a.so"];
         let args: BenchArgs = parsed(&words).unwrap();
-        assert_eq!(args.only.concat(), [Workload::Fib, Workload::Javac]);
+        let names: Vec<_> = args.only.concat().iter().map(|workload| workload.name).collect();
+        assert_eq!(names, ["fib", "javac"]);
         assert_eq!(args.variants, [Variant::Again, Variant::Jfr]);
         assert_eq!(
             (args.measure.rounds, args.events, args.agent.unwrap()),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use super::workload::{Places, Program, Variant, Workload};
+use super::workload::{Places, Variant, Workload};
 use crate::base::arguments::name_of;
 use crate::base::failure::{Context, Result};
 use crate::base::process::{Usage, output_of};
@@ -14,14 +14,14 @@ use crate::measure::{Bench, Run, rotated};
 /// One run of a program.
 #[derive(Clone, Debug)]
 pub(super) struct JvmRun {
-    pub(super) workload: Workload,
+    pub(super) workload: &'static Workload,
     pub(super) jdk: u32,
     pub(super) variant: Variant,
     /// Runs are compared within a turn only.
     pub(super) turn: Turn,
     pub(super) usage: Usage,
     pub(super) recorded: Recorded,
-    /// What [`Workload::figure_name`] names.
+    /// What [`Workload::figure`] is.
     pub(super) figure: Option<f64>,
 }
 
@@ -30,7 +30,7 @@ impl Run for JvmRun {
     fn line(&self) -> String {
         let Self { workload, jdk, variant, turn, usage, recorded, figure } = self;
         let figure = figure.map_or_else(|| "-".to_owned(), |figure| figure.to_string());
-        let (name, variant) = (workload.name(), name_of(*variant));
+        let (name, variant) = (workload.name, name_of(*variant));
         let (Turn { round, number }, Recorded { calls, bytes }) = (turn, recorded);
         let Usage { wall_ns, cpu_ns, rss_kib } = usage;
         format!(
@@ -63,7 +63,7 @@ pub(super) struct Rounds<'a> {
     pub(super) slow_in_every_round: bool,
     pub(super) bench: Bench<JvmRun>,
     /// Variants that failed, which are not tried again.
-    pub(super) broken: HashSet<(Workload, u32, Variant)>,
+    pub(super) broken: HashSet<(&'static str, u32, Variant)>,
 }
 
 impl Rounds<'_> {
@@ -72,16 +72,20 @@ impl Rounds<'_> {
     /// # Errors
     ///
     /// If a file of ours cannot be written. A program that fails is listed in `failures`.
-    pub(super) fn run(&mut self, round: u32, jdks: &[Jdk], workloads: &[Workload]) -> Result<()> {
+    pub(super) fn run(
+        &mut self,
+        round: u32,
+        jdks: &[Jdk],
+        workloads: &[&'static Workload],
+    ) -> Result<()> {
         for jdk in jdks {
             for &workload in workloads {
-                let program = workload.program(self.places);
                 if self.variants_of(workload, jdk, round).contains(&Variant::Jfr) {
-                    self.write_jfr_settings(jdk, &program)?;
+                    self.write_jfr_settings(jdk, workload)?;
                 }
                 for number in 0..workload.runs_per_round() {
                     let turn = Turn { round, number: round + number - 1 };
-                    self.run_turn(workload, &program, jdk, turn)?;
+                    self.run_turn(workload, jdk, turn)?;
                 }
             }
         }
@@ -89,44 +93,38 @@ impl Rounds<'_> {
     }
 
     /// Returns the variants of a workload that a round runs.
-    fn variants_of(&self, workload: Workload, jdk: &Jdk, round: u32) -> Vec<Variant> {
+    fn variants_of(&self, workload: &Workload, jdk: &Jdk, round: u32) -> Vec<Variant> {
         let mut variants = vec![Variant::None];
-        variants.extend(workload.variants().iter().copied().filter(|&variant| {
+        variants.extend(workload.variants.iter().copied().filter(|&variant| {
             let is_wanted = self.variants.is_empty() || self.variants.contains(&variant);
             let is_due = self.slow_in_every_round || round == 1 || !workload.is_slow(variant);
             is_wanted && is_due && variant.runs_on(jdk.version)
         }));
-        variants.retain(|&variant| !self.broken.contains(&(workload, jdk.version, variant)));
+        variants.retain(|&variant| !self.broken.contains(&(workload.name, jdk.version, variant)));
         variants
     }
 
-    fn run_turn(
-        &mut self,
-        workload: Workload,
-        program: &Program,
-        jdk: &Jdk,
-        turn: Turn,
-    ) -> Result<()> {
+    fn run_turn(&mut self, workload: &'static Workload, jdk: &Jdk, turn: Turn) -> Result<()> {
         let mut took = Vec::new();
         for variant in rotated(&self.variants_of(workload, jdk, turn.round), turn.number) {
             // There is nothing to compare with.
-            if self.broken.contains(&(workload, jdk.version, Variant::None)) {
+            if self.broken.contains(&(workload.name, jdk.version, Variant::None)) {
                 break;
             }
-            match self.run_once(workload, program, jdk, variant, turn)? {
+            match self.run_once(workload, jdk, variant, turn)? {
                 Ok(run) => {
                     took.push((name_of(variant), run.usage.wall_ns));
                     self.bench.keep(run)?;
                 }
                 Err(problem) => {
-                    let (name, variant_name) = (workload.name(), name_of(variant));
+                    let (name, variant_name) = (workload.name, name_of(variant));
                     self.bench
                         .fail(format!("{name}, JDK {}, {variant_name}: {problem}", jdk.version));
-                    self.broken.insert((workload, jdk.version, variant));
+                    self.broken.insert((workload.name, jdk.version, variant));
                 }
             }
         }
-        let (round, version, name) = (turn.round, jdk.version, workload.name());
+        let (round, version, name) = (turn.round, jdk.version, workload.name);
         self.bench.progress(&format!("round {round}, JDK {version}, {name}"), &took);
         Ok(())
     }
@@ -134,8 +132,7 @@ impl Rounds<'_> {
     /// Runs a variant once. The inner error is a failure of the program or of its recording.
     fn run_once(
         &self,
-        workload: Workload,
-        program: &Program,
+        workload: &'static Workload,
         jdk: &Jdk,
         variant: Variant,
         turn: Turn,
@@ -144,7 +141,8 @@ impl Rounds<'_> {
         let _ = fs::remove_dir_all(dir);
         fs::create_dir_all(dir.join("classes")).context(dir.display())?;
         let mut java = jdk.tool("java");
-        java.args(variant.option(program.package, self.places)).args(&program.arguments);
+        java.args(variant.option(workload.package, self.places));
+        java.args(workload.arguments(self.places));
         let stdout = dir.join("stdout");
         java.stdout(fs::File::create(&stdout).context(stdout.display())?);
         let usage = match self.bench.measure(&mut java, &[0])? {
@@ -156,7 +154,8 @@ impl Rounds<'_> {
             Err(problem) => return Ok(Err(problem)),
         };
         let stdout = fs::read(&stdout).unwrap_or_default();
-        let figure = workload.figure(&usage, &String::from_utf8_lossy(&stdout));
+        let figure =
+            workload.figure.and_then(|figure| figure.of(&usage, &String::from_utf8_lossy(&stdout)));
         Ok(Ok(JvmRun { workload, jdk: jdk.version, variant, turn, usage, recorded, figure }))
     }
 
@@ -183,12 +182,15 @@ impl Rounds<'_> {
     }
 
     /// Writes the settings with which Flight Recorder traces every method of a package.
-    fn write_jfr_settings(&self, jdk: &Jdk, program: &Program) -> Result<()> {
+    fn write_jfr_settings(&self, jdk: &Jdk, workload: &Workload) -> Result<()> {
         let mut java = jdk.tool("java");
         java.arg("-cp").arg(self.places.work.join("classes"));
-        let settings =
-            output_of(java.args(["bench.JfrSettings", &program.classes, program.package]))?;
-        let file = self.places.work.join(format!("{}.jfc", program.package));
+        let settings = output_of(java.args([
+            "bench.JfrSettings",
+            &workload.classes(self.places),
+            workload.package,
+        ]))?;
+        let file = self.places.work.join(format!("{}.jfc", workload.package));
         fs::write(&file, settings).context(file.display())
     }
 }
@@ -235,6 +237,7 @@ fn size_of(dir: &Path) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::workload::named;
     use super::*;
 
     #[test]
@@ -275,7 +278,7 @@ mod tests {
     #[test]
     fn a_line_has_a_column_for_each_figure() {
         let run = JvmRun {
-            workload: Workload::FibSmall,
+            workload: named("fib-small").unwrap()[0],
             jdk: 17,
             variant: Variant::Instrument,
             turn: Turn { round: 2, number: 1 },

@@ -16,7 +16,7 @@ const MANY_CALLS: f64 = 1e6;
 
 /// The runs of one line of a table, each with the run of the program alone that it is compared with.
 struct Row<'a> {
-    workload: Workload,
+    workload: &'static Workload,
     jdk: u32,
     variant: Variant,
     pairs: Vec<Pair<'a>>,
@@ -55,12 +55,13 @@ fn rows(runs: &[JvmRun]) -> Vec<Row<'_>> {
     let pairs = runs.iter().filter_map(|run| {
         let is_alone = |other: &&JvmRun| {
             other.variant == Variant::None
-                && (other.workload, other.jdk, other.turn) == (run.workload, run.jdk, run.turn)
+                && (other.workload.name, other.jdk, other.turn)
+                    == (run.workload.name, run.jdk, run.turn)
         };
         runs.iter().find(is_alone).map(|alone| Pair { run, alone })
     });
     let pairs: Vec<Pair<'_>> = pairs.collect();
-    let groups = grouped(&pairs, |pair| (pair.run.workload, pair.run.jdk, pair.run.variant));
+    let groups = grouped(&pairs, |pair| (pair.run.workload.name, pair.run.jdk, pair.run.variant));
     let mut rows = Vec::new();
     for group in groups {
         let JvmRun { workload, jdk, variant, .. } = *group[0].run;
@@ -87,7 +88,7 @@ fn costs(rows: &[Row<'_>]) -> Table<11> {
     for row in rows {
         let [wall_ratio, cpu_ratio, added, calls, bytes, rss] = relative_cost(row);
         table.push([
-            row.workload.name().to_owned(),
+            row.workload.name.to_owned(),
             row.jdk.to_string(),
             name_of(row.variant),
             format!("{:.2}", row.median(|pair| pair.run.usage.wall_ns as f64 / 1e9)),
@@ -145,14 +146,14 @@ fn figures(rows: &[Row<'_>]) -> Table<8> {
         ("ratio", Right),
     ]);
     for row in rows.iter().filter(|row| row.variant != Variant::None) {
-        let Some(what) = row.workload.figure_name() else { continue };
+        let Some(what) = row.workload.figure else { continue };
         let figure = |run: &JvmRun| run.figure.unwrap_or_default();
         let cell = |of: &dyn Fn(&Pair<'_>) -> f64| format!("{:.2}", row.median(of));
         table.push([
-            row.workload.name().to_owned(),
+            row.workload.name.to_owned(),
             row.jdk.to_string(),
             name_of(row.variant),
-            what,
+            what.title(),
             cell(&|pair| figure(pair.alone)),
             cell(&|pair| figure(pair.run)),
             cell(&|pair| figure(pair.run) - figure(pair.alone)),
@@ -165,12 +166,13 @@ fn figures(rows: &[Row<'_>]) -> Table<8> {
 #[cfg(test)]
 mod tests {
     use super::super::rounds::{Recorded, Turn};
+    use super::super::workload::named;
     use super::*;
     use crate::base::process::Usage;
 
-    fn run(workload: Workload, variant: Variant, round: u32, seconds: u64, calls: u64) -> JvmRun {
+    fn run(workload: &str, variant: Variant, round: u32, seconds: u64, calls: u64) -> JvmRun {
         JvmRun {
-            workload,
+            workload: named(workload).unwrap()[0],
             jdk: 17,
             variant,
             turn: Turn { round, number: round - 1 },
@@ -188,10 +190,10 @@ mod tests {
     fn ratios_are_of_pairs_of_the_same_turn() {
         // The machine becomes ten times slower; within each turn the ratio is 2, then 3.
         let runs = [
-            run(Workload::Javac, Variant::None, 1, 1, 0),
-            run(Workload::Javac, Variant::Instrument, 1, 2, 2_000_000),
-            run(Workload::Javac, Variant::Instrument, 2, 30, 4_000_000),
-            run(Workload::Javac, Variant::None, 2, 10, 0),
+            run("javac", Variant::None, 1, 1, 0),
+            run("javac", Variant::Instrument, 1, 2, 2_000_000),
+            run("javac", Variant::Instrument, 2, 30, 4_000_000),
+            run("javac", Variant::None, 2, 10, 0),
         ];
         let text = render(&runs);
         let lines: Vec<&str> = text.lines().collect();
@@ -207,9 +209,9 @@ mod tests {
     #[test]
     fn few_calls_have_no_figures_a_call() {
         let runs = [
-            run(Workload::Startup, Variant::None, 1, 2, 0),
-            run(Workload::Startup, Variant::Again, 1, 2, 0),
-            run(Workload::Startup, Variant::Instrument, 1, 3, 5),
+            run("startup", Variant::None, 1, 2, 0),
+            run("startup", Variant::Again, 1, 2, 0),
+            run("startup", Variant::Instrument, 1, 3, 5),
         ];
         let text = render(&runs);
         let again = "| startup | 17 | again | 2.00 | 1.00 / **1.00** / 1.00 | 1.00 / **1.00** / 1.00 \
@@ -221,11 +223,8 @@ mod tests {
 
     #[test]
     fn a_workload_with_a_figure_of_its_own_has_a_second_table() {
-        let runs = [
-            run(Workload::Fib, Variant::None, 1, 2, 0),
-            run(Workload::Fib, Variant::Untimed, 1, 3, 5),
-        ];
-        let what = Workload::Fib.figure_name().unwrap();
+        let runs = [run("fib", Variant::None, 1, 2, 0), run("fib", Variant::Untimed, 1, 3, 5)];
+        let what = named("fib").unwrap()[0].figure.unwrap().title();
         let row = format!("| fib | 17 | untimed | {what} | 20.00 | 30.00 | 10.00 | 1.50 |\n");
         let text = render(&runs);
         assert!(text.ends_with(&row), "{text}");
@@ -234,8 +233,8 @@ mod tests {
     #[test]
     fn a_run_without_one_alone_in_its_turn_is_left_out() {
         let runs = [
-            run(Workload::Javac, Variant::None, 1, 1, 0),
-            run(Workload::Javac, Variant::Instrument, 2, 2, 2_000_000),
+            run("javac", Variant::None, 1, 1, 0),
+            run("javac", Variant::Instrument, 2, 2, 2_000_000),
         ];
         assert!(!render(&runs).contains("instrument"));
     }

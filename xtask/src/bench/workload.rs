@@ -45,8 +45,8 @@ pub(crate) enum Variant {
 
 impl Variant {
     /// Variants of a program without libraries.
-    const ALONE: [Self; 6] =
-        [Self::Again, Self::Untimed, Self::Instrument, Self::Exact, Self::Events, Self::Jfr];
+    const ALONE: &[Self] =
+        &[Self::Again, Self::Untimed, Self::Instrument, Self::Exact, Self::Events, Self::Jfr];
 
     /// Returns whether a JDK can run it: Flight Recorder traces methods since JDK 25.
     pub(super) fn runs_on(self, jdk_version: u32) -> bool {
@@ -75,51 +75,138 @@ impl Variant {
 }
 
 /// A program to measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Workload {
-    Fib,
-    /// Because the slow variants would take minutes for `fib(40)`.
-    FibSmall,
-    Clojure,
-    Javac,
-    Lang3,
-    Startup,
-    Memory,
-    /// A library, used as programs use it.
-    Library(&'static Library),
+#[derive(Debug)]
+pub(crate) struct Workload {
+    /// Name in options and tables.
+    pub(super) name: &'static str,
+    /// The package that is recorded, with those below it.
+    pub(super) package: &'static str,
+    /// Where its classes are, for Flight Recorder. As in `arguments`, `{work}`, `{run}` and `{libs}` are [`Places`].
+    classes: &'static str,
+    /// Arguments of `java`. `{jars:DIR}` is a class path, and `{sources}` files to compile.
+    arguments: &'static str,
+    /// The variants it is run with, besides [`Variant::None`].
+    pub(super) variants: &'static [Variant],
+    /// What it measures itself, besides time and memory of the process.
+    pub(super) figure: Option<Figure>,
 }
 
-/// A library that `real.Main` drives.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Library {
-    name: &'static str,
-    package: &'static str,
-    /// How often its work is done in a run, which takes some seconds.
-    rounds: &'static str,
+/// What a workload measures itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Figure {
+    NsACall,
+    MsOfAStart,
+    KibAThread,
 }
 
-const fn library(name: &'static str, package: &'static str, rounds: &'static str) -> Library {
-    Library { name, package, rounds }
+/// The threads of the workload `memory`.
+const THREADS: u32 = 200;
+
+impl Figure {
+    /// Returns what the table calls it.
+    pub(super) fn title(self) -> String {
+        match self {
+            Self::NsACall => "ns a call, CPU time of the calling thread only".to_owned(),
+            Self::MsOfAStart => "ms, wall, from start to end of the JVM".to_owned(),
+            Self::KibAThread => format!("KiB a thread, resident, {THREADS} threads"),
+        }
+    }
+
+    /// Returns its value for a run.
+    #[expect(clippy::cast_precision_loss, reason = "figures for people")]
+    pub(super) fn of(self, usage: &Usage, stdout: &str) -> Option<f64> {
+        match self {
+            Self::NsACall => stdout.lines().last()?.trim().parse().ok(),
+            Self::MsOfAStart => Some(usage.wall_ns as f64 / 1e6),
+            Self::KibAThread => Some(usage.rss_kib as f64 / f64::from(THREADS)),
+        }
+    }
 }
 
-const LIBRARIES: &[Library] = &[
-    library("kotlin", "org.jetbrains.kotlin", "1"),
-    library("groovy", "org.codehaus.groovy", "60"),
-    library("rhino", "org.mozilla.javascript", "60"),
-    library("javaparser", "com.github.javaparser", "40"),
-    library("jsoup", "org.jsoup", "600"),
-    library("csv", "org.apache.commons.csv", "2500"),
-    library("jackson", "com.fasterxml.jackson", "4000"),
-    library("h2", "org.h2", "500"),
-    library("lucene", "org.apache.lucene", "40"),
-    library("spring", "org.springframework", "1"),
-];
+/// A program of `scripts/bench/java/bench`.
+const fn bench(name: &'static str, arguments: &'static str, figure: Figure) -> Workload {
+    let (package, classes, variants) = ("bench", "{work}/classes", Variant::ALONE);
+    Workload { name, package, classes, arguments, variants, figure: Some(figure) }
+}
 
-/// The package of the programs that drive libraries.
+/// A library that a program of `scripts/bench/real` drives.
+const fn library(name: &'static str, package: &'static str, arguments: &'static str) -> Workload {
+    let variants = &[Variant::Again, Variant::Own, Variant::Instrument];
+    Workload { name, package, classes: "", arguments, variants, figure: None }
+}
+
+/// The package of these programs.
 const DRIVERS: &str = "real";
 
+/// All programs: those that run without `--only` first, then libraries, with the number of rounds of their work in a run
+/// of some seconds.
+const WORKLOADS: &[Workload] = &[
+    Workload {
+        variants: &[Variant::Again, Variant::Untimed, Variant::Instrument],
+        ..bench("fib", "-cp {work}/classes bench.Fib 40 3", Figure::NsACall)
+    },
+    // Because the slow variants would take minutes for `fib(40)`.
+    bench("fib-small", "-cp {work}/classes bench.Fib 32 3", Figure::NsACall),
+    Workload {
+        name: "clojure",
+        package: "clojure.lang",
+        classes: "{libs}/clojure.jar",
+        arguments: "-cp {libs}/clojure.jar:{libs}/spec.alpha.jar:{libs}/core.specs.alpha.jar clojure.main \
+                    scripts/bench/clojure.clj",
+        variants: Variant::ALONE,
+        figure: None,
+    },
+    Workload {
+        name: "javac",
+        package: "com.sun.tools.javac",
+        classes: "jrt:/jdk.compiler",
+        arguments: "-m jdk.compiler/com.sun.tools.javac.Main -proc:none -d {run}/classes {sources}",
+        variants: Variant::ALONE,
+        figure: None,
+    },
+    // Some of its tests, run by JUnit's console launcher.
+    Workload {
+        name: "lang3",
+        package: "org.apache.commons.lang3",
+        classes: "{work}/lang3/commons-lang3-3.14.0.jar",
+        arguments: "--add-opens java.base/java.lang=ALL-UNNAMED --add-opens java.base/java.util=ALL-UNNAMED \
+                    -jar {work}/lang3/junit-platform-console-standalone-1.10.2.jar execute --disable-banner \
+                    --details none --class-path {jars:lang3} --select-package org.apache.commons.lang3.tuple \
+                    --select-package org.apache.commons.lang3.mutable \
+                    --select-package org.apache.commons.lang3.math \
+                    --select-package org.apache.commons.lang3.builder",
+        variants: &[Variant::Again, Variant::Instrument],
+        figure: None,
+    },
+    bench("startup", "-cp {work}/classes bench.Hello", Figure::MsOfAStart),
+    // Heap and stacks have fixed sizes, so that the difference is the agent's.
+    bench(
+        "memory",
+        "-Xms192m -Xmx192m -Xss512k -cp {work}/classes bench.Threads 200 96",
+        Figure::KibAThread,
+    ),
+    library("kotlin", "org.jetbrains.kotlin", "{real} kotlin 1"),
+    library("groovy", "org.codehaus.groovy", "{real} groovy 60"),
+    library("rhino", "org.mozilla.javascript", "{real} rhino 60"),
+    library("javaparser", "com.github.javaparser", "{real} javaparser 40"),
+    library("jsoup", "org.jsoup", "{real} jsoup 600"),
+    library("csv", "org.apache.commons.csv", "{real} csv 2500"),
+    library("jackson", "com.fasterxml.jackson", "{real} jackson 4000"),
+    library("h2", "org.h2", "{real} h2 500"),
+    library("lucene", "org.apache.lucene", "{real} lucene 40"),
+    library("spring", "org.springframework", "{real} spring 1"),
+];
+
+/// What `{real}` is.
+const REAL: &str = "-cp {work}/real-classes:{jars:real} real.Main";
+
 /// Workloads of one name.
-pub(crate) type Named = Vec<Workload>;
+pub(crate) type Named = Vec<&'static Workload>;
+
+/// Returns the workloads that run without `--only`.
+pub(super) fn all() -> Named {
+    WORKLOADS.iter().filter(|workload| !workload.is_library()).collect()
+}
 
 /// Returns the workloads of a name; `real` names several.
 ///
@@ -127,193 +214,81 @@ pub(crate) type Named = Vec<Workload>;
 ///
 /// If there are none. The message lists the names.
 pub(super) fn named(name: &str) -> Result<Named, String> {
-    if name == "real" {
-        return Ok(Workload::real().collect());
+    let is_real = |workload: &Workload| {
+        workload.is_library() || ["javac", "clojure"].contains(&workload.name)
+    };
+    let is_meant = |workload: &&Workload| match name {
+        "real" => is_real(workload),
+        name => workload.name == name,
+    };
+    let found: Named = WORKLOADS.iter().filter(is_meant).collect();
+    match found.is_empty() {
+        true => {
+            let names: Vec<_> = WORKLOADS.iter().map(|workload| workload.name).collect();
+            Err(format!("there are: {} real", names.join(" ")))
+        }
+        false => Ok(found),
     }
-    let all = || Workload::ALL.into_iter().chain(Workload::real());
-    all().find(|workload| workload.name() == name).map(|workload| vec![workload]).ok_or_else(|| {
-        let names: Vec<_> = all().map(Workload::name).collect();
-        format!("there are: {} real", names.join(" "))
-    })
 }
-
-/// How a workload is run and recorded.
-#[derive(Debug)]
-pub(super) struct Program {
-    /// The package that is recorded, with those below it.
-    pub(super) package: &'static str,
-    /// Where its classes are.
-    pub(super) classes: String,
-    /// Arguments of `java`.
-    pub(super) arguments: Vec<String>,
-}
-
-/// The threads of [`Workload::Memory`].
-const THREADS: u32 = 200;
 
 impl Workload {
-    /// All of them, in the order in which they run.
-    pub(crate) const ALL: [Self; 7] = [
-        Self::Fib,
-        Self::FibSmall,
-        Self::Clojure,
-        Self::Javac,
-        Self::Lang3,
-        Self::Startup,
-        Self::Memory,
-    ];
-
-    /// Returns programs that are used, of different kinds.
-    fn real() -> impl Iterator<Item = Self> {
-        [Self::Javac, Self::Clojure].into_iter().chain(LIBRARIES.iter().map(Self::Library))
-    }
-
-    /// Returns its name in options and tables.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Library(library) => library.name,
-            Self::Fib => "fib",
-            Self::FibSmall => "fib-small",
-            Self::Clojure => "clojure",
-            Self::Javac => "javac",
-            Self::Lang3 => "lang3",
-            Self::Startup => "startup",
-            Self::Memory => "memory",
-        }
-    }
-
-    /// Returns the variants it is run with, besides [`Variant::None`].
-    pub(super) fn variants(self) -> &'static [Variant] {
-        match self {
-            Self::Fib => &[Variant::Again, Variant::Untimed, Variant::Instrument],
-            Self::Lang3 => &[Variant::Again, Variant::Instrument],
-            Self::Library(_) => &[Variant::Again, Variant::Own, Variant::Instrument],
-            _ => &Variant::ALONE,
-        }
+    /// Returns whether it is a library, used as programs use it.
+    pub(super) fn is_library(&self) -> bool {
+        self.classes.is_empty()
     }
 
     /// Returns whether a variant is so slow that it runs in the first round only.
-    pub(super) fn is_slow(self, variant: Variant) -> bool {
-        matches!(self, Self::Clojure | Self::Javac)
+    pub(super) fn is_slow(&self, variant: Variant) -> bool {
+        ["clojure", "javac"].contains(&self.name)
             && matches!(variant, Variant::Exact | Variant::Events | Variant::Jfr)
     }
 
     /// Returns how often a round runs each variant. A start is so short that one run says little.
-    pub(crate) fn runs_per_round(self) -> u32 {
-        if self == Self::Startup { 10 } else { 1 }
+    pub(super) fn runs_per_round(&self) -> u32 {
+        if self.figure == Some(Figure::MsOfAStart) { 10 } else { 1 }
     }
 
-    /// Returns how it is run.
-    pub(super) fn program(self, places: &Places) -> Program {
-        let work = places.work.display();
-        let classes = format!("{work}/classes");
-        let in_bench = |arguments: &[&str]| Program {
-            package: "bench",
-            classes: classes.clone(),
-            arguments: words(arguments),
+    /// Returns where its classes are.
+    pub(super) fn classes(&self, places: &Places) -> String {
+        at(self.classes, places)
+    }
+
+    /// Returns the arguments of `java`.
+    pub(super) fn arguments(&self, places: &Places) -> Vec<String> {
+        let is_java = |file: &PathBuf| file.extension().is_some_and(|end| end == "java");
+        let expanded = |word: &str| match word {
+            "{sources}" => {
+                let files = entries_of(&places.work.join("sources")).unwrap_or_default();
+                files
+                    .iter()
+                    .filter(|file| is_java(file))
+                    .map(|file| file.display().to_string())
+                    .collect()
+            }
+            word => vec![at(word, places)],
         };
-        match self {
-            Self::Fib => in_bench(&["-cp", &classes, "bench.Fib", "40", "3"]),
-            Self::FibSmall => in_bench(&["-cp", &classes, "bench.Fib", "32", "3"]),
-            Self::Startup => in_bench(&["-cp", &classes, "bench.Hello"]),
-            // Heap and stacks have fixed sizes, so that the difference is the agent's.
-            Self::Memory => {
-                let threads = THREADS.to_string();
-                let fixed = ["-Xms192m", "-Xmx192m", "-Xss512k", "-cp", &classes];
-                in_bench(&[&fixed[..], &["bench.Threads", &threads, "96"]].concat())
-            }
-            Self::Clojure => {
-                let jar = |name: &str| places.libraries.join(name);
-                let path = ["clojure.jar", "spec.alpha.jar", "core.specs.alpha.jar"].map(jar);
-                let path = class_path(&path);
-                Program {
-                    package: "clojure.lang",
-                    classes: jar("clojure.jar").display().to_string(),
-                    arguments: words(&["-cp", &path, "clojure.main", "scripts/bench/clojure.clj"]),
-                }
-            }
-            Self::Javac => {
-                let out = format!("{}/classes", places.run.display());
-                let main =
-                    ["-m", "jdk.compiler/com.sun.tools.javac.Main", "-proc:none", "-d", &out];
-                let sources = entries_of(&places.work.join("sources")).unwrap_or_default();
-                let sources =
-                    sources.iter().filter(|file| file.extension().is_some_and(|end| end == "java"));
-                let mut arguments = words(&main);
-                arguments.extend(sources.map(|file| file.display().to_string()));
-                Program {
-                    package: "com.sun.tools.javac",
-                    classes: "jrt:/jdk.compiler".to_owned(),
-                    arguments,
-                }
-            }
-            Self::Lang3 => lang3(places),
-            Self::Library(library) => {
-                let Library { name, package, rounds } = library;
-                let own = places.work.join("real-classes");
-                let jars = jars_in(&places.work.join("real"));
-                let path = class_path([own].into_iter().chain(jars));
-                let arguments = words(&["-cp", &path, "real.Main", name, rounds]);
-                Program { package, classes: String::new(), arguments }
-            }
-        }
-    }
-
-    /// Returns what the workload itself measures, besides time and memory of the process.
-    pub(super) fn figure_name(self) -> Option<String> {
-        match self {
-            Self::Fib | Self::FibSmall => {
-                Some("ns a call, CPU time of the calling thread only".to_owned())
-            }
-            Self::Startup => Some("ms, wall, from start to end of the JVM".to_owned()),
-            Self::Memory => Some(format!("KiB a thread, resident, {THREADS} threads")),
-            Self::Clojure | Self::Javac | Self::Lang3 | Self::Library(_) => None,
-        }
-    }
-
-    /// Returns the value of that for a run.
-    #[expect(clippy::cast_precision_loss, reason = "figures for people")]
-    pub(super) fn figure(self, usage: &Usage, stdout: &str) -> Option<f64> {
-        match self {
-            Self::Fib | Self::FibSmall => stdout.lines().last()?.trim().parse().ok(),
-            Self::Startup => Some(usage.wall_ns as f64 / 1e6),
-            Self::Memory => Some(usage.rss_kib as f64 / f64::from(THREADS)),
-            Self::Clojure | Self::Javac | Self::Lang3 | Self::Library(_) => None,
-        }
+        let words = self.arguments.replace("{real}", REAL);
+        words.split_whitespace().flat_map(expanded).collect()
     }
 }
 
-/// Returns some tests of commons-lang3, run by JUnit's console launcher.
-fn lang3(places: &Places) -> Program {
-    let lib = places.work.join("lang3");
-    // Without the launcher, and without an empty entry, which would be the working directory.
-    let jars = jars_in(&lib);
-    let path = class_path(jars.iter().filter(|jar| !jar.to_string_lossy().contains("console")));
-    let package = "org.apache.commons.lang3";
-    let launcher = lib.join("junit-platform-console-standalone-1.10.2.jar").display().to_string();
-    let mut arguments = words(&[
-        "--add-opens",
-        "java.base/java.lang=ALL-UNNAMED",
-        "--add-opens",
-        "java.base/java.util=ALL-UNNAMED",
-        "-jar",
-        &launcher,
-        "execute",
-        "--disable-banner",
-        "--details",
-        "none",
-        "--class-path",
-        &path,
-    ]);
-    for part in ["tuple", "mutable", "math", "builder"] {
-        arguments.extend(["--select-package".to_owned(), format!("{package}.{part}")]);
+/// Returns a word with places and class paths in place of their names.
+fn at(word: &str, places: &Places) -> String {
+    let Places { work, run, libraries, .. } = places;
+    let mut word = word.to_owned();
+    for (name, place) in [("{work}", work), ("{run}", run), ("{libs}", libraries)] {
+        word = word.replace(name, &place.to_string_lossy());
     }
-    let classes = lib.join("commons-lang3-3.14.0.jar").display().to_string();
-    Program { package, classes, arguments }
-}
-
-fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|&word| word.to_owned()).collect()
+    for dir in ["lang3", "real"] {
+        let name = format!("{{jars:{dir}}}");
+        if word.contains(&name) {
+            // Without the launcher of tests, which is no library.
+            let mut jars = jars_in(&work.join(dir));
+            jars.retain(|jar| !jar.to_string_lossy().contains("console"));
+            word = word.replace(&name, &class_path(&jars));
+        }
+    }
+    word
 }
 
 #[cfg(test)]
@@ -346,45 +321,43 @@ mod tests {
         assert!(option(Variant::Jfr).unwrap().contains("settings=/w/bench.jfc,filename=/w/run/"));
     }
 
+    fn one(name: &str) -> &'static Workload {
+        named(name).unwrap()[0]
+    }
+
     #[test]
     fn own_packages_are_those_of_the_driver() {
-        let jsoup = named("jsoup").unwrap()[0];
-        assert_eq!(named("real").unwrap().len(), 2 + LIBRARIES.len());
+        assert_eq!((named("real").unwrap().len(), all().len()), (12, 7));
         assert!(named("fob").is_err());
-        let package = jsoup.program(&places()).package;
-        let option = |variant: Variant| variant.option(package, &places()).unwrap();
+        let option = |variant: Variant| variant.option(one("jsoup").package, &places()).unwrap();
         assert!(option(Variant::Own).contains(",include=real.**,"));
         assert!(option(Variant::Instrument).contains(",include=org.jsoup.**,"));
     }
 
     #[test]
     fn slow_variants_are_those_of_the_large_programs() {
-        assert!(
-            Workload::Clojure.is_slow(Variant::Events) && Workload::Javac.is_slow(Variant::Jfr)
-        );
-        assert!(!Workload::Javac.is_slow(Variant::Instrument));
-        assert!(!Workload::FibSmall.is_slow(Variant::Events));
+        assert!(one("clojure").is_slow(Variant::Events) && one("javac").is_slow(Variant::Jfr));
+        assert!(!one("javac").is_slow(Variant::Instrument));
+        assert!(!one("fib-small").is_slow(Variant::Events));
     }
 
     #[test]
     fn figures_come_from_output_time_or_memory() {
         let usage = Usage { wall_ns: 40_500_000, cpu_ns: 0, rss_kib: 50_000 };
-        assert_eq!(Workload::Fib.figure(&usage, "102334155\n1.25\n"), Some(1.25));
-        assert_eq!(Workload::Fib.figure(&usage, ""), None);
-        assert_eq!(Workload::Startup.figure(&usage, ""), Some(40.5));
-        assert_eq!(Workload::Memory.figure(&usage, ""), Some(250.0));
-        assert_eq!(Workload::Javac.figure(&usage, "1"), None);
+        assert_eq!(Figure::NsACall.of(&usage, "102334155\n1.25\n"), Some(1.25));
+        assert_eq!(Figure::NsACall.of(&usage, ""), None);
+        assert_eq!(Figure::MsOfAStart.of(&usage, ""), Some(40.5));
+        assert_eq!(Figure::KibAThread.of(&usage, ""), Some(250.0));
     }
 
     #[test]
-    fn a_program_names_its_classes_and_main_class() {
-        let program = Workload::Memory.program(&places());
-        assert_eq!(program.arguments.last().unwrap(), "96");
-        assert_eq!((program.package, program.classes.as_str()), ("bench", "/w/classes"));
-        let clojure = Workload::Clojure.program(&places());
-        assert_eq!(
-            clojure.arguments[1],
-            "/h/clojure.jar:/h/spec.alpha.jar:/h/core.specs.alpha.jar"
-        );
+    fn arguments_have_places_and_class_paths() {
+        let words = |name: &str| one(name).arguments(&places()).join(" ");
+        assert!(words("memory").ends_with("-cp /w/classes bench.Threads 200 96"));
+        assert_eq!(one("memory").classes(&places()), "/w/classes");
+        let path = "/h/clojure.jar:/h/spec.alpha.jar:/h/core.specs.alpha.jar";
+        assert_eq!(words("clojure"), format!("-cp {path} clojure.main scripts/bench/clojure.clj"));
+        assert_eq!(words("jsoup"), "-cp /w/real-classes: real.Main jsoup 600");
+        assert!(!words("lang3").contains('{') && !words("javac").contains('{'));
     }
 }
