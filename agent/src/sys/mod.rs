@@ -38,5 +38,5 @@ pub use probes::blocks::{HeldBlock, control_block, shared_block};
 pub use probes::control::Control;
 pub use probes::place::ControlPlace;
 pub(crate) use probes::{blocks, classes, counter};
-pub(crate) use region::{GrowingFile, LastChunk, Region};
+pub(crate) use region::{GrowingFile, OpenMemory, Region};
 pub(crate) use shared::Shared;

@@ -58,8 +58,8 @@ pub(crate) trait GrowingFile: fmt::Debug + Send + Sync {
     fn close(&self);
 }
 
-/// The chunk that a thread recorded into at the end.
-pub(crate) struct LastChunk {
+/// The memory of the chunk that a thread recorded into at the end.
+pub(crate) struct OpenMemory {
     /// Where the thread's next event goes: an address, which only the thread itself changes.
     pub(crate) position: &'static AtomicU64,
     /// The addresses of the chunk.
@@ -225,7 +225,7 @@ impl Region {
     ///
     /// A position outside is never one from before the thread had the chunk: the thread took the chunk while
     /// it held a reference to the recording, and the last reference is gone.
-    pub(crate) fn release(&self, last: impl Iterator<Item = LastChunk>) {
+    pub(crate) fn release(&self, last: impl Iterator<Item = OpenMemory>) {
         if self.is_released.swap(true, Ordering::Relaxed) {
             return;
         }
@@ -234,7 +234,7 @@ impl Region {
         let reserved = start..start + self.reserved as u64;
         let usable = self.usable();
         let mut kept: Option<Kept> = None;
-        for LastChunk { position, memory } in last {
+        for OpenMemory { position, memory } in last {
             let at = position.load(Ordering::Acquire);
             if reserved.contains(&at) {
                 let memory = if memory.contains(&at) { memory } else { usable.clone() };
@@ -357,7 +357,7 @@ mod tests {
         let (inside, outside) = (position(start + (512 << 10) + 7), position(start - 1));
         region.release(
             [(inside, 512 << 10), (outside, 0)]
-                .map(|(position, at)| LastChunk { position, memory: chunk(at) })
+                .map(|(position, at)| OpenMemory { position, memory: chunk(at) })
                 .into_iter(),
         );
         drop(region);

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 
 use crate::certain::Certain as _;
 use crate::sink::{JournalFile, SinkError};
-use crate::sys::{LastChunk, Region, allocator};
+use crate::sys::{OpenMemory, Region, allocator};
 
 /// The smallest slot: a virtual thread typically records a few bytes, and there may be a million virtual
 /// threads.
@@ -136,7 +136,7 @@ impl Journal {
     }
 
     /// Frees the memory, except where threads may still store to it: see [`Region::release`].
-    pub(in crate::recorder) fn release(&self, last: impl Iterator<Item = LastChunk>) {
+    pub(in crate::recorder) fn release(&self, last: impl Iterator<Item = OpenMemory>) {
         self.region.release(last);
     }
 

@@ -21,7 +21,7 @@ use crate::recorder::memory::chunk::{self, Chunk, Prepared, ReadBy, Shape};
 use crate::recorder::memory::journal::{Journal, Slot};
 use crate::recorder::methods::filters::Entered;
 use crate::sink::{Home, SinkError};
-use crate::sys::{ControlPlace, LastChunk, allocator};
+use crate::sys::{ControlPlace, OpenMemory, allocator};
 
 /// A chunk in a smaller slot moves to a larger one when that is full.
 const MAX_GROWN_BYTES: usize = 4096;
@@ -493,12 +493,12 @@ impl ThreadRecorder {
     }
 
     /// The chunk to which probes of the thread may still store; `None` if it has no probes.
-    pub(in crate::recorder) fn last_chunk(&self) -> Option<LastChunk> {
+    pub(in crate::recorder) fn last_chunk(&self) -> Option<OpenMemory> {
         let ControlPlace::Table(block) = &self.control else { return None };
         let out = self.out.lock();
         let start = out.slot().address();
         let memory = start..start + out.slot().bytes() as u64;
-        Some(LastChunk { position: block.control().position_word(), memory })
+        Some(OpenMemory { position: block.control().position_word(), memory })
     }
 
     /// The position of the thread's next event.
