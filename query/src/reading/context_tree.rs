@@ -10,7 +10,7 @@ use super::events::visit_timed;
 use super::sums::{add_times, all_shapes, visit_thread};
 use super::{Listener, Reading, Selected, Soundness, bytes_read};
 
-/// The most paths that are told apart; further ones are added to their callers.
+/// The most paths that are kept, the root included; further calls are only counted.
 pub const MOST_PATHS: u32 = 1 << 20;
 
 /// Calls added up by path.
