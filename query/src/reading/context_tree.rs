@@ -48,7 +48,7 @@ impl ContextTree {
         }
     }
 
-    /// The same of calls, but only the paths within the limits and those that are one method longer, from shapes. `None`
+    /// Reads the largest paths by calls, and those that are one method longer, from shapes. `None`
     /// if some of these are not stored.
     pub fn largest(
         files: &[ThreadFile],

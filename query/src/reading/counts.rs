@@ -32,7 +32,7 @@ impl Counted {
         Self { calls: total.enters, most_frames: total.most_frames(0), shapes: None }
     }
 
-    /// The same from stored shapes. `None` if there are none.
+    /// Counts the calls of a thread in its stored shapes. `None` if there are none.
     fn of_shapes(file: &ThreadFile) -> Option<Self> {
         let whole = Some(file).filter(|file| file.parts.is_none());
         let dag = stored_shapes(whole?)?;
@@ -48,7 +48,7 @@ pub fn count_thread(file: &ThreadFile, progress: &mut impl Listener) -> (Summary
     counted(file, outcome)
 }
 
-/// The same for each thread, small ones on all cores, and those with stored shapes from these. Passes the results to `each`, in order.
+/// Counts the events of each thread: small threads on all cores, those with stored shapes from these. Passes the results to `each`, in order.
 pub fn count_threads<L: Listener>(
     files: &[ThreadFile],
     progress: &mut L,

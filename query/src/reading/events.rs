@@ -23,7 +23,7 @@ pub fn visit_events(
     read_pass(file, file.pass(&selected.selection, visitor), progress)
 }
 
-/// The same with times: `clock` has the time of the current event.
+/// Passes the selected calls of a thread to a visitor: `clock` has the time of the current event.
 pub fn visit_timed(
     file: &ThreadFile,
     selected: &Selected,

@@ -11,7 +11,7 @@ use super::Listener;
 /// Whether a result has everything that was recorded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub enum Soundness {
-    /// It has everything.
+    /// Nothing is missing.
     #[default]
     Whole,
     /// Something is missing; the rest is right.

@@ -88,7 +88,7 @@ pub(super) fn sweep_thread(
     watch(file, progress, |read| sweep_all(file, read))
 }
 
-/// The same without a bar.
+/// Counts the events of a thread without a listener; `read` counts the bytes.
 pub(super) fn sweep_all(file: &ThreadFile, read: &AtomicU64) -> Result<(Content, Swept), Error> {
     let content = Content::open(file)?;
     let io_error = |source| Error::Io { path: file.path(), source };
