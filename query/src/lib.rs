@@ -37,6 +37,7 @@ pub mod dag;
 pub mod process;
 pub mod profile;
 pub mod reading;
+pub mod rows;
 pub mod tree;
 
 /// The example of the README.

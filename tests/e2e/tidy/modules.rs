@@ -252,10 +252,13 @@ fn read_module(
     let mut is_of_crate = false;
     // Whether the attributes of the next item say that only tests have it.
     let mut is_for_tests = false;
+    // Whether the items are those of `rows! { … }`.
+    let mut is_in_rows = false;
     while let Some((token, line)) = tokens.next() {
         let module = &mut all[number];
         match token.as_str() {
             "{" => depth += 1,
+            "}" if depth == 0 && std::mem::take(&mut is_in_rows) => {}
             "}" if depth == 0 => break,
             "}" => depth -= 1,
             "#" if tokens.peek() == Some("[") || tokens.peek() == Some("!") => {
@@ -312,7 +315,10 @@ fn read_module(
             name if is_name(name) => {
                 let name = name.to_owned();
                 let path = tokens.path(name);
-                if path.len() > 1 {
+                let is_rows = depth == 0 && path.last().is_some_and(|name| name == "rows");
+                if is_rows && tokens.is("!") && tokens.is("{") {
+                    is_in_rows = true;
+                } else if path.len() > 1 {
                     module.mentions.push((path, line));
                 }
                 if ["unsafe", "async", "extern"].contains(&token.as_str()) {

@@ -1,0 +1,95 @@
+//! The rows of calls, one by one or by their shape.
+
+use flow_codec::ThreadId;
+
+use super::{Chain, MethodColumns, OnlyJson, Raw, TimeColumns};
+
+crate::rows! {
+    /// One of the longest calls.
+    pub struct SlowRow<'a> {
+        thread: ThreadId,
+        /// where the call is; `replay --from call:N` begins there
+        call: u64,
+        /// what was called
+        #[serde(flatten)]
+        method: MethodColumns<'a>,
+        #[serde(flatten)]
+        times: TimeColumns,
+        /// `true` if it had not ended
+        open: bool,
+        /// the number of its callers
+        depth: usize,
+        /// their names
+        stack: OnlyJson<Chain>,
+    }
+
+    /// A call of a method, or of a shape.
+    pub struct FindRow<'a> {
+        thread: ThreadId,
+        /// where the call is; `call` is for `flow replay --from`
+        call: u64,
+        /// its method
+        #[serde(flatten)]
+        method: MethodColumns<'a>,
+        shape: String,
+        outcome: &'static str,
+        /// as for `shapes`
+        calls: u64,
+        /// the number of its callers
+        depth: u64,
+        /// the test that made it, if any
+        test: Option<&'a str>,
+        /// as for `replay --time`; unknown after damage in the thread
+        #[serde(flatten)]
+        times: TimeColumns,
+        /// its callers, the outermost first; in CSV separated by ` > `
+        path: Chain,
+    }
+
+    /// A call with its values.
+    pub struct GrepRow<'a> {
+        /// where the call is
+        thread: ThreadId,
+        /// its number in the thread, from 0
+        call: u64,
+        /// what was called
+        #[serde(flatten)]
+        method: MethodColumns<'a>,
+        #[serde(flatten)]
+        times: TimeColumns,
+        /// the class of the exception that ended it, `?` if the class is unknown
+        thrown: Option<&'a str>,
+        /// in CSV as text; in JSON, for each value, its `name`, `type` and `value`, and where they apply `length` and `identity`
+        values: Raw<Vec<serde_json::Value>>,
+    }
+
+    /// A shape of a method.
+    pub struct ShapeRow<'a> {
+        /// the method
+        #[serde(flatten)]
+        method: MethodColumns<'a>,
+        /// the name of the shape, for `flow find`: the same in every run; unknown if calls were left out
+        shape: Option<String>,
+        /// how calls of this shape were left: `returned`, `unwound` (by an exception), `cut` (recording paused)
+        outcome: &'static str,
+        /// the number of its calls
+        count: u64,
+        calls: u64,
+        /// calls made in one of them, including itself; the depth of its deepest stack
+        frames: u64,
+        thread: &'a str,
+        /// where the first one is; `first_call` is for `flow replay --from`, and unknown if calls were left out
+        first_call: Option<u64>,
+        differences: usize,
+        /// how many differences to the most frequent shape of the method there are, at most 100, and the first one
+        difference: String,
+        duration_ns: Option<u64>,
+        duration_from_ns: Option<u64>,
+        /// how long its calls lasted together, and the bounds; with `--time`, of whole threads, unless times are unknown
+        duration_by_ns: Option<u64>,
+        slowest_ns: Option<u64>,
+        slowest_thread: Option<&'a str>,
+        /// the same of the call that lasted longest, and where it is; the last is for `flow replay --from`
+        slowest_call: Option<u64>,
+    }
+}

@@ -1,0 +1,64 @@
+//! The rows of the differences of two runs.
+
+use super::{Chain, Members, NameColumns};
+
+crate::rows! {
+    /// A path that differs.
+    pub struct ChangeRow<'a> {
+        /// `appeared`, `vanished` or `changed`
+        change: &'static str,
+        /// the method at the end of the path
+        #[serde(flatten)]
+        names: NameColumns<'a>,
+        /// the number of its callers
+        depth: usize,
+        self_before: u64,
+        /// of the path itself
+        self_after: u64,
+        total_before: u64,
+        /// with callees
+        total_after: u64,
+        /// `calls`, `cpu-ns` or `ns`
+        unit: &'static str,
+        /// how many paths the row counts: this one, and all below it that appeared or vanished
+        paths: u64,
+        /// all methods of it; in CSV separated by ` > `
+        path: Chain,
+    }
+
+    /// A test that differs.
+    pub struct TestChange<'a> {
+        change: &'static str,
+        test: &'a str,
+        result_before: &'static str,
+        result_after: &'static str,
+        calls_before: Option<u64>,
+        calls_after: Option<u64>,
+        methods_gone: Members<&'a str>,
+        methods_new: Members<&'a str>,
+    }
+
+    /// A difference of two threads.
+    pub struct ExactRow<'a> {
+        thread: Option<&'a str>,
+        /// id and name of the thread on both sides; `null` or empty if it is on one side only
+        thread_after: Option<&'a str>,
+        call_before: Option<u64>,
+        /// the number of the call that differs, for `flow replay --from`; unknown if calls were left out
+        call_after: Option<u64>,
+        /// how often this difference occurs
+        times: u64,
+        /// `removed` or `added`: calls that the call made; or how it was left after, but not before: `returned`, `unwound` (by an exception), `cut` (recording paused or ended)
+        change: &'static str,
+        /// the method that was called, or left
+        #[serde(flatten)]
+        names: NameColumns<'a>,
+        count: u64,
+        /// how many consecutive calls, and the calls made in all of these
+        calls: u64,
+        /// whether the same calls are removed in one place and added in another
+        moved: bool,
+        /// the call that differs with its callers, the outermost first; in CSV separated by ` > `
+        path: Chain,
+    }
+}

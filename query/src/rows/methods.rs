@@ -1,0 +1,61 @@
+//! The rows of methods: of `flow report`, its callers and callees, lines and exceptions.
+
+use std::sync::Arc;
+
+use super::{MethodColumns, WeightColumns};
+
+crate::rows! {
+    /// A method.
+    pub struct MethodRow<'a> {
+        /// the method
+        #[serde(flatten)]
+        method: MethodColumns<'a>,
+        #[serde(flatten)]
+        weight: WeightColumns,
+    }
+
+    /// A caller or a callee.
+    pub struct EdgeColumns<'a> {
+        /// the caller, or the callee
+        #[serde(flatten)]
+        method: MethodColumns<'a>,
+        /// of its calls of the methods asked for, or from them
+        #[serde(flatten)]
+        weight: WeightColumns,
+    }
+
+    /// A line of a method, and the calls of the method.
+    pub struct LineRow<'a> {
+        /// the method
+        #[serde(flatten)]
+        method: MethodColumns<'a>,
+        source: Option<&'a str>,
+        /// its source file, and the line
+        line: Option<u32>,
+        samples: u64,
+        /// in how many samples it was on the stack in this line, and in how many as the innermost frame
+        self_samples: u64,
+        /// for how long the thread did not run while it was on the stack in this line, if that is known (`sample-clock=wall`)
+        waiting_ns: Option<i64>,
+        calls: u64,
+        total: u64,
+        self_weight as "self": u64,
+        /// as for `report`, of the whole method
+        unit: &'static str,
+    }
+
+    /// Exceptions of a class, and a method.
+    pub struct ExceptionColumns<'a> {
+        /// the class; `null` if it is unknown
+        exception: Option<Arc<str>>,
+        /// the method; `null` for what called the outermost recorded methods
+        #[serde(flatten)]
+        method: MethodColumns<'a>,
+        /// how many of its calls such an exception ended first: the method threw it, or something that is not recorded and that it called
+        thrown: u64,
+        /// how many of its calls one ended after it had ended one that the method made: it passed through, or was caught and thrown again, as by `finally`
+        passed: u64,
+        /// how often one ended a call that the method made, and not the method
+        caught: u64,
+    }
+}
