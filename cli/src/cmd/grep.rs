@@ -5,21 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use flow_codec::format::values::{CallValue, Role};
-use flow_codec::read::{
-    Bounds, Call, CallTimes, KeepAccesses, Methods, Selection, ThreadFile, Trace,
-};
+use flow_codec::read::{Call, KeepAccesses, Methods, Selection, ThreadFile, Trace};
 use flow_codec::{Glob, MethodId, Offset, argument_count};
+use flow_query::rows::{GrepRow, Raw, RowNames};
 
 use crate::args::{Format, GrepArgs};
-use crate::cmd::{line_limit, trace_field};
+use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::pattern::methods;
+use crate::input::source::answer::Answer;
 use crate::input::source::{Source, thread_title};
 use crate::input::times::has_clock;
 use crate::input::value_conditions::ValueCondition;
 use crate::output::{
-    Labels, Out, Progress, TIME_COLUMNS, ValueTexts, bounded_duration, csv_fields, escaped,
-    grouped, instant, left_out, message, plural, push_csv_times, push_json_times, time_numbers,
+    Labels, Out, Progress, ValueTexts, bounded_duration, escaped, grouped, instant, message,
+    plural, times_of,
 };
 use flow_query::reading::{Ending, Listener as _, Reading};
 
@@ -40,22 +40,20 @@ pub(crate) fn run(args: &GrepArgs, out: &mut Out) -> Result<Status, Failure> {
         names.expect(args)?;
     }
     source.report_losses();
-    let format = args.source.format;
-    if format == Format::Csv {
-        writeln!(out, "trace,thread,call,{},{TIME_COLUMNS},thrown,values", Labels::COLUMNS)?;
-    }
+    let max = line_limit(args.max, args.source.format, DEFAULT_MAX);
+    let mut answer = Answer::new::<GrepRow<'_>>(&source, args.source.format, max, out)?;
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     let mut found = Found::default();
     for trace in &source.traces {
-        source.begin(trace, format, out)?;
+        answer.begin(trace, out)?;
         let selection = Selection::new(&trace.methods, &patterns, &[]);
         let mut printer = Printer {
             args,
             trace,
-            labels: Labels::new(&trace.methods, format, args.verbose),
-            name: trace_field(&source, trace, format),
-            max: line_limit(args.max, format, DEFAULT_MAX),
+            answer: &mut answer,
+            labels: Labels::new(&trace.methods, Format::Text, args.verbose),
+            names: RowNames::new(&trace.methods),
             found: &mut found,
         };
         for file in trace.files.iter().filter(|file| file.bytes > 0) {
@@ -63,12 +61,7 @@ pub(crate) fn run(args: &GrepArgs, out: &mut Out) -> Result<Status, Failure> {
             progress.file_done(file.bytes);
             status = status.and(reading.report(file, &progress));
         }
-        let max = printer.max;
-        if found.count > found.shown {
-            let more = plural(found.count - found.shown, "more call");
-            let place = source.place(&trace.dir);
-            out.remark(format, place.as_deref(), &left_out(&more, max))?;
-        }
+        answer.more(trace, found.count - found.shown, "more call", out)?;
     }
     drop(progress);
     if found.values {
@@ -198,16 +191,16 @@ struct Start {
     latest_ns: u64,
 }
 
-struct Printer<'a> {
+struct Printer<'a, 's> {
     args: &'a GrepArgs,
+    answer: &'a mut Answer<'s>,
     trace: &'a Trace,
     labels: Labels<'a>,
-    name: String,
-    max: usize,
+    names: RowNames<'a>,
     found: &'a mut Found,
 }
 
-impl Printer<'_> {
+impl Printer<'_, '_> {
     /// Searches a thread.
     fn thread(
         &mut self,
@@ -259,7 +252,7 @@ impl Printer<'_> {
                 Err(_) if rest.is_some() => {}
                 Err(error) => drop(reading.note(error)),
             }
-            while self.found.shown + waiting.len() as u64 > self.max as u64 {
+            while self.found.shown + waiting.len() as u64 > self.answer.max as u64 {
                 waiting.pop_last();
             }
             let outermost = calls.outermost().map(|number| number + from.calls);
@@ -309,64 +302,39 @@ impl Printer<'_> {
     fn call(&mut self, file: &ThreadFile, call: &Call, out: &mut Out) -> Result<(), Failure> {
         self.found.shown += 1;
         let texts = ValueTexts::new(&self.trace.methods, Some(call.method));
-        let duration = call.duration();
-        let times = CallTimes {
-            start: call.start,
-            duration,
-            duration_ns: call.duration_ns().unwrap_or_default(),
-            unwound: call.unwound.clone(),
-        };
         let thrown = call.unwound.as_ref().map(|by| by.class.as_deref().unwrap_or("?"));
-        let label = self.labels.get(call.method).to_owned();
-        let number = call.number;
-        match self.args.source.format {
-            Format::Text => {
-                let thread = thread_title(self.trace, file.id);
-                let thread = escaped(&thread);
-                let when =
-                    if has_clock(self.trace) { self.when(call, duration) } else { String::new() };
-                let is_message = |value: &CallValue| value.role == Role::Message;
-                let (messages, values): (Vec<_>, Vec<_>) =
-                    call.values.iter().cloned().partition(is_message);
-                let values = texts.all(&values);
-                let thrown = thrown.map(|class| format!("  ! {}", escaped(class)));
-                let message =
-                    messages.first().map(|value| format!(": {}", texts.text(&value.value)));
-                let (thrown, message) = (thrown.unwrap_or_default(), message.unwrap_or_default());
-                let number = grouped(number);
-                writeln!(out, "{when}{thread}  call {number}  {label}{values}{thrown}{message}")?;
-            }
-            Format::Json => {
-                let mut line = Vec::new();
-                push_json_times(&time_numbers(&times), &mut line);
-                let times = String::from_utf8_lossy(&line).into_owned();
-                let values: Vec<_> = call.values.iter().map(|value| texts.json(value)).collect();
-                let (name, id) = (&self.name, file.id);
-                writeln!(
-                    out,
-                    "{{\"trace\":{name},\"thread\":{id},\"call\":{number},{label}{times},\"thrown\":{},\
-                     \"values\":{}}}",
-                    serde_json::Value::from(thrown),
-                    serde_json::Value::from(values)
-                )?;
-            }
-            Format::Csv => {
-                let mut line = Vec::new();
-                push_csv_times(time_numbers(&times), &mut line);
-                let times = String::from_utf8_lossy(&line).into_owned();
-                let values = texts.all(&call.values);
-                let texts = csv_fields([thrown.unwrap_or_default(), values.trim_start()]);
-                writeln!(out, "{},{},{number},{label}{times},{texts}", self.name, file.id)?;
-            }
+        if !self.answer.is_text() {
+            let row = GrepRow {
+                thread: file.id,
+                call: call.number,
+                method: self.names.get(call.method),
+                times: times_of(call),
+                thrown,
+                values: Raw {
+                    json: call.values.iter().map(|value| texts.json(value)).collect(),
+                    text: texts.all(&call.values).trim_start().to_owned(),
+                },
+            };
+            return Ok(self.answer.records.row(&row, out)?);
         }
-        Ok(())
+        let thread = thread_title(self.trace, file.id);
+        let when = if has_clock(self.trace) { self.when(call) } else { String::new() };
+        let is_message = |value: &CallValue| value.role == Role::Message;
+        let (messages, values): (Vec<_>, Vec<_>) =
+            call.values.iter().cloned().partition(is_message);
+        let values = texts.all(&values);
+        let thrown = thrown.map(|class| format!("  ! {}", escaped(class))).unwrap_or_default();
+        let message = messages.first().map(|value| format!(": {}", texts.text(&value.value)));
+        let (message, number) = (message.unwrap_or_default(), grouped(call.number));
+        let (thread, label) = (escaped(&thread), self.labels.get(call.method));
+        Ok(writeln!(out, "{when}{thread}  call {number}  {label}{values}{thrown}{message}")?)
     }
 
     /// When a call began and how long it took, as columns.
-    fn when(&self, call: &Call, duration: Bounds) -> String {
+    fn when(&self, call: &Call) -> String {
         let start = call.start.estimate_ns.map_or("?".to_owned(), instant);
         let known = call.start.estimate_ns.is_some();
-        let duration = if known { bounded_duration(duration) } else { "?".to_owned() };
+        let duration = if known { bounded_duration(call.duration()) } else { "?".to_owned() };
         format!("{start:>14}  {duration:>18}  ")
     }
 }

@@ -2,21 +2,22 @@
 //! once.
 
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::Path;
 
+use flow_codec::Error;
 use flow_codec::derived::Origin;
 use flow_codec::index::{Index, SMALLEST_INDEXED_BYTES};
 use flow_codec::read::{ThreadFile, Trace};
-use flow_codec::{Error, ThreadId};
 use flow_query::dag::{Dag, MAX_SIZE};
-use serde::Serialize;
+use flow_query::rows::{Cell, IndexRow};
 
 use crate::args::{Format, IndexArgs};
 use crate::failure::{Failure, Status};
+use crate::input::source::answer::Answer;
 use crate::input::source::{Source, thread_title};
 use crate::input::stdin::is_stdin;
-use crate::output::{Align, Out, Progress, Table, bytes, csv_fields, grouped, message, plural};
+use crate::output::{Out, Progress, Table, bytes, message, plural};
 use flow_query::reading::{Listener as _, Reading, open_dag, open_index};
 
 pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -38,14 +39,14 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut status = source.status;
     // For the index, and for the shapes.
     let mut progress = Progress::new(source.bytes().saturating_mul(2), out);
-    let format = args.source.format;
-    if format == Format::Csv && !args.remove {
-        out.write_all(
-            b"trace,thread,calls,events,bytes,index_bytes,state,shapes,shapes_bytes,shapes_state\n",
-        )?;
-    }
+    // There are no rows of what is removed.
+    let format = match args.source.format {
+        Format::Csv if args.remove => Format::Json,
+        format => format,
+    };
+    let mut answer = Answer::new::<IndexRow>(&source, format, usize::MAX, out)?;
     for trace in &source.traces {
-        source.begin(trace, format, out)?;
+        answer.begin(trace, out)?;
         let mut rows = Vec::new();
         let mut small: u64 = 0;
         for file in &trace.files {
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
                 small += 1;
                 Ok(())
             } else {
-                store(file, &source.name(&trace.dir), &mut progress).map(|(row, reading)| {
+                store(file, &mut progress).map(|(row, reading)| {
                     rows.push(row);
                     status = status.and(reading.report(file, &progress));
                 })
@@ -69,42 +70,27 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
         if args.remove {
             continue;
         }
-        print(&rows, trace, format, out)?;
+        if answer.is_text() {
+            table(&rows, trace, out)?;
+        } else {
+            answer.rows(rows, out)?;
+        }
         if small > 0 {
             let threads = plural(small, "thread");
             let need = if small == 1 { "needs" } else { "need" };
             let text =
                 format!("{threads} of less than {} {need} no index", bytes(SMALLEST_INDEXED_BYTES));
-            out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
+            answer.remark(trace, &text, out)?;
         }
     }
     Ok(status)
-}
-
-/// The outcome for one thread.
-#[derive(Serialize)]
-struct IndexRow {
-    trace: String,
-    thread: ThreadId,
-    calls: u64,
-    events: u64,
-    bytes: u64,
-    index_bytes: u64,
-    state: String,
-    shapes: Option<u64>,
-    shapes_bytes: u64,
-    shapes_state: String,
 }
 
 /// What was stored besides the index: how many there are, the bytes, and what was done.
 type Stored = (Option<u64>, u64, &'static str);
 
 /// Stores the index of a thread, unless the events are damaged: a reader of the index would not see the damage.
-fn store(
-    file: &ThreadFile,
-    trace: &str,
-    progress: &mut Progress,
-) -> Result<(IndexRow, Reading), Error> {
+fn store(file: &ThreadFile, progress: &mut Progress) -> Result<(IndexRow, Reading), Error> {
     let (index, origin, content) = open_index(file, progress)?;
     let path = Index::path(file);
     let reading = Reading::of_content(file, index.damage(), &content);
@@ -131,16 +117,15 @@ fn store(
     drop(index);
     let (shapes, shapes_bytes, shapes_state) = store_shapes(file, progress)?;
     let row = IndexRow {
-        trace: trace.to_owned(),
         thread: file.id,
         calls: end.enters,
         events: end.events(),
         bytes: file.bytes,
         index_bytes,
-        state: state.to_owned(),
+        state,
         shapes,
         shapes_bytes,
-        shapes_state: shapes_state.to_owned(),
+        shapes_state,
     };
     Ok((row, reading))
 }
@@ -186,55 +171,21 @@ fn remove(file: &ThreadFile) -> Result<(), Error> {
     })
 }
 
-fn print(rows: &[IndexRow], trace: &Trace, format: Format, out: &mut Out) -> Result<(), Failure> {
-    match format {
-        Format::Text => {
-            if !rows.is_empty() {
-                let mut table = Table::new(&[
-                    ("calls", Align::Right),
-                    ("size", Align::Right),
-                    ("index", Align::Right),
-                    ("state", Align::Left),
-                    ("shapes", Align::Right),
-                    ("thread", Align::Left),
-                ]);
-                for row in rows {
-                    table.row([
-                        grouped(row.calls),
-                        bytes(row.bytes),
-                        bytes(row.index_bytes),
-                        row.state.clone(),
-                        match (row.shapes, row.shapes_bytes) {
-                            (None, _) => "too many".to_owned(),
-                            (_, 0) => "none".to_owned(),
-                            (_, stored) => bytes(stored),
-                        },
-                        thread_title(trace, row.thread),
-                    ]);
-                }
-                table.print(out)?;
-            }
-        }
-        Format::Json => {
-            for row in rows {
-                serde_json::to_writer(&mut *out, row)?;
-                out.write_all(b"\n")?;
-            }
-        }
-        Format::Csv => {
-            for row in rows {
-                let numbers = [row.calls, row.events, row.bytes, row.index_bytes];
-                let numbers = numbers.map(|number| number.to_string());
-                let thread = row.thread.to_string();
-                let mut fields = vec![row.trace.as_str(), &thread];
-                fields.extend(numbers.iter().map(String::as_str));
-                fields.push(&row.state);
-                let shapes = row.shapes.map_or(String::new(), |shapes| shapes.to_string());
-                let shapes_bytes = row.shapes_bytes.to_string();
-                fields.extend([&*shapes, &*shapes_bytes, &*row.shapes_state]);
-                writeln!(out, "{}", csv_fields(fields))?;
-            }
-        }
+fn table(rows: &[IndexRow], trace: &Trace, out: &mut Out) -> Result<(), Failure> {
+    if rows.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let mut table = Table::default();
+    table.column("calls", rows.iter().map(|row| Cell::Count(row.calls)));
+    table.column("size", rows.iter().map(|row| Cell::Bytes(row.bytes)));
+    table.column("index", rows.iter().map(|row| Cell::Bytes(row.index_bytes)));
+    table.column("state", rows.iter().map(|row| Cell::text(row.state)));
+    let shapes = |row: &IndexRow| match (row.shapes, row.shapes_bytes) {
+        (None, _) => Cell::number("too many"),
+        (_, 0) => Cell::number("none"),
+        (_, stored) => Cell::Bytes(stored),
+    };
+    table.column("shapes", rows.iter().map(shapes));
+    table.column("thread", rows.iter().map(|row| Cell::text(thread_title(trace, row.thread))));
+    Ok(table.print(out)?)
 }

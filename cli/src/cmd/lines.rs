@@ -4,17 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use flow_codec::format::ids::key;
-use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::read::{Timeline, Trace};
 use flow_codec::{MethodNames, NameForm};
 use flow_query::analysis::LineCounts;
+use flow_query::rows::ReachedRow;
 
 use crate::args::{Format, LinesArgs};
-use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
+use crate::input::source::answer::Answer;
 use crate::input::sources::{self, Sources};
-use crate::output::{Out, Progress, csv_fields, escaped, grouped, message, plural};
-use flow_query::reading::{Listener as _, Reading, read_timeline};
+use crate::output::{Out, Progress, escaped, grouped, message, plural};
+use flow_query::reading::{Listener as _, read_thread};
 
 /// The width of counts in text.
 const COUNT_WIDTH: usize = 12;
@@ -44,16 +45,18 @@ pub(crate) fn run(args: &LinesArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
     source.report_losses();
-    let format = args.source.format;
-    if format == Format::Csv && !args.lcov {
-        writeln!(out, "trace,file,line,count")?;
-    }
+    // LCOV has no rows.
+    let format = if args.lcov { Format::Json } else { args.source.format };
+    let mut answer = Answer::new::<ReachedRow<'_>>(&source, format, usize::MAX, out)?;
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
         let mut counts = LineCounts::new(&trace.methods);
         for file in &trace.files {
-            let reading = read(file, &mut counts, &mut progress);
+            let timeline = file.timeline().map(Timeline::with_lines);
+            let reading = read_thread(file, timeline, &mut progress, &mut counts, |counts, _| {
+                counts.end_thread();
+            });
             status = status.and(reading.report(file, &progress));
         }
         let files = by_file(trace, args, &counts);
@@ -67,12 +70,17 @@ pub(crate) fn run(args: &LinesArgs, out: &mut Out) -> Result<Status, Failure> {
             lcov(&files, &mut texts, out)?;
         } else {
             sources::link(&trace.methods, &args.sources, out);
-            source.begin(trace, format, out)?;
-            let name = trace_field(&source, trace, format);
+            answer.begin(trace, out)?;
             for (number, (file, lines)) in files.iter().enumerate() {
-                match format {
-                    Format::Text => text((number, file, lines), &mut texts, out)?,
-                    _ => rows((file, lines), format, &name, out)?,
+                if answer.is_text() {
+                    text((number, file, lines), &mut texts, out)?;
+                } else {
+                    let row = |(line, count): (&u32, &u64)| ReachedRow {
+                        file,
+                        line: *line,
+                        count: *count,
+                    };
+                    answer.rows(lines.lines.iter().map(row), out)?;
                 }
             }
         }
@@ -84,18 +92,6 @@ pub(crate) fn run(args: &LinesArgs, out: &mut Out) -> Result<Status, Failure> {
         }
     }
     Ok(status)
-}
-
-/// Reads a thread.
-fn read(file: &ThreadFile, counts: &mut LineCounts, progress: &mut Progress) -> Reading {
-    let mut timeline = match file.timeline() {
-        Ok(timeline) => timeline.with_lines(),
-        Err(error) => return Reading::failed(error),
-    };
-    let mut reading = read_timeline(file, &mut timeline, progress, counts);
-    counts.end_thread();
-    reading.marks = timeline.marks_damage();
-    reading
 }
 
 /// The lines of the selected methods, by file.
@@ -157,28 +153,6 @@ fn text(
             None => place,
         };
         writeln!(out, "{:>COUNT_WIDTH$}  {row}", grouped(*count))?;
-    }
-    Ok(())
-}
-
-fn rows(
-    (file, lines): (&str, &FileLines),
-    format: Format,
-    trace: &str,
-    out: &mut Out,
-) -> Result<(), Failure> {
-    let file = match format {
-        Format::Csv => csv_fields([&*escaped(file)]),
-        _ => serde_json::Value::from(file).to_string(),
-    };
-    for (line, count) in &lines.lines {
-        match format {
-            Format::Csv => writeln!(out, "{trace},{file},{line},{count}")?,
-            _ => writeln!(
-                out,
-                "{{\"trace\":{trace},\"file\":{file},\"line\":{line},\"count\":{count}}}"
-            )?,
-        }
     }
     Ok(())
 }

@@ -31,25 +31,12 @@ pub(crate) mod test_runs;
 pub(crate) mod top;
 pub(crate) mod view;
 
-use flow_codec::read::Trace;
-
 use crate::args::Format;
-use crate::input::source::Source;
-use crate::output::csv_fields;
 
 /// The most lines to show: as requested, or else `default` in text and all in JSON and CSV. A request of 0 means all.
 fn line_limit(max: Option<u64>, format: Format, default: u64) -> usize {
     match max.unwrap_or(if format == Format::Text { default } else { 0 }) {
         0 => usize::MAX,
         max => usize::try_from(max).unwrap_or(usize::MAX),
-    }
-}
-
-/// The name of a trace as a field of JSON or CSV.
-fn trace_field(source: &Source, trace: &Trace, format: Format) -> String {
-    let name = source.name(&trace.dir);
-    match format {
-        Format::Csv => csv_fields([name.as_str()]),
-        _ => serde_json::Value::from(name).to_string(),
     }
 }

@@ -10,6 +10,7 @@ use flow_codec::read::{Selection, ThreadFile, Trace};
 use flow_codec::{Glob, MethodId, MethodMap, MethodNames, Name, NameForm, ThreadId};
 use flow_query::analysis::MethodName;
 use flow_query::dag::{Dag, Gather, Join, Joined, Kind, ShapeId, StoredDag};
+use flow_query::rows::NameColumns;
 
 use super::flags::FilterArgs;
 use super::memory::most_words;
@@ -80,13 +81,13 @@ impl<'a> JoinedNames<'a> {
     }
 
     /// Its class, name and descriptor, and its readable name.
-    pub(crate) fn parts(&self, number: MethodId) -> [Option<String>; 4] {
+    pub(crate) fn columns(&self, number: MethodId) -> NameColumns<'_> {
         let place = self.methods.place(number);
         let found = place.and_then(|(trace, id)| self.names.get(trace)?.methods().get(id));
-        let Some(method) = found else { return [const { None }; 4] };
-        let info = &method.info;
-        let readable = self.get(number, NameForm::Readable);
-        [&info.class, &info.name, &info.descriptor, &readable].map(|part| Some(part.clone()))
+        found.map_or(NameColumns::NOTHING, |method| {
+            let readable = self.get(number, NameForm::Readable);
+            NameColumns::new(Name::from(&method.info), readable)
+        })
     }
 }
 

@@ -1,9 +1,10 @@
 //! The times of calls as numbers, in JSON and CSV.
 
-use flow_codec::read::CallTimes;
+use flow_codec::read::{Call, CallTimes};
+use flow_query::rows::TimeColumns;
 
 /// The columns of a call's times.
-pub(crate) const TIME_COLUMNS: &str =
+const TIME_COLUMNS: &str =
     "start_ns,start_from_ns,start_by_ns,duration_ns,duration_from_ns,duration_by_ns";
 
 /// The numbers of a call, each `None` if it is unknown.
@@ -19,6 +20,30 @@ pub(crate) fn time_numbers(times: &CallTimes) -> [Option<u64>; 6] {
         is_known.then_some(duration.from_ns),
         known(duration.by_ns),
     ]
+}
+
+/// The columns of the times of a call that has been read to its end.
+pub(crate) fn times_of(call: &Call) -> TimeColumns {
+    time_columns(&CallTimes {
+        start: call.start,
+        duration: call.duration(),
+        duration_ns: call.duration_ns().unwrap_or_default(),
+        unwound: None,
+    })
+}
+
+/// The numbers of a call as columns of a row.
+pub(crate) fn time_columns(times: &CallTimes) -> TimeColumns {
+    let [start_ns, start_from_ns, start_by_ns, duration_ns, duration_from_ns, duration_by_ns] =
+        time_numbers(times);
+    TimeColumns {
+        start_ns,
+        start_from_ns,
+        start_by_ns,
+        duration_ns,
+        duration_from_ns,
+        duration_by_ns,
+    }
 }
 
 /// Appends the first of these numbers as fields of JSON, each after a comma.

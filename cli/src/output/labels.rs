@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use flow_codec::format::methods::MethodInfo;
 use flow_codec::read::{Method, Methods};
 use flow_codec::{MethodId, MethodMap, MethodNames, Name, NameForm};
-use serde::Serialize;
+use flow_query::rows::{Cell, MethodColumns, Raw, Row};
 
 use super::{Format, escaped};
 
@@ -72,10 +72,6 @@ pub(crate) struct Labels<'a> {
 impl<'a> Labels<'a> {
     /// The columns of CSV that a label without its origin has.
     pub(crate) const COLUMNS: &'static str = "method,class,name,descriptor,readable";
-    /// The label of no method, as JSON and as CSV.
-    pub(crate) const NOTHING: [&'static str; 2] =
-        [r#""method":null,"class":null,"name":null,"descriptor":null,"readable":null"#, ",,,,"];
-
     /// Creates the labels of a trace's methods in one format. Text has descriptors if `is_verbose`.
     pub(crate) fn new(methods: &'a Methods, format: Format, is_verbose: bool) -> Self {
         let memo = Memo::new(methods);
@@ -97,18 +93,27 @@ impl<'a> Labels<'a> {
     pub(crate) fn get(&mut self, id: MethodId) -> &str {
         let Self { format, is_verbose, with_origin, with_readable, memo } = self;
         memo.get(id, |names| {
-            let origin = with_origin.then(|| Origin::of(names.methods().get(id)));
-            match format {
-                Format::Text => text(names, id, *is_verbose, origin),
-                Format::Json => Fields::of(names, id, *with_readable, origin).json(),
-                Format::Csv => Fields::of(names, id, *with_readable, origin).csv(),
+            let origin = with_origin.then(|| OriginColumns::of(names.methods().get(id)));
+            if *format == Format::Text {
+                return text(names, id, *is_verbose, origin);
             }
+            let columns = match with_readable {
+                true => fields(&MethodColumns::new(id, names), *format),
+                false => fields(&BriefColumns::new(id, names), *format),
+            };
+            let origin = origin.map(|origin| fields(&origin, *format));
+            [columns].into_iter().chain(origin).collect::<Vec<_>>().join(",")
         })
     }
 
     /// The name of a method, not escaped: readable in text, full in JSON, CSV and verbose text.
     pub(crate) fn name(&self, id: MethodId) -> String {
         self.memo.names.get(id, self.form())
+    }
+
+    /// The [name](Self::name) of a method in a table.
+    pub(crate) fn cell(&self, id: MethodId) -> Cell<'static> {
+        Cell::method(self.name(id))
     }
 
     /// The short name of a method, for lists of callers in text.
@@ -138,7 +143,7 @@ fn text(
     names: &MethodNames<'_>,
     id: MethodId,
     is_verbose: bool,
-    origin: Option<Origin<'_>>,
+    origin: Option<OriginColumns<'_>>,
 ) -> String {
     let form = if is_verbose { NameForm::Full } else { NameForm::Readable };
     let mut text = names.get(id, form);
@@ -146,73 +151,60 @@ fn text(
     escaped(&text).into_owned()
 }
 
-/// The fields of a method in JSON and CSV.
-#[derive(Serialize)]
-struct Fields<'a> {
-    method: MethodId,
-    class: Option<&'a str>,
-    name: Option<&'a str>,
-    descriptor: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    readable: Option<Option<String>>,
-    #[serde(flatten)]
-    origin: Option<Origin<'a>>,
+/// A row as members of an object, or as fields of a line.
+fn fields(row: &impl Row, format: Format) -> String {
+    if format == Format::Csv {
+        return csv_row(None, row);
+    }
+    let object = serde_json::to_string(row).unwrap_or_default();
+    object.trim_start_matches('{').trim_end_matches('}').to_owned()
 }
 
-impl<'a> Fields<'a> {
-    #[cold]
-    fn of(
-        names: &MethodNames<'a>,
+/// A row as a line of CSV, after another field.
+pub(super) fn csv_row(first: Option<&str>, row: &impl Row) -> String {
+    let mut cells: Vec<_> = first.map(Cell::text).into_iter().collect();
+    row.cells(&mut cells);
+    let fields: Vec<_> = cells.iter().map(Cell::raw).collect();
+    csv_fields(fields.iter().map(|field| &**field))
+}
+
+flow_query::rows! {
+    /// A method without its readable name.
+    struct BriefColumns<'a> {
         method: MethodId,
-        with_readable: bool,
-        origin: Option<Origin<'a>>,
-    ) -> Self {
+        class: Option<&'a str>,
+        name: Option<&'a str>,
+        /// what was called
+        descriptor: Option<&'a str>,
+    }
+
+    /// Where a method comes from, if that is known.
+    struct OriginColumns<'a> {
+        source: Option<&'a str>,
+        line: Option<u32>,
+        /// its source file, its first line, and its class loaders
+        loaders: Raw<Vec<&'a str>>,
+    }
+}
+
+impl<'a> BriefColumns<'a> {
+    fn new(method: MethodId, names: &MethodNames<'a>) -> Self {
         let name = names.methods().get(method).map(|method| Name::from(&method.info));
-        Self {
-            method,
-            class: name.map(|name| name.class),
-            name: name.map(|name| name.name),
-            descriptor: name.map(|name| name.descriptor),
-            readable: with_readable.then(|| name.map(|_| names.get(method, NameForm::Readable))),
-            origin,
-        }
-    }
-
-    fn json(&self) -> String {
-        let object = serde_json::to_string(self).unwrap_or_default();
-        let inner = object.strip_prefix('{').and_then(|object| object.strip_suffix('}'));
-        inner.unwrap_or_default().to_owned()
-    }
-
-    fn csv(self) -> String {
-        let names = [self.class, self.name, self.descriptor];
-        let mut fields = vec![self.method.to_string()];
-        fields.extend(names.map(|name| name.unwrap_or_default().to_owned()));
-        fields.extend(self.readable.map(Option::unwrap_or_default));
-        fields.extend(self.origin.into_iter().flat_map(|origin| origin.fields()));
-        csv_fields(fields.iter().map(String::as_str))
+        let [class, word, descriptor] =
+            name.map_or([None; 3], |name| [name.class, name.name, name.descriptor].map(Some));
+        Self { method, class, name: word, descriptor }
     }
 }
 
-/// Where a method comes from, if that is known.
-#[derive(Serialize)]
-struct Origin<'a> {
-    source: Option<&'a str>,
-    line: Option<u32>,
-    loaders: Vec<&'a str>,
-}
-
-impl<'a> Origin<'a> {
+impl<'a> OriginColumns<'a> {
     fn of(method: Option<&'a Method>) -> Self {
         let Some(Method { info, other_loaders, .. }) = method else {
-            return Self { source: None, line: None, loaders: Vec::new() };
+            return Self { source: None, line: None, loaders: Raw::default() };
         };
-        let loaders = [&info.loader].into_iter().chain(other_loaders);
-        Self {
-            source: info.source.as_deref(),
-            line: info.line,
-            loaders: loaders.map(String::as_str).filter(|loader| !loader.is_empty()).collect(),
-        }
+        let loaders = [&info.loader].into_iter().chain(other_loaders).map(String::as_str);
+        let loaders: Vec<_> = loaders.filter(|loader| !loader.is_empty()).collect();
+        let loaders = Raw { text: loaders.join(" "), json: loaders };
+        Self { source: info.source.as_deref(), line: info.line, loaders }
     }
 
     /// `  (Class.java:12, app)`; `None` if nothing is known.
@@ -222,25 +214,16 @@ impl<'a> Origin<'a> {
             (Some(source), None) => Some(source.to_owned()),
             (None, line) => line.map(|line| format!("line {line}")),
         };
-        let loaders = self.loaders.iter().map(|loader| (*loader).to_owned());
+        let loaders = self.loaders.json.iter().map(|loader| (*loader).to_owned());
         let parts: Vec<_> = place.into_iter().chain(loaders).collect();
         (!parts.is_empty()).then(|| format!("  ({})", parts.join(", ")))
-    }
-
-    fn fields(&self) -> [String; 3] {
-        let line = self.line.map(|line| line.to_string());
-        [
-            self.source.unwrap_or_default().to_owned(),
-            line.unwrap_or_default(),
-            self.loaders.join(" "),
-        ]
     }
 }
 
 /// Fields of a CSV line, [escaped], quoted where necessary, and [harmless to spreadsheets](defused), without
 /// the line break.
 pub(crate) fn csv_fields<'a>(fields: impl IntoIterator<Item = &'a str>) -> String {
-    let mut writer = csv::WriterBuilder::new().from_writer(Vec::new());
+    let mut writer = csv::WriterBuilder::new().buffer_capacity(1 << 10).from_writer(Vec::new());
     let fields = fields.into_iter().map(|field| defused(escaped(field)));
     // Writing to memory cannot fail.
     let _ = writer.write_record(fields.map(Cow::into_owned));

@@ -26,7 +26,9 @@ mod unmatched;
 mod values;
 mod weight;
 
-pub(crate) use call_times::{TIME_COLUMNS, push_csv_times, push_json_times, time_numbers};
+pub(crate) use call_times::{
+    push_csv_times, push_json_times, time_columns, time_numbers, times_of,
+};
 pub(crate) use escape::escaped;
 pub(crate) use fit::{columns as terminal_columns, fit_word as shortened};
 pub(crate) use flow_command::{STARTED_AS, flow_command, started_as};
@@ -40,7 +42,7 @@ pub(crate) use out::{Out, alarm, beyond, left_out, message};
 pub(crate) use path::{chain, indent, indentation, more};
 pub(crate) use progress::Progress;
 pub(crate) use shell::shell_quoted;
-pub(crate) use table::{Align, Table};
+pub(crate) use table::{Records, Table};
 pub(crate) use units::{
     bounded_duration, bytes, duration, grouped, instant, percent, plural, push_digits, push_number,
     seconds, signed_duration,

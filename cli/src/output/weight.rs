@@ -1,9 +1,10 @@
 //! The weight of calls: number, total and self, in calls or in nanoseconds.
 
 use flow_codec::read::TimeAxis;
-use flow_query::analysis::{EdgeRow, PathRow, Precision, ReportRow};
+use flow_query::analysis::{Precision, SumsOf};
+use flow_query::rows::{Cell, WeightColumns};
 
-use super::{Align, Format, Table, duration, grouped, percent};
+use super::{Table, duration, grouped};
 
 /// Before times that are known roughly.
 const ROUGH: &str = "~";
@@ -42,42 +43,21 @@ pub(crate) struct Weight {
 }
 
 impl Weight {
-    /// The columns of CSV.
-    pub(crate) const COLUMNS: &'static str =
-        "calls,total,self,unit,total_samples,total_error,self_samples,self_error,waiting";
-
-    /// The weight as members of a JSON object, or as fields of CSV.
-    pub(crate) fn fields(self, unit: Unit, format: Format) -> String {
+    /// The columns in JSON and CSV.
+    pub(crate) fn columns(self, unit: Unit) -> WeightColumns {
         let Self { calls, total, self_weight, precision, waiting_ns } = self;
         let Precision { total_samples, total_error, self_samples, self_error, .. } = precision;
-        let is_cpu = unit == Unit::Cpu;
-        let waiting = if is_cpu { waiting_ns.to_string() } else { String::new() };
-        let unit = unit.word();
-        if format == Format::Json {
-            let waiting = if waiting.is_empty() { "null" } else { &waiting };
-            return format!(
-                "\"calls\":{calls},\"total\":{total},\"self\":{self_weight},\"unit\":\"{unit}\",\
-                 \"total_samples\":{total_samples},\"total_error\":{total_error},\
-                 \"self_samples\":{self_samples},\"self_error\":{self_error},\"waiting\":{waiting}"
-            );
+        WeightColumns {
+            calls,
+            total,
+            self_weight,
+            unit: unit.word(),
+            total_samples,
+            total_error,
+            self_samples,
+            self_error,
+            waiting: (unit == Unit::Cpu).then_some(waiting_ns),
         }
-        format!(
-            "{calls},{total},{self_weight},{unit},{total_samples},{total_error},{self_samples},\
-             {self_error},{waiting}"
-        )
-    }
-
-    /// The cells of a [table](Unit::table) except the name.
-    pub(crate) fn cells(self, scale: Scale, shares: Shares) -> Vec<String> {
-        let Self { calls, total, self_weight, waiting_ns, .. } = self;
-        let Scale { unit, all, .. } = scale;
-        let of_self = (shares == Shares::Both).then(|| percent(self_weight, all));
-        // Trees are read from the left: their columns have one width.
-        let share = percent(total, all);
-        let share = if shares == Shares::Total { format!("{share:>6}") } else { share };
-        let waiting = (unit == Unit::Cpu).then(|| duration(waiting_ns));
-        let numbers = [grouped(calls), self.show_total(scale), share, self.show_self(scale)];
-        numbers.into_iter().chain(of_self).chain(waiting).collect()
     }
 
     /// The total as text, with a mark if it is rough.
@@ -186,6 +166,14 @@ impl Unit {
         }
     }
 
+    /// An amount in a table.
+    pub(crate) fn cell(self, amount: u64) -> Cell<'static> {
+        match self {
+            Self::Calls => Cell::Count(amount),
+            Self::Nanos | Self::Cpu => Cell::Nanos(amount),
+        }
+    }
+
     /// An amount as text.
     pub(crate) fn show(self, amount: u64) -> String {
         match self {
@@ -193,37 +181,37 @@ impl Unit {
             Self::Nanos | Self::Cpu => duration(amount),
         }
     }
+}
 
-    /// A table of weights with a column of names.
-    pub(crate) fn table(self, names: &'static str, shares: Shares) -> Table {
-        let (total, waiting) = match self {
-            Self::Cpu => ("cpu", Some("waiting")),
-            _ => ("total", None),
-        };
-        let of_self = (shares == Shares::Both).then_some("%");
-        let numbers = ["calls", total, "%", "self"].into_iter().chain(of_self).chain(waiting);
-        let columns = numbers.map(|title| (title, Align::Right)).chain([(names, Align::Left)]);
-        Table::new(&columns.collect::<Vec<_>>())
+impl Table<'_> {
+    /// Adds the columns of weights. The name follows.
+    pub(crate) fn weights(&mut self, weights: &[Weight], scale: Scale, shares: Shares) {
+        let Scale { unit, all: whole, .. } = scale;
+        let is_cpu = unit == Unit::Cpu;
+        let share = |part| Cell::Share { part, whole };
+        let of_self = weights.iter().map(|weight| share(weight.self_weight));
+        // Trees are read from the left: their columns have one width.
+        let is_tree = shares == Shares::Total && !weights.is_empty();
+        self.column("calls", weights.iter().map(|weight| Cell::Count(weight.calls)));
+        let totals = weights.iter().map(|weight| Cell::number(weight.show_total(scale)));
+        self.column(if is_cpu { "cpu" } else { "total" }, totals);
+        let title = if is_tree { "     %" } else { "%" };
+        self.column(title, weights.iter().map(|weight| share(weight.total)));
+        let selves = weights.iter().map(|weight| Cell::number(weight.show_self(scale)));
+        self.column("self", selves);
+        match shares {
+            Shares::Both => self.column("%", of_self),
+            Shares::Total => self.self_shares(of_self),
+        }
+        if is_cpu {
+            self.column("waiting", weights.iter().map(|weight| Cell::Nanos(weight.waiting_ns)));
+        }
     }
 }
 
-impl From<ReportRow> for Weight {
-    fn from(row: ReportRow) -> Self {
-        let ReportRow { calls, total, self_weight, precision, waiting_ns, .. } = row;
-        Self { calls, total, self_weight, precision, waiting_ns }
-    }
-}
-
-impl From<EdgeRow> for Weight {
-    fn from(row: EdgeRow) -> Self {
-        let EdgeRow { calls, total, self_weight, precision, waiting_ns, .. } = row;
-        Self { calls, total, self_weight, precision, waiting_ns }
-    }
-}
-
-impl From<PathRow> for Weight {
-    fn from(row: PathRow) -> Self {
-        let PathRow { calls, total, self_weight, precision, waiting_ns, .. } = row;
+impl<M> From<SumsOf<M>> for Weight {
+    fn from(row: SumsOf<M>) -> Self {
+        let SumsOf { calls, total, self_weight, precision, waiting_ns, .. } = row;
         Self { calls, total, self_weight, precision, waiting_ns }
     }
 }

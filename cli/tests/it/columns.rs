@@ -1,4 +1,5 @@
-//! `docs/columns.md` lists what JSON and CSV have: compared with what the verbs print.
+//! `docs/columns.md` lists what JSON and CSV have: compared with what the verbs print. Its tables are those of the rows, and
+//! are written anew with `FLOW_BLESS=1`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,6 +7,11 @@ use std::path::Path;
 
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
+use flow_query::rows::{
+    ChangeRow, Column, ColumnKind, EdgeColumns, ExactRow, ExceptionColumns, FindRow, FrameRow,
+    GraphRow, GrepRow, IndexRow, LineRow, MarkRow, MethodRow, PathColumns, ProfileChange,
+    ProfileColumns, ReachedRow, Row, ShapeRow, SlowRow, StepRow, TestColumns,
+};
 use tempfile::TempDir;
 
 use crate::common::{command, test_mark, text, write_trace};
@@ -15,10 +21,84 @@ use crate::profiling::add_samples;
 const METHOD: [&str; 5] = ["method", "class", "name", "descriptor", "readable"];
 
 /// A column of the page, and the format that has it if only one has.
-type Column = (String, Option<&'static str>);
+type Listed = (String, Option<&'static str>);
+
+/// The sections whose tables are those of rows, and whether these are of traces.
+const TABLES: [(&str, &[Column], bool); 20] = [
+    ("flow grep", GrepRow::COLUMNS, true),
+    ("flow lines", ReachedRow::COLUMNS, true),
+    ("flow report", MethodRow::COLUMNS, true),
+    ("flow report --callers", EdgeColumns::COLUMNS, true),
+    ("flow report --lines", LineRow::COLUMNS, true),
+    ("flow report --exceptions", ExceptionColumns::COLUMNS, true),
+    ("flow report --slowest", SlowRow::COLUMNS, true),
+    ("flow report --paths longest", StepRow::COLUMNS, true),
+    ("flow report --paths deepest", FrameRow::COLUMNS, true),
+    ("flow report --paths frequent", PathColumns::COLUMNS, true),
+    ("flow graph", GraphRow::COLUMNS, true),
+    ("flow profile", ProfileColumns::COLUMNS, false),
+    ("flow profile BEFORE AFTER", ProfileChange::COLUMNS, false),
+    ("flow tests", TestColumns::COLUMNS, true),
+    ("flow diff", ChangeRow::COLUMNS, false),
+    ("flow diff --exact", ExactRow::COLUMNS, false),
+    ("flow shapes", ShapeRow::COLUMNS, true),
+    ("flow find", FindRow::COLUMNS, true),
+    ("flow index", IndexRow::COLUMNS, true),
+    ("flow dump --marks", MarkRow::COLUMNS, true),
+];
+
+/// The names of a column on the page.
+fn names_of(column: &Column) -> Vec<String> {
+    match column.kind {
+        // Described once for all verbs.
+        ColumnKind::Several(_) if column.key == "method" => vec!["`method…`".to_owned()],
+        ColumnKind::Several(columns) => columns.iter().flat_map(names_of).collect(),
+        ColumnKind::OnlyJson => vec![format!("`{}` *JSON*", column.key)],
+        _ => vec![format!("`{}`", column.key)],
+    }
+}
+
+/// The lines of a table.
+fn lines(columns: &[Column]) -> String {
+    let (mut lines, mut names) = (String::new(), Vec::new());
+    for column in columns {
+        match column.kind {
+            ColumnKind::Several(columns) if column.about.is_empty() => {
+                lines += &self::lines(columns)
+            }
+            _ => names.extend(names_of(column)),
+        }
+        if !column.about.is_empty() {
+            lines += &format!("| {} | {} |\n", names.join(", "), column.about.trim());
+            names.clear();
+        }
+    }
+    assert!(names.is_empty(), "{names:?} have no description");
+    lines
+}
+
+#[test]
+fn tables_of_the_page_are_those_of_the_rows() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/columns.md");
+    let mut page = fs::read_to_string(&path).unwrap();
+    let before = page.clone();
+    for (title, columns, of_traces) in TABLES {
+        let heading = format!("\n## `{title}`\n");
+        let begin = page.find(&heading).expect(title) + heading.len();
+        let begin = begin + page[begin..].find("|---|---|\n").unwrap() + "|---|---|\n".len();
+        let end = begin + page[begin..].find("\n\n").unwrap() + 1;
+        let trace = if of_traces { "| `trace` | as for `info` |\n" } else { "" };
+        page.replace_range(begin..end, &format!("{trace}{}", lines(columns)));
+    }
+    if std::env::var_os("FLOW_BLESS").is_some() {
+        fs::write(&path, &page).unwrap();
+    } else {
+        assert_eq!(before, page, "FLOW_BLESS=1 writes the page");
+    }
+}
 
 /// The columns of a section of the page.
-fn columns(page: &str, title: &str) -> Vec<Column> {
+fn columns(page: &str, title: &str) -> Vec<Listed> {
     let (_, section) = page.split_once(&format!("\n## `{title}`\n")).expect(title);
     let section = section.split("\n## ").next().unwrap();
     let mut columns = Vec::new();
@@ -36,7 +116,7 @@ fn columns(page: &str, title: &str) -> Vec<Column> {
     columns
 }
 
-fn names<'a>(columns: &'a [Column], not: &str) -> Vec<&'a str> {
+fn names<'a>(columns: &'a [Listed], not: &str) -> Vec<&'a str> {
     let columns = columns.iter().filter(|(_, only)| *only != Some(not));
     columns.map(|(name, _)| name.as_str()).collect()
 }
@@ -165,7 +245,7 @@ fn every_key_of_top_is_on_the_page() {
     }
 }
 
-fn compare(title: &str, columns: &[Column], csv: &str, json: &str) {
+fn compare(title: &str, columns: &[Listed], csv: &str, json: &str) {
     let heading = csv.lines().next().unwrap_or_default();
     assert_eq!(heading, names(columns, "JSON").join(","), "{title}");
     let mut found = BTreeSet::new();

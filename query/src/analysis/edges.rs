@@ -11,7 +11,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use super::labels::{NO_LABEL, label_sums};
 use super::nodes::{AddShapes, Nodes};
 use super::numbering::{Numbering, index};
-use super::{Precision, Report, ReportRow, TimedReport};
+use super::{Report, ReportRow, SumsOf, TimedReport};
 use crate::dag::Dag;
 use flow_codec::MethodId;
 use flow_codec::read::{Selection, Visit};
@@ -25,23 +25,8 @@ pub enum Side {
     Callees,
 }
 
-/// The calls between one method and the chosen ones.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct EdgeRow {
-    /// The caller or callee. `None`: the calls of which no caller was recorded.
-    pub method: Option<MethodId>,
-    /// How many calls there were.
-    pub calls: u64,
-    /// Calls made while one of these calls was on the stack, themselves included; or nanoseconds.
-    pub total: u64,
-    /// The number of calls, or the time while one of them was the innermost frame.
-    pub self_weight: u64,
-    /// Calls are exact.
-    pub precision: Precision,
-    /// If the total is CPU time: how long the thread did not run while one of these calls was on the stack.
-    pub waiting_ns: u64,
-}
+/// The calls between one method and the chosen ones. `None`: the calls of which no caller was recorded.
+pub type EdgeRow = SumsOf<Option<MethodId>>;
 
 /// A report, weighed by calls or by time.
 pub trait Sums: Visit {
@@ -270,7 +255,7 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Edges<S, F> {
                 label => Some(self.numbering.method(u32::try_from(label - 1).ok()?)?),
             };
             let ReportRow { calls, total, self_weight, precision, waiting_ns, .. } = row;
-            Some(EdgeRow { method, calls, total, self_weight, precision, waiting_ns })
+            Some(SumsOf { method, calls, total, self_weight, precision, waiting_ns })
         });
         rows.collect()
     }

@@ -52,7 +52,7 @@ pub use lines::{LineCounts, MethodLines};
 pub use nodes::AddShapes;
 pub use path_tree::{PathId, PathRow, PathTree};
 pub use paths::{PathNode, Paths, ROOT};
-pub use report::{Precision, Report, ReportRow};
+pub use report::{Precision, Report, ReportRow, SumsOf};
 pub use rooted::Rooted;
 pub use sampled::AddSampled;
 pub use slowest::{SlowCall, Slowest};

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Precision;
 use super::numbering::Numbering;
 use super::paths::{PathNode, ROOT, at};
+use super::{Precision, SumsOf};
 use flow_codec::MethodId;
 use flow_codec::read::{Elapsed, TimeAxis};
 
@@ -26,23 +26,9 @@ impl PathId {
     }
 }
 
-/// The sums of one path.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct PathRow {
-    /// The path's last method.
-    pub method: MethodId,
-    /// How often the path was entered.
-    pub calls: u64,
-    /// Calls made in it, including itself; or the time while it was on the stack, in nanoseconds.
-    pub total: u64,
-    /// Calls that end with this path; or the time while it was the whole stack.
-    pub self_weight: u64,
-    /// Calls are exact.
-    pub precision: Precision,
-    /// If the total is CPU time: how long the thread did not run while the path was on the stack.
-    pub waiting_ns: u64,
-}
+/// The sums of one path, by its last method. Calls that end with this path are its own; so is the time while it was the whole
+/// stack.
+pub type PathRow = SumsOf<MethodId>;
 
 /// The times of paths.
 #[derive(Clone, Debug)]

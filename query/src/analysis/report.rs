@@ -38,12 +38,12 @@ impl Precision {
     }
 }
 
-/// The sums of one method, in calls or in nanoseconds.
+/// The sums of what `M` names, in calls or in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct ReportRow {
+pub struct SumsOf<M> {
     /// The method.
-    pub method: MethodId,
+    pub method: M,
     /// How often it was entered.
     pub calls: u64,
     /// Calls made while it was on the stack, including itself; or the time of the samples in which it was.
@@ -55,6 +55,9 @@ pub struct ReportRow {
     /// If the total is CPU time: how long the thread did not run while the method was on the stack.
     pub waiting_ns: u64,
 }
+
+/// The sums of one method.
+pub type ReportRow = SumsOf<MethodId>;
 
 /// The sums over the frames of one method, either its outermost ones or the recursive ones.
 #[derive(Clone, Copy, Default, Debug)]

@@ -101,6 +101,18 @@ pub enum Outcome {
     Cut = 2,
 }
 
+impl Outcome {
+    /// The outcome in JSON and CSV.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Returned => "returned",
+            Self::Unwound => "unwound",
+            Self::Cut => "cut",
+        }
+    }
+}
+
 /// A place where events are missing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Break {

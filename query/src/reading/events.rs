@@ -68,6 +68,24 @@ fn read_pass<V: Visit>(
     reading
 }
 
+/// Passes the events of a thread to a visitor, ends the thread, and takes the damage of its marks, too.
+pub fn read_thread<V: VisitTimeline>(
+    file: &ThreadFile,
+    timeline: Result<Timeline<'_>, Error>,
+    progress: &mut impl Listener,
+    visitor: &mut V,
+    end: impl FnOnce(&mut V, &Timeline<'_>),
+) -> Reading {
+    let mut timeline = match timeline {
+        Ok(timeline) => timeline,
+        Err(error) => return Reading::failed(error),
+    };
+    let mut reading = read_timeline(file, &mut timeline, progress, visitor);
+    end(visitor, &timeline);
+    reading.marks = timeline.marks_damage();
+    reading
+}
+
 /// Passes the events of a timeline to a visitor, to its end or until the visitor stops. The caller reports
 /// damage of the marks.
 pub fn read_timeline(

@@ -6,6 +6,7 @@ use flow_codec::NameForm;
 use flow_codec::read::Trace;
 use flow_query::analysis::Run;
 use flow_query::dag::{Comparison, Difference, Kind, Outcome, ShapeId, Shapes, Shift};
+use flow_query::rows::{Chain, ExactRow, NameColumns};
 
 use super::test_runs::ComparedTests;
 use crate::args::{DiffArgs, Format};
@@ -16,7 +17,7 @@ use crate::html::{Compared, ComparedThread, diff_page};
 use crate::input::pattern::globs;
 use crate::input::shapes::{JoinedNames, JoinedThread, Joiner, Joins, LeftOut, not_compared};
 use crate::input::source::Source;
-use crate::output::{Out, Progress, chain, csv_fields, escaped, grouped, left_out, plural};
+use crate::output::{Out, Progress, Records, chain, escaped, grouped, left_out, plural};
 
 /// Differences shown in text by default.
 const DEFAULT_MAX: u64 = 20;
@@ -89,14 +90,10 @@ pub(super) fn run(
             let missing = missing.len() as u64;
             print.text(&found, (threads, missing), calls, out)?;
         }
-        Format::Json => print.rows(&found, out, Print::json)?,
-        Format::Csv => {
-            writeln!(
-                out,
-                "thread,thread_after,call_before,call_after,times,change,class,name,descriptor,readable,count,calls,\
-                 moved,path"
-            )?;
-            print.rows(&found, out, Print::csv)?;
+        _ => {
+            let mut records = Records::new::<ExactRow<'_>>(args.format, false, out)?;
+            records.sort_keys();
+            print.rows(&found, &mut records, out)?;
         }
     }
     let more = found.iter().any(|(_, comparison)| comparison.is_cut());
@@ -171,17 +168,6 @@ struct Print<'a> {
 
 /// What differs between two threads.
 type Found<'a> = (Pair<'a>, Comparison);
-
-/// One row of JSON or CSV.
-struct Row<'a> {
-    pair: Pair<'a>,
-    difference: &'a Difference,
-    change: &'static str,
-    shape: ShapeId,
-    count: u64,
-    is_moved: bool,
-    path: Vec<String>,
-}
 
 impl<'p> Print<'p> {
     /// What the page shows.
@@ -364,8 +350,8 @@ impl<'p> Print<'p> {
     fn rows(
         &self,
         found: &[Found<'_>],
+        records: &mut Records,
         out: &mut Out,
-        mut print: impl FnMut(&Self, &Row<'_>, &mut Out) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let all = found.iter().flat_map(|(pair, comparison)| {
             comparison.differences().iter().map(move |difference| (pair, comparison, difference))
@@ -374,78 +360,35 @@ impl<'p> Print<'p> {
             let stack = comparison.stack(difference);
             let path: Vec<_> =
                 stack.iter().map(|method| self.names.get(*method, NameForm::Full)).collect();
+            let [thread, thread_after] =
+                pair.map(|thread| thread.map(|thread| thread.title.as_str()));
+            let [call_before, call_after] =
+                difference.numbers.map(|number| self.has_numbers().then_some(number));
+            let row = |change, shape: ShapeId, count, moved| ExactRow {
+                thread,
+                thread_after,
+                call_before,
+                call_after,
+                times: difference.times,
+                change,
+                names: match self.shapes.kind(shape) {
+                    Kind::Call(method, _) => self.names.columns(method),
+                    _ => NameColumns::NOTHING,
+                },
+                count,
+                calls: self.shapes.calls(shape).saturating_mul(count),
+                moved,
+                path: Chain(path.clone()),
+            };
             for shift in &difference.shifts {
-                let row = Row {
-                    pair: *pair,
-                    difference,
-                    change: if shift.is_added { "added" } else { "removed" },
-                    shape: shift.shape,
-                    count: shift.count,
-                    is_moved: comparison.is_moved(shift.shape),
-                    path: path.clone(),
-                };
-                print(self, &row, out)?;
+                let change = if shift.is_added { "added" } else { "removed" };
+                let moved = comparison.is_moved(shift.shape);
+                records.row(&row(change, shift.shape, shift.count, moved), out)?;
             }
             if let Some([_, after]) = difference.outcomes {
-                let change = match after {
-                    Outcome::Returned => "returned",
-                    Outcome::Unwound => "unwound",
-                    Outcome::Cut => "cut",
-                };
-                let [shape, _] = difference.shapes;
-                let is_moved = false;
-                let row = Row { pair: *pair, difference, change, shape, count: 1, is_moved, path };
-                print(self, &row, out)?;
+                records.row(&row(after.word(), difference.shapes[0], 1, false), out)?;
             }
         }
-        Ok(())
-    }
-
-    fn parts(&self, shape: ShapeId) -> [Option<String>; 4] {
-        match self.shapes.kind(shape) {
-            Kind::Call(method, _) => self.names.parts(method),
-            _ => [const { None }; 4],
-        }
-    }
-
-    fn numbers(&self, difference: &Difference) -> [Option<u64>; 2] {
-        difference.numbers.map(|number| self.has_numbers().then_some(number))
-    }
-
-    fn json(&self, row: &Row<'_>, out: &mut Out) -> Result<(), Failure> {
-        let [class, name, descriptor, readable] = self.parts(row.shape);
-        let [thread, thread_after] =
-            row.pair.map(|thread| thread.map(|thread| thread.title.as_str()));
-        let [call_before, call_after] = self.numbers(row.difference);
-        let line = serde_json::json!({
-            "thread": thread, "thread_after": thread_after,
-            "call_before": call_before, "call_after": call_after,
-            "times": row.difference.times,
-            "change": row.change,
-            "class": class, "name": name, "descriptor": descriptor, "readable": readable,
-            "count": row.count,
-            "calls": self.shapes.calls(row.shape).saturating_mul(row.count),
-            "moved": row.is_moved,
-            "path": row.path,
-        });
-        writeln!(out, "{line}")?;
-        Ok(())
-    }
-
-    fn csv(&self, row: &Row<'_>, out: &mut Out) -> Result<(), Failure> {
-        let mut fields: Vec<String> = row
-            .pair
-            .map(|thread| thread.map_or(String::new(), |thread| thread.title.clone()))
-            .into();
-        let number =
-            |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
-        fields.extend(self.numbers(row.difference).map(number));
-        fields.extend([row.difference.times.to_string(), row.change.to_owned()]);
-        fields.extend(self.parts(row.shape).map(Option::unwrap_or_default));
-        let calls = self.shapes.calls(row.shape).saturating_mul(row.count);
-        fields.extend([row.count.to_string(), calls.to_string(), row.is_moved.to_string()]);
-        fields.push(row.path.join(" > "));
-        writeln!(out, "{}", csv_fields(fields.iter().map(String::as_str)))?;
         Ok(())
     }
 }

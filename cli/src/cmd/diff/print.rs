@@ -4,13 +4,13 @@ use std::io::Write;
 
 use flow_codec::NameForm;
 use flow_query::analysis::{Change, ChangeKind, Diff};
+use flow_query::rows::{Cell, Chain, ChangeRow, NameColumns};
 
 use crate::args::{By, DiffArgs, Format};
 use crate::cmd::line_limit;
 use crate::failure::Failure;
 use crate::output::{
-    Align, Out, Table, Unit, beyond, chain, csv_fields, duration, escaped, grouped, left_out,
-    plural,
+    Out, Records, Table, Unit, beyond, chain, duration, escaped, grouped, left_out, plural,
 };
 
 /// Differences shown in text by default.
@@ -31,20 +31,13 @@ pub(super) fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), F
     let deeper = changes.len() - shown.len();
     let more = shown.len().saturating_sub(max);
     shown.truncate(max);
-    match args.format {
-        Format::Text => {
-            heading(diff, &changes, args, out)?;
-            text(diff, &shown, args, out)?;
-        }
-        Format::Json => shown.iter().try_for_each(|change| json(diff, change, unit, out))?,
-        Format::Csv => {
-            writeln!(
-                out,
-                "change,class,name,descriptor,readable,depth,self_before,self_after,total_before,\
-                 total_after,unit,paths,path"
-            )?;
-            shown.iter().try_for_each(|change| csv(diff, change, unit, out))?;
-        }
+    if args.format == Format::Text {
+        heading(diff, &changes, args, out)?;
+        text(diff, &shown, args, out)?;
+    } else {
+        let mut records = Records::new::<ChangeRow<'_>>(args.format, false, out)?;
+        records.sort_keys();
+        shown.iter().try_for_each(|change| records.row(&row(diff, change, unit), out))?;
     }
     if deeper > 0 {
         let differences = plural(deeper as u64, "deeper difference");
@@ -125,34 +118,36 @@ fn text(diff: &Diff, shown: &[&Change], args: &DiffArgs, out: &mut Out) -> Resul
         true => (NameForm::Full, NameForm::Full),
         false => (NameForm::Readable, NameForm::Short),
     };
-    let right = |title| (title, Align::Right);
-    let [change, before, after] = ["change", "before", "after"].map(right);
-    let mut table =
-        Table::new(&[change, before, after, ("", Align::Left), ("method", Align::Left)]);
-    for change in shown {
-        let Some(method) = diff.names(change.path, form).pop() else { continue };
-        let (counts, word) = match change.kind {
-            ChangeKind::Changed => (change.calls, changed),
-            ChangeKind::Appeared => (change.total, "new"),
-            ChangeKind::Vanished => (change.total, "gone"),
-        };
+    let rows: Vec<_> = shown
+        .iter()
+        .filter_map(|change| Some((change, diff.names(change.path, form).pop()?)))
+        .map(|(change, method)| {
+            let (counts, word) = match change.kind {
+                ChangeKind::Changed => (change.calls, changed),
+                ChangeKind::Appeared => (change.total, "new"),
+                ChangeKind::Vanished => (change.total, "gone"),
+            };
+            let below = match change.paths - 1 {
+                0 => String::new(),
+                below => format!("  and {} below", plural(below, "path")),
+            };
+            (counts, word, method + &below)
+        })
+        .collect();
+    let mut table = Table::default();
+    let change = rows.iter().map(|(counts, ..)| {
         let sign = if counts.after > counts.before { "+" } else { "-" };
-        let below = match change.paths - 1 {
-            0 => String::new(),
-            below => format!("  and {} below", plural(below, "path")),
-        };
-        table.row([
-            &format!("{sign}{}", unit.show(counts.distance())),
-            &unit.show(counts.before),
-            &unit.show(counts.after),
-            word,
-            &format!("{method}{below}"),
-        ]);
-        let mut callers = diff.names(change.path, short);
-        callers.pop();
-        if !callers.is_empty() {
-            let callers = chain(&callers, CHAIN_ENDS, String::clone);
-            table.row(["", "", "", "", &format!("  in {callers}")]);
+        Cell::number(format!("{sign}{}", unit.show(counts.distance())))
+    });
+    table.column("change", change);
+    table.column("before", rows.iter().map(|(counts, ..)| unit.cell(counts.before)));
+    table.column("after", rows.iter().map(|(counts, ..)| unit.cell(counts.after)));
+    table.column("", rows.iter().map(|(_, word, _)| Cell::text(*word)));
+    table.column("method", rows.iter().map(|(.., method)| Cell::method(&**method)));
+    for (number, change) in shown.iter().enumerate() {
+        let callers = diff.names(change.path, short);
+        if let Some((_, callers @ [_, ..])) = callers.split_last() {
+            table.note(number + 1, format!("  in {}", chain(callers, CHAIN_ENDS, String::clone)));
         }
     }
     out.write_all(b"\n")?;
@@ -167,50 +162,23 @@ fn kind_word(kind: ChangeKind) -> &'static str {
     }
 }
 
-/// The class, name, descriptor and readable name of the method that changed.
-fn parts(diff: &Diff, change: &Change) -> [Option<String>; 4] {
-    let stack = diff.stack(change.path);
-    let Some(name) = stack.last().and_then(|method| method.name()) else {
-        return [const { None }; 4];
-    };
-    let readable = diff.names(change.path, NameForm::Readable).pop();
-    let [class, word, descriptor] =
-        [name.class, name.name, name.descriptor].map(|part| Some(part.to_owned()));
-    [class, word, descriptor, readable]
-}
-
-fn json(diff: &Diff, change: &Change, unit: Unit, out: &mut Out) -> Result<(), Failure> {
-    let [class, name, descriptor, readable] = parts(diff, change);
-    let path = diff.names(change.path, NameForm::Full);
-    let line = serde_json::json!({
-        "change": kind_word(change.kind),
-        "class": class, "name": name, "descriptor": descriptor, "readable": readable,
-        "depth": path.len() - 1,
-        "self_before": change.calls.before, "self_after": change.calls.after,
-        "total_before": change.total.before, "total_after": change.total.after,
-        "unit": unit.word(),
-        "paths": change.paths,
-        "path": path,
+fn row<'a>(diff: &'a Diff, change: &Change, unit: Unit) -> ChangeRow<'a> {
+    let name = diff.stack(change.path).last().and_then(|method| method.name());
+    let names = name.map_or(NameColumns::NOTHING, |name| {
+        let readable = diff.names(change.path, NameForm::Readable).pop();
+        NameColumns::new(name, readable.unwrap_or_default())
     });
-    writeln!(out, "{line}")?;
-    Ok(())
-}
-
-fn csv(diff: &Diff, change: &Change, unit: Unit, out: &mut Out) -> Result<(), Failure> {
     let path = diff.names(change.path, NameForm::Full);
-    let [depth, self_before, self_after, total_before, total_after, paths] = [
-        path.len() as u64 - 1,
-        change.calls.before,
-        change.calls.after,
-        change.total.before,
-        change.total.after,
-        change.paths,
-    ]
-    .map(|number| number.to_string());
-    let mut fields = vec![kind_word(change.kind).to_owned()];
-    fields.extend(parts(diff, change).map(Option::unwrap_or_default));
-    fields.extend([depth, self_before, self_after, total_before, total_after]);
-    fields.extend([unit.word().to_owned(), paths, path.join(" > ")]);
-    writeln!(out, "{}", csv_fields(fields.iter().map(String::as_str)))?;
-    Ok(())
+    ChangeRow {
+        change: kind_word(change.kind),
+        names,
+        depth: path.len() - 1,
+        self_before: change.calls.before,
+        self_after: change.calls.after,
+        total_before: change.total.before,
+        total_after: change.total.after,
+        unit: unit.word(),
+        paths: change.paths,
+        path: Chain(path),
+    }
 }

@@ -6,14 +6,14 @@ use std::io::Write;
 use flow_codec::Origin;
 use flow_codec::format::test_marks::Outcome;
 use flow_query::analysis::{Called, MethodName, Run};
-use serde_json::json;
+use flow_query::rows::{Cell, Members, TestChange};
 
 use crate::args::{DiffArgs, Format, TestArgs};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
 use crate::input::test_runs::{TestCalls, files};
-use crate::output::{Align, Out, Progress, Table, grouped, left_out, plural};
+use crate::output::{Out, Progress, Records, Table, grouped, left_out, plural};
 use flow_query::reading::Selected;
 
 /// Tests shown in text by default.
@@ -113,13 +113,16 @@ impl TestPairs {
         }
         let is_text = args.format == Format::Text;
         let max = line_limit(args.max, args.format, DEFAULT_MAX);
-        let mut shown = differing.iter().take(max);
+        let rows: Vec<_> =
+            differing.iter().take(max).map(|(name, pair)| self.row(name, pair)).collect();
         let left_out = (differing.len() > max).then(|| {
             let more = plural((differing.len() - max) as u64, "more test");
             left_out(&more, max)
         });
         if !is_text {
-            shown.try_for_each(|(name, pair)| self.json(name, pair, out))?;
+            let mut records = Records::new::<TestChange<'_>>(args.format, false, out)?;
+            records.sort_keys();
+            rows.iter().try_for_each(|row| records.row(row, out))?;
             if let Some(text) = left_out {
                 out.remark(args.format, None, &text)?;
             }
@@ -138,31 +141,16 @@ impl TestPairs {
         if differing.is_empty() {
             return Ok(());
         }
-        let mut table = Table::new(&[
-            ("before", Align::Left),
-            ("after", Align::Left),
-            ("calls", Align::Right),
-            ("after", Align::Right),
-            ("methods gone", Align::Right),
-            ("new", Align::Right),
-            ("test", Align::Left),
-        ]);
-        for (name, pair) in shown {
-            let calls = |attempt: &Option<Attempt>| {
-                attempt.as_ref().map_or_else(String::new, |attempt| grouped(attempt.calls))
-            };
-            let [gone, new] = [pair.only(Run::Before), pair.only(Run::After)]
-                .map(|only| grouped(only.len() as u64));
-            table.row([
-                word(&pair.before).to_owned(),
-                word(&pair.after).to_owned(),
-                calls(&pair.before),
-                calls(&pair.after),
-                gone,
-                new,
-                (*name).clone(),
-            ]);
-        }
+        let calls = |calls: Option<u64>| calls.map_or(Cell::number(""), Cell::Count);
+        let members = |methods: &Members<&str>| Cell::Count(methods.0.len() as u64);
+        let mut table = Table::default();
+        table.column("before", rows.iter().map(|row| Cell::text(row.result_before)));
+        table.column("after", rows.iter().map(|row| Cell::text(row.result_after)));
+        table.column("calls", rows.iter().map(|row| calls(row.calls_before)));
+        table.column("after", rows.iter().map(|row| calls(row.calls_after)));
+        table.column("methods gone", rows.iter().map(|row| members(&row.methods_gone)));
+        table.column("new", rows.iter().map(|row| members(&row.methods_new)));
+        table.column("test", rows.iter().map(|row| Cell::text(row.test)));
         table.print(out)?;
         if let Some(text) = left_out {
             out.remark(args.format, None, &text)?;
@@ -171,20 +159,22 @@ impl TestPairs {
         Ok(())
     }
 
-    fn json(&self, name: &str, pair: &Pair, out: &mut Out) -> Result<(), Failure> {
-        let names = |numbers: &[usize]| -> Vec<&String> {
-            numbers.iter().filter_map(|number| self.names.get(*number)).collect()
+    fn row<'a>(&'a self, test: &'a str, pair: &Pair) -> TestChange<'a> {
+        let only = |run| {
+            let numbers = pair.only(run).into_iter();
+            Members(numbers.filter_map(|number| Some(&**self.names.get(number)?)).collect())
         };
         let calls = |attempt: &Option<Attempt>| attempt.as_ref().map(|attempt| attempt.calls);
-        let line = json!({
-            "change": "test", "test": name,
-            "result_before": word(&pair.before), "result_after": word(&pair.after),
-            "calls_before": calls(&pair.before), "calls_after": calls(&pair.after),
-            "methods_gone": names(&pair.only(Run::Before)),
-            "methods_new": names(&pair.only(Run::After)),
-        });
-        writeln!(out, "{line}")?;
-        Ok(())
+        TestChange {
+            change: "test",
+            test,
+            result_before: word(&pair.before),
+            result_after: word(&pair.after),
+            calls_before: calls(&pair.before),
+            calls_after: calls(&pair.after),
+            methods_gone: only(Run::Before),
+            methods_new: only(Run::After),
+        }
     }
 }
 

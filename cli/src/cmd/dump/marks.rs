@@ -6,11 +6,13 @@ use std::io::Write;
 use flow_codec::format::instructions::Step;
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::read::{Tail, ThreadFile, Trace};
+use flow_query::rows::MarkRow;
 
 use crate::args::{DumpArgs, Format};
 use crate::failure::{Failure, Status};
+use crate::input::source::answer::Answer;
 use crate::input::source::{Source, thread_title};
-use crate::output::{Out, csv_fields, escaped, message, plural};
+use crate::output::{Out, escaped, message, plural};
 
 /// The columns of a mark. A mark has some of them.
 struct Parts<'a> {
@@ -80,17 +82,12 @@ impl<'a> Parts<'a> {
 
 pub(super) fn run(source: &Source, args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
     let format = args.source.format;
-    if format == Format::Csv {
-        writeln!(
-            out,
-            "trace,thread,mark_offset,offset,exits,kind,by_ns,from_ns,count,text,ran_us"
-        )?;
-    }
+    let mut answer = Answer::new::<MarkRow<'_>>(source, format, usize::MAX, out)?;
+    answer.records.sort_keys();
     let mut left = args.max.filter(|max| *max > 0).unwrap_or(u64::MAX);
     let mut status = source.status;
     for trace in &source.traces {
-        source.begin(trace, format, out)?;
-        let name = source.name(&trace.dir);
+        answer.begin(trace, out)?;
         for (number, file) in trace.files.iter().enumerate() {
             if format == Format::Text {
                 if number > 0 {
@@ -99,7 +96,7 @@ pub(super) fn run(source: &Source, args: &DumpArgs, out: &mut Out) -> Result<Sta
                 out.heading(&format!("thread {}", thread_title(trace, file.id)))?;
                 out.heading(&format!("{:>10}  {:>10}  {:>6}  mark", "mark at", "offset", "exits"))?;
             }
-            status = status.and(thread(trace, file, &name, format, &mut left, out)?);
+            status = status.and(thread(trace, file, &mut answer, &mut left, out)?);
             if left == 0 {
                 let max = args.max.unwrap_or(0);
                 let text = format!("… stopped after {} (--max {max})", plural(max, "mark"));
@@ -114,8 +111,7 @@ pub(super) fn run(source: &Source, args: &DumpArgs, out: &mut Out) -> Result<Sta
 fn thread(
     trace: &Trace,
     file: &ThreadFile,
-    name: &str,
-    format: Format,
+    answer: &mut Answer<'_>,
     left: &mut u64,
     out: &mut Out,
 ) -> Result<Status, Failure> {
@@ -127,10 +123,23 @@ fn thread(
             Ok(Some((position, mark))) => {
                 *left -= 1;
                 let parts = Parts::new(&mark, trace);
-                match format {
-                    Format::Text => text(offset, position, &parts, out)?,
-                    _ => line((name, file, format), offset, position, &parts, out)?,
+                if answer.is_text() {
+                    text(offset, position, &parts, out)?;
+                    continue;
                 }
+                let row = MarkRow {
+                    thread: file.id,
+                    mark_offset: offset,
+                    offset: position.offset.get(),
+                    exits: position.exits,
+                    kind: parts.kind,
+                    by_ns: parts.by_ns,
+                    from_ns: parts.from_ns,
+                    count: parts.count,
+                    text: parts.text.as_deref(),
+                    ran_us: parts.ran_us,
+                };
+                answer.records.row(&row, out)?;
             }
             Ok(None) => {
                 if let Tail::Truncated { offset } = marks.tail() {
@@ -168,37 +177,4 @@ fn text(offset: u64, position: Position, parts: &Parts<'_>, out: &mut Out) -> Re
         write!(out, "  {}", escaped(text))?;
     }
     Ok(writeln!(out)?)
-}
-
-fn line(
-    (name, file, format): (&str, &ThreadFile, Format),
-    offset: u64,
-    position: Position,
-    parts: &Parts<'_>,
-    out: &mut Out,
-) -> Result<(), Failure> {
-    if format == Format::Json {
-        let line = serde_json::json!({
-            "trace": name, "thread": file.id, "mark_offset": offset,
-            "offset": position.offset.get(), "exits": position.exits, "kind": parts.kind,
-            "by_ns": parts.by_ns, "from_ns": parts.from_ns, "count": parts.count,
-            "text": parts.text, "ran_us": parts.ran_us,
-        });
-        return Ok(writeln!(out, "{line}")?);
-    }
-    let number = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
-    let fields = [
-        name.to_owned(),
-        file.id.to_string(),
-        offset.to_string(),
-        position.offset.to_string(),
-        position.exits.to_string(),
-        parts.kind.to_owned(),
-        number(parts.by_ns),
-        number(parts.from_ns),
-        number(parts.count),
-        parts.text.as_deref().unwrap_or_default().to_owned(),
-        number(parts.ran_us),
-    ];
-    Ok(writeln!(out, "{}", csv_fields(fields.iter().map(String::as_str)))?)
 }

@@ -2,23 +2,26 @@
 
 mod print;
 
-use std::io::Write;
-
 use flow_codec::format::shape_name::{NamePrefix, ShapeName};
 use flow_codec::read::{CallTimes, Selection, TestRun, TestsOfThread, ThreadFile, Trace};
 use flow_codec::{Glob, MethodId};
 use flow_query::dag::{Find, Kind, Occurrence, Outcome, ShapeId};
+use flow_query::rows::FindRow;
 
 use self::print::Printer;
-use crate::args::{FindArgs, Format, HowLeft};
+use crate::args::{FindArgs, HowLeft};
+use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::memory::most_words;
 use crate::input::pattern::methods;
 use crate::input::shapes::{WholeThread, nothing_in_the_rest, read_whole, report_missing};
+use crate::input::source::answer::Answer;
 use crate::input::source::{Source, file_title};
 use crate::output::{Out, Progress, flow_command, message};
 use flow_query::reading::{CallClock, UNKNOWN_TIMES};
 
+/// Calls shown in text by default.
+const DEFAULT_MAX: u64 = 20;
 /// The most calls, and callers of these, that are held until their times are known.
 const CALLS_AT_ONCE: usize = 1 << 16;
 const CALLERS_AT_ONCE: usize = 1 << 22;
@@ -36,14 +39,13 @@ pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Status, Failure> {
     };
     args.tests.expect_in(&runs)?;
     source.report_losses();
-    if args.source.format == Format::Csv {
-        writeln!(out, "{}", Printer::columns())?;
-    }
+    let max = line_limit(args.max, args.source.format, DEFAULT_MAX);
+    let mut answer = Answer::new::<FindRow<'_>>(&source, args.source.format, max, out)?;
     let mut progress = Progress::new(source.bytes(), out);
     let (mut names, mut left_out): (Vec<ShapeName>, u64) = (Vec::new(), 0);
     for (trace, runs) in source.traces.iter().zip(&runs) {
-        source.begin(trace, args.source.format, out)?;
-        let mut printer = Printer::new(args, &source, trace, runs);
+        answer.begin(trace, out)?;
+        let mut printer = Printer::new(args, &mut answer, trace, runs);
         for file in trace.files.iter().filter(|file| file.bytes > 0) {
             let (whole, reading) = read_whole(file, most_words(), &mut progress);
             status = status.and(reading.report(file, &progress));
@@ -156,7 +158,12 @@ impl<'a> Thread<'a> {
     }
 
     /// Finds the calls and prints them.
-    fn find(&self, runs: &Runs, printer: &mut Printer<'_>, out: &mut Out) -> Result<(), Failure> {
+    fn find(
+        &self,
+        runs: &Runs,
+        printer: &mut Printer<'_, '_>,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
         let dag = &self.whole.dag;
         let mut clock = CallClock::new(self.file);
         let mut find = dag.find(|shape| self.is_wanted(shape));
@@ -209,7 +216,7 @@ impl<'a> Thread<'a> {
         &self,
         calls: &mut Vec<Found>,
         clock: &mut CallClock<'_>,
-        printer: &mut Printer<'_>,
+        printer: &mut Printer<'_, '_>,
         out: &mut Out,
     ) -> Result<(), Failure> {
         if self.whole.has_positions {
@@ -220,7 +227,7 @@ impl<'a> Thread<'a> {
         }
         for call in calls.drain(..) {
             let size = self.whole.dag.shapes().calls(call.call.shape);
-            printer.call(self.file, &call, size, out)?;
+            printer.call(self.file.id, call, size, out)?;
         }
         Ok(())
     }

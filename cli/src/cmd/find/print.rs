@@ -1,81 +1,56 @@
 //! Prints the calls that were found.
 
 use std::collections::BTreeSet;
-use std::io::Write;
 
-use flow_codec::MethodId;
 use flow_codec::format::shape_name::ShapeName;
-use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::read::{CallTimes, Trace};
+use flow_codec::{MethodId, ThreadId};
 use flow_query::dag::Outcome;
+use flow_query::rows::{Cell, FindRow, RowNames};
 
 use super::{Found, Runs};
 use crate::args::{FindArgs, Format};
-use crate::cmd::{line_limit, trace_field};
 use crate::failure::Failure;
-use crate::input::source::{Source, thread_title};
+use crate::input::source::answer::Answer;
+use crate::input::source::thread_title;
 use crate::input::times::has_clock;
-use crate::output::{
-    Align, Labels, Out, TIME_COLUMNS, Table, bounded_duration, csv_fields, grouped, instant,
-    left_out, plural, push_csv_times, push_json_times, time_numbers,
-};
+use crate::output::{Labels, Out, Table, bounded_duration, instant, plural, time_columns};
 
-/// Calls shown in text by default.
-const DEFAULT_MAX: u64 = 20;
 /// The innermost callers that are named in text.
 const NEAREST: usize = 2;
 
-/// The column that shows how calls were left, if not all returned.
-const LEFT: usize = 6;
-
 /// Prints the calls of a trace: text as a table at the end, else line by line.
-pub(super) struct Printer<'a> {
+pub(super) struct Printer<'a, 's> {
     args: &'a FindArgs,
-    source: &'a Source,
+    answer: &'a mut Answer<'s>,
     trace: &'a Trace,
     runs: &'a Runs,
-    labels: Labels<'a>,
-    name: String,
-    max: usize,
+    names: RowNames<'a>,
     shown: usize,
     /// How many calls there are, shown or not, and of which shapes.
     count: u64,
     shapes: BTreeSet<ShapeName>,
-    /// The methods of the rows.
-    methods: BTreeSet<MethodId>,
-    rows: Vec<Vec<String>>,
-    line: Vec<u8>,
+    /// The rows of text, and their threads.
+    rows: Vec<(ThreadId, Found)>,
 }
 
-impl<'a> Printer<'a> {
-    /// The heading of CSV.
-    pub(super) fn columns() -> String {
-        format!(
-            "trace,thread,call,{},shape,outcome,calls,depth,test,{TIME_COLUMNS},path",
-            Labels::COLUMNS
-        )
-    }
-
+impl<'a, 's> Printer<'a, 's> {
     pub(super) fn new(
         args: &'a FindArgs,
-        source: &'a Source,
+        answer: &'a mut Answer<'s>,
         trace: &'a Trace,
         runs: &'a Runs,
     ) -> Self {
-        let format = args.source.format;
         Self {
             args,
-            source,
+            answer,
             trace,
             runs,
-            labels: Labels::new(&trace.methods, format, args.verbose),
-            name: trace_field(source, trace, format),
-            max: line_limit(args.max, format, DEFAULT_MAX),
+            names: RowNames::new(&trace.methods),
             shown: 0,
             count: 0,
             shapes: BTreeSet::new(),
-            methods: BTreeSet::new(),
             rows: Vec::new(),
-            line: Vec::new(),
         }
     }
 
@@ -87,134 +62,108 @@ impl<'a> Printer<'a> {
 
     /// Returns whether no more calls are shown, once those that wait are.
     pub(super) fn is_full(&self, waiting: usize) -> bool {
-        self.shown.saturating_add(waiting) >= self.max
+        self.shown.saturating_add(waiting) >= self.answer.max
     }
 
     /// Prints a call.
     pub(super) fn call(
         &mut self,
-        file: &ThreadFile,
-        found: &Found,
+        thread: ThreadId,
+        found: Found,
         size: u64,
         out: &mut Out,
     ) -> Result<(), Failure> {
         self.shown += 1;
-        if self.args.source.format == Format::Text {
-            self.row(file, found);
+        if self.answer.is_text() {
+            self.rows.push((thread, found));
             return Ok(());
         }
-        let line = &mut self.line;
-        line.clear();
-        let label = self.labels.get(found.method).to_owned();
-        let outcome = match found.outcome {
-            Outcome::Returned => "returned",
-            Outcome::Unwound => "unwound",
-            Outcome::Cut => "cut",
+        let row = FindRow {
+            thread,
+            call: found.call.number,
+            method: self.names.get(found.method),
+            shape: found.name.map_or(String::new(), |name| name.to_string()),
+            outcome: found.outcome.word(),
+            calls: size,
+            depth: found.call.depth,
+            test: self.test(&found),
+            times: time_columns(&found.times),
+            path: self.names.chain(&found.callers),
         };
-        let (trace, thread, number) = (&self.name, file.id, found.call.number);
-        let shape = found.name.map_or(String::new(), |name| name.to_string());
-        let test = found.test.and_then(|test| self.runs.get(test)).map(|run| run.name.as_str());
-        let path: Vec<_> = found.callers.iter().map(|method| self.labels.name(*method)).collect();
-        let (depth, numbers) = (found.call.depth, time_numbers(&found.times));
-        if self.args.source.format == Format::Json {
-            write!(
-                line,
-                "{{\"trace\":{trace},\"thread\":{thread},\"call\":{number},{label},\"shape\":\"{shape}\",\
-                 \"outcome\":\"{outcome}\",\"calls\":{size},\"depth\":{depth},\"test\":{}",
-                serde_json::Value::from(test)
-            )?;
-            push_json_times(&numbers, line);
-            writeln!(line, ",\"path\":{}}}", serde_json::Value::from(path))?;
-        } else {
-            write!(
-                line,
-                "{trace},{thread},{number},{label},{shape},{outcome},{size},{depth},{}",
-                csv_fields([test.unwrap_or_default()])
-            )?;
-            push_csv_times(numbers, line);
-            writeln!(line, ",{}", csv_fields([path.join(" > ").as_str()]))?;
-        }
-        Ok(out.write_all(line)?)
+        self.answer.rows([row], out)
     }
 
-    /// Adds a row with all columns.
-    fn row(&mut self, file: &ThreadFile, found: &Found) {
-        let times = &found.times;
-        let known = times.start.estimate_ns;
-        let test = found.test.and_then(|test| self.runs.get(test)).map(|run| run.name.clone());
-        let left = match found.outcome {
-            Outcome::Returned => "",
-            Outcome::Unwound => "exception",
-            Outcome::Cut => "pause",
-        };
-        self.methods.insert(found.method);
-        self.rows.push(vec![
-            known.map_or("?".to_owned(), instant),
-            known.map_or("?".to_owned(), |_| bounded_duration(times.duration)),
-            thread_title(self.trace, file.id),
-            grouped(found.call.number),
-            grouped(found.call.depth),
-            found.name.map_or(String::new(), |name| name.to_string()),
-            left.to_owned(),
-            test.unwrap_or_default(),
-            self.labels.get(found.method).to_owned(),
-            self.callers(&found.callers),
-        ]);
+    /// The name of the test that made a call.
+    fn test(&self, found: &Found) -> Option<&'a str> {
+        Some(&self.runs.get(found.test?)?.name)
     }
 
     /// `… > Orders.order > Db.query`: the innermost callers.
-    fn callers(&self, callers: &[MethodId]) -> String {
+    fn callers(&self, callers: &[MethodId], labels: &Labels<'_>) -> String {
         let nearest = if self.args.verbose { callers.len() } else { NEAREST };
         let (hidden, shown) = callers.split_at(callers.len().saturating_sub(nearest));
-        let names = shown.iter().map(|method| self.labels.short(*method));
+        let names = shown.iter().map(|method| labels.short(*method));
         let start = (!hidden.is_empty()).then(|| "…".to_owned());
         start.into_iter().chain(names).collect::<Vec<_>>().join(" > ")
     }
 
     /// Prints the table, and how many calls are not shown.
     pub(super) fn finish(self, out: &mut Out) -> Result<(), Failure> {
-        let format = self.args.source.format;
-        if format == Format::Text && !self.rows.is_empty() {
-            let what = match self.methods.iter().next() {
-                Some(method) if self.methods.len() == 1 => self.labels.name(*method),
-                _ => self.args.what.clone(),
-            };
-            let counts = [plural(self.count, "call"), plural(self.shapes.len() as u64, "shape")];
-            out.heading(&format!("{what}: {}", counts.join(", ")))?;
-            let is_timed = has_clock(self.trace);
-            let is_left_otherwise =
-                self.rows.iter().any(|row| row.get(LEFT).is_some_and(|left| !left.is_empty()));
-            // Which columns there are.
-            let columns = [
-                ("start", Align::Right, is_timed),
-                ("duration", Align::Right, is_timed),
-                ("thread", Align::Left, self.trace.files.len() > 1),
-                ("call", Align::Right, true),
-                ("depth", Align::Right, true),
-                ("shape", Align::Left, true),
-                ("left by", Align::Left, is_left_otherwise),
-                ("test", Align::Left, !self.runs.is_empty()),
-                ("method", Align::Left, self.methods.len() > 1),
-                ("called by", Align::Left, true),
-            ];
-            let shown: Vec<_> = columns.iter().map(|(.., is_shown)| *is_shown).collect();
-            let titles: Vec<_> = columns
-                .iter()
-                .filter(|(.., is_shown)| *is_shown)
-                .map(|(title, align, _)| (*title, *align))
-                .collect();
-            let mut table = Table::new(&titles);
-            for row in &self.rows {
-                let cells = row.iter().zip(&shown).filter(|(_, is_shown)| **is_shown);
-                table.row(cells.map(|(cell, _)| cell));
-            }
-            table.print(out)?;
+        if !self.rows.is_empty() {
+            self.table(out)?;
         }
-        if (self.shown as u64) < self.count && self.shown >= self.max {
-            let more = plural(self.count - self.shown as u64, "more call");
-            let place = self.source.place(&self.trace.dir);
-            out.remark(format, place.as_deref(), &left_out(&more, self.max))?;
+        if (self.shown as u64) < self.count && self.shown >= self.answer.max {
+            self.answer.more(self.trace, self.count - self.shown as u64, "more call", out)?;
         }
         Ok(())
+    }
+
+    fn table(&self, out: &mut Out) -> Result<(), Failure> {
+        let labels = Labels::new(&self.trace.methods, Format::Text, self.args.verbose);
+        let methods: BTreeSet<_> = self.rows.iter().map(|(_, found)| found.method).collect();
+        let what = match methods.first() {
+            Some(method) if methods.len() == 1 => labels.name(*method),
+            _ => self.args.what.clone(),
+        };
+        let counts = [plural(self.count, "call"), plural(self.shapes.len() as u64, "shape")];
+        out.heading(&format!("{what}: {}", counts.join(", ")))?;
+        let calls = || self.rows.iter().map(|(_, found)| found);
+        let mut table = Table::default();
+        if has_clock(self.trace) {
+            let known = |found: &Found, text: fn(&CallTimes, u64) -> String| {
+                let start_ns = found.times.start.estimate_ns;
+                Cell::number(start_ns.map_or("?".to_owned(), |ns| text(&found.times, ns)))
+            };
+            table.column("start", calls().map(|found| known(found, |_, ns| instant(ns))));
+            let duration = |times: &CallTimes, _| bounded_duration(times.duration);
+            table.column("duration", calls().map(|found| known(found, duration)));
+        }
+        if self.trace.files.len() > 1 {
+            let title = |thread| Cell::text(thread_title(self.trace, thread));
+            table.column("thread", self.rows.iter().map(|(thread, _)| title(*thread)));
+        }
+        table.column("call", calls().map(|found| Cell::Count(found.call.number)));
+        table.column("depth", calls().map(|found| Cell::Count(found.call.depth)));
+        let shape =
+            |found: &Found| found.name.map_or(Cell::Nothing, |name| Cell::text(name.to_string()));
+        table.column("shape", calls().map(shape));
+        if calls().any(|found| found.outcome != Outcome::Returned) {
+            let left = |found: &Found| match found.outcome {
+                Outcome::Returned => Cell::Nothing,
+                Outcome::Unwound => Cell::text("exception"),
+                Outcome::Cut => Cell::text("pause"),
+            };
+            table.column("left by", calls().map(left));
+        }
+        if !self.runs.is_empty() {
+            let test = |found| self.test(found).map_or(Cell::Nothing, Cell::text);
+            table.column("test", calls().map(test));
+        }
+        if methods.len() > 1 {
+            table.column("method", calls().map(|found| labels.cell(found.method)));
+        }
+        let callers = |found: &Found| Cell::text(self.callers(&found.callers, &labels));
+        table.column("called by", calls().map(callers));
+        Ok(table.print(out)?)
     }
 }

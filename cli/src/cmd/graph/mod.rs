@@ -3,18 +3,22 @@
 mod print;
 mod select;
 
-use std::io::Write;
-
 use flow_codec::read::Selection;
+use flow_query::rows::GraphRow;
 
 use crate::args::{Format, GraphArgs};
+use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::pattern::methods;
+use crate::input::source::answer::Answer;
 use crate::input::source::{Source, file_title};
 use crate::input::times::{selected, weight_of};
-use crate::output::{Labels, Out, Progress, Unit, Weight};
+use crate::output::{Out, Progress, Unit};
 use flow_query::reading::ContextTree;
 use print::GraphPrinter;
+
+/// Paths shown in text by default.
+const DEFAULT_MAX: u64 = 100;
 
 pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
@@ -22,18 +26,16 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     args.when.expect_in(&source.traces)?;
     let roots = methods(&args.methods, &source.traces)?;
     source.report_losses();
-    if args.source.format == Format::Csv {
-        let (method, weight) = (Labels::COLUMNS, Weight::COLUMNS);
-        writeln!(out, "trace,thread,path,parent,depth,{method},{weight}")?;
-    }
+    let max = line_limit(args.max, args.source.format, DEFAULT_MAX);
+    let mut answer = Answer::new::<GraphRow<'_>>(&source, args.source.format, max, out)?;
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
-        let mut print = GraphPrinter::new(args, &source, trace);
         let chosen = selected(trace, &args.part.filter, &args.when)?;
         let roots = Selection::new(&trace.methods, &roots, &[]);
         let unit = weight_of(args.weight.by(), trace)?;
-        source.begin(trace, args.source.format, out)?;
+        answer.begin(trace, out)?;
+        let mut print = GraphPrinter::new(args, &mut answer, trace);
         let groups: Vec<_> = match args.per_thread {
             true => trace.files.chunks(1).collect(),
             false => vec![&trace.files[..]],

@@ -5,39 +5,33 @@ use std::io::Write;
 use flow_codec::ThreadId;
 use flow_codec::read::{TimeAxis, Trace};
 use flow_query::analysis::{PathLimits, PathTree};
+use flow_query::rows::{Cell, GraphRow, RowNames};
 
 use super::select::{Selected, select};
 use crate::args::{Format, GraphArgs};
-use crate::cmd::{line_limit, trace_field};
 use crate::failure::Failure;
-use crate::input::source::Source;
+use crate::input::source::answer::Answer;
 use crate::input::times::{scale_of, times_note};
-use crate::output::{Labels, Out, Shares, Unit, Weight, beyond, duration, indent, percent, plural};
+use crate::output::{
+    Labels, Out, Shares, Table, Unit, Weight, beyond, duration, indent, percent, plural,
+};
 
-/// The limits of text by default.
-const DEFAULT_MAX: u64 = 100;
+/// The least share of paths in text by default.
 const DEFAULT_MIN_PERCENT: f64 = 1.0;
 
 /// Prints the trees of one trace.
-pub(super) struct GraphPrinter<'a> {
+pub(super) struct GraphPrinter<'a, 's> {
     args: &'a GraphArgs,
+    answer: &'a mut Answer<'s>,
     trace: &'a Trace,
-    /// The name of the trace, as a field.
-    name: String,
-    /// The place that remarks name.
-    place: Option<String>,
-    labels: Labels<'a>,
     begun: bool,
     /// Whether a weight that was printed is rough.
     is_rough: bool,
 }
 
-impl<'a> GraphPrinter<'a> {
-    pub(super) fn new(args: &'a GraphArgs, source: &Source, trace: &'a Trace) -> Self {
-        let name = trace_field(source, trace, args.source.format);
-        let labels = Labels::new(&trace.methods, args.source.format, args.verbose);
-        let place = source.place(&trace.dir);
-        Self { args, trace, name, place, labels, begun: false, is_rough: false }
+impl<'a, 's> GraphPrinter<'a, 's> {
+    pub(super) fn new(args: &'a GraphArgs, answer: &'a mut Answer<'s>, trace: &'a Trace) -> Self {
+        Self { args, answer, trace, begun: false, is_rough: false }
     }
 
     /// Prints one tree: that of a thread, with its title, or that of all threads.
@@ -51,37 +45,33 @@ impl<'a> GraphPrinter<'a> {
         let args = self.args;
         let limits = self.limits(tree.weight());
         let selected = select(tree, &self.trace.methods, args.sort, limits);
-        let format = args.source.format;
         let (id, title) = thread.unzip();
-        match format {
-            Format::Text => {
-                if std::mem::replace(&mut self.begun, true) {
-                    out.write_all(b"\n")?;
-                }
-                let calls = plural(tree.calls(), "call");
-                match &title {
-                    Some(title) => {
-                        out.heading(&format!("thread {title}"))?;
-                        writeln!(out, "{calls}")?;
-                    }
-                    None => writeln!(out, "{calls} in {}", plural(threads, "thread"))?,
-                }
-                self.text(tree, &selected, out)?;
+        if self.answer.is_text() {
+            if std::mem::replace(&mut self.begun, true) {
+                out.write_all(b"\n")?;
             }
-            _ => self.lines(format, tree, &selected, id, out)?,
+            let calls = plural(tree.calls(), "call");
+            match &title {
+                Some(title) => {
+                    out.heading(&format!("thread {title}"))?;
+                    writeln!(out, "{calls}")?;
+                }
+                None => writeln!(out, "{calls} in {}", plural(threads, "thread"))?,
+            }
+            self.text(tree, &selected, out)?;
+        } else {
+            self.rows(tree, &selected, id, out)?;
         }
         let title = title.map(|title| format!("thread {title}"));
-        let place: Vec<_> = self.place.iter().cloned().chain(title).collect();
-        let place = (!place.is_empty()).then(|| place.join(", "));
         for remark in self.left_out(tree, &selected, limits) {
-            out.remark(format, place.as_deref(), &remark)?;
+            self.answer.remark_in(self.trace, title.as_deref(), &remark, out)?;
         }
         Ok(())
     }
 
     /// Ends the trace, with a note about the precision of its times.
     pub(super) fn end(&self, unit: Unit, out: &mut Out) -> Result<(), Failure> {
-        if self.args.source.format == Format::Text && unit.is_time() {
+        if self.answer.is_text() && unit.is_time() {
             writeln!(out, "\n{}", times_note(self.trace, unit, self.is_rough))?;
         }
         Ok(())
@@ -93,32 +83,33 @@ impl<'a> GraphPrinter<'a> {
         PathLimits {
             depth: depth.unwrap_or(usize::MAX),
             min_total: part_of(weight, self.min_percent()),
-            max: line_limit(self.args.max, self.args.source.format, DEFAULT_MAX),
+            max: self.answer.max,
         }
     }
 
     fn min_percent(&self) -> f64 {
-        let is_text = self.args.source.format == Format::Text;
-        self.args.min.unwrap_or(if is_text { DEFAULT_MIN_PERCENT } else { 0.0 })
+        self.args.min.unwrap_or(if self.answer.is_text() { DEFAULT_MIN_PERCENT } else { 0.0 })
     }
 
     fn text(&mut self, tree: &PathTree, selected: &Selected, out: &mut Out) -> Result<(), Failure> {
         if tree.is_empty() {
             return Ok(());
         }
-        let unit = Unit::new(tree.axis());
-        let scale = scale_of(self.trace, unit, tree.weight());
-        let mut table = unit.table("method", Shares::Total);
-        for &(path, depth) in &selected.paths {
-            let Some(row) = tree.row(path) else { continue };
+        let scale = scale_of(self.trace, Unit::new(tree.axis()), tree.weight());
+        let rows =
+            selected.paths.iter().filter_map(|(path, depth)| Some((*depth, tree.row(*path)?)));
+        let rows: Vec<_> = rows.collect();
+        let weights: Vec<_> = rows.iter().map(|(_, row)| Weight::from(*row)).collect();
+        self.is_rough |= weights.iter().any(|weight| weight.is_rough());
+        let labels = Labels::new(&self.trace.methods, Format::Text, self.args.verbose);
+        let mut table = Table::default();
+        table.weights(&weights, scale, Shares::Total);
+        let names = rows.iter().map(|(depth, row)| {
             let mut name = String::new();
-            indent(depth, &mut name);
-            name.push_str(self.labels.get(row.method));
-            let weight = Weight::from(row);
-            self.is_rough |= weight.is_rough();
-            table.self_share(percent(row.self_weight, tree.weight()));
-            table.row(weight.cells(scale, Shares::Total).into_iter().chain([name]));
-        }
+            indent(*depth, &mut name);
+            Cell::method(name + &labels.name(row.method))
+        });
+        table.column("method", names);
         out.write_all(b"\n")?;
         Ok(table.print(out)?)
     }
@@ -164,35 +155,28 @@ impl<'a> GraphPrinter<'a> {
         remarks
     }
 
-    fn lines(
+    fn rows(
         &mut self,
-        format: Format,
         tree: &PathTree,
         selected: &Selected,
         thread: Option<ThreadId>,
         out: &mut Out,
     ) -> Result<(), Failure> {
-        let name = &self.name;
         let unit = Unit::new(tree.axis());
-        let nothing = if format == Format::Json { "null" } else { "" };
-        let thread = thread.map_or(nothing.to_owned(), |thread| thread.to_string());
-        for &(path, depth) in &selected.paths {
-            let Some(row) = tree.row(path) else { continue };
-            let parent = tree.parent(path).filter(|parent| *parent != tree.root());
-            let parent = parent.map_or(nothing.to_owned(), |parent| parent.get().to_string());
-            let (path, label) = (path.get(), self.labels.get(row.method));
-            let weight = Weight::from(row).fields(unit, format);
-            if format == Format::Json {
-                writeln!(
-                    out,
-                    "{{\"trace\":{name},\"thread\":{thread},\"path\":{path},\"parent\":{parent},\
-                     \"depth\":{depth},{label},{weight}}}"
-                )?;
-            } else {
-                writeln!(out, "{name},{thread},{path},{parent},{depth},{label},{weight}")?;
-            }
-        }
-        Ok(())
+        let mut names = RowNames::new(&self.trace.methods);
+        let rows = selected.paths.iter().filter_map(|(path, depth)| {
+            let row = tree.row(*path)?;
+            let parent = tree.parent(*path).filter(|parent| *parent != tree.root());
+            Some(GraphRow {
+                thread,
+                path: path.get(),
+                parent: parent.map(|parent| parent.get()),
+                depth: *depth,
+                method: names.get(row.method),
+                weight: Weight::from(row).columns(unit),
+            })
+        });
+        self.answer.rows(rows, out)
     }
 }
 

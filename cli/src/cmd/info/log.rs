@@ -4,15 +4,14 @@ use std::cmp::Reverse;
 use std::io::Write;
 
 use flow_query::analysis::Run;
-use flow_query::profile::{FrameGrouping, GapRule, Profile, ThreadGrouping};
+use flow_query::profile::{FrameGrouping, GapRule, Profile, ProfileRow, ThreadGrouping};
+use flow_query::rows::Cell;
 
 use crate::args::InfoArgs;
 use crate::failure::{Failure, Status};
 use crate::input::flags::{FilterArgs, PartArgs, TestArgs};
 use crate::input::profile::{Input, Origin};
-use crate::output::{
-    Align, Out, Table, duration, escaped, flow_command, grouped, plural, shell_quoted,
-};
+use crate::output::{Out, Table, duration, flow_command, grouped, plural, shell_quoted};
 
 /// Prints what a log has, and which verb shows more.
 pub(super) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -47,21 +46,15 @@ pub(super) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
     let profile_command = flow_command(&format!("profile {shown}"));
     writeln!(out, "more      {profile_command}; other verbs guess calls from samples")?;
     let rows = profile.rows(|row| Reverse(row.numbers[0].total_count));
-    let mut table = Table::new(&[
-        ("thread", Align::Right),
-        ("samples", Align::Right),
-        ("time", Align::Right),
-        ("name", Align::Left),
-    ]);
-    for row in rows.iter().filter(|row| row.frame.is_none()) {
-        let numbers = row.numbers[0];
-        table.row([
-            row.thread.id.map_or(String::new(), |id| id.to_string()),
-            grouped(numbers.total_count),
-            duration(numbers.total_ns.unsigned_abs()),
-            escaped(row.thread.name.as_deref().unwrap_or_default()).into_owned(),
-        ]);
-    }
+    let threads = || rows.iter().filter(|row| row.frame.is_none());
+    let mut table = Table::default();
+    let id = |id: i64| Cell::number(id.to_string());
+    table.column("thread", threads().map(|row| row.thread.id.map_or(Cell::Nothing, id)));
+    table.column("samples", threads().map(|row| Cell::Count(row.numbers[0].total_count)));
+    let time = |row: &ProfileRow<'_>| Cell::Nanos(row.numbers[0].total_ns.unsigned_abs());
+    table.column("time", threads().map(time));
+    let name = |row: &'_ ProfileRow<'_>| Cell::text(row.thread.name.clone().unwrap_or_default());
+    table.column("name", threads().map(name));
     writeln!(out)?;
     table.print(out)?;
     Ok(added.status)

@@ -7,12 +7,13 @@ use std::collections::hash_map::Entry;
 use flow_codec::ThreadId;
 use flow_codec::read::{OpenFrames, Thread, Trace};
 use flow_query::dag::Dag;
+use flow_query::rows::Cell;
 use serde::{Serialize, Serializer};
 
 use crate::args::{InfoArgs, ThreadKey};
 use crate::failure::{Failure, Status};
 use crate::input::state::State;
-use crate::output::{Align, Out, Progress, Table, duration, grouped};
+use crate::output::{Out, Progress, Table, grouped};
 use flow_query::reading::{Ending, count_threads};
 
 /// A thread, from its file and from `threads.jsonl`.
@@ -265,38 +266,26 @@ fn row(id: ThreadId, thread: Option<&Thread>) -> ThreadRow<'_> {
 pub(super) fn print_threads(threads: &[ThreadRow<'_>], out: &mut Out) -> Result<(), Failure> {
     // Known only for platform threads that ended.
     let has_cpu = threads.iter().any(|thread| thread.cpu_ns.is_some());
-    let right = |title| Some((title, Align::Right));
-    let left = |title| Some((title, Align::Left));
-    let columns = [
-        right("thread"),
-        left("kind"),
-        right("calls"),
-        right("max frames"),
-        right("bytes"),
-        if has_cpu { right("cpu") } else { None },
-        left("state"),
-        left("name"),
-    ];
-    let mut table = Table::new(&columns.into_iter().flatten().collect::<Vec<_>>());
-    for thread in threads {
-        let cells = [
-            Some(match thread.count {
-                1 => thread.thread.to_string(),
-                count => format!("×{}", grouped(count)),
-            }),
-            Some(thread.kind.to_owned()),
-            Some(grouped(thread.calls)),
-            Some(grouped(thread.max_frames)),
-            Some(grouped(thread.bytes)),
-            has_cpu.then(|| thread.cpu_ns.map(duration).unwrap_or_default()),
-            Some(thread.state.to_owned()),
-            Some(match thread.count {
-                2.. if thread.name.is_empty() => "(no name)".to_owned(),
-                _ => thread.name.to_owned(),
-            }),
-        ];
-        table.row(cells.into_iter().flatten());
+    let id = |thread: &ThreadRow<'_>| match thread.count {
+        1 => Cell::Id(thread.thread.get()),
+        count => Cell::number(format!("×{}", grouped(count))),
+    };
+    let name = |thread: &ThreadRow<'_>| match thread.count {
+        2.. if thread.name.is_empty() => "(no name)".to_owned(),
+        _ => thread.name.to_owned(),
+    };
+    let mut table = Table::default();
+    table.column("thread", threads.iter().map(id));
+    table.column("kind", threads.iter().map(|thread| Cell::text(thread.kind)));
+    table.column("calls", threads.iter().map(|thread| Cell::Count(thread.calls)));
+    table.column("max frames", threads.iter().map(|thread| Cell::Count(thread.max_frames)));
+    table.column("bytes", threads.iter().map(|thread| Cell::Count(thread.bytes)));
+    if has_cpu {
+        let cpu = |thread: &ThreadRow<'_>| thread.cpu_ns.map_or(Cell::Nothing, Cell::Nanos);
+        table.column("cpu", threads.iter().map(cpu));
     }
+    table.column("state", threads.iter().map(|thread| Cell::text(thread.state)));
+    table.column("name", threads.iter().map(|thread| Cell::text(name(thread))));
     Ok(table.print(out)?)
 }
 

@@ -6,17 +6,17 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use flow_codec::MethodMap;
 use flow_codec::read::{Trace, TraceSet};
+use flow_codec::{MethodId, MethodMap};
 use flow_query::process::{Follower, Handle, Router};
-use serde::Serialize;
+use flow_query::rows::{CallRow, Cell, NoteRow, Row, RowNames, SumRow};
 
 use crate::args::{ListenArgs, ReportKind};
 use crate::failure::{Failure, Status};
 use crate::input::own;
 use crate::live::{By, Edges, Note, Notes, Sum, Sums, Wanted};
 use crate::output::{
-    Align, Format, Labels, Out, Table, duration, escaped, grouped, message, plural, seconds,
+    Format, Labels, Out, Records, Table, duration, escaped, message, plural, seconds,
 };
 
 /// The shortest wait between two passes.
@@ -153,16 +153,6 @@ struct Printer<'a> {
     trace: &'a Trace,
 }
 
-#[derive(Serialize)]
-struct NoteLine<'a> {
-    trace: &'a str,
-    pid: u32,
-    at_ns: Option<u64>,
-    thread: u64,
-    thread_name: &'a str,
-    text: &'a str,
-}
-
 impl Printer<'_> {
     fn pid(&self) -> u32 {
         self.trace.manifest.as_ref().map_or(0, |manifest| manifest.pid)
@@ -173,11 +163,9 @@ impl Printer<'_> {
         name.to_string_lossy().into_owned()
     }
 
-    /// The start of a JSON object.
-    fn json(&self) -> Result<String, Failure> {
-        let name = serde_json::to_string(&self.name())
-            .map_err(|error| Failure::Failed(error.to_string()))?;
-        Ok(format!("{{\"trace\":{name},\"pid\":{}", self.pid()))
+    /// Prints a row as JSON.
+    fn row(&self, row: &impl Row, out: &mut Out) -> Result<(), Failure> {
+        Ok(Records::json(&self.name()).row(row, out)?)
     }
 
     fn methods(
@@ -199,46 +187,37 @@ impl Printer<'_> {
         });
         let from_ns = interval.map(|number| number.saturating_mul(self.args.every));
         if self.args.json {
-            let mut labels = Labels::new(&self.trace.methods, Format::Json, false);
-            let start = self.json()?;
-            let number = |number: Option<u64>| serde_json::Value::from(number);
-            let to_ns = from_ns.map(|from| from.saturating_add(self.args.every));
-            for (id, sum) in rows {
-                writeln!(
-                    out,
-                    "{start},\"from_ns\":{},\"to_ns\":{},{},\"calls\":{},\"self_ns\":{},\"unwound\":{}}}",
-                    number(from_ns),
-                    number(to_ns),
-                    labels.get(id),
-                    sum.calls,
-                    number(sum.self_ns),
-                    sum.unwound
-                )?;
-            }
-            return Ok(());
+            let mut names = RowNames::new(&self.trace.methods);
+            return rows.into_iter().try_for_each(|(id, sum)| {
+                let row = SumRow {
+                    pid: self.pid(),
+                    from_ns,
+                    to_ns: from_ns.map(|from| from.saturating_add(self.args.every)),
+                    method: names.get(id),
+                    calls: sum.calls,
+                    self_ns: sum.self_ns,
+                    unwound: sum.unwound,
+                };
+                self.row(&row, out)
+            });
         }
         let when = from_ns.map_or(String::new(), |from| {
             format!(", {} from {}", duration(self.args.every), seconds(from))
         });
         out.heading(&format!("process {}{when}", self.pid()))?;
         writeln!(out)?;
-        let mut columns = vec![("calls", Align::Right)];
         let has_times = rows.iter().any(|(_, sum)| sum.self_ns.is_some());
+        let labels = Labels::new(&self.trace.methods, Format::Text, false);
+        let shown = rows.get(..ROWS).unwrap_or(&rows);
+        let mut table = Table::default();
+        table.column("calls", shown.iter().map(|(_, sum)| Cell::Count(sum.calls)));
         if has_times && !is_exceptions {
-            columns.push(("self", Align::Right));
+            table
+                .column("self", shown.iter().map(|(_, sum)| Cell::Nanos(sum.self_ns.unwrap_or(0))));
         }
-        columns.extend([("unwound", Align::Right), ("method", Align::Left)]);
-        let mut table = Table::new(&columns);
-        let mut labels = Labels::new(&self.trace.methods, Format::Text, false);
-        for (id, sum) in rows.iter().take(ROWS) {
-            let mut cells = vec![grouped(sum.calls)];
-            if has_times && !is_exceptions {
-                cells.push(duration(sum.self_ns.unwrap_or(0)));
-            }
-            cells.push(if sum.unwound > 0 { grouped(sum.unwound) } else { String::new() });
-            cells.push(labels.get(*id).to_owned());
-            table.row(&cells);
-        }
+        let unwound = |unwound| if unwound > 0 { Cell::Count(unwound) } else { Cell::Nothing };
+        table.column("unwound", shown.iter().map(|(_, sum)| unwound(sum.unwound)));
+        table.column("method", shown.iter().map(|(id, _)| labels.cell(*id)));
         table.print(out)?;
         self.more(rows.len(), "more method", out)
     }
@@ -246,16 +225,9 @@ impl Printer<'_> {
     fn note(&self, note: &Note, out: &mut Out) -> Result<(), Failure> {
         let Note { at_ns, thread, thread_name, text } = note;
         if self.args.json {
-            let line = NoteLine {
-                trace: &self.name(),
-                pid: self.pid(),
-                at_ns: *at_ns,
-                thread: thread.get(),
-                thread_name,
-                text,
-            };
-            serde_json::to_writer(&mut *out, &line)?;
-            return Ok(writeln!(out)?);
+            let row =
+                NoteRow { pid: self.pid(), at_ns: *at_ns, thread: *thread, thread_name, text };
+            return self.row(&row, out);
         }
         let at = at_ns.map_or(String::new(), seconds);
         let line = format!("process {}  {at}  {thread} {thread_name}: {text}", self.pid());
@@ -266,31 +238,21 @@ impl Printer<'_> {
         let mut rows: Vec<_> = edges.iter().collect();
         rows.sort_by_key(|(edge, calls)| (std::cmp::Reverse(**calls), **edge));
         if self.args.json {
-            let start = self.json()?;
-            let mut labels = Labels::new(&self.trace.methods, Format::Json, false);
-            for ((caller, callee), calls) in rows {
-                let caller =
-                    caller.map_or(Labels::NOTHING[0].to_owned(), |id| labels.get(id).to_owned());
-                let callee = labels.get(*callee);
-                writeln!(
-                    out,
-                    "{start},\"calls\":{calls},\"caller\":{{{caller}}},\"callee\":{{{callee}}}}}"
-                )?;
-            }
-            return Ok(());
+            let mut names = RowNames::new(&self.trace.methods);
+            return rows.into_iter().try_for_each(|((caller, callee), calls)| {
+                let (caller, callee) = (names.get(*caller), names.get(*callee));
+                self.row(&CallRow { pid: self.pid(), calls: *calls, caller, callee }, out)
+            });
         }
         out.heading(&format!("process {}, who called whom", self.pid()))?;
         writeln!(out)?;
-        let mut table = Table::new(&[
-            ("calls", Align::Right),
-            ("caller", Align::Left),
-            ("method", Align::Left),
-        ]);
-        let mut labels = Labels::new(&self.trace.methods, Format::Text, false);
-        for ((caller, callee), calls) in rows.iter().take(ROWS) {
-            let caller = caller.map_or(String::new(), |id| labels.get(id).to_owned());
-            table.row(&[grouped(**calls), caller, labels.get(*callee).to_owned()]);
-        }
+        let labels = Labels::new(&self.trace.methods, Format::Text, false);
+        let shown = rows.get(..ROWS).unwrap_or(&rows);
+        let mut table = Table::default();
+        table.column("calls", shown.iter().map(|(_, calls)| Cell::Count(**calls)));
+        let caller = |id: Option<MethodId>| id.map_or(Cell::Nothing, |id| labels.cell(id));
+        table.column("caller", shown.iter().map(|((id, _), _)| caller(*id)));
+        table.column("method", shown.iter().map(|((_, id), _)| labels.cell(*id)));
         table.print(out)?;
         self.more(rows.len(), "more pair", out)
     }

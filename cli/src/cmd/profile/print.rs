@@ -1,9 +1,13 @@
 //! Prints profiles, and the differences of two.
 
+use std::collections::HashSet;
 use std::io::Write;
 
 use flow_codec::format::hpl::NATIVE_BCI;
-use flow_query::profile::{Numbers, Profile, ProfileRow, ProfileThread};
+use flow_query::profile::{Profile, ProfileFrame, ProfileRow, ProfileThread};
+use flow_query::rows::{
+    Cell, Figures, FiguresAfter, Percent, ProfileChange, ProfileColumns, RowNames,
+};
 
 use super::rows::{Limits, Selected, pair};
 use crate::args::{Format, ProfileArgs, ProfileBy};
@@ -11,24 +15,13 @@ use crate::cmd::line_limit;
 use crate::failure::Failure;
 use crate::input::profile::{Added, Origin};
 use crate::output::{
-    Align, Labels, Out, Table, Unit, csv_fields, grouped, indent, left_out, plural, signed_duration,
+    Labels, Out, Records, Table, Unit, grouped, indent, left_out, plural, signed_duration,
 };
 
 /// The limits of text by default: of a list, and of a tree.
 const DEFAULT_MAX: u64 = 40;
 const DEFAULT_TREE_MAX: u64 = 100;
 const DEFAULT_TREE_PERCENT: f64 = 1.0;
-
-/// The columns of CSV that are there for each run.
-const COLUMNS_OF_RUN: [&str; 7] = [
-    "total_count",
-    "self_count",
-    "total_ns",
-    "self_ns",
-    "waiting_ns",
-    "total_percent",
-    "self_percent",
-];
 
 /// Prints a profile of one run, or of two.
 pub(super) struct Print<'a> {
@@ -150,24 +143,22 @@ impl Print<'_> {
                 false => writeln!(out, "{summary}")?,
             }
         }
-        let mut labels = Labels::new(profile.methods(), Format::Text, self.args.verbose);
+        let labels = Labels::new(profile.methods(), Format::Text, self.args.verbose);
         let mut rows = selected.rows.iter().peekable();
         while let Some(thread) = rows.next() {
-            let mut table = self.table(limits);
-            let mut is_empty = true;
+            let mut of_thread = Vec::new();
             while let Some(row) = rows.next_if(|row| row.frame.is_some()) {
-                is_empty = false;
-                self.row(limits, row, profile, &mut labels, &mut table);
+                of_thread.push(row);
             }
             // A thread without rows that are shown would be a heading without anything below it.
-            if is_empty {
+            if of_thread.is_empty() {
                 continue;
             }
             writeln!(out)?;
             if thread.thread.name.is_some() {
                 out.heading(&self.title(limits, thread, profile))?;
             }
-            table.print(out)?;
+            self.table(limits, profile, &labels, &of_thread).print(out)?;
         }
         Ok(())
     }
@@ -186,22 +177,69 @@ impl Print<'_> {
         format!("thread {}  {}", thread_title(row.thread), figures.join(", after: "))
     }
 
-    fn table(&self, limits: &Limits) -> Table {
+    fn table(
+        &self,
+        limits: &Limits,
+        profile: &Profile,
+        labels: &Labels<'_>,
+        rows: &[&ProfileRow<'_>],
+    ) -> Table<'static> {
         let (counts, times) = self.words();
         let (main, other) = match limits.by {
             ProfileBy::Count => (counts, times),
             ProfileBy::Time => (times, counts),
         };
-        let numbers: &[&str] = match (limits.is_diff, self.args.is_tree()) {
-            (true, _) => &["before", "%", "after", "%", "change", "self change"],
-            (false, true) => &[main, "%", "self"],
-            (false, false) => &[main, "%", "self", "%"],
+        let amounts = |run: usize, index: usize| {
+            rows.iter().map(move |row| {
+                Cell::number(show(pair(row.numbers[run], limits.by)[index], limits.by))
+            })
         };
-        let other = self.has_other(limits).then_some(other);
-        let waiting = (!limits.is_diff && self.has_waiting()).then_some("waiting");
-        let columns =
-            numbers.iter().copied().chain(other).chain(waiting).map(|title| (title, Align::Right));
-        Table::new(&columns.chain([("method", Align::Left)]).collect::<Vec<_>>())
+        let share = |row: &ProfileRow<'_>, run: usize, index: usize| {
+            // Rounded down, as in reports.
+            let share = limits.shares(row, run, profile)[index];
+            Cell::Percent((share * 10.0 + 1e-6).floor() / 10.0)
+        };
+        let shares = |run, index| rows.iter().map(move |row| share(row, run, index));
+        let mut table = Table::default();
+        if limits.is_diff {
+            let changes = |index| {
+                rows.iter().map(move |row| {
+                    let [before, after] = [0, 1].map(|run| limits.shares(row, run, profile)[index]);
+                    Cell::number(signed(after - before))
+                })
+            };
+            table.column("before", amounts(0, 0));
+            table.column("%", shares(0, 0));
+            table.column("after", amounts(1, 0));
+            table.column("%", shares(1, 0));
+            table.column("change", changes(0));
+            table.column("self change", changes(1));
+        } else {
+            table.column(main, amounts(0, 0));
+            table.column(if self.args.is_tree() { "     %" } else { "%" }, shares(0, 0));
+            table.column("self", amounts(0, 1));
+            if self.args.is_tree() {
+                table.self_shares(shares(0, 1));
+            } else {
+                table.column("%", shares(0, 1));
+            }
+        }
+        if self.has_other(limits) {
+            table.column(
+                other,
+                rows.iter().map(|row| match limits.by {
+                    ProfileBy::Count => Cell::SignedNanos(row.numbers[0].total_ns),
+                    ProfileBy::Time => Cell::Count(row.numbers[0].total_count),
+                }),
+            );
+        }
+        if !limits.is_diff && self.has_waiting() {
+            let waiting = rows.iter().map(|row| Cell::SignedNanos(row.numbers[0].waiting_ns));
+            table.column("waiting", waiting);
+        }
+        table
+            .column("method", rows.iter().map(|row| Cell::method(self.name(row, profile, labels))));
+        table
     }
 
     /// Whether the figure that is not compared has a column.
@@ -215,70 +253,22 @@ impl Print<'_> {
         self.profile.whole().iter().any(|numbers| numbers.waiting_ns != 0)
     }
 
-    fn row(
-        &self,
-        limits: &Limits,
-        row: &ProfileRow<'_>,
-        profile: &Profile,
-        labels: &mut Labels<'_>,
-        table: &mut Table,
-    ) {
-        let Some(frame) = row.frame else { return };
+    /// The name of a frame, indented in a tree, and where in the method it is.
+    fn name(&self, row: &ProfileRow<'_>, profile: &Profile, labels: &Labels<'_>) -> String {
+        let Some(frame) = row.frame else { return String::new() };
         let mut name = String::new();
         if self.args.is_tree() {
             indent(row.depth, &mut name);
         }
-        name.push_str(labels.get(frame.method));
-        let info = profile.methods().get(frame.method).map(|method| &method.info);
-        let place = info.map_or((None, frame.line), |info| info.named_place(frame.line));
-        if let (source, Some(line)) = place {
+        name.push_str(&labels.name(frame.method));
+        if let (source, Some(line)) = place_of(frame, profile) {
             name.push_str(&format!("  {}:{line}", source.unwrap_or("line")));
         }
         name.extend(frame.bci.map(|bci| match bci {
             NATIVE_BCI => "  native".to_owned(),
             bci => format!(" @{bci}"),
         }));
-        let shares = [0, 1].map(|run| limits.shares(row, run, profile));
-        let [total, of_self] = pair(row.numbers[0], limits.by);
-        // Rounded down, as in reports.
-        let share = |share: f64| format!("{:.1}%", (share * 10.0 + 1e-6).floor() / 10.0);
-        let mut cells = if limits.is_diff {
-            let [after, _] = pair(row.numbers[1], limits.by);
-            let change = |index: usize| signed(shares[1][index] - shares[0][index]);
-            vec![
-                show(total, limits.by),
-                share(shares[0][0]),
-                show(after, limits.by),
-                share(shares[1][0]),
-                change(0),
-                change(1),
-            ]
-        } else if self.args.is_tree() {
-            table.self_share(share(shares[0][1]));
-            vec![
-                show(total, limits.by),
-                format!("{:>6}", share(shares[0][0])),
-                show(of_self, limits.by),
-            ]
-        } else {
-            vec![
-                show(total, limits.by),
-                share(shares[0][0]),
-                show(of_self, limits.by),
-                share(shares[0][1]),
-            ]
-        };
-        if self.has_other(limits) {
-            cells.push(match limits.by {
-                ProfileBy::Count => signed_duration(row.numbers[0].total_ns),
-                ProfileBy::Time => grouped(row.numbers[0].total_count),
-            });
-        }
-        if !limits.is_diff && self.has_waiting() {
-            cells.push(signed_duration(row.numbers[0].waiting_ns));
-        }
-        cells.push(name);
-        table.row(cells);
+        name
     }
 
     fn lines(
@@ -289,97 +279,65 @@ impl Print<'_> {
         out: &mut Out,
     ) -> Result<(), Failure> {
         let format = self.args.format;
-        let mut labels = Labels::new(profile.methods(), format, self.args.verbose);
-        let runs: &[(usize, &str)] =
-            if limits.is_diff { &[(0, ""), (1, "after_")] } else { &[(0, "")] };
-        let columns: Vec<String> = runs
-            .iter()
-            .flat_map(|(_, prefix)| COLUMNS_OF_RUN.map(|column| format!("{prefix}{column}")))
-            .collect();
-        if format == Format::Csv {
-            let (method, of_runs) = (Labels::COLUMNS, columns.join(","));
-            writeln!(
-                out,
-                "thread,thread_name,row,parent,depth,{method},source,line,bci,count_unit,time_unit,{of_runs}"
-            )?;
-        }
-        let (counts, times) = self.words();
-        let time_unit =
-            match (times, self.profile.whole().iter().any(|numbers| numbers.total_ns != 0)) {
-                (_, false) => None,
-                ("cpu", true) => Some(Unit::Cpu.word()),
-                (_, true) => Some(Unit::Nanos.word()),
-            };
-        let parents: std::collections::HashSet<u32> =
+        let mut records = match limits.is_diff {
+            true => Records::new::<ProfileChange<'_>>(format, false, out)?,
+            false => Records::new::<ProfileColumns<'_>>(format, false, out)?,
+        };
+        let (count_unit, times) = self.words();
+        let has_times = self.profile.whole().iter().any(|numbers| numbers.total_ns != 0);
+        let time_unit = if times == "cpu" { Unit::Cpu } else { Unit::Nanos };
+        let time_unit = has_times.then_some(time_unit.word());
+        let parents: HashSet<u32> =
             selected.rows.iter().filter(|row| row.frame.is_some()).map(|row| row.number).collect();
+        /// The figures of a run, whose columns have these names.
+        macro_rules! figures {
+            ($columns:ident, $row:expr, $run:expr) => {{
+                let numbers = $row.numbers[$run];
+                let [total_percent, self_percent] = limits.shares($row, $run, profile).map(Percent);
+                $columns {
+                    total_count: numbers.total_count,
+                    self_count: numbers.self_count,
+                    total_ns: has_times.then_some(numbers.total_ns),
+                    self_ns: has_times.then_some(numbers.self_ns),
+                    waiting_ns: (has_times && self.has_waiting()).then_some(numbers.waiting_ns),
+                    total_percent,
+                    self_percent,
+                }
+            }};
+        }
+        let mut names = RowNames::new(profile.methods());
         for row in &selected.rows {
             let Some(frame) = row.frame else { continue };
-            let info = profile.methods().get(frame.method).map(|method| &method.info);
-            let (source, line) =
-                info.map_or((None, frame.line), |info| info.named_place(frame.line));
-            let label = labels.get(frame.method);
-            let parent = parents.get(&row.parent);
-            let values = runs.iter().flat_map(|(run, _)| {
-                let Numbers { total_count, self_count, total_ns, self_ns, waiting_ns } =
-                    row.numbers[*run];
-                let [total, of_self] = limits.shares(row, *run, profile).map(|s| format!("{s:.3}"));
-                let time = |ns: i64| time_unit.map(|_| ns.to_string());
-                [
-                    Some(total_count.to_string()),
-                    Some(self_count.to_string()),
-                    time(total_ns),
-                    time(self_ns),
-                    time(waiting_ns).filter(|_| self.has_waiting()),
-                    Some(total),
-                    Some(of_self),
-                ]
-            });
-            let ProfileThread { id, name, .. } = row.thread;
-            if format == Format::Json {
-                let text = |text: Option<&str>| serde_json::Value::from(text).to_string();
-                let number = |number: Option<String>| number.unwrap_or_else(|| "null".to_owned());
-                let of_runs: Vec<_> = columns
-                    .iter()
-                    .zip(values)
-                    .map(|(column, value)| format!("\"{column}\":{}", number(value)))
-                    .collect();
-                writeln!(
-                    out,
-                    "{{\"thread\":{},\"thread_name\":{},\"row\":{},\"parent\":{},\"depth\":{},{label},\
-                     \"source\":{},\"line\":{},\"bci\":{},\"count_unit\":\"{counts}\",\"time_unit\":{},{}}}",
-                    number(id.map(|id| id.to_string())),
-                    text(name.as_deref()),
-                    row.number,
-                    number(parent.map(u32::to_string)),
-                    row.depth,
-                    text(source),
-                    number(line.map(|line| line.to_string())),
-                    number(frame.bci.map(|bci| bci.to_string())),
-                    text(time_unit),
-                    of_runs.join(","),
-                )?;
+            let (source, line) = place_of(frame, profile);
+            let before = ProfileColumns {
+                thread: row.thread.id,
+                thread_name: row.thread.name.as_deref(),
+                row: row.number,
+                parent: parents.get(&row.parent).copied(),
+                depth: row.depth,
+                method: names.get(frame.method),
+                source,
+                line,
+                bci: frame.bci,
+                count_unit,
+                time_unit,
+                figures: figures!(Figures, row, 0),
+            };
+            if limits.is_diff {
+                let after = figures!(FiguresAfter, row, 1);
+                records.row(&ProfileChange { before, after }, out)?;
             } else {
-                let number = |number: Option<String>| number.unwrap_or_default();
-                let text =
-                    |text: Option<&str>| text.map_or(String::new(), |text| csv_fields([text]));
-                let (names, source) = (text(name.as_deref()), text(source));
-                let of_runs: Vec<_> = values.map(number).collect();
-                writeln!(
-                    out,
-                    "{},{names},{},{},{},{label},{source},{},{},{counts},{},{}",
-                    number(id.map(|id| id.to_string())),
-                    row.number,
-                    number(parent.map(u32::to_string)),
-                    row.depth,
-                    number(line.map(|line| line.to_string())),
-                    number(frame.bci.map(|bci| bci.to_string())),
-                    time_unit.unwrap_or_default(),
-                    of_runs.join(","),
-                )?;
+                records.row(&before, out)?;
             }
         }
         Ok(())
     }
+}
+
+/// The source file and the line of a frame, as far as they are known.
+fn place_of(frame: ProfileFrame, profile: &Profile) -> (Option<&str>, Option<u32>) {
+    let method = profile.methods().get(frame.method);
+    method.map_or((None, frame.line), |method| method.info.named_place(frame.line))
 }
 
 /// `7 main`; only the name of threads that are one; `without a name`.

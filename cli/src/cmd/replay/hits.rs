@@ -14,6 +14,7 @@ use flow_codec::read::{
 };
 use flow_codec::{Depth, MethodId, Offset};
 use flow_query::dag::{Kind, Outcome, Root};
+use flow_query::rows::Cell;
 
 use super::lines::{Lines, Printed};
 use super::pending::Line;
@@ -24,7 +25,7 @@ use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
 use crate::input::source::file_title;
 use crate::output::{
-    Align, Labels, Out, Progress, Table, bounded_duration, escaped, grouped, instant, plural,
+    Labels, Out, Progress, Table, bounded_duration, escaped, grouped, instant, plural,
 };
 use flow_query::reading::{
     CallClock, Ending, Listener as _, Reading, UNKNOWN_TIMES, read_records, read_timeline,
@@ -399,31 +400,23 @@ fn table(
     if shown.is_empty() {
         return Ok(ControlFlow::Continue(()));
     }
-    let mut labels = Labels::new(&trace.methods, args.source.format, args.verbose);
-    let right = |title| (title, Align::Right);
-    let left = |title| (title, Align::Left);
-    let mut table = Table::new(&[
-        right("start"),
-        right("duration"),
-        left("thread"),
-        right("calls"),
-        left("method"),
-    ]);
-    for hit in shown {
+    let labels = Labels::new(&trace.methods, args.source.format, args.verbose);
+    let duration = |hit: &Hit| {
         let open = if hit.is_open { ", still open" } else { "" };
-        let thrown = hit.thrown();
-        let title = trace.files.get(hit.file).map(|file| file_title(trace, file));
-        table.row([
-            &hit.start(),
-            &format!("{}{open}", bounded_duration(hit.duration())),
-            &title.unwrap_or_default(),
-            &grouped(hit.calls),
-            &format!("{}{thrown}", labels.get(hit.method)),
-        ]);
-        if args.verbose {
-            for caller in called_by(hit.depth, &hit.callers, true, &labels) {
-                table.row(["", "", "", "", &caller]);
-            }
+        Cell::number(format!("{}{open}", bounded_duration(hit.duration())))
+    };
+    let thread = |hit: &Hit| trace.files.get(hit.file).map(|file| file_title(trace, file));
+    let rows = || shown.iter().copied();
+    let mut table = Table::default();
+    table.column("start", rows().map(|hit| Cell::number(hit.start())));
+    table.column("duration", rows().map(duration));
+    table.column("thread", rows().map(|hit| Cell::text(thread(hit).unwrap_or_default())));
+    table.column("calls", rows().map(|hit| Cell::Count(hit.calls)));
+    let method = |hit: &Hit| Cell::method(labels.name(hit.method) + &hit.thrown());
+    table.column("method", rows().map(method));
+    for (number, hit) in rows().enumerate().filter(|_| args.verbose) {
+        for caller in called_by(hit.depth, &hit.callers, true, &labels) {
+            table.note(number + 1, caller);
         }
     }
     table.print(out)?;

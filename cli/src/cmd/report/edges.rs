@@ -5,16 +5,18 @@ use std::io::Write;
 use flow_codec::MethodId;
 use flow_codec::read::{Clock, Selection, ThreadFile, TimeAxis, Trace};
 use flow_query::analysis::{EdgeRow, Edges, Report, Side, Sums, TimedReport};
+use flow_query::rows::{Cell, EdgeColumns, RowNames};
 
 use super::max_lines;
 use crate::args::{Format, ReportArgs};
-use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
 use crate::input::pattern::methods;
 use crate::input::source::Source;
+use crate::input::source::answer::Answer;
 use crate::input::times::{scale_of, selected, times_note, weight_of};
 use crate::output::{
-    Labels, Out, Progress, Shares, Unit, Weight, duration, escaped, grouped, left_out, plural,
+    Labels, Out, Progress, Shares, Table, Unit, Weight, duration, escaped, grouped, left_out,
+    plural,
 };
 use flow_query::reading::{Reading, Selected, visit_thread, visit_timed};
 
@@ -30,11 +32,8 @@ pub(super) fn run(
     out: &mut Out,
 ) -> Result<Status, Failure> {
     let globs = methods(patterns, &source.traces)?;
-    let format = args.source.format;
-    if format == Format::Csv {
-        let (method, weight) = (Labels::COLUMNS, Weight::COLUMNS);
-        writeln!(out, "trace,{method},{weight}")?;
-    }
+    let mut answer =
+        Answer::new::<EdgeColumns<'_>>(source, args.source.format, max_lines(args), out)?;
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
@@ -57,8 +56,8 @@ pub(super) fn run(
             Some(TimeAxis::Cpu) => timed::<true>(side, is_asked, trace, &shown, &mut progress),
         };
         status = status.and(found.status);
-        source.begin(trace, format, out)?;
-        found.print(&question, source, trace, args, out)?;
+        answer.begin(trace, out)?;
+        found.print(&question, &mut answer, trace, args.verbose, out)?;
     }
     Ok(status)
 }
@@ -116,16 +115,16 @@ impl Found {
     fn print(
         &self,
         question: &Question<'_>,
-        source: &Source,
+        answer: &mut Answer<'_>,
         trace: &Trace,
-        args: &ReportArgs,
+        is_verbose: bool,
         out: &mut Out,
     ) -> Result<(), Failure> {
         let Question { side, unit, patterns, .. } = *question;
-        let (format, max) = (args.source.format, max_lines(args));
-        let (shown, left) = self.rows.split_at(max.min(self.rows.len()));
-        let mut labels = Labels::new(&trace.methods, format, args.verbose);
-        if format == Format::Text {
+        let (shown, left) = self.rows.split_at(answer.max.min(self.rows.len()));
+        let weights: Vec<_> = shown.iter().map(|row| Weight::from(*row)).collect();
+        if answer.is_text() {
+            let labels = Labels::new(&trace.methods, Format::Text, is_verbose);
             if self.chosen.is_empty() {
                 let hidden = match question.hidden_by {
                     Some(flags) => format!(" that {flags} does not hide"),
@@ -139,35 +138,26 @@ impl Found {
                 return Ok(());
             }
             out.write_all(b"\n")?;
-            let scale = scale_of(trace, unit, self.total);
-            let mut table = unit.table(title(side), Shares::Both);
-            for row in shown {
-                let label = row.method.map_or(NOBODY, |method| labels.get(method));
-                let cells = Weight::from(*row).cells(scale, Shares::Both);
-                table.row(cells.iter().map(String::as_str).chain([label]));
-            }
+            let mut table = Table::default();
+            table.weights(&weights, scale_of(trace, unit, self.total), Shares::Both);
+            let name = |row: &EdgeRow| row.method.map_or(Cell::text(NOBODY), |id| labels.cell(id));
+            table.column(title(side), shown.iter().map(name));
             table.print(out)?;
         } else {
-            let name = trace_field(source, trace, format);
-            for row in shown {
-                let weight = Weight::from(*row).fields(unit, format);
-                let [json, csv] = Labels::NOTHING;
-                let nothing = if format == Format::Json { json } else { csv };
-                let label = row.method.map_or(nothing, |method| labels.get(method));
-                match format {
-                    Format::Json => writeln!(out, "{{\"trace\":{name},{label},{weight}}}")?,
-                    _ => writeln!(out, "{name},{label},{weight}")?,
-                }
-            }
+            let mut names = RowNames::new(&trace.methods);
+            let rows = shown.iter().zip(&weights).map(|(row, weight)| EdgeColumns {
+                method: names.get(row.method),
+                weight: weight.columns(unit),
+            });
+            answer.rows(rows, out)?;
         }
         if !left.is_empty() {
             let more = plural(left.len() as u64, &format!("more {}", title(side)));
             let calls = plural(left.iter().map(|row| row.calls).sum(), "call");
-            let text = left_out(&format!("{more} with {calls}"), max);
-            out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
+            answer.remark(trace, &left_out(&format!("{more} with {calls}"), answer.max), out)?;
         }
-        if format == Format::Text && unit.is_time() {
-            let is_rough = shown.iter().any(|row| Weight::from(*row).is_rough());
+        if answer.is_text() && unit.is_time() {
+            let is_rough = weights.iter().any(|weight| weight.is_rough());
             writeln!(out, "\n{}", times_note(trace, unit, is_rough))?;
         }
         Ok(())

@@ -2,19 +2,19 @@
 
 use std::io::Write;
 
-use flow_codec::MethodId;
 use flow_codec::read::{Selection, Trace};
 use flow_query::analysis::{Deepest, PathId, PathRow, PathTree};
+use flow_query::rows::{Cell, FrameRow, PathColumns, RowNames, StepRow};
 
 use super::max_lines;
-use crate::args::{By, Format, PathsKind, ReportArgs};
-use crate::cmd::trace_field;
+use crate::args::{By, PathsKind, ReportArgs};
 use crate::failure::{Failure, Status};
+use crate::input::source::answer::Answer;
 use crate::input::source::{Source, file_title};
 use crate::input::times::{scale_of, selected, times_note, weight_of};
 use crate::output::{
-    Align, Labels, Out, Progress, Scale, Shares, Table, Unit, Weight, chain, csv_fields, duration,
-    escaped, grouped, left_out, percent, plural,
+    Labels, Out, Progress, Shares, Table, Unit, Weight, chain, duration, escaped, grouped,
+    left_out, percent, plural,
 };
 use flow_query::reading::{ContextTree, visit_thread};
 
@@ -31,28 +31,18 @@ pub(super) fn run(
     if kind == PathsKind::Deepest && args.weight.by().is_some() {
         return Err(Failure::Usage("--by does not apply to --paths deepest".to_owned()));
     }
-    if args.source.format == Format::Csv {
-        let (method, weight) = (Labels::COLUMNS, Weight::COLUMNS);
-        let rest = match kind {
-            PathsKind::Longest => format!("depth,{method},{weight}"),
-            PathsKind::Deepest => format!("thread,event,depth,{method}"),
-            PathsKind::Frequent => format!("depth,{method},{weight},path"),
-        };
-        writeln!(out, "trace,{rest}")?;
-    }
+    let begin = match kind {
+        PathsKind::Longest => Answer::new::<StepRow<'_>>,
+        PathsKind::Deepest => Answer::new::<FrameRow<'_>>,
+        PathsKind::Frequent => Answer::new::<PathColumns<'_>>,
+    };
+    let mut answer = begin(source, args.source.format, max_lines(args), out)?;
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
         let shown = selected(trace, &args.part.filter, &args.when)?;
-        let mut paths = PathPrinter {
-            trace,
-            name: trace_field(source, trace, args.source.format),
-            place: source.place(&trace.dir),
-            labels: Labels::new(&trace.methods, args.source.format, args.verbose),
-            format: args.source.format,
-            max: max_lines(args),
-            is_rough: false,
-        };
+        let labels = Labels::new(&trace.methods, args.source.format, args.verbose);
+        let names = RowNames::new(&trace.methods);
         if kind == PathsKind::Deepest {
             let mut deepest = Deepest::default();
             for file in &trace.files {
@@ -60,10 +50,11 @@ pub(super) fn run(
                 deepest.end_thread();
                 status = status.and(reading.report(file, &progress));
             }
-            source.begin(trace, args.source.format, out)?;
+            answer.begin(trace, out)?;
             // The number of the event is unknown if calls were left out.
             let event = shown.is_all().then(|| deepest.event());
-            paths.deepest(&deepest, event, out)?;
+            PathPrinter { trace, answer: &mut answer, labels, names }
+                .deepest(&deepest, event, out)?;
             continue;
         }
         // Frequent means by calls, unless --by is given.
@@ -76,33 +67,28 @@ pub(super) fn run(
         let read = ContextTree::read(&trace.files, &shown, &all, unit.axis(), &mut progress);
         status = status.and(read.status);
         let tree = read.tree;
-        source.begin(trace, args.source.format, out)?;
-        match kind {
+        answer.begin(trace, out)?;
+        let mut paths = PathPrinter { trace, answer: &mut answer, labels, names };
+        let is_rough = match kind {
             PathsKind::Longest => paths.longest(&tree, out)?,
             _ => paths.frequent(&tree, out)?,
-        }
-        if unit.is_time() && args.source.format == Format::Text {
-            writeln!(out, "\n{}", times_note(trace, unit, paths.is_rough))?;
+        };
+        if unit.is_time() && answer.is_text() {
+            writeln!(out, "\n{}", times_note(trace, unit, is_rough))?;
         }
     }
     Ok(status)
 }
 
 /// Prints the paths of one trace.
-struct PathPrinter<'a> {
+struct PathPrinter<'a, 's> {
     trace: &'a Trace,
-    /// The name of the trace, as a field.
-    name: String,
-    /// The place that remarks name.
-    place: Option<String>,
+    answer: &'a mut Answer<'s>,
     labels: Labels<'a>,
-    format: Format,
-    max: usize,
-    /// Whether a weight that was printed is rough.
-    is_rough: bool,
+    names: RowNames<'a>,
 }
 
-impl PathPrinter<'_> {
+impl PathPrinter<'_, '_> {
     fn deepest(
         &mut self,
         deepest: &Deepest,
@@ -114,7 +100,7 @@ impl PathPrinter<'_> {
         else {
             return Ok(());
         };
-        if self.format == Format::Text {
+        if self.answer.is_text() {
             let frames = plural(stack.len() as u64, "frame");
             let title = file_title(self.trace, file);
             let line = match event {
@@ -125,106 +111,97 @@ impl PathPrinter<'_> {
             };
             writeln!(out, "{}\n", escaped(&line))?;
         }
-        let nothing = if self.format == Format::Json { "null" } else { "" };
-        let event = event.map_or(nothing.to_owned(), |event| event.to_string());
-        let mut table = Table::new(&[("depth", Align::Right), ("method", Align::Left)]);
-        for frame in ends(stack, self.max) {
-            let (depth, method) = match frame {
-                StackLine::Shown(depth, method) => (depth, method),
-                StackLine::Hidden(count) => {
-                    let text = self.hidden(count);
-                    match self.format {
-                        Format::Text => table.remark(&text),
-                        format => out.remark(format, self.place.as_deref(), &text)?,
-                    }
-                    continue;
-                }
-            };
-            let label = self.labels.get(*method);
-            let (name, thread) = (&self.name, file.id);
-            match self.format {
-                Format::Text => {
-                    table.row([grouped(depth as u64).as_str(), label]);
-                }
-                Format::Json => writeln!(
-                    out,
-                    "{{\"trace\":{name},\"thread\":{thread},\"event\":{event},\"depth\":{depth},{label}}}"
-                )?,
-                Format::Csv => writeln!(out, "{name},{thread},{event},{depth},{label}")?,
-            }
+        let frames: Vec<_> = stack.iter().copied().enumerate().collect();
+        let ends = Ends::of(&frames, self.answer.max);
+        if self.answer.is_text() {
+            let mut table = Table::default();
+            table.column("depth", ends.shown().map(|(depth, _)| Cell::Count(*depth as u64)));
+            table.column("method", ends.shown().map(|(_, method)| self.labels.cell(*method)));
+            return self.table(table, &ends, out);
         }
-        if self.format == Format::Text {
-            table.print(out)?;
-        }
-        Ok(())
+        let rows = ends.shown().map(|(depth, method)| FrameRow {
+            thread: file.id,
+            event,
+            depth: *depth,
+            method: self.names.get(*method),
+        });
+        self.answer.rows(rows, out)?;
+        self.hidden(&ends, out)
     }
 
-    fn longest(&mut self, tree: &PathTree, out: &mut Out) -> Result<(), Failure> {
-        let path = tree.longest();
+    /// Prints the longest path. Returns whether a weight is rough.
+    fn longest(&mut self, tree: &PathTree, out: &mut Out) -> Result<bool, Failure> {
         let unit = Unit::new(tree.axis());
-        let scale = scale_of(self.trace, unit, tree.weight());
-        let mut table = unit.table("method", Shares::Both);
-        for frame in ends(&path, self.max) {
-            let (depth, path) = match frame {
-                StackLine::Shown(depth, path) => (depth, path),
-                StackLine::Hidden(count) => {
-                    let text = self.hidden(count);
-                    match self.format {
-                        Format::Text => table.remark(&text),
-                        format => out.remark(format, self.place.as_deref(), &text)?,
-                    }
-                    continue;
-                }
-            };
-            let Some(row) = tree.row(*path) else { continue };
-            let weight = Weight::from(row);
-            self.is_rough |= weight.is_rough();
-            let numbers = weight.fields(unit, self.format);
-            let (label, name) = (self.labels.get(row.method), &self.name);
-            match self.format {
-                Format::Text => {
-                    let cells = weight.cells(scale, Shares::Both);
-                    table.row(cells.iter().map(String::as_str).chain([label]));
-                }
-                Format::Json => {
-                    writeln!(out, "{{\"trace\":{name},\"depth\":{depth},{label},{numbers}}}")?;
-                }
-                Format::Csv => writeln!(out, "{name},{depth},{label},{numbers}")?,
-            }
+        let path = tree.longest().into_iter().filter_map(|path| tree.row(path));
+        let path: Vec<_> = path.enumerate().collect();
+        let ends = Ends::of(&path, self.answer.max);
+        let weights: Vec<_> = ends.shown().map(|(_, row)| Weight::from(*row)).collect();
+        if self.answer.is_text() {
+            let scale = scale_of(self.trace, unit, tree.weight());
+            let mut table = Table::default();
+            table.weights(&weights, scale, Shares::Both);
+            table.column("method", ends.shown().map(|(_, row)| self.labels.cell(row.method)));
+            self.table(table, &ends, out)?;
+        } else {
+            let rows = ends.shown().zip(&weights).map(|((depth, row), weight)| StepRow {
+                depth: *depth,
+                method: self.names.get(row.method),
+                weight: weight.columns(unit),
+            });
+            self.answer.rows(rows, out)?;
+            self.hidden(&ends, out)?;
         }
-        if self.format == Format::Text {
-            table.print(out)?;
-        }
-        Ok(())
+        Ok(weights.iter().any(|weight| weight.is_rough()))
     }
 
-    fn hidden(&self, count: u64) -> String {
-        left_out(&plural(count, "frame"), self.max)
+    /// Prints a table of frames, with a line for those that are left out.
+    fn table<T>(
+        &self,
+        mut table: Table<'_>,
+        ends: &Ends<'_, T>,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        if let Some(text) = ends.left_out(self.answer.max) {
+            table.note(ends.outer.len(), text);
+        }
+        Ok(table.print(out)?)
     }
 
-    fn frequent(&mut self, tree: &PathTree, out: &mut Out) -> Result<(), Failure> {
-        if self.format == Format::Text {
+    /// Reports the frames that are left out.
+    fn hidden<T>(&self, ends: &Ends<'_, T>, out: &mut Out) -> Result<(), Failure> {
+        let text = ends.left_out(self.answer.max);
+        text.map_or(Ok(()), |text| self.answer.remark(self.trace, &text, out))
+    }
+
+    /// Prints the heaviest paths. Returns whether a weight is rough.
+    fn frequent(&mut self, tree: &PathTree, out: &mut Out) -> Result<bool, Failure> {
+        let is_text = self.answer.is_text();
+        if is_text {
             let (paths, calls) = (plural(tree.len() as u64, "path"), plural(tree.calls(), "call"));
             writeln!(out, "{calls} on {paths}")?;
         }
-        let (mut shown_calls, mut shown_weight) = (0, 0);
-        let shown = tree.heaviest(self.max);
         let unit = Unit::new(tree.axis());
+        let shown = tree.heaviest(self.answer.max);
         let rows: Vec<_> =
             shown.iter().filter_map(|path| Some((*path, tree.row(*path)?))).collect();
-        let scale = scale_of(self.trace, unit, tree.weight());
-        let width = rows
-            .iter()
-            .map(|(_, row)| Weight::from(*row).show_self(scale).chars().count())
-            .max()
-            .unwrap_or(0);
-        for (path, row) in rows {
-            self.frequent_one(tree, path, row, (scale, width), out)?;
-            shown_calls += row.calls;
-            shown_weight += row.self_weight;
+        if is_text {
+            self.stacks(tree, &rows, out)?;
+        } else {
+            let rows = rows.iter().map(|(path, row)| {
+                let stack = tree.stack(*path);
+                PathColumns {
+                    depth: stack.len() - 1,
+                    method: self.names.get(row.method),
+                    weight: Weight::from(*row).columns(unit),
+                    path: self.names.chain(&stack),
+                }
+            });
+            self.answer.rows(rows, out)?;
         }
         if shown.len() < tree.len() {
             let more = plural((tree.len() - shown.len()) as u64, "more path");
+            let shown_calls: u64 = rows.iter().map(|(_, row)| row.calls).sum();
+            let shown_weight: u64 = rows.iter().map(|(_, row)| row.self_weight).sum();
             let calls = plural(tree.calls() - shown_calls, "call");
             let left = tree.weight().saturating_sub(shown_weight);
             let took = if tree.axis().is_some() {
@@ -232,80 +209,66 @@ impl PathPrinter<'_> {
             } else {
                 String::new()
             };
-            if self.format == Format::Text {
+            if is_text {
                 out.write_all(b"\n")?;
             }
-            let text = left_out(&format!("{more} with {calls}{took}"), self.max);
-            out.remark(self.format, self.place.as_deref(), &text)?;
+            let text = left_out(&format!("{more} with {calls}{took}"), self.answer.max);
+            self.answer.remark(self.trace, &text, out)?;
         }
-        Ok(())
+        Ok(rows.iter().any(|(_, row)| Weight::from(*row).is_rough()))
     }
 
-    fn frequent_one(
-        &mut self,
+    /// Prints paths, each with its callers below it.
+    fn stacks(
+        &self,
         tree: &PathTree,
-        path: PathId,
-        row: PathRow,
-        (scale, width): (Scale, usize),
+        rows: &[(PathId, PathRow)],
         out: &mut Out,
     ) -> Result<(), Failure> {
         let unit = Unit::new(tree.axis());
-        let stack = tree.stack(path);
-        let depth = stack.len() - 1;
-        let weight = Weight::from(row);
-        self.is_rough |= weight.is_rough();
-        let numbers = weight.fields(unit, self.format);
-        let (label, name) = (self.labels.get(row.method), &self.name);
-        let display = |method: &MethodId| self.trace.methods.display(*method);
-        match self.format {
-            Format::Text => {
-                let percent = percent(row.self_weight, tree.weight());
-                let weight = weight.show_self(scale);
-                let calls = match unit {
-                    Unit::Calls => String::new(),
-                    Unit::Nanos | Unit::Cpu => format!("  ({})", plural(row.calls, "call")),
-                };
-                writeln!(out, "\n{weight:>width$}  {percent:>6}  {label}{calls}")?;
-                if let Some((_, callers)) =
-                    stack.split_last().filter(|(_, callers)| !callers.is_empty())
-                {
-                    let callers = chain(callers, CHAIN_ENDS, |id| self.labels.short(*id));
-                    let blank = " ".repeat(width + 10);
-                    writeln!(out, "{blank}in {}", escaped(&callers))?;
-                }
-            }
-            Format::Json => {
-                let path: Vec<_> = stack.iter().map(display).collect();
-                let path = serde_json::to_string(&path)?;
-                writeln!(
-                    out,
-                    "{{\"trace\":{name},\"depth\":{depth},{label},{numbers},\"path\":{path}}}"
-                )?;
-            }
-            Format::Csv => {
-                let path: Vec<_> = stack.iter().map(display).collect();
-                let path = csv_fields([path.join(" > ").as_str()]);
-                writeln!(out, "{name},{depth},{label},{numbers},{path}")?;
+        let scale = scale_of(self.trace, unit, tree.weight());
+        let weight = |row: &PathRow| Weight::from(*row).show_self(scale);
+        let width = rows.iter().map(|(_, row)| weight(row).chars().count()).max().unwrap_or(0);
+        for (path, row) in rows {
+            let (weight, percent) = (weight(row), percent(row.self_weight, tree.weight()));
+            let calls = match unit {
+                Unit::Calls => String::new(),
+                Unit::Nanos | Unit::Cpu => format!("  ({})", plural(row.calls, "call")),
+            };
+            let label = self.labels.name(row.method);
+            writeln!(out, "\n{weight:>width$}  {percent:>6}  {}{calls}", escaped(&label))?;
+            let stack = tree.stack(*path);
+            if let Some((_, callers @ [_, ..])) = stack.split_last() {
+                let callers = chain(callers, CHAIN_ENDS, |id| self.labels.short(*id));
+                let blank = " ".repeat(width + 10);
+                writeln!(out, "{blank}in {}", escaped(&callers))?;
             }
         }
         Ok(())
     }
 }
 
-/// One line of a stack.
-enum StackLine<'a, T> {
-    /// A frame and its depth.
-    Shown(usize, &'a T),
-    /// This many frames are left out.
-    Hidden(u64),
+/// The outermost and innermost frames of a stack.
+struct Ends<'a, T> {
+    outer: &'a [T],
+    hidden: usize,
+    inner: &'a [T],
 }
 
-/// The outermost and innermost frames of a stack, `max` in all.
-fn ends<T>(frames: &[T], max: usize) -> impl Iterator<Item = StackLine<'_, T>> {
-    let hidden = frames.len().saturating_sub(max);
-    let outer = max.div_ceil(2).min(frames.len());
-    let shown = frames.iter().enumerate().map(|(depth, frame)| StackLine::Shown(depth, frame));
-    let inner = shown.clone().skip(outer + hidden);
-    let gap = (hidden > 0).then_some(StackLine::Hidden(hidden as u64));
-    shown.take(outer).chain(gap).chain(inner)
+impl<'a, T> Ends<'a, T> {
+    /// Selects `max` frames in all.
+    fn of(frames: &'a [T], max: usize) -> Self {
+        let hidden = frames.len().saturating_sub(max);
+        let (outer, rest) = frames.split_at(max.div_ceil(2).min(frames.len()));
+        Self { outer, hidden, inner: rest.get(hidden..).unwrap_or_default() }
+    }
+
+    fn shown(&self) -> impl Iterator<Item = &'a T> + use<'a, T> {
+        self.outer.iter().chain(self.inner)
+    }
+
+    /// Describes the frames between them.
+    fn left_out(&self, max: usize) -> Option<String> {
+        (self.hidden > 0).then(|| left_out(&plural(self.hidden as u64, "frame"), max))
+    }
 }

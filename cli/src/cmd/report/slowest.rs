@@ -1,19 +1,18 @@
 //! `flow report --slowest`: the longest calls, with their stacks.
 
-use std::io::Write;
-
 use flow_codec::index::INTERVAL_BYTES;
 use flow_codec::read::{Selection, ThreadFile, Trace};
 use flow_codec::{Error, MethodId};
 use flow_query::analysis::{SlowCall, Slowest};
+use flow_query::rows::{Cell, OnlyJson, RowNames, SlowRow};
 
 use crate::args::{Format, ReportArgs};
-use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
+use crate::input::source::answer::Answer;
 use crate::input::source::{Source, file_title};
 use crate::input::times::{has_clock, no_clock, selected};
-use crate::output::{Align, Labels, Out, Progress, Table, bounded_duration, chain, instant};
-use flow_query::reading::{Reading, Selected, find_stacks, open_tree, read_timeline, start_ns};
+use crate::output::{Labels, Out, Progress, Table, bounded_duration, chain, instant, times_of};
+use flow_query::reading::{find_stacks, open_tree, read_thread, start_ns};
 
 /// The number of intervals of the index that a lookup in the tree reads, for the call and for its frames.
 const INTERVALS_A_LOOKUP: usize = 4;
@@ -23,9 +22,6 @@ const FEW_LOOKUPS: usize = 8;
 /// The frames that are named at each end of a stack.
 const CHAIN_ENDS: usize = 3;
 
-const CSV_TIMES: &str = "start_ns,start_from_ns,start_by_ns,duration_ns,duration_from_ns,\
-                         duration_by_ns,open,depth";
-
 /// Runs the verb for the `count` longest calls of each trace.
 pub(super) fn run(
     count: usize,
@@ -33,10 +29,7 @@ pub(super) fn run(
     args: &ReportArgs,
     out: &mut Out,
 ) -> Result<Status, Failure> {
-    let format = args.source.format;
-    if format == Format::Csv {
-        writeln!(out, "trace,thread,call,{},{CSV_TIMES}", Labels::COLUMNS)?;
-    }
+    let mut answer = Answer::new::<SlowRow<'_>>(source, args.source.format, usize::MAX, out)?;
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
@@ -46,44 +39,35 @@ pub(super) fn run(
         let chosen = selected(trace, &args.part.filter, &args.when)?;
         let mut slowest = Slowest::new(count);
         for file in &trace.files {
-            let reading = read(trace, file, &chosen, &mut slowest, &mut progress);
+            let timeline = chosen.timeline(file, start_ns(trace, file));
+            let end = Slowest::end_thread;
+            let reading = read_thread(file, timeline, &mut progress, &mut slowest, end);
             status = status.and(reading.report(file, &progress));
         }
         let mut calls = slowest.into_calls();
         let stacks = stacks(&mut calls, trace, &chosen.selection, &mut progress);
-        source.begin(trace, format, out)?;
-        let labels = Labels::new(&trace.methods, format, args.verbose);
-        match format {
-            Format::Text => print(&calls, &stacks, trace, labels, out)?,
-            _ => lines(
-                &calls,
-                &stacks,
-                trace,
-                &trace_field(source, trace, format),
-                (format, labels),
-                out,
-            )?,
+        answer.begin(trace, out)?;
+        if answer.is_text() {
+            let labels = Labels::new(&trace.methods, Format::Text, args.verbose);
+            print(&calls, &stacks, trace, &labels, out)?;
+            continue;
         }
+        let mut names = RowNames::new(&trace.methods);
+        let rows = calls.iter().zip(&stacks).filter_map(|(slow, stack)| {
+            let call = &slow.call;
+            Some(SlowRow {
+                thread: trace.files.get(slow.thread)?.id,
+                call: call.number,
+                method: names.get(call.method),
+                times: times_of(call),
+                open: call.is_open,
+                depth: stack.len(),
+                stack: OnlyJson(names.chain(stack)),
+            })
+        });
+        answer.rows(rows, out)?;
     }
     Ok(status)
-}
-
-/// Reads a thread.
-fn read(
-    trace: &Trace,
-    file: &ThreadFile,
-    chosen: &Selected,
-    slowest: &mut Slowest,
-    progress: &mut Progress,
-) -> Reading {
-    let mut timeline = match chosen.timeline(file, start_ns(trace, file)) {
-        Ok(timeline) => timeline,
-        Err(error) => return Reading::failed(error),
-    };
-    let mut reading = read_timeline(file, &mut timeline, progress, slowest);
-    slowest.end_thread(&timeline);
-    reading.marks = timeline.marks_damage();
-    reading
 }
 
 /// Finds the stacks of calls, without frames that are left out; empty if the thread cannot be read again. Calls in
@@ -160,76 +144,23 @@ fn print(
     calls: &[SlowCall],
     stacks: &[Vec<MethodId>],
     trace: &Trace,
-    mut labels: Labels<'_>,
+    labels: &Labels<'_>,
     out: &mut Out,
 ) -> Result<(), Failure> {
-    let mut table = Table::new(&[
-        ("duration", Align::Right),
-        ("start", Align::Right),
-        ("thread", Align::Left),
-        ("method", Align::Left),
-    ]);
-    for (call, stack) in calls.iter().zip(stacks) {
-        let thread = trace.files.get(call.thread).map(|file| file_title(trace, file));
-        let call = &call.call;
-        let open = if call.is_open { ", still open" } else { "" };
-        table.row([
-            &format!("{}{open}", bounded_duration(call.duration())),
-            &instant(call.start.estimate_ns.unwrap_or(0)),
-            &thread.unwrap_or_default(),
-            labels.get(call.method),
-        ]);
-        if !stack.is_empty() {
-            let callers = chain(stack, CHAIN_ENDS, |method| labels.short(*method));
-            table.row(["", "", "", &format!("in {callers}")]);
-        }
+    let duration = |slow: &SlowCall| {
+        let open = if slow.call.is_open { ", still open" } else { "" };
+        Cell::number(format!("{}{open}", bounded_duration(slow.call.duration())))
+    };
+    let start = |slow: &SlowCall| instant(slow.call.start.estimate_ns.unwrap_or(0));
+    let thread = |slow: &SlowCall| trace.files.get(slow.thread).map(|file| file_title(trace, file));
+    let mut table = Table::default();
+    table.column("duration", calls.iter().map(duration));
+    table.column("start", calls.iter().map(|slow| Cell::number(start(slow))));
+    table.column("thread", calls.iter().map(|slow| Cell::text(thread(slow).unwrap_or_default())));
+    table.column("method", calls.iter().map(|slow| labels.cell(slow.call.method)));
+    for (number, stack) in stacks.iter().enumerate().filter(|(_, stack)| !stack.is_empty()) {
+        let callers = chain(stack, CHAIN_ENDS, |method| labels.short(*method));
+        table.note(number + 1, format!("in {callers}"));
     }
     Ok(table.print(out)?)
-}
-
-fn lines(
-    calls: &[SlowCall],
-    stacks: &[Vec<MethodId>],
-    trace: &Trace,
-    name: &str,
-    (format, mut labels): (Format, Labels<'_>),
-    out: &mut Out,
-) -> Result<(), Failure> {
-    for (call, stack) in calls.iter().zip(stacks) {
-        let Some(file) = trace.files.get(call.thread) else { continue };
-        let duration_ns = call.duration_ns();
-        let call = &call.call;
-        let (thread, depth) = (file.id, stack.len());
-        let label = labels.get(call.method).to_owned();
-        let (number, start, duration, is_open) =
-            (call.number, call.start, call.duration(), call.is_open);
-        let start_ns = start.estimate_ns.unwrap_or(0);
-        let (start_from, start_by) = (start.bounds.from_ns, start.bounds.by_ns);
-        let duration_from = duration.from_ns;
-        if format == Format::Json {
-            let duration_by = known(duration.by_ns).map_or("null".to_owned(), |ns| ns.to_string());
-            let stack: Vec<_> = stack.iter().map(|method| labels.name(*method)).collect();
-            let stack = serde_json::Value::from(stack);
-            writeln!(
-                out,
-                "{{\"trace\":{name},\"thread\":{thread},\"call\":{number},{label},\
-                 \"start_ns\":{start_ns},\"start_from_ns\":{start_from},\"start_by_ns\":{start_by},\
-                 \"duration_ns\":{duration_ns},\"duration_from_ns\":{duration_from},\
-                 \"duration_by_ns\":{duration_by},\"open\":{is_open},\"depth\":{depth},\"stack\":{stack}}}"
-            )?;
-        } else {
-            let duration_by = known(duration.by_ns).map_or(String::new(), |ns| ns.to_string());
-            writeln!(
-                out,
-                "{name},{thread},{number},{label},{start_ns},{start_from},{start_by},{duration_ns},\
-                 {duration_from},{duration_by},{is_open},{depth}"
-            )?;
-        }
-    }
-    Ok(())
-}
-
-/// An upper bound; `None` if it is unknown.
-fn known(by_ns: u64) -> Option<u64> {
-    (by_ns != u64::MAX).then_some(by_ns)
 }

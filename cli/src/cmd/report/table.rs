@@ -5,15 +5,16 @@ use std::io::Write;
 
 use flow_codec::read::{Clock, ThreadFile, TimeAxis, Trace};
 use flow_query::analysis::{Report, ReportRow, TimedReport};
+use flow_query::rows::{MethodRow, RowNames};
 
 use super::max_lines;
 use crate::args::{Format, ReportArgs, SortKey};
-use crate::cmd::trace_field;
 use crate::failure::{Failure, Status};
 use crate::input::own;
 use crate::input::source::Source;
+use crate::input::source::answer::Answer;
 use crate::input::times::{scale_of, selected, times_note, weight_of};
-use crate::output::{self, Labels, Out, Progress, Shares, Unit, Weight, duration, plural};
+use crate::output::{Labels, Out, Progress, Shares, Table, Unit, Weight, duration, plural};
 use flow_query::reading::{
     Listener as _, Reading, Selected, add_stored, add_times, report_thread, visit_events,
 };
@@ -32,11 +33,8 @@ pub(super) struct ReportSums {
 
 /// Prints calls, total and self of each method.
 pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
-    let format = args.source.format;
-    if format == Format::Csv {
-        let (method, weight) = (Labels::COLUMNS, Weight::COLUMNS);
-        writeln!(out, "trace,{method},{weight}")?;
-    }
+    let mut answer =
+        Answer::new::<MethodRow<'_>>(source, args.source.format, max_lines(args), out)?;
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
@@ -52,44 +50,35 @@ pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result
             SortKey::Name => rows.sort_by_cached_key(|row| trace.methods.display(row.method)),
         }
         let calls = rows.iter().map(|row| (row.method, row.calls));
-        let hint = own::hint(trace, &args.part.filter, calls).filter(|_| format == Format::Text);
-        let (methods, max) = (rows.len() as u64, max_lines(args));
-        rows.truncate(max);
-        let mut labels = Labels::new(&trace.methods, format, args.verbose);
-        if format == Format::Text {
-            source.begin(trace, format, out)?;
+        let hint = own::hint(trace, &args.part.filter, calls).filter(|_| answer.is_text());
+        let methods = plural(rows.len() as u64, "method");
+        let more = answer.cut(&mut rows);
+        let weights: Vec<_> = rows.iter().map(|row| Weight::from(*row)).collect();
+        answer.begin(trace, out)?;
+        if answer.is_text() {
             let (calls, threads) = (plural(sums.calls, "call"), plural(sums.threads, "thread"));
             let took = match unit {
                 Unit::Calls => String::new(),
                 Unit::Nanos => took(trace, sums.total, sums.threads),
                 Unit::Cpu => ran(trace, sums.total, sums.waiting),
             };
-            writeln!(out, "{calls} of {} in {threads}{took}\n", plural(methods, "method"))?;
-            let scale = scale_of(trace, unit, sums.total);
-            let mut table = unit.table("method", Shares::Both);
-            for row in &rows {
-                let cells = Weight::from(*row).cells(scale, Shares::Both);
-                table.row(cells.iter().map(String::as_str).chain([labels.get(row.method)]));
-            }
+            writeln!(out, "{calls} of {methods} in {threads}{took}\n")?;
+            let labels = Labels::new(&trace.methods, Format::Text, args.verbose);
+            let mut table = Table::default();
+            table.weights(&weights, scale_of(trace, unit, sums.total), Shares::Both);
+            table.column("method", rows.iter().map(|row| labels.cell(row.method)));
             table.print(out)?;
         } else {
-            let name = trace_field(source, trace, format);
-            for row in &rows {
-                let weight = Weight::from(*row).fields(unit, format);
-                let label = labels.get(row.method);
-                match format {
-                    Format::Json => writeln!(out, "{{\"trace\":{name},{label},{weight}}}")?,
-                    _ => writeln!(out, "{name},{label},{weight}")?,
-                }
-            }
+            let mut names = RowNames::new(&trace.methods);
+            let rows = rows.iter().zip(&weights).map(|(row, weight)| MethodRow {
+                method: names.get(row.method),
+                weight: weight.columns(unit),
+            });
+            answer.rows(rows, out)?;
         }
-        let more = methods - rows.len() as u64;
-        if more > 0 {
-            let text = output::left_out(&plural(more, "more method"), max);
-            out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
-        }
-        if format == Format::Text && unit.is_time() {
-            let is_rough = rows.iter().any(|row| Weight::from(*row).is_rough());
+        answer.more(trace, more, "more method", out)?;
+        if answer.is_text() && unit.is_time() {
+            let is_rough = weights.iter().any(|weight| weight.is_rough());
             writeln!(out, "\n{}", times_note(trace, unit, is_rough))?;
         }
         if let Some(hint) = hint {

@@ -5,19 +5,20 @@ mod print;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::io::Write;
 
 use flow_codec::MethodId;
 use flow_codec::read::{Selection, Trace};
 use flow_query::dag::{Comparison, Kind, Outcome, ShapeId, Shapes};
+use flow_query::rows::ShapeRow;
 
 pub(crate) use self::baseline::digits;
-use crate::args::{Format, ShapesArgs};
+use crate::args::ShapesArgs;
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::pattern::methods;
 use crate::input::shapes::{JoinedNames, JoinedThread, Joiner, Joins, nothing_in_the_rest};
 use crate::input::source::Source;
+use crate::input::source::answer::Answer;
 use crate::output::{Out, Progress, message};
 use flow_query::reading::{CallClock, DurationSum};
 use print::Print;
@@ -35,9 +36,8 @@ pub(crate) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
     source.choose_part(&args.part)?;
     let wanted = methods(args.method.as_slice(), &source.traces)?;
     source.report_losses();
-    if args.source.format == Format::Csv {
-        writeln!(out, "{}", Print::COLUMNS)?;
-    }
+    let max = line_limit(args.max, args.source.format, DEFAULT_MAX);
+    let mut answer = Answer::new::<ShapeRow<'_>>(&source, args.source.format, max, out)?;
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     let (mut is_found, mut left_out) = (false, 0);
@@ -58,10 +58,9 @@ pub(crate) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
         }
         is_found |= !found.is_empty();
         let names = JoinedNames::new(&methods, std::iter::once(trace));
-        source.begin(trace, args.source.format, out)?;
+        answer.begin(trace, out)?;
         let print = Print {
             args,
-            source: &source,
             trace,
             shapes: &shapes,
             names: &names,
@@ -69,7 +68,7 @@ pub(crate) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
             names_of_shapes: (args.part.filter.is_all())
                 .then(|| shapes.names(|number| names.key(number))),
         };
-        print_trace(&print, &threads, found, out)?;
+        print_trace(&print, &threads, found, &mut answer, out)?;
     }
     let what = args.method.as_deref().unwrap_or_default();
     match (is_found, left_out) {
@@ -170,19 +169,19 @@ fn print_trace(
     print: &Print<'_>,
     threads: &[JoinedThread],
     found: BTreeMap<MethodId, Vec<Way>>,
+    answer: &mut Answer<'_>,
     out: &mut Out,
 ) -> Result<(), Failure> {
     let count = |ways: &[Way]| ways.iter().fold(0_u64, |sum, way| sum.saturating_add(way.count));
     let mut methods: Vec<_> = found.into_iter().collect();
     methods.sort_by_key(|(method, ways)| (Reverse(count(ways)), *method));
-    let max = line_limit(print.args.max, print.args.source.format, DEFAULT_MAX);
     for (number, (method, mut ways)) in methods.into_iter().enumerate() {
         let (calls, all) = (count(&ways), ways.len());
         let Some(frequent) = ways.first().map(|way| way.shape) else { continue };
         if print.args.outliers {
             ways.reverse();
         }
-        ways.truncate(max);
+        ways.truncate(answer.max);
         let ways: Vec<_> = ways
             .into_iter()
             .map(|way| {
@@ -190,7 +189,7 @@ fn print_trace(
                 (way, compared)
             })
             .collect();
-        print.method((number, method), calls, all, &ways, threads, out)?;
+        print.method((number, method), (calls, all), &ways, threads, answer, out)?;
     }
     Ok(())
 }

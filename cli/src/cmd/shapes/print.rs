@@ -6,24 +6,21 @@ use flow_codec::format::shape_name::ShapeName;
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, NameForm};
 use flow_query::dag::{Comparison, Difference, Kind, Outcome, Shapes};
+use flow_query::rows::{Cell, MethodColumns, RowNames, ShapeRow};
 
 use super::Way;
-use crate::args::{Format, ShapesArgs};
+use crate::args::ShapesArgs;
 use crate::failure::Failure;
 use crate::input::shapes::{JoinedMethods, JoinedNames, JoinedThread};
-use crate::input::source::Source;
+use crate::input::source::answer::Answer;
 use crate::output::{
-    Align, Labels, Out, ROUGH_NOTE, Table, csv_fields, duration, grouped, is_rough, left_out,
-    percent, plural, rough_duration,
+    Out, ROUGH_NOTE, Table, duration, grouped, is_rough, left_out, plural, rough_duration,
 };
-
-/// The column before which times are, counted without the name of the shape.
-const FIRST_CALL: usize = 4;
+use flow_query::reading::DurationSum;
 
 /// Prints the shapes of a trace.
 pub(super) struct Print<'a> {
     pub(super) args: &'a ShapesArgs,
-    pub(super) source: &'a Source,
     pub(super) trace: &'a Trace,
     pub(super) shapes: &'a Shapes,
     pub(super) names: &'a JoinedNames<'a>,
@@ -33,81 +30,78 @@ pub(super) struct Print<'a> {
 }
 
 impl Print<'_> {
-    /// The heading of CSV.
-    pub(super) const COLUMNS: &'static str = "trace,method,class,name,descriptor,readable,shape,outcome,count,\
-                                              calls,frames,thread,first_call,differences,difference,\
-                                              duration_ns,duration_from_ns,duration_by_ns,\
-                                              slowest_ns,slowest_thread,slowest_call";
-
-    /// Prints the shapes of a method, each with what distinguishes it from the most frequent one.
+    /// Prints the shapes of a method, each with what distinguishes it from the most frequent one: how many `calls` have how
+    /// many shapes in `all`.
     pub(super) fn method(
         &self,
         (number, method): (usize, MethodId),
-        calls: u64,
-        all: usize,
+        (calls, all): (u64, usize),
         ways: &[(Way, Comparison)],
         threads: &[JoinedThread],
+        answer: &mut Answer<'_>,
         out: &mut Out,
     ) -> Result<(), Failure> {
-        let title = |at: usize| threads.get(at).map_or("", |thread| thread.title.as_str());
-        let thread = |way: &Way| title(way.first.0);
-        if self.args.source.format != Format::Text {
-            let mut labels = Labels::new(&self.trace.methods, self.args.source.format, false);
-            for (way, comparison) in ways {
-                let slowest = way.times.map_or("", |times| title(times.slowest.1));
-                self.row(method, &mut labels, way, comparison, [thread(way), slowest], out)?;
-            }
-        } else {
+        if answer.is_text() {
             if number > 0 {
                 out.write_all(b"\n")?;
             }
             let form = if self.args.verbose { NameForm::Full } else { NameForm::Readable };
             let counts = [plural(calls, "call"), plural(all as u64, "shape")].join(", ");
             out.heading(&format!("{}: {counts}", self.names.get(method, form)))?;
-            let right = |title| (title, Align::Right);
-            let [count, share, calls_in, frames] = ["count", "%", "calls", "frames"].map(right);
-            let left = |title| (title, Align::Left);
-            let columns =
-                [count, share, calls_in, frames, left("first call"), left("what differs")];
-            // Names of shapes of which calls are left out cannot be found.
-            let named = self.names_of_shapes.is_some().then(|| left("shape"));
-            let is_timed = ways.iter().any(|(way, _)| way.times.is_some());
-            let timed = is_timed.then(|| [right("time"), left("slowest call")]);
-            let (before, after) = columns.split_at(FIRST_CALL);
-            let columns: Vec<_> = named
-                .into_iter()
-                .chain(before.iter().copied())
-                .chain(timed.into_iter().flatten())
-                .chain(after.iter().copied())
-                .collect();
-            let mut table = Table::new(&columns);
-            for (way, comparison) in ways {
-                let cells = [
-                    grouped(way.count),
-                    percent(way.count, calls),
-                    grouped(self.shapes.calls(way.shape)),
-                    grouped(self.shapes.levels(way.shape)),
-                    self.first(way, thread(way), threads.len() > 1),
-                    self.what(way, comparison),
-                ];
-                let name = self.name(way).map(|name| name.to_string());
-                let timed = is_timed.then(|| self.times(way, title, threads.len() > 1));
-                let (before, after) = cells.split_at(FIRST_CALL);
-                let cells = before.iter().cloned().chain(timed.into_iter().flatten());
-                table.row(name.into_iter().chain(cells).chain(after.iter().cloned()));
-            }
-            table.print(out)?;
-            if ways
+            self.table(calls, ways, threads, out)?;
+        } else if let Some((_, id)) = self.methods.place(method) {
+            let method = RowNames::new(&self.trace.methods).get(id);
+            let rows = ways
                 .iter()
-                .any(|(way, _)| way.times.is_some_and(|times| is_rough(times.ns, times.bounds)))
-            {
-                writeln!(out, "{ROUGH_NOTE}")?;
-            }
+                .map(|(way, comparison)| self.row(method.clone(), way, comparison, threads));
+            answer.rows(rows, out)?;
         }
-        if ways.len() < all {
-            let more = plural((all - ways.len()) as u64, "more shape");
-            let place = self.source.place(&self.trace.dir);
-            out.remark(self.args.source.format, place.as_deref(), &left_out(&more, ways.len()))?;
+        let more = plural((all - ways.len()) as u64, "more shape");
+        match ways.len() {
+            shown if shown < all => answer.remark(self.trace, &left_out(&more, shown), out),
+            _ => Ok(()),
+        }
+    }
+
+    fn table(
+        &self,
+        calls: u64,
+        ways: &[(Way, Comparison)],
+        threads: &[JoinedThread],
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        let several = threads.len() > 1;
+        let all = || ways.iter().map(|(way, _)| way);
+        let mut table = Table::default();
+        // Names of shapes of which calls are left out cannot be found.
+        if self.names_of_shapes.is_some() {
+            let name = |way: &Way| {
+                self.name(way).map_or(Cell::Nothing, |name| Cell::text(name.to_string()))
+            };
+            table.column("shape", all().map(name));
+        }
+        table.column("count", all().map(|way| Cell::Count(way.count)));
+        table.column("%", all().map(|way| Cell::Share { part: way.count, whole: calls }));
+        table.column("calls", all().map(|way| Cell::Count(self.shapes.calls(way.shape))));
+        table.column("frames", all().map(|way| Cell::Count(self.shapes.levels(way.shape))));
+        if all().any(|way| way.times.is_some()) {
+            let time = |times: DurationSum| Cell::number(rough_duration(times.ns, times.bounds));
+            table.column("time", all().map(|way| way.times.map_or(Cell::Nothing, time)));
+            let slowest = |times: DurationSum| {
+                let (slowest_ns, thread, call) = times.slowest;
+                let place =
+                    if several { format!(" in {}", title(threads, thread)) } else { String::new() };
+                Cell::text(format!("{} at {}{place}", duration(slowest_ns), grouped(call)))
+            };
+            table.column("slowest call", all().map(|way| way.times.map_or(Cell::Nothing, slowest)));
+        }
+        let first = |way: &Way| self.first(way, title(threads, way.first.0), several);
+        table.column("first call", all().map(|way| Cell::text(first(way))));
+        let what = ways.iter().map(|(way, comparison)| Cell::text(self.what(way, comparison)));
+        table.column("what differs", what);
+        table.print(out)?;
+        if all().any(|way| way.times.is_some_and(|times| is_rough(times.ns, times.bounds))) {
+            writeln!(out, "{ROUGH_NOTE}")?;
         }
         Ok(())
     }
@@ -120,15 +114,6 @@ impl Print<'_> {
             (Some(number), false) => number,
             (None, _) => format!("in {thread}"),
         }
-    }
-
-    /// How long the calls of a shape lasted together, and which lasted longest.
-    fn times<'t>(&self, way: &Way, title: impl Fn(usize) -> &'t str, several: bool) -> [String; 2] {
-        let Some(times) = way.times else { return [const { String::new() }; 2] };
-        let (slowest_ns, thread, call) = times.slowest;
-        let place = if several { format!(" in {}", title(thread)) } else { String::new() };
-        let slowest = format!("{} at {}{place}", duration(slowest_ns), grouped(call));
-        [rough_duration(times.ns, times.bounds), slowest]
     }
 
     fn name(&self, way: &Way) -> Option<ShapeName> {
@@ -202,74 +187,36 @@ impl Print<'_> {
         }
     }
 
-    fn row(
+    fn row<'t>(
         &self,
-        method: MethodId,
-        labels: &mut Labels<'_>,
+        method: MethodColumns<'t>,
         way: &Way,
         comparison: &Comparison,
-        [thread, slowest_thread]: [&str; 2],
-        out: &mut Out,
-    ) -> Result<(), Failure> {
-        let Some((_, id)) = self.methods.place(method) else { return Ok(()) };
-        let trace = self.source.name(&self.trace.dir);
-        let outcome = match way.outcome {
-            Outcome::Returned => "returned",
-            Outcome::Unwound => "unwound",
-            Outcome::Cut => "cut",
-        };
-        let (calls, frames) = (self.shapes.calls(way.shape), self.shapes.levels(way.shape));
-        let (differences, difference) =
-            (comparison.differences().len(), self.difference(comparison));
-        let first = self.number(way);
+        threads: &'t [JoinedThread],
+    ) -> ShapeRow<'t> {
         let times = way.times.as_ref();
-        let known = |ns: u64| (ns != u64::MAX).then_some(ns);
-        let durations = [
-            times.map(|times| times.ns),
-            times.map(|times| times.bounds.0),
-            times.and_then(|times| known(times.bounds.1)),
-            times.map(|times| times.slowest.0),
-        ];
-        let slowest_call = times.map(|times| times.slowest.2);
-        let label = labels.get(id);
-        let shape = self.name(way).map(|name| name.to_string());
-        if self.args.source.format == Format::Json {
-            let text = |text: &str| serde_json::Value::from(text);
-            let number = |number: Option<u64>| {
-                number.map_or(serde_json::Value::Null, serde_json::Value::from)
-            };
-            let (first, [sum, from, by, slowest]) = (number(first), durations.map(number));
-            writeln!(
-                out,
-                "{{\"trace\":{},{label},\"shape\":{},\"outcome\":\"{outcome}\",\"count\":{},\"calls\":{calls},\"frames\":{frames},\
-                 \"thread\":{},\"first_call\":{first},\"differences\":{differences},\"difference\":{},\
-                 \"duration_ns\":{sum},\"duration_from_ns\":{from},\"duration_by_ns\":{by},\
-                 \"slowest_ns\":{slowest},\"slowest_thread\":{},\"slowest_call\":{}}}",
-                text(&trace),
-                serde_json::Value::from(shape),
-                way.count,
-                text(thread),
-                text(&difference),
-                times.map_or(serde_json::Value::Null, |_| text(slowest_thread)),
-                number(slowest_call),
-            )?;
-        } else {
-            let number =
-                |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
-            let (first, [sum, from, by, slowest]) = (number(first), durations.map(number));
-            let count = way.count;
-            writeln!(
-                out,
-                "{},{label},{},{outcome},{count},{calls},{frames},{},{first},{differences},{},\
-                 {sum},{from},{by},{slowest},{},{}",
-                csv_fields([trace.as_str()]),
-                shape.unwrap_or_default(),
-                csv_fields([thread]),
-                csv_fields([difference.as_str()]),
-                csv_fields([slowest_thread]),
-                number(slowest_call),
-            )?;
+        ShapeRow {
+            method,
+            shape: self.name(way).map(|name| name.to_string()),
+            outcome: way.outcome.word(),
+            count: way.count,
+            calls: self.shapes.calls(way.shape),
+            frames: self.shapes.levels(way.shape),
+            thread: title(threads, way.first.0),
+            first_call: self.number(way),
+            differences: comparison.differences().len(),
+            difference: self.difference(comparison),
+            duration_ns: times.map(|times| times.ns),
+            duration_from_ns: times.map(|times| times.bounds.0),
+            duration_by_ns: times.map(|times| times.bounds.1).filter(|ns| *ns != u64::MAX),
+            slowest_ns: times.map(|times| times.slowest.0),
+            slowest_thread: times.map(|times| title(threads, times.slowest.1)),
+            slowest_call: times.map(|times| times.slowest.2),
         }
-        Ok(())
     }
+}
+
+/// What a thread is called, by its number.
+fn title(threads: &[JoinedThread], number: usize) -> &str {
+    threads.get(number).map_or("", |thread| &thread.title)
 }

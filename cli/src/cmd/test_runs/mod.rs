@@ -11,7 +11,6 @@ use flow_query::analysis::Called;
 
 use self::print::TestPrinter;
 pub(crate) use self::print::summary;
-use super::line_limit;
 use crate::args::{TestKey, TestsArgs};
 use crate::failure::{Failure, Status};
 use crate::input::own;
@@ -20,9 +19,6 @@ use crate::input::sources;
 use crate::input::test_runs::{TestCalls, files};
 use crate::output::{Out, Progress, flow_command, message};
 use flow_query::reading::{Selected, bytes_read};
-
-/// Lines shown in text by default.
-const DEFAULT_MAX: u64 = 100;
 
 /// A test, and what it called.
 #[derive(Debug)]
@@ -77,10 +73,6 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
         message(&format!("no tests are marked in this trace; {help} explains how to mark them"));
     }
     Ok(status)
-}
-
-fn max(args: &TestsArgs) -> usize {
-    line_limit(args.max, args.source.format, DEFAULT_MAX)
 }
 
 /// Sorts tests that are ordered by their start.

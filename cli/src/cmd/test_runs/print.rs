@@ -5,19 +5,25 @@ use std::io::Write;
 use flow_codec::format::test_marks::Outcome;
 use flow_codec::read::Trace;
 use flow_codec::{MethodNames, NameForm};
-use serde_json::json;
+use flow_query::rows::{Cell, Members, TestColumns};
 
-use super::{TestRow, max};
-use crate::args::{Format, TestsArgs};
+use super::TestRow;
+use crate::args::TestsArgs;
+use crate::cmd::line_limit;
 use crate::failure::Failure;
 use crate::input::source::Source;
+use crate::input::source::answer::Answer;
 use crate::input::test_runs::outcome;
-use crate::output::{Align, Out, Table, csv_fields, duration, escaped, grouped, left_out, plural};
+use crate::output::{Out, Table, duration, escaped, grouped, plural};
+
+/// Lines shown in text by default.
+const DEFAULT_MAX: u64 = 100;
 
 /// Prints the tests of one trace after another.
 pub(super) struct TestPrinter<'a> {
     args: &'a TestsArgs,
     source: &'a Source,
+    answer: Answer<'a>,
     begun: bool,
 }
 
@@ -27,12 +33,11 @@ impl<'a> TestPrinter<'a> {
         source: &'a Source,
         out: &mut Out,
     ) -> Result<Self, Failure> {
-        if args.source.format == Format::Csv {
-            out.write_all(
-                b"trace,test,title,result,detail,calls,duration_ns,new,thread,helpers\n",
-            )?;
-        }
-        Ok(Self { args, source, begun: false })
+        let format = args.source.format;
+        let max = line_limit(args.max, format, DEFAULT_MAX);
+        let mut answer = Answer::new::<TestColumns<'_>>(source, format, max, out)?;
+        answer.records.sort_keys();
+        Ok(Self { args, source, answer, begun: false })
     }
 
     pub(super) fn trace(
@@ -41,28 +46,20 @@ impl<'a> TestPrinter<'a> {
         rows: &[TestRow],
         out: &mut Out,
     ) -> Result<(), Failure> {
-        let name = self.source.name(&trace.dir);
-        let shown = rows.get(..max(self.args)).unwrap_or(rows);
-        match self.args.source.format {
-            Format::Text => {
-                if std::mem::replace(&mut self.begun, true) {
-                    out.write_all(b"\n")?;
-                }
-                if self.source.several {
-                    out.heading(&format!("trace {}", trace.dir.display()))?;
-                }
-                self.text(trace, shown, rows, out)?;
+        let shown = rows.get(..self.answer.max).unwrap_or(rows);
+        if self.answer.is_text() {
+            if std::mem::replace(&mut self.begun, true) {
+                out.write_all(b"\n")?;
             }
-            Format::Json => shown.iter().try_for_each(|row| json(&name, trace, row, out))?,
-            Format::Csv => shown.iter().try_for_each(|row| csv(&name, row, out))?,
+            if self.source.several {
+                out.heading(&format!("trace {}", trace.dir.display()))?;
+            }
+            self.text(trace, shown, rows, out)?;
+        } else {
+            self.answer.records.begin(&self.source.name(&trace.dir));
+            self.answer.rows(shown.iter().map(|row| columns(trace, row)), out)?;
         }
-        if shown.len() < rows.len() {
-            let more = plural((rows.len() - shown.len()) as u64, "more test");
-            let text = left_out(&more, max(self.args));
-            let place = self.source.place(&trace.dir);
-            out.remark(self.args.source.format, place.as_deref(), &text)?;
-        }
-        Ok(())
+        self.answer.more(trace, (rows.len() - shown.len()) as u64, "more test", out)
     }
 
     fn text(
@@ -78,27 +75,16 @@ impl<'a> TestPrinter<'a> {
         }
         out.write_all(b"\n")?;
         if self.args.verbose {
-            shown.iter().try_for_each(|row| verbose(trace, row, out))?;
-        } else {
-            let mut table = Table::new(&[
-                ("result", Align::Left),
-                ("calls", Align::Right),
-                ("time", Align::Right),
-                ("new", Align::Right),
-                ("test", Align::Left),
-            ]);
-            for row in shown {
-                table.row([
-                    outcome(&row.run).to_owned(),
-                    grouped(row.calls),
-                    time(row),
-                    grouped(row.new.len() as u64),
-                    row.run.name.clone(),
-                ]);
-            }
-            table.print(out)?;
+            return shown.iter().try_for_each(|row| verbose(trace, row, out));
         }
-        Ok(())
+        let time = |row: &TestRow| row.run.elapsed_ns().map_or(Cell::number(""), Cell::Nanos);
+        let mut table = Table::default();
+        table.column("result", shown.iter().map(|row| Cell::text(outcome(&row.run))));
+        table.column("calls", shown.iter().map(|row| Cell::Count(row.calls)));
+        table.column("time", shown.iter().map(time));
+        table.column("new", shown.iter().map(|row| Cell::Count(row.new.len() as u64)));
+        table.column("test", shown.iter().map(|row| Cell::text(&*row.run.name)));
+        Ok(table.print(out)?)
     }
 }
 
@@ -122,15 +108,10 @@ pub(crate) fn summary(outcomes: impl Iterator<Item = Option<Outcome>>) -> String
     if counts.is_empty() { tests } else { format!("{tests}: {}", counts.join(", ")) }
 }
 
-/// The duration of a test; empty if it is unknown.
-fn time(row: &TestRow) -> String {
-    row.run.elapsed_ns().map(duration).unwrap_or_default()
-}
-
 fn verbose(trace: &Trace, row: &TestRow, out: &mut Out) -> Result<(), Failure> {
     let run = &row.run;
-    let (calls, time) = (plural(row.calls, "call"), time(row));
-    let time = if time.is_empty() { time } else { format!(", {time}") };
+    let calls = plural(row.calls, "call");
+    let time = run.elapsed_ns().map_or(String::new(), |ns| format!(", {}", duration(ns)));
     out.heading(&escaped(&format!("{} {}", outcome(run), run.name)))?;
     writeln!(out, "  {calls}{time}")?;
     for text in [&run.title, &run.detail].into_iter().filter(|text| !text.is_empty()) {
@@ -147,37 +128,17 @@ fn verbose(trace: &Trace, row: &TestRow, out: &mut Out) -> Result<(), Failure> {
     Ok(())
 }
 
-fn json(name: &str, trace: &Trace, row: &TestRow, out: &mut Out) -> Result<(), Failure> {
+fn columns<'a>(trace: &Trace, row: &'a TestRow) -> TestColumns<'a> {
     let run = &row.run;
-    let new: Vec<_> = row.new.iter().map(|method| trace.methods.display(*method)).collect();
-    let line = json!({
-        "trace": name, "test": run.name, "title": run.title,
-        "result": outcome(run), "detail": run.detail,
-        "calls": row.calls, "duration_ns": run.elapsed_ns(), "new": new,
-        "thread": run.thread, "helpers": run.helpers,
-    });
-    writeln!(out, "{line}")?;
-    Ok(())
-}
-
-fn csv(name: &str, row: &TestRow, out: &mut Out) -> Result<(), Failure> {
-    let run = &row.run;
-    let ns = run.elapsed_ns().map_or_else(String::new, |ns| ns.to_string());
-    let [calls, new, thread, helpers] =
-        [row.calls, row.new.len() as u64, run.thread.get(), run.helpers.len() as u64]
-            .map(|number| number.to_string());
-    let fields = [
-        name,
-        &run.name,
-        &run.title,
-        outcome(run),
-        &run.detail,
-        &calls,
-        &ns,
-        &new,
-        &thread,
-        &helpers,
-    ];
-    writeln!(out, "{}", csv_fields(fields))?;
-    Ok(())
+    TestColumns {
+        test: &run.name,
+        title: &run.title,
+        result: outcome(run),
+        detail: &run.detail,
+        calls: row.calls,
+        duration_ns: run.elapsed_ns(),
+        new: Members(row.new.iter().map(|method| trace.methods.display(*method)).collect()),
+        thread: run.thread,
+        helpers: Members(run.helpers.clone()),
+    }
 }

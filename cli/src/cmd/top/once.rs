@@ -2,14 +2,15 @@
 
 use std::io::{self, Write};
 
+use flow_query::rows::Cell;
 use serde::Serialize;
 
-use super::look::{Look, ThreadRow};
+use super::look::{Look, MethodRow, ThreadRow};
 use super::view::{heading, order};
 use crate::args::TopArgs;
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
-use crate::output::{self, Align, Format, Out, Table, duration, grouped, message, percent, plural};
+use crate::output::{self, Format, Out, Table, message, plural};
 
 /// Rows shown in text by default.
 const DEFAULT_ROWS: u64 = 20;
@@ -43,21 +44,15 @@ fn print_text(
     out.heading(&heading(look))?;
     writeln!(out)?;
     let (all_ns, has_times) = (look.self_ns(), look.has_times());
-    let mut columns = vec![("calls/s", Align::Right)];
+    let rows = || methods.iter().filter_map(|row| look.methods.get(*row));
+    let mut table = Table::default();
+    table.column("calls/s", rows().map(|row| Cell::Count(look.rate(row.calls))));
     if has_times {
-        columns.extend([("self", Align::Right), ("%", Align::Right)]);
+        let ns = |row: &MethodRow| row.self_ns.unwrap_or(0);
+        table.column("self", rows().map(|row| Cell::Nanos(ns(row))));
+        table.column("%", rows().map(|row| Cell::Share { part: ns(row), whole: all_ns }));
     }
-    columns.push(("method", Align::Left));
-    let mut table = Table::new(&columns);
-    for row in methods.iter().filter_map(|row| look.methods.get(*row)) {
-        let mut cells = vec![grouped(look.rate(row.calls))];
-        if has_times {
-            let ns = row.self_ns.unwrap_or(0);
-            cells.extend([duration(ns), percent(ns, all_ns)]);
-        }
-        cells.push(row.name.clone());
-        table.row(&cells);
-    }
+    table.column("method", rows().map(|row| Cell::method(&*row.name)));
     table.print(out)?;
     let left_out = |all: usize, shown: usize, noun: &str| {
         (all > shown).then(|| output::left_out(&plural((all - shown) as u64, noun), max))
@@ -66,16 +61,12 @@ fn print_text(
         out.remark(Format::Text, None, &more)?;
     }
     writeln!(out)?;
-    let mut table = Table::new(&[
-        ("thread", Align::Left),
-        ("calls/s", Align::Right),
-        ("since", Align::Right),
-        ("now in", Align::Left),
-    ]);
-    for thread in threads {
-        let since = thread.idle_ns.map_or(String::new(), duration);
-        table.row([thread.title(), grouped(look.rate(thread.calls)), since, thread.now_in()]);
-    }
+    let mut table = Table::default();
+    table.column("thread", threads.iter().map(|thread| Cell::text(thread.title())));
+    table.column("calls/s", threads.iter().map(|thread| Cell::Count(look.rate(thread.calls))));
+    let since = |thread: &&ThreadRow| thread.idle_ns.map_or(Cell::Nothing, Cell::Nanos);
+    table.column("since", threads.iter().map(since));
+    table.column("now in", threads.iter().map(|thread| Cell::text(thread.now_in())));
     table.print(out)?;
     if let Some(more) = left_out(all_threads, threads.len(), "more thread") {
         out.remark(Format::Text, None, &more)?;

@@ -1,5 +1,7 @@
 //! The traces of a directory, or of a file and those beside it, and their selected threads.
 
+pub(crate) mod answer;
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Write};
