@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU64;
 
-use flow_codec::read::{Call, Stamp, Timeline, Unwound, VisitTimeline, When};
+use flow_codec::read::{Call, Selection, Stamp, Timeline, Unwound, VisitTimeline, When};
 use flow_codec::{Depth, MethodId};
 
 /// One of the longest calls.
@@ -46,6 +46,7 @@ impl PartialOrd for SlowCall {
 #[derive(Debug)]
 pub struct Slowest {
     count: usize,
+    methods: Selection,
     thread: usize,
     open: Vec<(MethodId, u64, When)>,
     /// The shortest first; of equally long ones, the last in the trace.
@@ -76,8 +77,14 @@ impl Slowest {
     /// Keeps the `count` longest calls.
     #[must_use]
     pub fn new(count: usize) -> Self {
+        Self::of(count, Selection::all())
+    }
+
+    /// Keeps the `count` longest calls of these methods.
+    #[must_use]
+    pub fn of(count: usize, methods: Selection) -> Self {
         let (open, longest) = (Vec::new(), BinaryHeap::new());
-        Self { count, thread: 0, open, longest, least_ns: 0 }
+        Self { count, methods, thread: 0, open, longest, least_ns: 0 }
     }
 
     #[inline(always)]
@@ -87,7 +94,7 @@ impl Slowest {
             let Some((method, number, start)) = self.open.pop() else { return };
             let duration_ns = end.estimate_ns.zip(start.estimate_ns);
             let duration_ns = duration_ns.map_or(0, |(end, start)| end.saturating_sub(start));
-            if duration_ns < self.least_ns {
+            if duration_ns < self.least_ns || !self.methods.contains(method) {
                 continue;
             }
             let depth = Depth::new(self.open.len() as u64);
