@@ -184,7 +184,7 @@ impl fmt::Display for Error {
             Self::NoTrace { path } => write!(
                 f,
                 "{}: no trace here; expected a directory with trace.json or thread-*.flow files, \
-                 or a .flowtrace file, as `flow record` and `flow convert` write them",
+                 or a .flowtrace file, as `flow record` and `flow export` write them",
                 path.display()
             ),
             Self::OversizedNumber { path, offset, next } => {

@@ -112,7 +112,7 @@ fn trees(trace: &Path) -> BTreeMap<String, Vec<String>> {
         } else if let Some(tree) = current.as_ref().and_then(|name| trees.get_mut(name))
             && !line.is_empty()
             && !line.starts_with("trace ")
-            && !line.trim_start().starts_with("unwound by ")
+            && !line.trim_start().starts_with("left by ")
         {
             // Without the source file, line and class loader.
             let call = line.rsplit_once("  (").map_or(line, |(call, _)| call);

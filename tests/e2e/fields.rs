@@ -215,7 +215,7 @@ fn accesses_are_found_and_have_columns() {
     on_every_jdk(|jdk| {
         let run = Program::harness(jdk, "Accessed").options("fields=harness.Accessed**").run();
         let found = |condition: &str| {
-            let args = ["grep", "Accessed#*", "--format", "json", "--where", condition];
+            let args = ["calls", "Accessed#*", "--format", "json", "--where", condition];
             let output = Command::new(flow()).args(args).arg(run.out()).output().unwrap();
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             let rows = String::from_utf8(output.stdout).unwrap();
@@ -227,7 +227,7 @@ fn accesses_are_found_and_have_columns() {
         assert_eq!(found("field(next) == null"), ["instances"]);
         assert_eq!(found("field(text) starts abc"), ["instances"]);
         assert_eq!(found("field(b) > 100"), [""; 0]);
-        let args = ["grep", "Accessed#*", "--where", "total > 41"];
+        let args = ["calls", "Accessed#*", "--where", "total > 41"];
         let refused = Command::new(flow()).args(args).arg(run.out()).output().unwrap();
         let message = String::from_utf8(refused.stderr).unwrap();
         assert_eq!(refused.status.code(), Some(2), "it is no parameter: {message}");

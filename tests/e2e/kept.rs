@@ -46,7 +46,13 @@ fn parts(program: &Program) -> Vec<PathBuf> {
 /// The events of a trace that is not a file from beginning to end, decoded by the model.
 fn converted(trace: &Path) -> Events {
     let to = trace.with_extension("converted");
-    let output = Command::new(flow()).arg("convert").arg(trace).arg(&to).output().unwrap();
+    let output = Command::new(flow())
+        .args(["export", "--to", "flow"])
+        .arg(trace)
+        .arg("-o")
+        .arg(&to)
+        .output()
+        .unwrap();
     // 3: something is missing, such as a part that was removed by hand.
     let done = matches!(output.status.code(), Some(0 | 3));
     assert!(done, "{}", String::from_utf8_lossy(&output.stderr));

@@ -113,7 +113,7 @@ fn verbs_show_lines_with_their_text_and_counts() {
     let letters = letters();
     on_every_jdk(|jdk| {
         let run = Program::harness(jdk, "Lined").options(NAMED).run();
-        let rows = shown(&["lines", "--format", "json"], &run.out());
+        let rows = shown(&["report", "--lines", "--format", "json"], &run.out());
         let mut counts = BTreeMap::new();
         for row in rows.lines() {
             let row: serde_json::Value = serde_json::from_str(row).unwrap();
@@ -128,9 +128,9 @@ fn verbs_show_lines_with_their_text_and_counts() {
         }
         assert_eq!(counts, expected);
 
-        let text = shown(&["lines", "--source", SOURCES], &run.out());
+        let text = shown(&["report", "--lines", "--source", SOURCES], &run.out());
         assert!(text.contains("i++; // @j"), "{text}");
-        let tracefile = shown(&["lines", "--lcov", "--source", SOURCES], &run.out());
+        let tracefile = shown(&["report", "--lines", "--lcov", "--source", SOURCES], &run.out());
         let sum: u64 = tracefile
             .lines()
             .filter_map(|line| line.strip_prefix("DA:")?.split_once(','))
@@ -215,7 +215,7 @@ fn letters_of(program: &str) -> BTreeMap<u64, char> {
 
 /// How often each line was reached, by file and line.
 fn counts_of(out: &Path) -> BTreeMap<(String, u64), u64> {
-    let rows = shown(&["lines", "--format", "json"], out);
+    let rows = shown(&["report", "--lines", "--format", "json"], out);
     let rows = rows.lines().map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());
     let count = |row: serde_json::Value| {
         let file = row["file"].as_str().unwrap().to_owned();
@@ -243,7 +243,7 @@ fn each_version_of_a_class_has_its_lines_parameters_and_code() {
                 .filter_map(|((_, line), count)| Some(format!("{}{count} ", letters.get(line)?)))
                 .collect();
             assert_eq!(of_letters, "a3 b3 c3 d1 e3 ", "{clock}: {counts:?}");
-            let tracefile = shown(&["lines", "--lcov"], &run.out());
+            let tracefile = shown(&["report", "--lines", "--lcov"], &run.out());
             let calls = "FNDA:6,harness.Redeployed$One.applyAsInt(I)I\n";
             assert!(tracefile.contains(calls), "{tracefile}");
             let method = "harness.Redeployed$One#applyAsInt";
@@ -252,7 +252,7 @@ fn each_version_of_a_class_has_its_lines_parameters_and_code() {
             assert_eq!((named("alpha"), named("gamma"), named("arg0")), (3, 3, 0), "{replayed}");
             for (name, expected) in [("alpha", 2), ("gamma", 2), ("arg0", 4)] {
                 let condition = format!("{name} > 0");
-                let found = shown(&["grep", method, "--where", &condition], &run.out());
+                let found = shown(&["calls", method, "--where", &condition], &run.out());
                 assert_eq!(found.matches("applyAsInt").count(), expected, "{found}");
             }
             let replayed = shown(&["replay", "--instructions", "--method", method], &run.out());

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 /// The lines of one interval.
 fn top(source: &str) -> Vec<Value> {
-    let run = Command::new(flow()).args(["top", source, "--once", "--json"]).output().unwrap();
+    let run =
+        Command::new(flow()).args(["top", source, "--once", "--format", "json"]).output().unwrap();
     let text = String::from_utf8(run.stdout).unwrap();
     let errors = String::from_utf8_lossy(&run.stderr);
     assert!(run.status.success(), "{source}: {errors}");
@@ -50,7 +51,7 @@ fn a_program_that_sends_its_trace_here_is_shown() {
         let dir = tempfile::tempdir().unwrap();
         let address = format!("unix:{}", dir.path().join("socket").display());
         let top = Command::new(flow())
-            .args(["top", &address, "--once", "--json"])
+            .args(["top", &address, "--once", "--format", "json"])
             .env("TMPDIR", dir.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -29,7 +29,7 @@ fn calls_of_main(dir: &Path) -> Vec<String> {
     // Frames that were entered before recording have a dot of their own.
     let is_call = |call: &&str| {
         let text = call.trim();
-        !text.is_empty() && !call.starts_with('…') && !text.starts_with("unwound by ")
+        !text.is_empty() && !call.starts_with('…') && !text.starts_with("left by ")
     };
     calls.filter(is_call).map(str::to_owned).collect()
 }
@@ -62,7 +62,8 @@ fn threads_that_are_suspended_by_others_nest_too() {
     on_every_jdk(|jdk| {
         let run = program(jdk, "Pauses").args(["7", "600", "3"]).options(FILTER).run();
         assert_eq!(run.code(), Some(0), "{}", run.errors());
-        let graph = shown(&["graph", "--format", "csv", "--thread", "busy*"], &run.out());
+        let graph =
+            shown(&["report", "--tree", "--format", "csv", "--thread", "busy*"], &run.out());
         let methods: Vec<Vec<&str>> = graph.lines().map(|line| line.split(',').collect()).collect();
         // trace,thread,path,parent,depth,method,class,name,…
         let name = |path: &str| methods.iter().find(|row| row[2] == path).map_or("", |row| row[7]);

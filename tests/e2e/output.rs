@@ -37,8 +37,9 @@ fn report_check_info_and_dump_agree_with_the_trace() {
         assert_eq!(code, Some(0), "{json}");
         let calls = done.trace().enters_by_key();
         assert!(json.contains(&calls["harness.Recursion#main([Ljava/lang/String;)V"].to_string()));
-        for verb in ["info", "dump", "report", "replay"] {
-            let (code, text) = run(&[verb.as_ref(), out.as_os_str()]);
+        for verb in ["info", "check --records", "report", "replay"] {
+            let words = verb.split(' ').map(AsRef::as_ref).chain([out.as_os_str()]);
+            let (code, text) = run(&words.collect::<Vec<_>>());
             assert_eq!(code, Some(0), "{verb}: {text}");
             assert!(text.contains("main"), "{verb}: {text}");
         }

@@ -26,7 +26,12 @@ impl Sampled {
         let dir = if trace.is_dir() {
             trace
         } else {
-            let output = Command::new(flow()).arg("convert").arg(trace).arg(&directory).output();
+            let output = Command::new(flow())
+                .args(["export", "--to", "flow"])
+                .arg(trace)
+                .arg("-o")
+                .arg(&directory)
+                .output();
             let output = output.unwrap();
             let done = matches!(output.status.code(), Some(0 | 3));
             assert!(done, "{}", String::from_utf8_lossy(&output.stderr));
@@ -298,7 +303,12 @@ fn positions_are_right_in_parts_and_in_memory() {
             let run = program.record_into(out.clone()).options(&options).run();
             assert_eq!((run.code(), run.errors()), (Some(0), String::new()), "{keep}");
             let whole = out.with_extension("whole");
-            let output = Command::new(flow()).arg("convert").arg(&out).arg(&whole).output();
+            let output = Command::new(flow())
+                .args(["export", "--to", "flow"])
+                .arg(&out)
+                .arg("-o")
+                .arg(&whole)
+                .output();
             assert!(output.unwrap().status.success(), "{keep}");
             let placed = Placed::of(&whole, &Sampled::of(&whole));
             println!("{keep}: {placed:?}");

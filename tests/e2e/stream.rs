@@ -224,7 +224,7 @@ fn a_trace_is_sent_beside_its_file_byte_for_byte() {
 fn calls_are_printed_as_they_come() {
     on_every_jdk(|jdk| {
         let socket = |dir: &Path| format!("unix:{}/socket", dir.display());
-        let collector = Collector::start_at(socket, &["--jsonl"]);
+        let collector = Collector::start_at(socket, &["--report", "calls", "--format", "json"]);
         let run = || {
             let program = Program::harness(jdk, "Recursion");
             assert_eq!(program.only_send_to(&collector.address).run().code(), Some(0));
@@ -247,7 +247,8 @@ fn calls_are_printed_as_they_come() {
 /// The lines that `flow listen` prints in a report on a program until it has ended, and the trace.
 fn reported(jdk: &Jdk, name: &str, report: &[&str]) -> (Vec<Value>, TempDir) {
     let socket = |dir: &Path| format!("unix:{}/socket", dir.display());
-    let collector = Collector::start_at(socket, &[&["--json", "--report"], report].concat());
+    let collector =
+        Collector::start_at(socket, &[&["--format", "json", "--report"], report].concat());
     let run = Program::harness(jdk, name).only_send_to(&collector.address).run();
     assert!(run.code().is_some());
     collector.wait_for("has ended: ");
@@ -281,7 +282,7 @@ fn reports_add_up_to_what_the_trace_has() {
         assert_eq!(sums, expected);
         assert_eq!(sums.values().sum::<u64>(), 106);
 
-        let (lines, _) = reported(jdk, "Recursion", &["graph"]);
+        let (lines, _) = reported(jdk, "Recursion", &["report", "--tree"]);
         let calls = |line: &Value| line["calls"].as_u64().unwrap();
         assert_eq!(lines.iter().map(calls).sum::<u64>(), 106);
         let outermost = |line: &&Value| line["caller"]["name"].is_null();

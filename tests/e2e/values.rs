@@ -163,7 +163,7 @@ fn calls_are_found_by_their_values() {
         let found = |what: &str, conditions: &[&str]| {
             let conditions = conditions.iter().flat_map(|condition| ["--where", condition]);
             let args: Vec<_> =
-                ["grep", what, "--format", "json"].into_iter().chain(conditions).collect();
+                ["calls", what, "--format", "json"].into_iter().chain(conditions).collect();
             let output = Command::new(flow()).args(args).arg(run.out()).output().unwrap();
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             let rows = String::from_utf8(output.stdout).unwrap();
@@ -231,7 +231,12 @@ pub(crate) fn contains(text: &[u8], out: &Path) -> bool {
     let _ = fs::remove_dir_all(&plain);
     let dir = if out.is_dir() { out } else { &*plain };
     if out.is_file() {
-        let convert = Command::new(flow()).arg("convert").args([out, &plain]).output().unwrap();
+        let convert = Command::new(flow())
+            .args(["export", "--to", "flow", "-o"])
+            .arg(&plain)
+            .arg(out)
+            .output()
+            .unwrap();
         assert!(convert.status.success(), "{}", String::from_utf8_lossy(&convert.stderr));
     }
     fs::read_dir(dir).unwrap().any(|file| {

@@ -2,20 +2,77 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueHint};
+use clap::builder::PossibleValue;
+use clap::{Args as ClapArgs, ValueEnum, ValueHint};
+use flow_codec::write::Compression;
 
+use super::given::{expect, given};
 use crate::export::Target;
-use crate::input::flags::{DEFAULT_DIR, PartArgs, TimeArgs, WeightArgs};
+use crate::failure::Failure;
+use crate::input::flags::{DEFAULT_DIR, ORDER, OUTPUT, PartArgs, TimeArgs, WeightArgs};
 use crate::input::values::positive;
+
+/// What is written: the whole trace in another form, or calls in the format of a tool.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum To {
+    /// One file.
+    Flowtrace,
+    /// A directory of `.flow` files.
+    Flow,
+    /// What threads or tests did, to compare other runs with.
+    Baseline,
+    Tool(Target),
+}
+
+impl ValueEnum for To {
+    fn value_variants<'a>() -> &'a [Self] {
+        const ALL: [To; 15] = [
+            To::Tool(Target::Perfetto),
+            To::Tool(Target::Chrome),
+            To::Tool(Target::Speedscope),
+            To::Tool(Target::Firefox),
+            To::Tool(Target::Pprof),
+            To::Tool(Target::Collapsed),
+            To::Tool(Target::Svg),
+            To::Tool(Target::Jsonl),
+            To::Tool(Target::Csv),
+            To::Tool(Target::Parquet),
+            To::Tool(Target::Hpl),
+            To::Tool(Target::Blinky),
+            To::Flowtrace,
+            To::Flow,
+            To::Baseline,
+        ];
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let value = |name, help| Some(PossibleValue::new(name).help(help));
+        match self {
+            Self::Flowtrace => {
+                value("flowtrace", "The whole trace as one small file, which every verb reads")
+            }
+            Self::Flow => value(
+                "flow",
+                "The whole trace as a directory of .flow files, the same as were recorded",
+            ),
+            Self::Baseline => value(
+                "baseline",
+                "What each thread did, or with --test each test, for flow diff --exact FILE DIR",
+            ),
+            Self::Tool(target) => target.to_possible_value(),
+        }
+    }
+}
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ExportArgs {
-    /// The trace: a directory, a .flowtrace file, or - for such a file on standard input
+    /// The trace: a directory, a .flowtrace file, - for such a file on standard input, or an .hpl log of samples
     #[arg(value_name = "DIR", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
     pub(crate) dir: PathBuf,
     /// What to write
     #[arg(long, value_name = "FORMAT")]
-    pub(crate) to: Target,
+    pub(crate) to: To,
     /// Where to write it [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
@@ -24,19 +81,94 @@ pub(crate) struct ExportArgs {
     pub(crate) samples: bool,
     #[command(flatten)]
     pub(crate) part: PartArgs,
+    #[command(flatten)]
+    pub(crate) when: TimeArgs,
     /// Write only the N outermost calls of a stack
     ///
     /// Deeper calls count for these.
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = positive, help_heading = ORDER)]
     pub(crate) depth: Option<u64>,
     #[command(flatten)]
     pub(crate) weight: WeightArgs,
-    #[command(flatten)]
-    pub(crate) when: TimeArgs,
+    /// How to compress a flowtrace: off, lz4, or zstd:N with a level N from 1 to 19 [default: zstd:6]
+    #[arg(long, value_name = "HOW", help_heading = OUTPUT)]
+    pub(crate) compress: Option<Compression>,
     /// Write the file even if it is too large for its viewer
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) force: bool,
     /// Print how large the file would be, and write nothing
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) estimate: bool,
+}
+
+/// A trace to write in another form.
+#[derive(Debug)]
+pub(crate) struct ConvertArgs {
+    pub(crate) dir: PathBuf,
+    pub(crate) out: PathBuf,
+    /// Whether one file is written, not a directory.
+    pub(crate) is_file: bool,
+    pub(crate) compress: Option<Compression>,
+}
+
+/// What threads or tests did, to write to a file or to standard output.
+#[derive(Debug)]
+pub(crate) struct BaselineArgs {
+    pub(crate) dir: PathBuf,
+    pub(crate) out: Option<PathBuf>,
+    pub(crate) part: PartArgs,
+}
+
+impl ExportArgs {
+    /// Refuses flags that do not apply to what is written.
+    fn expect(&self, what: &str, has_part: bool) -> Result<(), Failure> {
+        let PartArgs { threads, tests, filter } = &self.part;
+        let mut all = self.when.given();
+        all.extend(given(&[
+            ("--thread", !has_part && !threads.patterns.is_empty()),
+            ("--test", !has_part && !tests.patterns.is_empty()),
+            ("--include", !has_part && !filter.include.is_empty()),
+            ("--exclude", !has_part && !filter.exclude.is_empty()),
+            ("--own", !has_part && filter.own),
+            ("--depth", self.depth.is_some()),
+            ("--by", self.weight.by.is_some()),
+            ("--samples", self.samples),
+            ("--force", self.force),
+            ("--estimate", self.estimate),
+        ]));
+        expect(what, &all, &[])
+    }
+
+    /// The trace in another form.
+    ///
+    /// # Errors
+    /// Nothing says where to write, or flags are given that do not apply.
+    pub(crate) fn convert(&self, is_file: bool) -> Result<ConvertArgs, Failure> {
+        self.expect("a whole trace, which --to flowtrace and --to flow write", false)?;
+        let Some(out) = self.out.clone() else {
+            let what = if is_file { "FILE.flowtrace" } else { "DIR" };
+            return Err(Failure::Usage(format!("name what is written with -o {what}")));
+        };
+        Ok(ConvertArgs { dir: self.dir.clone(), out, is_file, compress: self.compress })
+    }
+
+    /// What threads or tests did.
+    ///
+    /// # Errors
+    /// Flags are given that do not apply.
+    pub(crate) fn baseline(&self) -> Result<BaselineArgs, Failure> {
+        self.expect_no_compression()?;
+        self.expect("a baseline", true)?;
+        let (dir, out, part) = (self.dir.clone(), self.out.clone(), self.part.clone());
+        Ok(BaselineArgs { dir, out, part })
+    }
+
+    /// Refuses to compress what is not a trace.
+    pub(crate) fn expect_no_compression(&self) -> Result<(), Failure> {
+        expect(
+            "what is not --to flowtrace",
+            &given(&[("--compress", self.compress.is_some())]),
+            &[],
+        )
+    }
 }

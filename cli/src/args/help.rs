@@ -1,9 +1,44 @@
-//! The text after the options in the long help of a verb.
+//! The verbs by purpose in the help of flow, and the text after the options in the long help of a verb.
 //!
 //! Paragraphs are one line each, because their lines are wrapped where they are shown. Examples are indented, and
 //! at most 80 columns wide, so that they are not wrapped.
 
+use std::fmt::Write as _;
+
+use clap::Command;
+use clap::builder::StyledStr;
 use flow_options::{KEYS, Key};
+
+/// The verbs by purpose.
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Record", &["record", "attach", "detach", "snapshot", "listen"]),
+    ("Look", &["top", "view"]),
+    ("Ask", &["info", "replay", "report", "calls", "tests", "diff"]),
+    ("Keep, check and explain", &["export", "check", "help"]),
+];
+
+/// The width of the names of verbs.
+const WIDTH: usize = 8;
+
+/// Lets the help of flow show examples first, and the verbs by purpose.
+pub(super) fn by_purpose(command: Command) -> Command {
+    let header = *command.get_styles().get_header();
+    let literal = *command.get_styles().get_literal();
+    let mut verbs = String::new();
+    for (title, names) in GROUPS {
+        let _ = writeln!(verbs, "{header}{title}:{header:#}");
+        for name in names {
+            let verb = command.find_subcommand(name).and_then(Command::get_about);
+            let about = verb.map_or_else(String::new, StyledStr::to_string);
+            let _ = writeln!(verbs, "  {literal}{name:WIDTH$}{literal:#}  {about}");
+        }
+        verbs.push('\n');
+    }
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}{{after-help}}\n\n{verbs}{header}Options:{header:#}\n{{options}}"
+    );
+    command.help_template(template)
+}
 
 /// The help of `flow record`, with every option of the agent.
 pub(super) fn record() -> String {
@@ -27,17 +62,18 @@ Examples:
   flow record --target com.app. -- mvn test  record the JVMs that a build starts
   flow attach 4711                           record a JVM that is running
   flow report                                time and calls per method
-  flow report --slowest 20                   the longest calls
-  flow report --html page.html               a page for a browser
+  flow report --tree --depth 8               where the time went
   flow report --callers 'com.app.Db#query'   where these calls come from
   flow report --time 1.5s..2s                what happened in that half second
-  flow graph --depth 8                       where the time went
-  flow profile app.hpl                       where samples of a program are
+  flow report --html page.html               a page for a browser
+  flow report app.hpl                        where samples of a program are
+  flow calls --slowest 20                    the longest calls
+  flow calls 'Orders#total' --by shape       in how many ways a method ran
   flow replay --depth 3 --thread main        calls in order
   flow replay --min-duration 5ms             long calls, with their times
   flow check old-trace                       is the trace whole?
 
-Verbs that read take a trace directory, by default flow-trace, where record writes.
+Verbs that read take a trace, by default flow-trace, where record writes. flow help VERB explains a verb.
 Exit status: 0 done, 1 damaged or failed, 2 usage, 3 incomplete result; record: the command's own.";
 
 const RECORD_ABOUT: &str = "\
@@ -61,44 +97,6 @@ Examples:
   flow attach 4711 -o /tmp/trace --target com.app.
   flow detach 4711";
 
-pub(super) const CONVERT_HELP: &str = "\
-A file holds everything that the directory does, in about a fifteenth of the space. Every verb reads it, and large \
-threads in it have an index. Converting it back gives the same files, byte for byte. Other JVMs of the trace get files \
-of their own beside it.
-
-Examples:
-  flow convert flow-trace app.flowtrace
-  flow report app.flowtrace
-  flow convert app.flowtrace flow-trace-2";
-
-pub(super) const INDEX_HELP: &str = "\
-With an index, replay --from opens a trace of any size at once; without one, it reads the trace first. An index \
-(thread-ID.idx) takes 0.1 % of the size of its thread file. It contains nothing new, is checked against the events, \
-and may be deleted at any time. Small threads need none. The same holds for thread-ID.dag: all calls, with \
-equal subtrees stored once. shapes, diff --exact, report and graph read it instead of the events.
-
-Examples:
-  flow index
-  flow replay --from 900000000 --max 50";
-
-pub(super) const PROFILE_HELP: &str = "\
-A sample is the stack of a thread at some moment: total counts the samples in which a method is on the stack, self \
-those in which it is the innermost frame. An .hpl file is a log of samples of Honest Profiler. Where calls were \
-recorded, they are counted instead, and figures are exact.
-
-Logs do not say for how long a stack lasted. By default that is until the next sample of the same thread, with --gaps \
-global until the next one of any thread, as Honest Profiler has it. A sample that failed is a call of AGCT, with the \
-reason as its name.
-
-Examples:
-  flow profile app.hpl
-  flow profile app.hpl --frames line --sort self --max 20
-  flow profile app.hpl --tree --threads name --percent-of thread
-  flow profile app.hpl --callers 'Db#query'
-  flow profile app.hpl --where 'class starts com.' --where 'self-percent >= 1'
-  flow profile before.hpl after.hpl --sort self
-  flow profile flow-trace --by time --format csv > profile.csv";
-
 pub(super) const TESTS_HELP: &str = "\
 A trace has marks of tests if flow record, or the jar flow-api on the class path, added the listeners of JUnit 5 \
 (which also run JUnit 4 through its vintage engine) or TestNG. Calls are those of the thread that ran the test, and \
@@ -112,35 +110,6 @@ Examples:
   flow diff --exact --thread worker-1 --thread worker-2
   flow diff --exact --exit-code tests.baseline flow-trace";
 
-pub(super) const LINES_HELP: &str = "\
-Lines are recorded of methods that flow record --lines names. A line may have several places in the code of a method, \
-such as the head of a loop; it counts whenever execution reaches one of them. A line of several calls counts once more \
-where execution comes back to it from another line.
-
-Examples:
-  flow record --lines 'com.app.Orders#total' -- java -jar app.jar
-  flow lines --source src/main/java
-  flow lines --lcov > app.info
-  flow replay --lines --source src/main/java --method 'com.app.Orders#total'";
-
-pub(super) const GREP_HELP: &str = "\
-Values are recorded of methods that flow record --values names. A condition is NAME [not] OPERATOR VALUE. A name is that \
-of a parameter, arg0, arg1, …, this, result, message (of the exception that left the call), or any. Operators are ==, \
-!=, <, <=, >, >=, starts, ends, contains, and matches (a regular expression). Quotes around a value are not part of it: \
-name == \"null\" means the text, name == null a missing object. An object is compared by the name of its class. A text of which \
-only the beginning was recorded equals no value.
-
-The calls of a thread are shown in the order in which they began. The exit status is 0, also if no call meets the \
-conditions; 2 if a condition has a name that no value of the methods has.
-
-Reads and writes of fields are recorded of those that flow record --fields names. The name of such a value is field(total).
-
-Examples:
-  flow record --values 'com.app.Orders' --redact password -- java -jar app.jar
-  flow grep 'com.app.Orders#total' --where 'order == null'
-  flow grep 'Orders#total' --where 'result < 0' --where 'customer starts A'
-  flow grep 'Orders#*' --where 'message contains refused' --format json";
-
 pub(super) const DIFF_HELP: &str = "\
 With two directories, tests are compared too, by name, if they are marked. With one directory, give --test twice: \
 what does the second test call that the first one does not?
@@ -153,6 +122,9 @@ did the same are skipped; of calls of one method that did not, the calls that th
 what is shown are the smallest calls that differ. call N is a number for flow replay --from N. How calls were left \
 counts too; when they were made does not.
 
+With --samples, samples of two runs are compared by method, as flow report shows them; two logs, and two traces that have only \
+samples, are compared like that without a flag. --methods compares calls in such rows.
+
 Exit status: 0 if both were read, whether they differ or not; with --exit-code 1 if they differ.
 
 Examples:
@@ -163,38 +135,45 @@ Examples:
   flow diff --exact --exit-code --ignore '**.Random' trace-before trace-after
   flow diff --test '*OrderTest.total*' passing-run failing-run
   flow diff --test '*.total' --test '*.totalOfNothing'
-  flow diff --exact --thread worker-1 --thread worker-2";
+  flow diff --exact --thread worker-1 --thread worker-2
+  flow export --to baseline --test '*' -o tests.baseline
+  flow diff --exact --exit-code tests.baseline flow-trace
+  flow diff before.hpl after.hpl --sort self
+  flow diff --methods --sort self trace-before trace-after";
 
-pub(super) const SHAPES_HELP: &str = "\
-Two calls have the same shape if they did the same: the same calls in the same order, all the way down, left in the \
-same way. Arguments, results and times do not count. A shape is shown with its name, the number of its calls, the \
-calls made in one of them, its deepest stack, its first call (for flow replay --from), and what distinguishes it from \
-the most frequent shape of the method: the first call that it made (+) or did not make (-), and in which method.
-
-The name of a shape is the same in every run, as it follows from the names of methods. flow find lists its calls.
-
-On large traces flow index makes this fast.
-
-Examples:
-  flow shapes 'com.app.Orders#total'
-  flow shapes --outliers --max 10 'Orders#*'
-  flow shapes --own '**#parse' app.flowtrace
-  flow shapes --time --max 5 '**#parse'
-  flow shapes --test '*' --baseline tests.baseline flow-trace";
-
-pub(super) const FIND_HELP: &str = "\
+pub(super) const CALLS_HELP: &str = "\
 Lists the calls of a shape, or of methods with the shape of each: when they began and how long they took (if the \
 trace has times), their thread, their number (for flow replay --from), the number of their callers, and the test that \
-made them. The name of a shape is that of flow shapes, in this trace or another; its first 6 digits or more are \
-enough. Calls that are not left are not listed.
+made them. Calls that are not left are not listed.
 
-On large traces flow index makes this fast.
+Two calls have the same shape if they did the same: the same calls in the same order, all the way down, left in the \
+same way. Arguments, results and times do not count. --by shape shows each with its name, the number of its calls, the \
+calls made in one of them, its deepest stack, its first call (for flow replay --from), and what distinguishes it from \
+the most frequent shape of the method: the first call that it made (+) or did not make (-), and in which method. The \
+name of a shape is the same in every run, as it follows from the names of methods; its first 6 digits or more are \
+enough. On large traces flow check --index makes this fast.
+
+Values are recorded of methods that flow record --values names. A condition of --where is NAME [not] OPERATOR VALUE. A name \
+is that of a parameter, arg0, arg1, …, this, result, message (of the exception that left the call), or any. Operators are \
+==, !=, <, <=, >, >=, starts, ends, contains, and matches (a regular expression). Quotes around a value are not part of it: \
+name == \"null\" means the text, name == null a missing object. An object is compared by the name of its class. A text of \
+which only the beginning was recorded equals no value. Calls of a thread are in the order in which they began. The exit \
+status is 0, also if no call meets the conditions; 2 if a condition has a name that no value of the methods has.
+
+Reads and writes of fields are recorded of those that flow record --fields names. The name of such a value is field(total).
 
 Examples:
-  flow find 3f9c2a71be04
-  flow find 3f9c2a71be04 --max 0 app.flowtrace
-  flow find 'com.app.Orders#total' --outcome unwound
-  flow find 'Orders#total' --test '*.totalOfNothing'";
+  flow calls --slowest 20                    the longest calls
+  flow calls 'Orders#total' --slowest 5
+  flow calls 'com.app.Orders#total' --outcome exception
+  flow calls 'Orders#total' --test '*.totalOfNothing'
+  flow calls 'com.app.Orders#total' --by shape
+  flow calls --by shape --odd --max 10 'Orders#*'
+  flow calls --by shape --durations --own '**#parse' app.flowtrace
+  flow calls 3f9c2a71be04 --max 0 app.flowtrace
+  flow calls 'com.app.Orders#total' --where 'order == null'
+  flow calls 'Orders#total' --where 'result < 0' --where 'customer starts A'
+  flow calls 'Orders#*' --where 'message contains refused' --format json";
 
 pub(super) const CHECK_HELP: &str = "\
 A trace is sound (exit status 0), incomplete (3: something is missing) or damaged (1: something is wrong). The \
@@ -205,22 +184,35 @@ readers of the format. It can be interrupted and run again at any time. It refus
 recorded, and does not change files that contradict each other. A trace in one file is replaced by a complete one, \
 and its journal is removed.
 
+With an index, replay --from opens a trace of any size at once; without one, it reads the trace first. --index stores one \
+(thread-ID.idx) in 0.1 % of the size of its thread file. It contains nothing new, is checked against the events, \
+and may be deleted at any time. Small threads need none. The same holds for thread-ID.dag: all calls, with \
+equal subtrees stored once. calls, diff --exact and report read it instead of the events.
+
 Examples:
   flow check old-trace
-  flow check --repair old-trace";
+  flow check --repair old-trace
+  flow check --index
+  flow check --records --max 100 --thread main
+  flow check --marks";
 
 pub(super) const COMPLETIONS_HELP: &str = "\
 Examples:
-  source <(flow completions bash)
-  flow completions bash > ~/.local/share/bash-completion/completions/flow
-  flow completions zsh > ~/.zfunc/_flow        with ~/.zfunc in fpath
-  flow completions fish > ~/.config/fish/completions/flow.fish";
+  source <(flow help completions bash)
+  flow help completions zsh > ~/.zfunc/_flow   with ~/.zfunc in fpath
+  flow help completions fish > ~/.config/fish/completions/flow.fish";
 
 pub(super) const MAN_HELP: &str = "\
 Examples:
-  flow man | man -l -
-  flow man replay | man -l -
-  flow man --out ~/.local/share/man/man1       then: man flow-replay";
+  flow help man | man -l -
+  flow help man replay | man -l -
+  flow help man --out ~/.local/share/man/man1  then: man flow-replay";
+
+pub(super) const HELP_HELP: &str = "\
+Examples:
+  flow help report
+  flow help man | man -l -
+  flow help completions bash > ~/.local/share/bash-completion/completions/flow";
 
 pub(super) const EXPORT_HELP: &str = "\
 Times are estimates from samples (exact with clock=exact); jsonl and csv also have the bounds within which they \
@@ -231,6 +223,13 @@ a timeline leave a gap of their length.
 flow refuses to write a file that is too large for its viewer, and suggests how to make it smaller; --force writes \
 it anyway.
 
+--to flowtrace writes everything that a trace directory holds into one file, about a fifteenth of the size. Every verb reads \
+it, and large threads in it have an index. --to flow turns it back: the same files, byte for byte. Other JVMs of the trace \
+get files of their own beside it.
+
+--to baseline writes what each thread did, or with --test each test, as a text of a few kilobytes: flow diff --exact compares \
+later runs with it.
+
 Examples:
   flow export --to perfetto -o trace.pftrace       open it in ui.perfetto.dev
   flow export --to svg -o flame.svg                open it in a browser
@@ -238,7 +237,10 @@ Examples:
   flow export --to speedscope --thread main -o trace.speedscope.json
   flow export --to chrome --time 1.5s..2s --min-duration 1ms -o part.json
   flow export --to jsonl --include 'com.app.**' | jq .name
-  flow export --to parquet -o tables               ask DuckDB or pandas";
+  flow export --to parquet -o tables               ask DuckDB or pandas
+  flow export --to flowtrace -o app.flowtrace flow-trace
+  flow export --to flow -o flow-trace-2 app.flowtrace
+  flow export --to baseline --test '*' -o tests.baseline flow-trace";
 
 pub(super) const DETACH_HELP: &str = "\
 The program continues without probes. The trace is complete and can be read at once. The JVM replaces the code of the \
@@ -266,7 +268,7 @@ thread, Esc goes back, s sorts by the next column, / finds, space stops and cont
 Examples:
   flow top 4711
   flow top flow-trace --own
-  flow top app.flowtrace --once --json";
+  flow top app.flowtrace --once --format json";
 
 /// The keys of `flow view`.
 macro_rules! view_keys {
@@ -299,11 +301,11 @@ pub(crate) const VIEW_KEYS: &str = view_keys!();
 pub(super) const VIEW_HELP: &str = concat!(
     "\
 Threads, and the calls of one as a tree. Only the calls on the screen are read, so a trace of billions of calls opens \
-immediately after flow index; without it, a large thread is read once first. Calls in a row that did the same are one line, \
-such as ×1,204, if flow index or flow record found them. A trace that is still recorded is shown as it was when it was opened.
+immediately after flow check --index; without it, a large thread is read once first. Calls in a row that did the same are one line, \
+such as ×1,204, if flow record or flow check --index found them. A trace that is still recorded is shown as it was when it was opened.
 
 --test shows what a test called, as a tree of its own; numbers of calls remain those of the thread. --include, --exclude and \
---own hide other calls, and their callees move up to their callers. Columns count shown calls only. Without flow index, a \
+--own hide other calls, and their callees move up to their callers. Columns count shown calls only. Without an index, a \
 large thread is read once more for that.
 
 Durations are estimates. ~ marks an imprecise one, whose possible range is wider than half the value; d shows the range. \
@@ -343,7 +345,7 @@ pub(super) const REPLAY_HELP: &str = "\
 Threads follow each other, and calls are in the order in which they happened. Calls of --method are in order of \
 time across all threads, each with its start, duration and nearest callers; with --depth 1 they are a table.
 
-Where an exception leaves a call, text has a line \"unwound by\" its class. With --time the class follows the call, after an \
+Where an exception leaves a call, text has a line \"left by\" its class. With --time the class follows the call, after an \
 exclamation mark. Replays of some calls, by --method, --depth, --collapse, --include, --exclude or --own, have it \
 with --time only.
 
@@ -359,27 +361,37 @@ Examples:
 
 pub(super) const REPORT_HELP: &str = "\
 Total and self are times if the trace has times, else numbers of calls. ~ is before a time whose bounds are wider \
-than half of it. On a terminal, the heavy part of a bar is self, all of it total.
+than half of it. On a terminal, the heavy part of a bar is self, all of it total. A line of --tree is a path of calls: its \
+number of calls, its total and self time, and its share of all time.
+
+Of an .hpl file, a log of samples of Honest Profiler, and of a trace that has only samples, samples are shown, as a list, \
+with --tree, --callers or --callees as a tree; of other traces with --samples. A sample is the stack of a thread at some \
+moment: total counts the samples in which a method is on the stack, self those in which it is the innermost frame. Logs do \
+not say for how long a stack lasted. By default that is until the next sample of the same thread, with --gaps \
+global until the next one of any thread, as Honest Profiler has it. A sample that failed is a call of AGCT, with the \
+reason as its name.
+
+Lines are recorded of methods that flow record --lines names. A line may have several places in the code of a method, \
+such as the head of a loop; it counts whenever execution reaches one of them. A line of several calls counts once more \
+where execution comes back to it from another line.
 
 Examples:
   flow report --sort self --max 20
   flow report --own                          the application without libraries
-  flow report --slowest 20                   the longest calls
+  flow report --tree --own --min 0.1
+  flow report --tree --method 'Orders#total'
+  flow report --tree --per-thread --thread 'pool-*'
   flow report --callers 'Db#query'           where these calls come from
   flow report --paths frequent --max 5
   flow report --time 1.5s..2s                what happened in that half second
   flow report --format csv > report.csv
-  flow report --html page.html               a page for a browser";
-
-pub(super) const GRAPH_HELP: &str = "\
-A line is a path of calls: its number of calls, its total and self time, and its share of all time. On a terminal, \
-the heavy part of a bar is self, all of it total.
-
-Examples:
-  flow graph --depth 8
-  flow graph --own --min 0.1
-  flow graph --method 'Orders#total'
-  flow graph --per-thread --thread 'pool-*'";
+  flow report --html page.html               a page for a browser
+  flow report --lines --source src/main/java
+  flow report --lines --lcov > app.info
+  flow report app.hpl --frames line --sort self --max 20
+  flow report app.hpl --tree --per-thread-name --percent-of thread
+  flow report app.hpl --where 'class starts com.' --where 'self-percent >= 1'
+  flow report --samples --callers 'Db#query'";
 
 pub(super) const INFO_HELP: &str = "\
 A thread is ended, alive (at the end of the recording, or as far as it is known), killed with its JVM, damaged or \
@@ -390,7 +402,31 @@ Examples:
   flow info --sort calls --max 10
   flow info --all-threads --thread 'worker-*'";
 
-pub(super) const DUMP_HELP: &str = "\
-Examples:
-  flow dump --max 100 --thread main
-  flow dump --marks";
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::args::Args;
+
+    #[test]
+    fn each_verb_has_one_purpose() {
+        let command = Args::command();
+        let mut verbs: Vec<_> = command.get_subcommands().map(Command::get_name).collect();
+        let mut grouped: Vec<_> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        assert!(grouped.iter().all(|name| name.len() <= WIDTH));
+        verbs.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(verbs, grouped);
+    }
+
+    #[test]
+    fn examples_come_before_the_verbs_by_purpose_and_these_before_the_options() {
+        let help = by_purpose(Args::command()).render_help().to_string();
+        let place = |text: &str| help.find(text).unwrap_or_else(|| panic!("{text}: {help}"));
+        let places =
+            ["Usage: flow", "Examples:", "Record:", "  attach ", "Ask:", "--color"].map(place);
+        assert!(places.is_sorted(), "{help}");
+        assert!(!help.contains('{'), "{help}");
+    }
+}

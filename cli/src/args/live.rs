@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum};
 use flow_options::StreamAddress;
 
-use crate::input::flags::FilterArgs;
+use crate::input::flags::{FilterArgs, OUTPUT};
 use crate::input::values::nanoseconds;
 
 /// What `flow listen` prints.
@@ -15,6 +15,14 @@ pub(crate) enum ReportKind {
     Exceptions,
     Graph,
     Notes,
+    Calls,
+}
+
+/// Formats of what `flow listen` prints.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum ListenFormat {
+    Text,
+    Json,
 }
 
 #[derive(ClapArgs, Debug)]
@@ -25,26 +33,31 @@ pub(crate) struct ListenArgs {
     /// The file for the trace of the first JVM; each further one gets a file beside it
     #[arg(short, long, value_name = "FILE", default_value = "live.flowtrace")]
     pub(crate) out: PathBuf,
-    /// Print every call to standard output as it is received, a JSON object a line, as flow replay --format json does
-    #[arg(long)]
-    pub(crate) jsonl: bool,
-    /// Print what methods do, while it is received
+    /// Print what JVMs do, while it is received
     ///
-    /// methods and exceptions: calls, time and calls that ended by an exception, of each interval. graph: who called whom how
-    /// often, when a recording ends. notes: what the program notes, and its tests.
-    #[arg(long, value_name = "WHAT", conflicts_with = "jsonl")]
+    /// methods and exceptions: calls, time and calls that were left by an exception, of each interval. graph: who called whom
+    /// how often, when a recording ends. notes: what the program notes, and its tests. calls: each call, as flow replay
+    /// --format json prints it; only with --format json.
+    #[arg(long, value_name = "WHAT")]
     pub(crate) report: Option<ReportKind>,
     /// The length of an interval of --report
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = nanoseconds, requires = "report")]
     pub(crate) every: u64,
-    /// Print --report as JSON, one object per line
-    #[arg(long, requires = "report")]
-    pub(crate) json: bool,
+    /// Output format of --report; json writes one object per line
+    #[arg(long, value_name = "FORMAT", requires = "report", help_heading = OUTPUT)]
+    format: Option<ListenFormat>,
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
     /// The file with the secret that JVMs must show [default: with tcp, ~/.config/flow/stream-token, which is made]
     #[arg(long, value_name = "FILE")]
     pub(crate) token: Option<PathBuf>,
+}
+
+impl ListenArgs {
+    /// Returns whether JSON is printed.
+    pub(crate) fn is_json(&self) -> bool {
+        self.format == Some(ListenFormat::Json)
+    }
 }
 
 /// Parses an address.

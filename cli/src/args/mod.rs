@@ -2,38 +2,42 @@
 //! texts.
 
 mod analyse;
+mod calls;
 mod export;
+mod given;
 mod help;
 mod live;
+mod moved;
 mod profile;
 mod read;
 mod record;
+mod report;
 mod shell;
 mod tips;
 mod top;
 mod view;
 
+use std::ffi::OsString;
+
 use clap::{Command, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
-pub(crate) use self::analyse::{
-    DiffArgs, FindArgs, GraphArgs, GrepArgs, HowLeft, LinesArgs, PathsKind, ReportArgs, ShapesArgs,
-    SortKey, TestKey, TestsArgs,
+pub(crate) use self::analyse::{DiffArgs, TestKey, TestsArgs};
+pub(crate) use self::calls::{
+    CallsArgs, CallsQuestion, FindArgs, GrepArgs, HowLeft, ShapesArgs, SlowestArgs,
 };
-pub(crate) use self::export::ExportArgs;
+pub(crate) use self::export::{BaselineArgs, ConvertArgs, ExportArgs, To};
 pub(crate) use self::help::VIEW_KEYS;
 use self::help::{
-    ATTACH_EXAMPLES, CHECK_HELP, COMPLETIONS_HELP, CONVERT_HELP, DETACH_HELP, DIFF_HELP, DUMP_HELP,
-    EXAMPLES, EXPORT_HELP, FIND_HELP, GRAPH_HELP, GREP_HELP, INDEX_HELP, INFO_HELP, LINES_HELP,
-    LISTEN_HELP, MAN_HELP, PROFILE_HELP, REPLAY_HELP, REPORT_HELP, SHAPES_HELP, SNAPSHOT_HELP,
-    TESTS_HELP, TOP_HELP, VIEW_HELP,
+    ATTACH_EXAMPLES, CALLS_HELP, CHECK_HELP, DETACH_HELP, DIFF_HELP, EXAMPLES, EXPORT_HELP,
+    HELP_HELP, INFO_HELP, LISTEN_HELP, REPLAY_HELP, REPORT_HELP, SNAPSHOT_HELP, TESTS_HELP,
+    TOP_HELP, VIEW_HELP, by_purpose,
 };
 pub(crate) use self::live::{ListenArgs, ReportKind};
-pub(crate) use self::profile::{PercentOf, ProfileArgs, ProfileBy, ProfileKey};
-pub(crate) use self::read::{
-    CheckArgs, ConvertArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs, ThreadKey,
-};
+pub(crate) use self::profile::{Counted, PercentOf, ProfileArgs, ProfileBy, ProfileKey, SortKey};
+pub(crate) use self::read::{CheckArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs, ThreadKey};
 pub(crate) use self::record::{AgentArgs, AttachArgs, DetachArgs, RecordArgs, SnapshotArgs};
-pub(crate) use self::shell::{CompletionsArgs, ManArgs};
+pub(crate) use self::report::{GraphArgs, LinesArgs, PathsKind, ReportArgs};
+pub(crate) use self::shell::{CompletionsArgs, HelpArgs, HelpTopic, ManArgs};
 pub(crate) use self::top::{TopArgs, TopKey};
 pub(crate) use self::view::ViewArgs;
 pub(crate) use crate::input::flags::{By, DEFAULT_DIR, SourceArgs, TestArgs};
@@ -42,15 +46,18 @@ use crate::input::values::size;
 pub(crate) use crate::output::{ColorWhen, Format};
 use crate::output::{LinkTo, started_as};
 
+/// The heading of flags that all verbs have.
+const FOR_ALL: &str = "Of all verbs";
+
 /// Records every method call of a JVM program and shows what happened.
 #[derive(Parser, Debug)]
-#[command(name = "flow", version, after_help = EXAMPLES)]
+#[command(name = "flow", version, after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(crate) struct Args {
     /// Whether to use colours; auto: on a terminal, unless NO_COLOR is set
-    #[arg(long, global = true, display_order = 100, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, help_heading = FOR_ALL, display_order = 100, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorWhen,
     /// Shorten lines of text to N columns [default: the width of the terminal]
-    #[arg(long, global = true, display_order = 101, value_name = "N")]
+    #[arg(long, global = true, help_heading = FOR_ALL, display_order = 101, value_name = "N")]
     #[arg(value_parser = columns)]
     pub(crate) width: Option<usize>,
     /// What links to source files open: file, vscode, idea, kitty, off, or a URL
@@ -58,18 +65,18 @@ pub(crate) struct Args {
     /// On a terminal with colours, names of methods and places such as Orders.java:12 are links to source files that are in
     /// this directory, in src/main/java and the like, also of modules. The default suits the terminal. docs/editors.md has
     /// the details.
-    #[arg(long, global = true, display_order = 102, value_name = "EDITOR")]
+    #[arg(long, global = true, help_heading = FOR_ALL, display_order = 102, value_name = "EDITOR")]
     #[arg(env = "FLOW_LINKS", hide_env_values = true)]
     pub(crate) links: Option<LinkTo>,
     /// Name methods as in class files, not as in the language of the source
-    #[arg(long, global = true, display_order = 103)]
+    #[arg(long, global = true, help_heading = FOR_ALL, display_order = 103)]
     pub(crate) raw_names: bool,
     /// The most memory for the shapes of threads, such as 2g [default: an eighth of what is available]
     ///
-    /// find, shapes, diff --exact and replay --collapse build shapes to recognise calls that did the same. shapes and diff hold
-    /// those of all selected threads. The default is at least 64 MB. Open frames, and the joined shapes of several threads, may
+    /// calls, diff --exact and replay --collapse build shapes to recognise calls that did the same. calls --by shape and diff
+    /// hold those of all selected threads. The default is at least 64 MB. Open frames, and the joined shapes of several threads, may
     /// take as much again.
-    #[arg(long, global = true, display_order = 104, value_name = "SIZE", value_parser = size)]
+    #[arg(long, global = true, help_heading = FOR_ALL, display_order = 104, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
     #[command(subcommand)]
     pub(crate) verb: Verb,
@@ -84,11 +91,32 @@ impl Args {
     /// # Errors
     /// The command line is wrong, or asks for help, which the error contains.
     pub(crate) fn read(columns: Option<usize>) -> Result<Self, Error> {
+        let words: Vec<_> = std::env::args_os().collect();
+        let matches = Self::for_people(columns).try_get_matches_from(&words);
+        Self::from_arg_matches(&matches.map_err(|error| tips::with_tips(error, &words))?)
+    }
+
+    /// Returns the help of a verb, as an error that prints it, or the error if there is no such verb.
+    pub(crate) fn help(of: &[String], columns: Option<usize>) -> Error {
+        let words: Vec<OsString> = ["flow"]
+            .into_iter()
+            .map(OsString::from)
+            .chain(of.iter().map(OsString::from))
+            .chain([OsString::from("--help")])
+            .collect();
+        match Self::for_people(columns).try_get_matches_from(&words) {
+            Err(error) => {
+                tips::with_tips(error, words.split_last().map_or(&[], |(_, words)| words))
+            }
+            Ok(_) => unreachable!("--help ends the parser"),
+        }
+    }
+
+    /// The command line with help of these columns.
+    fn for_people(columns: Option<usize>) -> Command {
         // The parser by itself does not know the width of terminals that have no height.
         let width = columns.map_or(WIDEST_HELP, |columns| columns.min(WIDEST_HELP));
-        let command = named_as_started(Self::command().term_width(width), started_as());
-        let matches = command.try_get_matches();
-        Self::from_arg_matches(&matches.map_err(tips::with_tips)?)
+        by_purpose(named_as_started(Self::command().term_width(width), started_as()))
     }
 }
 
@@ -136,66 +164,39 @@ pub(crate) enum Verb {
     /// Receive the traces that JVMs send while they are recorded
     #[command(after_long_help = LISTEN_HELP)]
     Listen(ListenArgs),
-    /// Show calls in order, indented by depth
-    #[command(after_long_help = REPLAY_HELP)]
-    Replay(ReplayArgs),
-    /// Show the calls of a trace on the terminal, to unfold and search
-    #[command(after_long_help = VIEW_HELP)]
-    View(ViewArgs),
-    /// Show calls, total and self time of each method
-    #[command(after_long_help = REPORT_HELP)]
-    Report(ReportArgs),
-    /// Show calls and time by path, as a tree
-    #[command(after_long_help = GRAPH_HELP)]
-    Graph(GraphArgs),
-    /// Show where time goes, from samples or from calls
-    #[command(after_long_help = PROFILE_HELP)]
-    Profile(ProfileArgs),
     /// Show what a program does now, as long as it is recorded
     #[command(after_long_help = TOP_HELP)]
     Top(TopArgs),
+    /// Show the calls of a trace on the terminal, to unfold and search
+    #[command(after_long_help = VIEW_HELP)]
+    View(ViewArgs),
+    /// Show what was run, how it ended, and its threads
+    #[command(after_long_help = INFO_HELP)]
+    Info(InfoArgs),
+    /// Show calls in order, indented by depth
+    #[command(after_long_help = REPLAY_HELP)]
+    Replay(ReplayArgs),
+    /// Show where calls and time went: by method, path or line, from calls or samples
+    #[command(after_long_help = REPORT_HELP)]
+    Report(Box<ReportArgs>),
+    /// Show calls of a method one by one: their times, values, tests, and in how many ways they ran
+    #[command(after_long_help = CALLS_HELP)]
+    Calls(Box<CallsArgs>),
     /// Show tests, their results, and how much they called
     #[command(after_long_help = TESTS_HELP)]
     Tests(TestsArgs),
     /// Show what changed between two traces, or two tests
     #[command(after_long_help = DIFF_HELP)]
-    Diff(DiffArgs),
-    /// Show how often each line was reached, of methods whose lines are recorded
-    #[command(after_long_help = LINES_HELP)]
-    Lines(LinesArgs),
-    /// Show in how many ways a method ran, and what distinguishes them
-    #[command(after_long_help = SHAPES_HELP)]
-    Shapes(ShapesArgs),
-    /// List the calls of a shape or a method, with their times and tests
-    #[command(after_long_help = FIND_HELP)]
-    Find(FindArgs),
-    /// Find calls of a method by their values, of methods whose values are recorded
-    #[command(after_long_help = GREP_HELP)]
-    Grep(GrepArgs),
-    /// Show what was run, how it ended, and its threads
-    #[command(after_long_help = INFO_HELP)]
-    Info(InfoArgs),
-    /// Print the raw records with their offsets and bytes
-    #[command(after_long_help = DUMP_HELP)]
-    Dump(DumpArgs),
-    /// Write a trace for another tool
+    Diff(Box<DiffArgs>),
+    /// Write a trace for another tool, or as one small file
     #[command(after_long_help = EXPORT_HELP)]
-    Export(ExportArgs),
-    /// Turn a trace directory into one small file, and back
-    #[command(after_long_help = CONVERT_HELP)]
-    Convert(ConvertArgs),
-    /// Build indexes, with which large traces open and add up at once
-    #[command(after_long_help = INDEX_HELP)]
-    Index(IndexArgs),
-    /// Verify that a trace is whole, and repair it
+    Export(Box<ExportArgs>),
+    /// Verify that a trace is whole, repair it, or show its records
     #[command(after_long_help = CHECK_HELP)]
     Check(CheckArgs),
-    /// Print a script that completes commands in a shell
-    #[command(after_long_help = COMPLETIONS_HELP)]
-    Completions(CompletionsArgs),
-    /// Print the manual in the format of man
-    #[command(after_long_help = MAN_HELP)]
-    Man(ManArgs),
+    /// Explain a verb, or print the manual or completions for a shell
+    #[command(after_long_help = HELP_HELP)]
+    Help(HelpArgs),
 }
 
 impl Verb {
@@ -204,23 +205,18 @@ impl Verb {
         Some(match self {
             Self::Info(args) => args.source.format,
             Self::Replay(args) => args.source.format,
-            Self::Report(args) if !args.writes_page() => args.source.format,
-            Self::Graph(args) => args.source.format,
-            Self::Profile(args) => args.format,
+            Self::Report(args) => return args.format(),
+            Self::Calls(args) => args.source.format,
             Self::Top(args) if args.is_json() => Format::Json,
             Self::Top(args) if args.once => Format::Text,
             Self::View(args) if args.once => Format::Text,
             Self::Tests(args) => args.source.format,
             Self::Diff(args) => args.format,
-            Self::Dump(args) => args.source.format,
-            Self::Index(args) => args.source.format,
-            Self::Lines(args) if !args.lcov => args.source.format,
-            Self::Shapes(args) => args.source.format,
-            Self::Find(args) => args.source.format,
-            Self::Grep(args) => args.source.format,
             Self::Check(args) => args.source.format,
-            Self::Export(args) if args.to.is_json() => Format::Json,
-            Self::Listen(args) if args.jsonl || args.json => Format::Json,
+            Self::Export(args) if matches!(args.to, To::Tool(target) if target.is_json()) => {
+                Format::Json
+            }
+            Self::Listen(args) if args.is_json() => Format::Json,
             _ => return None,
         })
     }
@@ -412,12 +408,12 @@ mod tests {
     #[test]
     fn arguments_after_the_command_belong_to_the_command() {
         let parse = |args: &[&str]| match Args::try_parse_from(args).unwrap().verb {
-            Verb::Record(record) => (record.agent.natives, record.command.join(" ".as_ref())),
+            Verb::Record(record) => (record.agent.all, record.command.join(" ".as_ref())),
             _ => unreachable!("record was asked for"),
         };
         for line in [
-            &["flow", "record", "--natives", "--", "java", "--help", "-o", "x"][..],
-            &["flow", "record", "--natives", "java", "--help", "-o", "x"],
+            &["flow", "record", "--all", "--", "java", "--help", "-o", "x"][..],
+            &["flow", "record", "--all", "java", "--help", "-o", "x"],
         ] {
             assert_eq!(parse(line), (true, "java --help -o x".into()));
         }

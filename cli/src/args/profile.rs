@@ -1,80 +1,144 @@
-//! Arguments of `flow profile`.
+//! Questions about samples, and about calls that are shown like them: of `flow report` and `flow diff`.
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueEnum, ValueHint};
+use clap::{Args as ClapArgs, ValueEnum};
 use flow_query::profile::{FrameGrouping, GapRule, ThreadGrouping};
 
-use super::analyse::percentage;
+use super::given::{Given, given};
+use crate::failure::Failure;
 use crate::input::conditions::Condition;
-use crate::input::flags::{DEFAULT_DIR, PartArgs};
-use crate::input::values::{count, positive};
+use crate::input::flags::{By, ORDER, PartArgs, SAMPLES, VIEWS};
+use crate::input::values::percentage;
 use crate::output::Format;
 
-#[derive(ClapArgs, Debug)]
-pub(crate) struct ProfileArgs {
-    /// The samples: an .hpl file; or a trace, as for the other verbs
-    #[arg(value_name = "SOURCE", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
-    pub(crate) before: PathBuf,
-    /// Those of another run, to compare with
-    #[arg(value_name = "AFTER", value_hint = ValueHint::AnyPath)]
-    pub(crate) after: Option<PathBuf>,
-    /// Output format; json writes one object per line
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(crate) format: Format,
-    #[command(flatten)]
-    pub(crate) part: PartArgs,
-    /// Count the calls of a trace, even if it has samples
-    #[arg(long)]
-    pub(crate) calls: bool,
-    /// Which frames are one: those of a method, at a line of it, or at an instruction
-    #[arg(long, value_name = "WHAT", default_value = "method")]
-    pub(crate) frames: FramesBy,
-    /// Which threads are one: all, those with the same name, or none
-    #[arg(long = "threads", value_name = "HOW", default_value = "merged")]
-    pub(crate) grouping: ThreadsBy,
-    /// Show who called whom, from the outermost frames on
-    #[arg(long, group = "view")]
-    pub(crate) tree: bool,
-    /// Show the callers of methods that match this pattern, as a tree; repeatable
+/// Columns to sort a report by.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SortKey {
+    Calls,
+    Total,
+    #[value(name = "self")]
+    SelfWeight,
+    Name,
+}
+
+/// Rows of methods: how they are made, selected and sorted.
+#[derive(ClapArgs, Clone, Debug)]
+pub(crate) struct RowArgs {
+    /// Show calls and time by path, as a tree
     ///
-    /// Patterns are those of flow report --include.
-    #[arg(long, value_name = "GLOB", group = "view")]
+    /// With --callers or --callees: these as a tree.
+    #[arg(long, help_heading = VIEWS)]
+    pub(crate) tree: bool,
+    /// Show the callers of methods that match this pattern, and how often they call them; repeatable
+    ///
+    /// Patterns are those of --include.
+    #[arg(long, value_name = "GLOB", group = "instead", help_heading = VIEWS)]
     pub(crate) callers: Vec<String>,
-    /// Show the callees of methods that match this pattern, as a tree; repeatable
-    #[arg(long, value_name = "GLOB", group = "view")]
+    /// Show the callees of methods that match this pattern; repeatable
+    #[arg(long, value_name = "GLOB", group = "instead", help_heading = VIEWS)]
     pub(crate) callees: Vec<String>,
+    /// Show each thread alone
+    #[arg(long, conflicts_with = "per_thread_name", help_heading = VIEWS)]
+    pub(crate) per_thread: bool,
+    /// Show threads with the same name as one, and others alone
+    #[arg(long, help_heading = VIEWS)]
+    pub(crate) per_thread_name: bool,
+    /// Sort by this column [default: total]
+    ///
+    /// calls: how often the method was called; total: the time it was on the stack, or without times the calls made
+    /// meanwhile; self: total without the callees; name.
+    #[arg(long, value_name = "COLUMN", help_heading = ORDER)]
+    pub(crate) sort: Option<SortKey>,
+    /// Show only rows with at least this share of the whole [default: 1 for trees in text, else 0]
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, help_heading = ORDER)]
+    pub(crate) min: Option<f64>,
+    /// Show samples, also of a trace that has calls
+    #[arg(long, conflicts_with = "calls", help_heading = SAMPLES)]
+    pub(crate) samples: bool,
+    /// Show calls, also of a log or a trace that has only samples: they are guessed from these
+    #[arg(long, help_heading = SAMPLES)]
+    pub(crate) calls: bool,
+    /// Which frames are one: those of a method, at a line of it, or at an instruction [default: method]
+    #[arg(long, value_name = "WHAT", help_heading = SAMPLES)]
+    pub(crate) frames: Option<FramesBy>,
     /// Show only rows that meet this condition, and in trees their callers; repeatable, then all must be met
     ///
     /// A text (name, class, method, source, thread) and is, starts, ends, contains or matches (a regular expression); or
     /// a figure (total-count, self-count, total-time, self-time, total-percent, self-percent) and <, <=, =, >= or >. not
-    /// before the comparison negates it.
-    #[arg(long = "where", value_name = "CONDITION")]
+    /// before the comparison negates it. Also for calls.
+    #[arg(long = "where", value_name = "CONDITION", help_heading = SAMPLES)]
     pub(crate) conditions: Vec<Condition>,
-    /// Compare counts or times [default: time where calls were recorded with times, else count]
-    #[arg(long, value_name = "WHAT")]
+    /// What percentages are shares of: everything, the thread, or the row above; also of calls [default: all]
+    #[arg(long, value_name = "WHAT", help_heading = SAMPLES)]
+    pub(crate) percent_of: Option<PercentOf>,
+    /// How long a sample of a log lasts: until the next one of its thread, or of any thread [default: thread]
+    #[arg(long, value_name = "RULE", help_heading = SAMPLES)]
+    pub(crate) gaps: Option<Gaps>,
+}
+
+impl RowArgs {
+    /// The column that rows are sorted by.
+    pub(crate) fn sort(&self) -> SortKey {
+        self.sort.unwrap_or(SortKey::Total)
+    }
+
+    /// Returns whether callers or callees are requested.
+    pub(crate) fn has_sides(&self) -> bool {
+        !self.callers.is_empty() || !self.callees.is_empty()
+    }
+
+    /// Returns whether rows are selected by figures, or have other shares than those of everything.
+    pub(crate) fn selects(&self) -> bool {
+        !self.conditions.is_empty() || self.percent_of.is_some()
+    }
+
+    /// The flags that are given, without those that choose between samples and calls.
+    pub(crate) fn given(&self) -> Vec<Given> {
+        given(&[
+            ("--per-thread", self.per_thread),
+            ("--per-thread-name", self.per_thread_name),
+            ("--sort", self.sort.is_some()),
+            ("--min", self.min.is_some()),
+            ("--frames", self.frames.is_some()),
+            ("--where", !self.conditions.is_empty()),
+            ("--percent-of", self.percent_of.is_some()),
+            ("--gaps", self.gaps.is_some()),
+        ])
+    }
+}
+
+/// Samples or calls of one run, or of two, added up.
+#[derive(Debug)]
+pub(crate) struct ProfileArgs {
+    pub(crate) before: PathBuf,
+    pub(crate) after: Option<PathBuf>,
+    pub(crate) format: Format,
+    pub(crate) part: PartArgs,
+    pub(crate) counted: Counted,
+    pub(crate) frames: FramesBy,
+    pub(crate) grouping: ThreadsBy,
+    pub(crate) tree: bool,
+    pub(crate) callers: Vec<String>,
+    pub(crate) callees: Vec<String>,
+    pub(crate) conditions: Vec<Condition>,
+    /// What was requested, and whether that is a time.
+    pub(crate) weight: Option<By>,
     pub(crate) by: Option<ProfileBy>,
-    /// What percentages are shares of: everything, the thread, or the row above
-    #[arg(long, value_name = "WHAT", default_value = "all")]
     pub(crate) percent_of: PercentOf,
-    /// Sort by this column
-    #[arg(long, value_name = "COLUMN", default_value = "total")]
     pub(crate) sort: ProfileKey,
-    /// How long a sample lasts: until the next one of its thread, or of any thread
-    #[arg(long, value_name = "RULE", default_value = "thread")]
     pub(crate) gaps: Gaps,
-    /// Show only the N outermost rows of a tree
-    #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) depth: Option<u64>,
-    /// Show rows with at least this share of everything [default: 1 for trees in text, else 0]
-    #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub(crate) min: Option<f64>,
-    /// Show at most N rows; 0 for all [default: 40 in text, 100 of a tree, else all]
-    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max: Option<u64>,
-    /// Show the JVM descriptor of each method
-    #[arg(long)]
     pub(crate) verbose: bool,
+}
+
+/// What is added up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Counted {
+    Samples,
+    Calls,
 }
 
 /// Which frames are one.
@@ -85,20 +149,18 @@ pub(crate) enum FramesBy {
     Bci,
 }
 
-/// Which threads are one.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+/// Which threads are one: all, those with the same name, or none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ThreadsBy {
     Merged,
     Name,
     Id,
 }
 
-/// What is compared.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+/// What is compared: numbers of samples or calls, or times.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ProfileBy {
-    /// Samples, or calls
     Count,
-    /// Time
     Time,
 }
 
@@ -111,12 +173,27 @@ pub(crate) enum PercentOf {
 }
 
 /// Columns to sort a profile by.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ProfileKey {
     Total,
-    #[value(name = "self")]
     SelfWeight,
     Name,
+}
+
+impl ProfileKey {
+    /// # Errors
+    /// A profile has no such column.
+    pub(super) fn of(key: SortKey) -> Result<Self, Failure> {
+        match key {
+            SortKey::Total => Ok(Self::Total),
+            SortKey::SelfWeight => Ok(Self::SelfWeight),
+            SortKey::Name => Ok(Self::Name),
+            SortKey::Calls => Err(Failure::Usage(
+                "--sort calls is for a list or a tree of calls; here, choose total, self or name"
+                    .to_owned(),
+            )),
+        }
+    }
 }
 
 /// How long a sample lasts.
@@ -127,6 +204,73 @@ pub(crate) enum Gaps {
 }
 
 impl ProfileArgs {
+    /// The rows of one source, or of two.
+    ///
+    /// # Errors
+    /// They cannot be sorted like this.
+    pub(super) fn new(
+        [before, after]: [Option<&PathBuf>; 2],
+        part: &PartArgs,
+        format: Format,
+        rows: &RowArgs,
+        weight: Option<By>,
+        counted: Counted,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            before: before.cloned().unwrap_or_default(),
+            after: after.cloned(),
+            format,
+            part: part.clone(),
+            counted,
+            frames: rows.frames.unwrap_or(FramesBy::Method),
+            grouping: match (rows.per_thread, rows.per_thread_name) {
+                (true, _) => ThreadsBy::Id,
+                (_, true) => ThreadsBy::Name,
+                _ => ThreadsBy::Merged,
+            },
+            tree: rows.tree,
+            callers: rows.callers.clone(),
+            callees: rows.callees.clone(),
+            conditions: rows.conditions.clone(),
+            weight,
+            by: weight.map(|by| match by {
+                By::Calls => ProfileBy::Count,
+                By::Cpu | By::Wall => ProfileBy::Time,
+            }),
+            percent_of: rows.percent_of.unwrap_or(PercentOf::All),
+            sort: ProfileKey::of(rows.sort())?,
+            gaps: rows.gaps.unwrap_or(Gaps::Thread),
+            depth: None,
+            min: rows.min,
+            max: None,
+            verbose: false,
+        })
+    }
+
+    /// What the rows are, for messages.
+    pub(super) fn what(&self) -> &'static str {
+        match (self.counted, self.is_tree()) {
+            (Counted::Samples, true) => "a tree of samples",
+            (Counted::Samples, false) => "a list of samples",
+            (Counted::Calls, true) => "this tree of calls",
+            (Counted::Calls, false) => "this list of calls",
+        }
+    }
+
+    /// The flags that the rows have.
+    pub(super) fn flags(&self) -> Vec<Given> {
+        let mut flags =
+            vec!["--sort", "--by", "--max", "--min", "--where", "--percent-of", "--verbose"];
+        flags.extend(["--per-thread", "--per-thread-name"]);
+        if self.is_tree() {
+            flags.push("--depth");
+        }
+        if self.counted == Counted::Samples {
+            flags.extend(["--frames", "--gaps"]);
+        }
+        flags
+    }
+
     /// Which frames are one.
     pub(crate) fn frame_grouping(&self) -> FrameGrouping {
         match self.frames {

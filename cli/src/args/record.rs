@@ -6,6 +6,11 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueHint};
 use flow_options::{MAX_EARLIER, StreamAddress};
 
+/// Headings of the agent's options.
+const WHERE: &str = "Where the trace goes";
+const WHAT: &str = "What is recorded";
+const HOW: &str = "How it is recorded";
+
 #[derive(ClapArgs, Debug)]
 pub(crate) struct RecordArgs {
     #[command(flatten)]
@@ -53,126 +58,96 @@ pub(crate) struct SnapshotArgs {
 #[derive(ClapArgs, Debug)]
 pub(crate) struct AgentArgs {
     /// Where the trace goes: a directory, or one file if the name ends in .flowtrace [default: flow-trace]
+    #[arg(help_heading = WHERE)]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Send the trace to flow listen at this address, for example unix:/run/user/1000/flow.sock or tcp:4770; with --out, store it
     /// in a file too
+    #[arg(help_heading = WHERE)]
     #[arg(long, value_name = "ADDR", value_parser = super::live::address)]
     pub(crate) stream: Option<StreamAddress>,
     /// How many earlier traces to keep, in DIR.old, DIR.old.2 and so on [default: 1]
+    #[arg(help_heading = WHERE)]
     #[arg(long, value_name = "N", value_parser = earlier)]
     pub(crate) earlier: Option<usize>,
     /// Keep only the newest part of a trace in one file (for example last:64m), or all of it in memory until the end
     /// (memory)
+    #[arg(help_heading = WHERE)]
     #[arg(long, value_name = "WHAT")]
     pub(crate) keep: Option<String>,
-    /// Begin another file when this one has a size such as 1g, or after a time such as 1h
-    #[arg(long, value_name = "WHEN")]
-    pub(crate) rotate: Option<String>,
     /// Take a snapshot on method:GLOB, exception:GLOB, uncaught, oom or exit; repeatable
+    #[arg(help_heading = WHERE)]
     #[arg(long, value_name = "WHAT")]
     pub(crate) snapshot_on: Vec<String>,
     /// Record only classes whose names begin with this; repeatable
+    #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "PREFIX")]
     pub(crate) target: Vec<String>,
     /// Record only methods that match this pattern, pkg.Class or pkg.Class#method: * matches within a
     /// package, ** across packages; repeatable
+    #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,
     /// Do not record methods that match this pattern; repeatable
+    #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
     /// Record each line that methods matching this pattern reach, too; repeatable
+    #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "GLOB")]
     pub(crate) lines: Vec<String>,
     /// Record arguments, results and messages of exceptions of methods that match this pattern, too; repeatable
+    #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "GLOB")]
     pub(crate) values: Vec<String>,
     /// Record each instruction that methods matching this pattern execute, too; repeatable
+    #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "GLOB")]
     pub(crate) instructions: Vec<String>,
     /// Record reads and writes of fields that match this pattern, too; of a class, also of elements of arrays; repeatable
+    #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "GLOB")]
     pub(crate) fields: Vec<String>,
     /// Leave out values of this parameter, field, class or pkg.Class#method; repeatable
+    #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "GLOB")]
     pub(crate) redact: Vec<String>,
-    /// Leave out methods that only read a field, set one, or pass their arguments on (accessors)
-    #[arg(long, value_name = "WHAT")]
-    pub(crate) skip: Option<String>,
-    /// Record this many characters of a string and elements of an array [default: 64]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_value: Option<String>,
     /// Record libraries too, not only the application's own packages
+    #[arg(help_heading = WHAT)]
     #[arg(long, conflicts_with_all = ["target", "include"])]
     pub(crate) all: bool,
-    /// Leave out constructors and static initialisers
-    #[arg(long)]
-    pub(crate) no_constructors: bool,
-    /// Leave out methods that compilers add: bodies of lambdas, bridges, access methods
-    #[arg(long)]
-    pub(crate) no_synthetic: bool,
-    /// Record native methods too, if the engine sees them
-    #[arg(long)]
-    pub(crate) natives: bool,
     /// How calls are seen: instrument (default) or events; or none, with --sample only
+    #[arg(help_heading = HOW)]
     #[arg(long, value_name = "NAME")]
     pub(crate) engine: Option<String>,
     /// Sample the stacks of threads at this interval, for example 10ms
+    #[arg(help_heading = HOW)]
     #[arg(long, value_name = "TIME")]
     pub(crate) sample: Option<String>,
-    /// Sample threads by the processor time that they use (cpu, the default), or by the time that passes (wall)
-    #[arg(long, value_name = "CLOCK", value_parser = ["cpu", "wall"])]
-    pub(crate) sample_clock: Option<String>,
-    /// Keep this many frames of a sampled stack, the innermost ones [default: 1024]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_frames: Option<String>,
     /// How times are recorded: tick (default), tick:PERIOD, exact or off
+    #[arg(help_heading = HOW)]
     #[arg(long, value_name = "KIND")]
     pub(crate) clock: Option<String>,
-    /// How events of different threads are ordered: time (default), or total: each event has a sequence number
-    #[arg(long, value_name = "ORDER", value_parser = ["time", "total"])]
-    pub(crate) order: Option<String>,
     /// Stop recording a JVM when its trace has this size, for example 2g; or none. Default of flow record: 20g, or half
     /// of the free disk space if that is less
+    #[arg(help_heading = WHERE)]
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_size: Option<String>,
-    /// Stop recording when the disk has less than this left, for example 5g or 5%; or none. Default: 5% and at least 1g,
-    /// or half of what is free
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) min_free: Option<String>,
-    /// Begin now (default), or paused until the program calls Flow.resume()
-    #[arg(long, value_name = "WHEN")]
-    pub(crate) start: Option<String>,
-    /// How events are written
-    #[arg(long, value_name = "FORMAT", value_parser = ["binary", "jsonl"])]
-    pub(crate) event_format: Option<String>,
-    /// Keep the method ids of this ids.properties; new methods get the next ids
-    #[arg(long, value_name = "FILE", conflicts_with = "optimize")]
-    pub(crate) ids: Option<PathBuf>,
-    /// Give the shortest ids to the methods called most in this earlier trace, for a smaller trace
-    #[arg(long, value_name = "DIR")]
-    pub(crate) optimize: Option<PathBuf>,
-    /// Keep the journal, which makes the trace survive a kill, in this directory, for example /dev/shm
-    #[arg(long, value_name = "DIR")]
-    pub(crate) journal: Option<PathBuf>,
-    /// Memory for each thread's events, for example 64k
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) chunk: Option<String>,
     /// Leave the program's command line out of the trace; by default, only values that look like secrets
     /// are masked
+    #[arg(help_heading = HOW)]
     #[arg(long)]
     pub(crate) no_command: bool,
-    /// Messages of the agent: off, error, warn (default), info, debug or trace
-    #[arg(long, value_name = "LEVEL")]
-    pub(crate) log: Option<String>,
     /// A file with further options of the agent, one key=value per line
+    #[arg(help_heading = HOW)]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Any option of the agent, of which --help lists all; repeatable
+    /// Any other option of the agent, of which flow record --help lists all; repeatable
+    #[arg(help_heading = HOW)]
     #[arg(short = 'O', value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) options: Vec<(String, String)>,
     /// The agent library [default: in the directory of this program]
+    #[arg(help_heading = HOW)]
     #[arg(long = "agent", value_name = "PATH")]
     pub(crate) library: Option<PathBuf>,
 }

@@ -1,18 +1,24 @@
-//! Tips after the errors of the parser: where an option exists that was used with the wrong verb.
+//! Tips after the errors of the parser: where an option exists that was used with the wrong verb, and what replaces a verb or
+//! flag that is gone.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, Error};
 
-use super::Args;
+use super::{Args, moved};
+use crate::output::flow_command;
 
 /// Options that are less similar, from 0 to 1, are not proposed.
 const LEAST_SIMILARITY: f64 = 0.85;
 
-/// Replaces the tip to pass an unknown option as a value, which is never meant.
-pub(super) fn with_tips(mut error: Error) -> Error {
+/// Names the new form of a verb or flag that is gone, and replaces the tip to pass an unknown option as a value, which is
+/// never meant. `words` is the command line.
+pub(super) fn with_tips(mut error: Error, words: &[OsString]) -> Error {
+    if let Some(moved) = moved(&error, words) {
+        return moved;
+    }
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
     }
@@ -31,6 +37,41 @@ pub(super) fn with_tips(mut error: Error) -> Error {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     }
     error
+}
+
+/// The error that names the new form of a verb or flag, if flow once had it.
+fn moved(error: &Error, words: &[OsString]) -> Option<Error> {
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let (old, new) = match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let old = context(ContextKind::InvalidSubcommand)?;
+            let at = words.iter().position(|word| word == old)?;
+            (old.to_owned(), moved::verb(old, words.get(at + 1..)?)?)
+        }
+        ErrorKind::UnknownArgument => {
+            let flag = context(ContextKind::InvalidArg)?;
+            let command = Args::command();
+            let is_verb = |word: &String| command.find_subcommand(word).is_some();
+            let at = words.iter().position(is_verb)?;
+            let verb = words.get(at)?;
+            (format!("{verb} {flag}"), moved::flag(verb, flag, words.get(at + 1..)?)?)
+        }
+        ErrorKind::InvalidValue => {
+            let flag = context(ContextKind::InvalidArg)?.split(' ').next()?;
+            let value = context(ContextKind::InvalidValue)?;
+            let new = moved::value(flag, value)?;
+            let text = format!("there is no `{flag} {value}` any more; use `{flag} {new}`\n");
+            return Some(Error::raw(error.kind(), text));
+        }
+        _ => return None,
+    };
+    let (old, new) = (flow_command(&old), flow_command(&new));
+    let text = format!("there is no `{old}` any more; use `{new}`\n");
+    Some(Error::raw(error.kind(), text))
 }
 
 /// The verbs that have an option, or the one that is most similar.
@@ -64,16 +105,48 @@ mod tests {
     #[test]
     fn an_option_of_another_verb_is_found_there() {
         for (line, tip) in [
-            (&["flow", "report", "--method", "x"][..], "tip: replay and graph have --method\n"),
+            (&["flow", "tests", "--method", "x"][..], "tip: replay and report have --method\n"),
             (&["flow", "report", "--all"], "tip: record and attach have --all\n"),
-            (&["flow", "report", "--dept", "3"], "have --depth\n"),
+            (&["flow", "tests", "--dept", "3"], "have --depth\n"),
             (&["flow", "info", "--html", "x"], "tip: report and diff have --html\n"),
             (&["flow", "report", "--verbos"], "similar argument exists: '--verbose'\n"),
             (&["flow", "report", "--quux"], "unexpected argument '--quux' found\n\nUsage"),
         ] {
-            let error = with_tips(Args::try_parse_from(line).unwrap_err()).to_string();
+            let error = with_tips(Args::try_parse_from(line).unwrap_err(), &[]).to_string();
             assert!(error.contains(tip), "{line:?}: {error}");
             assert!(!error.contains("as a value"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_gone_has_a_new_form() {
+        for (line, message) in [
+            ("flow graph t", "there is no `flow graph` any more; use `flow report --tree t`"),
+            (
+                "flow --color never dump t",
+                "there is no `flow dump` any more; use `flow check --records t`",
+            ),
+            (
+                "flow report --slowest 20 t",
+                "there is no `flow report --slowest` any more; use `flow calls --slowest 20 t`",
+            ),
+            (
+                "flow report --wall t",
+                "there is no `flow report --wall` any more; use `flow report --by wall t`",
+            ),
+            ("flow top --once --json", "use `flow top --once --format json`"),
+            ("flow listen unix:x --jsonl", "use `flow listen unix:x --report calls --format json`"),
+            ("flow report --by time", "there is no `--by time` any more; use `--by wall`"),
+            ("flow calls A#m --outcome unwound", "use `--outcome exception`"),
+            ("flow record --natives -- java A", "use `flow record -O natives=true -- java A`"),
+            ("flow attach 1 --chunk=8k", "use `flow attach 1 -O chunk=8k`"),
+        ] {
+            let words: Vec<_> = line.split(' ').map(OsString::from).collect();
+            let error = with_tips(Args::try_parse_from(&words).unwrap_err(), &words);
+            assert_eq!(error.exit_code(), 2);
+            let error = error.to_string().replace(flow_command("").trim_end(), "flow");
+            assert!(error.starts_with("error: ") && error.contains(message), "{line}: {error}");
+            assert!(error.ends_with("`\n"), "{error}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 
-use crate::input::flags::{DEFAULT_DIR, FilterArgs, ThreadArgs};
+use crate::input::flags::{DEFAULT_DIR, FilterArgs, ORDER, OUTPUT, ThreadArgs};
 use crate::input::values::{count, nanoseconds};
 
 /// Columns to sort methods by.
@@ -30,19 +30,16 @@ pub(crate) struct TopArgs {
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = nanoseconds)]
     pub(crate) interval: u64,
     /// Sort methods by this column [default: self, or calls if the trace has no times]
-    #[arg(long, value_name = "COLUMN")]
+    #[arg(long, value_name = "COLUMN", help_heading = ORDER)]
     pub(crate) sort: Option<TopKey>,
     /// Print one interval and end
     #[arg(long)]
     pub(crate) once: bool,
-    /// Print one interval as JSON, one object per line: the whole, then methods, then threads
-    #[arg(long, requires = "once")]
-    json: bool,
-    /// Output format, with --once; json is the same as --json
-    #[arg(long, value_name = "FORMAT", requires = "once", conflicts_with = "json")]
+    /// Output format, with --once; json writes one object per line: the whole, then methods, then threads
+    #[arg(long, value_name = "FORMAT", requires = "once", help_heading = OUTPUT)]
     format: Option<TopFormat>,
     /// Show at most N methods, and N threads, with --once; 0 for all [default: 20 in text, else all]
-    #[arg(long, value_name = "N", value_parser = count, requires = "once")]
+    #[arg(long, value_name = "N", value_parser = count, requires = "once", help_heading = ORDER)]
     pub(crate) max: Option<u64>,
 }
 
@@ -56,7 +53,7 @@ enum TopFormat {
 impl TopArgs {
     /// Returns whether an interval is printed as JSON.
     pub(crate) fn is_json(&self) -> bool {
-        self.json || self.format == Some(TopFormat::Json)
+        self.format == Some(TopFormat::Json)
     }
 
     /// The time between two looks.

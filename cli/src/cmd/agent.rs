@@ -326,6 +326,9 @@ pub(crate) fn earlier_moved(place: &Path) -> String {
     format!("the earlier trace is now {}{}", if is_file { "" } else { "in " }, shown(place))
 }
 
+/// Options of the agent whose values are paths.
+const PATHS: [&str; 4] = ["ids", "optimize", "journal", "config"];
+
 /// Options of the agent.
 #[derive(Default, Debug)]
 pub(crate) struct AgentOptions(Vec<(String, String)>);
@@ -363,74 +366,54 @@ impl AgentOptions {
         if let Some(earlier) = args.earlier {
             options.add("earlier", &earlier.to_string())?;
         }
-        for (key, value) in [("keep", &args.keep), ("rotate", &args.rotate)] {
-            if let Some(value) = value {
-                options.add(key, value)?;
-            }
-        }
-        if args.no_constructors {
-            options.add("constructors", "false")?;
-        }
-        if args.no_synthetic {
-            options.add("synthetic", "false")?;
-        }
-        if args.natives {
-            options.add("natives", "true")?;
-        }
         if args.no_command {
             options.add("command", "none")?;
         }
         for (key, value) in [
+            ("keep", &args.keep),
             ("engine", &args.engine),
-            ("skip", &args.skip),
             ("sample", &args.sample),
-            ("sample-clock", &args.sample_clock),
-            ("max-frames", &args.max_frames),
-            ("max-value", &args.max_value),
             ("clock", &args.clock),
-            ("order", &args.order),
             // Not an option of the agent, which has no limit unless it gets one.
             ("max-size", &args.max_size.clone().filter(|size| size != "none")),
-            ("min-free", &args.min_free),
-            ("start", &args.start),
-            ("format", &args.event_format),
-            ("chunk", &args.chunk),
-            ("log", &args.log),
         ] {
             if let Some(value) = value {
                 options.add(key, value)?;
             }
         }
-        // Absolute: the JVM may run in another directory.
-        for (key, path) in [
-            ("ids", &args.ids),
-            ("optimize", &args.optimize),
-            ("journal", &args.journal),
-            ("config", &args.config),
-        ] {
-            if let Some(path) = path {
-                options.add(key, as_text(&absolute(path)?)?)?;
-            }
+        if let Some(path) = &args.config {
+            options.add("config", as_text(&absolute(path)?)?)?;
         }
         for (key, value) in &args.options {
             if key == "out" {
                 return Err(Failure::Usage("-O out=…: use --out instead".to_owned()));
             }
-            options.add(key, value)?;
+            // The JVM may run in another directory.
+            let is_path = PATHS.contains(&key.as_str()) && !value.is_empty();
+            let path = is_path.then(|| absolute(Path::new(value))).transpose()?;
+            options.add(key, path.as_deref().map_or(Ok(value.as_str()), as_text)?)?;
+        }
+        if ["ids", "optimize"].iter().all(|key| options.has(key)) {
+            let text = "-O ids=… and -O optimize=… both choose the ids of methods; keep one";
+            return Err(Failure::Usage(text.to_owned()));
         }
         Ok(options)
     }
 
+    fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|(known, _)| known == key)
+    }
+
     /// Adds an option, unless it is set.
     pub(crate) fn add_default(&mut self, key: &str, value: &str) {
-        if !self.0.iter().any(|(known, _)| known == key) {
+        if !self.has(key) {
             self.0.push((key.to_owned(), value.to_owned()));
         }
     }
 
     /// Adds an option, which must not be set yet.
     pub(crate) fn add(&mut self, key: &str, value: &str) -> Result<(), Failure> {
-        if self.0.iter().any(|(known, _)| known == key) {
+        if self.has(key) {
             return Err(Failure::Usage(format!(
                 "the agent's option '{key}' is set twice; keep one"
             )));

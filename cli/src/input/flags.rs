@@ -10,44 +10,40 @@ use flow_codec::read::TimeLimits;
 use super::values::{glob, nanoseconds, window};
 use crate::output::Format;
 
+/// Headings of flags in the help of verbs.
+pub(crate) const SELECTION: &str = "Selection";
+pub(crate) const ORDER: &str = "Order and limits";
+pub(crate) const VIEWS: &str = "Views";
+pub(crate) const SAMPLES: &str = "Samples";
+pub(crate) const OUTPUT: &str = "Output";
+
 /// The weight of calls.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum By {
-    /// The number of calls
+    /// The number of calls, or of samples
     Calls,
     /// CPU time: for how long threads ran. Waiting is shown beside it
     Cpu,
     /// Wall-clock time, which includes waiting
-    #[value(alias = "time")]
     Wall,
 }
 
 /// The weight of calls that are added up.
 #[derive(ClapArgs, Clone, Copy, Debug)]
 pub(crate) struct WeightArgs {
-    /// What is added up [default: cpu, if the trace has CPU times; else wall, if it has times]
-    #[arg(long, value_name = "WHAT")]
-    by: Option<By>,
-    /// The same as --by wall: waiting counts too
-    #[arg(long, conflicts_with = "by")]
-    wall: bool,
-}
-
-impl WeightArgs {
-    /// What was requested.
-    pub(crate) fn by(self) -> Option<By> {
-        if self.wall { Some(By::Wall) } else { self.by }
-    }
+    /// What is added up [default: cpu, if the trace has CPU times; else wall, if it has times; of samples: calls]
+    #[arg(long, value_name = "WHAT", help_heading = ORDER)]
+    pub(crate) by: Option<By>,
 }
 
 /// Where a trace is, and how to show it.
 #[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct SourceArgs {
-    /// The trace: a directory, a .flowtrace file, or - for such a file on standard input
+    /// The trace: a directory, a .flowtrace file, - for such a file on standard input, or an .hpl log of samples
     #[arg(value_name = "DIR", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
     pub(crate) dir: PathBuf,
     /// Output format; json writes one object per line
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = OUTPUT)]
     pub(crate) format: Format,
 }
 
@@ -56,6 +52,7 @@ pub(crate) const DEFAULT_DIR: &str = "flow-trace";
 
 /// Which threads.
 #[derive(ClapArgs, Clone, Debug)]
+#[command(next_help_heading = SELECTION)]
 pub(crate) struct ThreadArgs {
     /// Show only this thread; repeatable
     ///
@@ -66,6 +63,7 @@ pub(crate) struct ThreadArgs {
 
 /// Which tests.
 #[derive(ClapArgs, Clone, Debug, Default)]
+#[command(next_help_heading = SELECTION)]
 pub(crate) struct TestArgs {
     /// Show only what this test called; repeatable
     ///
@@ -76,6 +74,7 @@ pub(crate) struct TestArgs {
 
 /// Which calls.
 #[derive(ClapArgs, Clone, Debug, Default)]
+#[command(next_help_heading = SELECTION)]
 pub(crate) struct FilterArgs {
     /// Show only calls of methods that match this pattern; repeatable
     ///
@@ -108,7 +107,8 @@ pub(crate) struct PartArgs {
 }
 
 /// Which calls, by when they happened.
-#[derive(ClapArgs, Debug)]
+#[derive(ClapArgs, Clone, Debug)]
+#[command(next_help_heading = SELECTION)]
 pub(crate) struct TimeArgs {
     /// Show only what happened between two times, for example 1.5s..2s
     ///
@@ -124,6 +124,12 @@ pub(crate) struct TimeArgs {
 }
 
 impl TimeArgs {
+    /// The flags that are given.
+    pub(crate) fn given(&self) -> Vec<&'static str> {
+        let window = self.window.as_ref().map(|_| "--time");
+        window.into_iter().chain(self.min_duration.map(|_| "--min-duration")).collect()
+    }
+
     /// Returns the selected range of time and the minimum duration.
     pub(crate) fn limits(&self) -> TimeLimits {
         let Range { start, end } = self.window.clone().unwrap_or(0..u64::MAX);

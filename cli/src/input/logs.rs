@@ -47,6 +47,6 @@ pub(super) fn guessed(path: &Path) {
         "{}: calls are guessed from samples: a method in consecutive samples of a thread is one call; {} \
          shows samples",
         path.display(),
-        flow_command("profile")
+        flow_command("report")
     ));
 }

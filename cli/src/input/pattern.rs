@@ -6,7 +6,7 @@ use flow_codec::read::{Methods, Trace};
 use flow_codec::{Glob, Name};
 
 use crate::failure::Failure;
-use crate::output::escaped;
+use crate::output::{escaped, grouped};
 
 /// Parses patterns. Each must match at least one method of one of the traces: a misspelt pattern would look like a
 /// method that is never called.
@@ -29,18 +29,52 @@ pub(crate) fn methods<'a>(
 ) -> Result<Vec<Glob>, Failure> {
     let glob = |pattern: &String| {
         let glob = Glob::new(pattern);
-        check(&glob, traces.clone()).map(|()| glob).or_else(|failure| {
-            let all = traces.clone().into_iter().flat_map(|trace| trace.methods.iter());
-            let of_name = all.filter(|(_, method)| method.info.name == *pattern);
-            let classes: BTreeSet<_> = of_name.map(|(_, method)| &*method.info.class).collect();
-            let mut classes = classes.into_iter();
-            match (classes.next(), classes.next()) {
-                (Some(class), None) => Ok(Glob::new(&format!("{class}#{pattern}"))),
-                _ => Err(failure),
-            }
-        })
+        let all = || traces.clone().into_iter().map(|trace| &trace.methods);
+        check(&glob, traces.clone())
+            .map(|()| glob)
+            .or_else(|failure| only_of_name(pattern, all()).unwrap_or(Err(failure)))
     };
     patterns.iter().map(glob).collect()
+}
+
+/// Parses a pattern that names some of these methods, or the only one of a name.
+pub(crate) fn methods_of<'a, I: Iterator<Item = &'a Methods>>(
+    pattern: &str,
+    all: impl Fn() -> I,
+) -> Result<Glob, Failure> {
+    let glob = Glob::new(pattern);
+    let mut methods = all().flat_map(|methods| methods.iter());
+    if methods.any(|(_, method)| glob.matches_name((&method.info).into())) {
+        return Ok(glob);
+    }
+    only_of_name(pattern, all()).unwrap_or_else(|| Err(unmatched(&glob, all())))
+}
+
+/// The most methods of a name to list.
+const LISTED: usize = 12;
+
+/// The pattern for the only method of a name, or a failure that lists all of them; `None` if there is none.
+fn only_of_name<'a>(
+    name: &str,
+    methods: impl Iterator<Item = &'a Methods>,
+) -> Option<Result<Glob, Failure>> {
+    let all = methods.flat_map(|methods| methods.iter());
+    let of_name = all.filter(|(_, method)| method.info.name == *name);
+    let classes: BTreeSet<_> = of_name.map(|(_, method)| &*method.info.class).collect();
+    if classes.len() < 2 {
+        return classes.first().map(|class| Ok(Glob::new(&format!("{class}#{name}"))));
+    }
+    let shown = classes.iter().take(LISTED).map(|class| format!("{class}#{name}"));
+    let mut shown: Vec<_> = shown.map(|name| escaped(&name).into_owned()).collect();
+    if classes.len() > LISTED {
+        shown.push(format!("… {} more", classes.len() - LISTED));
+    }
+    Some(Err(Failure::Failed(format!(
+        "{} classes have a method '{}'; choose one: {}",
+        grouped(classes.len() as u64),
+        escaped(name),
+        shown.join(", ")
+    ))))
 }
 
 /// Checks that a pattern matches at least one method of one of the traces.

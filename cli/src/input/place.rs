@@ -38,7 +38,7 @@ impl FromStr for From {
             )
         };
         let number = |digits: &str| digits.replace(['_', ','], "").parse().map_err(|_| expected());
-        // As flow shapes and flow find show a call: 1,234 in 22 pool-1.
+        // As flow calls shows a call: 1,234 in 22 pool-1.
         let id = |words: &str| words.split(' ').next()?.parse().ok().map(ThreadId::new);
         if let Some((digits, thread)) = text.split_once(" in ")
             && let (Ok(number), Some(thread)) = (number(digits), id(thread))

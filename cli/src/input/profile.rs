@@ -9,11 +9,11 @@ use flow_codec::{Glob, Offset, ThreadId};
 use flow_query::analysis::Run;
 use flow_query::profile::{Collector, GapRule, LeanProfile, Profile, TraceProfile};
 
-use super::flags::{PartArgs, SourceArgs, TestArgs};
+use super::flags::{By, PartArgs, SourceArgs, TestArgs};
 use super::logs::is_log;
 use super::own;
 use super::source::{Source, has_raw_names, is_like, matches};
-use super::times::weight_of;
+use super::times::{no_samples, weight_of};
 use crate::failure::{Failure, Status};
 use crate::output::{Format, Out, Progress, Unit, escaped, flow_command, message, plural};
 use flow_query::reading::{ContextTree, Listener as _, Selected};
@@ -44,24 +44,34 @@ pub(crate) struct Input<'a> {
     pub(crate) path: &'a Path,
     pub(crate) part: &'a PartArgs,
     pub(crate) gaps: GapRule,
-    /// Whether calls are counted in traces that have samples, too.
-    pub(crate) only_calls: bool,
-    /// Whether calls are counted without their times.
-    pub(crate) only_counts: bool,
+    pub(crate) takes: Takes,
+    /// The weight that is requested.
+    pub(crate) by: Option<By>,
+}
+
+/// What is taken from a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Takes {
+    Samples,
+    Calls,
+    /// Samples if there are some, else calls.
+    Any,
 }
 
 impl Input<'_> {
-    /// Adds a log or a trace to a run of a profile. Returns what it was, and how that went.
+    /// Adds a log or a trace, which may be opened already, to a run of a profile. Returns what it was, and how that went.
     pub(crate) fn add_to(
         &self,
         profile: &mut Profile,
         run: Run,
+        opened: Option<Source>,
         out: &mut Out,
     ) -> Result<Added, Failure> {
         if has_raw_names() {
             profile.show_raw_names();
         }
-        if is_log(self.path) {
+        if is_log(self.path) && self.takes != Takes::Calls {
+            self.expect_weight(Unit::Nanos)?;
             let (samples, status) = read_log(self.path, self.gaps, out)?;
             let is_thread = |id: i64, name: &str, pattern: &str| {
                 pattern == id.to_string()
@@ -81,12 +91,17 @@ impl Input<'_> {
             let origin = Origin::Samples { failed, unit: Unit::Nanos };
             return Ok(Added { origin, threads, status });
         }
-        let source = SourceArgs { dir: self.path.to_path_buf(), format: Format::Text };
-        let mut source = Source::open(&source)?;
-        if !self.only_calls
+        let dir = self.path.to_path_buf();
+        let open = || Source::open(&SourceArgs { dir, format: Format::Text });
+        let mut source = opened.map_or_else(open, Ok)?;
+        if self.takes != Takes::Calls
             && let Some(added) = self.add_sampled(profile, run, &mut source)?
         {
             return Ok(added);
+        }
+        if self.takes == Takes::Samples {
+            let trace = source.only("name")?;
+            return Err(no_samples(trace));
         }
         source.choose_part(self.part)?;
         source.report_losses();
@@ -95,12 +110,23 @@ impl Input<'_> {
         let mut added =
             Added { origin: Origin::Calls(Unit::Calls), threads: 0, status: source.status };
         for trace in &source.traces {
-            let unit = if self.only_counts { Unit::Calls } else { weight_of(None, trace)? };
+            let unit = weight_of(self.by, trace)?;
             added.origin = Origin::Calls(unit);
             let chosen = Selected::of(self.part.filter.selection(trace));
             add_calls(profile, run, trace, &chosen, unit, &mut added, &mut progress);
         }
         Ok(added)
+    }
+
+    /// Refuses a time that samples do not have: they were taken by CPU time or by wall-clock time.
+    fn expect_weight(&self, unit: Unit) -> Result<(), Failure> {
+        let (has, by) = match (self.by, unit) {
+            (Some(By::Wall), Unit::Cpu) => ("CPU time", "cpu"),
+            (Some(By::Cpu), Unit::Nanos) => ("wall-clock time", "wall"),
+            _ => return Ok(()),
+        };
+        let path = self.path.display();
+        Err(Failure::Failed(format!("{path}: samples were taken by {has}; use --by {by}")))
     }
 
     /// Adds the samples of traces; `None` if they have none.
@@ -135,6 +161,7 @@ impl Input<'_> {
                 SampleClock::Cpu => Unit::Cpu,
                 SampleClock::Wall => Unit::Nanos,
             };
+            self.expect_weight(unit)?;
             let before = match added {
                 Some(Added { origin: Origin::Samples { failed, .. }, threads, .. }) => {
                     (threads, failed)
@@ -163,7 +190,7 @@ impl Input<'_> {
                 let path = self.path.display();
                 return Err(Failure::Failed(format!(
                     "{path}: no thread '{pattern}'; {} lists them",
-                    flow_command("profile --threads id --tree --depth 1")
+                    flow_command("report --samples --per-thread --tree --depth 1")
                 )));
             }
         }

@@ -56,7 +56,7 @@ fn no_trace(found: &str) -> Failure {
     Failure::Usage(format!(
         "{STDIN}: expected a trace in one file on standard input, found {found}; {} makes app.flowtrace of \
          a directory",
-        flow_command("convert")
+        flow_command("export --to flowtrace")
     ))
 }
 

@@ -63,6 +63,14 @@ pub(crate) fn nanoseconds(text: &str) -> Result<u64, String> {
     whole.checked_mul(unit_ns).and_then(|ns| ns.checked_add(part_ns)).ok_or_else(expected)
 }
 
+/// Parses a number of percent.
+pub(crate) fn percentage(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.trim_end_matches('%').parse().ok();
+    number
+        .filter(|number| (0.0..=100.0).contains(number))
+        .ok_or_else(|| "expected a number from 0 to 100".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

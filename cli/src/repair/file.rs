@@ -42,7 +42,7 @@ impl Work<'_> {
             return Ok(());
         }
         if !self.trace.damage.is_empty() || !self.trace.verify_blocks(|_| {})?.is_empty() {
-            let convert = flow_command("convert");
+            let convert = flow_command("export --to flowtrace");
             let text = format!(
                 "not repaired, because it is damaged; {convert} writes everything that can be read to a new file"
             );

@@ -43,7 +43,7 @@ fn a_report_of_a_large_thread_is_the_same_however_many_cores_read_it() {
 
     // With an index that has one frame too many open in the second half.
     let path = trace.path().join("thread-1.idx");
-    assert_eq!(flow(&["index"], trace.path()).code, Some(0));
+    assert_eq!(flow(&["check", "--index"], trace.path()).code, Some(0));
     assert_eq!(report(&[]).out, one.out, "with an index");
     let mut index = IndexFile::decode(&fs::read(&path).unwrap()).unwrap();
     let half = index.intervals.len() / 3;
@@ -69,7 +69,7 @@ fn diff(args: &[&str], before: &TempDir, after: &TempDir) -> Run {
 #[test]
 fn graph_adds_up_calls_with_the_same_callers() {
     let trace = trace();
-    let run = flow(&["graph"], trace.path());
+    let run = flow(&["report", "--tree"], trace.path());
     assert_eq!(
         run.out,
         "\
@@ -97,11 +97,12 @@ fn graph_shows_how_much_it_leaves_out_and_why() {
             "… 6 calls (85.7%) on other paths left out (--max 1; 0 for all)\n",
         ),
     ] {
-        let run = flow(&[&["graph"], args].concat(), trace.path());
+        let run = flow(&[&["report", "--tree"], args].concat(), trace.path());
         assert!(run.out.ends_with(end), "{args:?}: {}", run.out);
     }
     // A share that equals the minimum is shown.
-    let run = flow(&["graph", "--max", "4", "--min", "28", "--depth", "3"], trace.path());
+    let run =
+        flow(&["report", "--tree", "--max", "4", "--min", "28", "--depth", "3"], trace.path());
     assert!(!run.out.contains('…'), "{}", run.out);
 }
 
@@ -110,7 +111,7 @@ fn graph_sorts_the_calls_that_a_method_makes() {
     // main > (work, init, init, work > init).
     let trace = bare(&[0x80, 0x81, 0x00, 0x82, 0x00, 0x82, 0x00, 0x82, 0x00, 0x81, 0x82, 0x02]);
     let methods = |sort| {
-        let run = flow(&["graph", "--sort", sort, "--format", "csv"], trace.path());
+        let run = flow(&["report", "--tree", "--sort", sort, "--format", "csv"], trace.path());
         let method = |line: &str| line.split(',').nth(5).unwrap().to_owned();
         run.out.lines().skip(1).map(method).collect::<Vec<_>>().join(" ")
     };
@@ -123,7 +124,10 @@ fn graph_sorts_the_calls_that_a_method_makes() {
 #[test]
 fn graph_shows_threads_apart_and_only_those_asked_for() {
     let trace = trace();
-    let run = flow(&["graph", "--per-thread", "--thread", "12", "--thread", "13"], trace.path());
+    let run = flow(
+        &["report", "--tree", "--per-thread", "--thread", "12", "--thread", "13"],
+        trace.path(),
+    );
     assert_eq!(
         run.out,
         "\
@@ -145,7 +149,7 @@ calls  total       %  self  method
 #[test]
 fn graph_of_a_method_begins_with_it() {
     let trace = trace();
-    let run = flow(&["graph", "--method", "com.app.*#work"], trace.path());
+    let run = flow(&["report", "--tree", "--method", "com.app.*#work"], trace.path());
     assert_eq!(
         run.out,
         "\
@@ -156,7 +160,7 @@ calls  total       %  self  method
     2      2   33.3%     2    com.app.Main$Job.<init>()
 "
     );
-    let run = flow(&["graph", "--method", "com.app.Mian"], trace.path());
+    let run = flow(&["report", "--tree", "--method", "com.app.Mian"], trace.path());
     assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
     assert!(
         run.err.contains("no method matches 'com.app.Mian'; the nearest: com.app.Main#main"),
@@ -168,7 +172,7 @@ calls  total       %  self  method
 #[test]
 fn graph_for_programs_names_the_parent_of_each_path() {
     let trace = trace();
-    let run = flow(&["graph", "--format", "csv", "--thread", "main"], trace.path());
+    let run = flow(&["report", "--tree", "--format", "csv", "--thread", "main"], trace.path());
     assert_eq!(
         run.out,
         "trace,thread,path,parent,depth,method,class,name,descriptor,readable,calls,total,self,unit,total_samples,total_error,self_samples,self_error,waiting\n\
@@ -176,7 +180,10 @@ fn graph_for_programs_names_the_parent_of_each_path() {
          .,,2,1,1,1,com.app.Main,work,(I)I,com.app.Main.work(int),2,4,2,calls,0,0,0,0,\n\
          .,,3,2,2,2,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),2,2,2,calls,0,0,0,0,\n"
     );
-    let run = flow(&["graph", "--format", "json", "--per-thread", "--thread", "13"], trace.path());
+    let run = flow(
+        &["report", "--tree", "--format", "json", "--per-thread", "--thread", "13"],
+        trace.path(),
+    );
     let line: serde_json::Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!(
         line,
@@ -420,7 +427,7 @@ change  before  after         method
 #[test]
 fn calls_that_are_filtered_out_make_no_path() {
     let trace = trace();
-    let run = flow(&["graph", "--exclude", "**#work", "--format", "csv"], trace.path());
+    let run = flow(&["report", "--tree", "--exclude", "**#work", "--format", "csv"], trace.path());
     assert_eq!(
         run.out.lines().skip(1).collect::<Vec<_>>(),
         [
@@ -452,7 +459,7 @@ fn damage_is_reported_and_everything_else_counts() {
     bytes.extend([0x01, 0x81, 0x81, 0x80, 0xC0]);
     let (damaged, sound) = (bare(&bytes), trace());
     for args in [
-        &["graph"][..],
+        &["report", "--tree"][..],
         &["report", "--callers", "**"],
         &["report", "--paths", "longest"],
         &["report", "--paths", "deepest"],
@@ -469,7 +476,7 @@ fn damage_is_reported_and_everything_else_counts() {
     let nothing = tempfile::tempdir().unwrap();
     assert_eq!(diff(&[], &sound, &nothing).code, Some(1));
     // A record is cut off at the end.
-    assert_eq!(flow(&["graph"], bare(&[0x80, 0xC0]).path()).code, Some(3));
+    assert_eq!(flow(&["report", "--tree"], bare(&[0x80, 0xC0]).path()).code, Some(3));
 }
 
 #[test]
@@ -479,7 +486,7 @@ fn names_are_made_harmless() {
     fs::write(trace.path().join("ids.properties"), format!("{name}#m()V=0\n")).unwrap();
     let other = bare(&[0x80, 0x00]);
     for args in [
-        &["graph"][..],
+        &["report", "--tree"][..],
         &["report", "--callers", "**"],
         &["report", "--callees", "**"],
         &["report", "--paths", "longest"],
@@ -502,8 +509,11 @@ fn several_traces_have_a_tree_each_and_are_compared_together() {
     let (one, two) = (trace(), tempfile::tempdir().unwrap());
     write_trace(two.path());
     write_trace(&two.path().join("jvm-8-20260131T000000Z"));
-    for args in [&["graph"][..], &["report", "--callers", "**"], &["report", "--paths", "longest"]]
-    {
+    for args in [
+        &["report", "--tree"][..],
+        &["report", "--callers", "**"],
+        &["report", "--paths", "longest"],
+    ] {
         let run = flow(args, two.path());
         assert_eq!(run.out.matches("jvm-8-20260131T000000Z\n").count(), 1, "{args:?}: {}", run.out);
     }
@@ -516,9 +526,9 @@ fn several_traces_have_a_tree_each_and_are_compared_together() {
 fn misuse_is_reported_with_status_2() {
     for args in [
         &["diff", "one"][..],
-        &["graph", "--depth", "0"],
-        &["graph", "--min", "101"],
-        &["graph", "--min", "nan"],
+        &["report", "--tree", "--depth", "0"],
+        &["report", "--tree", "--min", "101"],
+        &["report", "--tree", "--min", "nan"],
         &["report", "--callers", "a", "--callees", "b"],
         &["report", "--paths", "longest", "--sort", "calls"],
         &["report", "--paths", "shortest"],
@@ -531,8 +541,8 @@ fn misuse_is_reported_with_status_2() {
 fn a_very_deep_stack_is_a_tree_like_any() {
     let trace = bare(&[0x80].repeat(200_000));
     for args in [
-        &["graph"][..],
-        &["graph", "--max", "0", "--format", "csv"],
+        &["report", "--tree"][..],
+        &["report", "--tree", "--max", "0", "--format", "csv"],
         &["report", "--paths", "longest"],
         &["report", "--paths", "deepest"],
         &["report", "--paths", "frequent", "--max", "3"],
@@ -578,23 +588,27 @@ fn limits_are_reported_in_every_format() {
             "1 more path with 1 call left out (--max 3; 0 for all)",
         ),
         (
-            &["graph", "--max", "2"],
+            &["report", "--tree", "--max", "2"],
             &one,
             "4 calls (57.1%) on other paths left out (--max 2; 0 for all)",
         ),
-        (&["graph", "--depth", "1"], &one, "4 calls (57.1%) on other paths left out (--depth 1)"),
         (
-            &["graph", "--min", "60"],
+            &["report", "--tree", "--depth", "1"],
+            &one,
+            "4 calls (57.1%) on other paths left out (--depth 1)",
+        ),
+        (
+            &["report", "--tree", "--min", "60"],
             &one,
             "6 calls (85.7%) on other paths left out (--min 60; 0 for all)",
         ),
         (&["info", "--max", "1"], &one, "2 more threads left out (--max 1; 0 for all)"),
         (&["replay", "--max", "1"], &one, "stopped after 1 call (--max 1)"),
-        (&["dump", "--max", "1"], &one, "stopped after 1 record (--max 1)"),
+        (&["check", "--records", "--max", "1"], &one, "stopped after 1 record (--max 1)"),
         (&["check", "--max", "1"], &other, "2 more findings left out (--max 1; 0 for all)"),
         (&["tests", "--max", "1"], &tests, "2 more tests left out (--max 1; 0 for all)"),
-        (&["dump", "--marks", "--max", "1"], &tests, "stopped after 1 mark (--max 1)"),
-        (&["index"], &one, "3 threads of less than 4.0 MB need no index"),
+        (&["check", "--marks", "--max", "1"], &tests, "stopped after 1 mark (--max 1)"),
+        (&["check", "--index"], &one, "3 threads of less than 4.0 MB need no index"),
     ];
     for (args, dir, remark) in verbs {
         let text = flow(args, dir.path());
@@ -641,7 +655,17 @@ fn limits_of_several_traces_are_reported_with_the_trace() {
         run.err,
         format!("flow: trace {path}/jvm-1: {more}\nflow: trace {path}/jvm-2: {more}\n")
     );
-    let args = ["graph", "--per-thread", "--depth", "1", "--format", "json", "--thread", "main"];
+    let args = [
+        "report",
+        "--tree",
+        "--per-thread",
+        "--depth",
+        "1",
+        "--format",
+        "json",
+        "--thread",
+        "main",
+    ];
     let run = flow(&args, dir.path());
     assert!(
         run.err.starts_with(&format!("flow: trace {path}/jvm-1, thread 1 main: ")),

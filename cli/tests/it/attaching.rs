@@ -155,7 +155,7 @@ fn answer_file(request: &[String]) -> &Path {
 #[test]
 fn a_jvm_is_asked_to_load_the_library_with_absolute_paths() {
     let mut jvm = Jvm::start(JVM);
-    let args = ["-o", "my trace", "--target", "a.", "--include", "x,*", "--no-constructors"];
+    let args = ["-o", "my trace", "--target", "a.", "--include", "x,*", "--no-command"];
     let (run, request) = jvm.attach(&args, "0\nreturn code: 0\n", "");
     let pid = jvm.child.id();
     assert_eq!(
@@ -171,7 +171,7 @@ fn a_jvm_is_asked_to_load_the_library_with_absolute_paths() {
     let library = dir.join("libflowagent.so");
     assert_eq!(request[..4], ["1", "load", library.to_str().unwrap(), "true"]);
     let options = format!(
-        "out={}/my trace,target=a.,include=x\\,*,constructors=false,answer=/tmp/.flow-",
+        "out={}/my trace,target=a.,include=x\\,*,command=none,answer=/tmp/.flow-",
         dir.display()
     );
     assert!(request[4].starts_with(&options), "{}", request[4]);

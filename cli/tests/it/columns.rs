@@ -25,26 +25,26 @@ type Listed = (String, Option<&'static str>);
 
 /// The sections whose tables are those of rows, and whether these are of traces.
 const TABLES: [(&str, &[Column], bool); 20] = [
-    ("flow grep", GrepRow::COLUMNS, true),
-    ("flow lines", ReachedRow::COLUMNS, true),
+    ("flow calls --values", GrepRow::COLUMNS, true),
+    ("flow report --lines", ReachedRow::COLUMNS, true),
     ("flow report", MethodRow::COLUMNS, true),
     ("flow report --callers", EdgeColumns::COLUMNS, true),
-    ("flow report --lines", LineRow::COLUMNS, true),
+    ("flow report --lines --samples", LineRow::COLUMNS, true),
     ("flow report --exceptions", ExceptionColumns::COLUMNS, true),
-    ("flow report --slowest", SlowRow::COLUMNS, true),
+    ("flow calls --slowest", SlowRow::COLUMNS, true),
     ("flow report --paths longest", StepRow::COLUMNS, true),
     ("flow report --paths deepest", FrameRow::COLUMNS, true),
     ("flow report --paths frequent", PathColumns::COLUMNS, true),
-    ("flow graph", GraphRow::COLUMNS, true),
-    ("flow profile", ProfileColumns::COLUMNS, false),
-    ("flow profile BEFORE AFTER", ProfileChange::COLUMNS, false),
+    ("flow report --tree", GraphRow::COLUMNS, true),
+    ("flow report --samples", ProfileColumns::COLUMNS, false),
+    ("flow diff --samples", ProfileChange::COLUMNS, false),
     ("flow tests", TestColumns::COLUMNS, true),
     ("flow diff", ChangeRow::COLUMNS, false),
     ("flow diff --exact", ExactRow::COLUMNS, false),
-    ("flow shapes", ShapeRow::COLUMNS, true),
-    ("flow find", FindRow::COLUMNS, true),
-    ("flow index", IndexRow::COLUMNS, true),
-    ("flow dump --marks", MarkRow::COLUMNS, true),
+    ("flow calls --by shape", ShapeRow::COLUMNS, true),
+    ("flow calls", FindRow::COLUMNS, true),
+    ("flow check --index", IndexRow::COLUMNS, true),
+    ("flow check --marks", MarkRow::COLUMNS, true),
 ];
 
 /// The names of a column on the page.
@@ -176,29 +176,29 @@ pub(crate) fn verbs(other: &str) -> Vec<(&'static str, Vec<&str>)> {
         ("flow replay --time", [&["replay", "--time"][..], &one].concat()),
         ("flow replay --samples", [&["replay", "--samples"][..], &one].concat()),
         ("flow replay --merged", [&["replay", "--merged"][..], &one].concat()),
-        ("flow lines", vec!["lines"]),
-        ("flow grep", vec!["grep", "**#work*"]),
+        ("flow report --lines", vec!["report", "--lines"]),
+        ("flow calls --values", vec!["calls", "--values", "**#work*"]),
         ("flow report", vec!["report"]),
         ("flow report --callers", vec!["report", "--callers", "**#work*"]),
         ("flow report --callers", vec!["report", "--callees", "**#main*"]),
-        ("flow report --lines", vec!["report", "--lines"]),
+        ("flow report --lines --samples", vec!["report", "--lines", "--samples"]),
         ("flow report --exceptions", vec!["report", "--exceptions"]),
-        ("flow report --slowest", vec!["report", "--slowest", "3"]),
+        ("flow calls --slowest", vec!["calls", "--slowest", "3"]),
         ("flow report --paths longest", vec!["report", "--paths", "longest"]),
         ("flow report --paths deepest", vec!["report", "--paths", "deepest"]),
         ("flow report --paths frequent", vec!["report", "--paths", "frequent"]),
-        ("flow graph", vec!["graph", "--per-thread"]),
-        ("flow profile", vec!["profile", "--frames", "bci", "--threads", "id"]),
-        ("flow profile BEFORE AFTER", vec!["profile", other]),
+        ("flow report --tree", vec!["report", "--tree", "--per-thread"]),
+        ("flow report --samples", vec!["report", "--samples", "--frames", "bci", "--per-thread"]),
+        ("flow diff --samples", vec!["diff", "--samples", other]),
         ("flow tests", vec!["tests"]),
         ("flow diff", vec!["diff", other]),
         ("flow diff --exact", vec!["diff", "--exact", other]),
-        ("flow shapes", vec!["shapes", "**#work*"]),
-        ("flow find", vec!["find", "--max", "5", "**#work*"]),
+        ("flow calls --by shape", vec!["calls", "--by", "shape", "**#work*"]),
+        ("flow calls", vec!["calls", "--max", "5", "**#work*"]),
         ("flow check", vec!["check"]),
-        ("flow index", vec!["index"]),
-        ("flow dump", [&["dump"][..], &one].concat()),
-        ("flow dump --marks", vec!["dump", "--marks"]),
+        ("flow check --index", vec!["check", "--index"]),
+        ("flow check --records", [&["check", "--records"][..], &one].concat()),
+        ("flow check --marks", vec!["check", "--marks"]),
     ]
 }
 
@@ -235,7 +235,7 @@ fn every_key_of_top_is_on_the_page() {
     let page = fs::read_to_string(page).unwrap();
     let (_, section) = page.split_once("## `flow top").unwrap();
     let section = section.split("\n## ").next().unwrap();
-    let lines = run(&["top", "--once", "--json", "--interval", "1ms"], trace().path());
+    let lines = run(&["top", "--once", "--format", "json", "--interval", "1ms"], trace().path());
     assert!(lines.lines().count() > 1, "{lines}");
     for line in lines.lines() {
         let object: serde_json::Map<_, _> = serde_json::from_str(line).unwrap();

@@ -1,4 +1,4 @@
-//! `flow convert`: a trace in one file reads like its directory, and becomes it again.
+//! `flow export --to flowtrace` and `--to flow`: a trace in one file reads like its directory, and becomes it again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,17 @@ use crate::common::{Run, command, text, write_trace};
 const CODINGS: [&str; 4] = ["off", "lz4", "zstd", "zstd:1"];
 
 fn convert(args: &[&str], from: &Path, to: &Path) -> Run {
-    command().arg("convert").args(args).arg(from).arg(to).output().unwrap().into()
+    let form =
+        if to.extension().is_some_and(|name| name == "flowtrace") { "flowtrace" } else { "flow" };
+    command()
+        .args(["export", "--to", form])
+        .args(args)
+        .arg(from)
+        .arg("-o")
+        .arg(to)
+        .output()
+        .unwrap()
+        .into()
 }
 
 /// The files of a directory by name.
@@ -24,7 +34,9 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
 #[test]
 fn a_file_becomes_the_same_directory_again() {
     let (dir, elsewhere) = (trace(), tempfile::tempdir().unwrap());
-    assert!(command().arg("index").arg(dir.path()).output().unwrap().status.success());
+    assert!(
+        command().args(["check", "--index"]).arg(dir.path()).output().unwrap().status.success()
+    );
     let before = files(dir.path());
     for coding in CODINGS {
         let file = elsewhere.path().join(format!("{coding}.flowtrace"));
@@ -48,7 +60,7 @@ fn every_verb_reads_a_file_like_its_directory() {
     let file = elsewhere.path().join("t.flowtrace");
     assert_eq!(convert(&[], dir.path(), &file).code, Some(0));
     for place in [dir.path(), &file] {
-        assert!(command().arg("index").arg(place).output().unwrap().status.success());
+        assert!(command().args(["check", "--index"]).arg(place).output().unwrap().status.success());
     }
     let formats = |verb: &'static str| {
         ["text", "json", "csv"].map(|format| format!("{verb} --format {format}"))
@@ -59,14 +71,14 @@ fn every_verb_reads_a_file_like_its_directory() {
         "report",
         "report --calls",
         "report --callers **#work",
-        "report --slowest 3",
+        "calls --slowest 3",
         "report --paths deepest",
-        "graph",
+        "report --tree",
         "tests",
         "check",
-        "index",
-        "dump --max 30",
-        "dump --marks",
+        "check --index",
+        "check --records --max 30",
+        "check --marks",
         "replay --max 30",
         "replay --time --max 30",
         "replay --from 1000 --max 30 --thread 14",

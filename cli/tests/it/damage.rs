@@ -7,7 +7,7 @@ use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use tempfile::TempDir;
 
-use crate::common::{IDS, MAIN, Run, bare, command, flow, manifest, test_mark, trace};
+use crate::common::{IDS, MAIN, Run, bare, command, flow, manifest, test_mark, trace, words};
 
 #[test]
 fn a_sound_trace_passes_with_notes() {
@@ -63,8 +63,8 @@ fn frames_that_are_open_when_a_thread_ends_are_noted() {
 #[test]
 fn a_record_cut_off_makes_the_result_partial() {
     let trace = bare(&[0x80, 0x81, 0xC0]);
-    for verb in ["replay", "report", "info", "dump"] {
-        let run = flow(&[verb], trace.path());
+    for verb in ["replay", "report", "info", "check --records"] {
+        let run = flow(&words(verb), trace.path());
         assert_eq!(run.code, Some(3), "{verb}");
         assert!(
             run.err.contains("thread-1.flow: ends inside a record at offset 2; everything before"),
@@ -77,7 +77,7 @@ fn a_record_cut_off_makes_the_result_partial() {
     assert_eq!(run.code, Some(3), "{}", run.out);
     assert!(run.out.contains(": incomplete\n"), "{}", run.out);
     assert!(run.out.contains("missing: thread-1.flow: ends inside a record at offset 2"));
-    let run = flow(&["dump"], trace.path());
+    let run = flow(&["check", "--records"], trace.path());
     assert!(run.out.ends_with("         2  C0           cut off\n"), "{}", run.out);
 }
 
@@ -155,8 +155,8 @@ fn every_verb_reports_files_that_end_too_early() {
     let trace = trace();
     let file = trace.path().join("thread-1.flow");
     fs::write(&file, &MAIN[..7]).unwrap();
-    for verb in ["replay", "report", "graph", "info", "dump"] {
-        let run = flow(&[verb], trace.path());
+    for verb in ["replay", "report", "report --tree", "info", "check --records"] {
+        let run = flow(&words(verb), trace.path());
         assert_eq!(run.code, Some(3), "{verb}: {}", run.err);
         assert!(run.err.contains("1 byte of events are missing (flow check"), "{}", run.err);
         if verb == "replay" {
@@ -165,7 +165,7 @@ fn every_verb_reports_files_that_end_too_early() {
             assert!(run.err.contains("1 byte of events are missing (flow check"), "{}", run.err);
         }
         // Its thread is unknown.
-        let run = flow(&[verb, "--thread", "12"], trace.path());
+        let run = flow(&[&words(verb)[..], &["--thread", "12"]].concat(), trace.path());
         assert_eq!(run.code, Some(3), "{verb}: {}", run.err);
     }
     fs::remove_file(&file).unwrap();
@@ -206,14 +206,14 @@ fn a_replay_that_begins_after_much_damage_counts_all_of_it() {
 #[test]
 fn a_dump_shows_which_bytes_it_leaves_out() {
     let trace = bare(&[&[0x80, 0x81, 0x01][..], &[0xFF; 20], &[0x01, 0x81]].concat());
-    let run = flow(&["dump"], trace.path());
+    let run = flow(&["check", "--records"], trace.path());
     assert!(
         run.out.contains("\n         3  21 bytes     left out\n        24  81  "),
         "{}",
         run.out
     );
     let trace = bare(&[&[0x80, 0x81, 0x01][..], &[0xFF; 20]].concat());
-    let run = flow(&["dump"], trace.path());
+    let run = flow(&["check", "--records"], trace.path());
     assert!(run.out.ends_with("\n         3  20 bytes     left out\n"), "{}", run.out);
     // There may be empty lines.
     let trace = tempfile::tempdir().unwrap();
@@ -222,12 +222,12 @@ fn a_dump_shows_which_bytes_it_leaves_out() {
         "{\"e\":\"enter\",\"method\":0}\n\n{\"e\":\"exit\"}\n",
     )
     .unwrap();
-    let run = flow(&["dump"], trace.path());
+    let run = flow(&["check", "--records"], trace.path());
     assert_eq!(run.code, Some(0), "{}", run.err);
     assert!(!run.out.contains("left out"), "{}", run.out);
     fs::write(trace.path().join("thread-1.jsonl"), "blah\n{\"e\":\"enter\",\"method\":0}\nblah\n")
         .unwrap();
-    let run = flow(&["dump"], trace.path());
+    let run = flow(&["check", "--records"], trace.path());
     assert_eq!(run.code, Some(1), "{}", run.err);
     for line in ["thread-1.jsonl:1: expected", "thread-1.jsonl:3: expected"] {
         assert!(run.err.contains(line), "{}", run.err);
@@ -238,7 +238,7 @@ fn a_dump_shows_which_bytes_it_leaves_out() {
 fn damaged_threads_have_no_stored_index() {
     let call: &[u8] = &[0x81, 0x00];
     let trace = bare(&[&call.repeat(1 << 21)[..], &[0xFF; 20], &[0x01], call].concat());
-    let run = flow(&["index"], trace.path());
+    let run = flow(&["check", "--index"], trace.path());
     assert_eq!(run.code, Some(1), "{}", run.err);
     assert!(run.err.contains("thread-1.flow: offset 4194304: expected a record of"), "{}", run.err);
     assert!(run.out.contains("damaged; no index is stored"), "{}", run.out);
@@ -247,10 +247,10 @@ fn damaged_threads_have_no_stored_index() {
     // The index of the earlier events is still used.
     let file = trace.path().join("thread-1.flow");
     fs::write(&file, call.repeat(1 << 21)).unwrap();
-    assert_eq!(flow(&["index"], trace.path()).code, Some(0));
+    assert_eq!(flow(&["check", "--index"], trace.path()).code, Some(0));
     let size = fs::metadata(trace.path().join("thread-1.idx")).unwrap().len();
     fs::write(&file, [&call.repeat(1 << 21)[..], &[0xFF; 20], &[0x01], call].concat()).unwrap();
-    let run = flow(&["index", "--format", "json"], trace.path());
+    let run = flow(&["check", "--index", "--format", "json"], trace.path());
     assert_eq!(run.code, Some(1), "{}", run.err);
     let row: serde_json::Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!(row["state"], "damaged after the part that the stored index covers");
@@ -260,8 +260,8 @@ fn damaged_threads_have_no_stored_index() {
 #[test]
 fn damage_is_reported_with_its_offset_and_everything_else_is_shown() {
     let trace = bare(&[&[0x80, 0x81, 0x01][..], &[0xFF; 20]].concat());
-    for verb in ["replay", "report", "info", "dump"] {
-        let run = flow(&[verb], trace.path());
+    for verb in ["replay", "report", "info", "check --records"] {
+        let run = flow(&words(verb), trace.path());
         assert_eq!(run.code, Some(1), "{verb}");
         assert!(
             run.err.contains("thread-1.flow: offset 3: expected a record of at most"),
@@ -427,13 +427,13 @@ fn every_verb_refuses_a_trace_of_a_newer_version() {
     let verbs = [
         &["report"][..],
         &["report", "--paths", "longest"],
-        &["report", "--slowest", "3"],
+        &["calls", "--slowest", "3"],
         &["replay"],
-        &["graph"],
-        &["dump"],
+        &["report", "--tree"],
+        &["check", "--records"],
         &["info"],
         &["tests"],
-        &["index"],
+        &["check", "--index"],
         &["check"],
         &["check", "--repair"],
         &["export", "--to", "jsonl"],
@@ -477,9 +477,9 @@ fn names_cannot_move_the_cursor_or_break_a_line() {
          \"virtual\":false,\"at_ns\":1}\n",
     )
     .unwrap();
-    for verb in ["replay", "report", "info", "dump", "check"] {
+    for verb in ["replay", "report", "info", "check --records", "check"] {
         for format in ["text", "csv"] {
-            let run = flow(&[verb, "--format", format], trace.path());
+            let run = flow(&[&words(verb)[..], &["--format", format]].concat(), trace.path());
             for text in [&run.out, &run.err] {
                 let acts = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
                 assert!(!text.contains(acts), "{verb} {format}: {text:?}");
@@ -552,9 +552,9 @@ fn no_verb_prints_what_acts_on_a_terminal() {
     for to in ["chrome", "speedscope", "firefox", "jsonl", "csv", "collapsed", "svg"] {
         all.push(vec!["export", "--force", "--to", to]);
     }
-    all.push(vec!["lines", "--lcov"]);
+    all.push(vec!["report", "--lines", "--lcov"]);
     all.push(vec!["top", "--once"]);
-    all.push(vec!["top", "--once", "--json"]);
+    all.push(vec!["top", "--once", "--format", "json"]);
     all.push(vec!["view", "--once", "--thread", "1"]);
     all.push(vec!["report", "--html", "-"]);
     all.push(vec!["replay", "--thread", "\u{9b}none"]);

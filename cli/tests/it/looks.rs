@@ -15,7 +15,7 @@ fn verbs(other: &str) -> Vec<Vec<&str>> {
         vec!["report", "--callers", "**"],
         vec!["report", "--callees", "**"],
         vec!["report", "--paths", "frequent"],
-        vec!["graph"],
+        vec!["report", "--tree"],
         vec!["replay"],
         vec!["replay", "--method", "**#work"],
         vec!["view", "--once", "--thread", "main"],

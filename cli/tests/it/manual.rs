@@ -14,25 +14,25 @@ fn run(args: &[&str]) -> Run {
 /// The verbs, as the help lists them.
 fn verbs() -> Vec<String> {
     let help = run(&["--help"]).out;
-    let (_, list) = help.split_once("\nCommands:\n").unwrap();
-    let lines = list.lines().take_while(|line| !line.is_empty());
-    let names = lines.filter_map(|line| line.split_whitespace().next());
-    names.filter(|name| *name != "help").map(str::to_owned).collect()
+    let (_, list) = help.split_once("\nRecord:\n").unwrap();
+    let (list, _) = list.split_once("\nOptions:\n").unwrap();
+    let lines = list.lines().filter(|line| line.starts_with("  "));
+    lines.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
 }
 
 #[test]
 fn every_verb_has_its_page_and_is_in_the_manual() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("share/man/man1");
-    let run_out = run(&["man", "--out", out.to_str().unwrap()]);
+    let run_out = run(&["help", "man", "--out", out.to_str().unwrap()]);
     assert_eq!((run_out.code, run_out.out.as_str()), (Some(0), ""), "{}", run_out.err);
-    let manual = run(&["man"]).out;
+    let manual = run(&["help", "man"]).out;
     assert_eq!(fs::read_to_string(out.join("flow.1")).unwrap(), manual);
     let verbs = verbs();
     assert!(verbs.len() >= 10, "{verbs:?}");
     for verb in &verbs {
         assert!(manual.contains(&format!("flow\\-{verb}(1)")), "{verb}: {manual}");
-        let page = run(&["man", verb]).out;
+        let page = run(&["help", "man", verb]).out;
         assert_eq!(fs::read_to_string(out.join(format!("flow-{verb}.1"))).unwrap(), page);
         assert!(page.contains(&format!(".TH flow-{verb} 1")), "{verb}: {page}");
         assert!(page.contains("\\-\\-color"), "flags of all verbs are on each page: {page}");
@@ -42,14 +42,14 @@ fn every_verb_has_its_page_and_is_in_the_manual() {
 
 #[test]
 fn examples_stand_line_by_line_in_the_manual() {
-    let page = run(&["man", "completions"]).out;
+    let page = run(&["help", "man", "help"]).out;
     let (_, notes) = page.split_once(".SH NOTES\nExamples:\n.nf\n").unwrap();
-    assert!(notes.starts_with("  source <(flow completions bash)\n"), "{notes}");
+    assert!(notes.starts_with("  flow help report\n"), "{notes}");
 }
 
 #[test]
 fn the_manual_has_every_option_of_every_verb() {
-    let manual = run(&["man"]).out.replace("\\-", "-");
+    let manual = run(&["help", "man"]).out.replace("\\-", "-");
     for verb in verbs() {
         let (_, section) =
             manual.split_once(&format!(".SH \"FLOW {}\"", verb.to_uppercase())).unwrap();
@@ -88,7 +88,7 @@ fn help_has_one_layout_and_fits() {
 
 #[test]
 fn a_page_that_is_not_there_is_refused_with_those_that_are() {
-    let run = run(&["man", "reprot"]);
+    let run = run(&["help", "man", "reprot"]);
     assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
     assert!(run.err.starts_with("flow: no verb 'reprot'; there are: record, "), "{}", run.err);
 }
@@ -96,17 +96,17 @@ fn a_page_that_is_not_there_is_refused_with_those_that_are() {
 #[test]
 fn completions_are_scripts_that_know_every_verb() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = run(&["completions", shell]).out;
+        let script = run(&["help", "completions", shell]).out;
         for verb in verbs() {
             assert!(script.contains(&verb), "{shell}: {verb}");
         }
     }
-    assert_eq!(run(&["completions", "cmd.exe"]).code, Some(2));
+    assert_eq!(run(&["help", "completions", "cmd.exe"]).code, Some(2));
 }
 
 #[test]
 fn bash_reads_its_completions_and_completes_verbs_and_flags() {
-    let script = run(&["completions", "bash"]).out
+    let script = run(&["help", "completions", "bash"]).out
         + r#"
 complete_line() {
     COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
@@ -114,7 +114,7 @@ complete_line() {
     echo "${COMPREPLY[@]}"
 }
 complete_line flow rep
-complete_line flow report --so
+complete_line flow report --sor
 complete_line flow report --sort t
 "#;
     let mut bash = std::process::Command::new("bash")

@@ -46,10 +46,10 @@ fn assert_same(one: &Path, other: &Path) {
         "info --format json",
         "report",
         "report --format json",
-        "graph",
+        "report --tree",
         "replay",
         "replay --format json",
-        "dump",
+        "check --records",
         "check",
         "check --format csv",
         "export --to collapsed",
@@ -134,7 +134,10 @@ fn a_missing_journal_is_reported() {
 fn a_journal_beside_a_finished_file_is_not_read() {
     let (temp, dir, file) = killed();
     let copy = temp.path().join("copy.flowtrace");
-    assert_eq!(flow(&["convert", dir.to_str().unwrap()], &copy).code, Some(0));
+    assert_eq!(
+        flow(&["export", "--to", "flowtrace", dir.to_str().unwrap(), "-o"], &copy).code,
+        Some(0)
+    );
     let expected = read("report", &copy);
     fs::copy(names::beside(&file, names::JOURNAL), names::beside(&copy, names::JOURNAL)).unwrap();
     let found = read("report", &copy);
@@ -202,7 +205,7 @@ fn a_repaired_file_is_complete_and_reads_like_its_directory() {
     }
     assert_eq!(names_in(temp.path()), ["app.flowtrace"]);
     assert_eq!(read("replay", &file).out, before.out);
-    for args in ["report", "replay --format json", "dump", "check --format csv"] {
+    for args in ["report", "replay --format json", "check --records", "check --format csv"] {
         assert_eq!(read(args, &dir).out, read(args, &file).out, "{args}");
     }
     let bytes = fs::read(&file).unwrap();
@@ -318,7 +321,7 @@ fn a_file_that_is_recorded_damaged_or_contradicted_is_not_repaired() {
     let second = HEADER_BYTES + first.block_bytes();
     bytes[second + START_BYTES + 9] ^= 1;
     fs::write(&file, &bytes).unwrap();
-    unchanged(&file, "not repaired, because it is damaged; flow convert");
+    unchanged(&file, "not repaired, because it is damaged; flow export --to flowtrace");
     let check = read("check", &file);
     assert!(check.out.contains("with a wrong checksum"), "{}", check.out);
     fs::write(dir.join("thread-1.flow"), [&MAIN[..7], &[0x01, 0x82]].concat()).unwrap();
@@ -377,12 +380,20 @@ fn standard_input_reads_like_the_file() {
     let (temp, dir, file) = killed();
     fs::write(dir.join("thread-12.flow"), [0x81; 100_000]).unwrap();
     let whole = temp.path().join("whole.flowtrace");
-    assert_eq!(flow(&["convert", "--compress", "off", &text(&dir)], &whole).code, Some(0));
+    assert_eq!(
+        flow(&["export", "--compress", "off", "--to", "flowtrace", &text(&dir), "-o"], &whole).code,
+        Some(0)
+    );
     let bytes = fs::read(&whole).unwrap();
     assert!(bytes.len() > 65_536, "more than a pipe holds");
-    for args in
-        ["info", "report", "replay --max 9", "graph --format csv", "check", "export --to collapsed"]
-    {
+    for args in [
+        "info",
+        "report",
+        "replay --max 9",
+        "report --tree --format csv",
+        "check",
+        "export --to collapsed",
+    ] {
         let expected = flow(&args.split(' ').collect::<Vec<_>>(), &whole);
         let name = |told: &str| told.replace(&text(&whole), "-");
         for found in [piped(args, pipe(bytes.clone())), piped(args, File::open(&whole).unwrap())] {
@@ -395,7 +406,7 @@ fn standard_input_reads_like_the_file() {
     assert_eq!(diff.code, Some(0), "{diff:?}");
     let copy = temp.path().join("copy.flowtrace");
     let convert = command()
-        .args(["convert", "--compress", "off", "-"])
+        .args(["export", "--to", "flowtrace", "--compress", "off", "-", "-o"])
         .arg(&copy)
         .stdin(pipe(bytes.clone()))
         .status();
@@ -421,7 +432,7 @@ fn a_snapshot_needs_no_repair() {
     let snapshot = r#"{"snapshot":{"name":"login","at_ns":9},"#;
     fs::write(dir.join("trace.json"), manifest(0, None).replacen('{', snapshot, 1)).unwrap();
     let file = temp.path().join("app-snapshot-login.flowtrace");
-    assert_eq!(flow(&["convert", &text(&dir)], &file).code, Some(0));
+    assert_eq!(flow(&["export", "--to", "flowtrace", &text(&dir), "-o"], &file).code, Some(0));
     let before = fs::read(&file).unwrap();
     let run = repair(&file);
     assert_eq!(run.code, Some(0), "{run:?}");
@@ -439,8 +450,8 @@ fn a_file_that_was_converted_from_a_killed_one_has_a_whole_index() {
     write_journal(&dir, &[Slot { thread: 1, offset, held: 0, raw: &[0x82, 0x81] }]);
     write_killed_file(&dir, &file);
     let whole = temp.path().join("whole.flowtrace");
-    assert_eq!(flow(&["convert", &text(&file)], &whole).code, Some(0));
-    let run = flow(&["index", "--format", "csv"], &whole);
+    assert_eq!(flow(&["export", "--to", "flowtrace", &text(&file), "-o"], &whole).code, Some(0));
+    let run = flow(&["check", "--index", "--format", "csv"], &whole);
     assert!(run.out.contains(",2200002,") && run.out.contains(",already existed,"), "{run:?}");
 }
 
@@ -457,7 +468,7 @@ fn indexes_are_in_a_file_beside_it() {
     fs::rename(dir.join("journal"), names::beside(&file, names::JOURNAL)).unwrap();
     let beside = names::beside(&file, names::INDEXES);
     let index = |states: [&str; 2]| {
-        let run = flow(&["index", "--format", "csv"], &file);
+        let run = flow(&["check", "--index", "--format", "csv"], &file);
         assert_eq!(run.code, Some(0), "{run:?}");
         let rows: Vec<_> =
             run.out.lines().skip(1).map(|row| row.split(',').nth(6).unwrap()).collect();
@@ -487,13 +498,13 @@ fn indexes_are_in_a_file_beside_it() {
     fs::write(&beside, "these are notes").unwrap();
     assert_eq!(replay().out, expected.out);
     index(["created again", "created"]);
-    assert_eq!(flow(&["index", "--remove"], &file).code, Some(0));
+    assert_eq!(flow(&["check", "--remove-index"], &file).code, Some(0));
     assert!(!beside.exists());
     // A file that was written from beginning to end has them inside.
     let whole = temp.path().join("whole.flowtrace");
-    assert_eq!(flow(&["convert", &text(&file)], &whole).code, Some(0));
-    let run = flow(&["index", "--remove"], &whole);
+    assert_eq!(flow(&["export", "--to", "flowtrace", &text(&file), "-o"], &whole).code, Some(0));
+    let run = flow(&["check", "--remove-index"], &whole);
     assert!(run.code == Some(1) && run.err.contains("are in the file itself"), "{run:?}");
-    let run = piped("index", File::open(&whole).unwrap());
+    let run = piped("check --index", File::open(&whole).unwrap());
     assert!(run.code == Some(2) && run.err.contains("name the file instead"), "{run:?}");
 }

@@ -44,7 +44,7 @@ fn own_shows_the_calls_of_the_application() {
     let dir = dir.path();
     for verb in [
         &["replay"][..],
-        &["graph"],
+        &["report", "--tree"],
         &["tests"],
         &["export", "--to", "csv"],
         &["report", "--html", "-"],
@@ -60,8 +60,13 @@ fn own_shows_the_calls_of_the_application() {
 fn a_trace_that_does_not_know_its_application_is_refused_with_a_likely_package() {
     for own in [None, Some("")] {
         let dir = trace(own);
-        for verb in [&["report"][..], &["replay"], &["graph"], &["tests"], &["replay", "--follow"]]
-        {
+        for verb in [
+            &["report"][..],
+            &["replay"],
+            &["report", "--tree"],
+            &["tests"],
+            &["replay", "--follow"],
+        ] {
             let run = flow(&[verb, &["--own"]].concat(), dir.path());
             assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{verb:?}");
             assert!(

@@ -1,4 +1,4 @@
-//! `flow profile`: logs of samples, samples of a trace, and calls.
+//! `flow report` of samples: logs of samples, samples of a trace, and calls.
 
 use std::fs;
 use std::path::Path;
@@ -76,7 +76,7 @@ fn written(bytes: &[u8]) -> TempDir {
 
 fn profile(args: &[&str], bytes: &[u8]) -> Run {
     let dir = written(bytes);
-    flow(&[&["profile"][..], args].concat(), &dir.path().join("app.hpl"))
+    flow(&[&["report"][..], args].concat(), &dir.path().join("app.hpl"))
 }
 
 fn lines(run: &Run) -> Vec<&str> {
@@ -101,7 +101,7 @@ fn methods_are_listed_with_their_samples_and_times() {
         ]
     );
     // With the rule of Honest Profiler, until the next one of any thread: 10 ms each.
-    let run = profile(&["--gaps", "global", "--by", "time", "--max", "1"], &example());
+    let run = profile(&["--gaps", "global", "--by", "wall", "--max", "1"], &example());
     assert_eq!(
         lines(&run)[2..],
         [
@@ -129,7 +129,7 @@ fn lines_and_instructions_are_distinguished() {
 
 #[test]
 fn trees_show_who_called_whom() {
-    let run = profile(&["--tree", "--threads", "name", "--percent-of", "thread"], &example());
+    let run = profile(&["--tree", "--per-thread-name", "--percent-of", "thread"], &example());
     assert_eq!(
         lines(&run)[1..],
         [
@@ -211,7 +211,7 @@ fn two_runs_are_compared_by_their_shares() {
     let after = log(&[(MAIN, 5, &[(10, 3), (11, 20)]), (MAIN, 5, &[(10, 3), (12, 7)])]);
     let (before, dir) = (written(&example()), written(&after));
     let before = before.path().join("app.hpl");
-    let run = flow(&["profile", before.to_str().unwrap()], &dir.path().join("app.hpl"));
+    let run = flow(&["diff", before.to_str().unwrap()], &dir.path().join("app.hpl"));
     assert_eq!(
         lines(&run),
         [
@@ -229,7 +229,7 @@ fn two_runs_are_compared_by_their_shares() {
 
 #[test]
 fn json_and_csv_have_every_figure() {
-    let args = ["--tree", "--threads", "id", "--frames", "bci", "--format"];
+    let args = ["--tree", "--per-thread", "--frames", "bci", "--format"];
     let run = profile(&[&args[..], &["json"]].concat(), &example());
     let rows: Vec<serde_json::Value> =
         lines(&run).iter().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -272,7 +272,7 @@ fn a_log_that_is_cut_or_still_grows_is_read_as_far_as_it_goes() {
     let run = profile(&[], &[]);
     assert_eq!(run.code, Some(0));
     assert!(run.err.contains("no samples"), "{}", run.err);
-    let run = flow(&["profile"], Path::new("/nowhere/app.hpl"));
+    let run = flow(&["report"], Path::new("/nowhere/app.hpl"));
     assert_eq!(run.code, Some(1));
     assert!(run.err.contains("/nowhere/app.hpl"), "{}", run.err);
 }
@@ -280,7 +280,7 @@ fn a_log_that_is_cut_or_still_grows_is_read_as_far_as_it_goes() {
 #[test]
 fn calls_of_a_trace_are_counted_exactly() {
     let trace = trace();
-    let run = flow(&["profile"], trace.path());
+    let run = flow(&["report", "--percent-of", "all"], trace.path());
     assert_eq!(
         lines(&run),
         [
@@ -292,13 +292,13 @@ fn calls_of_a_trace_are_counted_exactly() {
             "    2  28.5%     2  28.5%  com.app.Main$Job.<init>()",
         ]
     );
-    let run = flow(&["profile", "--callers", "**#<init>"], trace.path());
+    let run = flow(&["report", "--tree", "--callers", "**#<init>"], trace.path());
     assert!(lines(&run)[4].ends_with("  com.app.Main.work(int)"), "{}", run.out);
     let log = written(&example());
     let log = log.path().join("app.hpl");
-    let run = flow(&["profile", log.to_str().unwrap()], trace.path());
-    assert_eq!(run.code, Some(2));
-    assert!(run.err.contains("samples and calls cannot be compared"), "{}", run.err);
+    let run = flow(&["diff", "--samples", log.to_str().unwrap()], trace.path());
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.contains("no samples; record them with"), "{}", run.err);
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn the_samples_of_a_log_are_exported_by_path_and_as_calls_in_order() {
     };
     assert_eq!(stacks(&export(&["collapsed"])), expected([1, 1, 2, 3, 3]));
     let ms = |count: [u64; 5]| count.map(|ms| ms * 1_000_000);
-    assert_eq!(stacks(&export(&["collapsed", "--wall"])), expected(ms([40, 40, 20, 30, 30])));
+    assert_eq!(stacks(&export(&["collapsed", "--by", "wall"])), expected(ms([40, 40, 20, 30, 30])));
     assert!(export(&["svg"]).out.contains("all (10 samples, 100%)"));
     // Calls last as long as the profile says.
     let run = export(&["jsonl", "--thread", "main"]);
@@ -375,10 +375,10 @@ fn calls_are_exported_as_a_log_with_the_same_times() {
         rows.sort();
         rows
     };
-    let calls = flow(&["report", "--wall", "--format", "json"], trace.path());
+    let calls = flow(&["report", "--by", "wall", "--format", "json"], trace.path());
     let (calls, samples) = (
         rows(&calls, "total", "self"),
-        rows(&flow(&["profile", "--format", "json"], &log), "total_ns", "self_ns"),
+        rows(&flow(&["report", "--format", "json"], &log), "total_ns", "self_ns"),
     );
     assert_eq!((calls.len(), samples.len()), (3, 3));
     for ((name, of_calls), (other, of_samples)) in calls.iter().zip(&samples) {
@@ -408,10 +408,10 @@ pub(crate) fn add_samples(dir: &Path) {
 }
 
 #[test]
-fn the_samples_of_a_trace_are_shown_unless_calls_are_requested() {
+fn the_samples_of_a_trace_are_shown_on_request_or_if_it_has_no_calls() {
     let trace = trace();
     add_samples(trace.path());
-    let run = flow(&["profile", "--threads", "id"], trace.path());
+    let run = flow(&["report", "--samples", "--per-thread"], trace.path());
     assert_eq!(
         lines(&run),
         [
@@ -438,9 +438,12 @@ fn the_samples_of_a_trace_are_shown_unless_calls_are_requested() {
             "      1  20.0%     1  20.0%      4  com.app.Main.work(int)  line:12",
         ]
     );
-    let run = flow(&["profile", "--calls"], trace.path());
+    let run = flow(&["report", "--percent-of", "all"], trace.path());
     assert!(run.out.starts_with("7 calls in 3 threads\n"), "{}", run.out);
-    let run = flow(&["profile", "--thread", "pool-*", "--frames", "line"], trace.path());
+    let run = flow(&["report"], trace.path());
+    assert!(run.out.starts_with("7 calls of 3 methods in 3 threads"), "{}", run.out);
+    let run =
+        flow(&["report", "--samples", "--thread", "pool-*", "--frames", "line"], trace.path());
     assert!(run.out.starts_with("2 samples (2 failed) in 1 thread"), "{}", run.out);
     let run = flow(&["export", "--to", "collapsed", "--samples"], trace.path());
     assert!(
@@ -453,7 +456,9 @@ fn the_samples_of_a_trace_are_shown_unless_calls_are_requested() {
         fs::write(trace.path().join(file), "").unwrap();
     }
     fs::remove_file(trace.path().join("trace.json")).unwrap();
-    let run = flow(&["graph"], trace.path());
+    let run = flow(&["report", "--tree"], trace.path());
+    assert!(run.err.is_empty() && run.out.starts_with("5 samples (2 failed)"), "{run:?}");
+    let run = flow(&["report", "--tree", "--calls"], trace.path());
     assert!(run.err.contains("calls are guessed from samples"), "{}", run.err);
     assert!(run.out.contains("com.app.Main.work(int)"), "{}", run.out);
 }
@@ -476,7 +481,7 @@ fn the_wall_clock_time_of_samples_shows_waiting() {
         });
     }
     fs::write(trace.path().join("samples"), batch.finish().unwrap()).unwrap();
-    let run = flow(&["profile"], trace.path());
+    let run = flow(&["report", "--samples"], trace.path());
     assert_eq!(
         lines(&run),
         [
@@ -590,7 +595,7 @@ fn samples_are_exported_as_a_log_with_the_same_counts() {
     let run = flow(&args, trace.path());
     assert_eq!(run.code, Some(0), "{}", run.err);
     let counts = |source: &Path| -> Vec<String> {
-        let run = flow(&["profile", "--frames", "line", "--format", "json"], source);
+        let run = flow(&["report", "--samples", "--frames", "line", "--format", "json"], source);
         let rows = run.out.lines().map(|line| {
             let row: serde_json::Value = serde_json::from_str(line).unwrap();
             let fields = ["readable", "line", "total_count", "self_count"];
@@ -678,7 +683,7 @@ fn a_log_of_samples_is_in_the_order_of_time() {
     assert_eq!((twelve[54], twelve[1_053]), (53_899, 1_051_900));
     // No rule gives a negative time, and all intervals are there.
     for rule in ["thread", "global"] {
-        let run = flow(&["profile", "--format", "json", "--frames", "bci", "--gaps", rule], &log);
+        let run = flow(&["report", "--format", "json", "--frames", "bci", "--gaps", rule], &log);
         let rows =
             run.out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
         let rows: Vec<_> = rows.collect();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::common::{bare, command, flow, manifest, trace, write_trace};
+use crate::common::{bare, command, flow, manifest, trace, words, write_trace};
 use tempfile::TempDir;
 
 #[test]
@@ -155,9 +155,13 @@ call 2, depth 2
 fn a_misspelt_pattern_is_no_answer() {
     let (trace, other) = (trace(), trace());
     let other = other.path().to_str().unwrap();
-    for verb in
-        [&["replay"][..], &["report"], &["graph"], &["diff", other], &["export", "--to", "jsonl"]]
-    {
+    for verb in [
+        &["replay"][..],
+        &["report"],
+        &["report", "--tree"],
+        &["diff", other],
+        &["export", "--to", "jsonl"],
+    ] {
         let run = flow(&[verb, &["--include", "no.Such"]].concat(), trace.path());
         assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{verb:?}");
         assert!(
@@ -188,7 +192,7 @@ fn flags_that_mean_nothing_are_refused() {
         &["replay", "--collapse", "--format", "json"][..],
         &["replay", "--collapse", "--format", "csv"],
         &["replay", "--from", "7", "--format", "csv"],
-        &["report", "--slowest", "3", "--max", "1"],
+        &["calls", "--slowest", "3", "--max", "1"],
         &["replay", "--from", ""],
         &["replay", "--from", "time:1.5s"],
     ] {
@@ -359,8 +363,8 @@ fn threads_are_chosen_by_id_name_earlier_name_and_glob() {
 #[test]
 fn an_unknown_thread_is_named_and_so_are_those_that_exist() {
     let trace = trace();
-    for verb in ["replay", "report", "dump", "info"] {
-        let run = flow(&[verb, "--thread", "mian"], trace.path());
+    for verb in ["replay", "report", "check --records", "info"] {
+        let run = flow(&[&words(verb)[..], &["--thread", "mian"]].concat(), trace.path());
         assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{verb}");
         assert_eq!(
             run.err,
@@ -408,7 +412,7 @@ calls  total      %  self      %  method
 fn dump_shows_the_bytes_as_they_stand() {
     // The second ENTER has a superfluous group; the exit run leaves more than was entered.
     let trace = bare(&[0x80, 0xC1, 0x80, 0x00, 0x03]);
-    let run = flow(&["dump"], trace.path());
+    let run = flow(&["check", "--records"], trace.path());
     assert_eq!(
         run.out,
         "\
@@ -419,7 +423,7 @@ thread 1
          4  03           EXIT          4       0  (2 frames entered before recording)
 "
     );
-    let run = flow(&["dump", "--format", "csv", "--max", "2"], trace.path());
+    let run = flow(&["check", "--records", "--format", "csv", "--max", "2"], trace.path());
     assert_eq!(
         run.out,
         "trace,thread,offset,bytes,event,count,frames,method,class,name,descriptor,readable\n\
@@ -427,7 +431,7 @@ thread 1
          .,1,1,C1 80 00,enter,,2,1,com.app.Main,work,(I)I,com.app.Main.work(int)\n"
     );
     assert!(run.err.contains("stopped after 2 records"), "{}", run.err);
-    let run = flow(&["dump", "--format", "json"], trace.path());
+    let run = flow(&["check", "--records", "--format", "json"], trace.path());
     assert_eq!(
         run.out.lines().last().unwrap(),
         r#"{"trace":".","thread":1,"offset":4,"bytes":"03","event":"exit","frames":0,"count":4}"#
@@ -443,7 +447,7 @@ fn events_written_as_json_lines_read_the_same() {
     fs::write(trace.path().join("thread-1.jsonl"), lines).unwrap();
     let run = flow(&["replay"], trace.path());
     assert!(run.out.contains("String[])\n  com.app.Main.work(int)\n… 1 frame"), "{}", run.out);
-    let run = flow(&["dump"], trace.path());
+    let run = flow(&["check", "--records"], trace.path());
     assert!(
         run.out.contains("         1  81           ENTER         1       2  com"),
         "{}",
@@ -628,9 +632,10 @@ fn info_counts_the_frames_that_were_open_before_and_no_verb_minds_them() {
 
     let run = flow(&["check"], trace.path());
     assert!(run.out.contains(": sound\n"), "{}", run.out);
-    for verb in ["report", "dump"] {
+    for verb in ["report", "check --records"] {
+        let verb = words(verb);
         let (run, without) =
-            (flow(&[verb], trace.path()), flow(&[verb], crate::common::trace().path()));
+            (flow(&verb, trace.path()), flow(&verb, crate::common::trace().path()));
         assert_eq!((run.code, run.out), (Some(0), without.out));
     }
 }
@@ -641,8 +646,8 @@ fn several_traces_are_shown_separately() {
     write_trace(dir.path());
     write_trace(&dir.path().join("jvm-8-20260131T000000Z"));
     let heading = format!("trace {}/jvm-8-20260131T000000Z\n", dir.path().display());
-    for verb in ["replay", "report", "info", "dump"] {
-        let run = flow(&[verb], dir.path());
+    for verb in ["replay", "report", "info", "check --records"] {
+        let run = flow(&words(verb), dir.path());
         assert!(run.out.contains(&format!("\n\n{heading}")), "{verb}: {}", run.out);
         assert!(run.out.starts_with(&format!("trace {}\n", dir.path().display())), "{verb}");
         assert_eq!(run.code, Some(0), "{}", run.err);
@@ -656,11 +661,11 @@ fn several_traces_are_shown_separately() {
 #[test]
 fn a_directory_without_a_trace_is_refused_with_a_remedy() {
     let dir = tempfile::tempdir().unwrap();
-    for verb in ["replay", "report", "info", "dump", "check"] {
-        let run = flow(&[verb], dir.path());
+    for verb in ["replay", "report", "info", "check --records", "check"] {
+        let run = flow(&words(verb), dir.path());
         assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
         assert!(run.err.starts_with("flow: /") && run.err.contains("no trace here"), "{}", run.err);
-        let run = flow(&[verb], &dir.path().join("missing"));
+        let run = flow(&words(verb), &dir.path().join("missing"));
         assert_eq!(run.code, Some(1));
         assert!(
             run.err.contains("missing: no such directory; name a trace directory"),
@@ -806,7 +811,7 @@ fn numbers_are_explained() {
             "invalid value 'x' for '--max <N>': expected a number from 0 on",
         ),
         (&["replay", "--depth", "0"], "'--depth <N>': expected a number from 1 on"),
-        (&["report", "--slowest", "few"], "'--slowest <N>': expected a number from 1 on"),
+        (&["calls", "--slowest", "few"], "'--slowest <N>': expected a number from 1 on"),
         (
             &["record", "--earlier", "foo", "--", "true"],
             "'--earlier <N>': expected a number from 0 to 99",
@@ -845,8 +850,8 @@ fn of_a_launcher_without_calls_only_a_line_is_shown() {
     let jvm = dir.path().join("jvm-7-1");
     write_trace(&jvm);
     let place = dir.path().display();
-    for verb in ["report", "graph", "replay"] {
-        let run = flow(&[verb, "--max", "1"], dir.path());
+    for verb in ["report", "report --tree", "replay"] {
+        let run = flow(&[&words(verb)[..], &["--max", "1"]].concat(), dir.path());
         assert_eq!(
             (run.err, run.code),
             (format!("flow: trace {place}: no calls\n"), Some(0)),

@@ -52,25 +52,19 @@ fn java_itself_gets_the_agent_as_its_first_argument() {
             "y*",
             "--exclude",
             "z*",
-            "--no-constructors",
-            "--natives",
+            "-O",
+            "constructors=false",
             "--no-command",
-            "--event-format",
-            "jsonl",
-            "--chunk",
-            "1k",
-            "--log",
-            "info",
+            "-O",
+            "chunk=1k",
             "--engine",
             "events",
             "--clock",
             "off",
             "--max-size",
             "2g",
-            "--start",
-            "paused",
-            "--ids",
-            "ids",
+            "-O",
+            "ids=ids",
             "--config",
             "/c",
             "-O",
@@ -89,8 +83,8 @@ fn java_itself_gets_the_agent_as_its_first_argument() {
         run.out,
         format!(
             "<-agentpath:{}=out={here}/my trace,target=a.+b.,include=x\\,*,exclude=y*;z*,\
-             constructors=false,natives=true,command=none,engine=events,clock=off,max-size=2g,start=paused,format=jsonl,\
-             chunk=1k,log=info,ids={here}/ids,config=/c,onerror=continue>\n<-cp>\n<a b>\n<Main>\nJAVA_TOOL_OPTIONS=\n",
+             command=none,engine=events,clock=off,max-size=2g,config=/c,constructors=false,chunk=1k,ids={here}/ids,\
+             onerror=continue>\n<-cp>\n<a b>\n<Main>\nJAVA_TOOL_OPTIONS=\n",
             agent.display()
         )
     );
@@ -211,12 +205,12 @@ fn an_agent_for_other_processors_is_refused_before_anything_runs() {
 fn options_that_contradict_each_other_are_misuse() {
     let (dir, agent) = library();
     for args in [
-        &["--log", "info", "-O", "log=warn"][..],
+        &["--clock", "off", "-O", "clock=exact"][..],
         &["-O", "out=x"],
         &["-O", "nonsense"],
         &["-O", "a,b=c"],
         &["--out", ""],
-        &["--ids", "a", "--optimize", "b"],
+        &["-O", "ids=a", "-O", "optimize=b"],
         &["--earlier", "100"],
     ] {
         let run = run(&mut record(dir.path(), &agent, &[args, &["--", "true"]].concat()));
@@ -574,7 +568,7 @@ fn what_the_agent_would_refuse_is_refused_before_anything_runs() {
     for (flags, code, expected) in [
         (&["--engine", "foo"][..], 2, "engine=foo: expected instrument, events or none"),
         (&["-O", "inclde=x"], 2, "unknown option 'inclde'; did you mean 'include'?"),
-        (&["--chunk", "lots"], 2, "chunk=lots: expected a size from 64 to 16m, such as 64k"),
+        (&["-O", "chunk=lots"], 2, "chunk=lots: expected a size from 64 to 16m, such as 64k"),
         (&["--include", ";"], 2, "include=;: expected globs over pkg.Class"),
         (&["--max-size", "1"], 2, "max-size=1: expected a size from 1m up"),
         (&["--config", "/no/such/file"], 2, "config=/no/such/file: No such file"),

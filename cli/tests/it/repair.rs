@@ -68,8 +68,8 @@ fn readings(dir: &Path) -> Vec<String> {
         &["replay"],
         &["replay", "--format", "json"],
         &["report"],
-        &["dump"],
-        &["dump", "--format", "csv"],
+        &["check", "--records"],
+        &["check", "--records", "--format", "csv"],
     ];
     let read = |args: &&[&str]| {
         let run = flow(args, dir);
@@ -112,7 +112,7 @@ fn the_end_that_is_written_is_not_before_the_last_known_time() {
     // The journal has nothing of this thread.
     fs::write(trace.path().join("thread-12.marks"), marks).unwrap();
     assert_eq!(repair(trace.path()).code, Some(0));
-    let run = flow(&["report", "--wall"], trace.path());
+    let run = flow(&["report", "--by", "wall"], trace.path());
     let first = run.out.lines().next().unwrap();
     assert!(first.ends_with(", added up, in a recording of 1.52 s"), "{run:?}");
 }

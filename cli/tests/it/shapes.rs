@@ -1,4 +1,4 @@
-//! `flow shapes` and `flow diff --exact`: calls that did the same, and where two runs did not.
+//! `flow calls --by shape` and `flow diff --exact`: calls that did the same, and where two runs did not.
 
 use std::fs;
 use std::path::Path;
@@ -189,7 +189,7 @@ fn two_threads_of_a_trace_are_compared() {
 fn a_run_is_compared_with_a_baseline() {
     let [before, after] = two();
     let file = before.path().join("threads.baseline");
-    let run = flow(&["shapes", "--baseline", &text(&file)], before.path());
+    let run = flow(&["export", "--to", "baseline", "-o", &text(&file)], before.path());
     assert!(run.code == Some(0) && run.err.contains("3 units in "), "{run:?}");
     let diff = |dir: &Path| {
         let mut command = command();
@@ -222,7 +222,7 @@ fn a_run_is_compared_with_a_baseline() {
 fn tests_are_compared_with_a_baseline() {
     let dir = columns::trace();
     let file = dir.path().join("tests.baseline");
-    let run = flow(&["shapes", "--test", "*", "--baseline", &text(&file)], dir.path());
+    let run = flow(&["export", "--to", "baseline", "--test", "*", "-o", &text(&file)], dir.path());
     assert!(run.code == Some(0) && run.err.contains("1 unit in "), "{run:?}");
     assert!(fs::read_to_string(&file).unwrap().contains("[\"test\",\"a.T.t\","));
     let mut command = command();
@@ -237,7 +237,7 @@ fn tests_are_compared_with_a_baseline() {
 #[test]
 fn shapes_show_how_long_their_calls_lasted() {
     let dir = columns::trace();
-    let args = ["shapes", "**#*", "--thread", "main", "--time"];
+    let args = ["calls", "--by", "shape", "**#*", "--thread", "main", "--durations"];
     let text = flow(&args, dir.path());
     let title = text.out.lines().nth(1).unwrap_or_default().split_whitespace().collect::<Vec<_>>();
     let expected = [
@@ -252,19 +252,19 @@ fn shapes_show_how_long_their_calls_lasted() {
         let place = lines.next().unwrap().iter().position(|name| *name == column).unwrap();
         lines.filter_map(|line| line[place].parse::<u64>().ok()).sum()
     };
-    let found = ["find", "**#*", "--thread", "main", "--format", "csv"];
+    let found = ["calls", "**#*", "--thread", "main", "--format", "csv"];
     for column in ["duration_ns", "duration_from_ns"] {
         let shapes = sum(&[&args[..], &["--format", "csv"]].concat(), column);
         assert_eq!(shapes, sum(&found, column), "{column}");
     }
-    let plain = flow(&args[..4], dir.path());
+    let plain = flow(&args[..6], dir.path());
     assert!(!plain.out.contains("slowest"), "{plain:?}");
 }
 
 #[test]
 fn shapes_of_a_method_are_shown_with_what_distinguishes_them() {
     let trace = trace();
-    let run = flow(&["shapes", "**#work"], trace.path());
+    let run = flow(&["calls", "--by", "shape", "**#work"], trace.path());
     let expected = "\
 com.app.Main.work(int): 3 calls, 2 shapes
 shape         count      %  calls  frames  first call   what differs
@@ -272,13 +272,14 @@ shape         count      %  calls  frames  first call   what differs
 03ce673fd816      1  33.3%      3       2  1 in 1 main  + Main$Job.<init> ×2
 ";
     assert_eq!((&*run.out, run.code), (expected, Some(0)), "{}", run.err);
-    let run = flow(&["shapes", "--outliers", "--max", "1", "**#work"], trace.path());
+    let run = flow(&["calls", "--by", "shape", "--odd", "--max", "1", "**#work"], trace.path());
     assert_eq!(run.out.lines().count(), 4, "{run:?}");
     assert!(run.out.contains("+ Main$Job.<init> ×2\n… 1 more shape left out"), "{run:?}");
     // Main calls no job that is not hidden; its numbers are not those of the trace.
-    let run = flow(&["shapes", "--exclude", "**.Main$Job", "**#work"], trace.path());
+    let run =
+        flow(&["calls", "--by", "shape", "--exclude", "**.Main$Job", "**#work"], trace.path());
     assert!(run.out.contains("3 calls, 1 shape\ncount "), "{run:?}");
-    let run = flow(&["shapes", "**#work", "--thread", "13"], trace.path());
+    let run = flow(&["calls", "--by", "shape", "**#work", "--thread", "13"], trace.path());
     assert!(run.err.contains("no call of '**#work' that has ended"), "{run:?}");
 }
 
@@ -308,21 +309,21 @@ fn sums_from_stored_shapes_are_those_from_events() {
         &["report", "--paths", "longest", "--format", "json"],
         &["report", "--paths", "deepest"],
         &["report", "--paths", "frequent", "--format", "csv"],
-        &["graph", "--format", "csv"],
-        &["graph", "--per-thread", "--depth", "2"],
-        &["graph"],
-        &["graph", "--min", "30"],
-        &["graph", "--max", "2", "--sort", "self"],
-        &["graph", "--depth", "1", "--method", "**#main"],
-        &["graph", "--by", "calls", "--exclude", "**#work"],
-        &["graph", "--method", "**#work", "--min", "0"],
-        &["graph", "--exclude", "**#work", "--format", "json"],
+        &["report", "--tree", "--format", "csv"],
+        &["report", "--tree", "--per-thread", "--depth", "2"],
+        &["report", "--tree"],
+        &["report", "--tree", "--min", "30"],
+        &["report", "--tree", "--max", "2", "--sort", "self"],
+        &["report", "--tree", "--depth", "1", "--method", "**#main"],
+        &["report", "--tree", "--by", "calls", "--exclude", "**#work"],
+        &["report", "--tree", "--method", "**#work", "--min", "0"],
+        &["report", "--tree", "--exclude", "**#work", "--format", "json"],
         &["export", "--to", "collapsed"],
     ];
     let all = || verbs.map(|args| (args, flow(args, dir.path())));
     let info = || flow(&["info"], dir.path()).out;
     let (from_events, plain) = (all(), info());
-    assert_eq!(flow(&["index"], dir.path()).code, Some(0));
+    assert_eq!(flow(&["check", "--index"], dir.path()).code, Some(0));
     let with_shapes = info();
     let lines = with_shapes.lines();
     let (shapes, rest): (Vec<_>, Vec<_>) = lines.partition(|line| line.starts_with("shapes "));
@@ -354,9 +355,9 @@ fn sums_from_stored_shapes_are_those_from_events() {
 fn stored_shapes_change_no_answer() {
     let dir = large();
     let place = dir.path().join("thread-1.dag");
-    let shapes = |dir: &Path| flow(&["shapes", "**#*"], dir).out;
+    let shapes = |dir: &Path| flow(&["calls", "--by", "shape", "**#*"], dir).out;
     let state = |dir: &Path| {
-        let csv = flow(&["index", "--format", "csv"], dir).out;
+        let csv = flow(&["check", "--index", "--format", "csv"], dir).out;
         csv.lines().nth(1).unwrap().split(',').nth(9).unwrap().to_owned()
     };
     let expected = shapes(dir.path());
@@ -365,7 +366,10 @@ fn stored_shapes_change_no_answer() {
     assert_eq!(shapes(dir.path()), expected);
     // A trace in one file has them too.
     let file = dir.path().join("app.flowtrace");
-    assert_eq!(flow(&["convert", &text(dir.path())], &file).code, Some(0));
+    assert_eq!(
+        flow(&["export", "--to", "flowtrace", &text(dir.path()), "-o"], &file).code,
+        Some(0)
+    );
     assert_eq!(state(&file), "already existed");
     assert_eq!(shapes(&file), expected);
     let bytes = fs::read(&place).unwrap();
@@ -374,7 +378,7 @@ fn stored_shapes_change_no_answer() {
     assert_eq!(shapes(dir.path()), expected);
     assert_eq!(state(dir.path()), "created again");
     assert_eq!(fs::read(&place).unwrap(), bytes);
-    assert_eq!(flow(&["index", "--remove"], dir.path()).code, Some(0));
+    assert_eq!(flow(&["check", "--remove-index"], dir.path()).code, Some(0));
     assert!(!place.exists());
 }
 
@@ -468,7 +472,7 @@ fn replay_skips_calls_of_which_nothing_is_shown() {
     ];
     let all = || replays.map(|args| flow(&[&["replay"], args].concat(), dir.path()));
     let from_events = all();
-    assert_eq!(flow(&["index"], dir.path()).code, Some(0));
+    assert_eq!(flow(&["check", "--index"], dir.path()).code, Some(0));
     assert!(dir.path().join("thread-1.dag").exists());
     for has_index in [true, false] {
         if !has_index {
@@ -516,7 +520,7 @@ fn rows_of_calls_of_a_method_need_no_events() {
     };
     let from_events = all();
     assert!(from_events[0].out.lines().count() == 3, "{:?}", from_events[0]);
-    assert_eq!(flow(&["index"], dir.path()).code, Some(0));
+    assert_eq!(flow(&["check", "--index"], dir.path()).code, Some(0));
     // A method that is not among the samples of the events.
     events[1000] ^= 3;
     fs::write(dir.path().join("thread-1.flow"), &events).unwrap();
@@ -539,7 +543,7 @@ fn replay_shows_calls_that_did_the_same_once() {
     };
     let plain = replay(&["--max", "9"]);
     let built = replay(&["--collapse"]);
-    assert_eq!(flow(&["index"], dir.path()).code, Some(0));
+    assert_eq!(flow(&["check", "--index"], dir.path()).code, Some(0));
     assert_eq!(replay(&["--collapse"]), built, "whether shapes are stored or not");
     assert_eq!(replay(&["--max", "9"]), plain);
     let body = "    com.app.Main$Job.<init>()

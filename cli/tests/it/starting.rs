@@ -1,4 +1,4 @@
-//! `flow replay --from` and `flow index`: reading from the middle.
+//! `flow replay --from` and `flow check --index`: reading from the middle.
 
 use std::fs;
 
@@ -67,7 +67,7 @@ fn an_index_changes_no_answer_and_can_be_taken_away() {
     };
     let place = dir.path().join("thread-1.idx");
     let without = from();
-    let run = flow(&["index"], dir.path());
+    let run = flow(&["check", "--index"], dir.path());
     assert_eq!(
         run.out,
         "    calls    size   index  state    shapes  thread\n\
@@ -75,7 +75,7 @@ fn an_index_changes_no_answer_and_can_be_taken_away() {
          1 thread of less than 4.0 MB needs no index\n"
     );
     assert_eq!(from(), without);
-    let run = flow(&["index", "--format", "csv"], dir.path());
+    let run = flow(&["check", "--index", "--format", "csv"], dir.path());
     // flow writes two exits as one record.
     let expected = ".,1,2100000,4200000,4900000,4864,already existed,\
                     3,0,events are not in canonical form";
@@ -83,10 +83,14 @@ fn an_index_changes_no_answer_and_can_be_taken_away() {
 
     fs::write(&place, "nonsense").unwrap();
     assert_eq!(from(), without);
-    let run = flow(&["index"], dir.path());
+    let run = flow(&["check", "--index"], dir.path());
     assert!(run.out.contains("created again") && run.err.contains("cut short"), "{}", run.err);
 
-    assert_eq!(flow(&["index", "--remove"], dir.path()).code, Some(0));
+    assert_eq!(flow(&["check", "--remove-index"], dir.path()).code, Some(0));
     assert!(!place.exists());
-    assert_eq!(flow(&["index", "--remove"], dir.path()).code, Some(0), "once more does no harm");
+    assert_eq!(
+        flow(&["check", "--remove-index"], dir.path()).code,
+        Some(0),
+        "once more does no harm"
+    );
 }

@@ -168,7 +168,7 @@ fn tables_of_tests_have_the_calls_of_their_helpers() {
     assert_eq!(helper.0, ["0 a.T.one 1 1"]);
     // The tables are the same with the threads of the test, and with the helper alone.
     for (threads, calls) in [(&["--thread", "pool-1"][..], 1), (&[], 2)] {
-        let args = [&["find", "Main#work", "--test", "a.T.one", "--format", "json"], threads];
+        let args = [&["calls", "Main#work", "--test", "a.T.one", "--format", "json"], threads];
         let found = objects(&args.concat(), dir.path());
         assert_eq!(found.len(), calls, "{found:?}");
         assert!(found.iter().all(|call| call["test"] == "a.T.one"), "{found:?}");
@@ -244,7 +244,10 @@ com.app.Main.work(int)
     );
     let run = flow(&["report", "--by", "calls", "--test", "*.two*"], dir.path());
     assert!(run.out.starts_with("1 call of 1 method in 1 thread\n"), "{}", run.out);
-    let run = flow(&["graph", "--by", "calls", "--test", "*.one", "--test", "*.two*"], dir.path());
+    let run = flow(
+        &["report", "--tree", "--by", "calls", "--test", "*.one", "--test", "*.two*"],
+        dir.path(),
+    );
     assert!(run.out.starts_with("4 calls"), "{}", run.out);
     let run = flow(&["export", "--to", "collapsed", "--test", "*.one"], dir.path());
     assert_eq!(run.out, "com.app.Main.work(int) 1499500\n", "{}", run.err);
@@ -258,7 +261,7 @@ fn the_slowest_calls_of_tests_are_found_again_in_their_thread() {
     let dir = trace(FAILED);
     let rows = |args: &[&str]| {
         let run =
-            flow(&[&["report", "--slowest", "9", "--format", "json"], args].concat(), dir.path());
+            flow(&[&["calls", "--slowest", "9", "--format", "json"], args].concat(), dir.path());
         assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
         let row = |line| serde_json::from_str::<serde_json::Value>(line).unwrap();
         let mut rows: Vec<_> = run.out.lines().map(row).collect();
@@ -299,7 +302,7 @@ fn many_slow_calls_are_found_in_one_pass_where_few_are_looked_up() {
         ],
     );
     let rows = |count: &str, part: &[&str]| {
-        let args = ["report", "--slowest", count, "--format", "json", "--exclude", "**#main"];
+        let args = ["calls", "--slowest", count, "--format", "json", "--exclude", "**#main"];
         objects(&[&args, part].concat(), dir.path())
     };
     for part in [&["--thread", "1"][..], &["--test", "*"]] {

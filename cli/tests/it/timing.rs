@@ -6,7 +6,7 @@ use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;
 
-use crate::common::{MAIN, bare, command, flow, manifest, page_data, text};
+use crate::common::{MAIN, bare, command, flow, manifest, page_data, text, words};
 use crate::readers::{Call, Threads};
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
@@ -184,7 +184,7 @@ fn paths_weigh_as_long_as_they_took() {
     let paths = crate::readers::pprof::timed(&export("pprof", &[], dir.path()));
     let weights: Vec<_> = paths.values().copied().collect();
     assert_eq!(weights, [3 * MS, 4 * MS, 2 * MS]);
-    let run = flow(&["graph", "--format", "csv"], dir.path());
+    let run = flow(&["report", "--tree", "--format", "csv"], dir.path());
     let rows: Vec<_> =
         run.out.lines().skip(1).map(|row| row.rsplit_once("),").unwrap().1).collect();
     assert_eq!(
@@ -231,7 +231,7 @@ fn exports_are_limited_to_a_range_of_time() {
         &["export", "--to", "chrome", "--time", "1s.."][..],
         &["export", "--to", "svg", "--min-duration", "1s"],
         &["report", "--time", "1s..", "--by", "calls"],
-        &["graph", "--min-duration", "1s"],
+        &["report", "--tree", "--min-duration", "1s"],
     ] {
         let run = flow(args, bare(MAIN).path());
         assert_eq!(run.code, Some(1), "{args:?}");
@@ -274,14 +274,14 @@ fn sums_are_limited_to_a_range_of_time() {
         "1,1000000,1000000,ns,1,0,1,0,",
     ];
     assert_eq!(numbers(&report), expected);
-    let graph = ["graph", "--format", "csv", "--time", &window];
+    let graph = ["report", "--tree", "--format", "csv", "--time", &window];
     let expected = [
         "1,3750000,1000000,ns,5,0,1,0,",
         "2,2750000,1750000,ns,4,0,3,0,",
         "1,1000000,1000000,ns,1,0,1,0,",
     ];
     assert_eq!(numbers(&graph), expected);
-    let slowest = ["report", "--slowest", "2", "--format", "csv", "--time", &window];
+    let slowest = ["calls", "--slowest", "2", "--format", "csv", "--time", &window];
     let begin = from;
     let expected = [
         format!("{begin},{begin},{begin},3750000,3750000,3750000,false,0"),
@@ -324,7 +324,7 @@ fn report_weighs_by_time_where_there_is_one() {
     assert!(sorted("total").contains(",main,"));
     let by_calls = flow(&["report", "--by", "calls"], dir.path());
     assert_eq!(by_calls.out, flow(&["report"], bare(MAIN).path()).out);
-    let run = flow(&["report", "--by", "time"], bare(MAIN).path());
+    let run = flow(&["report", "--by", "wall"], bare(MAIN).path());
     assert!(run.code == Some(1) && run.err.contains("no times were recorded"), "{}", run.err);
 }
 
@@ -357,7 +357,7 @@ fn callers_callees_and_paths_show_durations() {
             2  2.00 ms   22.2%  2.00 ms  22.2%  com.app.Main$Job.<init>()\n",
     );
     shows(
-        &["report", "--paths", "frequent", "--by", "time", "--max", "1"],
+        &["report", "--paths", "frequent", "--by", "wall", "--max", "1"],
         "5 calls on 3 paths\n\n\
          4.00 ms   44.4%  com.app.Main.work(int)  (2 calls)\n                 \
          in Main.main\n\n\
@@ -376,14 +376,14 @@ fn callers_callees_and_paths_show_durations() {
         let by_calls = flow(&[&["report", "--by", "calls"][..], &args].concat(), dir.path());
         assert_eq!(by_calls.out, flow(&[&["report"][..], &args].concat(), bare(MAIN).path()).out);
     }
-    let run = flow(&["report", "--paths", "deepest", "--by", "time"], dir.path());
+    let run = flow(&["report", "--paths", "deepest", "--by", "wall"], dir.path());
     assert_eq!(run.code, Some(2), "{}", run.err);
 }
 
 #[test]
 fn the_slowest_calls_come_with_their_callers() {
     let dir = exact();
-    let run = flow(&["report", "--slowest", "2"], dir.path());
+    let run = flow(&["calls", "--slowest", "2"], dir.path());
     let lines: Vec<_> = run.out.lines().collect();
     assert_eq!(lines.len(), 4, "{}", run.out);
     assert!(lines[1].starts_with(" 9.00 ms  0.001000 s  1 "), "{}", run.out);
@@ -394,7 +394,7 @@ fn the_slowest_calls_come_with_their_callers() {
         "{}",
         run.out
     );
-    let args = ["report", "--slowest", "1", "--include", "**.Main$Job", "--format", "json"];
+    let args = ["calls", "--slowest", "1", "--include", "**.Main$Job", "--format", "json"];
     let line: serde_json::Value = serde_json::from_str(&flow(&args, dir.path()).out).unwrap();
     let numbers = ["call", "start_ns", "duration_from_ns", "duration_by_ns", "depth"]
         .map(|key| line[key].as_u64().unwrap());
@@ -409,8 +409,8 @@ com.app.Main.main(String[])
   com.app.Main.work(int)
     com.app.Main$Job.<init>()
     com.app.Main$Job.<init>()
-      unwound by x.Oops
-    unwound by x.Oops
+      left by x.Oops
+    left by x.Oops
   com.app.Main.work(int)
 ";
     for args in [&["replay"][..], &["replay", "--merged"]] {
@@ -420,7 +420,7 @@ com.app.Main.main(String[])
     // With fewer calls, lines would be below calls that are not shown.
     for args in [&["--depth", "9"][..], &["--collapse"], &["--exclude", "x.Y"]] {
         let run = flow(&[&["replay"][..], args].concat(), dir.path());
-        assert!(!run.out.contains("unwound") && run.code == Some(0), "{}", run.out);
+        assert!(!run.out.contains("left by") && run.code == Some(0), "{}", run.out);
     }
 }
 
@@ -521,9 +521,12 @@ fn waiting_is_apart_from_working() {
     assert!(report[2].ends_with("5.00 ms com.app.Main.main(String[])"), "{report:?}");
     assert!(report[3].starts_with("3 ~1.03 ms "), "{report:?}");
     assert!(report[3].ends_with("5.97 ms com.app.Main.work(int)"), "{report:?}");
-    assert!(lines(&["graph"])[2].starts_with("1 ~3.50 ms 100.0% ~2.47 ms 5.00 ms"), "by path");
+    assert!(
+        lines(&["report", "--tree"])[2].starts_with("1 ~3.50 ms 100.0% ~2.47 ms 5.00 ms"),
+        "by path"
+    );
     // What a sampler of threads that wait would show.
-    let wall = lines(&["report", "--wall"]);
+    let wall = lines(&["report", "--by", "wall"]);
     assert_eq!(wall[0], "4 calls of 2 methods in 1 thread took 8.50 ms");
     assert_eq!(wall, lines(&["report", "--by", "wall"]));
     // Two milliseconds while it waits: none of them is CPU time.
@@ -555,13 +558,13 @@ fn waiting_is_apart_from_working() {
     rough.sort();
     assert_eq!(rough, [r#"["main",[1,1]]"#, r#"["work",[1,1]]"#], "total and self");
     assert!(run.out.contains("~ is from fewer than about 20 samples"));
-    assert_eq!(page(&["--wall"]), of(false, 8500, 0));
+    assert_eq!(page(&["--by", "wall"]), of(false, 8500, 0));
     let run = flow(&["report", "--by", "cpu"], exact().path());
     assert_eq!(run.code, Some(1));
     assert!(run.err.contains("CPU times were not recorded"), "{}", run.err);
     let run = flow(&["export", "--to", "csv", "--by", "cpu"], dir.path());
     assert!(run.code == Some(2) && run.err.contains("--by cpu does not apply"), "{}", run.err);
-    let run = flow(&["dump", "--marks"], dir.path());
+    let run = flow(&["check", "--marks"], dir.path());
     assert!(run.out.contains("by 4000000  from 9000000  ran 1000 µs\n"), "{}", run.out);
 }
 
@@ -571,11 +574,11 @@ fn times_of_two_runs_are_compared_on_request() {
     let diff = |other: &TempDir, args: &[&str]| {
         flow(&[&["diff"], args, &[&text(other.path())]].concat(), dir.path())
     };
-    let run = diff(&exact(), &["--by", "time"]);
+    let run = diff(&exact(), &["--by", "wall"]);
     assert!(run.out.ends_with("no difference: 3 paths took as long\n"), "{}", run.out);
     // The first run makes one more call, after the last mark: its duration is unknown.
     let longer = with_marks(&[MAIN, &[0x82, 0x00]].concat(), &exact_marks());
-    let run = diff(&longer, &["--by", "time", "--format", "csv"]);
+    let run = diff(&longer, &["--by", "wall", "--format", "csv"]);
     assert!(
         run.out.starts_with("change,class,name,descriptor,readable,depth,self_before,"),
         "{}",
@@ -588,7 +591,7 @@ fn times_of_two_runs_are_compared_on_request() {
         "{}",
         run.out
     );
-    let run = flow(&["diff", "--by", "time", &text(dir.path())], bare(MAIN).path());
+    let run = flow(&["diff", "--by", "wall", &text(dir.path())], bare(MAIN).path());
     assert!(run.code == Some(1) && run.err.contains("no times were recorded"), "{}", run.err);
 }
 
@@ -637,9 +640,9 @@ fn calls_do_not_depend_on_marks() {
     check(&damaged);
     for verb in [
         &["report"][..],
-        &["graph", "--min", "0"],
+        &["report", "--tree", "--min", "0"],
         &["replay", "--time"],
-        &["report", "--slowest", "3"],
+        &["calls", "--slowest", "3"],
     ] {
         let run = flow(verb, dir.path());
         assert_eq!(run.code, Some(1), "{verb:?} {}", run.err);
@@ -699,7 +702,7 @@ fn info_and_dump_show_marks() {
         run.out
     );
     assert!(
-        run.out.contains("marked    2 exits by exception, 1 note of the program\n"),
+        run.out.contains("marked    2 calls left by an exception, 1 note of the program\n"),
         "{}",
         run.out
     );
@@ -712,12 +715,12 @@ fn info_and_dump_show_marks() {
     fs::copy(dir.path().join("trace.json"), late.path().join("trace.json")).unwrap();
     let run = flow(&["report"], late.path());
     assert!(run.out.contains("times are those of samples, 1.97 ms apart (median)"), "{}", run.out);
-    let run = flow(&["dump", "--marks", "--format", "csv"], dir.path());
+    let run = flow(&["check", "--marks", "--format", "csv"], dir.path());
     let lines: Vec<_> = run.out.lines().collect();
     assert_eq!(lines.len(), 1 + 13);
     assert_eq!(lines[1], ".,1,9,0,0,time,0,1000007,,,");
     assert!(run.out.contains(",5,0,unwound,,,2,x.Oops,\n"), "{}", run.out);
-    let run = flow(&["dump", "--marks"], dir.path());
+    let run = flow(&["check", "--marks"], dir.path());
     assert!(run.out.contains("note     step \\u{7}2\n"), "{}", run.out);
 }
 
@@ -893,11 +896,11 @@ fn times_after_the_end_are_refused_by_every_verb() {
     let verbs: [&[&str]; 9] = [
         &["report"],
         &["report", "--callers", "**#work"],
-        &["report", "--slowest", "3"],
+        &["calls", "--slowest", "3"],
         &["report", "--exceptions"],
         &["report", "--paths", "longest"],
         &["report", "--html", "-"],
-        &["graph"],
+        &["report", "--tree"],
         &["export", "--to", "collapsed"],
         &["export", "--to", "chrome"],
     ];
@@ -927,11 +930,14 @@ fn rows_are_ordered_by_the_times_they_show() {
     let time = |ns| Mark::Time { by_ns: ns, from_ns: ns, ran_us: None };
     let marks = [(0, 0, time(MS)), (7, 0, time(11 * MS)), (8, 0, time(12 * MS))];
     let dir = with_marks(&events, &encoded(&marks));
-    for (verb, sort) in
-        [("report", "self"), ("report", "total"), ("graph", "self"), ("graph", "total")]
-    {
-        let args = [verb, "--wall", "--sort", sort, "--format", "json", "--exclude", "**#main"];
-        let run = flow(&args, dir.path());
+    for (verb, sort) in [
+        ("report", "self"),
+        ("report", "total"),
+        ("report --tree", "self"),
+        ("report --tree", "total"),
+    ] {
+        let args = ["--by", "wall", "--sort", sort, "--format", "json", "--exclude", "**#main"];
+        let run = flow(&[&words(verb)[..], &args].concat(), dir.path());
         let rows =
             run.out.lines().map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());
         let rows: Vec<_> = rows

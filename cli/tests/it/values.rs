@@ -1,4 +1,4 @@
-//! `flow grep`: the calls whose values meet conditions.
+//! `flow calls --where`: the calls whose values meet conditions.
 
 use std::fs;
 use std::path::Path;
@@ -68,7 +68,7 @@ fn lines_after_the_beginning_of_a_replay_are_those_of_the_version_that_was_calle
 
 fn grep(what: &str, conditions: &[&str], dir: &Path) -> Run {
     let conditions = conditions.iter().flat_map(|condition| ["--where", condition]);
-    flow(&["grep", what].into_iter().chain(conditions).collect::<Vec<_>>(), dir)
+    flow(&["calls", what].into_iter().chain(conditions).collect::<Vec<_>>(), dir)
 }
 
 #[test]
@@ -77,10 +77,10 @@ fn calls_are_in_the_order_in_which_they_begin() {
     let expected = "1  call 0  com.app.Main.work(int)  (sql = \"table order_line\")
 1  call 1  com.app.Main.work(int)  (sql = \"table\")
 ";
-    let run = grep("**#work", &[], dir.path());
+    let run = flow(&["calls", "--values", "**#work"], dir.path());
     assert_eq!((&*run.out, run.code), (expected, Some(0)), "{}", run.err);
     // The first ones, if there are too many.
-    let run = flow(&["grep", "**#work", "--max", "1"], dir.path());
+    let run = flow(&["calls", "--values", "**#work", "--max", "1"], dir.path());
     assert!(run.out.starts_with("1  call 0  "), "{run:?}");
     assert!(run.out.ends_with("… 1 more call left out (--max 1; 0 for all)\n"), "{run:?}");
 }
@@ -124,7 +124,7 @@ fn a_name_that_no_value_has_is_an_error() {
 fn any_number_of_calls_is_in_order() {
     let events = [&[0x80][..], &[0x81, 0x82, 0x01].repeat(100_000), &[0x00, 0x80, 0x00]].concat();
     let dir = bare(&events);
-    let run = flow(&["grep", "**#*", "--format", "json"], dir.path());
+    let run = flow(&["calls", "**#*", "--format", "json"], dir.path());
     assert_eq!(run.code, Some(0), "{}", run.err);
     let calls = run.out.lines().map(|row| {
         let row: serde_json::Value = serde_json::from_str(row).unwrap();

@@ -68,7 +68,7 @@ crate::rows! {
         /// the method
         #[serde(flatten)]
         method: MethodColumns<'a>,
-        /// the name of the shape, for `flow find`: the same in every run; unknown if calls were left out
+        /// the name of the shape, for `flow calls`: the same in every run; unknown if calls were left out
         shape: Option<String>,
         /// how calls of this shape were left: `returned`, `unwound` (by an exception), `cut` (recording paused)
         outcome: &'static str,

@@ -13,7 +13,7 @@ pub(super) struct ReadCommand {
     /// What is run: `T` is the trace, and `90%` the event at which nine tenths of its calls are read. After `||`, the command
     /// of an older flow.
     line: &'static str,
-    /// Whether what `flow index` stores can change how long it takes.
+    /// Whether what `flow check --index` stores can change how long it takes.
     pub(super) uses_stored: bool,
 }
 

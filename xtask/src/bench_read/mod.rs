@@ -86,7 +86,7 @@ impl Trace {
             .collect()
     }
 
-    /// Returns what `flow index` has stored.
+    /// Returns what `flow check --index` has stored.
     fn stored(&self) -> Vec<PathBuf> {
         self.files(|name| [".idx", ".dag"].iter().any(|end| name.ends_with(end)))
     }
@@ -153,7 +153,7 @@ struct Rounds<'a> {
 
 impl Rounds<'_> {
     /// Runs all commands on a trace, in every round with another one first: with nothing stored, then with all that
-    /// `flow index` stores.
+    /// `flow check --index` stores.
     fn run(
         &mut self,
         trace: &Trace,
@@ -209,7 +209,7 @@ impl Rounds<'_> {
         Ok(Some(usage.wall_ns))
     }
 
-    /// Makes what `flow index` stores of a trace, or removes it.
+    /// Makes what `flow check --index` stores of a trace, or removes it.
     fn store(&self, trace: &Trace, is_wanted: bool) -> Result<()> {
         for file in trace.stored() {
             fs::remove_file(&file).context(file.display())?;

@@ -232,7 +232,7 @@ fn without_nonces(page: &[u8]) -> Vec<u8> {
     result
 }
 
-/// Returns a line of `top --json` without the time that really passed.
+/// Returns a line of `top --format json` without the time that really passed.
 fn without_interval(line: &[u8]) -> Vec<u8> {
     const NAME: &[u8] = b"\"interval_ns\":";
     let Some(at) = memmem::find(line, NAME) else { return line.to_vec() };

@@ -149,7 +149,8 @@ mod tests {
 
     #[test]
     fn a_list_has_sections_with_formats_and_alternatives() {
-        let list = "# x\n== text json\ninfo --sort {a|b|c} {1|2}\n\n== as written\nconvert T Q && info Q\n";
+        let list =
+            "# x\n== text json\ninfo --sort {a|b|c} {1|2}\n\n== as written\nexport T Q && info Q\n";
         let expected = [
             "info --sort a 1 --format text",
             "info --sort a 1 --format json",
@@ -157,7 +158,7 @@ mod tests {
             "info --sort b 2 --format json",
             "info --sort c 1 --format text",
             "info --sort c 1 --format json",
-            "convert T Q && info Q",
+            "export T Q && info Q",
         ];
         assert_eq!(lines(list), expected);
         assert!(parse("== else\ninfo\n").is_err());
@@ -181,12 +182,12 @@ mod tests {
             words.arguments(&parsed[0])
         };
         assert_eq!(
-            arguments("grep M --where 'any contains 1' --thread N  # small: x"),
-            [["grep", "A#m", "--where", "any contains 1", "--thread", "main", "t"]]
+            arguments("calls M --where 'any contains 1' --thread N  # small: x"),
+            [["calls", "A#m", "--where", "any contains 1", "--thread", "main", "t"]]
         );
         assert_eq!(
-            arguments("convert T Q && info Q"),
-            [vec!["convert", "t", "Q"], vec!["info", "Q"]]
+            arguments("export T Q && info Q"),
+            [vec!["export", "t", "Q"], vec!["info", "Q"]]
         );
         assert_eq!(arguments("diff T C --time W"), [["diff", "t", "c", "--time", "1ms..2ms"]]);
     }

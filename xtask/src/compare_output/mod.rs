@@ -37,7 +37,7 @@ pub(crate) const NAME: &str = "compare-output";
 /// kind. Or what one build prints with what it printed when its digests were stored.
 ///
 /// xtask/src/compare_output/commands.txt lists the commands, xtask/src/traces has the traces. Of a large trace each command
-/// runs in four states: with nothing stored beside it, with indexes, with shapes, and with everything that `flow index` stores;
+/// runs in four states: with nothing stored beside it, with indexes, with shapes, and with everything that `flow check --index` stores;
 /// of another directory, also converted to one file, and with that on standard input. The answers of the new build must be
 /// the same in all of them. Terminal programs are compared by their first screens, which --once prints.
 ///

@@ -19,7 +19,7 @@ pub(super) enum State {
     Shapes,
     /// Indexes and shapes.
     Everything,
-    /// One file, made by `flow convert`.
+    /// One file, made by `flow export --to flowtrace`.
     File,
     /// The file on standard input.
     Stdin,
@@ -94,7 +94,7 @@ pub(super) fn prepare(
     let everything = place(State::Everything);
     copy(folder, &everything)?;
     // A damaged trace has indexes of its other threads.
-    run(flow, &["index", main], &everything)?;
+    run(flow, &["check", "--index", main], &everything)?;
     let files = |state: State| files_in(&place(state));
     if files(State::Nothing)? != files(State::Everything)? {
         for state in [State::Indexes, State::Shapes] {
@@ -113,7 +113,7 @@ pub(super) fn prepare(
     } else if becomes_one_file(&folder.join(main)) {
         let file = place(State::File);
         copy(folder, &file)?;
-        run(flow, &["convert", main, &State::File.word(main)], &file)?;
+        run(flow, &["export", "--to", "flowtrace", main, "-o", &State::File.word(main)], &file)?;
         fs::remove_dir_all(file.join(main)).context(main)?;
         states.extend([(State::File, file.clone()), (State::Stdin, file)]);
     }

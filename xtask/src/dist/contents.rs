@@ -37,7 +37,7 @@ impl Common {
     pub(super) fn gather(flow: &Path, third_party: &str) -> Result<Self> {
         let mut share = Files::default();
         let pages = tempfile::tempdir().context("a temporary directory")?;
-        output_of(Command::new(flow).args(["man", "--out"]).arg(pages.path()))?;
+        output_of(Command::new(flow).args(["help", "man", "--out"]).arg(pages.path()))?;
         for page in entries_of(pages.path())? {
             let name = page.file_name().unwrap_or_default().to_string_lossy();
             share.read(format!("man/man1/{name}"), Kind::Data, &page)?;
@@ -47,7 +47,7 @@ impl Common {
             ("zsh", "zsh/site-functions/_flow"),
             ("fish", "fish/vendor_completions.d/flow.fish"),
         ] {
-            let script = output_of(Command::new(flow).args(["completions", shell]))?;
+            let script = output_of(Command::new(flow).args(["help", "completions", shell]))?;
             share.add(path, Kind::Data, format!("{script}\n"));
         }
 

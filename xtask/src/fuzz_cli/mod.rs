@@ -80,7 +80,7 @@ pub(crate) fn run(args: FuzzCliArgs) -> Result<Outcome> {
             // What readers store beside a trace that does not grow.
             for kind in KINDS.iter().filter(|kind| kind.is_ended()) {
                 let mut index = clean(&flow);
-                index.args(["index", kind.main]).current_dir(traces.join(kind.name));
+                index.args(["check", "--index", kind.main]).current_dir(traces.join(kind.name));
                 run_process(index.stdout(Stdio::null()))?;
             }
             traces

@@ -10,6 +10,8 @@
 //! A JVM that was killed, or still records, is not a defect: a trace is whole at any instant.
 
 mod contents;
+mod dump;
+mod index;
 mod inspect;
 mod print;
 
@@ -30,6 +32,12 @@ use crate::repair::{Repair, repair};
 const PASSES: u64 = 2;
 
 pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
+    if let Some(args) = args.dump() {
+        return dump::run(&args, out);
+    }
+    if let Some(args) = args.index() {
+        return index::run(&args, out);
+    }
     let mut repairs = if args.repair { repair_all(args)? } else { Vec::new() };
     let mut status = Status::Done;
     let (source, unreadable) = Source::open_silently(&args.source.dir)?;

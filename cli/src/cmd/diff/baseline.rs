@@ -1,4 +1,4 @@
-//! `flow diff --exact FILE DIR`: compares a run with what `flow shapes --baseline` wrote of an earlier one.
+//! `flow diff --exact FILE DIR`: compares a run with what `flow export --to baseline` wrote of an earlier one.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::File;
@@ -11,7 +11,7 @@ use flow_codec::format::shape_name::ShapeName;
 use flow_query::dag::{Kind, ShapeId, Shapes};
 
 use crate::args::{DiffArgs, Format};
-use crate::cmd::shapes::digits;
+use crate::cmd::export::baseline::digits;
 use crate::failure::{Failure, Status};
 use crate::input::flags::{SourceArgs, TestArgs};
 use crate::input::pattern::globs;

@@ -5,14 +5,16 @@ mod exact;
 mod print;
 mod test_runs;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use flow_codec::read::Selection;
 use flow_query::analysis::{Diff, MethodName, Run};
 
-use crate::args::{DiffArgs, TestArgs};
+use crate::args::{Counted, DiffArgs, TestArgs};
+use crate::cmd::report::profile;
 use crate::failure::{Failure, Status};
 use crate::input::flags::ThreadArgs;
+use crate::input::logs::is_log;
 use crate::input::own;
 use crate::input::pattern::globs;
 use crate::input::source::Source;
@@ -33,8 +35,23 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
                 .to_owned(),
         ));
     }
+    if args.methods {
+        return profile::run(&args.profile(Counted::Calls)?, [None, None], out);
+    }
     let dirs = [&args.before, args.after.as_ref().unwrap_or(&args.before)];
+    let are_logs = args.after.is_some() && dirs.iter().all(|dir| is_log(dir));
+    if args.rows.samples || are_logs && args.may_be_of_samples() {
+        return profile::run(&args.profile(Counted::Samples)?, [None, None], out);
+    }
     let [before, after] = Source::open_two(dirs.map(PathBuf::as_path))?;
+    if args.after.is_some() && args.may_be_of_samples() {
+        let is_sampled = |dir: &Path, source: &Source| is_log(dir) || source.has_only_samples();
+        if is_sampled(dirs[0], &before) && is_sampled(dirs[1], &after) {
+            let opened = [Some(before), Some(after)];
+            return profile::run(&args.profile(Counted::Samples)?, opened, out);
+        }
+    }
+    args.expect_paths()?;
     let mut runs = [(Run::Before, before), (Run::After, after)];
     let [(_, before), (_, after)] = &mut runs;
     globs(&args.part.filter.include, before.traces.iter().chain(&after.traces))?;

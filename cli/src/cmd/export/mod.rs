@@ -1,5 +1,7 @@
 //! `flow export`: a trace in the format of another tool.
 
+pub(crate) mod baseline;
+mod convert;
 mod destination;
 mod size;
 mod write;
@@ -8,12 +10,12 @@ use flow_codec::read::{Selection, TestRun, TimeLimits, Trace};
 use flow_query::analysis::{PathTree, Run};
 use flow_query::profile::{FrameGrouping, GapRule, Profile, ThreadGrouping};
 
-use crate::args::{By, ExportArgs, Format, SourceArgs};
+use crate::args::{By, ExportArgs, Format, SourceArgs, To};
 use crate::export::{HplSamples, Target, Viewer, Writer, is_binary, viewer, writer};
 use crate::failure::{Failure, Status};
 use crate::input::flags::ThreadArgs;
 use crate::input::logs::is_log;
-use crate::input::profile::{Input, Origin};
+use crate::input::profile::{Input, Origin, Takes};
 use crate::input::source::Source;
 use crate::input::times::{no_samples, selected, time_line, weight_of};
 use crate::output::{Out, Unit, bytes, message, plural};
@@ -22,24 +24,32 @@ use flow_query::reading::Selected;
 use write::Export;
 
 pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
-    if args.out.is_none() && out.is_terminal() && is_binary(args.to) && !args.estimate {
+    let to = match args.to {
+        To::Flowtrace => return convert::run(&args.convert(true)?, out),
+        To::Flow => return convert::run(&args.convert(false)?, out),
+        To::Baseline => return baseline::run(&args.baseline()?, out),
+        To::Tool(to) => to,
+    };
+    args.expect_no_compression()?;
+    if args.out.is_none() && out.is_terminal() && is_binary(to) && !args.estimate {
         return Err(Failure::Usage("this format is binary: use --out FILE or a pipe".to_owned()));
     }
     let mut source = Source::open(&SourceArgs { dir: args.dir.clone(), format: Format::Text })?;
-    if let Some(status) = log_of_samples(args, &source, out)? {
+    if let Some(status) = log_of_samples(args, to, &source, out)? {
         return Ok(status);
     }
-    if let Some(tree) = samples(args, &mut source, out)? {
+    if let Some(tree) = samples(args, to, &mut source, out)? {
         let trace = source.only("export")?;
         let (chosen, scale) = (Selected::of(Selection::all()), Unit::new(tree.axis()));
-        let export = Export { args, trace, chosen, scale, samples: Some(tree), tests: Vec::new() };
-        return match writer(args.to, trace, scale) {
+        let export =
+            Export { args, to, trace, chosen, scale, samples: Some(tree), tests: Vec::new() };
+        return match writer(to, trace, scale) {
             Writer::Paths(format) => Ok(source.status.and(export.paths(format, out)?)),
             Writer::Timeline(_) | Writer::Tables | Writer::Instructions(_) => Ok(source.status),
         };
     }
     // Read before threads and tests are selected. Errors in their marks are reported when these threads are read.
-    let tests = match args.to {
+    let tests = match to {
         Target::Parquet => TestRun::read_all(source.only("export")?).0,
         _ => Vec::new(),
     };
@@ -47,13 +57,13 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     args.when.expect_in(&source.traces)?;
     source.report_losses();
     let trace = source.only("export")?;
-    let scale = match args.to.is_timeline() {
-        true => time_line(args.weight.by(), trace)?,
-        false => weight_of(args.weight.by(), trace)?,
+    let scale = match to.is_timeline() {
+        true => time_line(args.weight.by, trace)?,
+        false => weight_of(args.weight.by, trace)?,
     };
     let chosen = selected(trace, &args.part.filter, &args.when)?;
-    let export = Export { args, trace, chosen, scale, samples: None, tests };
-    let status = match writer(args.to, trace, scale) {
+    let export = Export { args, to, trace, chosen, scale, samples: None, tests };
+    let status = match writer(to, trace, scale) {
         Writer::Timeline(_) | Writer::Tables | Writer::Instructions(_)
             if export.is_limited() && scale == Unit::Calls =>
         {
@@ -78,10 +88,11 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
 /// Writes the samples of a trace as a log. `None` if calls are written.
 fn log_of_samples(
     args: &ExportArgs,
+    to: Target,
     source: &Source,
     out: &mut Out,
 ) -> Result<Option<Status>, Failure> {
-    if args.to != Target::Hpl || args.estimate || is_log(&args.dir) || !is_whole(args) {
+    if to != Target::Hpl || args.estimate || is_log(&args.dir) || !is_whole(args) {
         return Ok(None);
     }
     let trace = source.only("export")?;
@@ -96,7 +107,7 @@ fn log_of_samples(
         };
     };
     let threads = &args.part.threads;
-    if let Some(viewer) = viewer(args.to).filter(|_| !args.force) {
+    if let Some(viewer) = viewer(to).filter(|_| !args.force) {
         refuse_large(&viewer, trace, threads)?;
     }
     let mut log = HplSamples::new(trace);
@@ -157,10 +168,11 @@ fn is_whole(args: &ExportArgs) -> bool {
 /// are requested.
 fn samples(
     args: &ExportArgs,
+    to: Target,
     source: &mut Source,
     out: &mut Out,
 ) -> Result<Option<PathTree>, Failure> {
-    if args.to.is_timeline() || !is_whole(args) {
+    if to.is_timeline() || !is_whole(args) {
         return match args.samples {
             true => Err(Failure::Usage(
                 "--samples is for all samples as collapsed, svg, pprof or hpl".to_owned(),
@@ -173,7 +185,7 @@ fn samples(
         return Ok(None);
     }
     // Only pprof has lines.
-    let frames = match args.to {
+    let frames = match to {
         Target::Pprof => FrameGrouping::Line,
         _ => FrameGrouping::Method,
     };
@@ -182,10 +194,10 @@ fn samples(
         path: &args.dir,
         part: &args.part,
         gaps: GapRule::Thread,
-        only_calls: false,
-        only_counts: true,
+        takes: Takes::Any,
+        by: Some(By::Calls),
     };
-    let added = input.add_to(&mut profile, Run::Before, out)?;
+    let added = input.add_to(&mut profile, Run::Before, None, out)?;
     source.status = source.status.and(added.status);
     if !matches!(added.origin, Origin::Samples { .. }) {
         return match args.samples {
@@ -193,7 +205,7 @@ fn samples(
             false => Ok(None),
         };
     }
-    let paths = profile.paths(matches!(args.weight.by(), Some(By::Wall | By::Cpu)));
+    let paths = profile.paths(matches!(args.weight.by, Some(By::Wall | By::Cpu)));
     for trace in &mut source.traces {
         trace.methods = paths.methods.clone();
     }

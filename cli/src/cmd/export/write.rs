@@ -8,7 +8,9 @@ use flow_query::analysis::PathTree;
 use super::destination::Destination;
 use super::size::frames_that_fit;
 use crate::args::ExportArgs;
-use crate::export::{Blinky, Emit, Exporter, Parquet, PathFormat, Size, Stacks, Viewer, viewer};
+use crate::export::{
+    Blinky, Emit, Exporter, Parquet, PathFormat, Size, Stacks, Target, Viewer, viewer,
+};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, Unit, beyond, plural};
 use flow_query::reading::{ContextTree, Listener as _, Selected};
@@ -16,6 +18,7 @@ use flow_query::reading::{ContextTree, Listener as _, Selected};
 /// An export: which calls of which trace.
 pub(super) struct Export<'a> {
     pub(super) args: &'a ExportArgs,
+    pub(super) to: Target,
     pub(super) trace: &'a Trace,
     pub(super) chosen: Selected,
     pub(super) scale: Unit,
@@ -46,7 +49,7 @@ impl<'a> Export<'a> {
         mut timeline: Box<dyn Exporter + '_>,
         out: &mut Out,
     ) -> Result<Status, Failure> {
-        let viewer = viewer(self.args.to).filter(|_| !self.args.force);
+        let viewer = viewer(self.to).filter(|_| !self.args.force);
         if self.args.estimate {
             return self.estimate()?.print(out);
         }
@@ -117,7 +120,7 @@ impl<'a> Export<'a> {
         if size.bytes == 0 && !format.can_be_empty() {
             return Err(Failure::Failed("not written: there are no calls to draw".to_owned()));
         }
-        if let Some(viewer) = viewer(self.args.to).filter(|_| !self.args.force) {
+        if let Some(viewer) = viewer(self.to).filter(|_| !self.args.force) {
             let frames = format.frames(&stacks);
             if size.bytes > viewer.bytes || frames > viewer.frames {
                 let what = format!("{size}, on up to {}", plural(frames as u64, "frame"));

@@ -10,7 +10,7 @@ use flow_query::rows::Cell;
 use crate::args::InfoArgs;
 use crate::failure::{Failure, Status};
 use crate::input::flags::{FilterArgs, PartArgs, TestArgs};
-use crate::input::profile::{Input, Origin};
+use crate::input::profile::{Input, Origin, Takes};
 use crate::output::{Out, Table, duration, flow_command, grouped, plural, shell_quoted};
 
 /// Prints what a log has, and which verb shows more.
@@ -23,8 +23,8 @@ pub(super) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
     };
     let mut profile = Profile::new(FrameGrouping::Method, ThreadGrouping::Id);
     let gaps = GapRule::Thread;
-    let input = Input { path, part: &part, gaps, only_calls: false, only_counts: true };
-    let added = input.add_to(&mut profile, Run::Before, out)?;
+    let input = Input { path, part: &part, gaps, takes: Takes::Samples, by: None };
+    let added = input.add_to(&mut profile, Run::Before, None, out)?;
     let [whole, _] = profile.whole();
     let failed = match added.origin {
         Origin::Samples { failed, .. } if failed > 0 => {
@@ -43,7 +43,7 @@ pub(super) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
     )?;
     writeln!(out, "methods   {}", grouped(profile.methods().iter().count() as u64))?;
     let shown = shell_quoted(&path.display().to_string());
-    let profile_command = flow_command(&format!("profile {shown}"));
+    let profile_command = flow_command(&format!("report {shown}"));
     writeln!(out, "more      {profile_command}; other verbs guess calls from samples")?;
     let rows = profile.rows(|row| Reverse(row.numbers[0].total_count));
     let threads = || rows.iter().filter(|row| row.frame.is_none());

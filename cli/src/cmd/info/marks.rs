@@ -100,7 +100,7 @@ impl MarkCounts {
     /// The other marks in words, if there are any.
     pub(super) fn other(&self) -> Option<String> {
         let parts: Vec<_> = [
-            (self.unwound, "exit by exception", "exits by exception"),
+            (self.unwound, "call left by an exception", "calls left by an exception"),
             (self.tests, "test", "tests"),
             (self.notes, "note of the program", "notes of the program"),
             (self.pauses, "pause", "pauses"),

@@ -12,7 +12,7 @@ use std::thread;
 use flow_codec::format::stream::{Command, Message};
 use flow_options::parse_filter;
 
-use crate::args::{Format, ListenArgs, ReplayArgs, SourceArgs};
+use crate::args::{Format, ListenArgs, ReplayArgs, ReportKind, SourceArgs};
 use crate::cmd::replay::follow_until;
 use crate::failure::{Failure, Status};
 use crate::input::flags::FilterArgs;
@@ -29,11 +29,13 @@ pub(crate) fn run(args: &ListenArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     let FilterArgs { own, include, exclude } = &args.filter;
     let chooses = *own || !include.is_empty() || !exclude.is_empty();
-    if chooses && !args.jsonl && args.report.is_none() {
+    if chooses && args.report.is_none() {
         return Err(Failure::Usage(
-            "--own, --include and --exclude choose what is printed, and everything is stored; add --report or --jsonl"
-                .to_owned(),
+            "--own, --include and --exclude choose what is printed, and everything is stored; add --report".to_owned(),
         ));
+    }
+    if args.report == Some(ReportKind::Calls) && !args.is_json() {
+        return Err(Failure::Usage("--report calls prints JSON: add --format json".to_owned()));
     }
     let token = Token::at(&args.address, args.token.as_deref())?;
     let fail = |error| Failure::Failed(format!("--out {}: {error}", args.out.display()));
@@ -49,17 +51,20 @@ pub(crate) fn run(args: &ListenArgs, out: &mut Out) -> Result<Status, Failure> {
     let commands = thread::Builder::new().name("flow-commands".to_owned());
     let _ = commands.spawn(move || obey(&commanded));
     let collector = Collector { store, token, sessions, tell: Box::new(message) };
-    if !args.jsonl && args.report.is_none() {
+    let Some(kind) = args.report else {
         listener.serve(collector);
         return Ok(Status::Done);
-    }
+    };
     thread::scope(|scope| {
         let server = thread::Builder::new().name("flow-listener".to_owned());
         server.spawn_scoped(scope, || listener.serve(collector)).map_err(Failure::Output)?;
         // A slow reader of the output delays only this.
-        let printed = match args.report {
-            Some(kind) => report::run(args, kind, &stop, out),
-            None => {
+        let printed = match kind {
+            ReportKind::Methods
+            | ReportKind::Exceptions
+            | ReportKind::Graph
+            | ReportKind::Notes => report::run(args, kind, &stop, out),
+            ReportKind::Calls => {
                 let source = SourceArgs { dir: args.out.clone(), format: Format::Json };
                 let replay = ReplayArgs::following(source, args.filter.clone());
                 follow_until(&replay, Arc::clone(&stop), out)

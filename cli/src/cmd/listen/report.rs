@@ -186,7 +186,7 @@ impl Printer<'_> {
             (std::cmp::Reverse((first, sum.calls)), *id)
         });
         let from_ns = interval.map(|number| number.saturating_mul(self.args.every));
-        if self.args.json {
+        if self.args.is_json() {
             let mut names = RowNames::new(&self.trace.methods);
             return rows.into_iter().try_for_each(|(id, sum)| {
                 let row = SumRow {
@@ -224,7 +224,7 @@ impl Printer<'_> {
 
     fn note(&self, note: &Note, out: &mut Out) -> Result<(), Failure> {
         let Note { at_ns, thread, thread_name, text } = note;
-        if self.args.json {
+        if self.args.is_json() {
             let row =
                 NoteRow { pid: self.pid(), at_ns: *at_ns, thread: *thread, thread_name, text };
             return self.row(&row, out);
@@ -237,7 +237,7 @@ impl Printer<'_> {
     fn graph(&self, edges: &Edges, out: &mut Out) -> Result<(), Failure> {
         let mut rows: Vec<_> = edges.iter().collect();
         rows.sort_by_key(|(edge, calls)| (std::cmp::Reverse(**calls), **edge));
-        if self.args.json {
+        if self.args.is_json() {
             let mut names = RowNames::new(&self.trace.methods);
             return rows.into_iter().try_for_each(|((caller, callee), calls)| {
                 let (caller, callee) = (names.get(*caller), names.get(*callee));

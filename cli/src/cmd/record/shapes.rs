@@ -2,7 +2,7 @@
 //!
 //! A thread of this process with the lowest priority follows the files of large threads as any reader does: it opens the
 //! trace from time to time, and reads on from where it stopped. The recorded program has no part in it. When the command
-//! has ended, the rest is read and the shapes are stored, if that is short; else `flow index` does it.
+//! has ended, the rest is read and the shapes are stored, if that is short; else `flow check --index` does it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -74,7 +74,7 @@ impl Shapes {
             }
             let _ = send.send(follower.threads);
         };
-        // Without the thread nothing is missing that flow index would not do.
+        // Without the thread nothing is missing that flow check --index would not do.
         std::thread::Builder::new().name("shapes".to_owned()).spawn(run).ok()?;
         Some(Self { stop, is_stopped, built, started: Instant::now() })
     }

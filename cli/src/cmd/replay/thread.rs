@@ -564,7 +564,7 @@ impl ThreadReplay {
     ) -> Result<(), Failure> {
         let open = self.stack.len();
         let left = open - usize::try_from(count.get()).unwrap_or(usize::MAX).min(open);
-        let text = format!("unwound by {}", unwound.class.as_deref().unwrap_or("an exception"));
+        let text = format!("left by {}", unwound.class.as_deref().unwrap_or("an exception"));
         for depth in (left..open).rev() {
             self.head(lines)?;
             lines.text(depth + 1, &text)?;

@@ -39,7 +39,7 @@ pub(super) fn run(
     for trace in &source.traces {
         let shown = selected(trace, &args.part.filter, &args.when)?;
         let asked = Selection::new(&trace.methods, &globs, &[]);
-        let unit = weight_of(args.weight.by(), trace)?;
+        let unit = weight_of(args.weight.by, trace)?;
         let is_asked = |method| asked.contains(method);
         let mut called = trace.methods.iter().map(|(id, _)| id).filter(|id| is_asked(*id));
         let is_hidden = called.any(|id| !shown.selection.contains(id));

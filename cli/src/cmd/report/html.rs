@@ -14,11 +14,11 @@ use crate::output::{Out, duration, instant};
 /// Writes the page of a trace to a file, and opens it if requested.
 pub(super) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     // Checked before reading, which may take long.
-    let place = match &args.html {
+    let place = match &args.view.html {
         None => PageFile::Temporary,
         Some(to) => PageFile::find(to)?,
     };
-    if args.open && matches!(place, PageFile::Stdout) {
+    if args.view.open && matches!(place, PageFile::Stdout) {
         let text = "--open opens a file; --html - writes to standard output".to_owned();
         return Err(Failure::Usage(text));
     }
@@ -43,9 +43,9 @@ pub(super) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
             notes.push(Note::info(&format!("only the selected {what}: {patterns}")));
         }
     }
-    let (page, status) = page(trace, &chosen, args.weight.by(), notes)?;
+    let (page, status) = page(trace, &chosen, args.weight.by, notes)?;
     if let Some(path) = place.write(&page, out)?
-        && args.open
+        && args.view.open
     {
         browser::open(&path);
     }

@@ -26,7 +26,7 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
-        let unit = weight_of(args.weight.by(), trace)?;
+        let unit = weight_of(args.weight.by, trace)?;
         let chosen = selected(trace, &args.part.filter, &args.when)?;
         let Some(read) = read_samples(trace, &args.part.tests)? else {
             return Err(no_samples(trace));
@@ -50,11 +50,11 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
         status = status.and(sums.status);
         let by_name: HashMap<Name<'_>, ReportRow> =
             sums.rows.iter().filter_map(|row| Some((name_of(trace, row.method)?, *row))).collect();
-        let mut rows = profile.rows(|row| match args.sort {
+        let mut rows = profile.rows(|row| match args.sort() {
             SortKey::SelfWeight => Reverse(row.numbers[0].self_count),
             _ => Reverse(row.numbers[0].total_count),
         });
-        // Methods that were sampled and not recorded are in `flow profile`.
+        // Methods that were sampled and not recorded are in `flow report --samples`.
         rows.retain(|row| row.frame.is_some());
         let whole = profile.whole()[0];
         let mut names = RowNames::new(&trace.methods);

@@ -28,7 +28,7 @@ pub(super) fn run(
     args: &ReportArgs,
     out: &mut Out,
 ) -> Result<Status, Failure> {
-    if kind == PathsKind::Deepest && args.weight.by().is_some() {
+    if kind == PathsKind::Deepest && args.weight.by.is_some() {
         return Err(Failure::Usage("--by does not apply to --paths deepest".to_owned()));
     }
     let begin = match kind {
@@ -59,9 +59,9 @@ pub(super) fn run(
         }
         // Frequent means by calls, unless --by is given.
         let by = if kind == PathsKind::Frequent {
-            args.weight.by().or(Some(By::Calls))
+            args.weight.by.or(Some(By::Calls))
         } else {
-            args.weight.by()
+            args.weight.by
         };
         let (all, unit) = (Selection::all(), weight_of(by, trace)?);
         let read = ContextTree::read(&trace.files, &shown, &all, unit.axis(), &mut progress);

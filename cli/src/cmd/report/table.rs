@@ -38,12 +38,12 @@ pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
-        let unit = weight_of(args.weight.by(), trace)?;
+        let unit = weight_of(args.weight.by, trace)?;
         let chosen = selected(trace, &args.part.filter, &args.when)?;
         let sums = sums(trace, &chosen, unit, &mut progress);
         status = status.and(sums.status);
         let mut rows = sums.rows;
-        match args.sort {
+        match args.sort() {
             SortKey::Total => rows.sort_by_key(|row| Reverse(row.total)),
             SortKey::Calls => rows.sort_by_key(|row| Reverse(row.calls)),
             SortKey::SelfWeight => rows.sort_by_key(|row| Reverse(row.self_weight)),

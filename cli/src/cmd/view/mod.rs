@@ -81,7 +81,7 @@ fn first(source: &Source, args: &ViewArgs) -> Result<Start, Failure> {
         return Err(Failure::Failed(format!(
             "{source}: no calls were recorded ({} shows what was, {} shows samples)",
             flow_command("info"),
-            flow_command("profile")
+            flow_command("report")
         )));
     }
     let thread = threads().next().filter(|_| threads().nth(1).is_none());

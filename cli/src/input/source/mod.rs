@@ -311,6 +311,22 @@ impl Source {
         Ok(trace)
     }
 
+    /// Returns whether there are samples and no calls.
+    pub(crate) fn has_only_samples(&self) -> bool {
+        !self.traces.iter().any(has_calls) && self.has_samples()
+    }
+
+    /// Returns whether a trace has samples.
+    pub(crate) fn has_samples(&self) -> bool {
+        self.traces.iter().any(|trace| trace.samples().is_ok_and(|samples| samples.is_some()))
+    }
+
+    /// Returns whether a trace has methods whose lines are recorded.
+    pub(crate) fn has_lines(&self) -> bool {
+        let mut methods = self.traces.iter().flat_map(|trace| trace.methods.iter());
+        methods.any(|(_, method)| method.versions().any(|info| !info.lines.is_empty()))
+    }
+
     /// Begins the output of a trace: links its methods to their sources, and prints its name in text, if there are several.
     pub(crate) fn begin(
         &self,

@@ -50,6 +50,11 @@ pub(crate) fn command() -> Command {
     command
 }
 
+/// The words of a command without quotes.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
 /// Runs `flow VERB ARGS DIR`.
 pub(crate) fn flow(args: &[&str], dir: &Path) -> Run {
     command().args(args).arg(dir).output().unwrap().into()

@@ -85,7 +85,7 @@ impl View<'_> {
             }
             Ok(None) => {
                 let way = way(direction);
-                self.message = Some(format!("no call is ended by an exception {way} this one"));
+                self.message = Some(format!("no call was left by an exception {way} this one"));
             }
             Err(error) => self.message = Some(error.to_string()),
         }

@@ -39,12 +39,15 @@ impl View<'_> {
             Job::Search(searching) => {
                 let all = self.calls.as_ref()?.all;
                 let (now, all) = (grouped(searching.number), grouped(all));
-                format!("searching: call {now} of {all}; {} makes this fast", flow_command("index"))
+                format!(
+                    "searching: call {now} of {all}; {} makes this fast",
+                    flow_command("check --index")
+                )
             }
             Job::Neighbours(neighbours) => {
                 let all = self.calls.as_ref()?.file.bytes;
                 let read = neighbours.position().map_or(all, Offset::get);
-                let index = flow_command("index");
+                let index = flow_command("check --index");
                 format!("adding up calls: {}; {index} makes this fast", part(read, all))
             }
         };

@@ -477,7 +477,7 @@ mod tests {
         assert_eq!(number(&view), 4);
         assert_eq!(
             view.message.as_deref(),
-            Some("no call is ended by an exception after this one")
+            Some("no call was left by an exception after this one")
         );
         press(&mut view, "E");
         assert_eq!(number(&view), 2);

@@ -1,4 +1,4 @@
-//! `flow dump`: the records of threads with offsets and bytes, or the marks.
+//! `flow check --records` and `--marks`: the records of threads with offsets and bytes, or the marks.
 
 mod marks;
 mod records;

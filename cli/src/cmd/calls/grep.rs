@@ -1,4 +1,4 @@
-//! `flow grep`: lists the calls of a method whose values meet conditions. Calls of a thread are in the order in which they
+//! `flow calls --where` and `--values`: the calls of a method whose values meet conditions. Calls of a thread are in the order in which they
 //! begin.
 
 use std::collections::{BTreeMap, BTreeSet};

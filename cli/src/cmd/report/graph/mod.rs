@@ -1,4 +1,4 @@
-//! `flow graph`: calls by path, as a tree.
+//! `flow report --tree`: calls by path, as a tree.
 
 mod print;
 mod select;
@@ -20,8 +20,8 @@ use print::GraphPrinter;
 /// Paths shown in text by default.
 const DEFAULT_MAX: u64 = 100;
 
-pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
-    let mut source = Source::open(&args.source)?;
+/// Shows the tree of a source whose threads are not selected yet.
+pub(crate) fn run(args: &GraphArgs, mut source: Source, out: &mut Out) -> Result<Status, Failure> {
     source.choose_part(&args.part)?;
     args.when.expect_in(&source.traces)?;
     let roots = methods(&args.methods, &source.traces)?;
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &GraphArgs, out: &mut Out) -> Result<Status, Failure> {
     for trace in &source.traces {
         let chosen = selected(trace, &args.part.filter, &args.when)?;
         let roots = Selection::new(&trace.methods, &roots, &[]);
-        let unit = weight_of(args.weight.by(), trace)?;
+        let unit = weight_of(args.weight.by, trace)?;
         answer.begin(trace, out)?;
         let mut print = GraphPrinter::new(args, &mut answer, trace);
         let groups: Vec<_> = match args.per_thread {

@@ -1,4 +1,4 @@
-//! `flow report --slowest`: the longest calls, with their stacks.
+//! `flow calls --slowest`: the longest calls, with their stacks.
 
 use flow_codec::index::INTERVAL_BYTES;
 use flow_codec::read::{Selection, ThreadFile, Trace};
@@ -6,8 +6,9 @@ use flow_codec::{Error, MethodId};
 use flow_query::analysis::{SlowCall, Slowest};
 use flow_query::rows::{Cell, OnlyJson, RowNames, SlowRow};
 
-use crate::args::{Format, ReportArgs};
+use crate::args::{Format, SlowestArgs};
 use crate::failure::{Failure, Status};
+use crate::input::pattern::methods;
 use crate::input::source::answer::Answer;
 use crate::input::source::{Source, file_title};
 use crate::input::times::{has_clock, no_clock, selected};
@@ -22,14 +23,15 @@ const FEW_LOOKUPS: usize = 8;
 /// The frames that are named at each end of a stack.
 const CHAIN_ENDS: usize = 3;
 
-/// Runs the verb for the `count` longest calls of each trace.
-pub(super) fn run(
-    count: usize,
-    source: &Source,
-    args: &ReportArgs,
-    out: &mut Out,
-) -> Result<Status, Failure> {
-    let mut answer = Answer::new::<SlowRow<'_>>(source, args.source.format, usize::MAX, out)?;
+/// Shows the longest calls of each trace.
+pub(super) fn run(args: &SlowestArgs, out: &mut Out) -> Result<Status, Failure> {
+    let count = usize::try_from(args.count).unwrap_or(usize::MAX);
+    let mut source = Source::open(&args.source)?;
+    source.choose_part(&args.part)?;
+    args.when.expect_in(&source.traces)?;
+    let asked = methods(args.method.as_slice(), &source.traces)?;
+    source.report_losses();
+    let mut answer = Answer::new::<SlowRow<'_>>(&source, args.source.format, usize::MAX, out)?;
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
@@ -37,7 +39,8 @@ pub(super) fn run(
             return Err(no_clock(trace));
         }
         let chosen = selected(trace, &args.part.filter, &args.when)?;
-        let mut slowest = Slowest::new(count);
+        let asked = Selection::new(&trace.methods, &asked, &[]);
+        let mut slowest = Slowest::of(count, asked);
         for file in &trace.files {
             let timeline = chosen.timeline(file, start_ns(trace, file));
             let end = Slowest::end_thread;

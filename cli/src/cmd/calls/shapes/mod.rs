@@ -1,6 +1,5 @@
-//! `flow shapes`: in how many ways a method ran.
+//! `flow calls --by shape`: in how many ways a method ran.
 
-mod baseline;
 mod print;
 
 use std::cmp::Reverse;
@@ -11,7 +10,6 @@ use flow_codec::read::{Selection, Trace};
 use flow_query::dag::{Comparison, Kind, Outcome, ShapeId, Shapes};
 use flow_query::rows::ShapeRow;
 
-pub(crate) use self::baseline::digits;
 use crate::args::ShapesArgs;
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
@@ -29,12 +27,9 @@ const DEFAULT_MAX: u64 = 20;
 const MOST_DIFFERENCES: usize = 100;
 
 pub(crate) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
-    if let Some(file) = &args.baseline {
-        return baseline::write(file, args, out);
-    }
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
-    let wanted = methods(args.method.as_slice(), &source.traces)?;
+    let wanted = methods(std::slice::from_ref(&args.method), &source.traces)?;
     source.report_losses();
     let max = line_limit(args.max, args.source.format, DEFAULT_MAX);
     let mut answer = Answer::new::<ShapeRow<'_>>(&source, args.source.format, max, out)?;
@@ -70,7 +65,7 @@ pub(crate) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
         };
         print_trace(&print, &threads, found, &mut answer, out)?;
     }
-    let what = args.method.as_deref().unwrap_or_default();
+    let what = &args.method;
     match (is_found, left_out) {
         (true, _) => {}
         (false, 0) => {

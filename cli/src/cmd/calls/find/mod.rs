@@ -1,4 +1,4 @@
-//! `flow find`: the calls of a shape, or of a method.
+//! `flow calls`: the calls of a shape, or of a method.
 
 mod print;
 
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Status, Failure> {
         (What::Shape(_), 0) => message(&format!(
             "no call of shape '{}' that has ended is in the selected part of the trace; {} shows shapes",
             args.what,
-            flow_command("shapes METHOD")
+            flow_command("calls METHOD --by shape")
         )),
         (What::Methods(_), 0) => message(&format!(
             "no call of '{}' that has ended is in the selected part of the trace",

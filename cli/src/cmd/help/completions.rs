@@ -1,4 +1,4 @@
-//! `flow completions`: scripts for completion in shells.
+//! `flow help completions`: scripts for completion in shells.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! `flow index`: stores indexes, with which large threads open at once, and shapes, from which sums are read at
+//! `flow check --index`: stores indexes, with which large threads open at once, and shapes, from which sums are read at
 //! once.
 
 use std::fs;
@@ -102,7 +102,7 @@ fn store(file: &ThreadFile, progress: &mut Progress) -> Result<(IndexRow, Readin
         Origin::Stored => (stored(), "already existed"),
         _ if !reading.is_sound() => (0, "damaged; no index is stored"),
         Origin::Extended | Origin::Rebuilt(_) if Index::is_inside(file) => {
-            (stored(), "unusable; convert stores another one in a new file")
+            (stored(), "unusable; export --to flowtrace stores another one in a new file")
         }
         Origin::Extended => (index.store(file, &content)?, "updated"),
         Origin::Built => (index.store(file, &content)?, "created"),
@@ -156,7 +156,7 @@ fn keep(
         (Origin::Stored, _) => (stored_bytes, "already existed"),
         (_, Some(reason)) => (0, reason),
         (Origin::Rebuilt(_), None) if Index::is_inside(file) => {
-            (0, "unusable; convert leaves it out of a new file")
+            (0, "unusable; export --to flowtrace leaves it out of a new file")
         }
         (Origin::Rebuilt(_), None) => (store()?, "created again"),
         (Origin::Built | Origin::Extended, None) => (store()?, "created"),

@@ -1,4 +1,4 @@
-//! `flow lines`: how often each line was reached, by source file; as a table or in the format of LCOV.
+//! `flow report --lines`, of recorded lines: how often each line was reached, by source file; as a table or in the format of LCOV.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -41,8 +41,8 @@ impl FileLines {
     }
 }
 
-pub(crate) fn run(args: &LinesArgs, out: &mut Out) -> Result<Status, Failure> {
-    let mut source = Source::open(&args.source)?;
+/// Shows the lines of a source whose threads are not selected yet.
+pub(crate) fn run(args: &LinesArgs, mut source: Source, out: &mut Out) -> Result<Status, Failure> {
     source.choose_part(&args.part)?;
     source.report_losses();
     // LCOV has no rows.

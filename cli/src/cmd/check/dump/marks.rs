@@ -1,4 +1,4 @@
-//! `flow dump --marks`: the marks of events, with offsets.
+//! `flow check --marks`: the marks of events, with offsets.
 
 use std::borrow::Cow;
 use std::io::Write;

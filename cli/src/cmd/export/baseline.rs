@@ -1,16 +1,16 @@
-//! `flow shapes --baseline`: what threads or tests did, for `flow diff --exact` with a later run.
+//! `flow export --to baseline`: what threads or tests did, for `flow diff --exact` with a later run.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::Write;
 
 use flow_codec::NameForm;
 use flow_codec::format::baseline::{Baseline, OutlinedCall, Unit};
 use flow_codec::format::shape_name::ShapeName;
 use flow_query::dag::{Kind, ShapeId, Shapes};
 
-use crate::args::ShapesArgs;
+use crate::args::{BaselineArgs, Format};
 use crate::failure::{Failure, Status};
-use crate::input::flags::{DEFAULT_DIR, SourceArgs};
+use crate::input::flags::SourceArgs;
 use crate::input::shapes::{JoinedNames, Joiner, Joins};
 use crate::input::source::{Source, refuse_trace};
 use crate::output::{Out, Progress, bytes, message, plural, shell_quoted};
@@ -18,19 +18,10 @@ use crate::output::{Out, Progress, bytes, message, plural, shell_quoted};
 /// The most calls in the outline of a thread or a test.
 const MOST_CALLS: usize = 64;
 
-/// Writes a baseline. The argument that is a method otherwise is the trace directory.
-pub(super) fn write(file: &Path, args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
-    let dir = match &args.method {
-        Some(_) if args.source.dir != Path::new(DEFAULT_DIR) => {
-            return Err(Failure::Usage(
-                "a baseline is of whole threads or tests: leave out the method".to_owned(),
-            ));
-        }
-        Some(dir) => PathBuf::from(dir),
-        None => args.source.dir.clone(),
-    };
-    refuse_trace(file)?;
-    let mut source = Source::open(&SourceArgs { dir, format: args.source.format })?;
+/// Writes a baseline to a file, or to standard output.
+pub(super) fn run(args: &BaselineArgs, out: &mut Out) -> Result<Status, Failure> {
+    args.out.iter().try_for_each(|file| refuse_trace(file))?;
+    let mut source = Source::open(&SourceArgs { dir: args.dir.clone(), format: Format::Text })?;
     source.choose_part(&args.part)?;
     source.report_losses();
     let mut progress = Progress::new(source.bytes(), out);
@@ -53,6 +44,10 @@ pub(super) fn write(file: &Path, args: &ShapesArgs, out: &mut Out) -> Result<Sta
     });
     let baseline = Baseline { units: units.collect() };
     let text = baseline.encode();
+    let Some(file) = &args.out else {
+        out.write_all(text.as_bytes())?;
+        return Ok(status);
+    };
     fs::write(file, &text)
         .map_err(|error| Failure::Failed(format!("{}: {error}", file.display())))?;
     let (count, size) = (plural(baseline.units.len() as u64, "unit"), bytes(text.len() as u64));

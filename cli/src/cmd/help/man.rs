@@ -1,4 +1,4 @@
-//! `flow man`: the manual, made from the help texts.
+//! `flow help man`: the manual, made from the help texts.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -13,8 +13,7 @@ use crate::failure::{Failure, Status};
 use crate::output::Out;
 
 pub(crate) fn run(args: &ManArgs, out: &mut Out) -> Result<Status, Failure> {
-    // `flow help VERB` is not a verb of its own.
-    let mut command = Args::command().disable_help_subcommand(true);
+    let mut command = Args::command();
     // This gives the verbs their full names and the global flags.
     command.build();
     match (&args.out, &args.verb) {

@@ -1,4 +1,4 @@
-//! `flow convert`: a trace directory to one file, and back.
+//! `flow export --to flowtrace` and `--to flow`: a trace directory to one file, and back.
 
 use flow_query::reading::Listener as _;
 use std::fs;
@@ -23,12 +23,20 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Status, Failure> 
             "-: cannot write to standard output; name a file that ends in .{CONTAINER_EXTENSION}, or a directory"
         )));
     }
-    let is_file = is_container_name(&args.out);
+    let is_file = args.is_file;
+    if is_file != is_container_name(&args.out) {
+        let place = args.out.display();
+        return Err(Failure::Usage(match is_file {
+            true => {
+                format!("{place}: the name of a trace in one file ends in .{CONTAINER_EXTENSION}")
+            }
+            false => format!(
+                "{place}: a directory has another name, because .{CONTAINER_EXTENSION} is for files"
+            ),
+        }));
+    }
     if !is_file && args.compress.is_some() {
-        return Err(Failure::Usage(format!(
-            "--compress is for a file, whose name ends in .{CONTAINER_EXTENSION}; {} is a directory",
-            args.out.display()
-        )));
+        return Err(Failure::Usage("--compress is for --to flowtrace".to_owned()));
     }
     let places: Vec<_> = source
         .traces

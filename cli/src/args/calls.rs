@@ -1,0 +1,207 @@
+//! Arguments of `flow calls`, and the questions that it asks with them.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args as ClapArgs, ValueEnum};
+
+use super::given::{Given, expect, given};
+use crate::failure::Failure;
+use crate::input::flags::{
+    DEFAULT_DIR, ORDER, OUTPUT, PartArgs, SELECTION, SourceArgs, TestArgs, ThreadArgs, TimeArgs,
+    VIEWS,
+};
+use crate::input::value_conditions::ValueCondition;
+use crate::input::values::{count, positive};
+
+/// How a call was left.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum HowLeft {
+    /// By returning
+    Returned,
+    /// By an exception
+    #[value(name = "exception")]
+    Unwound,
+    /// Recording was suspended
+    Cut,
+}
+
+/// What calls are grouped by.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum GroupBy {
+    /// What the calls did: the calls that they made, and how they were left
+    Shape,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct CallsArgs {
+    /// The name of a shape, which --by shape shows, or methods: a pattern as for --include; with --slowest, all methods
+    /// without it
+    #[arg(value_name = "SHAPE|METHOD", required_unless_present = "slowest")]
+    pub(crate) what: Option<String>,
+    /// Show in how many ways the methods ran, how often each, and what distinguishes it
+    #[arg(long, value_name = "WHAT", group = "calls_view", help_heading = VIEWS)]
+    pub(crate) by: Option<GroupBy>,
+    /// With --by shape: show the rarest first
+    #[arg(long, requires = "by", help_heading = VIEWS)]
+    pub(crate) odd: bool,
+    /// With --by shape: show how long the calls of each shape lasted together, and the slowest
+    ///
+    /// Of whole threads. Takes a while for millions of calls.
+    #[arg(long, requires = "by", help_heading = VIEWS)]
+    pub(crate) durations: bool,
+    /// Show the N longest calls
+    #[arg(long, value_name = "N", value_parser = positive, group = "calls_view", help_heading = VIEWS)]
+    pub(crate) slowest: Option<u64>,
+    /// Show calls with their recorded values, in the order in which they began
+    #[arg(long, group = "calls_view", help_heading = VIEWS)]
+    pub(crate) values: bool,
+    /// Show only calls with a value such as 'arg0 == null', with their values; repeatable, then all must hold
+    #[arg(long = "where", value_name = "CONDITION", help_heading = SELECTION)]
+    #[arg(conflicts_with_all = ["by", "slowest"])]
+    pub(crate) conditions: Vec<ValueCondition>,
+    /// Show only calls that were left in this way
+    #[arg(long, value_name = "HOW", conflicts_with_all = ["calls_view", "conditions"])]
+    #[arg(help_heading = SELECTION)]
+    pub(crate) outcome: Option<HowLeft>,
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
+    #[command(flatten)]
+    pub(crate) when: TimeArgs,
+    /// Show at most N calls, or N shapes of a method; 0 for all [default: 20 in text, 100 with values, else all]
+    #[arg(long, value_name = "N", value_parser = count, help_heading = ORDER)]
+    pub(crate) max: Option<u64>,
+    /// Show the JVM descriptor of each method, and all callers
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+}
+
+/// What is asked about calls.
+#[derive(Debug)]
+pub(crate) enum CallsQuestion {
+    Listed(FindArgs),
+    WithValues(GrepArgs),
+    ByShape(ShapesArgs),
+    Slowest(SlowestArgs),
+}
+
+/// The calls of a shape or of methods.
+#[derive(Debug)]
+pub(crate) struct FindArgs {
+    pub(crate) what: String,
+    pub(crate) source: SourceArgs,
+    pub(crate) threads: ThreadArgs,
+    pub(crate) tests: TestArgs,
+    pub(crate) outcome: Option<HowLeft>,
+    pub(crate) max: Option<u64>,
+    pub(crate) verbose: bool,
+}
+
+/// Calls of methods with their values.
+#[derive(Debug)]
+pub(crate) struct GrepArgs {
+    pub(crate) method: String,
+    pub(crate) source: SourceArgs,
+    pub(crate) threads: ThreadArgs,
+    pub(crate) conditions: Vec<ValueCondition>,
+    pub(crate) max: Option<u64>,
+    pub(crate) verbose: bool,
+}
+
+/// The shapes of methods.
+#[derive(Debug)]
+pub(crate) struct ShapesArgs {
+    pub(crate) method: String,
+    pub(crate) source: SourceArgs,
+    pub(crate) part: PartArgs,
+    pub(crate) outliers: bool,
+    pub(crate) time: bool,
+    pub(crate) max: Option<u64>,
+    pub(crate) verbose: bool,
+}
+
+/// The longest calls.
+#[derive(Debug)]
+pub(crate) struct SlowestArgs {
+    pub(crate) count: u64,
+    /// Whose calls; all if it is not set.
+    pub(crate) method: Option<String>,
+    pub(crate) source: SourceArgs,
+    pub(crate) part: PartArgs,
+    pub(crate) when: TimeArgs,
+    pub(crate) verbose: bool,
+}
+
+impl CallsArgs {
+    /// What is asked.
+    ///
+    /// # Errors
+    /// Flags are given that do not apply to it.
+    pub(crate) fn question(&self) -> Result<CallsQuestion, Failure> {
+        let Self { part, max, verbose, .. } = self;
+        let (max, verbose) = (*max, *verbose);
+        if let Some(count) = self.slowest {
+            self.expect("the slowest calls", &["--test", "--include", "--exclude", "--own"], true)?;
+            let (method, source) = self.method_and_source();
+            let (part, when) = (part.clone(), self.when.clone());
+            let slowest = SlowestArgs { count, method, source, part, when, verbose };
+            return Ok(CallsQuestion::Slowest(slowest));
+        }
+        let what = self.what.clone().unwrap_or_default();
+        let (source, threads) = (self.source.clone(), part.threads.clone());
+        Ok(if self.by.is_some() {
+            let flags = ["--test", "--include", "--exclude", "--own", "--max"];
+            self.expect("the shapes of calls", &flags, false)?;
+            let (part, outliers, time) = (part.clone(), self.odd, self.durations);
+            let method = what;
+            CallsQuestion::ByShape(ShapesArgs {
+                method,
+                source,
+                part,
+                outliers,
+                time,
+                max,
+                verbose,
+            })
+        } else if self.values || !self.conditions.is_empty() {
+            self.expect("calls with values", &["--max"], false)?;
+            let (method, conditions) = (what, self.conditions.clone());
+            let with_values = GrepArgs { method, source, threads, conditions, max, verbose };
+            CallsQuestion::WithValues(with_values)
+        } else {
+            self.expect("this list of calls", &["--test", "--max"], false)?;
+            let (tests, outcome) = (part.tests.clone(), self.outcome);
+            let listed = FindArgs { what, source, threads, tests, outcome, max, verbose };
+            CallsQuestion::Listed(listed)
+        })
+    }
+
+    /// Refuses flags that do not apply to what is shown.
+    fn expect(&self, what: &str, flags: &[Given], has_times: bool) -> Result<(), Failure> {
+        let PartArgs { tests, filter, .. } = &self.part;
+        let mut all = given(&[
+            ("--test", !tests.patterns.is_empty()),
+            ("--include", !filter.include.is_empty()),
+            ("--exclude", !filter.exclude.is_empty()),
+            ("--own", filter.own),
+            ("--max", self.max.is_some()),
+        ]);
+        if !has_times {
+            all.extend(self.when.given());
+        }
+        expect(what, &all, flags)
+    }
+
+    /// The method and the trace of the slowest calls. A single word is the trace if there is such a file.
+    fn method_and_source(&self) -> (Option<String>, SourceArgs) {
+        let (what, source) = (self.what.clone(), self.source.clone());
+        let is_trace = |word: &String| word == "-" || Path::new(word).exists();
+        match what {
+            Some(word) if source.dir == Path::new(DEFAULT_DIR) && is_trace(&word) => {
+                (None, SourceArgs { dir: PathBuf::from(word), ..source })
+            }
+            what => (what, source),
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Arguments of `flow report`, and the questions that it asks with them.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum, ValueHint};
+
+use super::given::{Given, expect, given};
+use super::profile::{Counted, FramesBy, ProfileArgs, RowArgs, SortKey};
+use crate::failure::Failure;
+use crate::input::flags::{ORDER, OUTPUT, PartArgs, SourceArgs, TimeArgs, VIEWS, WeightArgs};
+use crate::input::values::{count, positive};
+use crate::output::Format;
+
+/// A choice of paths.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum PathsKind {
+    /// From the outermost call on, always the callee with the most time, or the most calls
+    Longest,
+    /// The stack with the most frames
+    Deepest,
+    /// The stacks on which most calls were made; by time, those with the most self time
+    Frequent,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ReportArgs {
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
+    #[command(flatten)]
+    pub(crate) when: TimeArgs,
+    #[command(flatten)]
+    pub(crate) weight: WeightArgs,
+    #[command(flatten)]
+    pub(crate) rows: RowArgs,
+    #[command(flatten)]
+    pub(crate) view: ReportViewArgs,
+    /// Show at most N rows, the largest; 0 for all [default: 40 in text, 100 of a tree, else all]
+    #[arg(long, value_name = "N", value_parser = count, help_heading = ORDER)]
+    pub(crate) max: Option<u64>,
+    /// Show only the N outermost calls of a tree
+    #[arg(long, value_name = "N", value_parser = positive, help_heading = ORDER)]
+    pub(crate) depth: Option<u64>,
+    /// Show the JVM descriptor of each method
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+}
+
+/// Views that only a report has.
+#[derive(ClapArgs, Debug)]
+#[command(next_help_heading = VIEWS)]
+pub(crate) struct ReportViewArgs {
+    /// With --tree: show only what methods that match this pattern call; repeatable
+    ///
+    /// Patterns are those of --include.
+    #[arg(long = "method", value_name = "GLOB", requires = "tree", conflicts_with = "instead")]
+    pub(crate) methods: Vec<String>,
+    /// Show one path of calls, or several
+    #[arg(long, value_name = "WHICH", group = "instead", conflicts_with_all = ["tree", "samples"])]
+    pub(crate) paths: Option<PathsKind>,
+    /// Show how often each line was reached, if lines were recorded; else the lines in which samples found each method
+    ///
+    /// With --samples, always the latter, beside calls if there are some.
+    #[arg(long, group = "instead", conflicts_with = "tree")]
+    pub(crate) lines: bool,
+    /// With --lines: show the text of lines, from source files below this folder; repeatable
+    #[arg(long = "source", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(requires = "lines", conflicts_with = "samples")]
+    pub(crate) sources: Vec<PathBuf>,
+    /// With --lines: print a tracefile of LCOV, for tools that show coverage
+    #[arg(long, requires = "lines", conflicts_with_all = ["format", "samples"])]
+    pub(crate) lcov: bool,
+    /// Show which exceptions ended calls: where they were thrown, passed through, and caught
+    #[arg(long, group = "instead", conflicts_with_all = ["tree", "samples"])]
+    pub(crate) exceptions: bool,
+    /// Write a page for a browser, with threads, calls in order, flame graph and methods; - writes
+    /// to standard output
+    #[arg(long, value_name = "FILE", group = "instead", value_hint = ValueHint::FilePath)]
+    #[arg(conflicts_with_all = ["tree", "samples", "format"])]
+    pub(crate) html: Option<PathBuf>,
+    /// Write that page, to a temporary file without --html, and open it: with $BROWSER, or else on a desktop
+    /// with xdg-open
+    #[arg(long, conflicts_with_all = ["callers", "callees", "paths", "lines", "exceptions"])]
+    #[arg(conflicts_with_all = ["tree", "samples", "format"])]
+    pub(crate) open: bool,
+}
+
+/// Calls by path, as a tree.
+#[derive(Debug)]
+pub(crate) struct GraphArgs {
+    pub(crate) source: SourceArgs,
+    pub(crate) part: PartArgs,
+    pub(crate) when: TimeArgs,
+    pub(crate) methods: Vec<String>,
+    pub(crate) per_thread: bool,
+    pub(crate) depth: Option<u64>,
+    pub(crate) min: Option<f64>,
+    pub(crate) max: Option<u64>,
+    pub(crate) sort: SortKey,
+    pub(crate) weight: WeightArgs,
+    pub(crate) verbose: bool,
+}
+
+/// How often each line was reached.
+#[derive(Debug)]
+pub(crate) struct LinesArgs {
+    pub(crate) source: SourceArgs,
+    pub(crate) part: PartArgs,
+    pub(crate) sources: Vec<PathBuf>,
+    pub(crate) lcov: bool,
+}
+
+/// Flags of all tables of calls.
+const OF_CALLS: [&str; 3] = ["--time", "--min-duration", "--verbose"];
+
+impl ReportArgs {
+    /// Returns the format of what is printed; `None` if that is a page or a file for another tool.
+    pub(crate) fn format(&self) -> Option<Format> {
+        let is_file = self.writes_page() || self.view.lcov;
+        (!is_file).then_some(self.source.format)
+    }
+
+    /// Returns whether the page is requested.
+    pub(crate) fn writes_page(&self) -> bool {
+        self.view.html.is_some() || self.view.open
+    }
+
+    /// The column that rows are sorted by.
+    pub(crate) fn sort(&self) -> SortKey {
+        self.rows.sort()
+    }
+
+    /// Returns whether the view is one of samples, too: methods as a list or a tree, or lines.
+    pub(crate) fn can_show_samples(&self) -> bool {
+        let ReportViewArgs { paths, exceptions, lcov, sources, .. } = &self.view;
+        let is_of_calls = paths.is_some() || *exceptions || *lcov || !sources.is_empty();
+        !is_of_calls && !self.writes_page()
+    }
+
+    /// Returns whether calls are requested in rows like those of samples.
+    pub(crate) fn shows_calls_like_samples(&self) -> bool {
+        let rows = &self.rows;
+        let is_grouped = rows.per_thread_name || rows.per_thread && !rows.tree;
+        let is_tree_of_edges = rows.tree && rows.has_sides();
+        rows.selects() || is_grouped || is_tree_of_edges
+    }
+
+    /// The flags that are given and that some views do not have.
+    fn given(&self) -> Vec<Given> {
+        let mut all = self.when.given();
+        all.extend(self.rows.given());
+        all.extend(given(&[
+            ("--by", self.weight.by.is_some()),
+            ("--max", self.max.is_some()),
+            ("--depth", self.depth.is_some()),
+            ("--verbose", self.verbose),
+        ]));
+        all
+    }
+
+    /// Refuses flags that the requested view of calls does not have.
+    pub(crate) fn expect_flags_of_view(&self) -> Result<(), Failure> {
+        let view = &self.view;
+        let (what, flags): (_, &[&str]) = if self.writes_page() {
+            ("the page", &["--by"])
+        } else if view.lines {
+            ("lines of samples beside calls", &["--by", "--sort", "--max"])
+        } else if view.exceptions {
+            ("--exceptions", &["--max"])
+        } else if view.paths.is_some() {
+            ("--paths", &["--by", "--max"])
+        } else if self.rows.has_sides() {
+            ("callers or callees of calls without --tree", &["--by", "--max"])
+        } else {
+            ("a list of methods by their calls", &["--by", "--sort", "--max"])
+        };
+        expect(what, &self.given(), &[&OF_CALLS, flags].concat())
+    }
+
+    /// The tree of calls.
+    ///
+    /// # Errors
+    /// Flags are given that it does not have.
+    pub(crate) fn tree(&self) -> Result<GraphArgs, Failure> {
+        let flags = ["--sort", "--by", "--max", "--min", "--depth", "--per-thread"];
+        expect("a tree of calls", &self.given(), &[&OF_CALLS, &flags[..]].concat())?;
+        Ok(GraphArgs {
+            source: self.source.clone(),
+            part: self.part.clone(),
+            when: self.when.clone(),
+            methods: self.view.methods.clone(),
+            per_thread: self.rows.per_thread,
+            depth: self.depth,
+            min: self.rows.min,
+            max: self.max,
+            sort: self.sort(),
+            weight: self.weight,
+            verbose: self.verbose,
+        })
+    }
+
+    /// The lines that were recorded.
+    ///
+    /// # Errors
+    /// Flags are given that they do not have.
+    pub(crate) fn lines(&self) -> Result<LinesArgs, Failure> {
+        expect("recorded lines", &self.given(), &[])?;
+        Ok(LinesArgs {
+            source: self.source.clone(),
+            part: self.part.clone(),
+            sources: self.view.sources.clone(),
+            lcov: self.view.lcov,
+        })
+    }
+
+    /// The samples, or calls in rows like these.
+    ///
+    /// # Errors
+    /// Flags are given that these do not have.
+    pub(crate) fn profile(&self, counted: Counted) -> Result<ProfileArgs, Failure> {
+        if let [method, ..] = &self.view.methods[..] {
+            return Err(Failure::Usage(format!(
+                "--method is for a tree of calls; here, use --callees {method}"
+            )));
+        }
+        let mut rows = self.rows.clone();
+        if self.view.lines {
+            rows.frames.get_or_insert(FramesBy::Line);
+        }
+        let of = [Some(&self.source.dir), None];
+        let profile = ProfileArgs {
+            max: self.max,
+            depth: self.depth,
+            verbose: self.verbose,
+            ..ProfileArgs::new(of, &self.part, self.source.format, &rows, self.weight.by, counted)?
+        };
+        expect(profile.what(), &self.given(), &profile.flags())?;
+        Ok(profile)
+    }
+}
