@@ -15,13 +15,14 @@
 //! # Example: which methods made most calls
 //!
 //! ```no_run
-//! use flow_codec::read::{ReadRecords as _, Trace};
+//! use flow_codec::read::Trace;
 //! use flow_query::analysis::Report;
+//! use flow_query::reading::{Selected, visit_thread};
 //!
 //! let trace = Trace::open("flow-trace")?;
 //! let mut report = Report::default();
 //! for thread in &trace.files {
-//!     thread.events()?.visit(&mut report)?;
+//!     visit_thread(thread, &Selected::all(), &mut (), &mut report);
 //!     report.end_thread();
 //! }
 //! for row in report.rows().iter().take(10) {

@@ -13,7 +13,7 @@ use flow_codec::read::{Selection, Visit};
 /// Memory: two ids for each of its frames.
 ///
 /// ```
-/// use flow_codec::analysis::Deepest;
+/// use flow_query::analysis::Deepest;
 /// use flow_codec::read::{FlowReader, ReadRecords};
 ///
 /// // 1 calls 2, then 3, which calls 2.

@@ -73,7 +73,7 @@ impl<const CPU: bool> Sums for TimedReport<'_, CPU> {
 ///
 /// ```
 /// use flow_codec::MethodId;
-/// use flow_codec::analysis::{Edges, Report, Side};
+/// use flow_query::analysis::{Edges, Report, Side};
 /// use flow_codec::read::{FlowReader, ReadRecords};
 ///
 /// // 1 calls 2, which calls itself.

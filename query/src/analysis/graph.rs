@@ -18,7 +18,7 @@ use flow_codec::read::{Clock, Elapsed, Selection, TimeAxis, Visit};
 /// stack count as one path. Memory: about 32 bytes a path, 4 bytes an open frame.
 ///
 /// ```
-/// use flow_codec::analysis::Graph;
+/// use flow_query::analysis::Graph;
 /// use flow_codec::read::{FlowReader, ReadRecords};
 ///
 /// // 1 calls 2, twice; then 2 is called as an outermost call.

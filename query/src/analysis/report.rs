@@ -107,7 +107,7 @@ struct Frame {
 /// Adds up the calls of any number of threads, one after the other.
 ///
 /// ```
-/// use flow_codec::analysis::Report;
+/// use flow_query::analysis::Report;
 /// use flow_codec::read::{FlowReader, ReadRecords};
 ///
 /// // 1 calls 2 twice.

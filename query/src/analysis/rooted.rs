@@ -14,7 +14,7 @@ use flow_codec::{MethodId, MethodMap};
 /// chosen methods are nested, only the outer one begins a new tree. One for each thread.
 ///
 /// ```
-/// use flow_codec::analysis::{Graph, Rooted};
+/// use flow_query::analysis::{Graph, Rooted};
 /// use flow_codec::read::{FlowReader, ReadRecords};
 ///
 /// // 1 calls 2, which calls 3; then 1 calls 3.

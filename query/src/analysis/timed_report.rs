@@ -32,7 +32,7 @@ struct Sum {
 /// receives records.
 ///
 /// ```no_run
-/// use flow_codec::analysis::TimedReport;
+/// use flow_query::analysis::TimedReport;
 /// use flow_codec::read::{Clock, Selection, TimeLimits, Trace};
 ///
 /// let trace = Trace::open("flow-trace")?;

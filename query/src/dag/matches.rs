@@ -6,7 +6,7 @@ use flow_codec::MethodId;
 /// How many calls of some methods are in each shape of a [`Dag`]. Memory: 9 bytes a shape.
 ///
 /// ```no_run
-/// # fn next(dag: &flow_codec::dag::Dag, method: flow_codec::MethodId) {
+/// # fn next(dag: &flow_query::dag::Dag, method: flow_codec::MethodId) {
 /// let matches = dag.matches(|id| id == method);
 /// // The first call of the method after the call with number 1000.
 /// let next = matches.call(dag, matches.before(dag, 1001));

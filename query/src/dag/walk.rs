@@ -46,8 +46,8 @@ pub enum Step {
 /// After an entry, the caller may skip what the call does: the exit is next then.
 ///
 /// ```
-/// # use flow_codec::dag::{Step, Walk};
-/// # fn depth_two(dag: &flow_codec::dag::Dag) {
+/// # use flow_query::dag::{Step, Walk};
+/// # fn depth_two(dag: &flow_query::dag::Dag) {
 /// let (mut walk, mut depth) = (Walk::new(dag, Default::default()), 0);
 /// while let Some(step) = walk.next() {
 ///     match step {

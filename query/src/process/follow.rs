@@ -18,7 +18,7 @@ const SEARCHED_BYTES: u64 = 256 << 20;
 /// them: no event [is certain](Ordered::is_certain). Memory: a few words for each method and thread.
 ///
 /// ```no_run
-/// # use flow_codec::process::{Follower, Router};
+/// # use flow_query::process::{Follower, Router};
 /// # use flow_codec::read::Trace;
 /// # fn follow(router: &mut Router) -> flow_codec::Result<()> {
 /// let mut follower = Follower::default();

@@ -23,7 +23,7 @@
 //! use std::collections::BTreeMap;
 //!
 //! use flow_codec::ThreadId;
-//! use flow_codec::process::{DataBreak, Ordered, Processor, Router};
+//! use flow_query::process::{DataBreak, Ordered, Processor, Router};
 //! use flow_codec::read::EventKind;
 //!
 //! #[derive(Default)]

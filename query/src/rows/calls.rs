@@ -33,7 +33,7 @@ crate::rows! {
         method: MethodColumns<'a>,
         shape: String,
         outcome: &'static str,
-        /// as for `shapes`
+        /// as for `calls --by shape`
         calls: u64,
         /// the number of its callers
         depth: u64,

@@ -32,7 +32,7 @@ crate::rows! {
     /// A frame, or frames that are one.
     pub struct ProfileColumns<'a> {
         thread: Option<i64>,
-        /// the thread: its id with `--threads id`, its name with `name` too; `null` if all threads are merged
+        /// the thread: its id with `--per-thread`, its name with `--per-thread-name` too; `null` if all threads are merged
         thread_name: Option<&'a str>,
         row: u32,
         parent: Option<u32>,

@@ -11,9 +11,10 @@ use flow_codec::{Error, MethodId, Result, ThreadId};
 ///
 /// ```no_run
 /// use flow_codec::read::Trace;
+/// use flow_query::tree::Forest;
 ///
 /// let trace = Trace::open("flow-trace")?;
-/// for forest in trace.load(10_000_000)? {
+/// for forest in Forest::load_all(&trace, 10_000_000)? {
 ///     for root in forest.roots() {
 ///         println!("{}: {:?}", forest.thread(), forest.call(root));
 ///     }

@@ -13,7 +13,7 @@ use flow_codec::read::ThreadFile;
 ///
 /// ```no_run
 /// use flow_codec::read::Trace;
-/// use flow_codec::tree::KeptTree;
+/// use flow_query::tree::KeptTree;
 ///
 /// let trace = Trace::open("flow-trace")?;
 /// let mut tree = KeptTree::open(&trace.files[0])?;

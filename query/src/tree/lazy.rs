@@ -48,7 +48,7 @@ pub struct Subtree {
 /// use std::sync::atomic::AtomicU64;
 ///
 /// use flow_codec::read::Trace;
-/// use flow_codec::tree::LazyTree;
+/// use flow_query::tree::LazyTree;
 ///
 /// let trace = Trace::open("flow-trace")?;
 /// let mut tree = LazyTree::open(&trace.files[0], &AtomicU64::new(0))?;
