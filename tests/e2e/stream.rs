@@ -282,7 +282,7 @@ fn reports_add_up_to_what_the_trace_has() {
         assert_eq!(sums, expected);
         assert_eq!(sums.values().sum::<u64>(), 106);
 
-        let (lines, _) = reported(jdk, "Recursion", &["calls"]);
+        let (lines, _) = reported(jdk, "Recursion", &["graph"]);
         let calls = |line: &Value| line["calls"].as_u64().unwrap();
         assert_eq!(lines.iter().map(calls).sum::<u64>(), 106);
         let outermost = |line: &&Value| line["caller"]["name"].is_null();
