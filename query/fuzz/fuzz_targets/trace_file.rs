@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| flow_codec_fuzz::check("trace_file", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| flow_query_fuzz::check("trace_file", bytes));
