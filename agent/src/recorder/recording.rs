@@ -156,7 +156,7 @@ impl Recorder {
     /// file by the end of the call.
     ///
     /// # Errors
-    /// Those of `put`, and a lack of memory for one slot, or for a list of slots.
+    /// `put` fails, or there is no memory for one slot or for a list of slots.
     pub fn copy_open_slots(&self, put: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         self.hand_over.copy_open_slots(put)
     }

@@ -169,7 +169,7 @@ pub(crate) struct CheckArgs {
     pub(crate) marks: bool,
     /// With one of these: only this thread; repeatable
     ///
-    /// Its id, or its name, with * for any text.
+    /// The id of the thread, or its name, with * for any text.
     #[arg(long = "thread", value_name = "ID|NAME", requires = "instead", help_heading = VIEWS)]
     pub(crate) threads: Vec<String>,
     /// Show at most N findings; 0 for all [default: 40 in text, else all]; or stop after N records or marks

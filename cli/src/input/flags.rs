@@ -56,7 +56,7 @@ pub(crate) const DEFAULT_DIR: &str = "flow-trace";
 pub(crate) struct ThreadArgs {
     /// Show only this thread; repeatable
     ///
-    /// Its id, or its name, with * for any text.
+    /// The id of the thread, or its name, with * for any text.
     #[arg(long = "thread", value_name = "ID|NAME")]
     pub(crate) patterns: Vec<String>,
 }
@@ -67,7 +67,7 @@ pub(crate) struct ThreadArgs {
 pub(crate) struct TestArgs {
     /// Show only what this test called; repeatable
     ///
-    /// Its name in flow tests, with * for any text.
+    /// The name of the test in flow tests, with * for any text.
     #[arg(id = "patterns_of_tests", long = "test", value_name = "NAME")]
     pub(crate) patterns: Vec<String>,
 }

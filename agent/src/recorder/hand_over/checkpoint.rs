@@ -26,7 +26,7 @@ impl HandOver {
     /// Copies the open slots: see [`Recorder::copy_open_slots`](crate::recorder::Recorder::copy_open_slots).
     ///
     /// # Errors
-    /// Those of `put`, and a lack of memory for one slot, or for a list of slots.
+    /// `put` fails, or there is no memory for one slot or for a list of slots.
     pub(in crate::recorder) fn copy_open_slots(
         &self,
         mut put: impl FnMut(&[u8]) -> io::Result<()>,

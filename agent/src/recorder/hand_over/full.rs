@@ -18,11 +18,13 @@ use crate::sys::allocator::OutOfMemory;
 /// Whether a hand-over is a thread's last, and whether its chunk may be dropped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::recorder) enum Last {
+    /// The last of a thread. Its chunk may be dropped.
     OfThread,
-    /// It is not dropped.
+    /// The last of a recording. Its chunk is not dropped.
     OfRecording,
-    /// It is not dropped.
+    /// More of the thread follows. The chunk is not dropped.
     NoButKept,
+    /// More of the thread follows. The chunk may be dropped.
     No,
 }
 

@@ -67,13 +67,12 @@ impl Records {
                 if let Some(trace) = &self.trace {
                     write!(self.line, "{{\"{TRACE}\":")?;
                     to_writer(&mut self.line, trace)?;
-                    self.line.push(b',');
                 }
                 let start = self.line.len();
                 to_writer(&mut self.line, row)?;
-                // The object begins with the trace.
-                if start > 0 {
-                    self.line.remove(start);
+                // The object begins with the trace: what opened the row continues it.
+                if let (Some(_), Some(brace)) = (&self.trace, self.line.get_mut(start)) {
+                    *brace = b',';
                 }
             }
         }
