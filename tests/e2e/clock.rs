@@ -77,6 +77,36 @@ fn sums_of_time_are_where_threads_ran() {
     });
 }
 
+/// Virtual threads have no CPU clock of their own, but their carriers have. All together never have more than the process used.
+#[test]
+fn virtual_threads_have_the_cpu_time_of_their_carriers() {
+    on_every_engine(|jdk, engine| {
+        if jdk.version < 21 {
+            return;
+        }
+        // Many that wait most of the time, and two that compute for long without any event.
+        for args in [["100", "30", "200", "3000"], ["2", "2", "300000", "1000"]] {
+            let run = Program::harness(jdk, "VirtualChores").args(args).engine(engine).run();
+            assert_eq!(run.code(), Some(0), "{}", run.errors());
+            let printed = String::from_utf8(run.stdout.clone()).unwrap();
+            let limit: f64 = printed.trim().strip_prefix("cpu ").unwrap().parse().unwrap();
+            let rows = report(&run.out(), "*");
+            let cpu = |name: &str, key: &str| {
+                let row = rows.iter().find(|row| row["name"] == name).unwrap();
+                assert_eq!(row["unit"], "cpu-ns");
+                row[key].as_f64().unwrap()
+            };
+            let [all, work, nap] = [("turns", "total"), ("work", "self"), ("nap", "self")]
+                .map(|(name, key)| cpu(name, key));
+            let shown = format!("{engine:?} {args:?}: {work} and {nap} of {all}; at most {limit}");
+            assert!(all <= limit, "{shown}");
+            // The rest is of compilers, of the agent, and of starting threads.
+            assert!(all > limit / 4.0, "{shown}");
+            assert!(work > all / 2.0 && nap < all / 4.0, "{shown}");
+        }
+    });
+}
+
 #[test]
 fn durations_are_right_within_their_resolution() {
     on_every_engine(|jdk, engine| {

@@ -17,7 +17,7 @@ use crate::on_every_jdk;
 
 /// Programs of the harness whose runs differ, that need arguments, that do not end by themselves, or whose
 /// class loaders are asked for the probe class.
-const DIFFERENT_EACH_TIME: [&str; 26] = [
+const DIFFERENT_EACH_TIME: [&str; 27] = [
     "Attached",
     "Busy",
     "Children",
@@ -44,6 +44,7 @@ const DIFFERENT_EACH_TIME: [&str; 26] = [
     "Stranger",
     "Turns",
     "Unloading",
+    "VirtualChores",
 ];
 
 /// A call: the number of calls around it, the key of the method, and the class of the exception that left it, if one did.

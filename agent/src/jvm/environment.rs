@@ -6,7 +6,7 @@ use jvmti_rs::sys;
 use super::jvmti::{
     CallbackTable, Jvmti, VIRTUAL_THREAD_END, VIRTUAL_THREAD_START, no_capabilities,
 };
-use super::{sampling, state};
+use super::{mounts, sampling, state};
 use crate::lifecycle::Agent;
 use crate::options::{EngineKind, Options};
 use crate::sys::blocks;
@@ -191,6 +191,11 @@ pub(super) fn subscribe(agent: &Agent, jvmti: Jvmti) -> Result<(), String> {
     for event in [VIRTUAL_THREAD_START, VIRTUAL_THREAD_END] {
         let _ = jvmti.enable(event);
     }
+    if agent.recorder().samples_times() {
+        for (event, callback) in mounts::EVENTS {
+            let _ = jvmti.enable_extension(event, Some(callback));
+        }
+    }
     if agent.engine() == EngineKind::Events {
         // Refused if another agent has the capability: then the classes of exceptions are unknown.
         let _ = jvmti.enable(sys::JVMTI_EVENT_EXCEPTION);
@@ -206,6 +211,9 @@ pub(super) fn unsubscribe(agent: &Agent, jvmti: Jvmti) {
         // Refused after VMDeath, when it no longer matters.
         for event in events(agent.engine()).iter().chain([&sys::JVMTI_EVENT_EXCEPTION]) {
             let _ = jvmti.disable(*event);
+        }
+        for (event, _) in mounts::EVENTS {
+            let _ = jvmti.enable_extension(event, None);
         }
     }
 }

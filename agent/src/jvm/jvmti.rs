@@ -7,7 +7,7 @@
 #![expect(unsafe_code, reason = "calls through the function table of the JVM")]
 
 use std::ffi::{CStr, c_char, c_void};
-use std::ptr;
+use std::{mem, ptr};
 
 use jvmti_rs::sys;
 
@@ -17,6 +17,10 @@ use crate::text::decode;
 
 /// The number of a JVMTI error.
 pub(super) type JvmtiError = sys::jvmtiError;
+
+/// A callback for an event of a thread.
+pub(super) type ThreadCallback =
+    unsafe extern "C" fn(*mut sys::jvmtiEnv, *mut sys::JNIEnv, sys::jobject);
 
 /// A JVMTI environment.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +46,7 @@ impl CallbackTable {
     pub(super) fn empty() -> Self {
         Self {
             // SAFETY: the struct holds only optional function pointers, for which zero is `None`.
-            known: unsafe { std::mem::zeroed() },
+            known: unsafe { mem::zeroed() },
             reserved85: None,
             sampled_object_alloc: None,
             virtual_thread_start: None,
@@ -145,6 +149,40 @@ impl Jvmti {
 
     pub(super) fn disable(self, event: sys::jvmtiEvent) -> Result<(), JvmtiError> {
         self.notify(sys::JVMTI_DISABLE, event)
+    }
+
+    /// Enables the event with this name, which only some JVMs have, or disables it if there is no callback.
+    pub(super) fn enable_extension(
+        self,
+        name: &CStr,
+        callback: Option<ThreadCallback>,
+    ) -> Result<(), JvmtiError> {
+        let (mut count, mut events) = (0, ptr::null_mut());
+        call!(self, GetExtensionEvents, &raw mut count, &raw mut events)?;
+        let mut found = Err(sys::JVMTI_ERROR_NOT_AVAILABLE);
+        for event in self.take_array(events, count) {
+            let sys::jvmtiExtensionEventInfo { id, short_description, param_count, params, .. } =
+                event;
+            // SAFETY: a NUL-terminated string that we own until we deallocate it.
+            if !id.is_null() && unsafe { CStr::from_ptr(id) } == name {
+                found = Ok(event.extension_event_index);
+            }
+            self.deallocate(id);
+            self.deallocate(short_description);
+            for param in self.take_array(params, param_count) {
+                self.deallocate(param.name);
+            }
+        }
+        let event = found?;
+        // SAFETY: the JVM passes the three arguments that the callback takes. The first arguments of a C function are in the same
+        // registers, whether it takes more of them or not, on each processor for which there is this library.
+        let callback =
+            unsafe { mem::transmute::<Option<ThreadCallback>, sys::jvmtiExtensionEvent>(callback) };
+        if callback.is_some() {
+            call!(self, SetExtensionEventCallback, event, callback)?;
+        }
+        let mode = if callback.is_some() { sys::JVMTI_ENABLE } else { sys::JVMTI_DISABLE };
+        self.notify(mode, event.cast_unsigned())
     }
 
     /// Sends this event for all that exists already.

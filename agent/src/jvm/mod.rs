@@ -44,6 +44,7 @@ mod hotspot;
 mod jvmti;
 mod load;
 mod loaded;
+mod mounts;
 mod natives;
 mod own_threads;
 mod sampling;

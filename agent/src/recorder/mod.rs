@@ -40,6 +40,7 @@ pub use methods::table::{MethodTable, Recorded, ResolvedMethod};
 pub use recording::Recorder;
 pub use sampling::sampler;
 pub use sampling::stacks::{ClassHandle, DescribeClasses, Stacks, ThreadHandle};
+pub use threads::carriers;
 pub use threads::facts::ThreadFacts;
 pub use threads::frames::{Frames, Left};
 pub use threads::out::OpenChunks;

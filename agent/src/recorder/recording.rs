@@ -62,6 +62,7 @@ impl Recorder {
     ) -> Self {
         let shared = SharedState {
             switch: Switch::new(),
+            carriers: Arc::default(),
             threads: ThreadTable::new(thread_lines, sink.has_one_file()),
             journal,
             sink,
@@ -294,10 +295,16 @@ impl Recorder {
     }
 
     /// Samples the position of every thread. Returns whether any has advanced since the last sample.
-    pub(super) fn sample_threads(&self, look: &mut Look) -> bool {
+    pub(super) fn sample_threads(&self, look: &Look) -> bool {
         let began_ns = self.elapsed_ns();
-        look.begin();
+        self.shared().carriers.begin();
         self.shared().threads.any(|thread| thread.sample(look, began_ns, || self.elapsed_ns()))
+    }
+
+    /// Returns whether a sampler takes the times of threads.
+    #[must_use]
+    pub fn samples_times(&self) -> bool {
+        self.shared().clock_ns().is_some()
     }
 
     /// The time since the recording began, in nanoseconds.

@@ -1,6 +1,7 @@
 //! What all parts of a recorder share: the threads, the journal, the sink, and what is counted.
 
 use std::fmt;
+use std::sync::Arc;
 
 use flow_codec::format::manifest::Totals;
 use log::Level;
@@ -9,6 +10,7 @@ use parking_lot::Mutex;
 use super::account::counts::Counts;
 use super::account::losses::Losses;
 use super::switch::Switch;
+use super::threads::carriers::Carriers;
 use super::threads::table::{LinesTo, ThreadTable};
 use super::{Config, Journal, SideBand};
 use crate::sink::{Scope, Sink, SinkError};
@@ -17,6 +19,7 @@ use crate::sink::{Scope, Sink, SinkError};
 pub(super) struct SharedState {
     pub(super) switch: Switch,
     pub(super) threads: ThreadTable,
+    pub(super) carriers: Arc<Carriers>,
     pub(super) journal: Journal,
     pub(super) sink: Box<dyn Sink>,
     pub(super) losses: Losses,

@@ -286,18 +286,18 @@ fn what_is_encoded_ahead_is_written_once() {
             recorder.enter(&thread, method);
             // Parts begin with entries, with exits, and within runs of exits.
             if ahead > 0 && call % (ahead * 100) == 0 {
-                recorder.hand_over.encode_ahead(&thread, &mut Look::new());
+                recorder.hand_over.encode_ahead(&thread, &Look::new());
             }
             if call % 5 == 4 {
                 (0..3).for_each(|_| recorder.exit(&thread, Left::Returned));
                 if ahead > 0 && call % 3 == 0 {
-                    recorder.hand_over.encode_ahead(&thread, &mut Look::new());
+                    recorder.hand_over.encode_ahead(&thread, &Look::new());
                 }
                 (0..2).for_each(|_| recorder.exit(&thread, Left::Unwound));
             }
         }
         let end = recorder.finish(Timeout::Long);
-        recorder.hand_over.encode_ahead(&thread, &mut Look::new());
+        recorder.hand_over.encode_ahead(&thread, &Look::new());
         assert_eq!((end.totals.enters, end.totals.exits), (30_000, 30_000));
         let whole = [method.as_bytes().repeat(5), vec![4]].concat().repeat(6000);
         assert!(sink.bytes() == whole, "{ahead}");
@@ -309,7 +309,7 @@ fn a_chunk_that_was_encoded_ahead_does_not_move_to_a_larger_slot() {
     let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
     let (recorder, thread, method) = recorder(dir.path(), &sink, 4096);
     recorder.enter(&thread, method);
-    recorder.hand_over.encode_ahead(&thread, &mut Look::new());
+    recorder.hand_over.encode_ahead(&thread, &Look::new());
     let first = thread.lock_out().slot().address();
     while thread.lock_out().slot().address() == first {
         recorder.enter(&thread, method);
@@ -327,15 +327,15 @@ fn where_nothing_can_be_encoded_ahead_the_encoder_has_to_wait() {
     let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
     let (recorder, thread, method) = recorder(dir.path(), &sink, 4096);
     (0..100).for_each(|_| recorder.enter(&thread, method));
-    assert!(recorder.hand_over.encode_ahead(&thread, &mut Look::new()));
-    assert!(!recorder.hand_over.encode_ahead(&thread, &mut Look::new()), "nothing new");
+    assert!(recorder.hand_over.encode_ahead(&thread, &Look::new()));
+    assert!(!recorder.hand_over.encode_ahead(&thread, &Look::new()), "nothing new");
     recorder.enter(&thread, method);
     recorder.shared().switch.set_paused(true);
-    assert!(!recorder.hand_over.encode_ahead(&thread, &mut Look::new()), "the recording is paused");
+    assert!(!recorder.hand_over.encode_ahead(&thread, &Look::new()), "the recording is paused");
     recorder.shared().switch.set_paused(false);
     thread.lock_out().home = Home::Shared;
     assert!(
-        !recorder.hand_over.encode_ahead(&thread, &mut Look::new()),
+        !recorder.hand_over.encode_ahead(&thread, &Look::new()),
         "in a file with other threads"
     );
 }
@@ -345,11 +345,11 @@ fn a_thread_is_sampled_before_a_part_is_encoded() {
     let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
     let (mut recorder, thread, method) = recorder(dir.path(), &sink, 4096);
     recorder.enter(&thread, method);
-    assert!(recorder.hand_over.encode_ahead(&thread, &mut Look::new()));
+    assert!(recorder.hand_over.encode_ahead(&thread, &Look::new()));
     assert!(thread.has_advanced(), "there is no clock");
     recorder.hand_over.shared.config.side_band = SideBand::SampledTimes;
     recorder.enter(&thread, method);
-    assert!(recorder.hand_over.encode_ahead(&thread, &mut Look::new()));
+    assert!(recorder.hand_over.encode_ahead(&thread, &Look::new()));
     assert!(!thread.has_advanced());
 }
 
@@ -396,11 +396,11 @@ fn in_one_file_what_is_encoded_ahead_passes_the_queue() {
         for call in 0..30_000 {
             recorder.enter(&thread, method);
             if call % 300 == 0 {
-                recorder.hand_over.encode_ahead(&thread, &mut Look::new());
+                recorder.hand_over.encode_ahead(&thread, &Look::new());
             }
             recorder.exit(&thread, Left::Returned);
         }
-        assert!(recorder.hand_over.encode_ahead(&thread, &mut Look::new()));
+        assert!(recorder.hand_over.encode_ahead(&thread, &Look::new()));
         let end = recorder.finish(Timeout::Long);
         assert_eq!((end.totals.enters, end.totals.exits), (30_000, 30_000));
     });
@@ -418,7 +418,7 @@ fn in_one_file_a_chunk_keeps_its_slot_until_all_parts_are_written() {
     let slot = thread.lock_out().slot().words();
     let address = thread.lock_out().slot().address();
     let state = || u64::from_le(slot[SlotWord::State.index()].load(Ordering::Relaxed));
-    assert!(recorder.hand_over.encode_ahead(&thread, &mut Look::new()));
+    assert!(recorder.hand_over.encode_ahead(&thread, &Look::new()));
     // Nothing is left of the chunk.
     recorder.hand_over.make_room(&thread, None);
     assert_ne!(thread.lock_out().slot().address(), address);
@@ -441,7 +441,7 @@ fn in_one_file_a_part_that_cannot_be_written_keeps_its_slot() {
         scope.spawn(|| recorder.run_writer());
         (0..100).for_each(|_| recorder.enter(&thread, method));
         sink.0.0.lock().unwrap().fail = true;
-        assert!(recorder.hand_over.encode_ahead(&thread, &mut Look::new()));
+        assert!(recorder.hand_over.encode_ahead(&thread, &Look::new()));
         while recorder.is_on() {
             std::thread::yield_now();
         }
@@ -460,10 +460,10 @@ fn a_part_that_cannot_be_written_stays_in_the_journal() {
     let journal = journal_in(dir.path());
     let (recorder, thread, method) = recorder_with(journal, dir.path(), &sink, 4096);
     (0..100).for_each(|_| recorder.enter(&thread, method));
-    recorder.hand_over.encode_ahead(&thread, &mut Look::new());
+    recorder.hand_over.encode_ahead(&thread, &Look::new());
     (0..50).for_each(|_| recorder.exit(&thread, Left::Returned));
     sink.0.0.lock().unwrap().fail = true;
-    recorder.hand_over.encode_ahead(&thread, &mut Look::new());
+    recorder.hand_over.encode_ahead(&thread, &Look::new());
     // The recording has ended.
     (0..50).for_each(|_| recorder.exit(&thread, Left::Returned));
     let end = recorder.finish(Timeout::Long);

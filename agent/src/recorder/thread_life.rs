@@ -40,7 +40,11 @@ impl Recorder {
             || shared.threads.write_start(facts, home, shared.elapsed_ns(), shared.lines_to());
         let marks = (shared.config.side_band != SideBand::None).then(MarkBuffer::default);
         let now_ns = shared.clock_ns();
-        let cpu = CpuTime::of_current(facts.is_virtual || now_ns.is_none());
+        let cpu = match now_ns {
+            None => CpuTime::unknown(),
+            Some(_) if facts.is_virtual => CpuTime::of_virtual(facts.id, &shared.carriers),
+            Some(_) => CpuTime::of_current(),
+        };
         let recorder = ThreadRecorder::new(
             facts,
             control,

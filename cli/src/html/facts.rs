@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::names::cut;
 use crate::export::short_program;
 use crate::input::state::State;
-use crate::input::times::{precision_note, virtual_note};
+use crate::input::times::precision_note;
 use crate::output::{SAMPLES_NOTE, Unit, lost, plural, shell_quoted};
 
 /// The most characters of a command or a note.
@@ -128,7 +128,7 @@ impl Head {
         if has_cpu {
             let text = "the methods and flame graphs show CPU time: for how long threads ran; timelines show wall-clock \
                         time, waiting included";
-            self.notes.push(Note::info(&format!("{text}{}", virtual_note(trace))));
+            self.notes.push(Note::info(text));
         }
         match timing {
             Timing::Off => {}

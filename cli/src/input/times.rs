@@ -69,23 +69,12 @@ pub(crate) fn no_samples(trace: &Trace) -> Failure {
 /// Describes the precision of times that were added up.
 pub(crate) fn precision_note(trace: &Trace, unit: Unit) -> String {
     if unit == Unit::Cpu {
-        let (samples, of_virtual) = (samples_note(trace), virtual_note(trace));
-        return format!("cpu and self are CPU time; {samples}{of_virtual}");
+        return format!("cpu and self are CPU time; {}", samples_note(trace));
     }
     if trace.timing().0 == Timing::Exact {
         return EXACT_NOTE.to_owned();
     }
     samples_note(trace)
-}
-
-/// Warns of the CPU time of virtual threads, if the trace has some.
-pub(crate) fn virtual_note(trace: &Trace) -> &'static str {
-    match trace.threads.iter().any(|(_, thread)| thread.is_virtual) {
-        true => {
-            "; virtual threads have no CPU clock: a virtual thread that computes without recorded calls counts as waiting"
-        }
-        false => "",
-    }
 }
 
 /// The precision of times that were not sampled.

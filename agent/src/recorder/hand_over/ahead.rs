@@ -54,7 +54,7 @@ impl HandOver {
 
     /// Encodes chunks ahead, until the recording ends.
     pub(in crate::recorder) fn run_encoder(&self) {
-        let (mut pauses, mut look) = (Pauses::default(), Look::new());
+        let (mut pauses, look) = (Pauses::default(), Look::new());
         let mut found: Vec<ThreadId> = Vec::with_capacity(MAX_THREADS);
         while self.shared.is_on() {
             let part = (self.shape().max_fill / PARTS).max(1);
@@ -66,10 +66,9 @@ impl HandOver {
                 }
                 is_found
             });
-            look.begin();
             self.give_up_left_slots();
             let threads = found.iter().filter_map(|id| self.shared.threads.get(*id));
-            match threads.filter(|thread| self.encode_ahead(thread, &mut look)).count() {
+            match threads.filter(|thread| self.encode_ahead(thread, &look)).count() {
                 // Some chunks cannot be divided, or not now.
                 0 => sleep(pauses.next()),
                 // Fast threads have recorded as much again meanwhile.
@@ -80,11 +79,7 @@ impl HandOver {
 
     /// Encodes what a thread has recorded in its chunk, and passes it to the sink. Returns whether it did. Before that it
     /// samples the thread, as often as when each part was a chunk: nobody else can while this lasts.
-    pub(in crate::recorder) fn encode_ahead(
-        &self,
-        thread: &ThreadRecorder,
-        look: &mut Look,
-    ) -> bool {
+    pub(in crate::recorder) fn encode_ahead(&self, thread: &ThreadRecorder, look: &Look) -> bool {
         // A thread that hands over encodes the rest itself.
         let Some(mut out) = thread.try_lock_out() else { return false };
         let may_be_divided = match &self.queue {

@@ -44,7 +44,7 @@ pub fn run(recorder: &Recorder, period: Duration) {
     while recorder.is_on() {
         recorder.check_memory();
         let before = Instant::now();
-        if recorder.sample_threads(&mut look) {
+        if recorder.sample_threads(&look) {
             last_event = before;
         }
         look.leaves_threads_alone = !share.steals();

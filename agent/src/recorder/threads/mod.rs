@@ -1,5 +1,6 @@
 //! What is known of each thread: its recorder with the chunk that it fills, its name, its frames, its clock.
 
+pub mod carriers;
 pub(super) mod cpu_time;
 pub(super) mod facts;
 pub(super) mod frames;

@@ -119,7 +119,7 @@ impl ThreadRecorder {
     /// since the last sample.
     pub(in crate::recorder) fn sample(
         &self,
-        look: &mut Look,
+        look: &Look,
         began_ns: u64,
         now_ns: impl Fn() -> u64,
     ) -> bool {
@@ -145,16 +145,19 @@ impl ThreadRecorder {
     /// that waits more and more rarely.
     fn stay(&self, began_ns: u64) {
         let Seen { at_ns, stays, is_running, ran_us, ran_by_ns, .. } = &self.seen;
-        at_ns.store(began_ns, Ordering::Relaxed);
+        let since_ns = began_ns.saturating_sub(at_ns.swap(began_ns, Ordering::Relaxed));
         // Only the sampler counts.
         let looks = stays.load(Ordering::Relaxed).saturating_add(1);
         stays.store(looks, Ordering::Relaxed);
-        if (looks.is_power_of_two() || is_running.load(Ordering::Relaxed))
-            && let Some(us) = self.cpu.ran_in_place_us()
-        {
-            is_running.store(us > 0, Ordering::Relaxed);
-            ran_us.fetch_add(us, Ordering::Relaxed);
-            ran_by_ns.store(began_ns, Ordering::Relaxed);
+        let was_running = is_running.load(Ordering::Relaxed);
+        if looks.is_power_of_two() || was_running {
+            let looks = if was_running { 1 } else { u64::from(looks).div_ceil(2) };
+            let us = self.cpu.ran_in_place_us(since_ns.saturating_mul(looks));
+            is_running.store(us.is_some_and(|us| us > 0), Ordering::Relaxed);
+            if let Some(us) = us {
+                ran_us.fetch_add(us, Ordering::Relaxed);
+                ran_by_ns.store(began_ns, Ordering::Relaxed);
+            }
         }
     }
 
@@ -180,7 +183,7 @@ impl ThreadRecorder {
     pub(in crate::recorder) fn sample_held(
         &self,
         out: &mut MutexGuard<'_, Out>,
-        look: &mut Look,
+        look: &Look,
         began_ns: u64,
         now_ns: impl Fn() -> u64,
     ) {
@@ -188,7 +191,7 @@ impl ThreadRecorder {
         let left_us = self.end_stay(out, true);
         let (position, by_ns) = (self.position(), now_ns());
         let since_ns = by_ns.saturating_sub(at_ns.load(Ordering::Relaxed));
-        let ran_us = self.cpu.ran_us(since_ns, look).saturating_add(left_us);
+        let ran_us = self.cpu.ran_us(since_ns).saturating_add(left_us);
         let kind = SampleKind::Time { ran_us: Some(ran_us) };
         let sample = Sample { bytes: 0, by_ns, from_ns: began_ns, kind };
         let room = out.chunk.sample(position, sample);
