@@ -5,7 +5,7 @@
 //!                     scan ─▶ index ─▶ tree::LazyTree (calls by number)
 //!                                   └▶ dag::Dag (behaviours) ─▶ the sums again, in a thousandth of the time
 //! Trace::merged ─▶ process::Router ─▶ processors (ordered events, live)
-//! samples ─▶ profile::{LeanProfile, Profile}
+//! samples ─▶ profile::{LeanProfile, Frames} ─▶ analysis::PathTree, as of calls
 //! ```
 //!
 //! [`reading`] chooses the quickest way to an answer: stored shapes, several cores, or the events one by one.

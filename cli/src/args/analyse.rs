@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 
 use super::given::{Given, expect, given};
-use super::profile::{Counted, ProfileArgs, RowArgs};
+use super::report::{OF_ROWS, OF_SAMPLES, OF_TREES};
+use super::rows::RowArgs;
 use crate::failure::{Failure, Status};
 use crate::input::flags::{
     By, DEFAULT_DIR, FilterArgs, ORDER, OUTPUT, PartArgs, SourceArgs, TestArgs, VIEWS,
@@ -117,27 +118,25 @@ impl DiffArgs {
         expect(what, &all, &[])
     }
 
-    /// Samples of two runs, or calls in rows like these.
-    ///
-    /// # Errors
-    /// Flags are given that these do not have.
-    pub(crate) fn profile(&self, counted: Counted) -> Result<ProfileArgs, Failure> {
+    /// Refuses flags that a comparison of methods, by samples or by calls, does not have. Returns the second run.
+    pub(crate) fn expect_methods(&self, of_samples: bool) -> Result<&PathBuf, Failure> {
         let Some(after) = &self.after else {
             let text = "samples and methods of two runs are compared: name a second trace";
             return Err(Failure::Usage(text.to_owned()));
         };
-        let of = [Some(&self.before), Some(after)];
-        let profile = ProfileArgs {
-            max: self.max,
-            depth: self.depth,
-            verbose: self.verbose,
-            ..ProfileArgs::new(of, &self.part, self.format, &self.rows, Some(self.by), counted)?
-        };
         let mut all: Vec<Given> = self.rows.given();
-        let (depth, exit_code) = (self.depth.is_some(), self.exit_code);
-        all.extend(given(&[("--depth", depth), ("--exit-code", exit_code)]));
-        expect(profile.what(), &all, &profile.flags())?;
-        Ok(profile)
+        all.extend(given(&[("--depth", self.depth.is_some())]));
+        let is_tree = self.rows.tree || self.rows.has_sides();
+        let what = match (of_samples, is_tree) {
+            (true, true) => "a tree of samples",
+            (true, false) => "a list of samples",
+            (false, true) => "a tree of methods",
+            (false, false) => "a list of methods",
+        };
+        let flags: &[&str] = if is_tree { &OF_TREES } else { &OF_ROWS };
+        let of_source: &[&str] = if of_samples { &OF_SAMPLES } else { &[] };
+        expect(what, &all, &[of_source, flags].concat())?;
+        Ok(after)
     }
 
     /// Returns whether two threads of one run are compared, not two tests.

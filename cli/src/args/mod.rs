@@ -8,10 +8,10 @@ mod given;
 mod help;
 mod live;
 mod moved;
-mod profile;
 mod read;
 mod record;
 mod report;
+mod rows;
 mod shell;
 mod tips;
 mod top;
@@ -33,10 +33,10 @@ use self::help::{
     TOP_HELP, VIEW_HELP, by_purpose,
 };
 pub(crate) use self::live::{ListenArgs, ReportKind};
-pub(crate) use self::profile::{Counted, PercentOf, ProfileArgs, ProfileBy, ProfileKey, SortKey};
 pub(crate) use self::read::{CheckArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs, ThreadKey};
 pub(crate) use self::record::{AgentArgs, AttachArgs, DetachArgs, RecordArgs, SnapshotArgs};
-pub(crate) use self::report::{GraphArgs, LinesArgs, PathsKind, ReportArgs};
+pub(crate) use self::report::{LinesArgs, PathsKind, ReportArgs};
+pub(crate) use self::rows::{PercentOf, RowArgs, SortKey, ThreadsBy};
 pub(crate) use self::shell::{CompletionsArgs, HelpArgs, HelpTopic, ManArgs};
 pub(crate) use self::top::{TopArgs, TopKey};
 pub(crate) use self::view::ViewArgs;

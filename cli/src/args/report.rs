@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
+use flow_query::profile::FrameGrouping;
 
 use super::given::{Given, expect, given};
-use super::profile::{Counted, FramesBy, ProfileArgs, RowArgs, SortKey};
+use super::rows::{FramesBy, RowArgs, SortKey};
 use crate::failure::Failure;
 use crate::input::flags::{ORDER, OUTPUT, PartArgs, SourceArgs, TimeArgs, VIEWS, WeightArgs};
 use crate::input::values::{count, positive};
@@ -86,22 +87,6 @@ pub(crate) struct ReportViewArgs {
     pub(crate) open: bool,
 }
 
-/// Calls by path, as a tree.
-#[derive(Debug)]
-pub(crate) struct GraphArgs {
-    pub(crate) source: SourceArgs,
-    pub(crate) part: PartArgs,
-    pub(crate) when: TimeArgs,
-    pub(crate) methods: Vec<String>,
-    pub(crate) per_thread: bool,
-    pub(crate) depth: Option<u64>,
-    pub(crate) min: Option<f64>,
-    pub(crate) max: Option<u64>,
-    pub(crate) sort: SortKey,
-    pub(crate) weight: WeightArgs,
-    pub(crate) verbose: bool,
-}
-
 /// How often each line was reached.
 #[derive(Debug)]
 pub(crate) struct LinesArgs {
@@ -113,6 +98,30 @@ pub(crate) struct LinesArgs {
 
 /// Flags of all tables of calls.
 const OF_CALLS: [&str; 3] = ["--time", "--min-duration", "--verbose"];
+/// Flags of all tables of samples.
+pub(super) const OF_SAMPLES: [&str; 3] = ["--frames", "--gaps", "--verbose"];
+/// Flags of lists and of trees of methods.
+pub(super) const OF_ROWS: [&str; 8] = [
+    "--by",
+    "--sort",
+    "--max",
+    "--min",
+    "--where",
+    "--percent-of",
+    "--per-thread",
+    "--per-thread-name",
+];
+pub(super) const OF_TREES: [&str; 9] = [
+    "--by",
+    "--sort",
+    "--max",
+    "--min",
+    "--where",
+    "--percent-of",
+    "--per-thread",
+    "--per-thread-name",
+    "--depth",
+];
 
 impl ReportArgs {
     /// Returns the format of what is printed; `None` if that is a page or a file for another tool.
@@ -138,12 +147,14 @@ impl ReportArgs {
         !is_of_calls && !self.writes_page()
     }
 
-    /// Returns whether calls are requested in rows like those of samples.
-    pub(crate) fn shows_calls_like_samples(&self) -> bool {
-        let rows = &self.rows;
-        let is_grouped = rows.per_thread_name || rows.per_thread && !rows.tree;
-        let is_tree_of_edges = rows.tree && rows.has_sides();
-        rows.selects() || is_grouped || is_tree_of_edges
+    /// Which frames of samples are one, if that is requested.
+    pub(crate) fn frames(&self) -> Option<FramesBy> {
+        self.rows.frames.or(self.view.lines.then_some(FramesBy::Line))
+    }
+
+    /// Which frames of samples are one.
+    pub(crate) fn frame_grouping(&self) -> FrameGrouping {
+        self.frames().map_or(FrameGrouping::Method, FramesBy::grouping)
     }
 
     /// The flags that are given and that some views do not have.
@@ -159,45 +170,35 @@ impl ReportArgs {
         all
     }
 
-    /// Refuses flags that the requested view of calls does not have.
-    pub(crate) fn expect_flags_of_view(&self) -> Result<(), Failure> {
+    /// Refuses flags that the requested view, of samples or of calls, does not have.
+    pub(crate) fn expect_flags_of_view(&self, of_samples: bool) -> Result<(), Failure> {
+        if let ([method, ..], true) = (&self.view.methods[..], of_samples) {
+            return Err(Failure::Usage(format!(
+                "--method is for a tree of calls; here, use --callees {method}"
+            )));
+        }
         let view = &self.view;
+        let is_tree = self.rows.tree || of_samples && self.rows.has_sides();
         let (what, flags): (_, &[&str]) = if self.writes_page() {
             ("the page", &["--by"])
-        } else if view.lines {
+        } else if view.lines && !of_samples {
             ("lines of samples beside calls", &["--by", "--sort", "--max"])
         } else if view.exceptions {
             ("--exceptions", &["--max"])
         } else if view.paths.is_some() {
             ("--paths", &["--by", "--max"])
-        } else if self.rows.has_sides() {
+        } else if self.rows.has_sides() && !is_tree {
             ("callers or callees of calls without --tree", &["--by", "--max"])
         } else {
-            ("a list of methods by their calls", &["--by", "--sort", "--max"])
+            match (of_samples, is_tree) {
+                (false, false) => ("a list of methods by their calls", &OF_ROWS),
+                (false, true) => ("a tree of calls", &OF_TREES),
+                (true, false) => ("a list of samples", &OF_ROWS),
+                (true, true) => ("a tree of samples", &OF_TREES),
+            }
         };
-        expect(what, &self.given(), &[&OF_CALLS, flags].concat())
-    }
-
-    /// The tree of calls.
-    ///
-    /// # Errors
-    /// Flags are given that it does not have.
-    pub(crate) fn tree(&self) -> Result<GraphArgs, Failure> {
-        let flags = ["--sort", "--by", "--max", "--min", "--depth", "--per-thread"];
-        expect("a tree of calls", &self.given(), &[&OF_CALLS, &flags[..]].concat())?;
-        Ok(GraphArgs {
-            source: self.source.clone(),
-            part: self.part.clone(),
-            when: self.when.clone(),
-            methods: self.view.methods.clone(),
-            per_thread: self.rows.per_thread,
-            depth: self.depth,
-            min: self.rows.min,
-            max: self.max,
-            sort: self.sort(),
-            weight: self.weight,
-            verbose: self.verbose,
-        })
+        let of_source: &[&str] = if of_samples { &OF_SAMPLES } else { &OF_CALLS };
+        expect(what, &self.given(), &[of_source, flags].concat())
     }
 
     /// The lines that were recorded.
@@ -212,30 +213,5 @@ impl ReportArgs {
             sources: self.view.sources.clone(),
             lcov: self.view.lcov,
         })
-    }
-
-    /// The samples, or calls in rows like these.
-    ///
-    /// # Errors
-    /// Flags are given that these do not have.
-    pub(crate) fn profile(&self, counted: Counted) -> Result<ProfileArgs, Failure> {
-        if let [method, ..] = &self.view.methods[..] {
-            return Err(Failure::Usage(format!(
-                "--method is for a tree of calls; here, use --callees {method}"
-            )));
-        }
-        let mut rows = self.rows.clone();
-        if self.view.lines {
-            rows.frames.get_or_insert(FramesBy::Line);
-        }
-        let of = [Some(&self.source.dir), None];
-        let profile = ProfileArgs {
-            max: self.max,
-            depth: self.depth,
-            verbose: self.verbose,
-            ..ProfileArgs::new(of, &self.part, self.source.format, &rows, self.weight.by, counted)?
-        };
-        expect(profile.what(), &self.given(), &profile.flags())?;
-        Ok(profile)
     }
 }

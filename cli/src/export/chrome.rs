@@ -45,7 +45,7 @@ impl<'a> Chrome<'a> {
         out.extend_from_slice(b"\",\"ts\":");
         match self.scale {
             // A call takes one microsecond.
-            Unit::Calls => push_number(out, at),
+            Unit::Calls | Unit::Samples => push_number(out, at),
             Unit::Nanos | Unit::Cpu => {
                 push_number(out, at / 1000);
                 out.push(b'.');

@@ -283,7 +283,7 @@ impl<'a> Firefox<'a> {
 /// Appends a time in milliseconds; without a clock a call takes one.
 fn milliseconds(at: u64, scale: Unit, out: &mut Vec<u8>) {
     match scale {
-        Unit::Calls => push_number(out, at),
+        Unit::Calls | Unit::Samples => push_number(out, at),
         Unit::Nanos | Unit::Cpu => {
             push_number(out, at / 1_000_000);
             out.push(b'.');
@@ -295,7 +295,7 @@ fn milliseconds(at: u64, scale: Unit, out: &mut Vec<u8>) {
 impl Exporter for Firefox<'_> {
     fn begin(&mut self, out: &mut Vec<u8>) {
         let (product, interval) = match self.scale {
-            Unit::Calls => (format!("{} ({SCALE})", program(self.trace)), "1"),
+            Unit::Calls | Unit::Samples => (format!("{} ({SCALE})", program(self.trace)), "1"),
             Unit::Nanos | Unit::Cpu => (program(self.trace), "0.1"),
         };
         let product = quoted(&product);

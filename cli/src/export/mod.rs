@@ -4,7 +4,7 @@
 //! timeline of a thread ─▶ emit ─▶ Exporter: perfetto chrome speedscope firefox jsonl csv hpl
 //! timeline of a thread ─▶ emit ─▶ parquet
 //! timelines with instructions, merged ─▶ Executions ─▶ blinky
-//! records, marks ─▶ analysis::Graph, samples ─▶ profile::Profile ─▶ Stacks (weights by path): collapsed svg pprof
+//! records, marks ─▶ analysis::Graph, samples ─▶ profile::Frames ─▶ Stacks (weights by path): collapsed svg pprof
 //! ```
 //!
 //! A format only turns calls into bytes and appends them to a buffer; it neither reads a trace nor writes a file.

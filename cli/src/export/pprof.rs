@@ -104,7 +104,7 @@ impl Profile<'_> {
         // The format requires an empty first string, which means "none".
         self.string("");
         let (kind, unit) = match scale {
-            Unit::Calls => (counted, "count"),
+            Unit::Calls | Unit::Samples => (counted, "count"),
             Unit::Nanos => ("time", "nanoseconds"),
             Unit::Cpu => ("cpu", "nanoseconds"),
         };

@@ -14,7 +14,7 @@ impl Unit {
     #[inline]
     pub(crate) fn at(self, time: When, calls: u64, start_ns: u64) -> u64 {
         match self {
-            Self::Calls => calls,
+            Self::Calls | Self::Samples => calls,
             Self::Nanos | Self::Cpu => time.estimate_ns.unwrap_or(start_ns),
         }
     }
@@ -22,7 +22,7 @@ impl Unit {
     /// Converts a time to nanoseconds.
     pub(super) fn nanos(self, at: u64) -> u64 {
         match self {
-            Self::Calls => at.saturating_mul(NANOS_PER_CALL),
+            Self::Calls | Self::Samples => at.saturating_mul(NANOS_PER_CALL),
             Self::Nanos | Self::Cpu => at,
         }
     }
@@ -30,7 +30,7 @@ impl Unit {
     /// A name, with an explanation of the unit if a viewer would show calls as time.
     pub(super) fn explained(self, name: &str) -> String {
         match self {
-            Self::Calls => format!("{name} (1 µs is 1 call)"),
+            Self::Calls | Self::Samples => format!("{name} (1 µs is 1 call)"),
             Self::Nanos | Self::Cpu => name.to_owned(),
         }
     }

@@ -69,7 +69,7 @@ impl Exporter for Speedscope<'_> {
         let name = thread_name(self.trace, file);
         let (name, unit) = match self.scale {
             // Speedscope has no unit for calls.
-            Unit::Calls => (format!("{name} ({})", self.scale.word()), "none"),
+            Unit::Calls | Unit::Samples => (format!("{name} ({})", self.scale.word()), "none"),
             Unit::Nanos | Unit::Cpu => (name, "nanoseconds"),
         };
         let head = format!(

@@ -65,7 +65,7 @@ impl PathFormat for Svg {
         options.title = short_program(trace).unwrap_or_else(|| "JVM".to_owned());
         options.count_name = match scale_of(stacks) {
             Unit::Cpu => "ns of CPU time".to_owned(),
-            Unit::Calls => stacks.counted().to_owned(),
+            Unit::Calls | Unit::Samples => stacks.counted().to_owned(),
             unit => unit.word().to_owned(),
         };
         options.min_width = MIN_WIDTH;

@@ -1,11 +1,11 @@
-//! Conditions on the rows of a profile: `name contains Orders`, `self-time >= 5ms`, `total-percent > 1`.
+//! Conditions on rows of methods: `name contains Orders`, `self-time >= 5ms`, `total-percent > 1`.
 
 use std::str::FromStr;
 
-use flow_query::profile::Numbers;
 use regex_lite::Regex;
 
 use super::values::nanoseconds;
+use crate::output::Weight;
 
 /// A condition that rows must meet.
 #[derive(Clone, Debug)]
@@ -42,14 +42,18 @@ pub(crate) enum Comparison {
 
 /// A figure of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct NumberField {
-    is_self: bool,
-    kind: NumberKind,
+enum NumberField {
+    Calls,
+    /// A figure that is of total or of self.
+    Of {
+        is_self: bool,
+        kind: NumberKind,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum NumberKind {
-    Count,
+    Samples,
     Time,
     Percent,
 }
@@ -75,7 +79,9 @@ pub(crate) struct Facts<'a> {
     /// The name of the thread; empty if threads are not distinguished.
     pub(crate) thread: &'a str,
     /// The figures of each run, and the shares of total and self in percent.
-    pub(crate) runs: &'a [(Numbers, [f64; 2])],
+    pub(crate) runs: &'a [(Weight, [f64; 2])],
+    /// Whether figures are times.
+    pub(crate) is_timed: bool,
 }
 
 /// Returns the text in quotes, which are no part of a value; `None` if there are no quotes.
@@ -100,7 +106,8 @@ impl Condition {
             Test::Number(field, order, wanted) => facts
                 .runs
                 .iter()
-                .any(|(numbers, shares)| order.holds(field.of(*numbers, *shares), *wanted)),
+                .filter_map(|(weight, shares)| field.of(*weight, *shares, facts.is_timed))
+                .any(|figure| order.holds(figure, *wanted)),
         };
         holds != self.is_negated
     }
@@ -132,6 +139,9 @@ impl Comparison {
 
 impl NumberField {
     fn parse(name: &str) -> Option<Self> {
+        if name == "calls" {
+            return Some(Self::Calls);
+        }
         let (weight, kind) = name.split_once('-')?;
         let is_self = match weight {
             "self" => true,
@@ -139,30 +149,32 @@ impl NumberField {
             _ => return None,
         };
         let kind = match kind {
-            "count" => NumberKind::Count,
+            "samples" => NumberKind::Samples,
             "time" => NumberKind::Time,
             "percent" => NumberKind::Percent,
             _ => return None,
         };
-        Some(Self { is_self, kind })
+        Some(Self::Of { is_self, kind })
     }
 
+    /// The figure; `None` if it is unknown.
     #[expect(clippy::cast_precision_loss, reason = "figures are compared with what people write")]
-    fn of(self, numbers: Numbers, [total, of_self]: [f64; 2]) -> f64 {
-        let Numbers { total_count, self_count, total_ns, self_ns, .. } = numbers;
-        match (self.kind, self.is_self) {
-            (NumberKind::Count, false) => total_count as f64,
-            (NumberKind::Count, true) => self_count as f64,
-            (NumberKind::Time, false) => total_ns as f64,
-            (NumberKind::Time, true) => self_ns as f64,
-            (NumberKind::Percent, false) => total,
-            (NumberKind::Percent, true) => of_self,
-        }
+    fn of(self, weight: Weight, shares: [f64; 2], is_timed: bool) -> Option<f64> {
+        let Self::Of { is_self, kind } = self else { return Some(weight.calls? as f64) };
+        let of = |[total, of_self]: [u64; 2]| (if is_self { of_self } else { total }) as f64;
+        Some(match kind {
+            NumberKind::Samples => {
+                of([weight.precision.total_samples, weight.precision.self_samples])
+            }
+            NumberKind::Time if is_timed => of([weight.total, weight.self_weight]),
+            NumberKind::Time => of(weight.times_ns?),
+            NumberKind::Percent => shares[usize::from(is_self)],
+        })
     }
 
     #[expect(clippy::cast_precision_loss, reason = "nobody writes a time so precisely")]
     fn value(self, text: &str) -> Result<f64, String> {
-        if self.kind == NumberKind::Time {
+        if matches!(self, Self::Of { kind: NumberKind::Time, .. }) {
             return nanoseconds(text).map(|ns| ns as f64);
         }
         let number = text.trim_end_matches('%').trim_end().parse::<f64>();
@@ -236,23 +248,22 @@ impl FromStr for Condition {
 
 #[cfg(test)]
 mod tests {
+    use flow_query::analysis::Precision;
+
     use super::*;
 
     fn holds(condition: &str) -> bool {
-        let numbers = Numbers {
-            total_count: 40,
-            self_count: 10,
-            total_ns: 4_000_000,
-            self_ns: 1_000_000,
-            waiting_ns: 0,
-        };
+        let mut precision = Precision::default();
+        (precision.total_samples, precision.self_samples) = (40, 10);
+        let weight = Weight { calls: Some(3), precision, ..Weight::of(4_000_000, 1_000_000) };
         let facts = Facts {
             name: "com.app.Orders.total(int)",
             class: "com.app.Orders",
             method: "total",
             source: "Orders.java",
             thread: "pool-1",
-            runs: &[(numbers, [50.0, 12.5])],
+            runs: &[(weight, [50.0, 12.5])],
+            is_timed: true,
         };
         condition.parse::<Condition>().unwrap_or_else(|error| panic!("{error}")).holds(&facts)
     }
@@ -280,17 +291,18 @@ mod tests {
     #[test]
     fn figures_are_compared_with_numbers_times_and_shares() {
         for condition in [
-            "total-count > 39",
-            "self-count=10",
+            "calls = 3",
+            "total-samples > 39",
+            "self-samples=10",
             "total-time >= 4ms",
             "self-time<1.5ms",
             "total-percent <= 50",
             "self-percent > 12.4%",
-            "self-count not > 10",
+            "self-samples not > 10",
         ] {
             assert!(holds(condition), "{condition}");
         }
-        assert!(!holds("total-count > 40") && !holds("self-time >= 2ms"));
+        assert!(!holds("total-samples > 40") && !holds("self-time >= 2ms"));
     }
 
     #[test]

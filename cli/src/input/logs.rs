@@ -4,6 +4,7 @@ use std::path::Path;
 
 use flow_codec::Error;
 use flow_codec::read::{HplReader, Trace};
+use flow_codec::write::{Compression, ContainerWriter};
 use flow_query::profile::{write_calls_of_log, write_calls_of_samples};
 
 use crate::failure::Failure;
@@ -27,6 +28,14 @@ pub(super) fn trace(path: &Path) -> Result<(Trace, Option<Error>), Failure> {
         Err(error) => return Err(error.into()),
     };
     Ok((Trace::from_file(file, path)?, damage))
+}
+
+/// A trace without calls in the place of a log, whose samples are read from it.
+pub(super) fn without_calls(path: &Path) -> Result<Trace, Failure> {
+    let file = tempfile::tempfile().map_err(Failure::temporary_file)?;
+    let container = ContainerWriter::new(&file, Compression::Off);
+    container.and_then(ContainerWriter::finish).map_err(Failure::temporary_file)?;
+    Ok(Trace::from_file(file, path)?)
 }
 
 /// The trace with calls in the place of its samples, if it has samples and no calls; `None` otherwise.

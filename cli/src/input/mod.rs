@@ -9,7 +9,7 @@ pub(crate) mod memory;
 pub(crate) mod own;
 pub(crate) mod pattern;
 pub(crate) mod place;
-pub(crate) mod profile;
+pub(crate) mod samples;
 pub(crate) mod shapes;
 pub(crate) mod source;
 pub(crate) mod sources;

@@ -1,4 +1,4 @@
-//! The weight of calls: number, total and self, in calls or in nanoseconds.
+//! The weight of calls or samples: number, total and self, as numbers or in nanoseconds.
 
 use flow_codec::read::TimeAxis;
 use flow_query::analysis::{Precision, SumsOf};
@@ -25,27 +25,47 @@ const MOST_ERROR_PERCENT: u64 = 22;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unit {
     Calls,
+    /// The number of samples of stacks.
+    Samples,
     /// Wall-clock time.
     Nanos,
     /// CPU time; waiting is added up beside it.
     Cpu,
 }
 
-/// The weight of the calls in a line.
+/// The weight of the calls or samples in a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Weight {
-    pub(crate) calls: u64,
+    /// How many calls; `None` of samples.
+    pub(crate) calls: Option<u64>,
     pub(crate) total: u64,
     pub(crate) self_weight: u64,
-    precision: Precision,
-    /// How long threads waited meanwhile, if the total is CPU time.
-    waiting_ns: u64,
+    pub(crate) precision: Precision,
+    /// How long threads waited meanwhile, if that is known.
+    pub(crate) waiting_ns: Option<u64>,
+    /// The times of total and self of samples that weigh 1 each, if they are known.
+    pub(crate) times_ns: Option<[u64; 2]>,
+    /// What the line is a part of, if that is not the whole of its table.
+    pub(crate) whole: Option<u64>,
 }
 
 impl Weight {
+    /// A weight of which no more is known.
+    pub(crate) fn of(total: u64, self_weight: u64) -> Self {
+        Self {
+            calls: None,
+            total,
+            self_weight,
+            precision: Precision::default(),
+            waiting_ns: None,
+            times_ns: None,
+            whole: None,
+        }
+    }
+
     /// The columns in JSON and CSV.
     pub(crate) fn columns(self, unit: Unit) -> WeightColumns {
-        let Self { calls, total, self_weight, precision, waiting_ns } = self;
+        let Self { calls, total, self_weight, precision, waiting_ns, .. } = self;
         let Precision { total_samples, total_error, self_samples, self_error, .. } = precision;
         WeightColumns {
             calls,
@@ -56,8 +76,23 @@ impl Weight {
             total_error,
             self_samples,
             self_error,
-            waiting: (unit == Unit::Cpu).then_some(waiting_ns),
+            waiting: waiting_ns.filter(|_| calls.is_none() || unit == Unit::Cpu),
         }
+    }
+
+    /// How many calls or samples the line is about.
+    pub(crate) fn count(self) -> u64 {
+        self.calls.unwrap_or(self.precision.total_samples)
+    }
+
+    /// The shares of total and self, in percent.
+    #[expect(clippy::cast_precision_loss, reason = "a share is shown with one decimal")]
+    pub(crate) fn percents(self, whole: u64) -> [f64; 2] {
+        let whole = self.whole.unwrap_or(whole);
+        [self.total, self.self_weight].map(|part| match whole {
+            0 => 0.0,
+            whole => part as f64 * 100.0 / whole as f64,
+        })
     }
 
     /// The total as text, with a mark if it is rough.
@@ -97,11 +132,20 @@ pub(crate) struct Scale {
     all: u64,
     /// How much time a method may have that no sample has seen, if times were sampled.
     sample_ns: Option<u64>,
+    /// The title of times beside numbers of samples.
+    time_title: &'static str,
 }
 
 impl Scale {
     pub(crate) fn new(unit: Unit, all: u64, sample_ns: Option<u64>) -> Self {
-        Self { unit, all, sample_ns: sample_ns.filter(|_| unit.is_time()) }
+        let sample_ns = sample_ns.filter(|_| unit.is_time());
+        Self { unit, all, sample_ns, time_title: "time" }
+    }
+
+    /// The scale of samples, whose times are of this unit.
+    pub(crate) fn of_samples(unit: Unit, all: u64, time: Unit) -> Self {
+        let time_title = if time == Unit::Cpu { "cpu" } else { "time" };
+        Self { time_title, ..Self::new(unit, all, None) }
     }
 
     fn show(self, amount: u64, samples: u64, error: u64) -> String {
@@ -146,7 +190,7 @@ impl Unit {
     /// The axis of the time; `None` for calls.
     pub(crate) fn axis(self) -> Option<TimeAxis> {
         match self {
-            Self::Calls => None,
+            Self::Calls | Self::Samples => None,
             Self::Nanos => Some(TimeAxis::Wall),
             Self::Cpu => Some(TimeAxis::Cpu),
         }
@@ -154,13 +198,14 @@ impl Unit {
 
     /// Returns whether it is time.
     pub(crate) fn is_time(self) -> bool {
-        self != Self::Calls
+        self.axis().is_some()
     }
 
     /// Its name in JSON and CSV.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Calls => "calls",
+            Self::Samples => "samples",
             Self::Nanos => "ns",
             Self::Cpu => "cpu-ns",
         }
@@ -169,7 +214,7 @@ impl Unit {
     /// An amount in a table.
     pub(crate) fn cell(self, amount: u64) -> Cell<'static> {
         match self {
-            Self::Calls => Cell::Count(amount),
+            Self::Calls | Self::Samples => Cell::Count(amount),
             Self::Nanos | Self::Cpu => Cell::Nanos(amount),
         }
     }
@@ -177,7 +222,7 @@ impl Unit {
     /// An amount as text.
     pub(crate) fn show(self, amount: u64) -> String {
         match self {
-            Self::Calls => grouped(amount),
+            Self::Calls | Self::Samples => grouped(amount),
             Self::Nanos | Self::Cpu => duration(amount),
         }
     }
@@ -186,25 +231,38 @@ impl Unit {
 impl Table<'_> {
     /// Adds the columns of weights. The name follows.
     pub(crate) fn weights(&mut self, weights: &[Weight], scale: Scale, shares: Shares) {
-        let Scale { unit, all: whole, .. } = scale;
-        let is_cpu = unit == Unit::Cpu;
-        let share = |part| Cell::Share { part, whole };
-        let of_self = weights.iter().map(|weight| share(weight.self_weight));
+        let Scale { unit, all, .. } = scale;
+        let is_of_samples = weights.iter().any(|weight| weight.calls.is_none());
+        let share =
+            |weight: &Weight, part| Cell::Share { part, whole: weight.whole.unwrap_or(all) };
+        let of_self = weights.iter().map(|weight| share(weight, weight.self_weight));
         // Trees are read from the left: their columns have one width.
         let is_tree = shares == Shares::Total && !weights.is_empty();
-        self.column("calls", weights.iter().map(|weight| Cell::Count(weight.calls)));
-        let totals = weights.iter().map(|weight| Cell::number(weight.show_total(scale)));
-        self.column(if is_cpu { "cpu" } else { "total" }, totals);
+        let counts = weights.iter().map(|weight| Cell::Count(weight.count()));
+        self.column(if is_of_samples { "samples" } else { "calls" }, counts);
+        if unit != Unit::Samples {
+            let totals = weights.iter().map(|weight| Cell::number(weight.show_total(scale)));
+            self.column(if unit == Unit::Cpu { "cpu" } else { "total" }, totals);
+        }
         let title = if is_tree { "     %" } else { "%" };
-        self.column(title, weights.iter().map(|weight| share(weight.total)));
+        self.column(title, weights.iter().map(|weight| share(weight, weight.total)));
         let selves = weights.iter().map(|weight| Cell::number(weight.show_self(scale)));
         self.column("self", selves);
         match shares {
             Shares::Both => self.column("%", of_self),
             Shares::Total => self.self_shares(of_self),
         }
-        if is_cpu {
-            self.column("waiting", weights.iter().map(|weight| Cell::Nanos(weight.waiting_ns)));
+        if weights.iter().any(|weight| weight.times_ns.is_some()) {
+            let times = weights
+                .iter()
+                .map(|weight| Cell::Nanos(weight.times_ns.map_or(0, |[total, _]| total)));
+            self.column(scale.time_title, times);
+        }
+        if unit == Unit::Cpu && !is_of_samples
+            || is_of_samples && weights.iter().any(|weight| weight.waiting_ns.is_some())
+        {
+            let waiting = weights.iter().map(|weight| Cell::Nanos(weight.waiting_ns.unwrap_or(0)));
+            self.column("waiting", waiting);
         }
     }
 }
@@ -212,6 +270,7 @@ impl Table<'_> {
 impl<M> From<SumsOf<M>> for Weight {
     fn from(row: SumsOf<M>) -> Self {
         let SumsOf { calls, total, self_weight, precision, waiting_ns, .. } = row;
-        Self { calls, total, self_weight, precision, waiting_ns }
+        let (calls, waiting_ns) = (Some(calls), Some(waiting_ns));
+        Self { calls, precision, waiting_ns, ..Self::of(total, self_weight) }
     }
 }

@@ -187,7 +187,7 @@ fn graph_for_programs_names_the_parent_of_each_path() {
     let line: serde_json::Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!(
         line,
-        serde_json::json!({"trace": ".", "thread": 13, "path": 1, "parent": null, "depth": 0,
+        serde_json::json!({"trace": ".", "thread": 13, "thread_name": "", "path": 1, "parent": null, "depth": 0,
             "method": 1, "class": "com.app.Main", "name": "work", "descriptor": "(I)I", "readable": "com.app.Main.work(int)",
             "calls": 1, "total": 1, "self": 1, "unit": "calls",
             "total_samples": 0, "total_error": 0, "self_samples": 0, "self_error": 0, "waiting": null})

@@ -9,8 +9,8 @@ use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use flow_query::rows::{
     ChangeRow, Column, ColumnKind, EdgeColumns, ExactRow, ExceptionColumns, FindRow, FrameRow,
-    GraphRow, GrepRow, IndexRow, LineRow, MarkRow, MethodRow, PathColumns, ProfileChange,
-    ProfileColumns, ReachedRow, Row, ShapeRow, SlowRow, StepRow, TestColumns,
+    GraphRow, GrepRow, IndexRow, LineRow, MarkRow, MethodRow, PathColumns, ReachedRow, Row,
+    ShapeRow, SlowRow, StepRow, TestColumns,
 };
 use tempfile::TempDir;
 
@@ -24,7 +24,7 @@ const METHOD: [&str; 5] = ["method", "class", "name", "descriptor", "readable"];
 type Listed = (String, Option<&'static str>);
 
 /// The sections whose tables are those of rows, and whether these are of traces.
-const TABLES: [(&str, &[Column], bool); 20] = [
+const TABLES: [(&str, &[Column], bool); 18] = [
     ("flow calls --values", GrepRow::COLUMNS, true),
     ("flow report --lines", ReachedRow::COLUMNS, true),
     ("flow report", MethodRow::COLUMNS, true),
@@ -36,8 +36,6 @@ const TABLES: [(&str, &[Column], bool); 20] = [
     ("flow report --paths deepest", FrameRow::COLUMNS, true),
     ("flow report --paths frequent", PathColumns::COLUMNS, true),
     ("flow report --tree", GraphRow::COLUMNS, true),
-    ("flow report --samples", ProfileColumns::COLUMNS, false),
-    ("flow diff --samples", ProfileChange::COLUMNS, false),
     ("flow tests", TestColumns::COLUMNS, true),
     ("flow diff", ChangeRow::COLUMNS, false),
     ("flow diff --exact", ExactRow::COLUMNS, false),
@@ -170,6 +168,7 @@ fn run(args: &[&str], dir: &Path) -> String {
 /// The verbs with JSON and CSV, by their titles on the page. Verbs that compare two traces get the other one.
 pub(crate) fn verbs(other: &str) -> Vec<(&'static str, Vec<&str>)> {
     let one = ["--thread", "1"];
+    let samples = ["--samples", "--frames", "bci", "--per-thread"];
     vec![
         ("flow info", vec!["info"]),
         ("flow replay", [&["replay"][..], &one].concat()),
@@ -178,7 +177,7 @@ pub(crate) fn verbs(other: &str) -> Vec<(&'static str, Vec<&str>)> {
         ("flow replay --merged", [&["replay", "--merged"][..], &one].concat()),
         ("flow report --lines", vec!["report", "--lines"]),
         ("flow calls --values", vec!["calls", "--values", "**#work*"]),
-        ("flow report", vec!["report"]),
+        ("flow report", [&["report"][..], &samples].concat()),
         ("flow report --callers", vec!["report", "--callers", "**#work*"]),
         ("flow report --callers", vec!["report", "--callees", "**#main*"]),
         ("flow report --lines --samples", vec!["report", "--lines", "--samples"]),
@@ -187,11 +186,9 @@ pub(crate) fn verbs(other: &str) -> Vec<(&'static str, Vec<&str>)> {
         ("flow report --paths longest", vec!["report", "--paths", "longest"]),
         ("flow report --paths deepest", vec!["report", "--paths", "deepest"]),
         ("flow report --paths frequent", vec!["report", "--paths", "frequent"]),
-        ("flow report --tree", vec!["report", "--tree", "--per-thread"]),
-        ("flow report --samples", vec!["report", "--samples", "--frames", "bci", "--per-thread"]),
-        ("flow diff --samples", vec!["diff", "--samples", other]),
+        ("flow report --tree", [&["report", "--tree"][..], &samples].concat()),
         ("flow tests", vec!["tests"]),
-        ("flow diff", vec!["diff", other]),
+        ("flow diff", [&["diff"][..], &samples, &[other]].concat()),
         ("flow diff --exact", vec!["diff", "--exact", other]),
         ("flow calls --by shape", vec!["calls", "--by", "shape", "**#work*"]),
         ("flow calls", vec!["calls", "--max", "5", "**#work*"]),
@@ -227,6 +224,25 @@ fn every_column_is_on_the_page() {
     let export = columns(&page, "flow export");
     let to = |format| run(&["export", "--to", format, "--thread", "main"], dir.path());
     compare("flow export", &export, &to("csv"), &to("jsonl"));
+}
+
+#[test]
+fn columns_of_a_flag_are_absent_without_it() {
+    let heading = |args: &[&str]| {
+        let csv = run(&[args, &["--format", "csv"]].concat(), trace().path());
+        csv.lines().next().unwrap_or_default().to_owned()
+    };
+    let weights = "calls,total,self,unit,total_samples,total_error,self_samples,self_error,waiting";
+    let method = METHOD.join(",");
+    assert_eq!(heading(&["report"]), format!("trace,{method},{weights}"));
+    assert_eq!(heading(&["report", "--samples"]), format!("trace,{method},{weights}"));
+    assert_eq!(
+        heading(&["report", "--tree"]),
+        format!("trace,thread,path,parent,depth,{method},{weights}")
+    );
+    let other = trace();
+    let diff = heading(&["diff", &text(other.path())]);
+    assert!(diff.starts_with("change,class,name,descriptor,readable,depth,"), "{diff}");
 }
 
 #[test]

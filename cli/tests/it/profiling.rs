@@ -105,9 +105,9 @@ fn methods_are_listed_with_their_samples_and_times() {
     assert_eq!(
         lines(&run)[2..],
         [
-            "   time      %     self      %  samples  method",
-            "70.0 ms  70.0%  70.0 ms  70.0%        7  com.db.Db.query()",
-            "… 3 more rows left out (--max 1; 0 for all)",
+            "samples    total      %     self      %  method",
+            "      7  70.0 ms  70.0%  70.0 ms  70.0%  com.db.Db.query()",
+            "… 3 more methods left out (--max 1; 0 for all)",
         ]
     );
 }
@@ -123,7 +123,7 @@ fn lines_and_instructions_are_distinguished() {
             "      1  10.0%     1  10.0%  40.0 ms  com.db.Db.query()  Db.java:8",
         ]
     );
-    let run = profile(&["--frames", "bci", "--where", "self-count = 6"], &example());
+    let run = profile(&["--frames", "bci", "--where", "self-samples = 6"], &example());
     assert!(lines(&run)[3].ends_with("com.db.Db.query()  Db.java:7 @8"), "{}", run.out);
 }
 
@@ -131,10 +131,11 @@ fn lines_and_instructions_are_distinguished() {
 fn trees_show_who_called_whom() {
     let run = profile(&["--tree", "--per-thread-name", "--percent-of", "thread"], &example());
     assert_eq!(
-        lines(&run)[1..],
+        lines(&run),
         [
+            "thread main",
+            "7 samples (1 failed) in 1 thread lasted 130 ms, added up",
             "",
-            "thread main  7 samples, 70.0%",
             "samples       %  self     time  method",
             "      6   85.7%     0  90.0 ms  com.app.Main.main(String[])",
             "      5   71.4%     2  50.0 ms    com.app.Orders.total(int)",
@@ -142,7 +143,9 @@ fn trees_show_who_called_whom() {
             "      1   14.2%     1  40.0 ms    com.db.Db.query()",
             "      1   14.2%     1  40.0 ms  AGCT.GcActiveErr2",
             "",
-            "thread pool-1  3 samples, 30.0%",
+            "thread pool-1",
+            "3 samples in 1 thread lasted 30.0 ms, added up",
+            "",
             "samples       %  self     time  method",
             "      3  100.0%     3  30.0 ms  com.db.Db.query()",
         ]
@@ -228,6 +231,59 @@ fn two_runs_are_compared_by_their_shares() {
 }
 
 #[test]
+fn methods_of_two_runs_are_compared_by_thread_and_by_condition() {
+    let (before, after) = (trace(), trace());
+    let [one, other] = [&before, &after].map(|trace| trace.path().to_str().unwrap().to_owned());
+    // What `pool-1` did is missing in the second run.
+    fs::write(after.path().join("thread-12.flow"), []).unwrap();
+    fs::remove_file(after.path().join("trace.json")).unwrap();
+    let diff = |args: &[&str]| {
+        flow(&[&["diff", "--methods", &*one][..], args].concat(), Path::new(&other))
+    };
+    let run = diff(&["--per-thread-name", "--where", "name contains work", "--sort", "name"]);
+    assert_eq!(
+        lines(&run),
+        [
+            "before  7 calls in 3 threads",
+            "after   6 calls in 2 threads",
+            "",
+            "thread without a name",
+            "before       %  after       %  change  self change  method",
+            "     1  100.0%      1  100.0%     0.0          0.0  com.app.Main.work(int)",
+            "",
+            "thread main",
+            "before      %  after      %  change  self change  method",
+            "     4  80.0%      4  80.0%     0.0          0.0  com.app.Main.work(int)",
+            "",
+            "thread pool-1",
+            "before       %  after     %  change  self change  method",
+            "     1  100.0%      0  0.0%  -100.0       -100.0  com.app.Main.work(int)",
+        ]
+    );
+    let run = diff(&["--per-thread-name", "--format", "json", "--exit-code"]);
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    let changes: Vec<_> = run
+        .out
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+        .map(|row| {
+            let text = |key: &str| row[key].as_str().unwrap().to_owned();
+            let number = |key: &str| row[key].as_u64().unwrap();
+            let totals = (number("total_before"), number("total_after"));
+            (text("thread_name"), text("name"), text("change"), totals)
+        })
+        .collect();
+    let row = |thread: &str, name: &str, change: &str, totals| {
+        (thread.to_owned(), name.to_owned(), change.to_owned(), totals)
+    };
+    assert_eq!(changes.len(), 5, "{changes:?}");
+    assert!(changes.contains(&row("main", "main", "same", (5, 5))), "{changes:?}");
+    assert!(changes.contains(&row("pool-1", "work", "vanished", (1, 0))), "{changes:?}");
+    let run = diff(&["--callers", "**#<init>", "--max", "1", "--format", "csv"]);
+    assert!(run.err.contains("2 more rows left out (--max 1; 0 for all)"), "{run:?}");
+}
+
+#[test]
 fn json_and_csv_have_every_figure() {
     let args = ["--tree", "--per-thread", "--frames", "bci", "--format"];
     let run = profile(&[&args[..], &["json"]].concat(), &example());
@@ -241,14 +297,26 @@ fn json_and_csv_have_every_figure() {
         ("query".into(), "Db.java".into(), 7.into(), 8.into())
     );
     assert_eq!(
-        (of("total_count"), of("self_ns"), of("total_percent")),
-        (3.into(), 30_000_000.into(), 30.0.into())
+        (of("total"), of("unit"), of("calls")),
+        (3.into(), "samples".into(), serde_json::Value::Null)
     );
-    let parent = rows.iter().find(|row| row["row"] == query["parent"]).unwrap();
-    assert_eq!((&parent["line"], &parent["count_unit"]), (&21.into(), &"samples".into()));
+    let parent = rows.iter().find(|row| row["path"] == query["parent"]).unwrap();
+    assert_eq!((&parent["line"], &parent["thread"]), (&21.into(), &1.into()));
+    let run = profile(&[&args[..], &["json", "--by", "wall"]].concat(), &example());
+    let rows: Vec<serde_json::Value> =
+        lines(&run).iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let query = rows.iter().find(|row| row["depth"] == 2).unwrap();
+    let of = |key: &str| query[key].as_u64().unwrap();
+    assert_eq!(
+        (of("total"), of("self"), query["unit"].as_str()),
+        (30_000_000, 30_000_000, Some("ns"))
+    );
+    assert_eq!((of("total_samples"), of("self_samples")), (3, 3));
+    // As of three samples of 10 ms each.
+    assert_eq!(of("self_error"), 17_320_000);
     let run = profile(&[&args[..], &["csv"]].concat(), &example());
     assert!(
-        run.out.lines().nth(1).unwrap().starts_with("1,main,2,,0,0,com.app.Main,main,"),
+        run.out.lines().nth(1).unwrap().starts_with(".,1,main,1,,0,0,com.app.Main,main,"),
         "{}",
         run.out
     );
@@ -281,19 +349,31 @@ fn a_log_that_is_cut_or_still_grows_is_read_as_far_as_it_goes() {
 fn calls_of_a_trace_are_counted_exactly() {
     let trace = trace();
     let run = flow(&["report", "--percent-of", "all"], trace.path());
+    assert_eq!(lines(&run), lines(&flow(&["report"], trace.path())));
+    let run = flow(&["report", "--where", "calls > 1", "--min", "50"], trace.path());
     assert_eq!(
         lines(&run),
         [
-            "7 calls in 3 threads",
+            "7 calls of 3 methods in 3 threads",
             "",
-            "calls      %  self      %  method",
-            "    6  85.7%     4  57.1%  com.app.Main.work(int)",
-            "    5  71.4%     1  14.2%  com.app.Main.main(String[])",
-            "    2  28.5%     2  28.5%  com.app.Main$Job.<init>()",
+            "calls  total      %  self      %  method",
+            "    4      6  85.7%     4  57.1%  com.app.Main.work(int)",
         ]
     );
     let run = flow(&["report", "--tree", "--callers", "**#<init>"], trace.path());
-    assert!(lines(&run)[4].ends_with("  com.app.Main.work(int)"), "{}", run.out);
+    assert_eq!(
+        lines(&run)[2..],
+        [
+            "calls  total       %  self  method",
+            "    2      2   28.5%     2  com.app.Main$Job.<init>()",
+            "    2      2   28.5%     2    com.app.Main.work(int)",
+            "    2      2   28.5%     2      com.app.Main.main(String[])",
+        ]
+    );
+    let names = ["report", "--per-thread-name", "--percent-of", "all", "--format", "csv"];
+    let run = flow(&names, trace.path());
+    assert!(run.out.starts_with("trace,thread,thread_name,method,class,"), "{}", run.out);
+    assert!(run.out.contains("\n.,,pool-1,1,com.app.Main,work,"), "{}", run.out);
     let log = written(&example());
     let log = log.path().join("app.hpl");
     let run = flow(&["diff", "--samples", log.to_str().unwrap()], trace.path());
@@ -378,7 +458,7 @@ fn calls_are_exported_as_a_log_with_the_same_times() {
     let calls = flow(&["report", "--by", "wall", "--format", "json"], trace.path());
     let (calls, samples) = (
         rows(&calls, "total", "self"),
-        rows(&flow(&["report", "--format", "json"], &log), "total_ns", "self_ns"),
+        rows(&flow(&["report", "--by", "wall", "--format", "json"], &log), "total", "self"),
     );
     assert_eq!((calls.len(), samples.len()), (3, 3));
     for ((name, of_calls), (other, of_samples)) in calls.iter().zip(&samples) {
@@ -415,16 +495,18 @@ fn the_samples_of_a_trace_are_shown_on_request_or_if_it_has_no_calls() {
     assert_eq!(
         lines(&run),
         [
-            "5 samples (2 failed) in 2 threads ran for 50.0 ms",
+            "thread 1 main",
+            "3 samples in 1 thread ran for 30.0 ms",
             "",
-            "thread 1 main  3 samples, 60.0%",
-            "samples      %  self      %      cpu  method",
-            "      3  60.0%     2  40.0%  30.0 ms  com.app.Main.main(String[])",
-            "      1  20.0%     1  20.0%  10.0 ms  com.app.Main.work(int)",
+            "samples       %  self      %      cpu  method",
+            "      3  100.0%     2  66.6%  30.0 ms  com.app.Main.main(String[])",
+            "      1   33.3%     1  33.3%  10.0 ms  com.app.Main.work(int)",
             "",
-            "thread 12 pool-1  2 samples, 40.0%",
-            "samples      %  self      %      cpu  method",
-            "      2  40.0%     2  40.0%  20.0 ms  AGCT.no room",
+            "thread 12 pool-1",
+            "2 samples (2 failed) in 1 thread ran for 20.0 ms",
+            "",
+            "samples       %  self       %      cpu  method",
+            "      2  100.0%     2  100.0%  20.0 ms  AGCT.no room",
         ]
     );
     let run = flow(&["report", "--lines"], trace.path());
@@ -439,7 +521,10 @@ fn the_samples_of_a_trace_are_shown_on_request_or_if_it_has_no_calls() {
         ]
     );
     let run = flow(&["report", "--percent-of", "all"], trace.path());
-    assert!(run.out.starts_with("7 calls in 3 threads\n"), "{}", run.out);
+    assert!(run.out.starts_with("7 calls of 3 methods in 3 threads\n"), "{}", run.out);
+    let of_all = ["report", "--samples", "--per-thread", "--percent-of", "all", "--sort", "calls"];
+    let run = flow(&of_all, trace.path());
+    assert!(run.out.contains("      2  40.0%     2  40.0%  20.0 ms  AGCT.no room"), "{}", run.out);
     let run = flow(&["report"], trace.path());
     assert!(run.out.starts_with("7 calls of 3 methods in 3 threads"), "{}", run.out);
     let run =
@@ -598,7 +683,7 @@ fn samples_are_exported_as_a_log_with_the_same_counts() {
         let run = flow(&["report", "--samples", "--frames", "line", "--format", "json"], source);
         let rows = run.out.lines().map(|line| {
             let row: serde_json::Value = serde_json::from_str(line).unwrap();
-            let fields = ["readable", "line", "total_count", "self_count"];
+            let fields = ["readable", "line", "total", "self"];
             fields.map(|field| row[field].to_string()).join(" ")
         });
         let mut rows: Vec<_> = rows.collect();
@@ -683,12 +768,14 @@ fn a_log_of_samples_is_in_the_order_of_time() {
     assert_eq!((twelve[54], twelve[1_053]), (53_899, 1_051_900));
     // No rule gives a negative time, and all intervals are there.
     for rule in ["thread", "global"] {
-        let run = flow(&["report", "--format", "json", "--frames", "bci", "--gaps", rule], &log);
+        let args =
+            ["report", "--by", "wall", "--format", "json", "--frames", "bci", "--gaps", rule];
+        let run = flow(&args, &log);
         let rows =
             run.out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
         let rows: Vec<_> = rows.collect();
-        assert!(rows.iter().all(|row| row["self_ns"].as_i64().unwrap() >= 0), "{}", run.out);
-        let samples: u64 = rows.iter().map(|row| row["self_count"].as_u64().unwrap()).sum();
+        assert!(rows.iter().all(|row| row["self"].as_i64().unwrap() >= 0), "{}", run.out);
+        let samples: u64 = rows.iter().map(|row| row["self_samples"].as_u64().unwrap()).sum();
         assert_eq!(samples, 1_098);
     }
 }

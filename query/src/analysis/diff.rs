@@ -23,6 +23,16 @@ pub enum Run {
     After,
 }
 
+impl Run {
+    /// A number of this run.
+    fn counts(self, number: u64) -> Counts {
+        match self {
+            Self::Before => Counts { before: number, after: 0 },
+            Self::After => Counts { before: 0, after: number },
+        }
+    }
+}
+
 /// How a path differs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ChangeKind {
@@ -51,10 +61,32 @@ impl Counts {
         self.before.abs_diff(self.after)
     }
 
-    fn add(&mut self, other: Self) {
+    /// Adds others.
+    pub fn add(&mut self, other: Self) {
         self.before += other.before;
         self.after += other.after;
     }
+}
+
+/// Where in a method something is, if that is compared, too.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub struct Place {
+    /// The source file.
+    pub source: Option<String>,
+    /// The line.
+    pub line: Option<u32>,
+    /// The bytecode index.
+    pub bci: Option<i32>,
+}
+
+/// The sums of a path in both runs.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct ComparedSums {
+    /// Of the path itself.
+    pub own: Counts,
+    /// With all below it.
+    pub total: Counts,
 }
 
 /// One difference. A subtree that appeared or vanished is reported once, by its topmost path.
@@ -131,12 +163,14 @@ impl MethodName {
     }
 }
 
-/// Compares two runs, each recorded in one trace or in several. Memory: about 40 bytes a path of either.
+/// Compares two runs, each recorded in one trace or in several. Memory: about 56 bytes a path of either.
 #[derive(Default, Debug)]
 pub struct Diff {
-    numbers: HashMap<MethodName, NonZeroU32>,
-    names: Vec<MethodName>,
-    paths: Paths<Counts>,
+    numbers: HashMap<(MethodName, Place), NonZeroU32>,
+    names: Vec<(MethodName, Place)>,
+    paths: Paths<ComparedSums>,
+    /// The weights of all trees.
+    whole: Counts,
     beyond: u64,
     /// For the methods by their numbers, from 1 on; computed when the first readable name is requested.
     overloads: OnceCell<Overloads<u32>>,
@@ -151,11 +185,16 @@ impl Diff {
 
     /// Adds the calls of a run; nanoseconds, if the tree has times.
     pub fn add(&mut self, run: Run, tree: &PathTree, methods: &Methods) {
-        self.add_named(run, tree, |method| MethodName::new(method, methods));
+        self.add_named(run, tree, |method| (MethodName::new(method, methods), Place::default()));
     }
 
-    /// Adds the calls of a run whose methods have these names. Methods of one name are one method.
-    pub fn add_named(&mut self, run: Run, tree: &PathTree, name: impl Fn(MethodId) -> MethodName) {
+    /// Adds the calls or samples of a run whose methods have these names. Methods of one name and place are one method.
+    pub fn add_named(
+        &mut self,
+        run: Run,
+        tree: &PathTree,
+        name: impl Fn(MethodId) -> (MethodName, Place),
+    ) {
         self.overloads.take();
         let numbers: MethodMap<_> =
             tree.methods().iter().map(|&method| (method, self.number(name(method)))).collect();
@@ -167,19 +206,22 @@ impl Diff {
             // What was called is present, even if it took no measurable time.
             let self_weight =
                 if tree.axis().is_some() { row.self_weight.max(1) } else { row.self_weight };
-            match (self.paths.counts_mut(here), run) {
-                (Some(counts), Run::Before) => counts.before += self_weight,
-                (Some(counts), Run::After) => counts.after += self_weight,
-                (None, _) => self.beyond += row.calls,
+            match self.paths.counts_mut(here) {
+                Some(sums) => {
+                    sums.own.add(run.counts(self_weight));
+                    sums.total.add(run.counts(row.total));
+                }
+                None => self.beyond += row.calls,
             }
             if let Some(place) = places.get_mut(at(path.get())) {
                 *place = here;
             }
         }
         self.beyond += tree.beyond();
+        self.whole.add(run.counts(tree.weight()));
     }
 
-    fn number(&mut self, name: MethodName) -> NonZeroU32 {
+    fn number(&mut self, name: (MethodName, Place)) -> NonZeroU32 {
         let len = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
         *self.numbers.entry(name).or_insert_with_key(|name| {
             self.names.push(name.clone());
@@ -200,7 +242,7 @@ impl Diff {
                 *sum += self_weight;
             }
         }
-        let kind = |path: usize| match nodes.get(path).map(|node| node.counts) {
+        let kind = |path: usize| match nodes.get(path).map(|node| node.counts.own) {
             // The root is in both runs, even if nothing was called in one of them.
             _ if path == at(ROOT) => None,
             Some(Counts { before: 0, .. }) => Some(ChangeKind::Appeared),
@@ -217,7 +259,7 @@ impl Diff {
             changes.push(Change {
                 kind: kind_here,
                 path: PathId::new(number),
-                calls: node.counts,
+                calls: node.counts.own,
                 total: totals.get(path).copied().unwrap_or_default(),
                 paths: match kind_here {
                     ChangeKind::Changed => 1,
@@ -227,6 +269,28 @@ impl Diff {
         }
         changes.sort_by_key(|change| (Reverse(change.size()), change.path));
         changes
+    }
+
+    /// The weights of all trees that were added.
+    #[must_use]
+    pub fn whole(&self) -> Counts {
+        self.whole
+    }
+
+    /// All paths, each after its parent, which is `None` for those of one method, with their sums.
+    pub fn rows(&self) -> impl Iterator<Item = (PathId, Option<PathId>, ComparedSums)> {
+        let numbered = (0..).zip(self.paths.nodes()).skip(1);
+        numbered.map(|(number, node)| {
+            let parent = (node.parent != ROOT).then(|| PathId::new(node.parent));
+            (PathId::new(number), parent, node.counts)
+        })
+    }
+
+    /// Where in its method the end of a path is.
+    #[must_use]
+    pub fn place(&self, path: PathId) -> Option<&Place> {
+        let node = self.paths.node(path.get())?;
+        Some(&self.names.get(at(node.method).checked_sub(1)?)?.1)
     }
 
     /// The methods of a path, the outermost first.
@@ -259,7 +323,7 @@ impl Diff {
 
     fn overloads(&self) -> &Overloads<u32> {
         self.overloads.get_or_init(|| {
-            let names = (1..).zip(&self.names);
+            let names = (1..).zip(self.names.iter().map(|(name, _)| name));
             let names = names.filter_map(|(number, name)| Some((number, name.name()?)));
             Overloads::new(names, self.has_raw_names)
         })
@@ -275,14 +339,14 @@ impl Diff {
     }
 
     fn name(&self, number: u32) -> Option<&MethodName> {
-        self.names.get(at(number).checked_sub(1)?)
+        self.names.get(at(number).checked_sub(1)?).map(|(name, _)| name)
     }
 
     /// All calls of both runs.
     #[must_use]
     pub fn calls(&self) -> Counts {
         self.paths.nodes().iter().fold(Counts::default(), |mut sum, node| {
-            sum.add(node.counts);
+            sum.add(node.counts.own);
             sum
         })
     }
@@ -307,7 +371,7 @@ impl Diff {
 
     fn totals(&self) -> Vec<Counts> {
         let nodes = self.paths.nodes();
-        let mut totals: Vec<_> = nodes.iter().map(|node| node.counts).collect();
+        let mut totals: Vec<_> = nodes.iter().map(|node| node.counts.own).collect();
         for (path, node) in nodes.iter().enumerate().skip(1).rev() {
             let self_weight = totals.get(path).copied().unwrap_or_default();
             if let Some(sum) = totals.get_mut(at(node.parent)) {

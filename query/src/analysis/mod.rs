@@ -7,7 +7,8 @@
 //! | How long did each method run? Where did the time go? | [`TimedReport`], [`Graph`] weighed by [`TimeWeight`] |
 //! | Which calls lasted longest? | [`Slowest`] |
 //! | The same, for the calls made in chosen methods only | [`Rooted`] around a [`Graph`] |
-//! | Who calls a method, and whom does it call? For how long? | [`Edges`] |
+//! | Who calls a method, and whom does it call? For how long? | [`Edges`]; as a tree [`PathTree::callers`], [`PathTree::callees`] |
+//! | The same of samples of stacks? | [`StackSums`], then [`PathTree`] |
 //! | Which exceptions ended calls, and which methods caught them? | [`Exceptions`] |
 //! | How often was each line reached? | [`LineCounts`] |
 //! | What was the deepest stack? | [`Deepest`] |
@@ -43,14 +44,14 @@ mod timed_report;
 
 pub use called::{Called, CalledShapes};
 pub use deepest::Deepest;
-pub use diff::{Change, ChangeKind, Counts, Diff, MethodName, Run};
+pub use diff::{Change, ChangeKind, ComparedSums, Counts, Diff, MethodName, Place, Run};
 pub use edges::{EdgeRow, Edges, Side, Sums};
 pub use exceptions::{ExceptionRow, Exceptions};
 pub use graph::{CallWeight, Graph, TimeWeight, Weight};
 pub use largest::{LargestPaths, PathLimits};
 pub use lines::{LineCounts, MethodLines};
 pub use nodes::AddShapes;
-pub use path_tree::{PathId, PathRow, PathTree};
+pub use path_tree::{PathId, PathRow, PathTree, StackSums};
 pub use paths::{PathNode, Paths, ROOT};
 pub use report::{Precision, Report, ReportRow, SumsOf};
 pub use rooted::Rooted;

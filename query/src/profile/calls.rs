@@ -6,7 +6,6 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use super::collect::{described, failed};
-use super::lean::LeanMethod;
 use flow_codec::format::container::StreamKind;
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::hpl::HplTime;
@@ -200,7 +199,7 @@ struct CallsOfLog {
     /// When the last sample of each was taken, and how long the one before lasted.
     last: HashMap<ThreadId, (u64, u64)>,
     names: BTreeMap<ThreadId, String>,
-    methods: BTreeMap<i64, LeanMethod>,
+    methods: BTreeMap<i64, MethodInfo>,
     ids: HashMap<i64, MethodId>,
     /// The time of the first sample.
     start: Option<HplTime>,
@@ -259,15 +258,9 @@ impl CallsOfLog {
         let mut container = ContainerWriter::new(out, Compression::Lz4)?;
         let mut methods: Vec<_> = self.ids.iter().map(|(method, id)| (*id, *method)).collect();
         methods.sort_unstable();
-        let described = methods.into_iter().filter_map(|(id, method)| {
-            let LeanMethod { file, class, name, descriptor, inlined } =
-                self.methods.get(&method)?;
-            let source = Some(file.clone()).filter(|file| !file.is_empty());
-            let [class, name, descriptor] = [class, name, descriptor].map(String::clone);
-            let inlined = inlined.clone();
-            let known = MethodInfo { class, name, descriptor, source, ..MethodInfo::default() };
-            Some((id, MethodInfo { inlined, ..known }))
-        });
+        let described = methods
+            .into_iter()
+            .filter_map(|(id, method)| Some((id, self.methods.get(&method)?.clone())));
         write_methods(described, &mut container)?;
         let names = self
             .threads

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::io::Read;
 
-use super::lean::{LeanFrame, LeanMethod, LeanProfile, SampleWeight};
+use super::lean::{LeanFrame, LeanProfile, SampleWeight};
 use flow_codec::Result;
 use flow_codec::format::hpl::{self, HplMethod, HplTime, NO_FILE, NO_LINE};
+use flow_codec::format::methods::MethodInfo;
 use flow_codec::read::{HplItem, HplReader, HplSample, HplStack};
 
 /// Until when a sample lasts.
@@ -128,23 +129,21 @@ impl Collector {
 }
 
 /// The method that represents samples which failed for this reason.
-pub(super) fn failed(code: i32) -> LeanMethod {
-    LeanMethod {
-        class: FAILED_CLASS.to_owned(),
-        name: hpl::failure(code).unwrap_or_default().into_owned(),
-        ..LeanMethod::default()
-    }
+pub(super) fn failed(code: i32) -> MethodInfo {
+    let name = hpl::failure(code).unwrap_or_default().into_owned();
+    MethodInfo { class: FAILED_CLASS.to_owned(), name, ..MethodInfo::default() }
 }
 
-pub(super) fn described(method: &HplMethod<'_>) -> LeanMethod {
+pub(super) fn described(method: &HplMethod<'_>) -> MethodInfo {
     let descriptor = method.signature.as_ref().map_or("", |signature| &signature.descriptor);
     let class = &method.class;
     let inner = class.strip_prefix('L').and_then(|class| class.strip_suffix(';'));
-    LeanMethod {
-        file: if method.file == NO_FILE { String::new() } else { method.file.clone().into_owned() },
+    let file = Some(&method.file).filter(|file| *file != NO_FILE && !file.is_empty());
+    MethodInfo {
         class: inner.unwrap_or(class).replace('/', "."),
         name: method.name.clone().into_owned(),
         descriptor: descriptor.to_owned(),
-        inlined: Box::default(),
+        source: file.map(|file| file.clone().into_owned()),
+        ..MethodInfo::default()
     }
 }

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::numbered::Numbered;
 use crate::analysis::{Paths, ROOT};
-use flow_codec::Name;
-use flow_codec::format::methods::Inlined;
+use flow_codec::format::methods::MethodInfo;
 
 /// The figures of a thread or of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -18,9 +17,6 @@ pub struct Numbers {
     pub total_ns: i64,
     /// For how long it was the innermost frame.
     pub self_ns: i64,
-    /// For how long the thread did not run while it was on the stack, if that is known. With CPU time, this is beside it;
-    /// of wall-clock time, it is a part.
-    pub waiting_ns: i64,
 }
 
 /// Samples that have the same stack.
@@ -30,8 +26,17 @@ pub struct SampleWeight {
     pub count: u64,
     /// How long they took together.
     pub ns: i64,
-    /// For how long of that the thread did not run, if that is known.
+    /// For how long the thread did not run meanwhile, if that is known. With CPU time, this is beside it; of wall-clock time,
+    /// it is a part.
     pub waiting_ns: i64,
+}
+
+impl SampleWeight {
+    fn add(&mut self, other: Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.ns = self.ns.saturating_add(other.ns);
+        self.waiting_ns = self.waiting_ns.saturating_add(other.waiting_ns);
+    }
 }
 
 impl Numbers {
@@ -41,7 +46,6 @@ impl Numbers {
         self.self_count = self.self_count.saturating_add(other.self_count);
         self.total_ns = self.total_ns.saturating_add(other.total_ns);
         self.self_ns = self.self_ns.saturating_add(other.self_ns);
-        self.waiting_ns = self.waiting_ns.saturating_add(other.waiting_ns);
     }
 }
 
@@ -56,35 +60,12 @@ pub struct LeanFrame {
     pub bci: i32,
 }
 
-/// What is known about a method.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct LeanMethod {
-    /// The source file; empty if it is not known.
-    pub file: String,
-    /// The binary name of its class.
-    pub class: String,
-    /// Its name.
-    pub name: String,
-    /// Its descriptor; empty if it is not known.
-    pub descriptor: String,
-    /// Lines of the method that come from other code.
-    pub inlined: Box<[Inlined]>,
-}
-
-impl LeanMethod {
-    /// Its class, name and descriptor.
-    #[must_use]
-    pub fn full_name(&self) -> Name<'_> {
-        Name::new(&self.class, &self.name, &self.descriptor)
-    }
-}
-
 /// Where a node is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LeanPlace {
-    /// It is a thread, the root of a tree.
+    /// A thread, the root of a tree.
     Thread(i64),
-    /// It is a frame.
+    /// A frame.
     Frame(LeanFrame),
 }
 
@@ -95,11 +76,13 @@ pub struct LeanNode {
     pub place: LeanPlace,
     /// The index of its caller, or of the thread of an outermost frame; `None` for a thread.
     pub parent: Option<usize>,
-    /// Its figures. Those of a thread are the sums of all its descendants. So its `self_count` and `self_ns` are the number
+    /// The figures. Those of a thread are the sums of all its descendants. So its `self_count` and `self_ns` are the number
     /// and time of its samples, while its totals count each sample once for each frame. Honest Profiler documents the same,
     /// but its program gives a thread the number and time of its samples as totals, and 0 for itself: five samples of
     /// stacks with 64 frames are 64 and 5 here, 5 and 0 there.
     pub numbers: Numbers,
+    /// The samples in which it is the innermost frame.
+    pub samples: SampleWeight,
 }
 
 /// Samples added up: the threads, the methods, and a tree for each thread.
@@ -116,12 +99,12 @@ pub struct LeanNode {
 #[derive(Clone, Default, Debug)]
 pub struct LeanProfile {
     threads: BTreeMap<i64, String>,
-    methods: BTreeMap<i64, LeanMethod>,
+    methods: BTreeMap<i64, MethodInfo>,
     /// Frames by number, from 1 on. The nodes directly below the root of the paths are threads, which are numbered by
     /// themselves.
     frames: Numbered<LeanFrame>,
     thread_ids: Numbered<i64>,
-    nodes: Paths<Numbers>,
+    nodes: Paths<SampleWeight>,
     /// By thread.
     failed: BTreeMap<i64, u64>,
     cut: u64,
@@ -136,13 +119,29 @@ impl LeanProfile {
 
     /// The methods that were described, by their numbers.
     #[must_use]
-    pub fn methods(&self) -> &BTreeMap<i64, LeanMethod> {
+    pub fn methods(&self) -> &BTreeMap<i64, MethodInfo> {
         &self.methods
     }
 
     /// All nodes, each after its parent.
     pub fn nodes(&self) -> impl Iterator<Item = LeanNode> {
-        self.nodes.nodes().iter().skip(1).filter_map(|node| {
+        let nodes = self.nodes.nodes();
+        // Of each node, and of all below it.
+        let mut sums = vec![(Numbers::default(), Numbers::default()); nodes.len()];
+        // Children come after their parents.
+        for (number, node) in nodes.iter().enumerate().skip(1).rev() {
+            let SampleWeight { count, ns, .. } = node.counts;
+            let own = Numbers { total_count: count, self_count: count, total_ns: ns, self_ns: ns };
+            let Some((here, below)) = sums.get_mut(number) else { continue };
+            here.add(own);
+            below.add(*here);
+            let (here, below) = (*here, *below);
+            if let Some((parent, below_parent)) = sums.get_mut(at(node.parent)) {
+                parent.add(Numbers { self_count: 0, self_ns: 0, ..here });
+                below_parent.add(below);
+            }
+        }
+        nodes.iter().zip(sums).skip(1).filter_map(|(node, (here, below))| {
             let (place, parent) = match node.parent {
                 ROOT => (LeanPlace::Thread(*self.thread_ids.get(node.method)?), None),
                 // The root is not among the nodes that are returned.
@@ -150,15 +149,21 @@ impl LeanProfile {
                     (LeanPlace::Frame(*self.frames.get(node.method)?), at(parent).checked_sub(1))
                 }
             };
-            Some(LeanNode { place, parent, numbers: node.counts })
+            // A thread has the sums of all frames, in which it is not.
+            let of_thread = Numbers {
+                total_count: below.total_count - here.total_count,
+                total_ns: below.total_ns - here.total_ns,
+                ..below
+            };
+            let numbers = if node.parent == ROOT { of_thread } else { here };
+            Some(LeanNode { place, parent, numbers, samples: node.counts })
         })
     }
 
     /// How many samples were added.
     #[must_use]
     pub fn samples(&self) -> u64 {
-        let threads = self.nodes.nodes().iter().skip(1).filter(|node| node.parent == ROOT);
-        threads.fold(0, |sum, thread| sum.saturating_add(thread.counts.self_count))
+        self.nodes.nodes().iter().fold(0, |sum, node| sum.saturating_add(node.counts.count))
     }
 
     /// How many of the samples failed. Each counts as a frame that has the reason as its name.
@@ -188,7 +193,7 @@ impl LeanProfile {
     }
 
     /// Describes a method. The first description counts.
-    pub fn describe_method(&mut self, method: i64, describe: impl FnOnce() -> LeanMethod) {
+    pub fn describe_method(&mut self, method: i64, describe: impl FnOnce() -> MethodInfo) {
         self.methods.entry(method).or_insert_with(describe);
     }
 
@@ -214,24 +219,7 @@ impl LeanProfile {
 
     /// Adds samples whose innermost frame is a node.
     pub(super) fn add_to(&mut self, node: u32, weight: SampleWeight) {
-        let SampleWeight { count, ns, waiting_ns } = weight;
-        let of_callers =
-            Numbers { total_count: count, total_ns: ns, waiting_ns, ..Numbers::default() };
-        let of_self = Numbers { self_count: count, self_ns: ns, ..of_callers };
-        let mut sum = Numbers::default();
-        let (mut next, mut more) = (node, of_self);
-        // Up to the thread, which has the sum of all.
-        while let Some(parent) = self.nodes.node(next).map(|node| node.parent) {
-            let is_thread = parent == ROOT;
-            if let Some(numbers) = self.nodes.counts_mut(next) {
-                numbers.add(if is_thread { sum } else { more });
-            }
-            if is_thread {
-                break;
-            }
-            sum.add(more);
-            (next, more) = (parent, of_callers);
-        }
+        self.nodes.counts_mut(node).into_iter().for_each(|sum| sum.add(weight));
     }
 
     pub(super) fn count_failed(&mut self, thread: i64, samples: u64) {

@@ -1,8 +1,9 @@
 //! Adds up the samples of a trace.
 
 use super::collect::failed;
-use super::lean::{LeanFrame, LeanMethod, LeanProfile, SampleWeight};
+use super::lean::{LeanFrame, LeanProfile, SampleWeight};
 use flow_codec::format::hpl::{NATIVE_BCI, NO_LINE};
+use flow_codec::format::methods::MethodInfo;
 use flow_codec::format::samples::{Cause, Found, Frame, Sample, SampleClock};
 use flow_codec::read::{Samples, Trace};
 use flow_codec::{Error, MethodId, Result, ThreadId};
@@ -120,16 +121,13 @@ fn describe(profile: &mut LeanProfile, trace: &Trace, method: Option<MethodId>) 
     let number = method_number(method);
     let Some(method) = method else {
         let name = "(unknown)".to_owned();
-        profile.describe_method(number, || LeanMethod { name, ..LeanMethod::default() });
+        profile.describe_method(number, || MethodInfo { name, ..MethodInfo::default() });
         return;
     };
     if let Some(method) = trace.methods.get(method) {
-        profile.describe_method(number, || LeanMethod {
-            file: method.info.source.clone().unwrap_or_default(),
-            class: method.info.class.clone(),
-            name: method.info.name.clone(),
-            descriptor: method.info.descriptor.clone(),
-            inlined: method.info.inlined.clone(),
+        profile.describe_method(number, || {
+            let MethodInfo { class, name, descriptor, source, inlined, .. } = method.info.clone();
+            MethodInfo { class, name, descriptor, source, inlined, ..MethodInfo::default() }
         });
     }
 }
@@ -140,7 +138,7 @@ fn missed(profile: &mut LeanProfile, cause: Cause) -> LeanFrame {
     let method = i64::from(code) - 1;
     profile.describe_method(method, || match cause.name() {
         name if code < LAST_CODE && !name.is_empty() => {
-            LeanMethod { name: name.to_owned(), ..failed(code) }
+            MethodInfo { name: name.to_owned(), ..failed(code) }
         }
         _ => failed(code),
     });

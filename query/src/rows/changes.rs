@@ -1,15 +1,19 @@
 //! The rows of the differences of two runs.
 
-use super::{Chain, Members, NameColumns};
+use super::{Chain, GroupColumns, Members, NameColumns, PlaceColumns};
 
 crate::rows! {
-    /// A path that differs.
+    /// A path that differs; with `--methods` and `--samples` a method, or a path of a tree.
     pub struct ChangeRow<'a> {
-        /// `appeared`, `vanished` or `changed`
+        #[serde(flatten)]
+        threads: Option<GroupColumns<'a>>,
+        /// `appeared`, `vanished` or `changed`; of methods also `same`
         change: &'static str,
         /// the method at the end of the path
         #[serde(flatten)]
         names: NameColumns<'a>,
+        #[serde(flatten)]
+        place: Option<PlaceColumns<'a>>,
         /// the number of its callers
         depth: usize,
         self_before: u64,
@@ -18,7 +22,7 @@ crate::rows! {
         total_before: u64,
         /// with callees
         total_after: u64,
-        /// `calls`, `cpu-ns` or `ns`
+        /// `calls`, `samples`, `cpu-ns` or `ns`
         unit: &'static str,
         /// how many paths the row counts: this one, and all below it that appeared or vanished
         paths: u64,

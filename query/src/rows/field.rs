@@ -65,6 +65,8 @@ impl<T: Field> Field for Option<T> {
     fn cells<'a>(&'a self, cells: &mut Vec<Cell<'a>>) {
         match self {
             Some(value) => value.cells(cells),
+            // Columns that not all answers have: their heading lacks them, too.
+            None if matches!(T::KIND, ColumnKind::Several(_)) => {}
             None => cells.push(Cell::Nothing),
         }
     }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use flow_codec::read::Methods;
-use flow_codec::{MethodId, MethodMap, MethodNames, Name, NameForm};
+use flow_codec::{MethodId, MethodMap, MethodNames, Name, NameForm, ThreadId};
 
 use super::Chain;
 
@@ -15,6 +15,27 @@ crate::rows! {
         descriptor: Option<&'a str>,
         /// `com.app.Orders$Line`, `total`, `(I)V` and `com.app.Orders$Line.total(int)`
         readable: Option<Rc<str>>,
+    }
+
+    /// The thread of a row, or its threads that are one.
+    pub struct GroupColumns<'a> {
+        thread: Option<ThreadId>,
+        /// the thread: its id with `--per-thread`, its name with `--per-thread-name` too
+        thread_name: Option<&'a str>,
+    }
+
+    /// The name of the threads of a row.
+    pub struct ThreadNameColumns<'a> {
+        /// with `--per-thread` and `--per-thread-name`
+        thread_name: Option<&'a str>,
+    }
+
+    /// Where in a method a frame is.
+    pub struct PlaceColumns<'a> {
+        source: Option<&'a str>,
+        line: Option<u32>,
+        /// with `--frames line` the source file and the line, with `bci` the bytecode index too, -3 in a native method
+        bci: Option<i32>,
     }
 
     /// A method of a trace; all is unknown if there is none, and the names of one whose names were not recorded.

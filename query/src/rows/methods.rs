@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
-use super::{MethodColumns, WeightColumns};
+use super::{GroupColumns, MethodColumns, PlaceColumns, WeightColumns};
 
 crate::rows! {
     /// A method.
     pub struct MethodRow<'a> {
-        /// the method
+        #[serde(flatten)]
+        threads: Option<GroupColumns<'a>>,
+        /// the method; of a log of samples, `method` is its number in this output
         #[serde(flatten)]
         method: MethodColumns<'a>,
+        #[serde(flatten)]
+        place: Option<PlaceColumns<'a>>,
         #[serde(flatten)]
         weight: WeightColumns,
     }
@@ -36,7 +40,7 @@ crate::rows! {
         /// in how many samples it was on the stack in this line, and in how many as the innermost frame
         self_samples: u64,
         /// for how long the thread did not run while it was on the stack in this line, if that is known (`sample-clock=wall`)
-        waiting_ns: Option<i64>,
+        waiting_ns: Option<u64>,
         calls: u64,
         total: u64,
         self_weight as "self": u64,

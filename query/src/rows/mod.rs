@@ -12,7 +12,6 @@ mod field;
 mod method;
 mod methods;
 mod paths;
-mod profiles;
 mod reports;
 mod times;
 mod traces;
@@ -23,10 +22,11 @@ pub use cell::Cell;
 pub use changes::{ChangeRow, ExactRow, TestChange};
 pub use column::{Column, ColumnKind};
 pub use field::{Chain, Field, Members, OnlyJson, Percent, Raw};
-pub use method::{MethodColumns, NameColumns, RowNames};
+pub use method::{
+    GroupColumns, MethodColumns, NameColumns, PlaceColumns, RowNames, ThreadNameColumns,
+};
 pub use methods::{EdgeColumns, ExceptionColumns, LineRow, MethodRow};
 pub use paths::{FrameRow, GraphRow, PathColumns, StepRow};
-pub use profiles::{Figures, FiguresAfter, ProfileChange, ProfileColumns};
 pub use reports::{CallRow, NoteRow, SumRow};
 use serde::Serialize;
 pub use times::TimeColumns;

@@ -2,7 +2,7 @@
 
 use flow_codec::ThreadId;
 
-use super::{Chain, MethodColumns, WeightColumns};
+use super::{Chain, MethodColumns, PlaceColumns, ThreadNameColumns, WeightColumns};
 
 crate::rows! {
     /// A method of a path.
@@ -45,6 +45,8 @@ crate::rows! {
     pub struct GraphRow<'a> {
         /// with `--per-thread`
         thread: Option<ThreadId>,
+        #[serde(flatten)]
+        threads: Option<ThreadNameColumns<'a>>,
         path: u32,
         /// the number of the path, and of the one that it continues
         parent: Option<u32>,
@@ -52,6 +54,8 @@ crate::rows! {
         /// its last method
         #[serde(flatten)]
         method: MethodColumns<'a>,
+        #[serde(flatten)]
+        place: Option<PlaceColumns<'a>>,
         /// as for `report`, on this path
         #[serde(flatten)]
         weight: WeightColumns,

@@ -1,17 +1,15 @@
 //! Samples of a log added up, with figures worked out by hand.
 
-use std::io::Read;
-
 use flow_codec::format::hpl::{
     HplFrame, HplMethod, HplRecord, HplSignature, HplTime, NATIVE_BCI, NO_LINE, encode,
 };
-use flow_codec::format::methods::Inlined;
-use flow_codec::read::{FlowReader, HplReader, ReadRecords, Tail};
-use flow_codec::{NameForm, ThreadId};
-use flow_query::analysis::{Graph, Run};
+use flow_codec::format::methods::{Inlined, MethodInfo};
+use flow_codec::read::{FlowReader, HplReader, ReadRecords, Tail, TimeAxis};
+use flow_codec::{MethodId, NameForm};
+use flow_query::analysis::{Graph, PathId, PathRow, PathTree, Precision};
 use flow_query::profile::{
-    Collector, FrameGrouping, GapRule, LeanFrame, LeanMethod, LeanNode, LeanPlace, LeanProfile,
-    Numbers, Profile, ProfileRow, SampleWeight, ThreadGrouping,
+    Collector, FrameGrouping, Frames, GapRule, LeanFrame, LeanNode, LeanPlace, LeanProfile,
+    Numbers, SampleWeight,
 };
 
 const RUN: (i64, i32, i32) = (10, 5, 1);
@@ -159,7 +157,10 @@ fn the_last_name_of_a_thread_counts_and_the_first_description_of_a_method() {
     let methods: Vec<_> = profile
         .methods()
         .iter()
-        .map(|(id, method)| format!("{id} {}.{} {}", method.class, method.name, method.file))
+        .map(|(id, method)| {
+            let file = method.source.as_deref().unwrap_or_default();
+            format!("{id} {}.{} {file}", method.class, method.name)
+        })
         .collect();
     assert_eq!(
         methods,
@@ -180,35 +181,48 @@ fn samples_without_times_are_counted() {
     assert_eq!(lean_lines(&profile), ["thread 1 2 2 0 0", " 10:5:1 2 2 0 0"]);
 }
 
-/// Each row, indented: its name, line and bytecode index; then the figures of a run.
-fn lines(profile: &Profile, run: usize) -> Vec<String> {
-    let line = |row: &ProfileRow<'_>| {
-        let Some(frame) = row.frame else {
-            let name = row.thread.name.as_deref().unwrap_or("all");
-            return format!("{name} {}", figures(row.numbers[run]));
-        };
-        let names = flow_codec::MethodNames::new(profile.methods());
+/// All, and each path, indented: its name, line and bytecode index; then total and self of samples and time.
+fn lines(frames: &Frames<'_>, tree: &PathTree) -> Vec<String> {
+    let names = flow_codec::MethodNames::new(frames.methods());
+    let of_path = |path: &PathId| {
+        let (path, row) = (*path, tree.row(*path).expect("a path"));
+        let frame = frames.get(row.method).expect("a frame");
         let name = names.get(frame.method, NameForm::Short);
         let number = |number: Option<i64>| number.map_or(String::new(), |n| format!(":{n}"));
         let (line, bci) = (number(frame.line.map(i64::from)), number(frame.bci.map(i64::from)));
-        format!("{}{name}{line}{bci} {}", " ".repeat(row.depth + 1), figures(row.numbers[run]))
+        let indent = " ".repeat(tree.stack(path).len());
+        let [total_ns, self_ns] = tree.times_ns(path);
+        let Precision { total_samples, self_samples, .. } = row.precision;
+        format!("{indent}{name}{line}{bci} {total_samples} {self_samples} {total_ns} {self_ns}")
     };
-    profile.rows(|row| row.number).iter().map(line).collect()
+    let root = tree.root();
+    let all = format!("all {} {}", tree.samples(root), tree.times_ns(root)[0]);
+    // In the order of the stacks.
+    let mut paths: Vec<_> = tree.rows().map(|(path, _)| path).collect();
+    paths.sort_by_key(|path| {
+        let callers = std::iter::successors(Some(*path), |path| tree.parent(*path));
+        callers.collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>()
+    });
+    std::iter::once(all).chain(paths.iter().map(of_path)).collect()
 }
 
-fn by_name(frames: FrameGrouping, threads: ThreadGrouping) -> Profile {
-    let mut profile = Profile::new(frames, threads);
-    profile.add_samples(Run::Before, &added(&log(), GapRule::Thread).0, |_, _| true, |_| true);
-    profile
+/// The samples of the log, whose frames are grouped, and passed through a view.
+fn viewed(
+    grouping: FrameGrouping,
+    view: impl Fn(&Frames<'_>, PathTree) -> PathTree,
+) -> Vec<String> {
+    let (profile, _) = added(&log(), GapRule::Thread);
+    let frames = Frames::new(&profile, grouping);
+    let tree = frames.tree(|_| true, |_| true, None);
+    lines(&frames, &view(&frames, tree))
 }
 
 #[test]
-fn frames_are_grouped_by_method_line_or_instruction_and_threads_by_name_or_not_at_all() {
-    let profile = by_name(FrameGrouping::Method, ThreadGrouping::Merged);
+fn frames_are_grouped_by_method_line_or_instruction() {
     assert_eq!(
-        lines(&profile, 0),
+        viewed(FrameGrouping::Method, |_, tree| tree),
         [
-            "all 5 0 150 0",
+            "all 5 150",
             " A.run 4 0 135 0",
             "  A.work 3 2 120 75",
             "   A.run 1 1 45 45",
@@ -216,40 +230,32 @@ fn frames_are_grouped_by_method_line_or_instruction_and_threads_by_name_or_not_a
             " AGCT.GcActiveErr2 1 1 15 15",
         ]
     );
-    let profile = by_name(FrameGrouping::Line, ThreadGrouping::Name);
     assert_eq!(
-        lines(&profile, 0),
+        viewed(FrameGrouping::Line, |_, tree| tree),
         [
-            "worker 3 0 120 0",
-            " A.run:5 3 0 120 0",
+            "all 5 150",
+            " A.run:5 4 0 135 0",
             "  A.work:7 2 2 75 75",
+            "  ?#12 1 1 15 15",
             "  A.work:8 1 0 45 0",
             "   A.run:5 1 1 45 45",
-            " 2 0 30 0",
-            " A.run:5 1 0 15 0",
-            "  ?#12 1 1 15 15",
             " AGCT.GcActiveErr2 1 1 15 15",
         ]
     );
-    let profile = by_name(FrameGrouping::Bci, ThreadGrouping::Id);
-    assert_eq!(lines(&profile, 0)[2], "  A.work:7:3 2 2 75 75");
-    assert_eq!(profile.rows(|row| row.number)[0].thread.id, Some(1));
+    assert_eq!(viewed(FrameGrouping::Bci, |_, tree| tree)[2], "  A.work:7:3 2 2 75 75");
 }
 
 #[test]
-fn threads_without_a_name_are_one_and_native_methods_have_their_index() {
+fn native_methods_have_their_index() {
     let native = LeanFrame { method: 20, line: NO_LINE, bci: NATIVE_BCI };
     let unknown = LeanFrame { method: 20, line: NO_LINE, bci: -1 };
     let mut samples = LeanProfile::default();
-    samples.name_thread(3, "named");
     for (thread, frame) in [(1, native), (2, native), (2, unknown), (3, native)] {
         samples.add(thread, [frame], SampleWeight { count: 1, ns: 5, ..SampleWeight::default() });
     }
-    let mut profile = Profile::new(FrameGrouping::Bci, ThreadGrouping::Name);
-    profile.add_samples(Run::Before, &samples, |_, _| true, |_| true);
-    let expected =
-        [" 3 0 15 0", " ?#20:-3 2 2 10 10", " ?#20 1 1 5 5", "named 1 0 5 0", " ?#20:-3 1 1 5 5"];
-    assert_eq!(lines(&profile, 0), expected);
+    let frames = Frames::new(&samples, FrameGrouping::Bci);
+    let tree = frames.tree(|thread| thread < 3, |_| true, None);
+    assert_eq!(lines(&frames, &tree), ["all 3 15", " ?#20:-3 2 2 10 10", " ?#20 1 1 5 5"]);
 }
 
 /// Times of a log that is hostile: extreme, negative, and with nanoseconds that are no part of a second.
@@ -275,11 +281,10 @@ fn no_time_is_negative() {
 
 #[test]
 fn a_method_that_calls_itself_counts_once_for_each_sample() {
-    let flat = by_name(FrameGrouping::Method, ThreadGrouping::Merged).flat();
     assert_eq!(
-        lines(&flat, 0),
+        viewed(FrameGrouping::Method, |_, tree| tree.flat()),
         [
-            "all 5 0 150 0",
+            "all 5 150",
             " A.run 4 1 135 45",
             " A.work 3 2 120 75",
             " ?#12 1 1 15 15",
@@ -288,163 +293,122 @@ fn a_method_that_calls_itself_counts_once_for_each_sample() {
     );
 }
 
+/// Returns whether a frame is of a method with this name.
+fn is_named(frames: &Frames<'_>, frame: MethodId, name: &str) -> bool {
+    let method = frames.get(frame).and_then(|frame| frames.methods().get(frame.method));
+    method.is_some_and(|method| method.info.name == name)
+}
+
 #[test]
 fn callers_and_callees_are_those_of_the_outermost_call() {
-    let profile = by_name(FrameGrouping::Method, ThreadGrouping::Merged);
-    let named = |name: &'static str| {
-        let methods = profile.methods().clone();
-        move |frame: &flow_query::profile::ProfileFrame| {
-            methods.get(frame.method).is_some_and(|method| method.info.name == name)
-        }
+    let callers = |name: &str| {
+        viewed(FrameGrouping::Method, |frames, tree| tree.callers(|id| is_named(frames, id, name)))
     };
-    let callers = profile.clone().callers(named("work"));
-    assert_eq!(lines(&callers, 0), ["all 5 0 150 0", " A.work 3 2 120 75", "  A.run 3 2 120 75"]);
-    let callers = profile.clone().callers(named("run"));
-    assert_eq!(lines(&callers, 0), ["all 5 0 150 0", " A.run 4 1 135 45"]);
-    let callees = profile.clone().callees(named("run"));
+    assert_eq!(callers("work"), ["all 5 150", " A.work 3 2 120 75", "  A.run 3 2 120 75"]);
+    assert_eq!(callers("run"), ["all 5 150", " A.run 4 1 135 45"]);
+    let callees = |name: &str| {
+        viewed(FrameGrouping::Method, |frames, tree| tree.callees(|id| is_named(frames, id, name)))
+    };
     assert_eq!(
-        lines(&callees, 0),
+        callees("run"),
         [
-            "all 5 0 150 0",
+            "all 5 150",
             " A.run 4 0 135 0",
             "  A.work 3 2 120 75",
             "   A.run 1 1 45 45",
             "  ?#12 1 1 15 15",
         ]
     );
-    let callees = profile.clone().callees(named("work"));
-    assert_eq!(lines(&callees, 0), ["all 5 0 150 0", " A.work 3 2 120 75", "  A.run 1 1 45 45"]);
+    assert_eq!(callees("work"), ["all 5 150", " A.work 3 2 120 75", "  A.run 1 1 45 45"]);
 }
 
 #[test]
-fn rows_that_are_kept_are_below_their_callers_with_the_same_shares() {
-    let profile = by_name(FrameGrouping::Method, ThreadGrouping::Merged);
-    let kept = profile.only(|row| row.depth == 2);
+fn paths_that_are_kept_are_below_their_callers_with_the_same_sums() {
+    let kept =
+        viewed(FrameGrouping::Method, |_, tree| tree.only(|path| tree.stack(path).len() == 3));
     assert_eq!(
-        lines(&kept, 0),
-        ["all 5 0 150 0", " A.run 4 0 135 0", "  A.work 3 2 120 75", "   A.run 1 1 45 45"]
+        kept,
+        ["all 5 150", " A.run 4 0 135 0", "  A.work 3 2 120 75", "   A.run 1 1 45 45"]
     );
-    let rows = kept.rows(|row| row.number);
-    assert_eq!(figures(rows[2].of_parent[0]), "4 0 135 0");
-    assert_eq!(figures(rows[2].of_thread[0]), "5 0 150 0");
 }
 
 #[test]
-fn profiles_of_one_run_are_added_up_and_those_of_two_are_compared() {
-    let profile = added(&log(), GapRule::Thread).0;
-    let mut both = Profile::new(FrameGrouping::Method, ThreadGrouping::Merged);
-    both.add_samples(Run::Before, &profile, |_, _| true, |_| true);
-    both.add_samples(Run::Before, &profile, |_, _| true, |_| true);
-    both.add_samples(Run::After, &profile, |_, _| true, |_| true);
-    let flat = both.flat();
-    assert_eq!(lines(&flat, 0)[1], " A.run 8 2 270 90");
-    assert_eq!(lines(&flat, 1)[1], " A.run 4 1 135 45");
-    assert_eq!(flat.whole().map(|numbers| numbers.total_count), [10, 5]);
+fn samples_in_methods_that_are_not_shown_are_those_of_their_callers() {
+    let (profile, _) = added(&log(), GapRule::Thread);
+    let frames = Frames::new(&profile, FrameGrouping::Method);
+    let tree = frames.tree(|_| true, |method| method.name == "work", None);
+    assert_eq!(lines(&frames, &tree), ["all 5 150", " A.work 3 3 120 120"]);
 }
 
 #[test]
-fn only_the_threads_that_are_chosen_count() {
-    let profile = added(&log(), GapRule::Thread).0;
-    let mut one = Profile::new(FrameGrouping::Method, ThreadGrouping::Id);
-    one.add_samples(Run::Before, &profile, |_, name| name == "worker", |_| true);
-    assert_eq!(lines(&one, 0)[0], "worker 3 0 120 0");
-    assert_eq!((one.threads(), one.whole()[0].total_count), (1, 3));
+fn only_the_threads_that_are_selected_count() {
+    let (profile, _) = added(&log(), GapRule::Thread);
+    let frames = Frames::new(&profile, FrameGrouping::Method);
+    let is_worker = |id| profile.threads().get(&id).is_some_and(|name| name == "worker");
+    assert_eq!(lines(&frames, &frames.tree(is_worker, |_| true, None))[0], "all 3 120");
 }
 
 #[test]
-fn rows_of_one_parent_are_in_the_order_of_the_key() {
-    let flat = by_name(FrameGrouping::Method, ThreadGrouping::Merged).flat();
-    let rows = flat.rows(|row| std::cmp::Reverse(row.numbers[0].self_count));
-    let counts: Vec<_> = rows.iter().map(|row| row.numbers[0].self_count).collect();
-    assert_eq!(counts, [0, 2, 1, 1, 1]);
-}
-
-#[test]
-fn paths_of_methods_have_the_same_weights() {
-    let profile = by_name(FrameGrouping::Line, ThreadGrouping::Name);
-    let paths = profile.paths(false);
-    let stack = |path| {
-        let stack: Vec<_> =
-            paths.tree.stack(path).into_iter().map(|id| paths.methods.display(id)).collect();
-        stack.join(" > ")
+fn samples_weigh_1_or_their_time() {
+    let (profile, _) = added(&log(), GapRule::Thread);
+    let frames = Frames::new(&profile, FrameGrouping::Line);
+    let weight = |axis| {
+        let tree = frames.tree(|_| true, |_| true, axis);
+        let row = tree.rows().nth(1).map(|(_, row)| (row.calls, row.total, row.self_weight));
+        (tree.axis(), tree.weight(), row)
     };
-    let rows: Vec<_> = paths
-        .tree
-        .rows()
-        .map(|(path, row)| format!("{} {}", stack(path), row.self_weight))
-        .collect();
-    assert_eq!(rows[0], "worker 0");
-    assert_eq!(rows[2], "worker > com.app.A.run()V > com.app.A.work()V 2");
-    assert_eq!((paths.tree.weight(), profile.paths(true).tree.weight()), (5, 150));
-    let lines: Vec<_> = paths.methods.iter().filter_map(|(_, method)| method.info.line).collect();
+    assert_eq!(weight(None), (None, 5, Some((0, 2, 2))));
+    let wall = Some(TimeAxis::Wall);
+    assert_eq!(weight(wall), (wall, 150, Some((0, 75, 75))));
+    let methods = frames.as_methods();
+    let lines: Vec<_> = methods.iter().filter_map(|(_, method)| method.info.line).collect();
     assert_eq!(lines, [5, 7, 8]);
 }
 
 #[test]
-fn calls_are_counted_exactly() {
+fn views_of_calls_have_exact_numbers() {
     // 1 calls 2 twice, and itself; then 2 again.
     let bytes: &[u8] = &[0x81, 0x82, 0x00, 0x82, 0x00, 0x81, 0x01, 0x82, 0x00];
     let mut graph = Graph::default();
-    FlowReader::new(bytes.take(u64::MAX)).visit_all(&mut graph).expect("sound events");
+    FlowReader::new(bytes).visit_all(&mut graph).expect("sound events");
     graph.end_thread();
-    let (tree, mut profile) =
-        (graph.into_tree(), Profile::new(FrameGrouping::Method, ThreadGrouping::Name));
-    let methods = flow_codec::read::Methods::default();
-    profile.add_calls(Run::Before, ThreadId::new(1), "main", &tree, &methods);
-    assert_eq!(
-        lines(&profile, 0),
-        ["main 5 0 0 0", " ?#1 4 1 0 0", "  ?#2 2 2 0 0", "  ?#1 1 1 0 0", " ?#2 1 1 0 0"]
-    );
-    assert_eq!(lines(&profile.flat(), 0), ["main 5 0 0 0", " ?#1 4 2 0 0", " ?#2 3 3 0 0"]);
+    let tree = graph.into_tree();
+    let rows = |tree: &PathTree| {
+        let row = |(path, row): (PathId, PathRow)| {
+            let stack: Vec<_> = tree.stack(path).iter().map(|method| method.get()).collect();
+            (stack, row.calls, row.total, row.self_weight)
+        };
+        (tree.calls(), tree.weight(), tree.rows().map(row).collect::<Vec<_>>())
+    };
+    assert_eq!(rows(&tree.flat()), (5, 5, vec![(vec![1], 2, 4, 2), (vec![2], 3, 3, 3)]));
+    let is_two = |method: MethodId| method.get() == 2;
+    let expected = vec![(vec![2], 3, 3, 3), (vec![2, 1], 2, 2, 2)];
+    assert_eq!(rows(&tree.callers(is_two)), (5, 5, expected));
+    assert_eq!(rows(&tree.callees(is_two)), (5, 5, vec![(vec![2], 3, 3, 3)]));
 }
 
 #[test]
-fn lines_of_inlined_code_are_those_of_the_version_that_was_sampled() {
-    let inlined = |line, file: &str| -> Box<[Inlined]> {
-        let file = file.to_owned();
-        Box::new([Inlined { first: 20, count: 2, line, file }])
-    };
-    let versions: [(Box<[Inlined]>, &[i32]); 3] = [
-        (inlined(100, "k/A.kt"), &[20, 5, 21][..]),
-        (inlined(200, "k/B.kt"), &[20, 5, 21]),
-        (Box::default(), &[20, 5]),
-    ];
-    let mut profile = Profile::new(FrameGrouping::Line, ThreadGrouping::Merged);
-    for (run, order) in [(Run::Before, [0, 1, 2]), (Run::After, [2, 1, 0])] {
-        for (inlined, lines) in order.map(|version| &versions[version]) {
-            let mut samples = LeanProfile::default();
-            samples.describe_method(7, || LeanMethod {
-                file: "Main.kt".to_owned(),
-                class: "com.app.Main".to_owned(),
-                name: "work".to_owned(),
-                descriptor: "()V".to_owned(),
-                inlined: inlined.clone(),
-            });
-            for &line in *lines {
-                let frame = LeanFrame { method: 7, line, bci: 0 };
-                samples.add(1, [frame], SampleWeight { count: 1, ns: 1, waiting_ns: 0 });
-            }
-            profile.add_samples(run, &samples, |_, _| true, |_| true);
-        }
+fn lines_of_inlined_code_are_those_of_their_source() {
+    let inlined = Box::new([Inlined { first: 20, count: 2, line: 100, file: "k/A.kt".to_owned() }]);
+    let mut samples = LeanProfile::default();
+    samples.describe_method(7, || MethodInfo {
+        source: Some("Main.kt".to_owned()),
+        class: "com.app.Main".to_owned(),
+        name: "work".to_owned(),
+        descriptor: "()V".to_owned(),
+        inlined,
+        ..MethodInfo::default()
+    });
+    for line in [20, 5, 21] {
+        let weight = SampleWeight { count: 1, ns: 1, waiting_ns: 0 };
+        samples.add(1, [LeanFrame { method: 7, line, bci: 0 }], weight);
     }
-    let rows = profile.rows(|row| row.number);
-    let place = |row: &ProfileRow<'_>| {
-        let frame = row.frame?;
-        let info = &profile.methods().get(frame.method).unwrap().info;
-        let (file, line) = info.named_place(frame.line);
-        let counts = row.numbers.map(|numbers| numbers.self_count);
-        Some((file.unwrap().to_owned(), line.unwrap(), counts))
+    let frames = Frames::new(&samples, FrameGrouping::Line);
+    let methods = frames.as_methods();
+    let place = |method: &flow_codec::read::Method| {
+        (method.info.source.clone().unwrap(), method.info.line.unwrap())
     };
-    let mut found: Vec<_> = rows.iter().filter_map(place).collect();
-    found.sort();
-    let row = |file: &str, line, counts| (file.to_owned(), line, counts);
-    let expected = [
-        row("A.kt", 100, [1, 1]),
-        row("A.kt", 101, [1, 1]),
-        row("B.kt", 200, [1, 1]),
-        row("B.kt", 201, [1, 1]),
-        row("Main.kt", 5, [3, 3]),
-        row("Main.kt", 20, [1, 1]),
-    ];
-    assert_eq!(found, expected);
+    let places: Vec<_> = methods.iter().map(|(_, method)| place(method)).collect();
+    let place = |file: &str, line| (file.to_owned(), line);
+    assert_eq!(places, [place("A.kt", 100), place("Main.kt", 5), place("A.kt", 101)]);
 }

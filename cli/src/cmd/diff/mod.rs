@@ -2,16 +2,16 @@
 
 mod baseline;
 mod exact;
+mod methods;
 mod print;
 mod test_runs;
 
 use std::path::{Path, PathBuf};
 
 use flow_codec::read::Selection;
-use flow_query::analysis::{Diff, MethodName, Run};
+use flow_query::analysis::{Diff, MethodName, Place, Run};
 
-use crate::args::{Counted, DiffArgs, TestArgs};
-use crate::cmd::report::profile;
+use crate::args::{DiffArgs, TestArgs};
 use crate::failure::{Failure, Status};
 use crate::input::flags::ThreadArgs;
 use crate::input::logs::is_log;
@@ -36,19 +36,19 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         ));
     }
     if args.methods {
-        return profile::run(&args.profile(Counted::Calls)?, [None, None], out);
+        return methods::run(args, false, [None, None], out);
     }
     let dirs = [&args.before, args.after.as_ref().unwrap_or(&args.before)];
     let are_logs = args.after.is_some() && dirs.iter().all(|dir| is_log(dir));
     if args.rows.samples || are_logs && args.may_be_of_samples() {
-        return profile::run(&args.profile(Counted::Samples)?, [None, None], out);
+        return methods::run(args, true, [None, None], out);
     }
     let [before, after] = Source::open_two(dirs.map(PathBuf::as_path))?;
     if args.after.is_some() && args.may_be_of_samples() {
         let is_sampled = |dir: &Path, source: &Source| is_log(dir) || source.has_only_samples();
         if is_sampled(dirs[0], &before) && is_sampled(dirs[1], &after) {
             let opened = [Some(before), Some(after)];
-            return profile::run(&args.profile(Counted::Samples)?, opened, out);
+            return methods::run(args, true, opened, out);
         }
     }
     args.expect_paths()?;
@@ -114,7 +114,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
                 diff.show_raw_names();
             }
             diff.add_named(*run, &read.tree, |id| {
-                tests.rename(MethodName::new(id, &trace.methods))
+                (tests.rename(MethodName::new(id, &trace.methods)), Place::default())
             });
         }
     }

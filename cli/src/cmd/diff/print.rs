@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use flow_codec::NameForm;
-use flow_query::analysis::{Change, ChangeKind, Diff};
+use flow_query::analysis::{Change, ChangeKind, Counts, Diff, PathId};
 use flow_query::rows::{Cell, Chain, ChangeRow, NameColumns};
 
 use crate::args::{By, DiffArgs, Format};
@@ -35,9 +35,13 @@ pub(super) fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), F
         heading(diff, &changes, args, out)?;
         text(diff, &shown, args, out)?;
     } else {
-        let mut records = Records::new::<ChangeRow<'_>>(args.format, false, out)?;
+        let mut records =
+            Records::without::<ChangeRow<'_>>(&["threads", "place"], args.format, false, out)?;
         records.sort_keys();
-        shown.iter().try_for_each(|change| records.row(&row(diff, change, unit), out))?;
+        for Change { kind, path, calls, total, paths, .. } in shown.iter().copied() {
+            let sums = [*calls, *total];
+            records.row(&row(diff, *path, kind_word(*kind), sums, *paths, unit), out)?;
+        }
     }
     if deeper > 0 {
         let differences = plural(deeper as u64, "deeper difference");
@@ -162,23 +166,33 @@ fn kind_word(kind: ChangeKind) -> &'static str {
     }
 }
 
-fn row<'a>(diff: &'a Diff, change: &Change, unit: Unit) -> ChangeRow<'a> {
-    let name = diff.stack(change.path).last().and_then(|method| method.name());
+/// The row of a path: how it differs, its own sums and the totals, and how many paths it counts.
+pub(super) fn row<'a>(
+    diff: &'a Diff,
+    path: PathId,
+    change: &'static str,
+    [own, total]: [Counts; 2],
+    paths: u64,
+    unit: Unit,
+) -> ChangeRow<'a> {
+    let name = diff.stack(path).last().and_then(|method| method.name());
     let names = name.map_or(NameColumns::NOTHING, |name| {
-        let readable = diff.names(change.path, NameForm::Readable).pop();
+        let readable = diff.names(path, NameForm::Readable).pop();
         NameColumns::new(name, readable.unwrap_or_default())
     });
-    let path = diff.names(change.path, NameForm::Full);
+    let path = diff.names(path, NameForm::Full);
     ChangeRow {
-        change: kind_word(change.kind),
+        threads: None,
+        change,
         names,
+        place: None,
         depth: path.len() - 1,
-        self_before: change.calls.before,
-        self_after: change.calls.after,
-        total_before: change.total.before,
-        total_after: change.total.after,
+        self_before: own.before,
+        self_after: own.after,
+        total_before: total.before,
+        total_after: total.after,
         unit: unit.word(),
-        paths: change.paths,
+        paths,
         path: Chain(path),
     }
 }

@@ -7,15 +7,15 @@ mod size;
 mod write;
 
 use flow_codec::read::{Selection, TestRun, TimeLimits, Trace};
-use flow_query::analysis::{PathTree, Run};
-use flow_query::profile::{FrameGrouping, GapRule, Profile, ThreadGrouping};
+use flow_query::analysis::PathTree;
+use flow_query::profile::{FrameGrouping, Frames, GapRule};
 
 use crate::args::{By, ExportArgs, Format, SourceArgs, To};
 use crate::export::{HplSamples, Target, Viewer, Writer, is_binary, viewer, writer};
 use crate::failure::{Failure, Status};
 use crate::input::flags::ThreadArgs;
 use crate::input::logs::is_log;
-use crate::input::profile::{Input, Origin, Takes};
+use crate::input::samples::Samples;
 use crate::input::source::Source;
 use crate::input::times::{no_samples, selected, time_line, weight_of};
 use crate::output::{Out, Unit, bytes, message, plural};
@@ -185,29 +185,25 @@ fn samples(
         return Ok(None);
     }
     // Only pprof has lines.
-    let frames = match to {
+    let grouping = match to {
         Target::Pprof => FrameGrouping::Line,
         _ => FrameGrouping::Method,
     };
-    let mut profile = Profile::new(frames, ThreadGrouping::Merged);
-    let input = Input {
-        path: &args.dir,
-        part: &args.part,
-        gaps: GapRule::Thread,
-        takes: Takes::Any,
-        by: Some(By::Calls),
-    };
-    let added = input.add_to(&mut profile, Run::Before, None, out)?;
-    source.status = source.status.and(added.status);
-    if !matches!(added.origin, Origin::Samples { .. }) {
+    let is_time = matches!(args.weight.by, Some(By::Wall | By::Cpu));
+    let trace = source.only("export")?;
+    let Some(samples) = Samples::read(source, trace, &args.part, GapRule::Thread, out)? else {
         return match args.samples {
             true => Err(Failure::Failed(format!("{}: no samples", args.dir.display()))),
             false => Ok(None),
         };
-    }
-    let paths = profile.paths(matches!(args.weight.by, Some(By::Wall | By::Cpu)));
+    };
+    let frames = Frames::new(&samples.profile, grouping);
+    // Timelines of other tools have one time.
+    let unit = if is_time { Unit::Nanos } else { Unit::Samples };
+    let (tree, methods) = (samples.tree(&frames, &samples.threads, unit), frames.as_methods());
+    source.status = source.status.and(samples.status);
     for trace in &mut source.traces {
-        trace.methods = paths.methods.clone();
+        trace.methods = methods.clone();
     }
-    Ok(Some(paths.tree))
+    Ok(Some(tree))
 }

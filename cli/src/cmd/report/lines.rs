@@ -6,19 +6,18 @@ use std::io::Write;
 
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, Name, ThreadId};
-use flow_query::analysis::{ReportRow, Run};
-use flow_query::profile::{FrameGrouping, Numbers, Profile, ThreadGrouping};
+use flow_query::profile::{FrameGrouping, Frames};
 use flow_query::rows::{Cell, LineRow, RowNames};
 
 use super::max_lines;
-use super::table::sums;
+use super::sums::sums;
 use crate::args::{Format, ReportArgs, SortKey};
 use crate::failure::{Failure, Status};
-use crate::input::profile::read_samples;
+use crate::input::samples::read_samples;
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
 use crate::input::times::{no_samples, selected, weight_of};
-use crate::output::{Labels, Out, Progress, Table, Unit, message, plural, signed_duration};
+use crate::output::{Labels, Out, Progress, Table, Unit, Weight, duration, message, plural};
 
 /// Prints the lines of each trace.
 pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -35,48 +34,47 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
             status = Status::Damaged;
             message(&error.to_string());
         }
-        let mut profile = Profile::new(FrameGrouping::Line, ThreadGrouping::Merged);
-        profile.add_samples(
-            Run::Before,
-            &read.profile,
-            |id, _| {
-                let id = u64::try_from(id).ok().map(ThreadId::new);
-                id.is_some_and(|id| args.part.threads.include(trace, id))
-            },
-            |_| true,
-        );
-        let profile = profile.flat();
-        let sums = sums(trace, &chosen, unit, &mut progress);
+        let frames = Frames::new(&read.profile, FrameGrouping::Line);
+        let is_selected = |id| {
+            let id = u64::try_from(id).ok().map(ThreadId::new);
+            id.is_some_and(|id| args.part.threads.include(trace, id))
+        };
+        let all = frames.tree(is_selected, |_| true, None);
+        let whole = Whole {
+            samples: all.samples(all.root()),
+            ns: all.times_ns(all.root())[0],
+            waiting_ns: Some(all.waiting_ns(all.root())).filter(|ns| *ns > 0),
+        };
+        let flat = all.flat();
+        let sums = sums(&trace.files, &chosen, unit, &mut progress);
         status = status.and(sums.status);
-        let by_name: HashMap<Name<'_>, ReportRow> =
-            sums.rows.iter().filter_map(|row| Some((name_of(trace, row.method)?, *row))).collect();
-        let mut rows = profile.rows(|row| match args.sort() {
-            SortKey::SelfWeight => Reverse(row.numbers[0].self_count),
-            _ => Reverse(row.numbers[0].total_count),
+        let by_name: HashMap<Name<'_>, (MethodId, Weight)> =
+            sums.rows.iter().filter_map(|row| Some((name_of(trace, row.0)?, *row))).collect();
+        let mut rows: Vec<_> = flat.rows().map(|(_, row)| row).collect();
+        rows.sort_by_key(|row| match args.sort() {
+            SortKey::SelfWeight => Reverse(row.self_weight),
+            _ => Reverse(row.total),
         });
         // Methods that were sampled and not recorded are in `flow report --samples`.
-        rows.retain(|row| row.frame.is_some());
-        let whole = profile.whole()[0];
         let mut names = RowNames::new(&trace.methods);
         let found = rows.into_iter().filter_map(|sampled| {
-            let frame = sampled.frame?;
-            let info = &profile.methods().get(frame.method)?.info;
-            let of_method = *by_name.get(&Name::from(info))?;
+            let frame = frames.get(sampled.method)?;
+            let info = &frames.methods().get(frame.method)?.info;
+            let (method, of_method) = *by_name.get(&Name::from(info))?;
             let (source, line) = info.named_place(frame.line);
-            let numbers = sampled.numbers[0];
             let row = LineRow {
-                method: names.get(of_method.method),
+                method: names.get(method),
                 source,
                 line,
-                samples: numbers.total_count,
-                self_samples: numbers.self_count,
-                waiting_ns: knows_waiting(whole).then_some(numbers.waiting_ns),
-                calls: of_method.calls,
+                samples: sampled.total,
+                self_samples: sampled.self_weight,
+                waiting_ns: whole.waiting_ns.map(|_| sampled.waiting_ns),
+                calls: of_method.count(),
                 total: of_method.total,
                 self_weight: of_method.self_weight,
                 unit: unit.word(),
             };
-            Some((of_method.method, row))
+            Some((method, row))
         });
         let mut lines: Vec<_> = found.collect();
         let more = answer.cut(&mut lines);
@@ -96,24 +94,27 @@ fn name_of(trace: &Trace, method: MethodId) -> Option<Name<'_>> {
     trace.methods.get(method).map(|method| Name::from(&method.info))
 }
 
-/// Whether it is known for how long threads did not run.
-fn knows_waiting(whole: Numbers) -> bool {
-    whole.waiting_ns != 0
+/// All samples.
+#[derive(Clone, Copy)]
+struct Whole {
+    samples: u64,
+    ns: u64,
+    /// For how long threads did not run, if that is known.
+    waiting_ns: Option<u64>,
 }
 
 fn text(
     lines: &[(MethodId, LineRow<'_>)],
-    whole: Numbers,
+    whole: Whole,
     calls: u64,
     unit: Unit,
     labels: &Labels<'_>,
     out: &mut Out,
 ) -> Result<(), Failure> {
-    let samples = whole.total_count;
+    let Whole { samples, ns, waiting_ns } = whole;
     write!(out, "{} and {}", plural(samples, "sample"), plural(calls, "call"))?;
-    if knows_waiting(whole) {
-        let waiting = signed_duration(whole.waiting_ns);
-        write!(out, "; threads waited for {waiting} of {}", signed_duration(whole.total_ns))?;
+    if let Some(waiting_ns) = waiting_ns {
+        write!(out, "; threads waited for {} of {}", duration(waiting_ns), duration(ns))?;
     }
     writeln!(out, "\n")?;
     let rows = || lines.iter().map(|(_, row)| row);
@@ -123,8 +124,8 @@ fn text(
     table.column("%", rows().map(|row| share(row.samples)));
     table.column("self", rows().map(|row| Cell::Count(row.self_samples)));
     table.column("%", rows().map(|row| share(row.self_samples)));
-    if knows_waiting(whole) {
-        let waiting = |row: &LineRow<'_>| Cell::SignedNanos(row.waiting_ns.unwrap_or(0));
+    if waiting_ns.is_some() {
+        let waiting = |row: &LineRow<'_>| Cell::Nanos(row.waiting_ns.unwrap_or(0));
         table.column("waiting", rows().map(waiting));
     }
     table.column("calls", rows().map(|row| Cell::Count(row.calls)));

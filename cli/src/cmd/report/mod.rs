@@ -1,61 +1,62 @@
-//! `flow report`: calls, total and self of each method; and other tables about calls, as a tree (`graph`), of samples
-//! (`profile`), and of lines.
+//! `flow report`: calls or samples, total and self of each method, as a list or a tree; other tables about calls, and of
+//! lines.
 
 mod browser;
+pub(crate) mod counted;
 mod edges;
 mod exceptions;
-mod graph;
+mod filter;
 mod html;
 mod lines;
 mod paths;
-pub(crate) mod profile;
 mod recorded_lines;
+mod sums;
 mod table;
+pub(crate) mod tree;
 
 use flow_query::analysis::Side;
 
-use crate::args::{Counted, ReportArgs};
+use crate::args::ReportArgs;
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::logs::is_log;
 use crate::input::source::Source;
 use crate::output::Out;
+use counted::choose;
 
 /// Lines shown in text by default.
 const DEFAULT_ROWS: u64 = 40;
 
 pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     if !args.can_show_samples() && !args.view.lines {
-        args.expect_flags_of_view()?;
+        args.expect_flags_of_view(false)?;
     }
     if args.writes_page() {
         return html::run(args, out);
     }
     let may_be_samples = args.can_show_samples() && !args.rows.calls;
-    if may_be_samples && is_log(&args.source.dir) {
-        return profile::run(&args.profile(Counted::Samples)?, [None, None], out);
-    }
-    let mut source = Source::open(&args.source)?;
-    if may_be_samples && source.has_only_samples() {
-        return profile::run(&args.profile(Counted::Samples)?, [Some(source), None], out);
-    }
-    if args.view.lines {
-        let is_of_samples = args.rows.samples || !source.has_lines() && source.has_samples();
-        let is_file = args.view.lcov || !args.view.sources.is_empty();
-        if is_file || !is_of_samples {
-            return recorded_lines::run(&args.lines()?, source, out);
+    let mut source = Source::open_for(&args.source.dir, may_be_samples)?;
+    let has_only_samples = is_log(&args.source.dir) || source.has_only_samples();
+    if args.view.lines && !(may_be_samples && has_only_samples) {
+        if args.rows.samples || may_be_samples && !source.has_lines() && source.has_samples() {
+            args.expect_flags_of_view(false)?;
+            source.choose_part(&args.part)?;
+            args.when.expect_in(&source.traces)?;
+            source.report_losses();
+            return lines::run(&source, args, out);
         }
-    } else if args.rows.samples {
-        return profile::run(&args.profile(Counted::Samples)?, [Some(source), None], out);
-    } else if args.can_show_samples() && args.shows_calls_like_samples() {
-        return profile::run(&args.profile(Counted::Calls)?, [Some(source), None], out);
-    } else if args.rows.tree {
-        return graph::run(&args.tree()?, source, out);
+        return recorded_lines::run(&args.lines()?, source, out);
     }
-    args.expect_flags_of_view()?;
-    source.choose_part(&args.part)?;
-    args.when.expect_in(&source.traces)?;
-    source.report_losses();
+    let of_samples = may_be_samples && (has_only_samples || args.rows.samples);
+    args.expect_flags_of_view(of_samples)?;
+    choose(&mut source, &args.part, args.rows.threads(), of_samples)?;
+    if !of_samples {
+        args.when.expect_in(&source.traces)?;
+        source.report_losses();
+    }
+    if args.rows.tree || of_samples && args.rows.has_sides() {
+        return tree::run(&source, of_samples, args, out);
+    }
     if !args.rows.callers.is_empty() {
         return edges::run(Side::Callers, &args.rows.callers, &source, args, out);
     }
@@ -68,10 +69,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     if args.view.exceptions {
         return exceptions::run(&source, args, out);
     }
-    if args.view.lines {
-        return lines::run(&source, args, out);
-    }
-    table::table(&source, args, out)
+    table::table(&source, of_samples, args, out)
 }
 
 /// The most lines to show.

@@ -232,7 +232,7 @@ impl PathPrinter<'_, '_> {
         for (path, row) in rows {
             let (weight, percent) = (weight(row), percent(row.self_weight, tree.weight()));
             let calls = match unit {
-                Unit::Calls => String::new(),
+                Unit::Calls | Unit::Samples => String::new(),
                 Unit::Nanos | Unit::Cpu => format!("  ({})", plural(row.calls, "call")),
             };
             let label = self.labels.name(row.method);

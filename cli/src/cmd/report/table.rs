@@ -3,89 +3,132 @@
 use std::cmp::Reverse;
 use std::io::Write;
 
-use flow_codec::read::{Clock, ThreadFile, TimeAxis, Trace};
-use flow_query::analysis::{Report, ReportRow, TimedReport};
-use flow_query::rows::{MethodRow, RowNames};
+use flow_codec::read::Trace;
+use flow_query::rows::{Cell, MethodRow, RowNames};
 
+use super::counted::{Counted, Group, counted, samples_of, without};
+use super::filter::Filter;
 use super::max_lines;
-use crate::args::{Format, ReportArgs, SortKey};
+use super::sums::ReportSums;
+use crate::args::{Format, PercentOf, ReportArgs, SortKey, ThreadsBy};
 use crate::failure::{Failure, Status};
 use crate::input::own;
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
-use crate::input::times::{scale_of, selected, times_note, weight_of};
 use crate::output::{Labels, Out, Progress, Shares, Table, Unit, Weight, duration, plural};
-use flow_query::reading::{
-    Listener as _, Reading, Selected, add_stored, add_times, report_thread, visit_events,
-};
 
-/// The sums of the calls of a trace.
-pub(super) struct ReportSums {
-    pub(super) rows: Vec<ReportRow>,
-    /// The calls of all methods together, their total, and how long threads waited in them.
-    pub(super) calls: u64,
-    total: u64,
-    waiting: u64,
-    /// The number of threads with calls.
-    threads: u64,
-    pub(super) status: Status,
-}
-
-/// Prints calls, total and self of each method.
-pub(super) fn table(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
-    let mut answer =
-        Answer::new::<MethodRow<'_>>(source, args.source.format, max_lines(args), out)?;
-    let mut progress = Progress::new(source.bytes(), out);
+/// Prints calls or samples, total and self of each method.
+pub(super) fn table(
+    source: &Source,
+    of_samples: bool,
+    args: &ReportArgs,
+    out: &mut Out,
+) -> Result<Status, Failure> {
+    let (format, max) = (args.source.format, max_lines(args));
+    let mut answer = Answer::without::<MethodRow<'_>>(&without(args), source, format, max, out)?;
     let mut status = source.status;
     for trace in &source.traces {
-        let unit = weight_of(args.weight.by, trace)?;
-        let chosen = selected(trace, &args.part.filter, &args.when)?;
-        let sums = sums(trace, &chosen, unit, &mut progress);
-        status = status.and(sums.status);
-        let mut rows = sums.rows;
-        match args.sort() {
-            SortKey::Total => rows.sort_by_key(|row| Reverse(row.total)),
-            SortKey::Calls => rows.sort_by_key(|row| Reverse(row.calls)),
-            SortKey::SelfWeight => rows.sort_by_key(|row| Reverse(row.self_weight)),
-            SortKey::Name => rows.sort_by_cached_key(|row| trace.methods.display(row.method)),
-        }
-        let calls = rows.iter().map(|row| (row.method, row.calls));
-        let hint = own::hint(trace, &args.part.filter, calls).filter(|_| answer.is_text());
-        let methods = plural(rows.len() as u64, "method");
-        let more = answer.cut(&mut rows);
-        let weights: Vec<_> = rows.iter().map(|row| Weight::from(*row)).collect();
+        let samples = samples_of(source, trace, of_samples, &args.part, args.rows.gaps(), out)?;
+        let mut progress = Progress::new(source.bytes(), out);
+        let counted = counted(trace, samples.as_ref(), args)?;
         answer.begin(trace, out)?;
+        let groups = counted.groups(args.rows.threads());
+        let all = match args.rows.percent_of {
+            Some(PercentOf::All) if groups.len() > 1 => {
+                let groups = counted.groups(ThreadsBy::Merged);
+                groups.first().map(|group| group.sums(&counted, &mut progress).total)
+            }
+            _ => None,
+        };
+        for (number, group) in groups.iter().enumerate() {
+            if number > 0 && answer.is_text() {
+                out.write_all(b"\n")?;
+            }
+            let mut sums = group.sums(&counted, &mut progress);
+            status = status.and(sums.status);
+            sums.rows.iter_mut().for_each(|(_, weight)| weight.whole = all);
+            List { trace, counted: &counted, args }.print(group, sums, &mut answer, out)?;
+        }
+    }
+    Ok(status)
+}
+
+/// The lists of a trace.
+struct List<'a> {
+    trace: &'a Trace,
+    counted: &'a Counted<'a>,
+    args: &'a ReportArgs,
+}
+
+impl List<'_> {
+    fn print(
+        &self,
+        group: &Group<'_>,
+        sums: ReportSums,
+        answer: &mut Answer<'_>,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        let Self { trace, counted, args } = *self;
+        let (unit, mut rows) = (counted.unit, sums.rows);
+        match args.sort() {
+            SortKey::Total => rows.sort_by_key(|(_, weight)| Reverse(weight.total)),
+            SortKey::Calls => rows.sort_by_key(|(_, weight)| Reverse(weight.count())),
+            SortKey::SelfWeight => rows.sort_by_key(|(_, weight)| Reverse(weight.self_weight)),
+            SortKey::Name => {
+                let name = |row| counted.methods().display(counted.frame(row).method);
+                rows.sort_by_cached_key(|(row, _)| name(*row));
+            }
+        }
+        let filter = Filter::new(&args.rows.conditions, counted);
+        let min = args.rows.min.unwrap_or(0.0);
+        let methods = plural(rows.len() as u64, "method");
+        let calls = rows.iter().filter_map(|(row, weight)| Some((*row, weight.calls?)));
+        let hint = own::hint(trace, &args.part.filter, calls).filter(|_| answer.is_text());
+        rows.retain(|(row, weight)| {
+            weight.percents(sums.total)[0] >= min
+                && filter.holds(*row, group.name(), *weight, sums.total)
+        });
+        let more = answer.cut(&mut rows);
+        let weights: Vec<Weight> = rows.iter().map(|(_, weight)| *weight).collect();
         if answer.is_text() {
-            let (calls, threads) = (plural(sums.calls, "call"), plural(sums.threads, "thread"));
-            let took = match unit {
-                Unit::Calls => String::new(),
-                Unit::Nanos => took(trace, sums.total, sums.threads),
-                Unit::Cpu => ran(trace, sums.total, sums.waiting),
-            };
-            writeln!(out, "{calls} of {methods} in {threads}{took}\n")?;
-            let labels = Labels::new(&trace.methods, Format::Text, args.verbose);
+            if let Some(title) = &group.title {
+                out.heading(&format!("thread {title}"))?;
+            }
+            let summary = sums.summary.unwrap_or_else(|| {
+                let took = match unit {
+                    Unit::Calls | Unit::Samples => String::new(),
+                    Unit::Nanos => took(trace, sums.total, sums.threads),
+                    Unit::Cpu => ran(trace, sums.total, sums.waiting),
+                };
+                let (calls, threads) = (plural(sums.calls, "call"), plural(sums.threads, "thread"));
+                format!("{calls} of {methods} in {threads}{took}")
+            });
+            writeln!(out, "{summary}\n")?;
+            let labels = Labels::new(counted.methods(), Format::Text, args.verbose);
             let mut table = Table::default();
-            table.weights(&weights, scale_of(trace, unit, sums.total), Shares::Both);
-            table.column("method", rows.iter().map(|row| labels.cell(row.method)));
+            table.weights(&weights, counted.scale(sums.total), Shares::Both);
+            let names = rows.iter().map(|(row, _)| Cell::method(counted.name(*row, &labels)));
+            table.column("method", names);
             table.print(out)?;
         } else {
-            let mut names = RowNames::new(&trace.methods);
-            let rows = rows.iter().zip(&weights).map(|(row, weight)| MethodRow {
-                method: names.get(row.method),
+            let mut names = RowNames::new(counted.methods());
+            let rows = rows.iter().map(|(row, weight)| MethodRow {
+                threads: group.columns(),
+                method: names.get(counted.frame(*row).method),
+                place: args.frames().map(|_| counted.place(*row)),
                 weight: weight.columns(unit),
             });
             answer.rows(rows, out)?;
         }
         answer.more(trace, more, "more method", out)?;
-        if answer.is_text() && unit.is_time() {
-            let is_rough = weights.iter().any(|weight| weight.is_rough());
-            writeln!(out, "\n{}", times_note(trace, unit, is_rough))?;
+        let is_rough = weights.iter().any(|weight| weight.is_rough());
+        if answer.is_text()
+            && let Some(note) = counted.note(is_rough)
+        {
+            writeln!(out, "\n{note}")?;
         }
-        if let Some(hint) = hint {
-            out.note(&hint)?;
-        }
+        hint.map_or(Ok(()), |hint| Ok(out.note(&hint)?))
     }
-    Ok(status)
 }
 
 /// How long the calls of a trace took. Threads run at the same time, so their sum may be more than the recording.
@@ -106,67 +149,4 @@ fn ran(trace: &Trace, cpu_ns: u64, waiting_ns: u64) -> String {
     let recording =
         end.map_or(String::new(), |end| format!(", in a recording of {}", duration(end.at_ns)));
     format!(" ran for {cpu} and waited for {waiting}{recording}")
-}
-
-/// Adds up the calls of a trace.
-pub(super) fn sums(
-    trace: &Trace,
-    chosen: &Selected,
-    unit: Unit,
-    progress: &mut Progress,
-) -> ReportSums {
-    match unit.axis() {
-        None => counted(trace, chosen, progress),
-        Some(TimeAxis::Wall) => timed::<false>(trace, chosen, progress),
-        Some(TimeAxis::Cpu) => timed::<true>(trace, chosen, progress),
-    }
-}
-
-fn counted(trace: &Trace, chosen: &Selected, progress: &mut Progress) -> ReportSums {
-    let mut report = Report::default();
-    let (mut threads, mut status) = (0, Status::Done);
-    for file in &trace.files {
-        let before = report.calls();
-        let reading = read(file, chosen, progress, &mut report);
-        threads += u64::from(report.calls() > before);
-        status = status.and(reading.report(file, progress));
-    }
-    let calls = report.calls();
-    ReportSums { rows: report.rows(), calls, total: calls, waiting: 0, threads, status }
-}
-
-fn timed<const CPU: bool>(trace: &Trace, chosen: &Selected, progress: &mut Progress) -> ReportSums {
-    let clock = Clock::default();
-    let mut report = TimedReport::<CPU>::new(&clock);
-    let (mut threads, mut status) = (0, Status::Done);
-    for file in &trace.files {
-        let before = report.calls();
-        let reading = add_times(file, chosen, progress, &mut report);
-        threads += u64::from(report.calls() > before);
-        status = status.and(reading.report(file, progress));
-    }
-    let (calls, total, waiting) = (report.calls(), report.total_ns(), report.waiting_ns());
-    ReportSums { rows: report.rows(), calls, total, waiting, threads, status }
-}
-
-/// Counts the calls of a thread.
-fn read(
-    file: &ThreadFile,
-    chosen: &Selected,
-    progress: &mut Progress,
-    report: &mut Report,
-) -> Reading {
-    if let Some(reading) = add_stored(file, chosen, progress, report) {
-        return reading;
-    }
-    if chosen.is_all()
-        && let Some((parts, tail)) = report_thread(file, progress)
-    {
-        parts.into_iter().for_each(|part| report.add(part));
-        progress.file_done(file.bytes);
-        return Reading { ending: tail.into(), ..Reading::default() };
-    }
-    let reading = visit_events(file, chosen, progress, report);
-    report.end_thread();
-    reading
 }

@@ -26,7 +26,18 @@ impl<'a> Answer<'a> {
         max: usize,
         out: &mut Out,
     ) -> Result<Self, Failure> {
-        let records = Records::new::<R>(format, true, out)?;
+        Self::without::<R>(&[], source, format, max, out)
+    }
+
+    /// Begins such an answer, whose rows lack some groups of columns.
+    pub(crate) fn without<R: Row>(
+        groups: &[&str],
+        source: &'a Source,
+        format: Format,
+        max: usize,
+        out: &mut Out,
+    ) -> Result<Self, Failure> {
+        let records = Records::without::<R>(groups, format, true, out)?;
         Ok(Self { source, format, max, records })
     }
 

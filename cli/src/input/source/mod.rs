@@ -81,6 +81,25 @@ impl Source {
         Ok([before?, after?])
     }
 
+    /// Opens a directory, or a log for its samples if these may be shown.
+    pub(crate) fn open_for(dir: &Path, may_be_samples: bool) -> Result<Self, Failure> {
+        match may_be_samples && logs::is_log(dir) {
+            true => Self::of_log(dir),
+            false => Self::open_in(dir),
+        }
+    }
+
+    /// Opens a log of samples, as a trace without calls.
+    pub(crate) fn of_log(log: &Path) -> Result<Self, Failure> {
+        Ok(Self {
+            traces: vec![named(logs::without_calls(log)?)],
+            status: Status::Done,
+            missing: BTreeMap::new(),
+            dir: log.to_owned(),
+            several: false,
+        })
+    }
+
     fn open_in(dir: &Path) -> Result<Self, Failure> {
         Self::open_silently(dir).map(Self::reported)
     }
@@ -233,6 +252,15 @@ impl Source {
             trace.files = files;
         }
         Ok(())
+    }
+
+    /// Sorts threads by their names, so that those with the same name follow each other.
+    pub(crate) fn sort_threads(&mut self) {
+        for trace in &mut self.traces {
+            let mut files = std::mem::take(&mut trace.files);
+            files.sort_by(|one, other| name_of(trace, one.id).cmp(name_of(trace, other.id)));
+            trace.files = files;
+        }
     }
 
     fn thread_names(&self) -> String {
@@ -534,6 +562,11 @@ fn missing(trace: &Trace) -> Option<String> {
         String::new()
     };
     Some(format!("{} of events are missing{files}", plural(missing, "byte")))
+}
+
+/// The name of a thread; empty if it is unknown.
+pub(crate) fn name_of(trace: &Trace, id: ThreadId) -> &str {
+    trace.threads.get(id).map_or("", |thread| &thread.name)
 }
 
 /// `1 main`; only the id if the name is empty or unknown.

@@ -23,10 +23,20 @@ pub(crate) struct Records {
 impl Records {
     /// Prints the heading of CSV. Rows are of `traces`, or of something else.
     pub(crate) fn new<R: Row>(format: Format, of_traces: bool, out: &mut Out) -> io::Result<Self> {
+        Self::without::<R>(&[], format, of_traces, out)
+    }
+
+    /// Prints the heading of CSV without some groups of columns, which the rows do not have.
+    pub(crate) fn without<R: Row>(
+        groups: &[&str],
+        format: Format,
+        of_traces: bool,
+        out: &mut Out,
+    ) -> io::Result<Self> {
         if format == Format::Csv {
             let trace = of_traces.then_some(TRACE);
-            let keys: Vec<_> =
-                trace.into_iter().chain(R::COLUMNS.iter().flat_map(Column::keys)).collect();
+            let columns = R::COLUMNS.iter().filter(|column| !groups.contains(&column.key));
+            let keys: Vec<_> = trace.into_iter().chain(columns.flat_map(Column::keys)).collect();
             writeln!(out, "{}", keys.join(","))?;
         }
         let trace = of_traces.then(String::new);

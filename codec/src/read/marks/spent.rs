@@ -39,6 +39,14 @@ impl Elapsed {
         Self { ns, samples: 0, variance: 0 }
     }
 
+    /// Time of samples that all lasted equally long.
+    #[must_use]
+    pub fn of_samples(samples: u64, ns: u64) -> Self {
+        let us = u128::from(ns / NS_A_US);
+        let variance = (us * us).checked_div(samples.into()).unwrap_or_default();
+        Self { ns, samples, variance: u64::try_from(variance).unwrap_or(u64::MAX) }
+    }
+
     /// What has passed since another instant.
     #[must_use]
     #[inline]

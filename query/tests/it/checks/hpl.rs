@@ -4,10 +4,8 @@ use flow_codec::Error;
 use flow_codec::format::hpl::{DecodedHpl, HplFrame, HplRecord, decode, encode};
 use flow_codec::read::{HplItem, HplReader, HplStack, Tail};
 use flow_model::{HplEnd, decode_hpl};
-use flow_query::analysis::Run;
-use flow_query::profile::{
-    Collector, FrameGrouping, GapRule, LeanProfile, Numbers, Profile, ThreadGrouping,
-};
+use flow_query::analysis::PathTree;
+use flow_query::profile::{Collector, FrameGrouping, Frames, GapRule, LeanProfile, Numbers};
 
 pub(super) fn check(bytes: &[u8]) {
     let end = decoded(bytes);
@@ -115,39 +113,21 @@ fn sums_agree(lean: &LeanProfile) {
         // A thread counts all nodes below it, a frame only itself.
         sums[parent].add(node.numbers);
     }
-    let count = |profile: &Profile| {
-        let rows = profile.rows(|row| row.number);
-        let of_self = rows.iter().filter(|row| row.frame.is_some());
-        of_self.map(|row| row.numbers[0].self_count).sum::<u64>()
-    };
-    for (frames, threads) in [
-        (FrameGrouping::Method, ThreadGrouping::Merged),
-        (FrameGrouping::Line, ThreadGrouping::Name),
-        (FrameGrouping::Bci, ThreadGrouping::Id),
-    ] {
-        let mut profile = Profile::new(frames, threads);
-        profile.add_samples(Run::Before, lean, |_, _| true, |_| true);
-        assert_eq!(profile.whole()[0].total_count, lean.samples());
-        assert_eq!(count(&profile), lean.samples());
-        assert_eq!(count(&profile.clone().flat()), lean.samples());
-        assert_eq!(profile.paths(false).tree.weight(), lean.samples());
-        let callees = profile.clone().callees(|_| true);
-        let roots: u64 = callees
-            .rows(|row| row.number)
-            .iter()
-            .filter(|row| row.frame.is_some() && row.depth == 0)
-            .map(|row| row.numbers[0].total_count)
-            .sum();
-        let flat = profile.flat();
-        let totals: u64 = flat
-            .rows(|row| row.number)
-            .iter()
-            .filter(|row| row.frame.is_some())
-            .map(|row| row.numbers[0].total_count)
-            .sum();
-        assert_eq!(roots, totals);
-        for row in flat.rows(|row| row.number) {
-            assert!(row.numbers[0].total_count <= row.of_thread[0].total_count);
-        }
+    let self_samples =
+        |tree: &PathTree| tree.rows().map(|(_, row)| row.precision.self_samples).sum::<u64>();
+    for grouping in [FrameGrouping::Method, FrameGrouping::Line, FrameGrouping::Bci] {
+        let frames = Frames::new(lean, grouping);
+        let tree = frames.tree(|_| true, |_| true, None);
+        // A stack may have no frames.
+        let empty = tree.weight() - self_samples(&tree);
+        assert_eq!(tree.weight(), lean.samples());
+        let flat = tree.flat();
+        assert_eq!(self_samples(&flat) + empty, lean.samples());
+        let callees = tree.callees(|_| true);
+        let outermost = |path| callees.parent(path) == Some(callees.root());
+        let of_root = callees.rows().filter(|(path, _)| outermost(*path));
+        let totals = flat.rows().map(|(_, row)| row.total).sum::<u64>();
+        assert_eq!(of_root.map(|(_, row)| row.total).sum::<u64>(), totals);
+        assert!(flat.rows().all(|(_, row)| row.total <= tree.weight()));
     }
 }

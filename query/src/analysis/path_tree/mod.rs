@@ -1,10 +1,12 @@
-//! The calling-context tree of a complete graph.
+//! The calling-context tree of a complete graph, or of samples of stacks.
+
+mod views;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::numbering::Numbering;
-use super::paths::{PathNode, ROOT, at};
+use super::paths::{PathNode, Paths, ROOT, at};
 use super::{Precision, SumsOf};
 use flow_codec::MethodId;
 use flow_codec::read::{Elapsed, TimeAxis};
@@ -30,20 +32,59 @@ impl PathId {
 /// stack.
 pub type PathRow = SumsOf<MethodId>;
 
+/// Time, and beside it the wall-clock time; of samples of stacks, for how long of it the thread waited.
+type Time = (Elapsed, u64);
+
 /// The times of paths.
 #[derive(Clone, Debug)]
 pub(super) struct PathTimes {
     axis: TimeAxis,
-    /// By path: the time while it was the whole stack, and the same by wall-clock time.
-    own: Vec<(Elapsed, u64)>,
-    /// By path: the time while it was on the stack, as for `own`.
-    total: Vec<(Elapsed, u64)>,
+    source: TimeSource,
+    /// By path: the time while it was the whole stack.
+    own: Vec<Time>,
+    /// By path: the time while it was on the stack.
+    total: Vec<Time>,
+}
+
+/// What has times.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum TimeSource {
+    /// Calls, whose time passed between events.
+    Calls,
+    /// Samples of stacks, which weigh their time.
+    Samples,
+    /// Samples of stacks, which weigh 1 each.
+    CountedSamples,
+}
+
+/// The sums of a path, of calls or of time. Of calls without a time, `ns` is their number.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct PathSums {
+    pub(super) calls: u64,
+    pub(super) own: Time,
+    pub(super) total: Time,
+}
+
+impl PathSums {
+    /// Adds others.
+    pub(super) fn add(&mut self, more: Self) {
+        self.calls = self.calls.saturating_add(more.calls);
+        for (sum, more) in [(&mut self.own, more.own), (&mut self.total, more.total)] {
+            sum.0.add(more.0);
+            sum.1 = sum.1.saturating_add(more.1);
+        }
+    }
 }
 
 impl PathTimes {
     /// From those while a path was the whole stack.
-    pub(super) fn new(axis: TimeAxis, own: Vec<(Elapsed, u64)>) -> Self {
-        Self { axis, own, total: Vec::new() }
+    pub(super) fn new(axis: TimeAxis, own: Vec<Time>) -> Self {
+        Self { axis, source: TimeSource::Calls, own, total: Vec::new() }
+    }
+
+    /// What a path weighs by these.
+    fn weight(&self, time: Elapsed) -> u64 {
+        if self.source == TimeSource::CountedSamples { time.samples } else { time.ns }
     }
 
     /// Adds up the totals of some paths.
@@ -60,12 +101,48 @@ impl PathTimes {
         }
     }
 
-    fn total(&self, path: PathId) -> (Elapsed, u64) {
+    fn total(&self, path: PathId) -> Time {
         self.total.get(at(path.0)).copied().unwrap_or_default()
     }
 
-    fn own(&self, path: PathId) -> Elapsed {
-        self.own.get(at(path.0)).copied().unwrap_or_default().0
+    fn own(&self, path: PathId) -> Time {
+        self.own.get(at(path.0)).copied().unwrap_or_default()
+    }
+}
+
+/// Samples of stacks, added up by path: each weighs its time.
+#[derive(Default, Debug)]
+pub struct StackSums {
+    numbering: Numbering,
+    paths: Paths<Time>,
+}
+
+impl StackSums {
+    /// Returns the path with one more method; the empty path is 0.
+    pub fn child(&mut self, parent: u32, method: MethodId) -> u32 {
+        self.paths.child(parent, self.numbering.number(method))
+    }
+
+    /// Adds samples in which a path is the whole stack: how many, their time, and for how long the thread waited.
+    pub fn add(&mut self, path: u32, samples: u64, ns: u64, waiting_ns: u64) {
+        if let Some((time, waiting)) = self.paths.counts_mut(path) {
+            time.add(Elapsed::of_samples(samples, ns));
+            *waiting = waiting.saturating_add(waiting_ns);
+        }
+    }
+
+    /// Returns the tree of all samples added, which weigh their time on this axis; if there is none, 1 each.
+    #[must_use]
+    pub fn into_tree(self, axis: Option<TimeAxis>) -> PathTree {
+        let (mut nodes, mut own) = (Vec::new(), Vec::new());
+        for PathNode { counts, parent, method, .. } in self.paths.into_nodes() {
+            nodes.push(PathNode { parent, method, ..PathNode::default() });
+            own.push(counts);
+        }
+        let source = axis.map_or(TimeSource::CountedSamples, |_| TimeSource::Samples);
+        let axis = axis.unwrap_or(TimeAxis::Wall);
+        let times = PathTimes { source, ..PathTimes::new(axis, own) };
+        PathTree::new(self.numbering, nodes, 0, Some(times))
     }
 }
 
@@ -122,22 +199,39 @@ impl PathTree {
         Self { numbering, nodes, totals, times: None, calls, beyond: 0 }
     }
 
-    /// Creates a tree from paths that were added up elsewhere: the parent of each, which comes before it, its method, how
-    /// often it was entered, and its self weight. The first one is the root. Weights are wall-clock time if `is_timed`, else
-    /// they are not used.
-    pub(crate) fn from_paths(
-        paths: impl Iterator<Item = (u32, Option<MethodId>, u64, u64)>,
-        is_timed: bool,
-    ) -> Self {
-        let mut numbering = Numbering::default();
-        let (mut nodes, mut weights) = (Vec::new(), Vec::new());
-        for (parent, method, counts, weight) in paths {
-            let method = method.map_or(0, |method| numbering.number(method).get());
-            nodes.push(PathNode { counts, parent, method, ..PathNode::default() });
-            weights.push((Elapsed::of_ns(weight), weight));
+    /// Creates a tree of other paths of the same methods: the parent of each, which comes before it, its method, and its sums.
+    /// The weight of the whole stays.
+    pub(super) fn with_paths(&self, paths: impl Iterator<Item = (u32, u32, PathSums)>) -> Self {
+        let root = (ROOT, 0, self.sums(self.root()));
+        let (mut nodes, mut own, mut total) = (Vec::new(), Vec::new(), Vec::new());
+        for (parent, method, sums) in std::iter::once(root).chain(paths) {
+            nodes.push(PathNode { counts: sums.calls, parent, method, ..PathNode::default() });
+            own.push(sums.own);
+            total.push(sums.total);
         }
-        let times = is_timed.then(|| PathTimes::new(TimeAxis::Wall, weights));
-        Self::new(numbering, nodes, 0, times)
+        link(&mut nodes);
+        let calls = |(time, _): &Time| time.ns;
+        let (totals, times) = match &self.times {
+            None => (total.iter().map(calls).collect(), None),
+            Some(times) => (Vec::new(), Some(PathTimes { own, total, ..*times })),
+        };
+        let Self { calls, beyond, .. } = *self;
+        Self { numbering: self.numbering.clone(), nodes, totals, times, calls, beyond }
+    }
+
+    /// The sums of a path.
+    pub(super) fn sums(&self, path: PathId) -> PathSums {
+        let calls = self.node(path).map_or(0, |node| node.counts);
+        let of = |calls| (Elapsed::of_ns(calls), 0);
+        match &self.times {
+            None => PathSums { calls, own: of(calls), total: of(self.total(path)) },
+            Some(times) => PathSums { calls, own: times.own(path), total: times.total(path) },
+        }
+    }
+
+    /// The number of the last method of a path; `None` for the root.
+    pub(super) fn method_number(&self, path: PathId) -> Option<u32> {
+        self.node(path).map(|node| node.method).filter(|method| *method != 0)
     }
 
     /// The calls of all paths.
@@ -146,16 +240,30 @@ impl PathTree {
         self.calls
     }
 
-    /// The weight of all paths: calls or nanoseconds.
+    /// The weight of all paths: calls, samples or nanoseconds.
     #[must_use]
     pub fn weight(&self) -> u64 {
         self.total(self.root())
     }
 
-    /// What time the weights are, in nanoseconds; `None` if they are calls.
+    /// What time the weights are, in nanoseconds; `None` if they are numbers of calls or of samples.
     #[must_use]
     pub fn axis(&self) -> Option<TimeAxis> {
-        self.times.as_ref().map(|times| times.axis)
+        let timed = self.times.as_ref();
+        timed.filter(|times| times.source != TimeSource::CountedSamples).map(|times| times.axis)
+    }
+
+    /// How long a path was on the stack, and was the whole stack, in nanoseconds, whatever it weighs; 0 if no time is known.
+    #[must_use]
+    pub fn times_ns(&self, path: PathId) -> [u64; 2] {
+        let times = self.times.as_ref();
+        times.map_or([0; 2], |times| [times.total(path), times.own(path)].map(|(time, _)| time.ns))
+    }
+
+    /// How many samples have a path on the stack.
+    #[must_use]
+    pub fn samples(&self, path: PathId) -> u64 {
+        self.times.as_ref().map_or(0, |times| times.total(path).0.samples)
     }
 
     /// Calls that were left out because there were more than 2^32 paths.
@@ -217,18 +325,19 @@ impl PathTree {
         let (self_weight, precision) = match &self.times {
             None => (calls, Precision::default()),
             Some(times) => {
-                let own = times.own(path);
-                (own.ns, Precision::of(times.total(path).0, own))
+                let own = times.own(path).0;
+                (times.weight(own), Precision::of(times.total(path).0, own))
             }
         };
         Some(PathRow { method, calls, total, self_weight, precision, waiting_ns })
     }
 
-    /// If weights are CPU time: how long the threads waited while a path was on the stack; the
+    /// If weights are CPU time, or the samples know it: how long the threads waited while a path was on the stack; the
     /// [`root`](Self::root) is on it all the time. Otherwise 0.
     #[must_use]
     pub fn waiting_ns(&self, path: PathId) -> u64 {
         match &self.times {
+            Some(times) if times.source != TimeSource::Calls => times.total(path).1,
             Some(times) if times.axis == TimeAxis::Cpu => {
                 let (time, wall_ns) = times.total(path);
                 wall_ns.saturating_sub(time.ns)
@@ -239,7 +348,7 @@ impl PathTree {
 
     fn total(&self, path: PathId) -> u64 {
         match &self.times {
-            Some(times) => times.total(path).0.ns,
+            Some(times) => times.weight(times.total(path).0),
             None => self.totals.get(at(path.0)).copied().unwrap_or_default(),
         }
     }

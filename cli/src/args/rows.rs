@@ -1,0 +1,169 @@
+//! Flags of rows of methods: of `flow report` and `flow diff`.
+
+use clap::{Args as ClapArgs, ValueEnum};
+use flow_query::profile::{FrameGrouping, GapRule};
+
+use super::given::{Given, given};
+use crate::input::conditions::Condition;
+use crate::input::flags::{ORDER, SAMPLES, VIEWS};
+use crate::input::values::percentage;
+
+/// Columns to sort a report by.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SortKey {
+    Calls,
+    Total,
+    #[value(name = "self")]
+    SelfWeight,
+    Name,
+}
+
+/// Rows of methods: how they are made, selected and sorted.
+#[derive(ClapArgs, Clone, Debug)]
+pub(crate) struct RowArgs {
+    /// Show calls and time by path, as a tree
+    ///
+    /// With --callers or --callees: these as a tree.
+    #[arg(long, help_heading = VIEWS)]
+    pub(crate) tree: bool,
+    /// Show the callers of methods that match this pattern, and how often they call them; repeatable
+    ///
+    /// Patterns are those of --include.
+    #[arg(long, value_name = "GLOB", group = "instead", help_heading = VIEWS)]
+    pub(crate) callers: Vec<String>,
+    /// Show the callees of methods that match this pattern; repeatable
+    #[arg(long, value_name = "GLOB", group = "instead", help_heading = VIEWS)]
+    pub(crate) callees: Vec<String>,
+    /// Show each thread alone
+    #[arg(long, conflicts_with = "per_thread_name", help_heading = VIEWS)]
+    pub(crate) per_thread: bool,
+    /// Show threads with the same name as one, and others alone
+    #[arg(long, help_heading = VIEWS)]
+    pub(crate) per_thread_name: bool,
+    /// Sort by this column [default: total]
+    ///
+    /// calls: how often the method was called; total: the time it was on the stack, or without times the calls made
+    /// meanwhile; self: total without the callees; name.
+    #[arg(long, value_name = "COLUMN", help_heading = ORDER)]
+    pub(crate) sort: Option<SortKey>,
+    /// Show only rows with at least this share of the whole [default: 1 for trees in text, else 0]
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, help_heading = ORDER)]
+    pub(crate) min: Option<f64>,
+    /// Show samples, also of a trace that has calls
+    #[arg(long, conflicts_with = "calls", help_heading = SAMPLES)]
+    pub(crate) samples: bool,
+    /// Show calls, also of a log or a trace that has only samples: they are guessed from these
+    #[arg(long, help_heading = SAMPLES)]
+    pub(crate) calls: bool,
+    /// Which frames are one: those of a method, at a line of it, or at an instruction [default: method]
+    #[arg(long, value_name = "WHAT", help_heading = SAMPLES)]
+    pub(crate) frames: Option<FramesBy>,
+    /// Show only rows that meet this condition, and in trees their callers; repeatable, then all must be met
+    ///
+    /// A text (name, class, method, source, thread) and is, starts, ends, contains or matches (a regular expression); or
+    /// a figure (calls, total-samples, self-samples, total-time, self-time, total-percent, self-percent) and <, <=, =, >=
+    /// or >. not before the comparison negates it. Also for calls.
+    #[arg(long = "where", value_name = "CONDITION", help_heading = SAMPLES)]
+    pub(crate) conditions: Vec<Condition>,
+    /// What percentages are shares of: all threads together, the thread, or the row above [default: the table]
+    #[arg(long, value_name = "WHAT", help_heading = SAMPLES)]
+    pub(crate) percent_of: Option<PercentOf>,
+    /// How long a sample of a log lasts: until the next one of its thread, or of any thread [default: thread]
+    #[arg(long, value_name = "RULE", help_heading = SAMPLES)]
+    pub(crate) gaps: Option<Gaps>,
+}
+
+impl RowArgs {
+    /// The column that rows are sorted by.
+    pub(crate) fn sort(&self) -> SortKey {
+        self.sort.unwrap_or(SortKey::Total)
+    }
+
+    /// Returns whether callers or callees are requested.
+    pub(crate) fn has_sides(&self) -> bool {
+        !self.callers.is_empty() || !self.callees.is_empty()
+    }
+
+    /// Which frames of samples are one.
+    pub(crate) fn grouping(&self) -> FrameGrouping {
+        self.frames.map_or(FrameGrouping::Method, FramesBy::grouping)
+    }
+
+    /// Which threads are one.
+    pub(crate) fn threads(&self) -> ThreadsBy {
+        match (self.per_thread, self.per_thread_name) {
+            (true, _) => ThreadsBy::Id,
+            (_, true) => ThreadsBy::Name,
+            _ => ThreadsBy::Merged,
+        }
+    }
+
+    /// How long a sample of a log lasts.
+    pub(crate) fn gaps(&self) -> GapRule {
+        match self.gaps {
+            None | Some(Gaps::Thread) => GapRule::Thread,
+            Some(Gaps::Global) => GapRule::Global,
+        }
+    }
+
+    /// The methods whose callers or callees are requested.
+    pub(crate) fn sides(&self) -> Vec<String> {
+        self.callers.iter().chain(&self.callees).cloned().collect()
+    }
+
+    /// The flags that are given, without those that choose between samples and calls.
+    pub(crate) fn given(&self) -> Vec<Given> {
+        given(&[
+            ("--per-thread", self.per_thread),
+            ("--per-thread-name", self.per_thread_name),
+            ("--sort", self.sort.is_some()),
+            ("--min", self.min.is_some()),
+            ("--frames", self.frames.is_some()),
+            ("--where", !self.conditions.is_empty()),
+            ("--percent-of", self.percent_of.is_some()),
+            ("--gaps", self.gaps.is_some()),
+        ])
+    }
+}
+
+/// Which frames are one.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FramesBy {
+    Method,
+    Line,
+    Bci,
+}
+
+/// Which threads are one: all, those with the same name, or none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ThreadsBy {
+    Merged,
+    Name,
+    Id,
+}
+
+/// What percentages are shares of.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum PercentOf {
+    All,
+    Thread,
+    Parent,
+}
+
+/// How long a sample lasts.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Gaps {
+    Thread,
+    Global,
+}
+
+impl FramesBy {
+    /// Which frames are one.
+    pub(crate) fn grouping(self) -> FrameGrouping {
+        match self {
+            Self::Method => FrameGrouping::Method,
+            Self::Line => FrameGrouping::Line,
+            Self::Bci => FrameGrouping::Bci,
+        }
+    }
+}
