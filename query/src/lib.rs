@@ -35,6 +35,7 @@
 
 pub mod analysis;
 pub mod dag;
+pub mod in_order;
 pub mod process;
 pub mod profile;
 pub mod reading;

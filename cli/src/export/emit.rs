@@ -166,7 +166,7 @@ impl Emit<'_> {
         let mut out = Buffer { bytes: Vec::new(), write };
         let mut status = Status::Done;
         // Instructions are read from marks, even if times are not.
-        let open = |file: &'s ThreadFile| {
+        let open = |file: &'s ThreadFile, _| {
             Ok(self.timeline_of(file, start_ns(trace, file))?.with_instructions())
         };
         let mut threads: HashMap<usize, InstructionsOfThread<'_>> = HashMap::new();

@@ -6,7 +6,8 @@ use flow_codec::read::{EventKind, StackSample, StackSamples};
 use serde::Serialize;
 
 use super::names::cut;
-use crate::output::{Labels, LineSamples, plural};
+use crate::output::{Labels, plural, text_of_samples};
+use flow_query::in_order::LineSamples;
 
 /// The most marks of the page.
 const MARKS: usize = 2000;
@@ -68,11 +69,11 @@ impl Marks {
     pub(super) fn end_samples(&mut self, labels: &Labels<'_>) {
         let Some((samples, at, end)) = self.samples.take() else { return };
         if self.samples_kept == SAMPLES {
-            self.more_samples += samples.count();
+            self.more_samples += samples.count;
             return;
         }
         self.samples_kept += 1;
-        let text = cut(&samples.text(labels), TEXT_CHARS);
+        let text = cut(&text_of_samples(&samples, labels), TEXT_CHARS);
         self.of_thread.push(PageMark { kind: "samples", at, end, text });
     }
 

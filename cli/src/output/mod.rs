@@ -34,7 +34,7 @@ pub(crate) use fit::{columns as terminal_columns, fit_word as shortened};
 pub(crate) use flow_command::{STARTED_AS, flow_command, started_as};
 pub(crate) use format::{ColorWhen, Format};
 pub(crate) use labels::{Labels, Memo, csv_fields, short_line};
-pub(crate) use line_samples::LineSamples;
+pub(crate) use line_samples::{place_of_samples, text_of_samples};
 pub(crate) use links::LinkTo;
 pub(crate) use lost::lost;
 pub(crate) use open_values::OpenValues;

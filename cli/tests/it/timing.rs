@@ -437,12 +437,14 @@ fn replay_shows_when_calls_began_how_long_they_took_and_how_they_ended() {
     0.008000 s             1.00 ms    com.app.Main.work(int)
 ";
     assert_eq!((run.out.as_str(), run.code), (expected, Some(0)));
-    // The second line is below the first one, and a note below that.
+    // The second line is below the first one, and a note below that. Both calls that are not shown count, before and after
+    // the note.
     let run = flow(&["replay", "--min-duration", "2ms"], dir.path());
     let expected = "thread 1
     0.001000 s             9.00 ms  com.app.Main.main(String[])
-    0.002000 s             5.00 ms    com.app.Main.work(int)  … 1 call below  ! x.Oops
+    0.002000 s             5.00 ms    com.app.Main.work(int)  ! x.Oops
                                         # step \\u{7}2
+                                        … 2 calls below
 … 3 shorter calls left out (--min-duration 2ms)
 ";
     assert_eq!((run.out.as_str(), run.code), (expected, Some(0)));

@@ -14,10 +14,11 @@ use std::time::{Duration, Instant};
 use flow_codec::format::flow::Record;
 use flow_codec::read::{ReadRecords, Selection, ThreadFile, Trace};
 use flow_codec::{Error, Offset, ThreadId};
+use flow_query::in_order::Shown;
 use flow_query::process::Reached;
 use signal_hook::consts::SIGINT;
 
-use super::lines::{Lines, Printed};
+use super::lines::{Lines, Printed, shown};
 use super::read::selections;
 use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
@@ -168,13 +169,14 @@ impl<'a> Follower<'a> {
             }
             let Some((_, selection, wanted)) = self.selections.get(&trace.dir) else { continue };
             let selections = (selection, wanted.as_ref());
-            let mut lines = Lines::new(self.args, trace, selections, &mut self.printed, out);
+            let shown = shown(self.args, trace, selections, None);
+            let mut lines = Lines::new(self.args, &shown, &mut self.printed, out);
             for file in trace.files.iter().filter(|f| self.args.part.threads.include(trace, f.id)) {
                 let number = self.threads.len() as u64;
-                let thread = self
-                    .threads
-                    .entry((trace.dir.clone(), file.id))
-                    .or_insert_with(|| Followed::new(self.args, source, trace, file, number));
+                let thread =
+                    self.threads.entry((trace.dir.clone(), file.id)).or_insert_with(|| {
+                        Followed::new(self.args, &shown, source, (trace, file), number)
+                    });
                 if self.stop.load(Ordering::Relaxed) {
                     return Ok(Pass::Enough);
                 }
@@ -200,7 +202,8 @@ impl<'a> Follower<'a> {
         for trace in &source.traces {
             let Some((_, selection, wanted)) = self.selections.get(&trace.dir) else { continue };
             let selections = (selection, wanted.as_ref());
-            let mut lines = Lines::new(self.args, trace, selections, &mut self.printed, out);
+            let shown = shown(self.args, trace, selections, None);
+            let mut lines = Lines::new(self.args, &shown, &mut self.printed, out);
             for file in &trace.files {
                 if let Some(thread) = self.threads.get_mut(&(trace.dir.clone(), file.id)) {
                     each(thread, trace, file, &mut lines)?;
@@ -256,15 +259,15 @@ struct Followed {
 impl Followed {
     fn new(
         args: &ReplayArgs,
+        shown: &Shown<'_>,
         source: &Source,
-        trace: &Trace,
-        file: &ThreadFile,
+        (trace, file): (&Trace, &ThreadFile),
         number: u64,
     ) -> Self {
         let name = source.name(&trace.dir);
         let prefix = Lines::prefix(args, &name, file.id);
         Self {
-            replay: ThreadReplay::new(args, number, String::new(), prefix.clone()),
+            replay: ThreadReplay::new(shown, number, String::new(), prefix.clone()),
             number,
             prefix,
             reading: Reading::default(),
@@ -294,16 +297,17 @@ impl Followed {
                  open after them",
                 bytes(removed)
             ));
-            self.replay = ThreadReplay::new(args, self.number, String::new(), self.prefix.clone());
+            self.replay =
+                ThreadReplay::new(lines.shown, self.number, String::new(), self.prefix.clone());
             self.reached.continue_at(Offset::new(0));
         }
-        self.replay.title = title;
+        self.replay.heading.title = title;
         if self.size.replace(size).is_none() {
             self.replay.entered_before(&args.part.filter.open_frames(trace, file.id), lines)?;
         }
         if args.time {
             // As far as they are known now: of calls that are still open, the least duration.
-            self.replay.keep_time(file, self.reached.next());
+            self.replay.calls.keep_time(file, self.reached.next());
         }
         self.read_on(file, lines, stop)
     }
@@ -346,9 +350,10 @@ impl Followed {
             };
             let Some((offset, record)) = record else { continue };
             pass = Pass::Events;
-            if self.replay.record(offset, record, lines)? == ControlFlow::Break(())
-                || stop.load(Ordering::Relaxed)
-            {
+            let passed = self
+                .replay
+                .with(lines, |calls, shown, to| calls.record(offset, record, shown, to))?;
+            if passed == ControlFlow::Break(()) || stop.load(Ordering::Relaxed) {
                 self.reading.ending = Ending::Stopped;
                 return Ok(Pass::Enough);
             }

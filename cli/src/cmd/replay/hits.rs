@@ -14,13 +14,12 @@ use flow_codec::read::{
 };
 use flow_codec::{Depth, MethodId, Offset};
 use flow_query::dag::{Kind, Outcome, Root};
+use flow_query::in_order::{Detail, LeftOut, OrderedCall, Shown};
 use flow_query::rows::Cell;
 
-use super::lines::{Lines, Printed};
-use super::pending::Line;
+use super::lines::{Lines, Printed, with_details};
 use super::remarks::{NEAREST, called_by, left_out_deeper, left_out_shorter};
-use super::thread::{ThreadReplay, TimedReplay};
-use super::timed::MarkRow;
+use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
 use crate::input::source::file_title;
@@ -75,12 +74,13 @@ impl Hit {
     }
 
     /// The line of a call that called nothing, which need not be read again.
-    fn only_line(&self, is_timed: bool) -> Option<Line> {
+    fn only_line(&self, is_timed: bool) -> Option<OrderedCall> {
         if self.calls != 1 || self.has_marks || self.is_open {
             return None;
         }
         let times = is_timed.then(|| self.times());
-        Some(Line { times, ..Line::new(Depth::default(), self.method, self.offset) })
+        let call = OrderedCall::new(Depth::default(), self.method, self.offset);
+        Some(OrderedCall { times, ..call })
     }
 
     fn times(&self) -> CallTimes {
@@ -138,14 +138,15 @@ pub(super) fn find(
     (Some(hits), status)
 }
 
-/// Passes the calls of a thread that match, without those that they make, to a replay with times in JSON or CSV: from
-/// stored shapes. `None` if there are none, or if events are needed; then nothing was passed.
+/// Prints the calls of a thread that match, without those that they make, in JSON or CSV with times: from stored shapes.
+/// `None` if there are none, or if events are needed; then nothing was printed.
 pub(super) fn pass_rows(
     file: &ThreadFile,
     replay: &mut ThreadReplay,
     lines: &mut Lines<'_>,
 ) -> Option<Result<Reading, Failure>> {
-    let wanted = lines.wanted.filter(|_| lines.selection.is_all() && !lines.has_details())?;
+    let Shown { wanted, selection, .. } = *lines.shown;
+    let wanted = wanted.filter(|_| selection.is_all() && !lines.has_details())?;
     let (hits, stack) = (Vec::new(), Vec::new());
     let mut finder = Finder { wanted, kept: 0, hits, stack, open: None, file: 0 };
     finder.find_in_shapes(file, true)?;
@@ -153,10 +154,9 @@ pub(super) fn pass_rows(
         return None;
     }
     for hit in &finder.hits {
-        let times = Some(hit.times());
-        let depth = Depth::new(hit.depth as u64);
-        let line = Line { times, ..Line::new(depth, hit.method, hit.offset) };
-        match replay.row(&line, hit.calls, lines) {
+        let call = OrderedCall::new(Depth::new(hit.depth as u64), hit.method, hit.offset);
+        let call = OrderedCall { times: Some(hit.times()), ..call };
+        match replay.with(lines, |calls, shown, to| calls.call_alone(&call, hit.calls, shown, to)) {
             Ok(ControlFlow::Continue(())) => {}
             Ok(ControlFlow::Break(())) => {
                 return Some(Ok(Reading { ending: Ending::Stopped, ..Reading::default() }));
@@ -334,7 +334,7 @@ impl VisitTimeline for Finder<'_> {
 
     fn other(&mut self, event: TimelineEvent) -> bool {
         if let Some(hit) = self.hits.last_mut().filter(|_| self.open.is_some()) {
-            hit.has_marks |= MarkRow::of(event).is_some();
+            hit.has_marks |= Detail::is_mark(&event.kind);
         }
         true
     }
@@ -351,22 +351,19 @@ pub(super) fn print(
     out: &mut Out,
 ) -> Result<ControlFlow<()>, Failure> {
     let min_ns = args.min_duration.unwrap_or(0);
-    let shown: Vec<_> = hits.iter().filter(|hit| hit.duration_ns >= min_ns).collect();
-    let mut left_out = LeftOut { shorter: (hits.len() - shown.len()) as u64, ..LeftOut::default() };
+    let long: Vec<_> = hits.iter().filter(|hit| hit.duration_ns >= min_ns).collect();
+    let mut left_out = LeftOut { shorter: (hits.len() - long.len()) as u64, ..LeftOut::default() };
     let flow = if args.depth == Some(1) {
-        table(&shown, args, trace, &mut left_out, printed, out)?
+        table(&long, args, trace, &mut left_out, printed, out)?
     } else {
-        let mut lines = Lines::new(args, trace, (selection, Some(wanted)), printed, out);
-        lines.samples = samples;
-        trees(&shown, args, trace, &mut left_out, &mut lines)?
+        let shown = super::lines::shown(args, trace, (selection, Some(wanted)), samples);
+        let mut lines = Lines::new(args, &shown, printed, out);
+        trees(&long, args, trace, &mut left_out, &mut lines)?
     };
-    let mut notes = Vec::new();
-    if left_out.deeper > 0 {
-        notes.push(left_out_deeper(left_out.deeper, args.depth.unwrap_or(0)));
-    }
-    if left_out.shorter > 0 {
-        notes.push(left_out_shorter(left_out.shorter, min_ns));
-    }
+    let mut notes: Vec<_> = left_out_deeper(left_out.deeper, args.depth.unwrap_or(0))
+        .into_iter()
+        .chain(left_out_shorter(left_out.shorter, min_ns))
+        .collect();
     if flow == ControlFlow::Break(()) {
         let max = args.max.unwrap_or(0);
         notes.push(format!("stopped after {} (--max {max})", plural(max, "call")));
@@ -375,13 +372,6 @@ pub(super) fn print(
         out.remark(args.source.format, None, &format!("… {note}"))?;
     }
     Ok(flow)
-}
-
-/// The numbers of calls that are not shown.
-#[derive(Default)]
-struct LeftOut {
-    deeper: u64,
-    shorter: u64,
 }
 
 fn table(
@@ -430,10 +420,9 @@ fn trees(
     left_out: &mut LeftOut,
     lines: &mut Lines<'_>,
 ) -> Result<ControlFlow<()>, Failure> {
-    let max = args.max.filter(|max| *max > 0).unwrap_or(u64::MAX);
     for (number, hit) in hits.iter().enumerate() {
         let Some(file) = trace.files.get(hit.file) else { continue };
-        if lines.printed.calls >= max {
+        if lines.printed.calls >= lines.max {
             return Ok(ControlFlow::Break(()));
         }
         if number > 0 {
@@ -450,9 +439,10 @@ fn trees(
             lines.call(&[], 1, &line)?;
             continue;
         }
-        let mut replay = ThreadReplay::of_hit(args);
+        let mut replay = ThreadReplay::of_hit(lines.shown);
         let flow = tree(args, file, hit.offset, &mut replay, lines)?;
-        let (deeper, shorter) = replay.end_hit(lines)?;
+        replay.with(lines, |calls, shown, to| calls.show_all(shown, to))?;
+        let LeftOut { deeper, shorter, .. } = replay.calls.left_out();
         left_out.deeper += deeper;
         left_out.shorter += shorter;
         if flow == ControlFlow::Break(()) {
@@ -491,16 +481,16 @@ fn tree(
 ) -> Result<ControlFlow<()>, Failure> {
     let mut progress = Progress::hidden();
     if !args.is_timed() {
-        read_records(file, from, &mut progress, |range, record| {
-            let flow = replay.record(Offset::new(range.start), record, lines)?;
-            Ok::<_, Failure>(if replay.is_over() { ControlFlow::Break(()) } else { flow })
+        replay.with(lines, |calls, shown, to| {
+            read_records(file, from, &mut progress, |range, record| {
+                let flow = calls.record(Offset::new(range.start), record, shown, to)?;
+                Ok::<_, Failure>(if calls.is_over() { ControlFlow::Break(()) } else { flow })
+            })
         })?;
     } else if let Ok(timeline) = file.timeline_from(from) {
-        let mut timeline = lines.with_details(timeline, file.id);
-        replay.keep_time(file, from);
-        let mut timed = TimedReplay { replay, lines, stopped: Ok(()) };
-        read_timeline(file, &mut timeline, &mut progress, &mut timed);
-        timed.stopped?;
+        let mut timeline = with_details(args, lines.shown.samples, timeline, file.id);
+        replay.calls.keep_time(file, from);
+        replay.feed(lines, |feed| read_timeline(file, &mut timeline, &mut progress, feed))?;
     }
-    Ok(if replay.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    Ok(if replay.calls.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
 }

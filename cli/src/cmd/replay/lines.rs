@@ -3,21 +3,17 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use flow_codec::format::instructions::Code;
-use flow_codec::read::{CallTimes, Methods, Selection, StackSamples, Timeline, Trace};
-use flow_codec::{Depth, MethodId, ThreadId};
+use flow_codec::ThreadId;
+use flow_codec::format::methods::MethodInfo;
+use flow_codec::read::{CallTimes, Selection, StackSamples, Timeline, Trace};
+use flow_query::in_order::{Beside, Detail, DetailKind, OrderedCall, Shown};
 
-use super::pending::Line;
 use super::remarks::{left_out_deeper, left_out_shorter};
-use super::sampled;
-use super::timed::{self, MarkRow};
+use super::timed::{self, DetailRow};
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
 use crate::input::sources::Sources;
-use crate::output::{
-    Labels, Out, ValueTexts, csv_fields, escaped, grouped, indentation, plural, push_number,
-    short_line,
-};
+use crate::output::{Labels, Out, csv_fields, escaped, grouped, indentation, plural, push_number};
 
 /// The progress of printing, over all traces and threads.
 #[derive(Debug, Default)]
@@ -34,36 +30,66 @@ pub(super) struct Printed {
 impl Printed {
     /// Reports the calls of all threads that are not shown.
     pub(super) fn report_left_out(&self, args: &ReplayArgs, out: &mut Out) -> Result<(), Failure> {
-        if self.deeper > 0 {
-            out.note(&left_out_deeper(self.deeper, args.depth.unwrap_or(0)))?;
-        }
-        if self.shorter > 0 {
-            out.note(&left_out_shorter(self.shorter, args.min_duration.unwrap_or(0)))?;
-        }
-        Ok(())
+        let deeper = left_out_deeper(self.deeper, args.depth.unwrap_or(0));
+        let shorter = left_out_shorter(self.shorter, args.min_duration.unwrap_or(0));
+        let mut notes = deeper.into_iter().chain(shorter);
+        Ok(notes.try_for_each(|note| out.note(&note))?)
+    }
+}
+
+/// What a replay shows of a trace.
+pub(super) fn shown<'a>(
+    args: &ReplayArgs,
+    trace: &'a Trace,
+    (selection, wanted): (&'a Selection, Option<&'a Selection>),
+    samples: Option<&'a StackSamples>,
+) -> Shown<'a> {
+    let is_text = args.source.format == Format::Text;
+    Shown {
+        methods: &trace.methods,
+        selection,
+        wanted,
+        samples,
+        max_depth: usize::try_from(args.depth.unwrap_or(u64::MAX)).unwrap_or(usize::MAX),
+        min_ns: args.min_duration.unwrap_or(0),
+        collapses: args.collapse,
+        counts_below: is_text && (args.depth.is_some() || args.min_duration.is_some()),
+        joins_lines: is_text,
+        beside: match () {
+            () if args.is_timed() => Beside::Details,
+            () if args.shows_unwinding() => Beside::Unwinding,
+            () => Beside::Nothing,
+        },
+    }
+}
+
+/// Adds what is shown beside calls to a timeline.
+pub(super) fn with_details<'a>(
+    args: &ReplayArgs,
+    samples: Option<&'a StackSamples>,
+    timeline: Timeline<'a>,
+    thread: ThreadId,
+) -> Timeline<'a> {
+    let timeline = if args.lines { timeline.with_lines() } else { timeline };
+    let timeline = if args.values { timeline.with_values() } else { timeline };
+    let timeline = if args.instructions { timeline.with_instructions() } else { timeline };
+    match samples {
+        Some(samples) => timeline.with_samples(samples, thread),
+        None => timeline,
     }
 }
 
 /// The lines of a trace in one format.
 pub(super) struct Lines<'a> {
-    /// Calls that are not left out.
-    pub(super) selection: &'a Selection,
-    /// Calls that are shown with all their callees, if not all calls are.
-    pub(super) wanted: Option<&'a Selection>,
+    pub(super) args: &'a ReplayArgs,
+    pub(super) shown: &'a Shown<'a>,
+    /// How many calls are printed at most.
+    pub(super) max: u64,
     pub(super) printed: &'a mut Printed,
     pub(super) out: &'a mut Out,
-    format: Format,
-    /// The samples of the trace, if they are shown.
-    pub(super) samples: Option<&'a StackSamples>,
     /// The names of methods.
     pub(super) labels: Labels<'a>,
-    with_origin: bool,
-    /// Whether lines are shown, and their text.
-    has_lines: bool,
-    has_values: bool,
-    has_instructions: bool,
     sources: Sources,
-    methods: &'a Methods,
     /// With `--merged`: the order of the line that follows.
     order: Option<Order>,
     line: Vec<u8>,
@@ -73,7 +99,7 @@ pub(super) struct Lines<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Order {
     thread: usize,
-    /// Whether what was printed of other threads certainly happened before. In text: since the thread's heading.
+    /// Whether what was printed of other threads since the thread's heading certainly happened before.
     is_certain: bool,
 }
 
@@ -83,59 +109,42 @@ const OVERLAPS: &str = "~ may have happened before what is above";
 impl<'a> Lines<'a> {
     pub(super) fn new(
         args: &'a ReplayArgs,
-        trace: &'a Trace,
-        (selection, wanted): (&'a Selection, Option<&'a Selection>),
+        shown: &'a Shown<'a>,
         printed: &'a mut Printed,
         out: &'a mut Out,
     ) -> Self {
-        let format = args.source.format;
-        let (line, with_origin) = (Vec::new(), args.verbose);
-        let labels = Labels::new(&trace.methods, format, args.verbose).with_origin(with_origin);
+        let labels = Labels::new(shown.methods, args.source.format, args.verbose);
         Self {
-            selection,
-            wanted,
+            args,
+            shown,
+            max: args.max.filter(|max| *max > 0).unwrap_or(u64::MAX),
             printed,
             out,
-            format,
-            samples: None,
-            labels,
-            with_origin,
-            has_lines: args.lines,
-            has_values: args.values,
-            has_instructions: args.instructions,
+            labels: labels.with_origin(args.verbose),
             sources: Sources::new(&args.sources),
-            methods: &trace.methods,
             order: None,
-            line,
+            line: Vec::new(),
         }
     }
 
     /// Returns whether more than calls and notes is shown.
     pub(super) fn has_details(&self) -> bool {
-        self.samples.is_some() || self.has_lines || self.has_values || self.has_instructions
+        self.args.samples || self.args.shows_details()
     }
 
-    /// Adds the samples, lines and values, if they are shown.
-    pub(super) fn with_details(&self, timeline: Timeline<'a>, thread: ThreadId) -> Timeline<'a> {
-        let timeline = if self.has_lines { timeline.with_lines() } else { timeline };
-        let timeline = if self.has_values { timeline.with_values() } else { timeline };
-        let timeline = if self.has_instructions { timeline.with_instructions() } else { timeline };
-        match self.samples {
-            Some(samples) => timeline.with_samples(samples, thread),
-            None => timeline,
-        }
+    /// Returns whether another call may be printed, and counts it.
+    #[inline]
+    pub(super) fn admits_call(&mut self) -> bool {
+        let admits = self.printed.calls < self.max;
+        self.printed.calls += u64::from(admits);
+        admits
     }
 
     /// Returns how a line of a version of a method is shown: as text, and as the name of its file and its number.
-    pub(super) fn line_of(
-        &mut self,
-        (method, version): (Option<MethodId>, u16),
-        number: u16,
-    ) -> (String, String) {
-        let Some(method) = method.and_then(|method| self.methods.get(method)) else {
+    pub(super) fn line_of(&mut self, detail: &Detail, number: u16) -> (String, String) {
+        let Some(info) = self.method_of(detail) else {
             return (format!("line {number}"), number.to_string());
         };
-        let info = method.version(version);
         let (file, line) = info.named_line(number.into());
         let file = file.unwrap_or("?");
         let place = format!("{file}:{line}");
@@ -146,40 +155,35 @@ impl<'a> Lines<'a> {
         (text, place)
     }
 
-    /// Returns the code of a version of a method, if its instructions were recorded, and a function that shows a line of it: as
-    /// its number, with the file if that is another one.
-    pub(super) fn code_of(
-        &self,
-        (method, version): (Option<MethodId>, u16),
-    ) -> Option<(&'a Code, impl Fn(u16) -> String + use<'a>)> {
-        let info = self.methods.get(method?)?.version(version);
-        let line = move |number: u16| short_line(info, number.into());
-        Some((info.code.as_deref()?, line))
-    }
-
-    /// How values of a method are shown.
-    pub(super) fn value_texts(&self, method: Option<MethodId>) -> ValueTexts<'a> {
-        ValueTexts::new(self.methods, method)
+    /// The method of the call around a detail, in its version.
+    pub(super) fn method_of(&self, detail: &Detail) -> Option<&'a MethodInfo> {
+        Some(self.shown.methods.get(detail.method?)?.version(detail.version))
     }
 
     /// With `--merged`: an event of a thread follows, and everything of other threads certainly happened before, or not.
     pub(super) fn order(&mut self, thread: usize, is_certain: bool) {
-        let before = self.order.filter(|order| order.thread == thread && self.is_text());
+        let before = self.order.filter(|order| order.thread == thread);
         let is_certain = is_certain && before.is_none_or(|order| order.is_certain);
         self.order = Some(Order { thread, is_certain });
     }
 
     pub(super) fn is_text(&self) -> bool {
-        self.format == Format::Text
+        self.format() == Format::Text
+    }
+
+    fn format(&self) -> Format {
+        self.args.source.format
     }
 
     /// The columns of CSV.
     pub(super) fn titles(args: &ReplayArgs) -> String {
         let origin = if args.verbose { ",source,line,loaders" } else { "" };
         let times = if args.is_timed() { timed::CSV_TITLES } else { "" };
-        let samples = if args.samples { sampled::CSV_TITLES } else { "" };
+        let samples = if args.samples { timed::SAMPLE_TITLES } else { "" };
+        let count = if args.collapse { ",count" } else { "" };
         let order = if args.merged { ",certain" } else { "" };
-        format!("trace,thread,depth,{}{origin},offset{times}{samples}{order}\n", Labels::COLUMNS)
+        let columns = Labels::COLUMNS;
+        format!("trace,thread,depth,{columns}{origin},offset{times}{samples}{count}{order}\n")
     }
 
     /// The start of all lines of a thread.
@@ -210,19 +214,23 @@ impl<'a> Lines<'a> {
         Ok(self.out.heading(&title)?)
     }
 
-    /// Prints one call, or one line of collapsed calls. Text is indented by `indent`.
+    /// Prints one call, or one line of collapsed calls. Text is indented.
     #[inline]
     pub(super) fn call(
         &mut self,
         prefix: &[u8],
         indent: usize,
-        call: &Line,
+        call: &OrderedCall,
     ) -> Result<(), Failure> {
+        let (format, with_samples) = (self.format(), self.args.samples);
+        if call.count == 0 && format != Format::Text {
+            return Ok(());
+        }
         let line = &mut self.line;
         line.clear();
         line.extend_from_slice(prefix);
         let label = self.labels.get(call.method).as_bytes();
-        match self.format {
+        match format {
             Format::Text => {
                 if let Some(times) = &call.times {
                     timed::push_columns(line, Some(times).filter(|_| call.count > 0));
@@ -236,7 +244,8 @@ impl<'a> Lines<'a> {
                 if call.count != 1 || call.below > 0 || call.same > 1 {
                     push_counts(line, call);
                 }
-                match call.times.as_ref().and_then(timed::thrown) {
+                let shown = call.times.as_ref().filter(|_| call.count > 0);
+                match shown.and_then(timed::thrown) {
                     Some("?") => line.extend_from_slice(b"  !"),
                     Some(class) => {
                         line.extend_from_slice(format!("  ! {}", escaped(class)).as_bytes());
@@ -254,7 +263,11 @@ impl<'a> Lines<'a> {
                 if let Some(times) = &call.times {
                     timed::push_json(line, times);
                 }
-                push_order(line, ",\"certain\":", self.order);
+                if self.args.collapse {
+                    line.extend_from_slice(b",\"count\":");
+                    push_number(line, call.calls());
+                }
+                push_certain(line, ",\"certain\":", call.is_certain, self.args);
                 line.extend_from_slice(b"}\n");
             }
             Format::Csv => {
@@ -266,47 +279,53 @@ impl<'a> Lines<'a> {
                 if let Some(times) = &call.times {
                     timed::push_csv(line, times);
                 }
-                if self.samples.is_some() {
+                if with_samples {
                     line.extend_from_slice(b",,,");
                 }
-                push_order(line, ",", self.order);
+                if self.args.collapse {
+                    line.push(b',');
+                    push_number(line, call.calls());
+                }
+                push_certain(line, ",", call.is_certain, self.args);
                 line.push(b'\n');
             }
         }
         Ok(self.out.write_all(line)?)
     }
 
-    /// Prints a mark as a row without a method, in JSON and CSV.
-    pub(super) fn mark_row(
+    /// Prints what happened in a call or between calls: in JSON and CSV as a row without a method.
+    pub(super) fn detail(
         &mut self,
         prefix: &[u8],
-        depth: Depth,
-        mark: &MarkRow,
+        indent: usize,
+        detail: &Detail,
     ) -> Result<(), Failure> {
+        let row = DetailRow::new(detail, self);
+        if self.is_text() {
+            let has_times = !matches!(detail.kind, DetailKind::Values { .. } | DetailKind::Mark(_));
+            return self.timed_row(indent, &row.shown, has_times.then(|| detail.times()).as_ref());
+        }
+        let (format, args) = (self.format(), self.args);
         let line = &mut self.line;
         line.clear();
         line.extend_from_slice(prefix);
-        push_number(line, depth.get());
-        if self.format == Format::Json {
+        push_number(line, detail.depth as u64);
+        if format == Format::Json {
             line.extend_from_slice(b",\"offset\":");
-            push_number(line, mark.offset.get());
-            mark.push_json(line);
-            push_order(line, ",\"certain\":", self.order);
+            push_number(line, detail.offset.get());
+            row.push_json(line);
+            push_certain(line, ",\"certain\":", detail.is_certain, args);
             line.push(b'}');
         } else {
-            let nothing: &[u8] = if self.with_origin { b",,,,,,,,," } else { b",,,,,," };
+            let nothing: &[u8] = if args.verbose { b",,,,,,,,," } else { b",,,,,," };
             line.extend_from_slice(nothing);
-            push_number(line, mark.offset.get());
-            mark.push_csv(line, self.samples.is_some());
-            push_order(line, ",", self.order);
+            push_number(line, detail.offset.get());
+            row.push_csv(line, args.samples);
+            line.extend_from_slice(if args.collapse { b"," } else { b"" });
+            push_certain(line, ",", detail.is_certain, args);
         }
         line.push(b'\n');
         Ok(self.out.write_all(line)?)
-    }
-
-    /// Prints a line of text that is not a call, after empty columns of times.
-    pub(super) fn timed_text(&mut self, indent: usize, text: &str) -> Result<(), Failure> {
-        self.timed_row(indent, text, None)
     }
 
     /// Prints a line of text that is not a call, after these times.
@@ -326,7 +345,7 @@ impl<'a> Lines<'a> {
 
     /// Prints remarks on a thread as a whole.
     pub(super) fn remark(&mut self, thread: &str, text: &str) -> Result<(), Failure> {
-        Ok(self.out.remark(self.format, Some(thread), text)?)
+        Ok(self.out.remark(self.format(), Some(thread), text)?)
     }
 
     /// Prints a line of text that is not a call.
@@ -340,14 +359,14 @@ impl<'a> Lines<'a> {
 }
 
 /// The last field or column of a row, with `--merged`.
-fn push_order(line: &mut Vec<u8>, before: &str, order: Option<Order>) {
-    if let Some(Order { is_certain, .. }) = order {
+fn push_certain(line: &mut Vec<u8>, before: &str, is_certain: bool, args: &ReplayArgs) {
+    if args.merged {
         line.extend_from_slice(format!("{before}{is_certain}").as_bytes());
     }
 }
 
 #[cold]
-fn push_counts(line: &mut Vec<u8>, call: &Line) {
+fn push_counts(line: &mut Vec<u8>, call: &OrderedCall) {
     let mut parts = Vec::new();
     if call.count > 1 {
         parts.push(format!("×{}", grouped(call.count)));

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use flow_codec::read::{
-    EventKind, MergedItem, OpenFrames, Selection, StackSamples, ThreadFile, TimelineEvent, Trace,
+    EventKind, MergedItem, OpenFrames, Selection, StackSamples, ThreadFile, Trace,
 };
 use flow_codec::{Error, Offset};
 
-use super::lines::{Lines, Printed};
-use super::thread::{ThreadReplay, TimedReplay};
+use super::lines::{Lines, Printed, shown, with_details};
+use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
 use crate::input::source::file_title;
@@ -48,19 +48,19 @@ pub(super) fn run(
     shared: Shared<'_>,
     trace: &Trace,
     name: &str,
-    (selection, wanted): (&Selection, Option<&Selection>),
+    selections: (&Selection, Option<&Selection>),
     samples: Option<&StackSamples>,
     out: &mut Out,
 ) -> Result<Replayed, Failure> {
     let Shared { args, printed, progress, threads } = shared;
-    let mut lines = Lines::new(args, trace, (selection, wanted), printed, out);
-    lines.samples = samples;
+    let shown = shown(args, trace, selections, samples);
+    let mut lines = Lines::new(args, &shown, printed, out);
     let new = |thread: usize, file: &ThreadFile, from: Offset| {
         let title = format!("thread {}", file_title(trace, file));
         let prefix = Lines::prefix(args, name, file.id);
-        let mut replay = ThreadReplay::new(args, threads + 1 + thread as u64, title, prefix);
+        let mut replay = ThreadReplay::new(&shown, threads + 1 + thread as u64, title, prefix);
         if args.is_timed() {
-            replay.keep_time(file, from);
+            replay.calls.keep_time(file, from);
         }
         OfThread { replay, before: OpenFrames::default(), reading: Reading::default() }
     };
@@ -88,11 +88,10 @@ pub(super) fn run(
         }
     }
     let mut last = None;
-    let merged = trace.merged_from(starts);
-    let merged = match samples {
-        Some(samples) => merged.with_samples(samples),
-        None => merged,
-    };
+    let merged = trace.merged_from(starts).with_timelines(|file, from| {
+        let timeline = file.timeline_from(from)?;
+        Ok(with_details(args, samples, timeline, file.id))
+    });
     for item in merged {
         let thread = item.thread();
         let Some(file) = trace.files.get(thread) else { continue };
@@ -114,7 +113,8 @@ pub(super) fn run(
                 // What is shown are calls, by their entries.
                 let is_exit = matches!(event.kind, EventKind::Exit { .. });
                 lines.order(thread, is_certain || is_exit);
-                if !pass(event, args, &mut of_thread.replay, &mut lines)? {
+                of_thread.replay.calls.set_certain(is_certain || is_exit);
+                if !of_thread.replay.feed(&mut lines, |feed| event.visit(feed))? {
                     of_thread.reading.ending = Ending::Stopped;
                     done.is_full = true;
                     break;
@@ -123,7 +123,7 @@ pub(super) fn run(
             MergedItem::Damage { error, .. } => note(&mut of_thread.reading, error),
             MergedItem::End { tail, marks, .. } => {
                 let Some(mut ended) = begun.remove(&thread) else { continue };
-                ended.reading.end(tail, marks.or(ended.replay.marks_damage()));
+                ended.reading.end(tail, marks.or(ended.replay.calls.marks_damage()));
                 ended.replay.end(ended.reading.ending, &ended.before, &mut lines)?;
                 progress.file_done(file.bytes);
                 done.status = done.status.and(ended.reading.report(file, progress));
@@ -139,26 +139,6 @@ pub(super) fn run(
         done.status = done.status.and(of_thread.reading.report(file, progress));
     }
     Ok(done)
-}
-
-/// Passes an event to the replay of its thread. Returns whether more may follow.
-fn pass(
-    event: TimelineEvent,
-    args: &ReplayArgs,
-    replay: &mut ThreadReplay,
-    lines: &mut Lines<'_>,
-) -> Result<bool, Failure> {
-    let is_call = matches!(
-        event.kind,
-        EventKind::Enter(_) | EventKind::Exit { .. } | EventKind::RangeEnd { .. }
-    );
-    if !is_call && !args.is_timed() {
-        return Ok(true);
-    }
-    let mut timed = TimedReplay { replay, lines, stopped: Ok(()) };
-    let continues = event.visit(&mut timed);
-    timed.stopped?;
-    Ok(continues)
 }
 
 fn note(reading: &mut Reading, error: Error) {

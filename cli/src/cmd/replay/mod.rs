@@ -1,8 +1,7 @@
 //! `flow replay`: calls in order, indented by depth.
 //!
 //! ```text
-//! events of a thread ─▶ ThreadReplay (selects) ─▶ Pending (pending lines) ─▶ Lines (prints)
-//! stored shapes ─▶ shapes (skips calls) ─▶ the same
+//! events of a thread, or its stored shapes ─▶ InOrder (selects, makes rows) ─▶ Lines (prints)
 //! --method, by time ─▶ hits (finds and sorts) ─▶ the same, from each call on
 //! --merged ─▶ merged (all threads in one order) ─▶ a ThreadReplay for each thread
 //! ```
@@ -11,11 +10,8 @@ mod follow;
 mod hits;
 mod lines;
 mod merged;
-mod pending;
 mod read;
 mod remarks;
-mod sampled;
-mod shapes;
 mod start;
 mod thread;
 mod timed;
@@ -27,7 +23,7 @@ use std::time::Duration;
 use flow_codec::read::{StackSamples, Trace};
 
 pub(crate) use self::follow::follow_until;
-use self::lines::{Lines, Printed};
+use self::lines::{Lines, Printed, shown};
 use self::read::{from_position, selections, whole_thread};
 use self::thread::ThreadReplay;
 use crate::args::{Format, ReplayArgs};
@@ -164,13 +160,13 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             }
             continue;
         }
-        let mut lines = Lines::new(args, trace, selections, &mut printed, out);
-        lines.samples = samples.as_ref();
+        let shown = shown(args, trace, selections, samples.as_ref());
+        let mut lines = Lines::new(args, &shown, &mut printed, out);
         for file in &trace.files {
             let title = format!("thread {}", file_title(trace, file));
             let prefix = Lines::prefix(args, &source.name(&trace.dir), file.id);
             threads += 1;
-            let mut replay = ThreadReplay::new(args, threads, title, prefix);
+            let mut replay = ThreadReplay::new(&shown, threads, title, prefix);
             let reading = match &args.from {
                 None => whole_thread(args, trace, file, &mut replay, &mut lines, &mut progress)?,
                 Some(from) => match from.find(trace, file, &mut progress) {

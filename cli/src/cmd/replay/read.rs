@@ -3,11 +3,12 @@
 use flow_codec::read::{OpenFrames, Selection, Tail, ThreadFile, Trace};
 use flow_codec::{Glob, Offset};
 use flow_query::dag::{Dag, Walk};
+use flow_query::in_order::replay_shapes;
 
-use super::lines::Lines;
+use super::hits;
+use super::lines::{Lines, with_details};
 use super::start::Start;
-use super::thread::{ThreadReplay, TimedReplay};
-use super::{hits, shapes};
+use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
 use crate::failure::Failure;
 use crate::input::memory::most_words;
@@ -63,7 +64,8 @@ fn shapes_for(
     lines: &Lines<'_>,
     progress: &mut Progress,
 ) -> Option<Dag> {
-    let skips = args.depth.is_some() || lines.wanted.is_some() || !lines.selection.is_all();
+    let skips =
+        args.depth.is_some() || lines.shown.wanted.is_some() || !lines.shown.selection.is_all();
     match () {
         () if args.collapse => shapes_to_collapse(file, progress),
         () if skips => stored_shapes(file),
@@ -102,12 +104,15 @@ fn events(
                 None => Walk::new(&dag, from),
                 Some(parts) => Walk::of_ranges(&dag, &parts.ranges),
             };
-            let reading = shapes::replay(&dag, walk, replay, lines);
+            let reading =
+                replay.with(lines, |calls, shown, to| replay_shapes(&dag, walk, calls, shown, to));
             progress.file_done(file.bytes);
             return reading;
         }
-        return read_records(file, from, progress, |range, record| {
-            replay.record(Offset::new(range.start), record, lines)
+        return replay.with(lines, |calls, shown, to| {
+            read_records(file, from, progress, |range, record| {
+                calls.record(Offset::new(range.start), record, shown, to)
+            })
         });
     }
     let is_table = args.is_table() && !lines.is_text() && from == Offset::default();
@@ -116,15 +121,14 @@ fn events(
         return reading;
     }
     let mut timeline = match file.timeline_from(from) {
-        Ok(timeline) => lines.with_details(timeline, file.id),
+        Ok(timeline) => with_details(args, lines.shown.samples, timeline, file.id),
         Err(error) => return Ok(Reading::failed(error)),
     };
     if args.is_timed() {
-        replay.keep_time(file, from);
+        replay.calls.keep_time(file, from);
     }
-    let mut timed = TimedReplay { replay, lines, stopped: Ok(()) };
-    let mut reading = read_timeline(file, &mut timeline, progress, &mut timed);
-    timed.stopped?;
-    reading.marks = timeline.marks_damage().or(replay.marks_damage());
+    let mut reading =
+        replay.feed(lines, |feed| read_timeline(file, &mut timeline, progress, feed))?;
+    reading.marks = timeline.marks_damage().or(replay.calls.marks_damage());
     Ok(reading)
 }

@@ -44,15 +44,17 @@ pub(super) fn called_by(
     if names.is_empty() { Vec::new() } else { vec![format!("in {}", names.join(" > "))] }
 }
 
-/// `3 deeper calls left out (--depth 2)`.
-pub(super) fn left_out_deeper(count: u64, depth: u64) -> String {
-    format!("{} left out (--depth {depth})", plural(count, "deeper call"))
+/// `3 deeper calls left out (--depth 2)`; `None` if there are none.
+pub(super) fn left_out_deeper(count: u64, depth: u64) -> Option<String> {
+    let calls = || plural(count, "deeper call");
+    (count > 0).then(|| format!("{} left out (--depth {depth})", calls()))
 }
 
-/// `3 shorter calls left out (--min-duration 5ms)`.
-pub(super) fn left_out_shorter(count: u64, min_ns: u64) -> String {
-    let min = humantime::format_duration(Duration::from_nanos(min_ns));
-    format!("{} left out (--min-duration {min})", plural(count, "shorter call"))
+/// `3 shorter calls left out (--min-duration 5ms)`; `None` if there are none.
+pub(super) fn left_out_shorter(count: u64, min_ns: u64) -> Option<String> {
+    let min = || humantime::format_duration(Duration::from_nanos(min_ns));
+    let calls = || plural(count, "shorter call");
+    (count > 0).then(|| format!("{} left out (--min-duration {})", calls(), min()))
 }
 
 /// `3 frames entered before recording: a > b > c`, with the number of frames whose names are unknown first.

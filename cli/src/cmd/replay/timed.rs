@@ -2,15 +2,15 @@
 
 use std::num::NonZeroU64;
 
-use flow_codec::Offset;
 use flow_codec::format::instructions::{EventType, Instruction, mnemonic};
 use flow_codec::format::values::{CallValue, Value};
-use flow_codec::read::{Bounds, CallTimes, EventKind, Operands, TimelineEvent, Unwound, When};
+use flow_codec::read::{CallTimes, EventKind, Operands, Unwound};
+use flow_query::in_order::{Detail, DetailKind};
 
-use super::sampled::Sampled;
+use super::lines::Lines;
 use crate::output::{
-    Labels, ValueTexts, bounded_duration, csv_fields, escaped, grouped, instant, plural,
-    push_csv_times, push_json_times, time_numbers,
+    ValueTexts, bounded_duration, csv_fields, escaped, grouped, instant, place_of_samples, plural,
+    push_csv_times, push_json_times, short_line, text_of_samples, time_numbers,
 };
 
 /// The widths of the columns of text, start and duration.
@@ -20,160 +20,104 @@ const DURATION_WIDTH: usize = 18;
 pub(super) const CSV_TITLES: &str = ",start_ns,start_from_ns,start_by_ns,duration_ns,\
     duration_from_ns,duration_by_ns,thrown,mark,text";
 
+/// The columns after those of times, with samples.
+pub(super) const SAMPLE_TITLES: &str = ",samples,sampled_ns,waiting_ns";
+
 /// How many of the numbers of times are of the start, which is all that most marks have.
 const STARTS: usize = 3;
 
-/// The times of a call of which nothing is known.
-pub(super) const UNKNOWN: CallTimes =
-    CallTimes { start: When::UNKNOWN, duration: Bounds::UNKNOWN, duration_ns: 0, unwound: None };
-
-/// A mark between calls.
+/// What happened in or between calls, as it is printed.
 #[derive(Debug)]
-pub(super) struct MarkRow {
-    /// `note`, `test`, `gap`, `paused`, `resumed`, `samples`, `line` or `values`.
+pub(super) struct DetailRow<'a> {
+    detail: &'a Detail,
     kind: &'static str,
-    /// The offset of the record before which, or in which, it is.
-    pub(super) offset: Offset,
-    /// The note of the program, or what the test mark says.
+    /// What a row of JSON or CSV has: a note, what a test mark says, a place, or values.
     text: Option<String>,
-    /// How many events are missing, if that is known.
-    events: Option<u64>,
-    pub(super) times: CallTimes,
-    /// How the row is shown as text, if that is not as a note.
-    row: Option<String>,
-    /// The numbers of samples.
-    sampled: Option<[u64; 3]>,
+    /// What text has.
+    pub(super) shown: String,
     /// The values of a call, as JSON.
     values: Option<serde_json::Value>,
 }
 
-impl MarkRow {
-    /// The mark of an event; `None` for events that are shown otherwise.
-    pub(super) fn of(event: TimelineEvent) -> Option<Self> {
-        let (kind, text, events) = match event.kind {
-            EventKind::Note(text) => ("note", Some(text), None),
-            EventKind::Test(test) => ("test", Some(test.to_string()), None),
-            EventKind::Gap { events } => ("gap", None, events.map(NonZeroU64::get)),
-            EventKind::Pause => ("paused", None, None),
-            EventKind::Resume => ("resumed", None, None),
-            _ => return None,
-        };
-        let (offset, times) = (event.position.offset, CallTimes { start: event.time, ..UNKNOWN });
-        Some(Self { kind, offset, text, events, times, row: None, sampled: None, values: None })
-    }
-
-    /// The row of samples.
-    pub(super) fn of_samples(sampled: &Sampled, labels: &Labels<'_>) -> Self {
-        Self {
-            kind: "samples",
-            offset: sampled.first.position.offset,
-            text: Some(sampled.samples.place(labels)),
-            events: None,
-            times: sampled.times(),
-            row: Some(format!("· {}", sampled.samples.text(labels))),
-            sampled: Some(sampled.samples.numbers()),
-            values: None,
-        }
-    }
-
-    /// A line that was reached: what is shown as text, and its place.
-    pub(super) fn of_line(
-        first: &TimelineEvent,
-        count: u64,
-        (text, place): (String, String),
-    ) -> Self {
-        let (kind, offset) = ("line", first.position.offset);
-        let times = CallTimes { start: first.time, ..UNKNOWN };
-        let text = if count > 1 { format!("{text}  ×{}", grouped(count)) } else { text };
-        Self {
-            kind,
-            offset,
-            text: Some(place),
-            events: None,
-            times,
-            row: Some(format!("· {text}")),
-            sampled: None,
-            values: None,
-        }
-    }
-
-    /// An instruction that ran.
-    pub(super) fn of_instruction(
-        first: &TimelineEvent,
-        line: &str,
-        instruction: &Instruction,
-        operands: &Operands,
-    ) -> Self {
-        let text = instruction_text(instruction, operands);
-        Self {
-            kind: "instruction",
-            offset: first.position.offset,
-            row: Some(format!("· {line:>5}  {text}")),
-            text: Some(text),
-            events: None,
-            times: CallTimes { start: first.time, ..UNKNOWN },
-            sampled: None,
-            values: None,
-        }
-    }
-
-    /// Values of a call that belong together.
-    pub(super) fn of_values(
-        event: &TimelineEvent,
-        values: &[CallValue],
-        thrown: Option<&str>,
-        texts: &ValueTexts<'_>,
-    ) -> Self {
-        let (kind, offset) = ("values", event.position.offset);
-        let line = match (thrown, values) {
-            (Some(class), [CallValue { value: Value::Null, .. }]) => {
-                format!("! {}", escaped(class))
+impl<'a> DetailRow<'a> {
+    pub(super) fn new(detail: &'a Detail, lines: &mut Lines<'_>) -> Self {
+        let mut json = None;
+        let (kind, text, shown) = match &detail.kind {
+            DetailKind::Line { line, count } => {
+                let (text, place) = lines.line_of(detail, *line);
+                let times = (*count > 1).then(|| format!("  ×{}", grouped(*count)));
+                ("line", Some(place), format!("· {text}{}", times.unwrap_or_default()))
             }
-            (Some(class), [message]) => {
-                format!("! {}: {}", escaped(class), texts.text(&message.value))
+            DetailKind::Values { values, thrown } => {
+                let texts = ValueTexts::new(lines.shown.methods, detail.method);
+                json = Some(values.iter().map(|value| texts.json(value)).collect());
+                let line = values_text(values, thrown.as_deref(), &texts);
+                ("values", Some(line.clone()), line)
             }
-            _ => texts.line(values),
+            DetailKind::Instruction { at, operands } => {
+                let info = lines.method_of(detail);
+                let code = info.and_then(|info| info.code.as_deref());
+                let instruction = code.and_then(|code| code.run(*at).first());
+                let text = instruction.map(|it| instruction_text(it, operands)).unwrap_or_default();
+                let line = code.and_then(|code| code.line(*at)).zip(info);
+                let line = line.map(|((number, _), info)| short_line(info, number.into()));
+                let shown = format!("· {:>5}  {text}", line.unwrap_or_default());
+                ("instruction", Some(text), shown)
+            }
+            DetailKind::Samples { samples, .. } => {
+                let place = place_of_samples(samples, &lines.labels);
+                ("samples", Some(place), format!("· {}", text_of_samples(samples, &lines.labels)))
+            }
+            DetailKind::Mark(EventKind::Note(text)) => {
+                ("note", Some(text.clone()), format!("# {text}"))
+            }
+            DetailKind::Mark(EventKind::Test(test)) => {
+                ("test", Some(test.to_string()), format!("# {test}"))
+            }
+            DetailKind::Mark(EventKind::Gap { events: Some(events) }) => {
+                ("gap", None, format!("… {} missing here", plural(events.get(), "event")))
+            }
+            DetailKind::Mark(EventKind::Gap { .. }) => {
+                ("gap", None, "… events are missing here".to_owned())
+            }
+            DetailKind::Mark(EventKind::Pause) => ("paused", None, "… recording paused".to_owned()),
+            _ => ("resumed", None, "… recording resumed".to_owned()),
         };
-        Self {
-            kind,
-            offset,
-            text: Some(line.clone()),
-            events: None,
-            times: CallTimes { start: event.time, ..UNKNOWN },
-            row: Some(line),
-            sampled: None,
-            values: Some(values.iter().map(|value| texts.json(value)).collect()),
+        Self { detail, kind, text, shown, values: json }
+    }
+
+    /// How many events are missing, if that is known.
+    fn events(&self) -> Option<u64> {
+        match self.detail.kind {
+            DetailKind::Mark(EventKind::Gap { events }) => events.map(NonZeroU64::get),
+            _ => None,
         }
     }
 
-    /// The mark as text.
-    pub(super) fn text(&self) -> String {
-        if let Some(text) = &self.row {
-            return text.clone();
-        }
-        match (self.kind, &self.text, self.events) {
-            (_, Some(text), _) => format!("# {text}"),
-            ("gap", _, Some(events)) => format!("… {} missing here", plural(events, "event")),
-            ("gap", _, None) => "… events are missing here".to_owned(),
-            (kind, ..) => format!("… recording {kind}"),
+    /// The numbers of samples.
+    fn sampled(&self) -> Option<[u64; 3]> {
+        match self.detail.kind {
+            DetailKind::Samples { samples, .. } => {
+                Some([samples.count, samples.ns, samples.waiting_ns])
+            }
+            _ => None,
         }
     }
 
     /// The columns after the offset.
     pub(super) fn push_csv(&self, line: &mut Vec<u8>, with_samples: bool) {
-        let mut times = time_numbers(&self.times);
-        if self.sampled.is_none() {
+        let mut times = time_numbers(&self.detail.times());
+        if self.sampled().is_none() {
             times.iter_mut().skip(STARTS).for_each(|time| *time = None);
         }
         push_csv_times(times, line);
-        let events = self.events.map(|events| events.to_string());
+        let events = self.events().map(|events| events.to_string());
         let text = self.text.as_deref().map(escaped).or(events.map(Into::into));
         let text = csv_fields([&*text.unwrap_or_default()]);
         line.extend_from_slice(format!(",,{},{text}", self.kind).as_bytes());
         if with_samples {
             let numbers = self
-                .sampled
-                .as_ref()
+                .sampled()
                 .map(|[samples, ns, waiting_ns]| format!(",{samples},{ns},{waiting_ns}"));
             line.extend_from_slice(numbers.unwrap_or(",,,".to_owned()).as_bytes());
         }
@@ -181,22 +125,33 @@ impl MarkRow {
 
     /// The fields after the offset.
     pub(super) fn push_json(&self, line: &mut Vec<u8>) {
-        let times = time_numbers(&self.times);
-        let known = if self.sampled.is_some() { times.len() } else { STARTS };
+        let times = time_numbers(&self.detail.times());
+        let known = if self.sampled().is_some() { times.len() } else { STARTS };
         push_json_times(times.get(..known).unwrap_or_default(), line);
         let text = serde_json::Value::from(self.text.as_deref());
-        let events = serde_json::Value::from(self.events);
+        let events = serde_json::Value::from(self.events());
         let kind = self.kind;
         let fields = format!(",\"mark\":\"{kind}\",\"text\":{text},\"events\":{events}");
         line.extend_from_slice(fields.as_bytes());
         if let Some(values) = &self.values {
             line.extend_from_slice(format!(",\"values\":{values}").as_bytes());
         }
-        if let Some([samples, ns, waiting_ns]) = &self.sampled {
+        if let Some([samples, ns, waiting_ns]) = self.sampled() {
             let numbers =
                 format!(",\"samples\":{samples},\"sampled_ns\":{ns},\"waiting_ns\":{waiting_ns}");
             line.extend_from_slice(numbers.as_bytes());
         }
+    }
+}
+
+/// Values of a call that belong together. `thrown` is the class of the exception if they are its message.
+fn values_text(values: &[CallValue], thrown: Option<&str>, texts: &ValueTexts<'_>) -> String {
+    match (thrown, values) {
+        (Some(class), [CallValue { value: Value::Null, .. }]) => format!("! {}", escaped(class)),
+        (Some(class), [message]) => {
+            format!("! {}: {}", escaped(class), texts.text(&message.value))
+        }
+        _ => texts.line(values),
     }
 }
 

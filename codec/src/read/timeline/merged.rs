@@ -28,7 +28,7 @@ use super::{EventKind, Timeline, TimelineEvent};
 use crate::format::instructions::Step;
 use crate::format::manifest::{Order, Timing};
 use crate::format::marks::Mark;
-use crate::read::{Bounds, StackSamples, Tail, ThreadFile, Trace};
+use crate::read::{Bounds, Tail, ThreadFile, Trace};
 use crate::{Error, Offset, Result};
 
 /// The start of a thread is noted when its first event has been recorded, so that event may be this much earlier.
@@ -81,7 +81,6 @@ impl MergedItem {
 #[derive(Debug)]
 pub struct Merged<'a> {
     trace: &'a Trace,
-    samples: Option<&'a StackSamples>,
     open: Option<Open<'a>>,
     /// The threads that are not open yet, with the earliest time of their events: the next one last.
     waiting: Vec<Waiting>,
@@ -99,7 +98,7 @@ pub struct Merged<'a> {
 }
 
 /// Opens the timeline of a thread.
-struct Open<'a>(Box<dyn Fn(&'a ThreadFile) -> Result<Timeline<'a>> + 'a>);
+struct Open<'a>(Box<dyn Fn(&'a ThreadFile, Offset) -> Result<Timeline<'a>> + 'a>);
 
 impl std::fmt::Debug for Open<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -242,7 +241,6 @@ impl Trace {
         waiting.sort_by_key(|next| std::cmp::Reverse((next.start, next.thread)));
         Merged {
             trace: self,
-            samples: None,
             open: None,
             waiting,
             heads: BinaryHeap::new(),
@@ -270,17 +268,11 @@ fn first_number(file: &ThreadFile) -> Option<u64> {
 }
 
 impl<'a> Merged<'a> {
-    /// Adds samples. To be called before the first event is read.
-    #[must_use]
-    pub fn with_samples(self, samples: &'a StackSamples) -> Self {
-        Self { samples: Some(samples), ..self }
-    }
-
-    /// Reads these timelines of the threads, each from its start. Call this before the first event is read.
+    /// Reads these timelines of the threads, each from an offset on. Call this before the first event is read.
     #[must_use]
     pub fn with_timelines(
         self,
-        open: impl Fn(&'a ThreadFile) -> Result<Timeline<'a>> + 'a,
+        open: impl Fn(&'a ThreadFile, Offset) -> Result<Timeline<'a>> + 'a,
     ) -> Self {
         Self { open: Some(Open(Box::new(open))), ..self }
     }
@@ -288,15 +280,11 @@ impl<'a> Merged<'a> {
     /// Opens a thread, and reads its first event.
     fn begin(&mut self, Waiting { thread, from, .. }: Waiting) -> Option<Head<'a>> {
         let file = self.trace.files.get(thread)?;
-        let with_samples = |timeline: Timeline<'a>| match self.samples {
-            Some(samples) => timeline.with_samples(samples, file.id),
-            None => timeline,
-        };
         let timeline = match &self.open {
-            Some(Open(open)) => open(file),
+            Some(Open(open)) => open(file, from),
             None => file.timeline_from(from),
         };
-        match timeline.map(with_samples) {
+        match timeline {
             Ok(timeline) => {
                 let number = self.unnumbered.is_some().then_some(0);
                 self.next_of(thread, number, Box::new(timeline))
