@@ -1,17 +1,37 @@
-//! The times of calls that were found by their shapes.
+//! The times of calls whose positions are known.
 
 use crate::dag::Occurrence;
 use flow_codec::format::marks::Position;
 use flow_codec::read::{Bounds, CallTimes, Moments, ThreadFile, When};
 
-/// The times of calls of a thread that are found in order, from its marks alone.
-#[derive(Debug)]
-pub struct CallClock<'a> {
-    file: &'a ThreadFile,
-    entries: Moments,
-    exits: Moments,
-    last_exit: Position,
+/// Where a call begins and ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Where its entry is.
+    pub start: Position,
+    /// Where it is left.
+    pub end: Position,
+    /// Whether it is not left there, but the events of the thread end.
+    pub is_open: bool,
 }
+
+impl From<&Occurrence> for Extent {
+    fn from(call: &Occurrence) -> Self {
+        Self { start: call.entry, end: call.exit, is_open: false }
+    }
+}
+
+/// The times of calls of a thread, from its marks alone. Calls in order are read in one pass over the marks.
+#[derive(Debug)]
+pub struct CallClock {
+    file: ThreadFile,
+    starts: Cursor,
+    ends: Cursor,
+}
+
+/// Moments, and the position requested last.
+#[derive(Debug)]
+struct Cursor(Moments, Position);
 
 /// The times of a call of which none is known.
 pub const UNKNOWN_TIMES: CallTimes = CallTimes {
@@ -21,35 +41,42 @@ pub const UNKNOWN_TIMES: CallTimes = CallTimes {
     unwound: None,
 };
 
-impl<'a> CallClock<'a> {
+impl Cursor {
+    /// The moments up to a position; from the start, if it is an earlier one.
+    fn at(&mut self, position: Position, file: &ThreadFile) -> (&mut Moments, When) {
+        if position < std::mem::replace(&mut self.1, position) {
+            self.0 = file.moments();
+        }
+        let when = self.0.when(position);
+        (&mut self.0, when)
+    }
+}
+
+impl CallClock {
     /// Begins at the first call of a thread.
     #[must_use]
-    pub fn new(file: &'a ThreadFile) -> Self {
-        Self {
-            file,
-            entries: file.moments(),
-            exits: file.moments(),
-            last_exit: Position::default(),
-        }
+    pub fn new(file: &ThreadFile) -> Self {
+        let cursor = || Cursor(file.moments(), Position::default());
+        Self { file: file.clone(), starts: cursor(), ends: cursor() }
     }
 
-    /// The times of the next calls, in their order.
-    pub fn times(&mut self, calls: &[Occurrence]) -> Vec<CallTimes> {
-        let starts = calls.iter().map(|call| self.entries.when(call.entry));
-        let mut times: Vec<_> = starts.map(|start| CallTimes { start, ..UNKNOWN_TIMES }).collect();
-        // A call is left after those that it made.
+    /// The times of calls.
+    pub fn times(&mut self, calls: impl IntoIterator<Item = impl Into<Extent>>) -> Vec<CallTimes> {
+        let calls: Vec<Extent> = calls.into_iter().map(Into::into).collect();
+        let mut times = vec![UNKNOWN_TIMES; calls.len()];
         let mut order: Vec<_> = calls.iter().zip(&mut times).collect();
-        order.sort_by_key(|(call, _)| call.exit);
-        if order.first().is_some_and(|(first, _)| first.exit < self.last_exit) {
-            self.exits = self.file.moments();
+        order.sort_by_key(|(call, _)| call.start);
+        for (call, times) in &mut order {
+            (_, times.start) = self.starts.at(call.start, &self.file);
         }
+        // A call is left after those that it made.
+        order.sort_by_key(|(call, _)| call.end);
         for (call, times) in order {
-            self.last_exit = call.exit;
-            let (start, end) = (times.start, self.exits.when(call.exit));
-            times.duration = start.bounds.until(end.bounds);
-            if let (Some(start), Some(end)) = (start.estimate_ns, end.estimate_ns) {
-                times.duration_ns = end.saturating_sub(start);
+            let (moments, mut end) = self.ends.at(call.end, &self.file);
+            if call.is_open {
+                end.bounds.by_ns = u64::MAX;
             }
+            times.end(end, moments.unwound(call.end));
         }
         times
     }

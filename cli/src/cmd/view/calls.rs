@@ -4,7 +4,7 @@ use flow_codec::read::{Selection, ThreadFile, Trace};
 use flow_codec::{Error, Glob, Offset};
 use flow_query::tree::{Direction, Node, SelectedTree};
 
-use super::clock::RowClock;
+use super::clock::TimesOfRows;
 use super::tree::{CallTree, Row};
 use crate::input::own;
 use crate::input::place::From;
@@ -27,7 +27,7 @@ pub(super) struct Calls<'a> {
     pub(super) all: u64,
     pub(super) count: u64,
     pub(super) tree: CallTree,
-    pub(super) clock: RowClock,
+    pub(super) clock: TimesOfRows,
     pub(super) labels: Labels<'a>,
     /// The methods of the application, if these are known.
     pub(super) own: Option<Selection>,
@@ -58,7 +58,7 @@ impl<'a> Calls<'a> {
             all: tree.whole().end().enters,
             count: tree.count_in(0..u64::MAX)?,
             tree: CallTree::new(tree),
-            clock: RowClock::new(&file),
+            clock: TimesOfRows::new(&file),
             file,
             labels: Labels::new(&trace.methods, Format::Text, false),
             own: (!own.is_empty()).then(|| Selection::new(&trace.methods, &own, &[])),

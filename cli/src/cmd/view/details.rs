@@ -33,12 +33,12 @@ pub(super) fn details(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error
         grouped(row.node.place.offset.get()),
     ));
     if let Some(times) = calls.clock.get(row)
-        && let Some(start_ns) = times.start.estimate_ns
+        && let Some(start_ns) = times.all.start.estimate_ns
     {
         let of_self = times.of_self.map_or(String::new(), |of_self| {
             format!(", self {}", bounded_duration(of_self.bounds))
         });
-        let total = bounded_duration(times.total.bounds);
+        let total = bounded_duration(times.all.duration);
         lines.push(format!("began at {}, duration {total}{of_self}", instant(start_ns)));
     }
     let below = plural(row.calls.saturating_sub(1), "call");
@@ -47,7 +47,7 @@ pub(super) fn details(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error
         true => format!(", {} of them selected", grouped(row.selected.saturating_sub(1))),
         false => String::new(),
     };
-    let end = match (row.left, calls.clock.get(row).and_then(|times| times.unwound.as_ref())) {
+    let end = match (row.left, calls.clock.get(row).and_then(|times| times.all.unwound.as_ref())) {
         (None, _) => ", still open at the end".to_owned(),
         (_, Some(by)) => {
             format!(", ended by {}", escaped(by.class.as_deref().unwrap_or("an exception")))

@@ -67,7 +67,7 @@ impl Cells {
                 1 => String::new(),
                 count => format!("×{} ", grouped(count)),
             };
-            let end = match calls.clock.get(row).and_then(|times| times.unwound.as_ref()) {
+            let end = match calls.clock.get(row).and_then(|times| times.all.unwound.as_ref()) {
                 _ if row.left.is_none() => "  still open".to_owned(),
                 None => String::new(),
                 Some(by) => {
@@ -112,9 +112,9 @@ fn joined(numbers: &[String; 3], widths: [usize; 3]) -> String {
 
 /// Duration, self time, and calls below.
 fn numbers(calls: &Calls<'_>, row: &Row) -> [String; 3] {
-    let times = calls.clock.get(row).filter(|times| times.start.estimate_ns.is_some());
+    let times = calls.clock.get(row).filter(|times| times.all.start.estimate_ns.is_some());
     let shown = |span: Span| rough_duration(span.ns, (span.bounds.from_ns, span.bounds.by_ns));
-    let total = times.map(|times| shown(times.total)).unwrap_or_default();
+    let total = times.map(|times| shown(times.total())).unwrap_or_default();
     let of_self = times.and_then(|times| times.of_self).map(shown).unwrap_or_default();
     [total, of_self, grouped(row.all_calls())]
 }

@@ -20,6 +20,24 @@ pub struct CallTimes {
     pub unwound: Option<Unwound>,
 }
 
+impl CallTimes {
+    /// A call that began at this time, and of whose end nothing is known.
+    #[must_use]
+    pub const fn since(start: When) -> Self {
+        let duration = start.bounds.until(Bounds::UNKNOWN);
+        Self { start, duration, duration_ns: 0, unwound: None }
+    }
+
+    /// The call was left at this time.
+    #[inline]
+    pub fn end(&mut self, end: When, unwound: Option<Unwound>) {
+        self.duration = self.start.bounds.until(end.bounds);
+        let ends = self.start.estimate_ns.zip(end.estimate_ns);
+        self.duration_ns = ends.map_or(0, |(start, end)| end.saturating_sub(start));
+        self.unwound = unwound;
+    }
+}
+
 /// How many calls are read ahead at the beginning, and at the end.
 const FIRST_CALLS: usize = 1 << 10;
 const MOST_CALLS: usize = 1 << 20;
@@ -104,11 +122,7 @@ impl Ahead<'_> {
         let frames = usize::try_from(frames).unwrap_or(usize::MAX);
         for place in self.open.drain(self.open.len().saturating_sub(frames)..) {
             let Some(call) = self.calls.get_mut(place) else { return };
-            call.duration = call.start.bounds.until(end.bounds);
-            if let (Some(start), Some(end)) = (call.start.estimate_ns, end.estimate_ns) {
-                call.duration_ns = end.saturating_sub(start);
-            }
-            call.unwound = unwound.cloned();
+            call.end(end, unwound.cloned());
         }
     }
 }
@@ -121,8 +135,7 @@ impl VisitTimeline for Ahead<'_> {
             return true;
         }
         self.open.push(self.calls.len());
-        let (start, duration) = (at.time, at.time.bounds.until(Bounds::UNKNOWN));
-        self.calls.push_back(CallTimes { start, duration, duration_ns: 0, unwound: None });
+        self.calls.push_back(CallTimes::since(at.time));
         !self.is_full()
     }
 

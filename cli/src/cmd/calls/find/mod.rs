@@ -215,13 +215,13 @@ impl<'a> Thread<'a> {
     fn print(
         &self,
         calls: &mut Vec<Found>,
-        clock: &mut CallClock<'_>,
+        clock: &mut CallClock,
         printer: &mut Printer<'_, '_>,
         out: &mut Out,
     ) -> Result<(), Failure> {
         if self.whole.has_positions {
-            let found: Vec<_> = calls.iter().map(|found| found.call).collect();
-            for (found, times) in calls.iter_mut().zip(clock.times(&found)) {
+            let times = clock.times(calls.iter().map(|found| &found.call));
+            for (found, times) in calls.iter_mut().zip(times) {
                 found.times = times;
             }
         }
