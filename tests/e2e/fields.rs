@@ -159,6 +159,29 @@ fn a_pattern_names_fields_and_of_classes_also_elements() {
     });
 }
 
+/// Of two threads, both read a field before one of them writes it: `flow replay --merged` shows that.
+#[test]
+fn a_lost_update_is_seen_among_the_events_of_all_threads() {
+    on_every_jdk(|jdk| {
+        let options = "order=total,fields=harness.LostUpdate#taken";
+        let run = Program::harness(jdk, "LostUpdate").options(options).run();
+        assert_eq!((run.code(), &run.stdout[..]), (Some(0), &b"taken=1\n"[..]));
+        let args = ["replay", "--merged", "--values", "--thread", "first", "--thread", "second"];
+        let text = shown(&[&args[..], &["--format", "json"]].concat(), &run.out());
+        let rows = text.lines().map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());
+        let accesses: Vec<_> = rows
+            .filter(|row| row["mark"] == "values")
+            .map(|row| (row["thread"].as_u64().unwrap(), row["text"].as_str().unwrap().to_owned()))
+            .collect();
+        let texts: Vec<_> = accesses.iter().map(|(_, text)| text.as_str()).collect();
+        let (read, write) = ("read LostUpdate.taken = 0", "write LostUpdate.taken = 1");
+        assert_eq!(texts, [read, read, write, write], "{text}");
+        let threads: std::collections::BTreeSet<_> =
+            accesses[2..].iter().map(|(thread, _)| thread).collect();
+        assert_eq!(threads.len(), 2, "{text}");
+    });
+}
+
 /// Entries, exits, lines, values and accesses are in the order in which they happened.
 #[test]
 fn accesses_are_in_order_with_all_other_events() {

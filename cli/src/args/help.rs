@@ -357,6 +357,7 @@ Examples:
   flow replay --method 'Orders#total' --time
   flow replay --from 1.5s --thread main --max 50
   flow replay --merged --from 1.5s --max 50  who came first
+  flow replay --merged --values              who read and wrote a field when
   flow replay --follow                       while the program runs";
 
 pub(super) const REPORT_HELP: &str = "\

@@ -85,45 +85,48 @@ pub(crate) struct ReplayArgs {
     #[arg(help_heading = ORDER)]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max: Option<u64>,
-    /// Show consecutive calls of a method as one line (text only)
+    /// Show consecutive calls of a method as one line
     ///
     /// If they have no visible callees, or did the same: ×1,204 the same, with the callees of the first. The latter
-    /// needs shapes, which flow record or flow check --index stores.
+    /// needs shapes, which flow record or flow check --index stores. With --time, a line has the time from the start of the
+    /// first call to the end of the last one; of calls that did the same, the time of the first. With --values and other
+    /// details or --merged, only calls without anything to show in between are one line.
     #[arg(help_heading = VIEWS)]
     #[arg(long)]
     pub(crate) collapse: bool,
     /// Show start and duration of each call, exceptions (!) and notes
     ///
     /// As precisely as the times are known. Exceptions are those that ended calls, notes those of the program. With
-    /// --follow, a call that has not ended yet has the time since its start, and notes are left out.
+    /// --follow, a call that has not ended yet has the time since its start.
     #[arg(help_heading = DETAILS)]
-    #[arg(long, conflicts_with = "collapse")]
+    #[arg(long)]
     pub(crate) time: bool,
     /// Hide calls shorter than TIME, for example 5ms; implies --time
+    ///
+    /// With --follow, a call appears when it has lasted that long.
     #[arg(help_heading = SELECTION)]
     #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
-    #[arg(conflicts_with = "collapse")]
     pub(crate) min_duration: Option<u64>,
     /// Show in which lines samples found each call, of a trace with samples; implies --time
     ///
     /// Samples that follow each other in the same line of a call are one row, with their time, how much of it the thread
     /// waited, and the method that the call had called by then, if that is not recorded.
     #[arg(help_heading = DETAILS)]
-    #[arg(long, conflicts_with_all = ["collapse", "follow"])]
+    #[arg(long, conflicts_with = "follow")]
     pub(crate) samples: bool,
     /// Show the lines that calls reached, of methods whose lines are recorded; implies --time
     ///
     /// A line that follows itself is one row with the number of times (text only).
     #[arg(help_heading = DETAILS)]
-    #[arg(long, conflicts_with_all = ["collapse", "follow", "merged", "min_duration"])]
+    #[arg(long)]
     pub(crate) lines: bool,
     /// Show arguments, results, messages of exceptions, and accesses to fields, if they are recorded; implies --time
     #[arg(help_heading = DETAILS)]
-    #[arg(long, conflicts_with_all = ["collapse", "follow", "merged", "min_duration"])]
+    #[arg(long)]
     pub(crate) values: bool,
     /// Show the instructions that calls executed, of methods whose instructions are recorded; implies --time
     #[arg(help_heading = DETAILS)]
-    #[arg(long, conflicts_with_all = ["collapse", "follow", "merged", "min_duration"])]
+    #[arg(long)]
     pub(crate) instructions: bool,
     /// Show the text of lines, from source files below this folder; repeatable
     #[arg(help_heading = DETAILS)]
@@ -131,7 +134,7 @@ pub(crate) struct ReplayArgs {
     pub(crate) sources: Vec<PathBuf>,
     /// Show the calls of all threads in one order of time, instead of thread by thread
     ///
-    /// A heading shows each change of thread. Times are known within bounds only: ~ in a heading means that what
+    /// With all that is shown of each call. A heading shows each change of thread. Times are known within bounds only: ~ in a heading means that what
     /// follows may have happened before some of the calls above it; without ~, it happened after all of them.
     #[arg(help_heading = VIEWS)]
     #[arg(long, conflicts_with = "follow")]

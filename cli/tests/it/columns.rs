@@ -175,6 +175,7 @@ pub(crate) fn verbs(other: &str) -> Vec<(&'static str, Vec<&str>)> {
         ("flow replay --time", [&["replay", "--time"][..], &one].concat()),
         ("flow replay --samples", [&["replay", "--samples"][..], &one].concat()),
         ("flow replay --merged", [&["replay", "--merged"][..], &one].concat()),
+        ("flow replay --collapse", [&["replay", "--collapse"][..], &one].concat()),
         ("flow report --lines", vec!["report", "--lines"]),
         ("flow calls --values", vec!["calls", "--values", "**#work*"]),
         ("flow report", [&["report"][..], &samples].concat()),

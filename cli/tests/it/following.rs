@@ -251,6 +251,73 @@ fn lines_held_back_are_shown_when_nothing_follows() {
 }
 
 #[test]
+fn short_calls_are_left_out_once_they_have_ended() {
+    let live = Live::new();
+    live.append(1, &[0x80, 0x81]);
+    live.times(1, &[(0, 1), (1, 3)]);
+    let mut run = Following::start(live.path(), &["--min-duration", "5ms", "--format", "csv"]);
+    let mut line = String::new();
+    run.lines.read_line(&mut line).unwrap();
+    assert!(line.starts_with("trace,thread,depth"), "{line}");
+    // work is left after 1 ms; main has lasted for 5 ms then, and the next work is open.
+    live.append(1, &[0x00, 0x81]);
+    live.times(1, &[(0, 1), (1, 3), (2, 4), (3, 6)]);
+    line.clear();
+    run.lines.read_line(&mut line).unwrap();
+    assert!(line.starts_with(".,1,0,0,com.app.Main,main,"), "{line}");
+    // That one lasts long enough.
+    live.append(1, &[0x00]);
+    live.times(1, &[(0, 1), (1, 3), (2, 4), (3, 6), (4, 11)]);
+    line.clear();
+    run.lines.read_line(&mut line).unwrap();
+    assert!(line.starts_with(".,1,1,1,com.app.Main,work,"), "{line}");
+    // What is still open at the end is short.
+    live.append(1, &[0x81]);
+    let _dir = live.kill();
+    let (code, out, err) = run.end();
+    assert_eq!((code, out.as_str()), (Some(0), ""), "{err}");
+    assert!(err.contains("2 shorter calls left out (--min-duration 5ms)"), "{err}");
+}
+
+#[test]
+fn values_and_notes_are_followed() {
+    use flow_codec::format::values::{CallValue, Primitive, Role, Value};
+
+    let live = Live::new();
+    let mut bytes = Vec::new();
+    let value = Value::Primitive(Primitive::Int(7));
+    CallValue::new(Role::Argument(0), value).encode(&mut bytes);
+    let marks = [(1, Mark::Note("begun".to_owned())), (2, Mark::Values(bytes))];
+    let write = |known: usize| {
+        let mut encoded = HEADER.to_vec();
+        let mut encoder = MarkEncoder::default();
+        for (offset, mark) in &marks[..known] {
+            let position = Position { offset: Offset::new(*offset), exits: 0 };
+            encoder.encode(position, mark, &mut encoded);
+        }
+        encoder.finish(&mut encoded);
+        fs::write(live.path().join("thread-1.marks"), encoded).unwrap();
+    };
+    write(1);
+    live.append(1, &[0x80]);
+    let mut run = Following::start(live.path(), &["--values", "--format", "json"]);
+    let mut row = || -> serde_json::Value {
+        let mut line = String::new();
+        run.lines.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    };
+    assert_eq!(row()["name"], "main");
+    assert_eq!(row()["text"], "begun");
+    write(2);
+    live.append(1, &[0x81]);
+    assert_eq!(row()["name"], "work");
+    // An argument may follow, until nothing is new.
+    assert_eq!(row()["text"], "(arg0 = 7)");
+    let _dir = live.kill();
+    assert_eq!(run.end().0, Some(0));
+}
+
+#[test]
 fn methods_that_appear_later_have_their_names_and_filters() {
     let live = Live::new();
     live.append(1, &[0x80]);

@@ -5,6 +5,7 @@
 mod analysing;
 mod attaching;
 mod columns;
+mod combining;
 mod common;
 mod converting;
 mod damage;

@@ -19,6 +19,8 @@ pub(super) struct Frames {
     /// The depth of the call that is being shown with all its callees. If no calls are wanted, everything is inside such a
     /// call.
     pub(super) root: Option<usize>,
+    /// The depth of the outermost open call that is too short to be shown, as all are that it makes.
+    short: usize,
     /// The number of calls so far, shown or not.
     pub(super) calls: u64,
 }
@@ -26,7 +28,14 @@ pub(super) struct Frames {
 impl Frames {
     pub(super) fn new(is_inside: bool) -> Self {
         let (stack, versions, selected) = (Vec::new(), Vec::new(), ShownFrames::default());
-        Self { stack, versions, selected, root: is_inside.then_some(0), calls: 0 }
+        Self {
+            stack,
+            versions,
+            selected,
+            root: is_inside.then_some(0),
+            short: usize::MAX,
+            calls: 0,
+        }
     }
 
     /// Adds a frame that is open where reading begins.
@@ -64,6 +73,12 @@ impl Frames {
         self.stack.push(method);
     }
 
+    /// The call that is added next is too short to be shown.
+    #[inline]
+    pub(super) fn begin_short(&mut self) {
+        self.short = self.short.min(self.stack.len());
+    }
+
     /// How many calls are in the stack from the one on that is shown with all its callees.
     #[inline]
     pub(super) fn above_root(&self) -> usize {
@@ -86,16 +101,24 @@ impl Frames {
     #[inline]
     pub(super) fn leave(&mut self, left: usize, shown: &Shown<'_>) {
         self.stack.truncate(left);
+        if left <= self.short {
+            self.short = usize::MAX;
+        }
         if shown.wanted.is_some() && self.root.is_some_and(|root| root >= left) {
             self.root = None;
         }
     }
 
+    /// How many calls are shown around what happens now; `None` if that is outside of wanted calls.
+    pub(super) fn shown_depth(&self, shown: &Shown<'_>) -> Option<usize> {
+        let deepest = self.root?.saturating_add(shown.max_depth).min(self.short);
+        Some(self.stack.len().min(deepest))
+    }
+
     /// How many calls are shown around what the topmost frame does; `None` if that is not shown.
     pub(super) fn topmost_shown(&self, shown: &Shown<'_>) -> Option<usize> {
-        let deepest = self.root?.saturating_add(shown.max_depth);
         let is_shown = shown.selection.is_all() || self.selected.shows_topmost();
-        Some(self.stack.len()).filter(|depth| is_shown && *depth <= deepest)
+        self.shown_depth(shown).filter(|depth| is_shown && *depth == self.stack.len())
     }
 
     /// Returns the method of the innermost of this many calls, and its version.

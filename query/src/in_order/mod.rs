@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! events of a thread ─▶ Frames (what is shown, how deep) ─▶ Queue (rows that may still change) ─▶ Rows (shows them)
-//! stored shapes ─▶ replay_shapes (skips calls) ─▶ the same
+//! stored shapes (calls are skipped) ─▶ the same
 //! ```
 //!
 //! A call is shown where it begins, with its duration. Its end is found by [reading ahead](Lookahead), so no row waits for it:
@@ -20,8 +20,8 @@ use std::ops::{ControlFlow, Range};
 use flow_codec::format::flow::Record;
 use flow_codec::format::instructions::Step;
 use flow_codec::read::{
-    EventKind, Lookahead, Methods, Operands, Selection, StackSamples, Stamp, ThreadFile,
-    TimelineEvent, Unwound, VisitTimeline,
+    CallTimes, EventKind, Lookahead, Methods, Operands, Selection, StackSamples, Stamp, ThreadFile,
+    TimelineEvent, Unwound, VisitTimeline, When,
 };
 use flow_codec::{Depth, Error, MethodId, Offset};
 
@@ -30,8 +30,7 @@ use self::frames::Frames;
 pub use self::line_samples::{Inside, LineSamples};
 pub use self::queue::OrderedCall;
 use self::queue::Queue;
-pub use self::shapes::replay_shapes;
-use crate::dag::Repeat;
+use crate::dag::{self, Repeat, Walk};
 use crate::reading::UNKNOWN_TIMES;
 
 /// What is shown of the calls of a trace.
@@ -159,8 +158,19 @@ pub struct InOrder {
     left_out: LeftOut,
     /// Whether all events of other threads that came before the current one certainly happened before it.
     is_certain: bool,
-    /// Whether a call was not shown because enough were.
-    is_full: bool,
+    /// Whether the thread grows: the end of an open call is not known yet.
+    is_growing: bool,
+    /// Why reading stopped before a call.
+    stopped: Option<Stopped>,
+}
+
+/// Why reading stopped before a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stopped {
+    /// Enough were shown.
+    Full,
+    /// The thread grows, and the call may still become long enough. Reading continues at its entry.
+    Undecided,
 }
 
 impl InOrder {
@@ -174,7 +184,8 @@ impl InOrder {
             times: None,
             left_out: LeftOut::default(),
             is_certain: true,
-            is_full: false,
+            is_growing: false,
+            stopped: None,
         }
     }
 
@@ -199,10 +210,9 @@ impl InOrder {
         self.is_certain = is_certain;
     }
 
-    /// Sets how often the next call is repeated, if it is. If calls are collapsed, it is shown as one with those that
-    /// follow.
-    pub fn expect_repeat(&mut self, repeat: Option<Repeat>) {
-        self.repeats.next = repeat;
+    /// Begins or continues, and sets whether the thread grows.
+    pub fn set_growing(&mut self, is_growing: bool) {
+        (self.is_growing, self.stopped) = (is_growing, None);
     }
 
     /// The open calls that are not left out.
@@ -217,10 +227,10 @@ impl InOrder {
         self.frames.root.is_some()
     }
 
-    /// Returns whether a call was not shown because enough were.
+    /// Why reading stopped before a call, if it did.
     #[must_use]
-    pub fn is_full(&self) -> bool {
-        self.is_full
+    pub fn stopped(&self) -> Option<Stopped> {
+        self.stopped
     }
 
     /// The numbers of what was not shown.
@@ -242,306 +252,13 @@ impl InOrder {
         }
     }
 
-    /// Passes the next record, which begins at `offset`.
-    ///
-    /// # Errors
-    /// A row cannot be shown.
-    #[inline]
-    pub fn record<R: Rows>(
-        &mut self,
-        offset: Offset,
-        record: Record,
-        shown: &Shown<'_>,
-        to: &mut R,
-    ) -> Result<ControlFlow<()>, R::Error> {
-        match record {
-            Record::Enter(method) => self.enter(offset, method, shown, to),
-            Record::Exit(count) => {
-                self.exit(count, shown, to)?;
-                Ok(ControlFlow::Continue(()))
-            }
-        }
-    }
-
-    #[inline]
-    fn enter<R: Rows>(
-        &mut self,
-        offset: Offset,
-        method: MethodId,
-        shown: &Shown<'_>,
-        to: &mut R,
-    ) -> Result<ControlFlow<()>, R::Error> {
-        let number = self.frames.calls;
-        self.frames.calls += 1;
-        let times = match &mut self.times {
-            Some(times) => Some(times.next_call()?.unwrap_or(UNKNOWN_TIMES)),
-            None => None,
-        };
-        if !self.repeats.hidden.is_empty() && self.repeats.hides(number) {
-            self.pass(method, shown);
-            return Ok(ControlFlow::Continue(()));
-        }
-        let repeat = self.repeats.next.take();
-        if !self.frames.select(method, shown) {
-            return Ok(ControlFlow::Continue(()));
-        }
-        let is_root = self.frames.root.is_none();
-        if is_root && shown.wanted.is_some_and(|wanted| !wanted.contains(method)) {
-            self.frames.push(method);
-            return Ok(ControlFlow::Continue(()));
-        }
-        let (top, above) = (self.frames.stack.len(), self.frames.above_root());
-        let is_deeper = above >= shown.max_depth;
-        if is_deeper || times.as_ref().is_some_and(|times| times.duration_ns < shown.min_ns) {
-            let left_out = &mut self.left_out;
-            *if is_deeper { &mut left_out.deeper } else { &mut left_out.shorter } += 1;
-            self.queue.below(1);
-        } else {
-            // Calls whose callees are not shown are collapsed anyway, and wanted calls have rows of their own.
-            let has_rows = above + 1 < shown.max_depth && !(is_root && shown.wanted.is_some());
-            let repeat = repeat.filter(|repeat| repeat.calls > 1 && has_rows);
-            let mut call = OrderedCall::new(Depth::new(top as u64), method, offset);
-            (call.times, call.is_certain) = (times, self.is_certain);
-            if repeat.is_some() || !(shown.collapses && self.queue.joins(&call)) {
-                if !to.admits_call() {
-                    self.is_full = true;
-                    return Ok(ControlFlow::Break(()));
-                }
-                self.show_all(shown, to)?;
-                to.begin()?;
-                if is_root && shown.wanted.is_some() {
-                    to.root(number, offset, &self.frames.stack)?;
-                }
-                if let Some(Repeat { count, calls, .. }) = repeat {
-                    call.same = count;
-                    let end = number.saturating_add(calls.saturating_mul(count));
-                    self.repeats.hidden.push(number.saturating_add(calls)..end);
-                }
-                if shown.collapses || shown.counts_below {
-                    self.queue.hold(call);
-                } else {
-                    to.call(&call, indent(top, top - above, shown))?;
-                }
-            }
-        }
-        self.frames.root = Some(top - above);
-        self.frames.push(method);
-        Ok(ControlFlow::Continue(()))
-    }
-
-    /// Shows a call, if it is long enough, without the calls that it made. `calls` is how many these are, with itself.
-    ///
-    /// # Errors
-    /// The row cannot be shown.
-    pub fn call_alone<R: Rows>(
-        &mut self,
-        call: &OrderedCall,
-        calls: u64,
-        shown: &Shown<'_>,
-        to: &mut R,
-    ) -> Result<ControlFlow<()>, R::Error> {
-        if call.times.as_ref().is_some_and(|times| times.duration_ns < shown.min_ns) {
-            self.left_out.shorter += 1;
-        } else if to.admits_call() {
-            to.call(call, 0)?;
-        } else {
-            self.is_full = true;
-            return Ok(ControlFlow::Break(()));
-        }
-        self.left_out.deeper = self.left_out.deeper.saturating_add(calls.saturating_sub(1));
-        Ok(ControlFlow::Continue(()))
-    }
-
-    #[inline]
-    fn exit<R: Rows>(
-        &mut self,
-        count: NonZeroU64,
-        shown: &Shown<'_>,
-        to: &mut R,
-    ) -> Result<(), R::Error> {
-        let Some((left, unseen)) = self.frames.leaving(count, shown) else { return Ok(()) };
-        if self.queue.detail().is_some_and(|detail| left < detail.depth) {
-            self.show_detail(shown, to)?;
-        }
-        if let Some(waits) = self.queue.depth() {
-            // Only its own exit and the next can affect a call that waits.
-            let open = self.frames.stack.len();
-            let matter = left..open.min(waits.as_usize().saturating_add(1));
-            for depth in matter.rev().take(2) {
-                let calls = self.queue.leave(Depth::new(depth as u64));
-                self.show_calls(calls, shown, to)?;
-            }
-        }
-        self.frames.leave(left, shown);
-        match unseen {
-            0 => Ok(()),
-            unseen => self.exit_unseen(unseen, shown, to),
-        }
-    }
-
-    #[cold]
-    fn exit_unseen<R: Rows>(
-        &mut self,
-        count: u64,
-        shown: &Shown<'_>,
-        to: &mut R,
-    ) -> Result<(), R::Error> {
-        let calls = self.queue.take();
-        self.show_calls(calls, shown, to)?;
-        if !to.unseen(count)? {
-            self.left_out.unseen = self.left_out.unseen.saturating_add(count);
-        }
-        Ok(())
-    }
-
-    /// Leaves calls by an exception, and shows that at the end of each.
-    #[cold]
-    fn unwind<R: Rows>(
-        &mut self,
-        count: NonZeroU64,
-        unwound: &Unwound,
-        shown: &Shown<'_>,
-        to: &mut R,
-    ) -> Result<(), R::Error> {
-        let open = self.frames.stack.len();
-        let left = open - usize::try_from(count.get()).unwrap_or(usize::MAX).min(open);
-        for depth in (left..open).rev() {
-            to.unwound(unwound, depth + 1)?;
-        }
-        self.exit(count, shown, to)
-    }
-
-    /// Shows what waits, because no events follow for now.
-    ///
-    /// # Errors
-    /// A row cannot be shown.
-    pub fn pause<R: Rows>(&mut self, shown: &Shown<'_>, to: &mut R) -> Result<(), R::Error> {
-        self.show_detail(shown, to)?;
-        let calls = self.queue.show();
-        self.show_calls(calls, shown, to)
-    }
-
-    /// Shows all that waits, because nothing can change it any more.
-    ///
-    /// # Errors
-    /// A row cannot be shown.
-    #[inline]
-    pub fn show_all<R: Rows>(&mut self, shown: &Shown<'_>, to: &mut R) -> Result<(), R::Error> {
-        if self.queue.detail().is_some() {
-            self.show_detail(shown, to)?;
-        }
-        if shown.collapses || shown.counts_below {
-            let calls = self.queue.take();
-            self.show_calls(calls, shown, to)?;
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn show_calls<R: Rows>(
-        &self,
-        calls: [Option<OrderedCall>; 2],
-        shown: &Shown<'_>,
-        to: &mut R,
-    ) -> Result<(), R::Error> {
-        for call in calls.iter().flatten() {
-            let depth = call.depth.as_usize();
-            to.call(call, indent(depth, self.frames.root.unwrap_or(depth), shown))?;
-        }
-        Ok(())
-    }
-
-    /// Shows the detail that waits, after its call.
-    fn show_detail<R: Rows>(&mut self, shown: &Shown<'_>, to: &mut R) -> Result<(), R::Error> {
-        let Some(detail) = self.queue.take_detail() else { return Ok(()) };
-        let calls = self.queue.show();
-        self.show_calls(calls, shown, to)?;
-        let root = self.frames.root.unwrap_or(detail.depth);
-        let depth = detail.depth.min(root.saturating_add(shown.max_depth));
-        to.detail(&detail, indent(depth, root, shown))
-    }
-
-    /// Adds a detail of the topmost calls, of which this many are shown.
-    fn detail<R: Rows>(
-        &mut self,
-        depth: usize,
-        (offset, time): (Offset, flow_codec::read::When),
-        kind: DetailKind,
-        shown: &Shown<'_>,
-        to: &mut R,
-    ) -> Result<(), R::Error> {
-        let (method, version) = self.frames.method_at(depth);
-        let is_certain = self.is_certain;
-        let detail = Detail { depth, offset, time, is_certain, method, version, kind };
-        if self.queue.adds(&detail, shown.joins_lines) {
-            return Ok(());
-        }
-        self.show_detail(shown, to)?;
-        let is_final = detail.is_final();
-        self.queue.put(detail);
-        if is_final { self.show_detail(shown, to) } else { Ok(()) }
-    }
-
-    /// Passes an event that is no entry and no exit.
-    fn other<R: Rows>(
-        &mut self,
-        event: TimelineEvent,
-        shown: &Shown<'_>,
-        to: &mut R,
-    ) -> Result<(), R::Error> {
-        let at = (event.position.offset, event.time);
-        let topmost = self.frames.topmost_shown(shown);
-        match (event.kind, topmost) {
-            (EventKind::Version(version), Some(depth)) => {
-                self.frames.versions.push((depth, version));
-                Ok(())
-            }
-            (EventKind::Line(line), Some(depth)) => {
-                self.detail(depth, at, DetailKind::Line { line, count: 1 }, shown, to)
-            }
-            (EventKind::Values(values), Some(depth)) => values.into_iter().try_for_each(|value| {
-                let kind = DetailKind::Values { values: vec![value], thrown: None };
-                self.detail(depth, at, kind, shown, to)
-            }),
-            (EventKind::Step(Step::Run(run)), Some(depth)) => {
-                let (method, version) = self.frames.method_at(depth);
-                let method = method.and_then(|method| shown.methods.get(method));
-                let code = method.and_then(|method| method.version(version).code.as_deref());
-                let instructions = code.map(|code| code.run(run)).unwrap_or_default();
-                instructions.iter().try_for_each(|instruction| {
-                    let operands = Operands::default();
-                    let kind = DetailKind::Instruction { at: instruction.at, operands };
-                    self.detail(depth, at, kind, shown, to)
-                })
-            }
-            (EventKind::Step(operand), Some(depth)) => {
-                self.queue.detail().into_iter().for_each(|last| last.operand(depth, operand));
-                Ok(())
-            }
-            (EventKind::Sample(sample), _) => {
-                let (Some(root), Some(samples)) = (self.frames.root, shown.samples) else {
-                    return Ok(());
-                };
-                let open = self.frames.stack.len();
-                let depth = open.min(root.saturating_add(shown.max_depth));
-                let (call, _) = self.frames.method_at(depth);
-                let (samples, last_ns) = (LineSamples::new(&sample, samples, call), sample.at_ns);
-                self.detail(depth, at, DetailKind::Samples { samples, last_ns }, shown, to)
-            }
-            (kind, _) if Detail::is_mark(&kind) => {
-                self.show_detail(shown, to)?;
-                if self.frames.root.is_none() {
-                    return Ok(());
-                }
-                let depth = self.frames.stack.len();
-                self.detail(depth, at, DetailKind::Mark(kind), shown, to)
-            }
-            _ => Ok(()),
-        }
+    /// Returns whether the first of the [wanted](Shown::wanted) calls has ended.
+    fn is_over(&self) -> bool {
+        self.frames.root.is_none() && self.frames.calls > 0
     }
 }
 
-/// Passes a timeline to the rows of its thread.
+/// Passes events to the rows of their thread.
 #[derive(Debug)]
 pub struct Feed<'a, 's, R: Rows> {
     /// The thread.
@@ -550,25 +267,312 @@ pub struct Feed<'a, 's, R: Rows> {
     pub shown: &'a Shown<'s>,
     /// Shows the rows.
     pub to: &'a mut R,
+    /// The shapes of the thread, from the same record on: calls that did the same are collapsed. `None`: only those that call
+    /// nothing.
+    pub walk: Option<Walk<'a>>,
     /// Whether the first call is all that is shown.
     pub is_alone: bool,
-    /// Why it stopped.
+    /// Why a timeline stopped.
     pub stopped: Result<(), R::Error>,
 }
 
+/// Whether to continue, unless a row cannot be shown.
+type Flow<R> = Result<ControlFlow<()>, <R as Rows>::Error>;
+type Done<R> = Result<(), <R as Rows>::Error>;
+
+const CONTINUE: ControlFlow<()> = ControlFlow::Continue(());
+const BREAK: ControlFlow<()> = ControlFlow::Break(());
+
 impl<R: Rows> Feed<'_, '_, R> {
-    fn continues(&mut self, outcome: Result<ControlFlow<()>, R::Error>) -> bool {
+    /// Passes the next record, which begins at `offset`.
+    ///
+    /// # Errors
+    /// A row cannot be shown.
+    #[inline]
+    pub fn record(&mut self, offset: Offset, record: Record) -> Flow<R> {
+        match record {
+            Record::Enter(method) => self.enter_at(offset, method),
+            Record::Exit(count) => {
+                self.leave(count)?;
+                Ok(if self.is_alone && self.thread.is_over() { BREAK } else { CONTINUE })
+            }
+        }
+    }
+
+    #[inline]
+    fn enter_at(&mut self, offset: Offset, method: MethodId) -> Flow<R> {
+        let Self { thread, shown, .. } = self;
+        let number = thread.frames.calls;
+        let times = match &mut thread.times {
+            Some(times) => Some(times.next_call()?.unwrap_or(UNKNOWN_TIMES)),
+            None => None,
+        };
+        let is_short = times.as_ref().is_some_and(|times| times.duration_ns < shown.min_ns);
+        let is_open = |times: &CallTimes| times.duration.by_ns == u64::MAX;
+        if is_short && thread.is_growing && times.as_ref().is_some_and(is_open) {
+            thread.stopped = Some(Stopped::Undecided);
+            return Ok(BREAK);
+        }
+        thread.frames.calls += 1;
+        if !thread.repeats.hidden.is_empty() && thread.repeats.hides(number) {
+            thread.pass(method, shown);
+            return Ok(CONTINUE);
+        }
+        let repeat = thread.repeats.next.take();
+        if !thread.frames.select(method, shown) {
+            return Ok(CONTINUE);
+        }
+        let is_root = thread.frames.root.is_none();
+        if is_root && shown.wanted.is_some_and(|wanted| !wanted.contains(method)) {
+            thread.frames.push(method);
+            return Ok(CONTINUE);
+        }
+        let (top, above) = (thread.frames.stack.len(), thread.frames.above_root());
+        let is_deeper = above >= shown.max_depth;
+        if is_deeper || is_short {
+            if is_deeper {
+                thread.left_out.deeper += 1;
+            } else {
+                thread.left_out.shorter += 1;
+                thread.frames.begin_short();
+            }
+            thread.queue.below(1);
+        } else {
+            // Calls whose callees are not shown are collapsed anyway, and wanted calls have rows of their own.
+            let has_rows = above + 1 < shown.max_depth && !(is_root && shown.wanted.is_some());
+            let repeat = repeat.filter(|repeat| repeat.calls > 1 && has_rows);
+            let mut call = OrderedCall::new(Depth::new(top as u64), method, offset);
+            (call.times, call.is_certain) = (times, thread.is_certain);
+            if repeat.is_some() || !(shown.collapses && thread.queue.joins(&call)) {
+                if self.show_call(call, repeat, number)? == BREAK {
+                    return Ok(BREAK);
+                }
+            }
+        }
+        self.thread.frames.root = Some(top - above);
+        self.thread.frames.push(method);
+        Ok(CONTINUE)
+    }
+
+    /// Shows a call, or lets it wait.
+    #[inline]
+    fn show_call(&mut self, mut call: OrderedCall, repeat: Option<Repeat>, number: u64) -> Flow<R> {
+        if !self.to.admits_call() {
+            self.thread.stopped = Some(Stopped::Full);
+            return Ok(BREAK);
+        }
+        self.show_all()?;
+        self.to.begin()?;
+        let Self { thread, shown, to, .. } = self;
+        let root = thread.frames.root;
+        if root.is_none() && shown.wanted.is_some() {
+            to.root(number, call.offset, &thread.frames.stack)?;
+        }
+        if let Some(Repeat { count, calls, .. }) = repeat {
+            call.same = count;
+            let end = number.saturating_add(calls.saturating_mul(count));
+            thread.repeats.hidden.push(number.saturating_add(calls)..end);
+        }
+        if shown.collapses || shown.counts_below {
+            thread.queue.hold(call);
+        } else {
+            let depth = call.depth.as_usize();
+            to.call(&call, indent(depth, root.unwrap_or(depth), shown))?;
+        }
+        Ok(CONTINUE)
+    }
+
+    /// Shows a call, if it is long enough, without the calls that it made. `calls` is how many these are, with itself.
+    ///
+    /// # Errors
+    /// The row cannot be shown.
+    pub fn call_alone(&mut self, call: &OrderedCall, calls: u64) -> Flow<R> {
+        let left_out = &mut self.thread.left_out;
+        if call.times.as_ref().is_some_and(|times| times.duration_ns < self.shown.min_ns) {
+            left_out.shorter += 1;
+        } else if self.to.admits_call() {
+            self.to.call(call, 0)?;
+        } else {
+            self.thread.stopped = Some(Stopped::Full);
+            return Ok(BREAK);
+        }
+        left_out.deeper = left_out.deeper.saturating_add(calls.saturating_sub(1));
+        Ok(CONTINUE)
+    }
+
+    #[inline]
+    fn leave(&mut self, count: NonZeroU64) -> Done<R> {
+        let frames = &mut self.thread.frames;
+        let Some((left, unseen)) = frames.leaving(count, self.shown) else { return Ok(()) };
+        if self.thread.queue.detail().is_some_and(|detail| left < detail.depth) {
+            self.show_detail()?;
+        }
+        if let Some(waits) = self.thread.queue.depth() {
+            // Only its own exit and the next can affect a call that waits.
+            let open = self.thread.frames.stack.len();
+            let matter = left..open.min(waits.as_usize().saturating_add(1));
+            for depth in matter.rev().take(2) {
+                let calls = self.thread.queue.leave(Depth::new(depth as u64));
+                self.show_calls(calls)?;
+            }
+        }
+        self.thread.frames.leave(left, self.shown);
+        if unseen == 0 { Ok(()) } else { self.leave_unseen(unseen) }
+    }
+
+    #[cold]
+    fn leave_unseen(&mut self, count: u64) -> Done<R> {
+        let calls = self.thread.queue.take();
+        self.show_calls(calls)?;
+        if !self.to.unseen(count)? {
+            let unseen = &mut self.thread.left_out.unseen;
+            *unseen = unseen.saturating_add(count);
+        }
+        Ok(())
+    }
+
+    /// Leaves calls by an exception, and shows that at the end of each.
+    #[cold]
+    fn unwind(&mut self, count: NonZeroU64, unwound: &Unwound) -> Done<R> {
+        let open = self.thread.frames.stack.len();
+        let left = open - usize::try_from(count.get()).unwrap_or(usize::MAX).min(open);
+        for depth in (left..open).rev() {
+            self.to.unwound(unwound, depth + 1)?;
+        }
+        self.leave(count)
+    }
+
+    /// Shows what waits, because no events follow for now.
+    ///
+    /// # Errors
+    /// A row cannot be shown.
+    pub fn pause(&mut self) -> Done<R> {
+        self.show_detail()?;
+        let calls = self.thread.queue.show();
+        self.show_calls(calls)
+    }
+
+    /// Shows all that waits, because nothing can change it any more.
+    ///
+    /// # Errors
+    /// A row cannot be shown.
+    #[inline]
+    pub fn show_all(&mut self) -> Done<R> {
+        if self.thread.queue.detail().is_some() {
+            self.show_detail()?;
+        }
+        if self.shown.collapses || self.shown.counts_below {
+            let calls = self.thread.queue.take();
+            self.show_calls(calls)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn show_calls(&mut self, calls: [Option<OrderedCall>; 2]) -> Done<R> {
+        for call in calls.iter().flatten() {
+            let depth = call.depth.as_usize();
+            let root = self.thread.frames.root.unwrap_or(depth);
+            self.to.call(call, indent(depth, root, self.shown))?;
+        }
+        Ok(())
+    }
+
+    /// Shows the detail that waits, after its call.
+    fn show_detail(&mut self) -> Done<R> {
+        let Some(detail) = self.thread.queue.take_detail() else { return Ok(()) };
+        let calls = self.thread.queue.show();
+        self.show_calls(calls)?;
+        let root = self.thread.frames.root.unwrap_or(detail.depth);
+        let depth = detail.depth.min(root.saturating_add(self.shown.max_depth));
+        self.to.detail(&detail, indent(depth, root, self.shown))
+    }
+
+    /// Adds a detail of the topmost calls, of which this many are shown.
+    fn detail(
+        &mut self,
+        depth: usize,
+        (offset, time): (Offset, When),
+        kind: DetailKind,
+    ) -> Done<R> {
+        let (method, version) = self.thread.frames.method_at(depth);
+        let is_certain = self.thread.is_certain;
+        let detail = Detail { depth, offset, time, is_certain, method, version, kind };
+        if self.thread.queue.adds(&detail, self.shown.joins_lines) {
+            return Ok(());
+        }
+        self.show_detail()?;
+        let is_final = detail.is_final();
+        self.thread.queue.put(detail);
+        if is_final { self.show_detail() } else { Ok(()) }
+    }
+
+    /// Passes an event that is no entry and no exit.
+    fn beside(&mut self, event: TimelineEvent) -> Done<R> {
+        let at = (event.position.offset, event.time);
+        let frames = &mut self.thread.frames;
+        match (event.kind, frames.topmost_shown(self.shown)) {
+            (EventKind::Version(version), Some(depth)) => {
+                frames.versions.push((depth, version));
+                Ok(())
+            }
+            (EventKind::Line(line), Some(depth)) => {
+                self.detail(depth, at, DetailKind::Line { line, count: 1 })
+            }
+            (EventKind::Values(values), Some(depth)) => values.into_iter().try_for_each(|value| {
+                self.detail(depth, at, DetailKind::Values { values: vec![value], thrown: None })
+            }),
+            (EventKind::Step(Step::Run(run)), Some(depth)) => {
+                let (method, version) = frames.method_at(depth);
+                let method = method.and_then(|method| self.shown.methods.get(method));
+                let code = method.and_then(|method| method.version(version).code.as_deref());
+                let instructions = code.map(|code| code.run(run)).unwrap_or_default();
+                instructions.iter().try_for_each(|instruction| {
+                    let operands = Operands::default();
+                    let kind = DetailKind::Instruction { at: instruction.at, operands };
+                    self.detail(depth, at, kind)
+                })
+            }
+            (EventKind::Step(operand), Some(depth)) => {
+                let last = self.thread.queue.detail();
+                last.into_iter().for_each(|last| last.operand(depth, operand));
+                Ok(())
+            }
+            (EventKind::Sample(sample), _) => {
+                let depth = frames.shown_depth(self.shown);
+                let Some((depth, samples)) = depth.zip(self.shown.samples) else { return Ok(()) };
+                let (call, _) = frames.method_at(depth);
+                let (samples, last_ns) = (LineSamples::new(&sample, samples, call), sample.at_ns);
+                self.detail(depth, at, DetailKind::Samples { samples, last_ns })
+            }
+            (kind, _) if Detail::is_mark(&kind) => {
+                let depth = frames.root.map(|_| frames.stack.len());
+                self.show_detail()?;
+                depth.map_or(Ok(()), |depth| self.detail(depth, at, DetailKind::Mark(kind)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn continues(&mut self, outcome: Flow<R>) -> bool {
         let flow = outcome.unwrap_or_else(|error| {
             self.stopped = Err(error);
-            ControlFlow::Break(())
+            BREAK
         });
-        flow == ControlFlow::Continue(())
+        flow == CONTINUE
     }
 }
 
 impl<R: Rows> VisitTimeline for Feed<'_, '_, R> {
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
-        let outcome = self.thread.enter(at.position.offset, method, self.shown, self.to);
+        if let Some(walk) = &mut self.walk {
+            let entry = walk.find_map(|step| match step {
+                dag::Step::Enter(entry) => Some(entry),
+                dag::Step::Exit(_) => None,
+            });
+            self.thread.repeats.next = entry.and_then(|entry| walk.repeat(&entry));
+        }
+        let outcome = self.enter_at(at.position.offset, method);
         self.continues(outcome)
     }
 
@@ -578,10 +582,10 @@ impl<R: Rows> VisitTimeline for Feed<'_, '_, R> {
             detail.threw(class);
         }
         let outcome = match unwound.filter(|_| self.shown.beside == Beside::Unwinding) {
-            Some(unwound) => self.thread.unwind(count, unwound, self.shown, self.to),
-            None => self.thread.exit(count, self.shown, self.to),
+            Some(unwound) => self.unwind(count, unwound),
+            None => self.leave(count),
         };
-        let continues = self.continues(outcome.map(|()| ControlFlow::Continue(())));
+        let continues = self.continues(outcome.map(|()| CONTINUE));
         continues && !(self.is_alone && self.thread.is_over())
     }
 
@@ -589,16 +593,8 @@ impl<R: Rows> VisitTimeline for Feed<'_, '_, R> {
         if self.shown.beside != Beside::Details {
             return true;
         }
-        let outcome = self.thread.other(event, self.shown, self.to);
-        self.continues(outcome.map(|()| ControlFlow::Continue(())))
-    }
-}
-
-impl InOrder {
-    /// Returns whether the first of the [wanted](Shown::wanted) calls has ended.
-    #[must_use]
-    pub fn is_over(&self) -> bool {
-        self.frames.root.is_none() && self.frames.calls > 0
+        let outcome = self.beside(event);
+        self.continues(outcome.map(|()| CONTINUE))
     }
 }
 

@@ -2,41 +2,37 @@
 
 use std::ops::ControlFlow;
 
-use super::{InOrder, Rows, Shown};
+use super::{Feed, InOrder, Rows, Shown};
 use crate::dag::{Dag, Kind, ShapeId, Shapes, Step, Walk};
 use crate::reading::{Ending, Reading};
 
-/// Passes the records of a thread, without times. If calls are collapsed, calls that did the same are one row.
-///
-/// # Errors
-/// A row cannot be shown.
-pub fn replay_shapes<R: Rows>(
-    dag: &Dag,
-    mut walk: Walk<'_>,
-    thread: &mut InOrder,
-    shown: &Shown<'_>,
-    to: &mut R,
-) -> Result<Reading, R::Error> {
-    let known = Known::of(dag.shapes(), shown);
-    while let Some(step) = walk.next() {
-        let entry = match step {
-            Step::Exit(count) => {
-                thread.exit(count, shown, to)?;
-                continue;
+impl<R: Rows> Feed<'_, '_, R> {
+    /// Passes the records of a thread, without times. If calls are collapsed, calls that did the same are one row.
+    ///
+    /// # Errors
+    /// A row cannot be shown.
+    pub fn shapes(&mut self, dag: &Dag, mut walk: Walk<'_>) -> Result<Reading, R::Error> {
+        let known = Known::of(dag.shapes(), self.shown);
+        while let Some(step) = walk.next() {
+            let entry = match step {
+                Step::Exit(count) => {
+                    self.leave(count)?;
+                    continue;
+                }
+                Step::Enter(entry) => entry,
+            };
+            if self.shown.collapses {
+                self.thread.repeats.next = walk.repeat(&entry);
             }
-            Step::Enter(entry) => entry,
-        };
-        if shown.collapses {
-            thread.expect_repeat(walk.repeat(&entry));
+            if self.enter_at(entry.offset, entry.method)? == ControlFlow::Break(()) {
+                return Ok(Reading { ending: Ending::Stopped, ..Reading::default() });
+            }
+            if let Some(inside) = entry.shape.and_then(|shape| known.get(shape, dag.shapes())) {
+                self.thread.skip(inside, &mut walk, self.shown);
+            }
         }
-        if thread.enter(entry.offset, entry.method, shown, to)? == ControlFlow::Break(()) {
-            return Ok(Reading { ending: Ending::Stopped, ..Reading::default() });
-        }
-        if let Some(inside) = entry.shape.and_then(|shape| known.get(shape, dag.shapes())) {
-            thread.skip(inside, &mut walk, shown);
-        }
+        Ok(Reading::default())
     }
-    Ok(Reading::default())
 }
 
 /// What is known about a call whose shape is known.

@@ -64,8 +64,6 @@ struct Followed {
     reached: Reached,
     /// Its size then.
     size: Option<(u64, u64, u64)>,
-    /// The last place of events that take no time, and how many of them were passed there.
-    instants: (Position, u64),
 }
 
 impl Follower {
@@ -153,23 +151,6 @@ impl Followed {
         Ok(())
     }
 
-    /// Finds where to continue, although first events may have been removed. Returns how many bytes were not read.
-    fn follow(&mut self, file: &ThreadFile) -> u64 {
-        let before = self.reached.next().get();
-        let removed = self.reached.follow(file);
-        let now = self.reached.next().get();
-        let (Position { offset, exits }, passed) = self.instants;
-        let moved = match removed {
-            0 => offset.get().saturating_add(now).checked_sub(before),
-            _ => None,
-        };
-        self.instants = match moved {
-            Some(offset) => (Position { offset: Offset::new(offset), exits }, passed),
-            None => Default::default(),
-        };
-        removed
-    }
-
     /// Skips all but about the last `bytes`.
     fn skip(
         &mut self,
@@ -199,7 +180,7 @@ impl Followed {
         }
         let content = Content::open(file)?;
         let end = content.len();
-        let removed = self.follow(file);
+        let removed = self.reached.follow(file);
         if removed > 0 {
             let cause = Cause::Skipped { bytes: removed };
             router.data_break(&DataBreak { thread: Some(file.id), cause });
@@ -213,36 +194,15 @@ impl Followed {
             passed.events += 1;
         }
         passed.read_bytes = passed.read_bytes.saturating_add(new(&self.reached));
-        let (mut timeline, mut at) =
-            (file.timeline_from(self.reached.next())?, (Position::default(), 0));
-        while let Some(event) = timeline.next() {
-            let Ok(mut event) = event else {
-                self.reached.continue_at(timeline.offset());
-                router.data_break(&DataBreak { thread: Some(file.id), cause: Cause::Damaged });
-                passed.events += 1;
-                continue;
-            };
-            match &mut event.kind {
-                EventKind::Enter(_) => self.reached.continue_at(timeline.offset()),
-                EventKind::Exit { count, .. } => {
-                    let Position { offset, exits } = event.position;
-                    match self.reached.pass_exits(offset, exits, *count) {
-                        Some(new) => *count = new,
-                        None => continue,
-                    }
-                }
-                _ => {
-                    at = (event.position, if at.0 == event.position { at.1 + 1 } else { 1 });
-                    // The events before the mark are not there yet, or the mark was passed before.
-                    let is_due = event.position.offset.get() <= end
-                        && self.reached.has_passed_exits(event.position);
-                    if !is_due || at <= self.instants {
-                        continue;
-                    }
-                    self.instants = at;
+        let timeline = file.timeline_from(self.reached.next())?;
+        for event in self.reached.new_events(timeline, end) {
+            match event {
+                Ok(event) => router.pass(Ordered { thread: file.id, event, is_certain: false }),
+                Err(_) => {
+                    let (thread, cause) = (Some(file.id), Cause::Damaged);
+                    router.data_break(&DataBreak { thread, cause });
                 }
             }
-            router.pass(Ordered { thread: file.id, event, is_certain: false });
             passed.events += 1;
         }
         Ok(())

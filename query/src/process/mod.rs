@@ -64,5 +64,5 @@ mod reached;
 mod router;
 
 pub use self::follow::{Follower, Passed};
-pub use self::reached::Reached;
+pub use self::reached::{NewEvents, Reached};
 pub use self::router::{Cause, DataBreak, Failed, Handle, Metadata, Ordered, Processor, Router};

@@ -2,9 +2,9 @@
 
 use std::num::NonZeroU64;
 
-use flow_codec::Offset;
 use flow_codec::format::marks::Position;
-use flow_codec::read::ThreadFile;
+use flow_codec::read::{EventKind, Tail, ThreadFile, Timeline, TimelineEvent};
+use flow_codec::{Offset, Result};
 
 /// Where to continue. The last run of exits may have become longer by then.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -15,6 +15,20 @@ pub struct Reached {
     exits: u64,
     /// What was [removed](ThreadFile::removed_bytes) at the start of the thread.
     removed: (u64, u64),
+    /// The last place of events that take no time, and how many of them were read there.
+    instants: (Position, u64),
+}
+
+/// The events of a thread that were not read before. What is read counts as read.
+#[derive(Debug)]
+pub struct NewEvents<'r, 't> {
+    reached: &'r mut Reached,
+    /// What was reached before the last event.
+    before: Reached,
+    timeline: Timeline<'t>,
+    /// The end of the events, up to which marks are due.
+    end: u64,
+    at: (Position, u64),
 }
 
 impl Reached {
@@ -36,6 +50,17 @@ impl Reached {
     }
 
     fn follow_removed(&mut self, now: (u64, u64)) -> u64 {
+        let (next, (Position { offset, exits }, read)) = (self.next.get(), self.instants);
+        let removed = self.move_removed(now);
+        let moved = offset.get().saturating_add(self.next.get()).checked_sub(next);
+        self.instants = match moved.filter(|_| removed == 0) {
+            Some(offset) => (Position { offset: Offset::new(offset), exits }, read),
+            None => Default::default(),
+        };
+        removed
+    }
+
+    fn move_removed(&mut self, now: (u64, u64)) -> u64 {
         let before = std::mem::replace(&mut self.removed, now);
         // A thread of which nothing was read is read from its start, with the entries in place of the removed bytes.
         if before == now || self.next == Offset::new(0) {
@@ -54,23 +79,85 @@ impl Reached {
         }
     }
 
+    /// Reads the events of a timeline that begins at [`next`](Self::next), without those that were read before. `end` is how
+    /// many bytes of events there are: marks may be further.
+    pub fn new_events<'t>(&mut self, timeline: Timeline<'t>, end: u64) -> NewEvents<'_, 't> {
+        let (before, at) = (*self, Default::default());
+        NewEvents { reached: self, before, timeline, end, at }
+    }
+
     /// Returns whether the exits before this position were read, if it is within a run of exits; `true` for other positions.
-    pub(super) fn has_passed_exits(self, before: Position) -> bool {
+    fn has_passed_exits(self, before: Position) -> bool {
         let Position { offset, exits } = before;
         exits == 0 || offset < self.next || (offset == self.next && exits <= self.exits)
     }
 
     /// Passes `count` exits of the run at an offset, after the first `before` of it. Returns how many are new.
-    pub fn pass_exits(
-        &mut self,
-        run: Offset,
-        before: u64,
-        count: NonZeroU64,
-    ) -> Option<NonZeroU64> {
+    fn pass_exits(&mut self, run: Offset, before: u64, count: NonZeroU64) -> Option<NonZeroU64> {
         let known = if run == self.next { self.exits } else { 0 };
         let passed = before.saturating_add(count.get());
         (self.next, self.exits) = (run, passed.max(known));
         NonZeroU64::new(passed.saturating_sub(known.max(before)))
+    }
+}
+
+impl NewEvents<'_, '_> {
+    /// The last event counts as not read.
+    pub fn unread(&mut self) {
+        *self.reached = self.before;
+    }
+
+    /// How the events end, once all are read.
+    #[must_use]
+    pub fn tail(&self) -> Tail {
+        self.timeline.tail()
+    }
+
+    /// Returns whether an event was not read before.
+    fn pass(&mut self, event: &mut TimelineEvent) -> bool {
+        let position = event.position;
+        match &mut event.kind {
+            EventKind::Enter(_) => self.reached.continue_at(self.timeline.offset()),
+            EventKind::Exit { count, .. } => {
+                let new = self.reached.pass_exits(position.offset, position.exits, *count);
+                *count = new.unwrap_or(*count);
+                return new.is_some();
+            }
+            _ => {
+                self.at = (position, if self.at.0 == position { self.at.1 + 1 } else { 1 });
+                // The events before the mark are not there yet, or the mark was read before.
+                let is_due = position.offset.get() <= self.end;
+                if !is_due
+                    || !self.reached.has_passed_exits(position)
+                    || self.at <= self.reached.instants
+                {
+                    return false;
+                }
+                self.reached.instants = self.at;
+            }
+        }
+        true
+    }
+}
+
+impl Iterator for NewEvents<'_, '_> {
+    type Item = Result<TimelineEvent>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            self.before = *self.reached;
+            match self.timeline.next()? {
+                Ok(mut event) => {
+                    if self.pass(&mut event) {
+                        return Some(Ok(event));
+                    }
+                }
+                Err(error) => {
+                    self.reached.continue_at(self.timeline.offset());
+                    return Some(Err(error));
+                }
+            }
+        }
     }
 }
 

@@ -11,14 +11,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use flow_codec::format::flow::Record;
-use flow_codec::read::{ReadRecords, Selection, ThreadFile, Trace};
+use flow_codec::read::{Content, Selection, ThreadFile, Trace};
 use flow_codec::{Error, Offset, ThreadId};
-use flow_query::in_order::Shown;
+use flow_query::in_order::{InOrder, Shown, Stopped};
 use flow_query::process::Reached;
 use signal_hook::consts::SIGINT;
 
-use super::lines::{Lines, Printed, shown};
+use super::lines::{Lines, Printed, shown, with_details};
 use super::read::selections;
 use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
@@ -80,7 +79,7 @@ fn follow(
             ));
             return Ok(Status::Partial);
         }
-        let pass = follower.pass(&source, out)?;
+        let pass = follower.pass(&source, is_over != Some(true), out)?;
         out.finish()?;
         if is_over == Some(true) || pass == Pass::Enough || follower.is_stopped() {
             return follower.end(&source, &unreadable, out);
@@ -156,12 +155,12 @@ impl<'a> Follower<'a> {
     }
 
     /// Prints the new events of all threads.
-    fn pass(&mut self, source: &Source, out: &mut Out) -> Result<Pass, Failure> {
+    fn pass(&mut self, source: &Source, is_growing: bool, out: &mut Out) -> Result<Pass, Failure> {
         let mut pass = Pass::Nothing;
         for trace in &source.traces {
             let methods = trace.methods.len();
             if self.selections.get(&trace.dir).is_none_or(|(known, ..)| *known != methods) {
-                if self.args.time && !has_clock(trace) {
+                if self.args.is_timed() && !self.args.shows_details() && !has_clock(trace) {
                     return Err(no_clock(trace));
                 }
                 let (selection, wanted) = selections(self.args, trace);
@@ -180,7 +179,7 @@ impl<'a> Follower<'a> {
                 if self.stop.load(Ordering::Relaxed) {
                     return Ok(Pass::Enough);
                 }
-                match thread.pass(self.args, (trace, file), &mut lines, &self.stop)? {
+                match thread.pass((trace, file), &mut lines, is_growing, &self.stop)? {
                     Pass::Enough => return Ok(Pass::Enough),
                     Pass::Events => pass = Pass::Events,
                     Pass::Nothing => {}
@@ -214,7 +213,9 @@ impl<'a> Follower<'a> {
     }
 
     fn pause(&mut self, source: &Source, out: &mut Out) -> Result<(), Failure> {
-        self.for_each_thread(source, out, |thread, _, _, lines| thread.replay.pause(lines))
+        self.for_each_thread(source, out, |thread, _, _, lines| {
+            thread.replay.feed(lines, None, |feed| feed.pause())?
+        })
     }
 
     fn end(
@@ -238,15 +239,13 @@ impl<'a> Follower<'a> {
             status = status.and(thread.reading.report(file, &progress));
             Ok(())
         })?;
+        self.printed.report_left_out(args, out)?;
         Ok(status)
     }
 }
 
 /// A thread that is being followed.
 struct Followed {
-    /// The number of the thread, and how its lines begin.
-    number: u64,
-    prefix: Vec<u8>,
     replay: ThreadReplay,
     reading: Reading,
     /// The start of its title, if there are several traces.
@@ -267,9 +266,7 @@ impl Followed {
         let name = source.name(&trace.dir);
         let prefix = Lines::prefix(args, &name, file.id);
         Self {
-            replay: ThreadReplay::new(shown, number, String::new(), prefix.clone()),
-            number,
-            prefix,
+            replay: ThreadReplay::new(shown, number, String::new(), prefix),
             reading: Reading::default(),
             place: if source.several { format!("trace {name}, ") } else { String::new() },
             reached: Reached::default(),
@@ -280,13 +277,15 @@ impl Followed {
     /// Prints the new events.
     fn pass(
         &mut self,
-        args: &ReplayArgs,
         (trace, file): (&Trace, &ThreadFile),
         lines: &mut Lines<'_>,
+        is_growing: bool,
         stop: &AtomicBool,
     ) -> Result<Pass, Failure> {
         let size = file.size();
-        if self.size == Some(size) || self.reading.ending == Ending::Failed {
+        let is_due = self.size != Some(size)
+            || !is_growing && self.replay.calls.stopped() == Some(Stopped::Undecided);
+        if !is_due || self.reading.ending == Ending::Failed {
             return Ok(Pass::Nothing);
         }
         let title = format!("{}thread {}", self.place, thread_title(trace, file.id));
@@ -297,18 +296,19 @@ impl Followed {
                  open after them",
                 bytes(removed)
             ));
-            self.replay =
-                ThreadReplay::new(lines.shown, self.number, String::new(), self.prefix.clone());
+            self.replay.calls = InOrder::new(lines.shown);
             self.reached.continue_at(Offset::new(0));
         }
         self.replay.heading.title = title;
         if self.size.replace(size).is_none() {
-            self.replay.entered_before(&args.part.filter.open_frames(trace, file.id), lines)?;
+            self.replay
+                .entered_before(&lines.args.part.filter.open_frames(trace, file.id), lines)?;
         }
-        if args.time {
+        if lines.args.is_timed() {
             // As far as they are known now: of calls that are still open, the least duration.
             self.replay.calls.keep_time(file, self.reached.next());
         }
+        self.replay.calls.set_growing(is_growing);
         self.read_on(file, lines, stop)
     }
 
@@ -318,45 +318,48 @@ impl Followed {
         lines: &mut Lines<'_>,
         stop: &AtomicBool,
     ) -> Result<Pass, Failure> {
-        let mut pass = Pass::Nothing;
-        let mut events = match file.events_from(self.reached.next()) {
-            Ok(events) => events,
+        let from = self.reached.next();
+        let timeline = file.timeline_from(from);
+        let opened = timeline.and_then(|timeline| Ok((timeline, Content::open(file)?.len())));
+        let (timeline, end) = match opened {
+            Ok(opened) => opened,
             Err(error) => {
                 let _ = self.reading.note(error);
-                return Ok(pass);
+                return Ok(Pass::Nothing);
             }
         };
-        loop {
-            let record = match events.next_record() {
-                Ok(Some((offset, Record::Exit(count)))) => {
-                    let new = self.reached.pass_exits(offset, 0, count);
-                    new.map(|new| (offset, Record::Exit(new)))
-                }
-                Ok(Some(enter)) => {
-                    self.reached.continue_at(events.position());
-                    Some(enter)
-                }
-                Ok(None) => {
-                    self.reading.ending = events.tail().into();
-                    return Ok(pass);
-                }
-                Err(error) => {
-                    self.reached.continue_at(events.position());
-                    if self.reading.note(error) == ControlFlow::Break(()) {
-                        return Ok(pass);
+        let mut events =
+            self.reached.new_events(with_details(lines.args, None, timeline, file.id), end);
+        let (replay, reading) = (&mut self.replay, &mut self.reading);
+        let (mut pass, mut is_enough) = (Pass::Nothing, false);
+        replay.feed(lines, None, |feed| {
+            while let Some(event) = events.next() {
+                match event {
+                    Ok(event) => {
+                        let continues = event.visit(feed);
+                        if feed.thread.stopped() == Some(Stopped::Undecided) {
+                            events.unread();
+                            return;
+                        }
+                        pass = Pass::Events;
+                        is_enough = !continues || stop.load(Ordering::Relaxed);
+                        if is_enough {
+                            return;
+                        }
                     }
-                    None
+                    Err(error) => {
+                        if reading.note(error) == ControlFlow::Break(()) {
+                            return;
+                        }
+                    }
                 }
-            };
-            let Some((offset, record)) = record else { continue };
-            pass = Pass::Events;
-            let passed = self
-                .replay
-                .with(lines, |calls, shown, to| calls.record(offset, record, shown, to))?;
-            if passed == ControlFlow::Break(()) || stop.load(Ordering::Relaxed) {
-                self.reading.ending = Ending::Stopped;
-                return Ok(Pass::Enough);
             }
+            reading.ending = events.tail().into();
+        })?;
+        if is_enough {
+            self.reading.ending = Ending::Stopped;
+            return Ok(Pass::Enough);
         }
+        Ok(pass)
     }
 }

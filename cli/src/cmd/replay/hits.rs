@@ -9,8 +9,8 @@ use std::ops::ControlFlow;
 
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::read::{
-    Bounds, CallTimes, Marks, MarksInput, Selection, StackSamples, Stamp, ThreadFile,
-    TimelineEvent, Trace, Unwound, VisitTimeline, When,
+    CallTimes, Marks, MarksInput, Selection, StackSamples, Stamp, ThreadFile, TimelineEvent, Trace,
+    Unwound, VisitTimeline,
 };
 use flow_codec::{Depth, MethodId, Offset};
 use flow_query::dag::{Kind, Outcome, Root};
@@ -20,12 +20,11 @@ use flow_query::rows::Cell;
 use super::lines::{Lines, Printed, with_details};
 use super::remarks::{NEAREST, called_by, left_out_deeper, left_out_shorter};
 use super::thread::ThreadReplay;
+use super::timed::thrown_text;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
 use crate::input::source::file_title;
-use crate::output::{
-    Labels, Out, Progress, Table, bounded_duration, escaped, grouped, instant, plural,
-};
+use crate::output::{Labels, Out, Progress, Table, bounded_duration, grouped, instant, plural};
 use flow_query::reading::{
     CallClock, Ending, Listener as _, Reading, UNKNOWN_TIMES, read_records, read_timeline,
     stored_shapes,
@@ -43,15 +42,11 @@ pub(super) struct Hit {
     /// The number of calls of the thread before it.
     number: u64,
     method: MethodId,
-    start: When,
-    /// How long it lasted, until the end of the thread if it is open, and the estimate of that.
-    duration: Bounds,
-    duration_ns: u64,
+    /// When it began and ended; the end of the thread if it is open.
+    times: CallTimes,
     /// The calls it made, itself included.
     calls: u64,
     is_open: bool,
-    /// The exception that ended it, if one did.
-    unwound: Option<Unwound>,
     /// Whether there are notes, gaps or the like in it.
     has_marks: bool,
     /// The number of its callers that are shown, and the innermost of them.
@@ -60,40 +55,18 @@ pub(super) struct Hit {
 }
 
 impl Hit {
-    fn duration(&self) -> Bounds {
-        if self.is_open { Bounds { by_ns: u64::MAX, ..self.duration } } else { self.duration }
-    }
-
-    /// `  ! x.Error`, or `  !` if the class is unknown; empty if no exception ended it.
-    fn thrown(&self) -> String {
-        match &self.unwound {
-            None => String::new(),
-            Some(Unwound { class: None, .. }) => "  !".to_owned(),
-            Some(Unwound { class: Some(class), .. }) => format!("  ! {}", escaped(class)),
-        }
-    }
-
     /// The line of a call that called nothing, which need not be read again.
     fn only_line(&self, is_timed: bool) -> Option<OrderedCall> {
         if self.calls != 1 || self.has_marks || self.is_open {
             return None;
         }
-        let times = is_timed.then(|| self.times());
+        let times = is_timed.then(|| self.times.clone());
         let call = OrderedCall::new(Depth::default(), self.method, self.offset);
         Some(OrderedCall { times, ..call })
     }
 
-    fn times(&self) -> CallTimes {
-        CallTimes {
-            start: self.start,
-            duration: self.duration(),
-            duration_ns: self.duration_ns,
-            unwound: self.unwound.clone(),
-        }
-    }
-
     fn start(&self) -> String {
-        self.start.estimate_ns.map_or("?".to_owned(), instant)
+        self.times.start.estimate_ns.map_or("?".to_owned(), instant)
     }
 }
 
@@ -134,7 +107,7 @@ pub(super) fn find(
         }
     }
     let mut hits = finder.hits;
-    hits.sort_by_key(|hit| (hit.start.estimate_ns, hit.file, hit.offset));
+    hits.sort_by_key(|hit| (hit.times.start.estimate_ns, hit.file, hit.offset));
     (Some(hits), status)
 }
 
@@ -155,8 +128,8 @@ pub(super) fn pass_rows(
     }
     for hit in &finder.hits {
         let call = OrderedCall::new(Depth::new(hit.depth as u64), hit.method, hit.offset);
-        let call = OrderedCall { times: Some(hit.times()), ..call };
-        match replay.with(lines, |calls, shown, to| calls.call_alone(&call, hit.calls, shown, to)) {
+        let call = OrderedCall { times: Some(hit.times.clone()), ..call };
+        match replay.feed(lines, None, |feed| feed.call_alone(&call, hit.calls)).flatten() {
             Ok(ControlFlow::Continue(())) => {}
             Ok(ControlFlow::Break(())) => {
                 return Some(Ok(Reading { ending: Ending::Stopped, ..Reading::default() }));
@@ -189,10 +162,11 @@ impl Finder<'_> {
         };
         self.open = None;
         (hit.calls, hit.is_open) = (at.calls - hit.number, is_open);
-        hit.duration = hit.start.bounds.until(at.time.bounds);
-        let ends = at.time.estimate_ns.zip(hit.start.estimate_ns);
-        hit.duration_ns = ends.map_or(0, |(end, start)| end.saturating_sub(start));
-        hit.unwound = unwound.cloned();
+        let mut end = at.time;
+        if is_open {
+            end.bounds.by_ns = u64::MAX;
+        }
+        hit.times.end(end, unwound.cloned());
     }
 
     /// Finds the calls of a thread in its stored shapes. `None` if there are none, or if events are needed: because calls
@@ -230,12 +204,9 @@ impl Finder<'_> {
                 offset: call.entry.offset,
                 number: call.number,
                 method,
-                start: times.start,
-                duration: times.duration,
-                duration_ns: times.duration_ns,
+                times,
                 calls: shapes.calls(call.shape),
                 is_open: false,
-                unwound: None,
                 has_marks: notes.is_between(call.entry, call.exit),
                 depth,
                 callers: calls.callers().skip(depth.saturating_sub(self.kept)).collect(),
@@ -312,12 +283,9 @@ impl VisitTimeline for Finder<'_> {
                 offset: at.position.offset,
                 number: at.calls,
                 method,
-                start: at.time,
-                duration: Bounds::UNKNOWN,
-                duration_ns: 0,
+                times: CallTimes { start: at.time, ..UNKNOWN_TIMES },
                 calls: 0,
                 is_open: false,
-                unwound: None,
                 has_marks: false,
                 depth,
                 callers: self.stack[depth.saturating_sub(self.kept)..].into(),
@@ -351,7 +319,7 @@ pub(super) fn print(
     out: &mut Out,
 ) -> Result<ControlFlow<()>, Failure> {
     let min_ns = args.min_duration.unwrap_or(0);
-    let long: Vec<_> = hits.iter().filter(|hit| hit.duration_ns >= min_ns).collect();
+    let long: Vec<_> = hits.iter().filter(|hit| hit.times.duration_ns >= min_ns).collect();
     let mut left_out = LeftOut { shorter: (hits.len() - long.len()) as u64, ..LeftOut::default() };
     let flow = if args.depth == Some(1) {
         table(&long, args, trace, &mut left_out, printed, out)?
@@ -393,7 +361,7 @@ fn table(
     let labels = Labels::new(&trace.methods, args.source.format, args.verbose);
     let duration = |hit: &Hit| {
         let open = if hit.is_open { ", still open" } else { "" };
-        Cell::number(format!("{}{open}", bounded_duration(hit.duration())))
+        Cell::number(format!("{}{open}", bounded_duration(hit.times.duration)))
     };
     let thread = |hit: &Hit| trace.files.get(hit.file).map(|file| file_title(trace, file));
     let rows = || shown.iter().copied();
@@ -402,7 +370,9 @@ fn table(
     table.column("duration", rows().map(duration));
     table.column("thread", rows().map(|hit| Cell::text(thread(hit).unwrap_or_default())));
     table.column("calls", rows().map(|hit| Cell::Count(hit.calls)));
-    let method = |hit: &Hit| Cell::method(labels.name(hit.method) + &hit.thrown());
+    let method = |hit: &Hit| {
+        Cell::method(labels.name(hit.method) + &thrown_text(&hit.times).unwrap_or_default())
+    };
     table.column("method", rows().map(method));
     for (number, hit) in rows().enumerate().filter(|_| args.verbose) {
         for caller in called_by(hit.depth, &hit.callers, true, &labels) {
@@ -441,7 +411,7 @@ fn trees(
         }
         let mut replay = ThreadReplay::of_hit(lines.shown);
         let flow = tree(args, file, hit.offset, &mut replay, lines)?;
-        replay.with(lines, |calls, shown, to| calls.show_all(shown, to))?;
+        replay.feed(lines, None, |feed| feed.show_all())??;
         let LeftOut { deeper, shorter, .. } = replay.calls.left_out();
         left_out.deeper += deeper;
         left_out.shorter += shorter;
@@ -455,7 +425,7 @@ fn trees(
 /// `at 4.512 s for 27.5 ms in thread 42 exec-3, call 12,345, depth 61`.
 fn heading(hit: &Hit, trace: &Trace, file: &ThreadFile, is_verbose: bool) -> String {
     let mut text = format!("at {}", hit.start());
-    text += &match bounded_duration(hit.duration()) {
+    text += &match bounded_duration(hit.times.duration) {
         duration if hit.is_open => format!(", still open after {duration},"),
         duration => format!(" for {duration}"),
     };
@@ -468,7 +438,7 @@ fn heading(hit: &Hit, trace: &Trace, file: &ThreadFile, is_verbose: bool) -> Str
         }
     }
     text += &format!(", depth {}", grouped(hit.depth as u64));
-    text + &hit.thrown()
+    text + &thrown_text(&hit.times).unwrap_or_default()
 }
 
 /// Prints a call and what it called. Errors of its thread have been reported.
@@ -481,16 +451,16 @@ fn tree(
 ) -> Result<ControlFlow<()>, Failure> {
     let mut progress = Progress::hidden();
     if !args.is_timed() {
-        replay.with(lines, |calls, shown, to| {
+        replay.feed(lines, None, |feed| {
             read_records(file, from, &mut progress, |range, record| {
-                let flow = calls.record(Offset::new(range.start), record, shown, to)?;
-                Ok::<_, Failure>(if calls.is_over() { ControlFlow::Break(()) } else { flow })
+                feed.record(Offset::new(range.start), record)
             })
-        })?;
+        })??;
     } else if let Ok(timeline) = file.timeline_from(from) {
         let mut timeline = with_details(args, lines.shown.samples, timeline, file.id);
         replay.calls.keep_time(file, from);
-        replay.feed(lines, |feed| read_timeline(file, &mut timeline, &mut progress, feed))?;
+        replay.feed(lines, None, |feed| read_timeline(file, &mut timeline, &mut progress, feed))?;
     }
-    Ok(if replay.calls.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    let is_full = replay.calls.stopped().is_some();
+    Ok(if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
 }

@@ -57,7 +57,7 @@ pub(super) fn shown<'a>(
         joins_lines: is_text,
         beside: match () {
             () if args.is_timed() => Beside::Details,
-            () if args.shows_unwinding() => Beside::Unwinding,
+            () if args.shows_unwinding() && !args.follow => Beside::Unwinding,
             () => Beside::Nothing,
         },
     }
@@ -245,12 +245,8 @@ impl<'a> Lines<'a> {
                     push_counts(line, call);
                 }
                 let shown = call.times.as_ref().filter(|_| call.count > 0);
-                match shown.and_then(timed::thrown) {
-                    Some("?") => line.extend_from_slice(b"  !"),
-                    Some(class) => {
-                        line.extend_from_slice(format!("  ! {}", escaped(class)).as_bytes());
-                    }
-                    None => {}
+                if let Some(thrown) = shown.and_then(timed::thrown_text) {
+                    line.extend_from_slice(thrown.as_bytes());
                 }
                 line.push(b'\n');
             }

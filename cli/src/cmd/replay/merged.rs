@@ -105,7 +105,7 @@ pub(super) fn run(
             && let Some(before) = last.replace(thread)
             && let Some(of_thread) = begun.get_mut(&before)
         {
-            of_thread.replay.pause(&mut lines)?;
+            of_thread.replay.feed(&mut lines, None, |feed| feed.pause())??;
         }
         let Some(of_thread) = begun.get_mut(&thread) else { continue };
         match item {
@@ -114,7 +114,7 @@ pub(super) fn run(
                 let is_exit = matches!(event.kind, EventKind::Exit { .. });
                 lines.order(thread, is_certain || is_exit);
                 of_thread.replay.calls.set_certain(is_certain || is_exit);
-                if !of_thread.replay.feed(&mut lines, |feed| event.visit(feed))? {
+                if !of_thread.replay.feed(&mut lines, None, |feed| event.visit(feed))? {
                     of_thread.reading.ending = Ending::Stopped;
                     done.is_full = true;
                     break;

@@ -75,16 +75,6 @@ fn samples(
 }
 
 pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
-    if args.collapse && args.source.format != Format::Text {
-        return Err(Failure::Usage("--collapse applies to text output only".to_owned()));
-    }
-    if args.follow && args.min_duration.is_some() {
-        return Err(Failure::Usage(
-            "--follow shows a call when it begins, but whether it is short is known only when it ends: leave out \
-             --follow, which also works while the program runs, or --min-duration"
-                .to_owned(),
-        ));
-    }
     refuse_time_as_directory(args)?;
     let mut args = args.clone();
     From::choose_thread(&mut args.from, &mut args.part.threads);

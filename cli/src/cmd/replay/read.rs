@@ -3,7 +3,6 @@
 use flow_codec::read::{OpenFrames, Selection, Tail, ThreadFile, Trace};
 use flow_codec::{Glob, Offset};
 use flow_query::dag::{Dag, Walk};
-use flow_query::in_order::replay_shapes;
 
 use super::hits;
 use super::lines::{Lines, with_details};
@@ -55,9 +54,9 @@ pub(super) fn from_position(
     Ok(reading)
 }
 
-/// Returns the shapes of a thread, if a replay without times needs them: to show calls that did the same as one, or to skip
+/// Returns the shapes of a thread, if a replay needs them: to show calls that did the same as one, or to skip
 /// calls without reading them. For the second use only stored shapes are read, because building them takes longer than a short
-/// replay.
+/// replay. Calls that did the same may have different values and lines, so they are not one with these.
 fn shapes_for(
     args: &ReplayArgs,
     file: &ThreadFile,
@@ -67,8 +66,8 @@ fn shapes_for(
     let skips =
         args.depth.is_some() || lines.shown.wanted.is_some() || !lines.shown.selection.is_all();
     match () {
-        () if args.collapse => shapes_to_collapse(file, progress),
-        () if skips => stored_shapes(file),
+        () if args.collapse && !lines.has_details() => shapes_to_collapse(file, progress),
+        () if skips && !args.is_timed() => stored_shapes(file),
         () => None,
     }
 }
@@ -98,22 +97,22 @@ fn events(
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
     let with_unwinding = args.shows_unwinding() && file.has_unwound().unwrap_or(false);
+    let dag = if with_unwinding { None } else { shapes_for(args, file, lines, progress) };
+    let walk = dag.as_ref().map(|dag| match &file.parts {
+        None => Walk::new(dag, from),
+        Some(parts) => Walk::of_ranges(dag, &parts.ranges),
+    });
     if !args.is_timed() && !with_unwinding {
-        if let Some(dag) = shapes_for(args, file, lines, progress) {
-            let walk = match &file.parts {
-                None => Walk::new(&dag, from),
-                Some(parts) => Walk::of_ranges(&dag, &parts.ranges),
-            };
-            let reading =
-                replay.with(lines, |calls, shown, to| replay_shapes(&dag, walk, calls, shown, to));
+        if let Some((dag, walk)) = dag.as_ref().zip(walk) {
+            let reading = replay.feed(lines, None, |feed| feed.shapes(dag, walk))?;
             progress.file_done(file.bytes);
             return reading;
         }
-        return replay.with(lines, |calls, shown, to| {
+        return replay.feed(lines, None, |feed| {
             read_records(file, from, progress, |range, record| {
-                calls.record(Offset::new(range.start), record, shown, to)
+                feed.record(Offset::new(range.start), record)
             })
-        });
+        })?;
     }
     let is_table = args.is_table() && !lines.is_text() && from == Offset::default();
     if is_table && let Some(reading) = hits::pass_rows(file, replay, lines) {
@@ -128,7 +127,7 @@ fn events(
         replay.calls.keep_time(file, from);
     }
     let mut reading =
-        replay.feed(lines, |feed| read_timeline(file, &mut timeline, progress, feed))?;
+        replay.feed(lines, walk, |feed| read_timeline(file, &mut timeline, progress, feed))?;
     reading.marks = timeline.marks_damage().or(replay.calls.marks_damage());
     Ok(reading)
 }

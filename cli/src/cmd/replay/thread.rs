@@ -3,6 +3,7 @@
 use flow_codec::MethodId;
 use flow_codec::Offset;
 use flow_codec::read::{OpenFrames, Unwound};
+use flow_query::dag::Walk;
 use flow_query::in_order::{Detail, Feed, InOrder, OrderedCall, Rows, Shown};
 use flow_query::reading::Ending;
 
@@ -54,34 +55,20 @@ impl ThreadReplay {
         Self { heading, calls: InOrder::new(shown) }
     }
 
-    /// Passes something to the calls of the thread, with what prints their rows.
+    /// Passes events, with what prints the rows. `walk` has the shapes of the calls, if a timeline needs these.
     #[inline]
-    pub(super) fn with<'a, T>(
-        &mut self,
-        lines: &mut Lines<'a>,
-        pass: impl FnOnce(&mut InOrder, &Shown<'a>, &mut Face<'_, 'a>) -> T,
-    ) -> T {
-        let shown = lines.shown;
-        pass(&mut self.calls, shown, &mut Face { heading: &self.heading, lines })
-    }
-
-    /// Passes the events of a timeline.
-    pub(super) fn feed<'a, T>(
-        &mut self,
-        lines: &mut Lines<'a>,
+    pub(super) fn feed<'a, 'f, T>(
+        &'f mut self,
+        lines: &'f mut Lines<'a>,
+        walk: Option<Walk<'f>>,
         pass: impl FnOnce(&mut Feed<'_, 'a, Face<'_, 'a>>) -> T,
     ) -> Result<T, Failure> {
         let is_alone = self.heading.number.is_none();
         let (shown, mut face) = (lines.shown, Face { heading: &self.heading, lines });
         let thread = &mut self.calls;
-        let mut feed = Feed { thread, shown, to: &mut face, is_alone, stopped: Ok(()) };
+        let mut feed = Feed { thread, shown, to: &mut face, walk, is_alone, stopped: Ok(()) };
         let passed = pass(&mut feed);
         feed.stopped.map(|()| passed)
-    }
-
-    /// Prints the pending rows, because no events follow for now.
-    pub(super) fn pause(&mut self, lines: &mut Lines<'_>) -> Result<(), Failure> {
-        self.with(lines, |calls, shown, to| calls.pause(shown, to))
     }
 
     /// Begins in the middle of the thread, and prints the position.
@@ -163,7 +150,7 @@ impl ThreadReplay {
         before: &OpenFrames,
         lines: &mut Lines<'_>,
     ) -> Result<(), Failure> {
-        self.with(lines, |calls, shown, to| calls.show_all(shown, to))?;
+        self.feed(lines, None, |feed| feed.show_all())??;
         let mut notes = Vec::new();
         if !lines.is_text() && before.count() > 0 {
             notes.push(entered_before(before, &lines.labels));

@@ -179,6 +179,15 @@ pub(super) fn thrown(times: &CallTimes) -> Option<&str> {
     Some(class.as_deref().unwrap_or("?"))
 }
 
+/// `  ! x.Error`, or `  !` if the class is unknown; `None` if no exception ended the call.
+#[inline]
+pub(super) fn thrown_text(times: &CallTimes) -> Option<String> {
+    Some(match thrown(times)? {
+        "?" => "  !".to_owned(),
+        class => format!("  ! {}", escaped(class)),
+    })
+}
+
 pub(super) fn push_json(line: &mut Vec<u8>, times: &CallTimes) {
     push_json_times(&time_numbers(times), line);
     let thrown = serde_json::Value::from(thrown(times));

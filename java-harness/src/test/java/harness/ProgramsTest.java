@@ -58,6 +58,7 @@ class ProgramsTest {
         "Overflowing; 1; 0; overflows 8",
         "Collections;; 0; a 8",
         "Waiting; 20; 0; ready",
+        "LostUpdate;; 0; taken=1",
         "Children; 2; 0; 0|0",
     })
     void printsAndExits(String program, String argument, int exitCode, String lines) throws Exception {
