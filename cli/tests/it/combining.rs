@@ -13,7 +13,7 @@ use crate::common::{Run, flow, manifest};
 /// The methods of the traces here, and a field.
 const METHODS: &str = "a.Q#count()V=0\na.Q#read()I=1\na.Q#write(I)V=2\na.Q#<field>taken=3\n";
 
-/// Writes a thread: its events, and marks at offsets of these, each before so many exits.
+/// Writes a thread: its events, and marks at positions, each an offset and a number of exits.
 fn write_thread(dir: &Path, thread: u64, events: &[u8], marks: &[(u64, u64, Mark)]) {
     let (mut encoder, mut bytes) = (MarkEncoder::with_header(), Vec::new());
     for (offset, exits, mark) in marks {

@@ -5,7 +5,7 @@ use flow_codec::format::values::{CallValue, Role};
 use flow_codec::read::{Bounds, CallTimes, EventKind, Operands, When};
 use flow_codec::{MethodId, Offset};
 
-use super::LineSamples;
+use super::line_samples::LineSamples;
 use crate::reading::UNKNOWN_TIMES;
 
 /// Something that happened in a call, or between calls.

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use flow_codec::MethodId;
 use flow_codec::read::ShownFrames;
 
-use super::Shown;
+use super::shown::Shown;
 
 /// The open frames of a thread.
 #[derive(Debug)]

@@ -23,11 +23,11 @@ pub struct LineSamples {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Inside {
-    /// Its own code.
+    /// The sample was in the code of the call.
     Itself,
-    /// It had called this method, if the method is known.
+    /// The call had called this method, if the method is known.
     Method(Option<MethodId>),
-    /// This is not known, for this reason.
+    /// There is no stack, for this reason.
     Missed(&'static str),
 }
 

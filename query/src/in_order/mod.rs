@@ -13,6 +13,7 @@ mod frames;
 mod line_samples;
 mod queue;
 mod shapes;
+mod shown;
 
 use std::num::NonZeroU64;
 use std::ops::{ControlFlow, Range};
@@ -20,8 +21,8 @@ use std::ops::{ControlFlow, Range};
 use flow_codec::format::flow::Record;
 use flow_codec::format::instructions::Step;
 use flow_codec::read::{
-    CallTimes, EventKind, Lookahead, Methods, Operands, Selection, StackSamples, Stamp, ThreadFile,
-    TimelineEvent, Unwound, VisitTimeline, When,
+    CallTimes, EventKind, Lookahead, Operands, Stamp, ThreadFile, TimelineEvent, Unwound,
+    VisitTimeline, When,
 };
 use flow_codec::{Depth, Error, MethodId, Offset};
 
@@ -30,44 +31,9 @@ use self::frames::Frames;
 pub use self::line_samples::{Inside, LineSamples};
 pub use self::queue::OrderedCall;
 use self::queue::Queue;
+pub use self::shown::{Beside, Shown};
 use crate::dag::{self, Repeat, Walk};
 use crate::reading::UNKNOWN_TIMES;
-
-/// What is shown of the calls of a trace.
-#[derive(Clone, Copy, Debug)]
-pub struct Shown<'a> {
-    /// The methods of the trace.
-    pub methods: &'a Methods,
-    /// Calls that are not left out.
-    pub selection: &'a Selection,
-    /// Calls that are shown with all their callees, if not all calls are.
-    pub wanted: Option<&'a Selection>,
-    /// The samples of the trace, if they are shown.
-    pub samples: Option<&'a StackSamples>,
-    /// How many calls are shown of a stack.
-    pub max_depth: usize,
-    /// Calls shorter than this are not shown.
-    pub min_ns: u64,
-    /// Whether consecutive calls of a method are one row.
-    pub collapses: bool,
-    /// Whether the row of a call has the number of calls in it that are not shown.
-    pub counts_below: bool,
-    /// Whether a line that follows itself is one row.
-    pub joins_lines: bool,
-    /// What is shown beside calls.
-    pub beside: Beside,
-}
-
-/// What is shown beside calls.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Beside {
-    /// Nothing.
-    Nothing,
-    /// Where an exception leaves calls.
-    Unwinding,
-    /// Details, which the timeline may have.
-    Details,
-}
 
 /// Receives the rows of a thread, in order.
 pub trait Rows {
@@ -130,7 +96,7 @@ pub struct LeftOut {
 struct Repeats {
     /// How often the next call is repeated, if that is known.
     next: Option<Repeat>,
-    /// Their numbers: those that begin later first.
+    /// The numbers of calls: those that begin later first.
     hidden: Vec<Range<u64>>,
 }
 

@@ -7,7 +7,7 @@
 use flow_codec::read::{Bounds, CallTimes, When};
 use flow_codec::{Depth, MethodId, Offset};
 
-use super::Detail;
+use super::detail::Detail;
 
 /// One call, or several consecutive ones that are one row.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -132,7 +132,7 @@ const FLOORS: [(&str, &[&str]); 5] = [
             "convert",
         ],
     ),
-    ("query", &["rows", "dag", "tree", "process", "analysis", "profile", "reading"]),
+    ("query", &["rows", "dag", "tree", "process", "analysis", "profile", "reading", "in_order"]),
     (
         "cli",
         &[

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::io::Write;
 
 use flow_codec::ThreadId;
-use flow_codec::format::methods::MethodInfo;
 use flow_codec::read::{CallTimes, Selection, StackSamples, Timeline, Trace};
 use flow_query::in_order::{Beside, Detail, DetailKind, OrderedCall, Shown};
 
@@ -138,26 +137,6 @@ impl<'a> Lines<'a> {
         let admits = self.printed.calls < self.max;
         self.printed.calls += u64::from(admits);
         admits
-    }
-
-    /// Returns how a line of a version of a method is shown: as text, and as the name of its file and its number.
-    pub(super) fn line_of(&mut self, detail: &Detail, number: u16) -> (String, String) {
-        let Some(info) = self.method_of(detail) else {
-            return (format!("line {number}"), number.to_string());
-        };
-        let (file, line) = info.named_line(number.into());
-        let file = file.unwrap_or("?");
-        let place = format!("{file}:{line}");
-        let text = match self.sources.line(&info.source_line(number.into()).0, line) {
-            Some(text) => format!("{place:<width$}  {text}", width = file.len() + ":123".len()),
-            None => place.clone(),
-        };
-        (text, place)
-    }
-
-    /// The method of the call around a detail, in its version.
-    pub(super) fn method_of(&self, detail: &Detail) -> Option<&'a MethodInfo> {
-        Some(self.shown.methods.get(detail.method?)?.version(detail.version))
     }
 
     /// With `--merged`: an event of a thread follows, and everything of other threads certainly happened before, or not.
@@ -296,7 +275,7 @@ impl<'a> Lines<'a> {
         indent: usize,
         detail: &Detail,
     ) -> Result<(), Failure> {
-        let row = DetailRow::new(detail, self);
+        let row = DetailRow::new(detail, self.shown.methods, &self.labels, &mut self.sources);
         if self.is_text() {
             let has_times = !matches!(detail.kind, DetailKind::Values { .. } | DetailKind::Mark(_));
             return self.timed_row(indent, &row.shown, has_times.then(|| detail.times()).as_ref());

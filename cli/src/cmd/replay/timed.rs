@@ -3,14 +3,15 @@
 use std::num::NonZeroU64;
 
 use flow_codec::format::instructions::{EventType, Instruction, mnemonic};
+use flow_codec::format::methods::MethodInfo;
 use flow_codec::format::values::{CallValue, Value};
-use flow_codec::read::{CallTimes, EventKind, Operands, Unwound};
+use flow_codec::read::{CallTimes, EventKind, Methods, Operands, Unwound};
 use flow_query::in_order::{Detail, DetailKind};
 
-use super::lines::Lines;
+use crate::input::sources::Sources;
 use crate::output::{
-    ValueTexts, bounded_duration, csv_fields, escaped, grouped, instant, place_of_samples, plural,
-    push_csv_times, push_json_times, short_line, text_of_samples, time_numbers,
+    Labels, ValueTexts, bounded_duration, csv_fields, escaped, grouped, instant, place_of_samples,
+    plural, push_csv_times, push_json_times, short_line, text_of_samples, time_numbers,
 };
 
 /// The widths of the columns of text, start and duration.
@@ -40,22 +41,28 @@ pub(super) struct DetailRow<'a> {
 }
 
 impl<'a> DetailRow<'a> {
-    pub(super) fn new(detail: &'a Detail, lines: &mut Lines<'_>) -> Self {
+    pub(super) fn new(
+        detail: &'a Detail,
+        methods: &Methods,
+        labels: &Labels<'_>,
+        sources: &mut Sources,
+    ) -> Self {
+        let method = detail.method.and_then(|method| methods.get(method));
+        let info = method.map(|method| method.version(detail.version));
         let mut json = None;
         let (kind, text, shown) = match &detail.kind {
             DetailKind::Line { line, count } => {
-                let (text, place) = lines.line_of(detail, *line);
+                let (text, place) = line_of(info, *line, sources);
                 let times = (*count > 1).then(|| format!("  ×{}", grouped(*count)));
                 ("line", Some(place), format!("· {text}{}", times.unwrap_or_default()))
             }
             DetailKind::Values { values, thrown } => {
-                let texts = ValueTexts::new(lines.shown.methods, detail.method);
+                let texts = ValueTexts::new(methods, detail.method);
                 json = Some(values.iter().map(|value| texts.json(value)).collect());
                 let line = values_text(values, thrown.as_deref(), &texts);
                 ("values", Some(line.clone()), line)
             }
             DetailKind::Instruction { at, operands } => {
-                let info = lines.method_of(detail);
                 let code = info.and_then(|info| info.code.as_deref());
                 let instruction = code.and_then(|code| code.run(*at).first());
                 let text = instruction.map(|it| instruction_text(it, operands)).unwrap_or_default();
@@ -65,8 +72,8 @@ impl<'a> DetailRow<'a> {
                 ("instruction", Some(text), shown)
             }
             DetailKind::Samples { samples, .. } => {
-                let place = place_of_samples(samples, &lines.labels);
-                ("samples", Some(place), format!("· {}", text_of_samples(samples, &lines.labels)))
+                let place = place_of_samples(samples, labels);
+                ("samples", Some(place), format!("· {}", text_of_samples(samples, labels)))
             }
             DetailKind::Mark(EventKind::Note(text)) => {
                 ("note", Some(text.clone()), format!("# {text}"))
@@ -142,6 +149,19 @@ impl<'a> DetailRow<'a> {
             line.extend_from_slice(numbers.as_bytes());
         }
     }
+}
+
+/// Returns how a line of a method is shown: as text, and as the name of its file and its number.
+fn line_of(info: Option<&MethodInfo>, number: u16, sources: &mut Sources) -> (String, String) {
+    let Some(info) = info else { return (format!("line {number}"), number.to_string()) };
+    let (file, line) = info.named_line(number.into());
+    let file = file.unwrap_or("?");
+    let place = format!("{file}:{line}");
+    let text = match sources.line(&info.source_line(number.into()).0, line) {
+        Some(text) => format!("{place:<width$}  {text}", width = file.len() + ":123".len()),
+        None => place.clone(),
+    };
+    (text, place)
 }
 
 /// Values of a call that belong together. `thrown` is the class of the exception if they are its message.
