@@ -309,10 +309,9 @@ impl<R: Rows> Feed<'_, '_, R> {
             let repeat = repeat.filter(|repeat| repeat.calls > 1 && has_rows);
             let mut call = OrderedCall::new(Depth::new(top as u64), method, offset);
             (call.times, call.is_certain) = (times, thread.is_certain);
-            if repeat.is_some() || !(shown.collapses && thread.queue.joins(&call)) {
-                if self.show_call(call, repeat, number)? == BREAK {
-                    return Ok(BREAK);
-                }
+            let joins = repeat.is_none() && shown.collapses && thread.queue.joins(&call);
+            if !joins && self.show_call(call, repeat, number)? == BREAK {
+                return Ok(BREAK);
             }
         }
         self.thread.frames.root = Some(top - above);
