@@ -10,6 +10,8 @@
 //!
 //! [`reading`] chooses the quickest way to an answer: stored shapes, several cores, or the events one by one.
 //!
+//! [`open`] opens the traces of a run, and [`select`] is what a person may select of them.
+//!
 //! Nothing here prints, and nothing knows a JVM. Bytes are the business of [`flow_codec`].
 //!
 //! # Example: which methods made most calls
@@ -33,14 +35,23 @@
 
 #![forbid(unsafe_code)]
 
+mod error;
+mod remark;
+
 pub mod analysis;
 pub mod dag;
 pub mod in_order;
+pub mod open;
 pub mod process;
 pub mod profile;
 pub mod reading;
 pub mod rows;
+pub mod select;
+pub mod text;
 pub mod tree;
+
+pub use self::error::Error;
+pub use self::remark::Remark;
 
 /// The example of the README.
 #[cfg(doctest)]

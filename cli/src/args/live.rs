@@ -6,7 +6,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use flow_options::StreamAddress;
 
 use crate::input::flags::{FilterArgs, OUTPUT};
-use crate::input::values::nanoseconds;
+use flow_query::select::nanoseconds;
 
 /// What `flow listen` prints.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,8 +8,9 @@ use crate::input::flags::{
     FilterArgs, ORDER, OUTPUT, PartArgs, SELECTION, SourceArgs, ThreadArgs, VIEWS,
 };
 use crate::input::place::From;
-use crate::input::values::{count, nanoseconds, positive};
+use crate::input::values::{count, positive};
 use crate::output::Format;
+use flow_query::select::nanoseconds;
 
 /// The heading of what is shown of each call.
 const DETAILS: &str = "Details of calls";

@@ -5,7 +5,8 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 
 use crate::input::flags::{DEFAULT_DIR, FilterArgs, ORDER, OUTPUT, ThreadArgs};
-use crate::input::values::{count, nanoseconds};
+use crate::input::values::count;
+use flow_query::select::nanoseconds;
 
 /// Columns to sort methods by.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

@@ -13,8 +13,9 @@ use flow_options::{OnError, OptionError, Options, StreamAddress};
 
 use crate::args::{AgentArgs, DEFAULT_DIR};
 use crate::failure::Failure;
-use crate::input::source::{further_among, is_container_name, is_like};
 use crate::output::{escaped, shell_quoted};
+use flow_query::open::{further_among, is_container_name};
+use flow_query::text::is_like;
 
 /// Finds the agent library: at the path that the user gives, or in the directory of this program.
 pub(crate) fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {

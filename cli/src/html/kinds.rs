@@ -3,7 +3,7 @@
 use flow_codec::read::Trace;
 use flow_codec::{Glob, MethodId, MethodMap};
 
-use crate::input::own::patterns;
+use flow_query::select::own_patterns;
 
 /// Methods in which a thread waits, for work or for another thread: what a thread spends in them, or in what they
 /// call, is no work. Classes of the JDK, so that no program has others of these names.
@@ -85,5 +85,5 @@ impl MethodKinds {
 
 /// The patterns for the application's own classes; none if they are not known.
 fn own_classes(trace: &Trace) -> Vec<Glob> {
-    patterns(trace).iter().map(|pattern| Glob::new(pattern)).collect()
+    own_patterns(trace).iter().map(|pattern| Glob::new(pattern)).collect()
 }

@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
+use flow_query::select::nanoseconds;
 use regex_lite::Regex;
 
-use super::values::nanoseconds;
 use crate::output::Weight;
 
 /// A condition that rows must meet.
@@ -175,7 +175,7 @@ impl NumberField {
     #[expect(clippy::cast_precision_loss, reason = "nobody writes a time so precisely")]
     fn value(self, text: &str) -> Result<f64, String> {
         if matches!(self, Self::Of { kind: NumberKind::Time, .. }) {
-            return nanoseconds(text).map(|ns| ns as f64);
+            return nanoseconds(text).map(|ns| ns as f64).map_err(|error| error.to_string());
         }
         let number = text.trim_end_matches('%').trim_end().parse::<f64>();
         number.map_err(|_| format!("expected a number, found '{text}'"))

@@ -7,7 +7,12 @@ use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 use flow_codec::Glob;
 use flow_codec::read::TimeLimits;
 
-use super::values::{glob, nanoseconds, window};
+use flow_codec::ThreadId;
+use flow_codec::read::{OpenFrames, Selection, Trace};
+use flow_query::select::{Filter, Select, Tests, Threads};
+use flow_query::select::{nanoseconds, window};
+
+use super::values::glob;
 use crate::output::Format;
 
 /// Headings of flags in the help of verbs.
@@ -121,6 +126,54 @@ pub(crate) struct TimeArgs {
     /// Their time counts as their caller's.
     #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
     min_duration: Option<u64>,
+}
+
+impl PartArgs {
+    /// The selection that these flags describe.
+    pub(crate) fn select(&self) -> Select {
+        let (threads, tests) = (&self.threads.patterns, &self.tests.patterns);
+        Select::of(Threads::of(threads), Tests::of(tests), self.filter.filter(), TimeLimits::NONE)
+    }
+}
+
+impl FilterArgs {
+    /// The methods that these flags select.
+    pub(crate) fn filter(&self) -> Filter {
+        Filter::new(&self.include, &self.exclude, self.own)
+    }
+
+    /// Returns whether nothing is left out.
+    pub(crate) fn is_all(&self) -> bool {
+        self.filter().is_all()
+    }
+
+    /// The flags that leave something out; `None` if there are none.
+    pub(crate) fn flags(&self) -> Option<&'static str> {
+        Some(match (self.own, self.include.is_empty(), self.exclude.is_empty()) {
+            (false, true, true) => return None,
+            (true, true, true) => "--own",
+            (_, false, true) => "--include",
+            (false, true, false) => "--exclude",
+            _ => "one of --own, --include and --exclude",
+        })
+    }
+
+    /// The selected methods of a trace.
+    pub(crate) fn selection(&self, trace: &Trace) -> Selection {
+        self.filter().selection(trace)
+    }
+
+    /// The selected frames of a thread that were entered before recording.
+    pub(crate) fn open_frames(&self, trace: &Trace, thread: ThreadId) -> OpenFrames {
+        self.filter().open_frames(trace, thread)
+    }
+}
+
+impl ThreadArgs {
+    /// Returns whether a thread is selected.
+    pub(crate) fn include(&self, trace: &Trace, id: ThreadId) -> bool {
+        Threads::of(&self.patterns).include(trace, id)
+    }
 }
 
 impl TimeArgs {

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use flow_codec::{Glob, ThreadId};
 
 use super::flags::ThreadArgs;
-use super::values::nanoseconds;
 use crate::output::{grouped, instant};
+use flow_query::select::nanoseconds;
 
 /// The value of `--from`.
 #[derive(Clone, Debug)]

@@ -10,13 +10,15 @@ use flow_query::analysis::PathTree;
 use flow_query::profile::{Collector, Frames, GapRule, LeanPlace, LeanProfile, TraceProfile};
 
 use super::flags::{By, PartArgs, TestArgs};
-use super::logs::is_log;
-use super::source::{Source, is_like, matches};
+use super::source::Source;
 use crate::failure::{Failure, Status};
 use crate::output::{
     Out, Progress, Unit, duration, escaped, flow_command, grouped, message, plural,
 };
+use flow_query::open::is_log;
 use flow_query::reading::Listener as _;
+use flow_query::select::is_thread as is_of_trace;
+use flow_query::text::is_like;
 
 /// Progress is shown after this many items.
 const ITEMS_PER_STEP: u64 = 1 << 12;
@@ -79,12 +81,12 @@ impl Samples {
             SampleClock::Cpu => Unit::Cpu,
             SampleClock::Wall => Unit::Nanos,
         };
-        let include = part.filter.included(trace);
+        let include = part.filter.filter().included(trace);
         let samples =
             Self { profile: read.profile, time, threads: BTreeSet::new(), part, include, status };
         let is_thread = |id: i64, _: &str, pattern: &str| {
             let id = u64::try_from(id).ok().map(ThreadId::new);
-            id.is_some_and(|id| matches(trace, id, pattern))
+            id.is_some_and(|id| is_of_trace(trace, id, pattern))
         };
         samples.selected(&trace.dir, is_thread).map(Some)
     }
@@ -146,7 +148,7 @@ impl Samples {
         threads: &BTreeSet<i64>,
         unit: Unit,
     ) -> PathTree {
-        let filter = &self.part.filter;
+        let filter = self.part.filter.filter();
         frames.tree(
             |thread| threads.contains(&thread),
             |method| filter.shows(&self.include, method.into()),

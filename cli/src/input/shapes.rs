@@ -14,13 +14,13 @@ use flow_query::rows::NameColumns;
 
 use super::flags::FilterArgs;
 use super::memory::most_words;
-use super::source::{Source, file_title};
-use super::test_runs::test_of;
+use super::source::Source;
 use crate::failure::Status;
 use crate::output::{Progress, bytes, flow_command, plural};
 use flow_query::reading::{
     Ending, Listener as _, Reading, Selected, bytes_read, open_dag, read_timeline, stored_shapes,
 };
+use flow_query::select::{file_title, test_of};
 
 /// Methods of several traces, numbered by their names.
 #[derive(Debug, Default)]

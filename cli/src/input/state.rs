@@ -4,8 +4,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use flow_codec::format::manifest::{End, Manifest};
 use flow_codec::read::Trace;
+use flow_query::open::{is_received, is_recording};
 
-use super::lock;
 use crate::output::seconds;
 
 /// The state of a recording.
@@ -31,12 +31,6 @@ pub(crate) enum State {
     Unknown,
 }
 
-/// Returns whether a trace without an end is the copy that a collector receives: the JVM has the journal.
-pub(crate) fn is_received(trace: &Trace) -> bool {
-    let is_sent = |manifest: &Manifest| manifest.options.contains_key("stream");
-    trace.missing_journal.is_some() && trace.manifest.as_ref().is_some_and(is_sent)
-}
-
 impl State {
     pub(crate) fn of(trace: &Trace) -> Self {
         match &trace.manifest {
@@ -45,7 +39,7 @@ impl State {
             Some(Manifest { snapshot: Some(snapshot), .. }) => {
                 Self::Snapshot { name: snapshot.name.clone(), at_ns: snapshot.at_ns }
             }
-            Some(Manifest { end: None, .. }) => match lock::is_recording(&trace.dir) {
+            Some(Manifest { end: None, .. }) => match is_recording(&trace.dir) {
                 Some(true) => Self::Recording,
                 Some(false) if is_received(trace) => Self::Unreceived,
                 Some(false) => Self::Killed,

@@ -1,12 +1,13 @@
 //! Times of calls: whether a trace has them, how precise they are, and which calls they select.
 
-use flow_codec::Offset;
 use flow_codec::format::manifest::Timing;
-use flow_codec::read::{ThreadFile, TimeLimits, Trace};
+use flow_codec::read::{TimeLimits, Trace};
+use flow_query::select::expect_times;
 
 use super::flags::{By, FilterArgs, TimeArgs};
+use super::unanswered::remark;
 use crate::failure::Failure;
-use crate::output::{SAMPLES_NOTE, Scale, Unit, duration, instant, message};
+use crate::output::{SAMPLES_NOTE, Scale, Unit, duration, message};
 use flow_query::reading::{Selected, usual_interval};
 
 /// Returns how times of a trace were recorded. Reports marks that cannot be read.
@@ -110,38 +111,10 @@ impl TimeArgs {
     /// Refuses times after the end of all selected threads: an empty result would hide that nothing was recorded then. Reports
     /// times before the first known one.
     pub(crate) fn expect_in(&self, traces: &[Trace]) -> Result<(), Failure> {
-        let TimeLimits { from_ns: start, to_ns: end, .. } = self.limits();
-        if start == 0 && end == u64::MAX {
-            return Ok(());
-        }
-        let timed: Vec<_> = traces.iter().filter(|trace| has_clock(trace)).collect();
-        let files = || timed.iter().flat_map(|trace| &trace.files);
-        // Damage is reported where it is read.
-        let is_after =
-            |file: &ThreadFile| file.offset_at(end).is_ok_and(|at| at == Some(Offset::default()));
-        if end < u64::MAX && files().next().is_some() && files().all(is_after) {
-            message(&format!("--time: no time before {} is known", instant(end)));
-        }
-        let is_before = |file: &ThreadFile| matches!(file.offset_at(start), Ok(None));
-        if start == 0 || timed.is_empty() || !files().all(is_before) {
-            return Ok(());
-        }
-        let start = instant(start);
-        let end = |trace: &Trace| Some(trace.manifest.as_ref()?.end.as_ref()?.at_ns);
-        let ends: Option<Vec<u64>> = traces.iter().map(end).collect();
-        match ends.and_then(|ends| ends.into_iter().max()) {
-            // Something may have happened after the last known time.
-            Some(end) if self.limits().from_ns < end => {}
-            Some(end) => {
-                let end = duration(end);
-                return Err(Failure::Failed(format!(
-                    "--time: nothing was recorded after {start}: the recording took {end}"
-                )));
-            }
-            None if traces.iter().all(|trace| trace.manifest.is_none()) => {}
-            None => message(&format!("--time: no time after {start} is known")),
-        }
-        Ok(())
+        let mut remarks = Vec::new();
+        let expected = expect_times(self.limits(), traces, &mut remarks);
+        remarks.iter().for_each(|noticed| message(&remark(noticed)));
+        Ok(expected?)
     }
 }
 

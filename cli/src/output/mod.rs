@@ -29,9 +29,9 @@ mod weight;
 pub(crate) use call_times::{
     push_csv_times, push_json_times, time_columns, time_numbers, times_of,
 };
-pub(crate) use escape::escaped;
 pub(crate) use fit::{columns as terminal_columns, fit_word as shortened};
 pub(crate) use flow_command::{STARTED_AS, flow_command, started_as};
+pub(crate) use flow_query::text::{escaped, grouped, plural};
 pub(crate) use format::{ColorWhen, Format};
 pub(crate) use labels::{Labels, Memo, csv_fields, short_line};
 pub(crate) use line_samples::{place_of_samples, text_of_samples};
@@ -44,8 +44,8 @@ pub(crate) use progress::Progress;
 pub(crate) use shell::shell_quoted;
 pub(crate) use table::{Records, Table};
 pub(crate) use units::{
-    bounded_duration, bytes, duration, grouped, instant, percent, plural, push_digits, push_number,
-    seconds, signed_duration,
+    bounded_duration, bytes, duration, instant, percent, push_digits, push_number, seconds,
+    signed_duration,
 };
 pub(crate) use unmatched::{report_unmatched, unmatched};
 pub(crate) use values::{Compared, ValueTexts};

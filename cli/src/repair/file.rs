@@ -21,8 +21,8 @@ use super::finding::Severity;
 use super::thread::ThreadEnd;
 use super::work::{Work, failure, sync};
 use crate::failure::Failure;
-use crate::input::lock;
 use crate::output::{flow_command, plural};
+use flow_query::open::take_lock;
 
 impl Work<'_> {
     /// Completes the file, unless it would lose something.
@@ -69,7 +69,7 @@ impl Work<'_> {
             return Err(error);
         }
         // A JVM that starts now must neither take it nor the name of the journal.
-        let lock = lock::take(&new).map_err(|error| failure(&new, error))?;
+        let lock = take_lock(&new).map_err(|error| failure(&new, error))?;
         fs::rename(&new, &self.trace.dir).map_err(|error| failure(&self.trace.dir, error))?;
         let parent = self.trace.dir.parent().filter(|parent| !parent.as_os_str().is_empty());
         sync(parent.unwrap_or(".".as_ref()))?;

@@ -27,7 +27,7 @@ use flow_codec::read::Trace;
 pub(crate) use self::finding::{Finding, Severity};
 use self::work::{Work, failure, sync};
 use crate::failure::Failure;
-use crate::input::lock;
+use flow_query::open::take_lock;
 
 /// The outcome of a repair.
 #[derive(PartialEq, Eq, Debug)]
@@ -45,7 +45,7 @@ pub(crate) fn repair(trace: Trace) -> Result<Repair, Failure> {
         return Ok(Repair::Done(vec![Finding::new(Severity::Note, "trace", text)]));
     }
     let cannot_lock = |error| failure(&trace.dir, error);
-    let Some(_lock) = lock::take(&trace.dir).map_err(cannot_lock)? else {
+    let Some(_lock) = take_lock(&trace.dir).map_err(cannot_lock)? else {
         return Ok(Repair::Refused);
     };
     // Opened again, because a process may have written until it was locked.

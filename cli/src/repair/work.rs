@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags};
 use super::finding::{Finding, Severity};
 use super::kept::Kept;
 use crate::failure::Failure;
-use crate::input::lock::Lock;
+use flow_query::open::Lock;
 
 /// The repair of one trace.
 pub(super) struct Work<'a> {

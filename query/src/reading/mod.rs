@@ -9,7 +9,6 @@ mod listener;
 mod outcome;
 mod parallel;
 mod precision;
-mod selected;
 mod sums;
 
 pub use self::call_clock::{CallClock, DurationSum, Extent, UNKNOWN_TIMES};
@@ -20,5 +19,5 @@ pub use self::listener::Listener;
 pub use self::outcome::{Ending, Reading, Soundness};
 pub use self::parallel::{find_stacks, open_dag, open_index, open_tree, report_thread};
 pub use self::precision::usual_interval;
-pub use self::selected::{Selected, bytes_read, start_ns};
 pub use self::sums::{add_stored, add_times, all_shapes, stored_shapes, visit_thread};
+pub use crate::select::{Selected, bytes_read, start_ns};

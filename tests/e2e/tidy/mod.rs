@@ -132,7 +132,13 @@ const FLOORS: [(&str, &[&str]); 5] = [
             "convert",
         ],
     ),
-    ("query", &["rows", "dag", "tree", "process", "analysis", "profile", "reading", "in_order"]),
+    (
+        "query",
+        &[
+            "text", "error", "remark", "rows", "select", "dag", "tree", "process", "analysis",
+            "profile", "reading", "in_order", "open",
+        ],
+    ),
     (
         "cli",
         &[

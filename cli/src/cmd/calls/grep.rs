@@ -12,9 +12,8 @@ use flow_query::rows::{GrepRow, Raw, RowNames};
 use crate::args::{Format, GrepArgs};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
-use crate::input::pattern::methods;
+use crate::input::source::Source;
 use crate::input::source::answer::Answer;
-use crate::input::source::{Source, thread_title};
 use crate::input::times::has_clock;
 use crate::input::value_conditions::ValueCondition;
 use crate::output::{
@@ -22,6 +21,8 @@ use crate::output::{
     plural, times_of,
 };
 use flow_query::reading::{Ending, Listener as _, Reading};
+use flow_query::select::methods;
+use flow_query::select::thread_title;
 
 /// Calls shown in text by default.
 const DEFAULT_MAX: u64 = 100;

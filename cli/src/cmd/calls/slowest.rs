@@ -8,12 +8,13 @@ use flow_query::rows::{Cell, OnlyJson, RowNames, SlowRow};
 
 use crate::args::{Format, SlowestArgs};
 use crate::failure::{Failure, Status};
-use crate::input::pattern::methods;
+use crate::input::source::Source;
 use crate::input::source::answer::Answer;
-use crate::input::source::{Source, file_title};
 use crate::input::times::{has_clock, no_clock, selected};
 use crate::output::{Labels, Out, Progress, Table, bounded_duration, chain, instant, times_of};
 use flow_query::reading::{find_stacks, open_tree, read_thread, start_ns};
+use flow_query::select::file_title;
+use flow_query::select::methods;
 
 /// The number of intervals of the index that a lookup in the tree reads, for the call and for its frames.
 const INTERVALS_A_LOOKUP: usize = 4;

@@ -11,11 +11,12 @@ use flow_codec::{Error, MethodMap, Offset, ThreadId};
 
 use super::contents::Contents;
 use crate::failure::{Failure, Status};
-use crate::input::source::{foreign_files, missing_journal, thread_title, without_names};
+use crate::input::source::{foreign_files, missing_journal, without_names};
 use crate::input::state::State;
 use crate::output::{Progress, grouped, lost, plural, unmatched};
 use crate::repair::{Finding, Severity};
 use flow_query::reading::Ending;
+use flow_query::select::thread_title;
 
 /// The findings of one trace.
 pub(super) struct Check {

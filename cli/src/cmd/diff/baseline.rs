@@ -14,10 +14,10 @@ use crate::args::{DiffArgs, Format};
 use crate::cmd::export::baseline::digits;
 use crate::failure::{Failure, Status};
 use crate::input::flags::{SourceArgs, TestArgs};
-use crate::input::pattern::globs;
 use crate::input::shapes::{JoinedNames, Joiner, Joins, not_compared};
 use crate::input::source::Source;
 use crate::output::{Out, Progress, chain, escaped, flow_command, grouped, plural};
+use flow_query::select::globs;
 
 /// The frames that are named at each end of a stack.
 const CHAIN_ENDS: usize = 3;

@@ -14,10 +14,10 @@ use crate::cmd::line_limit;
 use crate::cmd::page_file::PageFile;
 use crate::failure::{Failure, Status};
 use crate::html::{Compared, ComparedThread, diff_page};
-use crate::input::pattern::globs;
 use crate::input::shapes::{JoinedNames, JoinedThread, Joiner, Joins, LeftOut, not_compared};
 use crate::input::source::Source;
 use crate::output::{Out, Progress, Records, chain, escaped, grouped, left_out, plural};
+use flow_query::select::globs;
 
 /// Differences shown in text by default.
 const DEFAULT_MAX: u64 = 20;

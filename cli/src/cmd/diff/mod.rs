@@ -14,14 +14,13 @@ use flow_query::analysis::{Diff, MethodName, Place, Run};
 use crate::args::{DiffArgs, TestArgs};
 use crate::failure::{Failure, Status};
 use crate::input::flags::ThreadArgs;
-use crate::input::logs::is_log;
-use crate::input::own;
-use crate::input::pattern::globs;
 use crate::input::source::Source;
 use crate::input::sources;
 use crate::input::times::weight_of;
 use crate::output::{Out, Progress};
+use flow_query::open::is_log;
 use flow_query::reading::{ContextTree, Selected};
+use flow_query::select::globs;
 use print::print;
 use test_runs::{ComparedTests, TestPairs};
 
@@ -55,8 +54,8 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut runs = [(Run::Before, before), (Run::After, after)];
     let [(_, before), (_, after)] = &mut runs;
     globs(&args.part.filter.include, before.traces.iter().chain(&after.traces))?;
-    own::check(&args.part.filter, &before.traces)?;
-    own::check(&args.part.filter, &after.traces)?;
+    args.part.filter.filter().expect_own(&before.traces)?;
+    args.part.filter.filter().expect_own(&after.traces)?;
     if args.compares_threads() {
         for (source, pattern) in [before, after].into_iter().zip(&args.part.threads.patterns) {
             source.choose(&ThreadArgs { patterns: vec![pattern.clone()] })?;

@@ -12,9 +12,10 @@ use crate::args::{DiffArgs, Format, TestArgs};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
-use crate::input::test_runs::{TestCalls, files};
+use crate::input::test_runs::TestCalls;
 use crate::output::{Out, Progress, Records, Table, grouped, left_out, plural};
 use flow_query::reading::Selected;
+use flow_query::select::threads_of_test;
 
 /// Tests shown in text by default.
 const DEFAULT_MAX: u64 = 40;
@@ -64,7 +65,7 @@ impl TestPairs {
                 }
                 let mut called = Called::default();
                 calls.forget();
-                let files = files(trace, &test);
+                let files = threads_of_test(trace, &test);
                 for file in files.iter().filter(|file| threads.include(trace, file.id)) {
                     let reading = calls.add(file, progress, &mut called);
                     status = status.and(reading.report(file, progress));

@@ -12,9 +12,10 @@ use flow_codec::{Error, Offset};
 use crate::args::{ConvertArgs, Format};
 use crate::failure::{Failure, Status};
 use crate::input::flags::SourceArgs;
-use crate::input::source::{Source, is_container_name};
+use crate::input::source::Source;
 use crate::input::state::State;
 use crate::output::{Out, Progress, bytes, message};
+use flow_query::open::is_container_name;
 
 pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Status, Failure> {
     let source = Source::open(&SourceArgs { dir: args.dir.clone(), format: Format::Text })?;

@@ -14,12 +14,12 @@ use crate::args::{By, ExportArgs, Format, SourceArgs, To};
 use crate::export::{HplSamples, Target, Viewer, Writer, is_binary, viewer, writer};
 use crate::failure::{Failure, Status};
 use crate::input::flags::ThreadArgs;
-use crate::input::logs::is_log;
 use crate::input::samples::Samples;
 use crate::input::source::Source;
 use crate::input::times::{no_samples, selected, time_line, weight_of};
 use crate::output::{Out, Unit, bytes, message, plural};
 use destination::Destination;
+use flow_query::open::is_log;
 use flow_query::reading::Selected;
 use write::Export;
 

@@ -16,9 +16,9 @@ use crate::args::{Format, ListenArgs, ReplayArgs, ReportKind, SourceArgs};
 use crate::cmd::replay::follow_until;
 use crate::failure::{Failure, Status};
 use crate::input::flags::FilterArgs;
-use crate::input::source::is_container_name;
 use crate::live::{Collector, Listener, Sessions, Store, Token, stop_flag, take_what_jvms_left};
 use crate::output::{Out, message, plural, shell_quoted};
+use flow_query::open::is_container_name;
 
 pub(crate) fn run(args: &ListenArgs, out: &mut Out) -> Result<Status, Failure> {
     if !is_container_name(&args.out) {

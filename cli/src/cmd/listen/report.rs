@@ -13,7 +13,6 @@ use flow_query::rows::{CallRow, Cell, NoteRow, Row, RowNames, SumRow};
 
 use crate::args::{ListenArgs, ReportKind};
 use crate::failure::{Failure, Status};
-use crate::input::own;
 use crate::live::{By, Edges, Note, Notes, Sum, Sums, Wanted};
 use crate::output::{
     Format, Labels, Out, Records, Table, duration, escaped, message, plural, seconds,
@@ -53,7 +52,7 @@ pub(super) fn run(
                 continue;
             }
             if !jvms.contains_key(&path) {
-                own::check(&args.filter, std::slice::from_ref(&trace))?;
+                args.filter.filter().expect_own(std::slice::from_ref(&trace))?;
             }
             let jvm = jvms.entry(path).or_insert_with(|| Jvm::new(args, kind, &trace));
             jvm.pass(args, kind, &trace, is_last, out)?;
@@ -93,7 +92,7 @@ impl Jvm {
             },
             // The first times may not be there yet.
             has_clock: trace.manifest.as_ref().is_some_and(|manifest| !manifest.timing.is_off()),
-            include: args.filter.included(trace),
+            include: args.filter.filter().included(trace),
             exclude: args.filter.exclude.clone(),
         };
         let mut router = Router::default();

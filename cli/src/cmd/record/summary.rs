@@ -14,10 +14,10 @@ use super::notices::Notices;
 use crate::cmd::agent::{earlier_moved, shown, trace_directories};
 use crate::cmd::test_runs::summary as tests_summary;
 use crate::input::empty_run;
-use crate::input::pattern::is_in;
 use crate::output::{
     alarm, bytes, escaped, flow_command, lost, message, plural, report_unmatched, shell_quoted,
 };
+use flow_query::select::is_in;
 
 /// If there are more directories than this, only the first are named.
 const SHOWN_DIRECTORIES: usize = 4;

@@ -22,11 +22,12 @@ use super::read::selections;
 use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
-use crate::input::source::{Source, directories, thread_title};
+use crate::input::source::{Source, directories};
 use crate::input::times::{has_clock, no_clock};
-use crate::input::{lock, own};
 use crate::output::{Out, Progress, bytes, message};
+use flow_query::open::{is_open, is_recording};
 use flow_query::reading::{Ending, Reading};
+use flow_query::select::thread_title;
 
 /// The shortest wait between two passes.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -37,7 +38,7 @@ const SHARE: u32 = 5;
 pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     // Checked before the first pass, so that the pass reads everything if the recording is over.
     let directories = directories(&args.source.dir)?;
-    let is_over = directories.iter().all(|dir| lock::is_recording(dir) == Some(false));
+    let is_over = directories.iter().all(|dir| is_recording(dir) == Some(false));
     follow(args, stop_flag()?, Some(is_over), out)
 }
 
@@ -71,7 +72,7 @@ fn follow(
     loop {
         let begun = Instant::now();
         let (source, unreadable) = Source::open_again(&args.source.dir, before.take())?;
-        own::check(&args.part.filter, &source.traces)?;
+        args.part.filter.filter().expect_own(&source.traces)?;
         if follower.is_another_recording(&source) {
             let dir = args.source.dir.display();
             message(&format!(
@@ -88,7 +89,7 @@ fn follow(
             && let Some(is_over) = &mut is_over
         {
             // The recording is over if no JVM records any more. One more pass reads the last events.
-            *is_over = !source.traces.iter().any(lock::is_open);
+            *is_over = !source.traces.iter().any(is_open);
             if *is_over {
                 before = Some(source);
                 continue;

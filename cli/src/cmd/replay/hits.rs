@@ -23,12 +23,12 @@ use super::thread::ThreadReplay;
 use super::timed::thrown_text;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
-use crate::input::source::file_title;
 use crate::output::{Labels, Out, Progress, Table, bounded_duration, grouped, instant, plural};
 use flow_query::reading::{
     CallClock, Ending, Listener as _, Reading, UNKNOWN_TIMES, read_records, read_timeline,
     stored_shapes,
 };
+use flow_query::select::file_title;
 
 /// If more calls match, they are shown by thread.
 const MOST: usize = 1 << 19;

@@ -14,9 +14,9 @@ use super::lines::{Lines, Printed, shown, with_details};
 use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
-use crate::input::source::file_title;
 use crate::output::{Out, Progress};
 use flow_query::reading::{Ending, Listener as _, Reading};
+use flow_query::select::file_title;
 
 /// What the replays of all traces share.
 pub(super) struct Shared<'a> {

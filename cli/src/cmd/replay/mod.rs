@@ -28,14 +28,15 @@ use self::read::{from_position, selections, whole_thread};
 use self::thread::ThreadReplay;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::{Failure, Status};
-use crate::input::pattern::{check, methods};
 use crate::input::place::From;
-use crate::input::source::{Source, file_title};
+use crate::input::source::Source;
 use crate::input::sources;
 use crate::input::times::{has_clock, no_clock, no_samples};
-use crate::input::values::window;
 use crate::output::{Out, Progress, flow_command, message, plural};
 use flow_query::reading::{Ending, Listener as _, Reading};
+use flow_query::select::file_title;
+use flow_query::select::window;
+use flow_query::select::{check, methods};
 
 /// Other verbs take `--time FROM..TO`, where `replay` takes a flag, and would read the times as a directory.
 fn refuse_time_as_directory(args: &ReplayArgs) -> Result<(), Failure> {

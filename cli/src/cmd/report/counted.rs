@@ -15,14 +15,13 @@ use super::sums::{ReportSums, sums};
 use crate::args::{By, ReportArgs, RowArgs, ThreadsBy};
 use crate::failure::{Failure, Status};
 use crate::input::flags::PartArgs;
-use crate::input::logs::is_log;
-use crate::input::own;
-use crate::input::pattern::methods_of;
 use crate::input::samples::Samples;
-use crate::input::source::{Source, file_title, has_raw_names, name_of};
+use crate::input::source::{Source, has_raw_names};
 use crate::input::times::{no_samples, scale_of, selected, times_note, weight_of};
 use crate::output::{Labels, Out, Progress, Scale, Unit, Weight};
+use flow_query::open::is_log;
 use flow_query::reading::{ContextTree, Selected};
+use flow_query::select::{file_title, methods_of, thread_name};
 
 /// What is added up.
 pub(crate) struct Counted<'a> {
@@ -178,7 +177,7 @@ impl<'a> Counted<'a> {
     /// Parses patterns that name some of the methods.
     pub(crate) fn globs(&self, patterns: &[String]) -> Result<Vec<Glob>, Failure> {
         let methods = || std::iter::once(self.methods());
-        patterns.iter().map(|pattern| methods_of(pattern, methods)).collect()
+        patterns.iter().map(|pattern| Ok(methods_of(pattern, methods)?)).collect()
     }
 
     /// Returns the callers or callees of the methods that match in a tree; the tree itself if none are requested.
@@ -273,7 +272,7 @@ impl Group<'_> {
 type FilesOfGroup<'a> = (&'a [ThreadFile], Option<ThreadId>, Option<String>, Option<String>);
 
 fn groups_of_calls(trace: &Trace, by: ThreadsBy) -> Vec<FilesOfGroup<'_>> {
-    let name = |file: &ThreadFile| name_of(trace, file.id).to_owned();
+    let name = |file: &ThreadFile| thread_name(trace, file.id).to_owned();
     match by {
         ThreadsBy::Merged => vec![(&trace.files[..], None, None, None)],
         ThreadsBy::Name => {
@@ -332,8 +331,8 @@ pub(crate) fn choose(
         if !source.has_samples() {
             return Err(no_samples(source.only("name")?));
         }
-        source.traces.retain(|trace| trace.samples().is_ok_and(|samples| samples.is_some()));
-        own::check(&part.filter, &source.traces)?;
+        source.traces.keep_sampled();
+        part.filter.filter().expect_own(&source.traces)?;
         source.choose_tests(&part.tests)?;
     }
     if threads == ThreadsBy::Name {

@@ -10,7 +10,6 @@ use flow_query::rows::{Cell, EdgeColumns, RowNames};
 use super::max_lines;
 use crate::args::{Format, ReportArgs};
 use crate::failure::{Failure, Status};
-use crate::input::pattern::methods;
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
 use crate::input::times::{scale_of, selected, times_note, weight_of};
@@ -19,6 +18,7 @@ use crate::output::{
     plural,
 };
 use flow_query::reading::{Reading, Selected, visit_thread, visit_timed};
+use flow_query::select::methods;
 
 /// The caller of outermost calls.
 const NOBODY: &str = "(no recorded caller)";

@@ -19,10 +19,10 @@ use flow_query::analysis::Side;
 use crate::args::ReportArgs;
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
-use crate::input::logs::is_log;
 use crate::input::source::Source;
 use crate::output::Out;
 use counted::choose;
+use flow_query::open::is_log;
 
 /// Lines shown in text by default.
 const DEFAULT_ROWS: u64 = 40;

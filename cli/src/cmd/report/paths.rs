@@ -9,14 +9,15 @@ use flow_query::rows::{Cell, FrameRow, PathColumns, RowNames, StepRow};
 use super::max_lines;
 use crate::args::{By, PathsKind, ReportArgs};
 use crate::failure::{Failure, Status};
+use crate::input::source::Source;
 use crate::input::source::answer::Answer;
-use crate::input::source::{Source, file_title};
 use crate::input::times::{scale_of, selected, times_note, weight_of};
 use crate::output::{
     Labels, Out, Progress, Shares, Table, Unit, Weight, chain, duration, escaped, grouped,
     left_out, percent, plural,
 };
 use flow_query::reading::{ContextTree, visit_thread};
+use flow_query::select::file_title;
 
 /// The frames that are named at each end of a stack.
 const CHAIN_ENDS: usize = 3;

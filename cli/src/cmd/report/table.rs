@@ -12,7 +12,7 @@ use super::max_lines;
 use super::sums::ReportSums;
 use crate::args::{Format, PercentOf, ReportArgs, SortKey, ThreadsBy};
 use crate::failure::{Failure, Status};
-use crate::input::own;
+use crate::input::library::library_hint;
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
 use crate::output::{Labels, Out, Progress, Shares, Table, Unit, Weight, duration, plural};
@@ -83,7 +83,7 @@ impl List<'_> {
         let min = args.rows.min.unwrap_or(0.0);
         let methods = plural(rows.len() as u64, "method");
         let calls = rows.iter().filter_map(|(row, weight)| Some((*row, weight.calls?)));
-        let hint = own::hint(trace, &args.part.filter, calls).filter(|_| answer.is_text());
+        let hint = library_hint(trace, &args.part.filter, calls).filter(|_| answer.is_text());
         rows.retain(|(row, weight)| {
             weight.percents(sums.total)[0] >= min
                 && filter.holds(*row, group.name(), *weight, sums.total)

@@ -13,12 +13,12 @@ use self::print::TestPrinter;
 pub(crate) use self::print::summary;
 use crate::args::{TestKey, TestsArgs};
 use crate::failure::{Failure, Status};
-use crate::input::own;
 use crate::input::source::Source;
 use crate::input::sources;
-use crate::input::test_runs::{TestCalls, files};
+use crate::input::test_runs::TestCalls;
 use crate::output::{Out, Progress, flow_command, message};
 use flow_query::reading::{Selected, bytes_read};
+use flow_query::select::threads_of_test;
 
 /// A test, and what it called.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ struct TestRow {
 
 pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
     let source = Source::open(&args.source)?;
-    own::check(&args.filter, &source.traces)?;
+    args.filter.filter().expect_own(&source.traces)?;
     source.report_losses();
     let mut status = source.status;
     let runs: Vec<_> =
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
         .traces
         .iter()
         .zip(&runs)
-        .flat_map(|(trace, runs)| runs.iter().flat_map(move |run| files(trace, run)));
+        .flat_map(|(trace, runs)| runs.iter().flat_map(move |run| threads_of_test(trace, run)));
     let mut progress = Progress::new(read.map(|file| bytes_read(&file, file.bytes)).sum(), out);
     let mut print = TestPrinter::new(args, &source, out)?;
     for (trace, runs) in source.traces.iter().zip(runs) {
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
         let mut rows = Vec::with_capacity(runs.len());
         for run in runs {
             seen.calls = 0;
-            for file in files(trace, &run) {
+            for file in threads_of_test(trace, &run) {
                 let reading = calls.add(&file, &mut progress, &mut seen);
                 status = status.and(reading.report(&file, &progress));
             }

@@ -13,8 +13,8 @@ use crate::cmd::line_limit;
 use crate::failure::Failure;
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
-use crate::input::test_runs::outcome;
 use crate::output::{Out, Table, duration, escaped, grouped, plural};
+use flow_query::select::outcome;
 
 /// Lines shown in text by default.
 const DEFAULT_MAX: u64 = 100;

@@ -13,9 +13,9 @@ use super::received::Received;
 use crate::args::TopArgs;
 use crate::failure::Failure;
 use crate::input::source::Source;
-use crate::input::{lock, own};
 use crate::live::{By, Edges, Sum, Sums, Wanted};
 use crate::output::{Format, Labels};
+use flow_query::open::is_open;
 
 /// How many new bytes are read in a look; of more, the end of what each thread has.
 const MOST_BYTES: u64 = 1 << 20;
@@ -47,7 +47,7 @@ impl Jvm {
         let wanted = Wanted {
             by: By::Both,
             has_clock: false,
-            include: args.filter.included(trace),
+            include: args.filter.filter().included(trace),
             exclude: args.filter.exclude.clone(),
         };
         let mut router = Router::default();
@@ -71,7 +71,7 @@ impl<'a> Watch<'a> {
         let (mut source, unreadable) = Source::open_again(&self.dir, self.source.take())?;
         let is_first = self.last.is_none();
         if is_first {
-            own::check(&self.args.filter, &source.traces)?;
+            self.args.filter.filter().expect_own(&source.traces)?;
         }
         let now = Instant::now();
         let interval = self.last.replace(now).map_or_else(Default::default, |last| now - last);
@@ -111,7 +111,7 @@ impl Jvm {
             look.bytes += passed.bytes;
             look.read_bytes += passed.read_bytes;
         }
-        let is_recording = lock::is_open(trace);
+        let is_recording = is_open(trace);
         let now_ns = is_recording.then(|| now_ns(trace)).flatten();
         look.is_recording |= is_recording;
         look.age_ns = look.age_ns.max(now_ns);

@@ -6,10 +6,9 @@ use flow_query::tree::{Direction, Node, SelectedTree};
 
 use super::clock::TimesOfRows;
 use super::tree::{CallTree, Row};
-use crate::input::own;
 use crate::input::place::From;
-use crate::input::source::file_title;
 use crate::output::{Format, Labels};
+use flow_query::select::file_title;
 
 /// This many callers of the outermost call on the screen are named.
 const NAMED_CALLERS: usize = 4;
@@ -48,7 +47,7 @@ impl<'a> Calls<'a> {
         mut tree: SelectedTree,
         height: usize,
     ) -> Result<Self, Error> {
-        let own = own::patterns(trace);
+        let own = flow_query::select::own_patterns(trace);
         let own: Vec<_> = own.iter().map(|pattern| Glob::new(pattern)).collect();
         let file = part.whole();
         let mut calls = Self {

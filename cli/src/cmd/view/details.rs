@@ -8,8 +8,8 @@ use flow_codec::{Error, MethodNames, NameForm, Offset};
 
 use super::calls::Calls;
 use super::tree::Row;
-use crate::input::source::thread_title;
 use crate::output::{ValueTexts, bounded_duration, escaped, grouped, instant, plural, short_line};
+use flow_query::select::thread_title;
 
 /// At most this many events of a call are read for its values and lines.
 const MOST_EVENTS: usize = 4096;

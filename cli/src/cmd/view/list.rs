@@ -5,9 +5,10 @@ use std::cmp::Reverse;
 use flow_codec::read::{TestRun, ThreadFile, Trace};
 use flow_codec::{Error, MethodId, Offset, ThreadId};
 
-use crate::input::source::{Source, file_title};
-use crate::input::test_runs::outcome;
+use crate::input::source::Source;
 use crate::output::{bytes, duration, escaped, instant};
+use flow_query::select::file_title;
+use flow_query::select::outcome;
 
 /// Where a row of a list leads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

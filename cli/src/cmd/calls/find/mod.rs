@@ -13,12 +13,13 @@ use crate::args::{FindArgs, HowLeft};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::memory::most_words;
-use crate::input::pattern::methods;
 use crate::input::shapes::{WholeThread, nothing_in_the_rest, read_whole, report_missing};
+use crate::input::source::Source;
 use crate::input::source::answer::Answer;
-use crate::input::source::{Source, file_title};
 use crate::output::{Out, Progress, flow_command, message};
 use flow_query::reading::{CallClock, UNKNOWN_TIMES};
+use flow_query::select::file_title;
+use flow_query::select::methods;
 
 /// Calls shown in text by default.
 const DEFAULT_MAX: u64 = 20;

@@ -12,9 +12,9 @@ use super::{Found, Runs};
 use crate::args::{FindArgs, Format};
 use crate::failure::Failure;
 use crate::input::source::answer::Answer;
-use crate::input::source::thread_title;
 use crate::input::times::has_clock;
 use crate::output::{Labels, Out, Table, bounded_duration, instant, plural, time_columns};
+use flow_query::select::thread_title;
 
 /// The innermost callers that are named in text.
 const NEAREST: usize = 2;

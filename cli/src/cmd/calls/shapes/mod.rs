@@ -13,12 +13,12 @@ use flow_query::rows::ShapeRow;
 use crate::args::ShapesArgs;
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
-use crate::input::pattern::methods;
 use crate::input::shapes::{JoinedNames, JoinedThread, Joiner, Joins, nothing_in_the_rest};
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
 use crate::output::{Out, Progress, message};
 use flow_query::reading::{CallClock, DurationSum};
+use flow_query::select::methods;
 use print::Print;
 
 /// Shapes of a method shown in text by default.

@@ -10,9 +10,10 @@ use flow_query::rows::MarkRow;
 
 use crate::args::{DumpArgs, Format};
 use crate::failure::{Failure, Status};
+use crate::input::source::Source;
 use crate::input::source::answer::Answer;
-use crate::input::source::{Source, thread_title};
 use crate::output::{Out, escaped, message, plural};
+use flow_query::select::thread_title;
 
 /// The columns of a mark. A mark has some of them.
 struct Parts<'a> {

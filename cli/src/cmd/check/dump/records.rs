@@ -10,9 +10,9 @@ use flow_codec::read::{Content, ContentReader, ThreadFile, Trace};
 
 use crate::args::Format;
 use crate::failure::Failure;
-use crate::input::source::thread_title;
 use crate::output::{Labels, Out, Progress, csv_fields, plural};
 use flow_query::reading::{Ending, Reading, read_records};
+use flow_query::select::thread_title;
 
 /// The most bytes shown of a record.
 const SHOWN_BYTES: u64 = 64;

@@ -11,10 +11,10 @@ use super::filter::Filter;
 use crate::args::{Format, PercentOf, ReportArgs, ThreadsBy};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
-use crate::input::pattern::methods;
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
 use crate::output::{Out, Progress, Unit};
+use flow_query::select::methods;
 use print::TreePrinter;
 
 /// Paths shown in text by default.

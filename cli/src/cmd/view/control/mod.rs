@@ -29,8 +29,8 @@ use crate::input::place::From;
 use crate::input::source::Source;
 use crate::input::sources::{Sources, source_folders};
 use crate::input::state::State;
-use crate::input::test_runs::test_of;
 use crate::output::{grouped, plural};
+use flow_query::select::test_of;
 
 /// What follows from an input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -20,12 +20,13 @@ const GATE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A trace that no JVM writes to as long as this value lives.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub struct Lock {
     _file: File,
 }
 
 /// Returns whether a JVM records the trace; `None` if that cannot be determined.
-pub(crate) fn is_recording(trace: &Path) -> Option<bool> {
+#[must_use]
+pub fn is_recording(trace: &Path) -> Option<bool> {
     let lock = match open(&lock_of(trace)) {
         Ok(lock) => lock,
         Err(Errno::NOENT) => return Some(false),
@@ -40,13 +41,17 @@ pub(crate) fn is_recording(trace: &Path) -> Option<bool> {
 }
 
 /// Returns whether a trace that was opened may still grow: it had no end, and a JVM records it.
-pub(crate) fn is_open(trace: &Trace) -> bool {
+#[must_use]
+pub fn is_open(trace: &Trace) -> bool {
     let has_end = trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
     !has_end && is_recording(&trace.dir) != Some(false)
 }
 
 /// Locks the trace; `None` while a JVM records it, or another process repairs it.
-pub(crate) fn take(trace: &Path) -> io::Result<Option<Lock>> {
+///
+/// # Errors
+/// The file to lock cannot be opened or locked.
+pub fn take_lock(trace: &Path) -> io::Result<Option<Lock>> {
     let _gate = pass_gate(trace);
     let flags =
         OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;

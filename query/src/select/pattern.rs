@@ -1,19 +1,21 @@
-//! Patterns for methods on the command line.
+//! Patterns for methods: each must match at least one, because a misspelt pattern would look like a method that is never called.
 
 use std::collections::BTreeSet;
 
 use flow_codec::read::{Methods, Trace};
 use flow_codec::{Glob, Name};
 
-use crate::failure::Failure;
-use crate::output::{escaped, grouped};
+use crate::Error;
 
 /// Parses patterns. Each must match at least one method of one of the traces: a misspelt pattern would look like a
 /// method that is never called.
-pub(crate) fn globs<'a>(
+///
+/// # Errors
+/// A pattern matches no method.
+pub fn globs<'a>(
     patterns: &[String],
     traces: impl IntoIterator<Item = &'a Trace> + Clone,
-) -> Result<Vec<Glob>, Failure> {
+) -> Result<Vec<Glob>, Error> {
     let glob = |pattern: &String| {
         let glob = Glob::new(pattern);
         check(&glob, traces.clone()).map(|()| glob)
@@ -23,25 +25,31 @@ pub(crate) fn globs<'a>(
 
 /// Parses patterns that name methods alone. The name of a method without its class is a pattern for that method, if only one
 /// class has a method of this name.
-pub(crate) fn methods<'a>(
+///
+/// # Errors
+/// A pattern matches no method, or is a name that methods of several classes have.
+pub fn methods<'a>(
     patterns: &[String],
     traces: impl IntoIterator<Item = &'a Trace> + Clone,
-) -> Result<Vec<Glob>, Failure> {
+) -> Result<Vec<Glob>, Error> {
     let glob = |pattern: &String| {
         let glob = Glob::new(pattern);
         let all = || traces.clone().into_iter().map(|trace| &trace.methods);
         check(&glob, traces.clone())
             .map(|()| glob)
-            .or_else(|failure| only_of_name(pattern, all()).unwrap_or(Err(failure)))
+            .or_else(|error| only_of_name(pattern, all()).unwrap_or(Err(error)))
     };
     patterns.iter().map(glob).collect()
 }
 
 /// Parses a pattern that names some of these methods, or the only one of a name.
-pub(crate) fn methods_of<'a, I: Iterator<Item = &'a Methods>>(
+///
+/// # Errors
+/// The pattern matches no method, or is a name that methods of several classes have.
+pub fn methods_of<'a, I: Iterator<Item = &'a Methods>>(
     pattern: &str,
     all: impl Fn() -> I,
-) -> Result<Glob, Failure> {
+) -> Result<Glob, Error> {
     let glob = Glob::new(pattern);
     let mut methods = all().flat_map(|methods| methods.iter());
     if methods.any(|(_, method)| glob.matches_name((&method.info).into())) {
@@ -50,38 +58,29 @@ pub(crate) fn methods_of<'a, I: Iterator<Item = &'a Methods>>(
     only_of_name(pattern, all()).unwrap_or_else(|| Err(unmatched(&glob, all())))
 }
 
-/// The most methods of a name to list.
-const LISTED: usize = 12;
-
 /// The pattern for the only method of a name, or a failure that lists all of them; `None` if there is none.
 fn only_of_name<'a>(
     name: &str,
     methods: impl Iterator<Item = &'a Methods>,
-) -> Option<Result<Glob, Failure>> {
+) -> Option<Result<Glob, Error>> {
     let all = methods.flat_map(|methods| methods.iter());
     let of_name = all.filter(|(_, method)| method.info.name == *name);
     let classes: BTreeSet<_> = of_name.map(|(_, method)| &*method.info.class).collect();
     if classes.len() < 2 {
         return classes.first().map(|class| Ok(Glob::new(&format!("{class}#{name}"))));
     }
-    let shown = classes.iter().take(LISTED).map(|class| format!("{class}#{name}"));
-    let mut shown: Vec<_> = shown.map(|name| escaped(&name).into_owned()).collect();
-    if classes.len() > LISTED {
-        shown.push(format!("… {} more", classes.len() - LISTED));
-    }
-    Some(Err(Failure::Failed(format!(
-        "{} classes have a method '{}'; choose one: {}",
-        grouped(classes.len() as u64),
-        escaped(name),
-        shown.join(", ")
-    ))))
+    let patterns = classes.iter().map(|class| format!("{class}#{name}")).collect();
+    Some(Err(Error::SeveralMethods { name: name.to_owned(), patterns }))
 }
 
 /// Checks that a pattern matches at least one method of one of the traces.
-pub(crate) fn check<'a>(
+///
+/// # Errors
+/// The pattern matches no method.
+pub fn check<'a>(
     glob: &Glob,
     traces: impl IntoIterator<Item = &'a Trace> + Clone,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     // Ids without a name are methods of no class.
     let is_nameless = glob.matches("", "") || glob.nameless_id().is_some();
     if is_nameless || traces.clone().into_iter().any(|trace| is_in(trace, glob)) {
@@ -91,18 +90,11 @@ pub(crate) fn check<'a>(
 }
 
 /// The failure if a pattern matches none of these methods, with the nearest names.
-pub(crate) fn unmatched<'a>(glob: &Glob, methods: impl Iterator<Item = &'a Methods>) -> Failure {
+pub fn unmatched<'a>(glob: &Glob, methods: impl Iterator<Item = &'a Methods>) -> Error {
     let methods = methods.flat_map(|methods| methods.iter());
     let names = methods.map(|(_, method)| format!("{}#{}", method.info.class, method.info.name));
     let nearest = nearest(glob.text(), names);
-    let advice = if nearest.is_empty() {
-        "a pattern is pkg.Class, pkg.Class#method, Class, Class#method or Class#method(int), with * for anything within \
-         a package and ** across packages, or a name as flow shows it"
-            .to_owned()
-    } else {
-        format!("the nearest: {}", nearest.join(", "))
-    };
-    Failure::Failed(format!("no method matches '{}'; {advice}", glob.text()))
+    Error::NoMethod { pattern: glob.text().to_owned(), nearest }
 }
 
 /// The most names to propose.
@@ -112,7 +104,7 @@ const LEAST_SIMILARITY: f64 = 0.85;
 
 /// Returns the names that are most similar to a text, the most similar first. Each is compared whole and from the start
 /// of each of its parts, so that packages may be missing.
-pub(crate) fn nearest(text: &str, names: impl Iterator<Item = String>) -> Vec<String> {
+pub fn nearest(text: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     let plain = |text: &str| text.replace('#', ".").to_lowercase();
     let wanted = plain(text.trim_matches('*'));
     let similarity = |name: &str| {
@@ -135,11 +127,12 @@ pub(crate) fn nearest(text: &str, names: impl Iterator<Item = String>) -> Vec<St
         found.insert(at, (similarity, name));
         found.truncate(PROPOSED);
     }
-    found.into_iter().map(|(_, name)| escaped(&name).into_owned()).collect()
+    found.into_iter().map(|(_, name)| name).collect()
 }
 
 /// Returns whether a pattern matches a method of a trace.
-pub(crate) fn is_in(trace: &Trace, glob: &Glob) -> bool {
+#[must_use]
+pub fn is_in(trace: &Trace, glob: &Glob) -> bool {
     let mut methods = trace.methods.iter();
     // Of frames that were entered before recording, only the names are known.
     let open = trace.threads.iter().flat_map(|(_, thread)| &thread.open.frames);

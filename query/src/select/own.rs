@@ -1,13 +1,9 @@
-//! The application's own classes: `--own`, and a hint where libraries make most of the calls.
+//! The application's own classes, and the library that makes most of the calls.
 
 use std::collections::HashMap;
 
 use flow_codec::read::Trace;
 use flow_codec::{Glob, MethodId};
-
-use super::flags::FilterArgs;
-use crate::failure::Failure;
-use crate::output::{escaped, percent};
 
 /// Packages of programs that start others.
 const LAUNCHERS: [&str; 12] = [
@@ -33,27 +29,14 @@ const NEARLY_ALL_PERCENT: u64 = 90;
 /// With fewer calls there is nothing to hide.
 const FEW_CALLS: u64 = 1000;
 
-/// Checks that traces know the application's packages, if these were requested.
-pub(crate) fn check(filter: &FilterArgs, traces: &[Trace]) -> Result<(), Failure> {
-    let unknown = traces.iter().find(|trace| filter.own && patterns(trace).is_empty());
-    let Some(trace) = unknown else { return Ok(()) };
-    let advice = match likely(trace) {
-        Some(pattern) => format!("--include '{}' may be what you mean", escaped(&pattern)),
-        None => "name them with --include".to_owned(),
-    };
-    Err(Failure::Failed(format!(
-        "{}: the trace does not know the application's packages (agent option own=); {advice}",
-        trace.dir.display()
-    )))
-}
-
 /// The patterns of the application's packages.
-pub(crate) fn patterns(trace: &Trace) -> &[String] {
+#[must_use]
+pub fn own_patterns(trace: &Trace) -> &[String] {
     trace.manifest.as_ref().map_or(&[], |manifest| &manifest.own)
 }
 
 /// The package of the main class that was called last: launchers call that of the application.
-fn likely(trace: &Trace) -> Option<String> {
+pub(super) fn likely_own(trace: &Trace) -> Option<String> {
     let is_main = |name: &str, descriptor: &str| {
         name == "main" && matches!(descriptor, "([Ljava/lang/String;)V" | "()V")
     };
@@ -69,19 +52,32 @@ fn likely(trace: &Trace) -> Option<String> {
     })
 }
 
-/// Names the library that made most of the calls of a trace, and the flags that hide it; `None` if there is none, if
-/// something is hidden already, or if it is not known what is the application.
-pub(crate) fn hint(
+/// A library that made most of the calls of a trace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Library {
+    /// The package of the library.
+    pub package: String,
+    /// How many calls it made.
+    pub calls: u64,
+    /// How many calls were made in all.
+    pub all: u64,
+    /// A pattern for the package that is probably the application's, if the trace does not know it.
+    pub likely_own: Option<String>,
+}
+
+/// Returns the library that made most of the calls of a trace; `None` if there is none, or if it is not known what is the
+/// application. `of_methods` has the number of calls of each method.
+pub fn largest_library(
     trace: &Trace,
-    filter: &FilterArgs,
     of_methods: impl Iterator<Item = (MethodId, u64)> + Clone,
-) -> Option<String> {
+) -> Option<Library> {
     let all: u64 = of_methods.clone().map(|(_, calls)| calls).sum();
-    if !filter.is_all() || all < FEW_CALLS {
+    if all < FEW_CALLS {
         return None;
     }
-    let known = patterns(trace);
-    let likely = if known.is_empty() { Some(likely(trace)?) } else { None };
+    let known = own_patterns(trace);
+    let likely = if known.is_empty() { Some(likely_own(trace)?) } else { None };
     let own: Vec<Glob> = known.iter().chain(&likely).map(|pattern| Glob::new(pattern)).collect();
     let mut packages: HashMap<&str, u64> = HashMap::new();
     let package_of = |method| {
@@ -108,16 +104,10 @@ pub(crate) fn hint(
     if !is_large || group.is_empty() || of_methods.clone().any(is_own) {
         return None;
     }
-    let library = escaped(narrowed(group, calls, &packages)).into_owned();
-    let alone = match &likely {
-        None => "--own shows the application alone".to_owned(),
-        Some(likely) => format!("--include '{}' shows the application alone", escaped(likely)),
-    };
-    let in_library = packages.iter().filter(|(package, _)| is_inside(package, &library));
-    let share = percent(in_library.map(|(_, calls)| calls).sum(), all);
-    Some(format!(
-        "{share} of the calls are in {library}; --exclude '{library}.**' hides them, {alone}"
-    ))
+    let package = narrowed(group, calls, &packages).to_owned();
+    let in_library = packages.iter().filter(|(other, _)| is_inside(other, &package));
+    let calls = in_library.map(|(_, calls)| calls).sum();
+    Some(Library { package, calls, all, likely_own: likely })
 }
 
 /// The longest package that has nearly all calls of a group.

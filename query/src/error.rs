@@ -1,0 +1,170 @@
+//! Why a question has no answer.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use crate::text::grouped;
+
+/// The most names that a message lists.
+const LISTED: usize = 12;
+/// The most tests and directories that a message lists.
+const FEW: usize = 3;
+
+/// A question that cannot be answered. Messages name what is wrong, and what may be meant. Names in them are as the trace has
+/// them: [`escaped`](crate::text::escaped) makes them harmless to a terminal.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// A trace cannot be read at all.
+    Trace(flow_codec::Error),
+    /// A temporary file cannot be created, written or read.
+    TemporaryFile(io::Error),
+    /// A text does not have the form of what it should be: what was expected, and what was found.
+    Text(String),
+    /// A directory has no trace, but there are traces inside.
+    TracesInside {
+        /// The directory.
+        path: PathBuf,
+        /// The directories and files with traces.
+        traces: Vec<PathBuf>,
+    },
+    /// There are several traces where one is needed.
+    SeveralTraces {
+        /// The directory, or the file of the first trace.
+        path: PathBuf,
+        /// A path that names each trace alone.
+        traces: Vec<PathBuf>,
+    },
+    /// No method matches a pattern.
+    NoMethod {
+        /// The pattern.
+        pattern: String,
+        /// The most similar names, the most similar first.
+        nearest: Vec<String>,
+    },
+    /// Methods of several classes have a name that should mean one method.
+    SeveralMethods {
+        /// The name.
+        name: String,
+        /// The methods, as patterns.
+        patterns: Vec<String>,
+    },
+    /// No thread with events matches a pattern.
+    NoThread {
+        /// The pattern.
+        pattern: String,
+        /// The threads of each run, by their ids and names.
+        threads: Vec<Vec<String>>,
+    },
+    /// No test matches a pattern.
+    NoTest {
+        /// The pattern.
+        pattern: String,
+        /// The most similar names, the most similar first.
+        nearest: Vec<String>,
+        /// The names of all tests, in order.
+        tests: Vec<String>,
+    },
+    /// A trace does not know the application's packages.
+    NoOwnPackages {
+        /// The trace.
+        path: PathBuf,
+        /// A pattern for the package that is probably the application's.
+        likely: Option<String>,
+    },
+    /// A trace has no times.
+    NoTimes {
+        /// The trace.
+        path: PathBuf,
+    },
+    /// A selection begins after the end of the recording.
+    AfterEnd {
+        /// The first selected time, in nanoseconds since the start of the trace.
+        from_ns: u64,
+        /// How long the recording took, in nanoseconds.
+        end_ns: u64,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Trace(error) => error.fmt(f),
+            Self::TemporaryFile(error) => write!(f, "cannot create a temporary file: {error}"),
+            Self::Text(text) => f.write_str(text),
+            Self::TracesInside { path, traces } => {
+                let names = traces.iter().map(|trace| trace.display().to_string()).collect();
+                write!(f, "{}: no trace here; inside are: {}", path.display(), listed(names, FEW))
+            }
+            Self::SeveralTraces { path, traces } => {
+                let names = traces.iter().map(|trace| trace.display().to_string()).collect();
+                write!(f, "{}: several traces: {}", path.display(), listed(names, FEW))
+            }
+            Self::NoMethod { pattern, nearest } if nearest.is_empty() => write!(
+                f,
+                "no method matches '{pattern}'; a pattern is pkg.Class, pkg.Class#method, Class, Class#method or \
+                 Class#method(int), with * for anything within a package and ** across packages, or a name as flow shows it"
+            ),
+            Self::NoMethod { pattern, nearest } => {
+                write!(f, "no method matches '{pattern}'; the nearest: {}", nearest.join(", "))
+            }
+            Self::SeveralMethods { name, patterns } => {
+                let classes = grouped(patterns.len() as u64);
+                let patterns = listed(patterns.clone(), LISTED);
+                write!(f, "{classes} classes have a method '{name}'; choose one: {patterns}")
+            }
+            Self::NoThread { pattern, threads } => {
+                let names = |names: &Vec<String>| match names.is_empty() {
+                    true => "none".to_owned(),
+                    false => listed(names.clone(), LISTED),
+                };
+                let threads: Vec<_> = threads.iter().map(names).collect();
+                write!(f, "no thread '{pattern}' with events; there are: {}", threads.join("; "))
+            }
+            Self::NoTest { pattern, tests, .. } if tests.is_empty() => {
+                write!(f, "no test matches '{pattern}'; no tests are marked in this trace")
+            }
+            Self::NoTest { pattern, nearest, tests } if nearest.is_empty() => {
+                let tests = listed(tests.clone(), FEW);
+                write!(f, "no test matches '{pattern}'; there are: {tests}")
+            }
+            Self::NoTest { pattern, nearest, .. } => {
+                write!(f, "no test matches '{pattern}'; the nearest: {}", nearest.join(", "))
+            }
+            Self::NoOwnPackages { path, likely } => {
+                let path = path.display();
+                let what = "the trace does not know the application's packages (agent option own=)";
+                match likely {
+                    Some(likely) => write!(f, "{path}: {what}; they may be '{likely}'"),
+                    None => write!(f, "{path}: {what}"),
+                }
+            }
+            Self::NoTimes { path } => {
+                let path = path.display();
+                write!(f, "{path}: no times were recorded (clock=off, or format=jsonl)")
+            }
+            Self::AfterEnd { from_ns, end_ns } => {
+                write!(f, "nothing was recorded after {from_ns} ns: the recording took {end_ns} ns")
+            }
+        }
+    }
+}
+
+/// Joins the first names, and says how many more there are.
+fn listed(mut names: Vec<String>, most: usize) -> String {
+    let more = names.len().saturating_sub(most);
+    names.truncate(most);
+    if more > 0 {
+        names.push(format!("… {more} more"));
+    }
+    names.join(", ")
+}
+
+impl std::error::Error for Error {}
+
+impl From<flow_codec::Error> for Error {
+    fn from(error: flow_codec::Error) -> Self {
+        Self::Trace(error)
+    }
+}

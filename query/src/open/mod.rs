@@ -1,0 +1,13 @@
+//! Opens traces: a directory, a file, a folder with those of several JVMs, or a log of samples.
+
+mod lock;
+mod logs;
+mod missing;
+mod paths;
+mod traces;
+
+pub use self::lock::{Lock, is_open, is_recording, take_lock};
+pub use self::logs::is_log;
+pub use self::missing::{Missing, is_received, missing_journal};
+pub use self::paths::{directories, further_among, is_container_name};
+pub use self::traces::Traces;

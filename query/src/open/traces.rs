@@ -1,0 +1,316 @@
+//! The traces of one run, and the selected threads of them.
+
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
+use std::path::{Path, PathBuf};
+
+use flow_codec::format::names;
+use flow_codec::read::Trace;
+
+use super::logs::{is_log, trace_of_log, with_calls, without_calls};
+use super::missing::Missing;
+use super::paths::{directories, without_dot};
+use crate::select::{Select, Tests, bytes_read, check, expect_times, globs, thread_name};
+use crate::{Error, Remark};
+
+/// The traces of one run: more than one if several JVMs were recorded. A slice of those that could be opened, the directory's
+/// own first.
+///
+/// ```no_run
+/// use flow_query::open::Traces;
+/// use flow_query::select::Select;
+///
+/// let mut traces = Traces::open("flow-trace")?;
+/// traces.select(&Select::all().thread("main"))?;
+/// # Ok::<(), flow_query::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Traces {
+    traces: Vec<Trace>,
+    path: PathBuf,
+    is_several: bool,
+    unreadable: Vec<(PathBuf, flow_codec::Error)>,
+    missing: BTreeMap<PathBuf, Missing>,
+    remarks: Vec<Remark>,
+}
+
+impl Traces {
+    /// Opens the traces of a run: a directory, a file, or a log of samples, which becomes a trace of guessed calls. One of
+    /// several traces may be [unreadable](Self::unreadable).
+    ///
+    /// # Errors
+    /// There is none, or the only one cannot be opened.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::open_again(path, None)
+    }
+
+    /// Opens the traces of a run that grow and were opened before: names that are known are not read again.
+    ///
+    /// # Errors
+    /// There is none, or the only one cannot be opened.
+    pub fn open_again(path: impl AsRef<Path>, before: Option<Self>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        if is_log(path) {
+            let (trace, damage) = trace_of_log(path)?;
+            let mut opened = Self::of(trace, path);
+            opened.missing.clear();
+            opened.unreadable.extend(damage.map(|error| (path.to_path_buf(), error)));
+            return Ok(opened);
+        }
+        let directories = directories(path)?;
+        let mut opened = Self::nothing(path);
+        let mut before = before.map_or_else(Vec::new, |before| before.traces);
+        opened.is_several = directories.len() > 1;
+        for directory in directories {
+            let known = before.extract_if(.., |trace| trace.dir == directory).next();
+            match known.map_or_else(|| Trace::open(&directory), Trace::open_again) {
+                Ok(trace) => opened.push(trace),
+                Err(error) if opened.is_several => opened.unreadable.push((directory, error)),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(opened)
+    }
+
+    /// A log of samples, as a trace without calls: its samples are read from the log.
+    ///
+    /// # Errors
+    /// A temporary file cannot be written.
+    pub fn of_log(log: &Path) -> Result<Self, Error> {
+        let mut opened = Self::of(without_calls(log)?, log);
+        opened.missing.clear();
+        Ok(opened)
+    }
+
+    /// Leaves out traces without samples.
+    pub fn keep_sampled(&mut self) {
+        self.traces.retain(has_samples);
+    }
+
+    /// Sorts threads by their names, so that those with the same name follow each other.
+    pub fn sort_threads(&mut self) {
+        for trace in &mut self.traces {
+            let mut files = std::mem::take(&mut trace.files);
+            files.sort_by(|a, b| thread_name(trace, a.id).cmp(thread_name(trace, b.id)));
+            trace.files = files;
+        }
+    }
+
+    /// The only trace of a run that is open already.
+    #[must_use]
+    pub fn of(trace: Trace, path: &Path) -> Self {
+        let mut opened = Self::nothing(path);
+        opened.push(trace);
+        opened
+    }
+
+    fn nothing(path: &Path) -> Self {
+        Self {
+            traces: Vec::new(),
+            path: without_dot(path),
+            is_several: false,
+            unreadable: Vec::new(),
+            missing: BTreeMap::new(),
+            remarks: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, trace: Trace) {
+        self.missing.extend(Missing::of(&trace).map(|missing| (trace.dir.clone(), missing)));
+        self.traces.push(trace);
+    }
+
+    /// Names methods as class files do, instead of as their sources do.
+    pub fn show_raw_names(&mut self) {
+        self.traces.iter_mut().for_each(|trace| trace.methods.show_raw_names());
+    }
+
+    /// The path that was opened.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns whether the run has more than one trace, readable or not.
+    #[must_use]
+    pub fn is_several(&self) -> bool {
+        self.is_several
+    }
+
+    /// The traces that cannot be opened, and why. Of a log of samples, where its damage is.
+    #[must_use]
+    pub fn unreadable(&self) -> &[(PathBuf, flow_codec::Error)] {
+        &self.unreadable
+    }
+
+    /// Takes the traces that cannot be opened, and why.
+    pub fn take_unreadable(&mut self) -> Vec<(PathBuf, flow_codec::Error)> {
+        std::mem::take(&mut self.unreadable)
+    }
+
+    /// What is missing from the files of each trace.
+    #[must_use]
+    pub fn missing(&self) -> &BTreeMap<PathBuf, Missing> {
+        &self.missing
+    }
+
+    /// Takes the remarks about what was selected so far.
+    pub fn take_remarks(&mut self) -> Vec<Remark> {
+        std::mem::take(&mut self.remarks)
+    }
+
+    /// Keeps the selected threads, and of these only the ranges of the selected tests. Checks that each pattern matches
+    /// something, because a misspelt one would look like a method that is never called.
+    ///
+    /// # Errors
+    /// A pattern matches nothing, or nothing was recorded in the selected time.
+    pub fn select(&mut self, select: &Select) -> Result<(), Error> {
+        self.guess_calls()?;
+        self.leave_out_empty();
+        globs(select.filter.include(), &self.traces)?;
+        for glob in select.filter.exclude() {
+            // Nothing is wrong with the result, but it is not what was meant.
+            self.remarks.extend(check(glob, &self.traces).err().map(Remark::Unmatched));
+        }
+        select.filter.expect_own(&self.traces)?;
+        // Read before threads are selected: the thread that ran a test records which threads helped it, even if it is not
+        // selected.
+        self.select_tests(&select.tests)?;
+        select.threads.keep_in(&mut [&mut self.traces])?;
+        expect_times(select.limits, &self.traces, &mut self.remarks)
+    }
+
+    /// Replaces the threads by the ranges of the selected tests, as one thread for each test and thread.
+    ///
+    /// # Errors
+    /// A pattern matches no test.
+    pub fn select_tests(&mut self, tests: &Tests) -> Result<(), Error> {
+        tests.keep_in(&mut self.traces, &mut self.remarks)
+    }
+
+    /// Takes guessed calls where only samples were recorded.
+    fn guess_calls(&mut self) -> Result<(), Error> {
+        if is_log(&self.path) {
+            self.remarks.push(Remark::Guessed { path: self.path.clone() });
+        }
+        for trace in &mut self.traces {
+            if let Some((guessed, damage)) = with_calls(trace)? {
+                self.remarks.push(Remark::Guessed { path: trace.dir.clone() });
+                self.remarks.extend(damage.into_iter().map(Remark::Damage));
+                *trace = guessed;
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves out the traces without calls, such as that of a launcher, if others have any.
+    fn leave_out_empty(&mut self) {
+        if !self.traces.iter().any(has_calls) {
+            return;
+        }
+        let is_empty = |trace: &mut Trace| !has_calls(trace) && trace.damage.is_empty();
+        let empty = self.traces.extract_if(.., is_empty);
+        self.remarks.extend(empty.map(|trace| Remark::NoCalls { path: trace.dir }));
+    }
+
+    /// The size of all threads, or of their selected ranges.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let files = self.traces.iter().flat_map(|trace| &trace.files);
+        files.fold(0, |sum: u64, file| sum.saturating_add(bytes_read(file, file.bytes)))
+    }
+
+    /// The name of a trace within the run: `.` or `jvm-…`.
+    #[must_use]
+    pub fn name(&self, trace_dir: &Path) -> String {
+        let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        if let (Some(first), Some(file)) = (name(&self.path), name(trace_dir))
+            && let Some(jvm) = names::further_jvm(&first, &file)
+        {
+            return jvm.to_owned();
+        }
+        match trace_dir.strip_prefix(&self.path) {
+            Ok(relative) if !relative.as_os_str().is_empty() => relative.display().to_string(),
+            _ => ".".to_owned(),
+        }
+    }
+
+    /// The only trace. Traces without calls, such as that of a launcher, do not count beside others.
+    ///
+    /// # Errors
+    /// There are several.
+    pub fn only(&self) -> Result<&Trace, Error> {
+        let mut traces: Vec<&Trace> = self.traces.iter().filter(|trace| has_calls(trace)).collect();
+        if traces.is_empty() {
+            traces = self.traces.iter().collect();
+        }
+        let [trace] = traces[..] else {
+            let alone = |trace: &&Trace| match trace.dir == self.path {
+                true => PathBuf::from(format!("{}/.", trace.dir.display())),
+                false => trace.dir.clone(),
+            };
+            let traces = traces.iter().map(alone).collect();
+            return Err(Error::SeveralTraces { path: self.path.clone(), traces });
+        };
+        Ok(trace)
+    }
+
+    /// Returns whether there are samples and no calls.
+    #[must_use]
+    pub fn has_only_samples(&self) -> bool {
+        !self.traces.iter().any(has_calls) && self.has_samples()
+    }
+
+    /// Returns whether a trace has samples.
+    #[must_use]
+    pub fn has_samples(&self) -> bool {
+        self.traces.iter().any(has_samples)
+    }
+
+    /// Returns whether a trace has methods whose lines are recorded.
+    #[must_use]
+    pub fn has_lines(&self) -> bool {
+        let mut methods = self.traces.iter().flat_map(|trace| trace.methods.iter());
+        methods.any(|(_, method)| method.versions().any(|info| !info.lines.is_empty()))
+    }
+}
+
+fn has_samples(trace: &Trace) -> bool {
+    trace.samples().is_ok_and(|samples| samples.is_some())
+}
+
+fn has_calls(trace: &Trace) -> bool {
+    trace.files.iter().any(|file| file.bytes > 0)
+}
+
+impl Deref for Traces {
+    type Target = [Trace];
+
+    fn deref(&self) -> &[Trace] {
+        &self.traces
+    }
+}
+
+impl DerefMut for Traces {
+    fn deref_mut(&mut self) -> &mut [Trace] {
+        &mut self.traces
+    }
+}
+
+impl<'a> IntoIterator for &'a Traces {
+    type Item = &'a Trace;
+    type IntoIter = std::slice::Iter<'a, Trace>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.traces.iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a mut Traces {
+    type Item = &'a mut Trace;
+    type IntoIter = std::slice::IterMut<'a, Trace>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.traces.iter_mut()
+    }
+}

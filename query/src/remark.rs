@@ -1,0 +1,54 @@
+//! What a person should know beside an answer.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::Error;
+
+/// What was noticed while traces were opened and calls were selected. The answer is right, but may not be what was meant, or not
+/// be all.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Remark {
+    /// Something is damaged; everything else is read.
+    Damage(flow_codec::Error),
+    /// Calls are guessed from samples: a method in consecutive samples of a thread is one call.
+    Guessed {
+        /// The trace, or the log of samples.
+        path: PathBuf,
+    },
+    /// A trace without calls, such as that of a launcher, is left out beside others.
+    NoCalls {
+        /// The trace.
+        path: PathBuf,
+    },
+    /// A pattern of methods to leave out matches none.
+    Unmatched(Error),
+    /// No time before the end of the selected range is known.
+    NoTimeBefore {
+        /// The end of the range, in nanoseconds since the start of the trace.
+        at_ns: u64,
+    },
+    /// No time after the start of the selected range is known.
+    NoTimeAfter {
+        /// The start of the range, in nanoseconds since the start of the trace.
+        at_ns: u64,
+    },
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Damage(error) => error.fmt(f),
+            Self::Guessed { path } => write!(
+                f,
+                "{}: calls are guessed from samples: a method in consecutive samples of a thread is one call",
+                path.display()
+            ),
+            Self::NoCalls { path } => write!(f, "trace {}: no calls", path.display()),
+            Self::Unmatched(error) => error.fmt(f),
+            Self::NoTimeBefore { at_ns } => write!(f, "no time before {at_ns} ns is known"),
+            Self::NoTimeAfter { at_ns } => write!(f, "no time after {at_ns} ns is known"),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What a question is about: threads, tests, methods and times, as a person names them, and the calls of a trace that these
+//! are.
+
+mod filter;
+mod own;
+mod pattern;
+mod selected;
+mod test_runs;
+mod threads;
+mod time_texts;
+mod times;
+
+pub use self::filter::Filter;
+pub use self::own::{Library, largest_library, own_patterns};
+pub use self::pattern::{check, globs, is_in, methods, methods_of, nearest, unmatched};
+pub use self::selected::{Selected, bytes_read, start_ns};
+pub use self::test_runs::{Tests, outcome, test_of, threads_of_test};
+pub use self::threads::{Threads, file_title, is_thread, thread_name, thread_title};
+pub use self::time_texts::{nanoseconds, window};
+pub use self::times::{expect_times, has_clock};
+
+use std::ops::Range;
+
+use flow_codec::read::{TimeLimits, Trace};
+
+use crate::Error;
+
+/// The selection of calls, as a person describes it: by thread, by test, by method and by time. Without any, all calls are
+/// selected.
+///
+/// ```
+/// use flow_query::select::Select;
+///
+/// let select = Select::all().thread("pool-*").include("com.app.**").during("1.5s..2s")?.at_least("5ms")?;
+/// # Ok::<(), flow_query::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Select {
+    pub(crate) threads: Threads,
+    pub(crate) tests: Tests,
+    pub(crate) filter: Filter,
+    pub(crate) limits: TimeLimits,
+}
+
+impl Default for Select {
+    fn default() -> Self {
+        let (threads, tests, filter) = (Threads::default(), Tests::default(), Filter::default());
+        Self { threads, tests, filter, limits: TimeLimits::NONE }
+    }
+}
+
+impl Select {
+    /// Selects all calls.
+    #[must_use]
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Selects by threads, tests and methods together, and by time.
+    #[must_use]
+    pub fn of(threads: Threads, tests: Tests, filter: Filter, limits: TimeLimits) -> Self {
+        Self { threads, tests, filter, limits }
+    }
+
+    /// Selects this thread, and those that were named before: its id, or its name, with `*` for any text.
+    #[must_use]
+    pub fn thread(mut self, pattern: &str) -> Self {
+        self.threads.add(pattern);
+        self
+    }
+
+    /// Selects what this test called, and those that were named before: its name, with `*` for any text.
+    #[must_use]
+    pub fn test(mut self, pattern: &str) -> Self {
+        self.tests.add(pattern);
+        self
+    }
+
+    /// Selects calls of methods that match this pattern, or one of those before: `pkg.Class`, `pkg.Class#method`,
+    /// `Class#method(int)`. `*` matches within a package, `**` across packages. Callees of other calls move up to their callers.
+    #[must_use]
+    pub fn include(mut self, pattern: &str) -> Self {
+        self.filter.include.push(pattern.to_owned());
+        self
+    }
+
+    /// Leaves out calls of methods that match this pattern; their callees move up to their callers.
+    #[must_use]
+    pub fn exclude(mut self, pattern: &str) -> Self {
+        self.filter.exclude.push(flow_codec::Glob::new(pattern));
+        self
+    }
+
+    /// Selects calls of the application, without libraries.
+    #[must_use]
+    pub fn own(mut self) -> Self {
+        self.filter.own = true;
+        self
+    }
+
+    /// Selects what happened between two times since the start of the trace, such as `1.5s..2s` or `..2s`.
+    ///
+    /// # Errors
+    /// The text is no range of time.
+    pub fn during(mut self, range: &str) -> Result<Self, Error> {
+        let Range { start, end } = window(range)?;
+        (self.limits.from_ns, self.limits.to_ns) = (start, end);
+        Ok(self)
+    }
+
+    /// Leaves out calls shorter than a time such as `5ms`. Their time counts as their caller's.
+    ///
+    /// # Errors
+    /// The text is no time.
+    pub fn at_least(mut self, duration: &str) -> Result<Self, Error> {
+        self.limits.min_ns = nanoseconds(duration)?;
+        Ok(self)
+    }
+
+    /// The selected calls of a trace.
+    ///
+    /// # Errors
+    /// The selection depends on times, and the trace has none.
+    pub fn of_trace(&self, trace: &Trace) -> Result<Selected, Error> {
+        if self.limits != TimeLimits::NONE && !has_clock(trace) {
+            return Err(Error::NoTimes { path: trace.dir.clone() });
+        }
+        Ok(Selected { selection: self.filter.selection(trace), limits: self.limits })
+    }
+}
