@@ -47,6 +47,7 @@ pub mod profile;
 pub mod reading;
 pub mod rows;
 pub mod select;
+pub mod shapes;
 pub mod text;
 pub mod tree;
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::Error;
+use crate::text::bytes;
 
 /// What was noticed while traces were opened and calls were selected. The answer is right, but may not be what was meant, or not
 /// be all.
@@ -34,6 +35,15 @@ pub enum Remark {
         /// The start of the range, in nanoseconds since the start of the trace.
         at_ns: u64,
     },
+    /// A thread is left out, because its shapes need too much memory.
+    TooManyShapes {
+        /// The id and name of the thread, and the test if only its ranges are read.
+        thread: String,
+        /// How many bytes the shapes of all threads may take.
+        most_bytes: u64,
+        /// Whether the threads before it took some of that.
+        is_after_others: bool,
+    },
 }
 
 impl fmt::Display for Remark {
@@ -48,6 +58,13 @@ impl fmt::Display for Remark {
             Self::NoCalls { path } => write!(f, "trace {}: no calls", path.display()),
             Self::Unmatched(error) => error.fmt(f),
             Self::NoTimeBefore { at_ns } => write!(f, "no time before {at_ns} ns is known"),
+            Self::TooManyShapes { thread, most_bytes, is_after_others } => {
+                let why = match is_after_others {
+                    true => "with the threads before it, shapes need",
+                    false => "its calls repeat too little, their shapes need",
+                };
+                write!(f, "thread {thread} is left out: {why} more than {}", bytes(*most_bytes))
+            }
             Self::NoTimeAfter { at_ns } => write!(f, "no time after {at_ns} ns is known"),
         }
     }

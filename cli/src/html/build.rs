@@ -23,10 +23,10 @@ use super::shapes::{JoinedThreads, PageShapes};
 use super::threads::{PageThread, Threads};
 use crate::failure::{Failure, Status};
 use crate::input::flags::By;
-use crate::input::shapes::read_shapes;
 use crate::input::times::timing;
 use crate::output::{Format, Labels, Progress, Unit};
 use flow_query::reading::{Ending, Listener as _, Reading, Selected, read_timeline, start_ns};
+use flow_query::shapes::read_shapes;
 
 /// The most boxes of the flame graph of all threads.
 const FLAME_BOXES: usize = 15_000;

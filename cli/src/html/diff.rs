@@ -10,7 +10,7 @@ use super::names::{FurtherMethods, cut};
 use super::page::{DIFF, assemble};
 use super::shapes::PageShapes;
 use crate::failure::Failure;
-use crate::input::shapes::JoinedNames;
+use flow_query::shapes::JoinedNames;
 
 /// The most characters of a title.
 const TITLE_CHARS: usize = 400;

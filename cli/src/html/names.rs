@@ -12,8 +12,8 @@ use super::chart::NO_METHOD;
 use super::gather::MethodSums;
 use super::rough::Rough;
 use crate::failure::Failure;
-use crate::input::shapes::JoinedNames;
 use crate::output::escaped;
+use flow_query::shapes::JoinedNames;
 
 /// The most methods that are named.
 const METHODS: usize = 8000;

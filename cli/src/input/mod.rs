@@ -7,7 +7,6 @@ pub(crate) mod library;
 pub(crate) mod memory;
 pub(crate) mod place;
 pub(crate) mod samples;
-pub(crate) mod shapes;
 pub(crate) mod source;
 pub(crate) mod sources;
 pub(crate) mod state;

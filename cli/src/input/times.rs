@@ -5,9 +5,8 @@ use flow_codec::read::{TimeLimits, Trace};
 use flow_query::select::expect_times;
 
 use super::flags::{By, FilterArgs, TimeArgs};
-use super::unanswered::remark;
 use crate::failure::Failure;
-use crate::output::{SAMPLES_NOTE, Scale, Unit, duration, message};
+use crate::output::{SAMPLES_NOTE, Scale, Unit, duration, message, remark};
 use flow_query::reading::{Selected, usual_interval};
 
 /// Returns how times of a trace were recorded. Reports marks that cannot be read.

@@ -1,11 +1,11 @@
-//! Errors and remarks of questions, with advice for the command line.
+//! Errors of questions, with advice for the command line.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use flow_codec::read::TraceSet;
+use flow_query::Error;
 use flow_query::open::{is_container_name, is_log};
-use flow_query::{Error, Remark};
 
 use crate::failure::Failure;
 use crate::output::{duration, flow_command, instant, shell_quoted};
@@ -94,19 +94,4 @@ fn elsewhere(dir: &Path, traces: &[PathBuf]) -> String {
         names.push(format!("and {} more", traces.len() - LISTED_TRACES));
     }
     format!("{}: no trace here; name one of those inside: {}", dir.display(), names.join(", "))
-}
-
-/// A remark in words, with the flag that it is about.
-pub(crate) fn remark(remark: &Remark) -> String {
-    match remark {
-        Remark::Guessed { .. } => format!("{remark}; {} shows samples", flow_command("report")),
-        Remark::Unmatched(error) => format!("--exclude: {error}"),
-        Remark::NoTimeBefore { at_ns } => {
-            format!("--time: no time before {} is known", instant(*at_ns))
-        }
-        Remark::NoTimeAfter { at_ns } => {
-            format!("--time: no time after {} is known", instant(*at_ns))
-        }
-        _ => remark.to_string(),
-    }
 }

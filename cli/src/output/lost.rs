@@ -1,8 +1,8 @@
-//! What a recording lost, in words.
+//! What a recording lost, and what an answer lacks, in words.
 
 use flow_codec::format::manifest::Lost;
 
-use super::{plural, seconds};
+use super::{flow_command, plural, seconds};
 
 /// What was lost and why; `None` if nothing was.
 pub(crate) fn lost(lost: &Lost) -> Option<String> {
@@ -22,6 +22,22 @@ pub(crate) fn lost(lost: &Lost) -> Option<String> {
     let what = what.join(", and ");
     let reasons = lost.reasons.join("; ");
     Some(if reasons.is_empty() { what } else { format!("{what}: {reasons}") })
+}
+
+/// Returns the message that there is no call of a method or shape in the threads that were searched, which were not all.
+pub(crate) fn nothing_in_the_rest(what: &str, left_out: u64) -> String {
+    let (threads, are) = (plural(left_out, "thread"), if left_out == 1 { "is" } else { "are" });
+    format!(
+        "{threads} {are} left out, which may have calls of '{what}'; the others have none that has ended ({} searches \
+         all threads)",
+        flow_command("replay --method METHOD --depth 1")
+    )
+}
+
+/// Returns the message that threads or tests were left out of a comparison.
+pub(crate) fn not_compared(count: u64, what: &str) -> String {
+    let were = if count == 1 { "was" } else { "were" };
+    format!("incomplete: {} {were} not compared, for the reason above", plural(count, what))
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod out;
 mod paint;
 mod path;
 mod progress;
+mod remark;
 mod screen;
 mod shell;
 mod shown_name;
@@ -31,20 +32,21 @@ pub(crate) use call_times::{
 };
 pub(crate) use fit::{columns as terminal_columns, fit_word as shortened};
 pub(crate) use flow_command::{STARTED_AS, flow_command, started_as};
-pub(crate) use flow_query::text::{escaped, grouped, plural};
+pub(crate) use flow_query::text::{bytes, escaped, grouped, plural};
 pub(crate) use format::{ColorWhen, Format};
 pub(crate) use labels::{Labels, Memo, csv_fields, short_line};
 pub(crate) use line_samples::{place_of_samples, text_of_samples};
 pub(crate) use links::LinkTo;
-pub(crate) use lost::lost;
+pub(crate) use lost::{lost, not_compared, nothing_in_the_rest};
 pub(crate) use open_values::OpenValues;
 pub(crate) use out::{Out, alarm, beyond, left_out, message};
 pub(crate) use path::{chain, indent, indentation, more};
 pub(crate) use progress::Progress;
+pub(crate) use remark::remark;
 pub(crate) use shell::shell_quoted;
 pub(crate) use table::{Records, Table};
 pub(crate) use units::{
-    bounded_duration, bytes, duration, instant, percent, push_digits, push_number, seconds,
+    bounded_duration, duration, instant, percent, push_digits, push_number, seconds,
     signed_duration,
 };
 pub(crate) use unmatched::{report_unmatched, unmatched};

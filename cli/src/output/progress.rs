@@ -4,10 +4,11 @@ use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use flow_codec::Offset;
+use flow_query::Remark;
 use flow_query::reading::Listener;
 use indicatif::{ProgressBar, ProgressDrawTarget as DrawTarget, ProgressStyle};
 
-use super::{Out, message};
+use super::{Out, message, remark};
 
 /// The bar is updated once in this many steps.
 const STEPS_PER_UPDATE: u32 = 1 << 16;
@@ -104,6 +105,10 @@ impl Listener for Progress {
             Some(bar) => bar.suspend(|| message(text)),
             None => message(text),
         }
+    }
+
+    fn remark(&self, noticed: &Remark) {
+        self.message(&remark(noticed));
     }
 }
 

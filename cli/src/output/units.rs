@@ -5,23 +5,6 @@ use std::time::Duration;
 use flow_codec::read::Bounds;
 use flow_query::text::grouped;
 
-/// `712 B`, `12.1 KB`: powers of 1024.
-pub(crate) fn bytes(number: u64) -> String {
-    const STEP: u64 = 1024;
-    if number < STEP {
-        return format!("{number} B");
-    }
-    // In tenths, so that no floating-point rounding can show 1024.0 KB.
-    let mut tenths = number.saturating_mul(10) / STEP;
-    let mut unit = 0;
-    let units = ["KB", "MB", "GB", "TB", "PB"];
-    while tenths >= STEP * 10 && unit + 1 < units.len() {
-        tenths /= STEP;
-        unit += 1;
-    }
-    format!("{}.{} {}", grouped(tenths / 10), tenths % 10, units.get(unit).unwrap_or(&""))
-}
-
 /// `part` of `whole` as `12.5%`.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
@@ -175,20 +158,6 @@ mod tests {
             assert_eq!(bounded_duration(Bounds { from_ns, by_ns }), text);
         }
         assert_eq!(instant(12_034_567_891), "12.034568 s");
-    }
-
-    #[test]
-    fn bytes_have_a_fitting_unit() {
-        for (number, text) in [
-            (0, "0 B"),
-            (1023, "1023 B"),
-            (1024, "1.0 KB"),
-            (12_400, "12.1 KB"),
-            (1024 * 1024 - 1, "1023.9 KB"),
-            (5 << 30, "5.0 GB"),
-        ] {
-            assert_eq!(bytes(number).replace(',', ""), text);
-        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use flow_codec::Offset;
 
+use crate::Remark;
+
 /// Receives how far reading has come, and messages about damage.
 pub trait Listener {
     /// Receives the position up to which the current thread was read; called occasionally.
@@ -21,6 +23,11 @@ pub trait Listener {
 
     /// Receives a message for a person.
     fn message(&self, text: &str);
+
+    /// Receives a remark about the answer.
+    fn remark(&self, remark: &Remark) {
+        self.message(&remark.to_string());
+    }
 }
 
 /// Ignores everything.

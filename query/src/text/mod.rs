@@ -6,4 +6,4 @@ mod numbers;
 
 pub use self::escape::{acts, escaped};
 pub use self::like::is_like;
-pub use self::numbers::{grouped, plural};
+pub use self::numbers::{bytes, grouped, plural};

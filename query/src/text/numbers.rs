@@ -24,6 +24,24 @@ pub fn plural(number: u64, noun: &str) -> String {
     format!("{} {noun}{s}", grouped(number))
 }
 
+/// `712 B`, `12.1 KB`: powers of 1024.
+#[must_use]
+pub fn bytes(number: u64) -> String {
+    const STEP: u64 = 1024;
+    if number < STEP {
+        return format!("{number} B");
+    }
+    // In tenths, so that no floating-point rounding can show 1024.0 KB.
+    let mut tenths = number.saturating_mul(10) / STEP;
+    let mut unit = 0;
+    let units = ["KB", "MB", "GB", "TB", "PB"];
+    while tenths >= STEP * 10 && unit + 1 < units.len() {
+        tenths /= STEP;
+        unit += 1;
+    }
+    format!("{}.{} {}", grouped(tenths / 10), tenths % 10, units.get(unit).unwrap_or(&""))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,5 +53,19 @@ mod tests {
         }
         assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
         assert_eq!((plural(1, "frame"), plural(0, "frame")), ("1 frame".into(), "0 frames".into()));
+    }
+
+    #[test]
+    fn bytes_have_a_fitting_unit() {
+        for (number, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KB"),
+            (12_400, "12.1 KB"),
+            (1024 * 1024 - 1, "1023.9 KB"),
+            (5 << 30, "5.0 GB"),
+        ] {
+            assert_eq!(bytes(number).replace(',', ""), text);
+        }
     }
 }

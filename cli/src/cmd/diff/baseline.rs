@@ -14,10 +14,12 @@ use crate::args::{DiffArgs, Format};
 use crate::cmd::export::baseline::digits;
 use crate::failure::{Failure, Status};
 use crate::input::flags::{SourceArgs, TestArgs};
-use crate::input::shapes::{JoinedNames, Joiner, Joins, not_compared};
+use crate::input::memory::most_words;
 use crate::input::source::Source;
+use crate::output::not_compared;
 use crate::output::{Out, Progress, chain, escaped, flow_command, grouped, plural};
 use flow_query::select::globs;
+use flow_query::shapes::{JoinedNames, Joiner, Joins};
 
 /// The frames that are named at each end of a stack.
 const CHAIN_ENDS: usize = 3;
@@ -53,9 +55,10 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     source.report_losses();
     let ignored = globs(&args.ignore, source.traces.iter())?;
     let mut progress = Progress::new(source.bytes(), out);
-    let mut joiner = Joiner::default();
-    let joins = Joins { ignored: &ignored, ..Joins::of(&args.part.filter) };
-    let ([threads], worst) = joiner.add_all([&source], joins, &mut progress);
+    let mut joiner = Joiner::within(most_words());
+    let filter = args.part.filter.filter();
+    let joins = Joins { ignored: &ignored, ..Joins::of(&filter) };
+    let ([threads], worst) = joiner.add_all([&source.traces], joins, &mut progress);
     let status = source.status.and(worst);
     drop(progress);
     // Threads of one name are compared in order, so all of them need their shapes.

@@ -14,10 +14,13 @@ use crate::cmd::line_limit;
 use crate::cmd::page_file::PageFile;
 use crate::failure::{Failure, Status};
 use crate::html::{Compared, ComparedThread, diff_page};
-use crate::input::shapes::{JoinedNames, JoinedThread, Joiner, Joins, LeftOut, not_compared};
+use crate::input::memory::most_words;
 use crate::input::source::Source;
+use crate::output::not_compared;
 use crate::output::{Out, Progress, Records, chain, escaped, grouped, left_out, plural};
+use flow_query::reading::Soundness;
 use flow_query::select::globs;
+use flow_query::shapes::{JoinedNames, JoinedThread, Joiner, Joins, LeftOut};
 
 /// Differences shown in text by default.
 const DEFAULT_MAX: u64 = 20;
@@ -38,15 +41,16 @@ pub(super) fn run(
 ) -> Result<(Status, bool), Failure> {
     let all_traces = || sources.iter().flat_map(|(_, source)| &source.traces);
     let ignored = globs(&args.ignore, all_traces())?;
-    let mut joiner = Joiner::default();
+    let mut joiner = Joiner::within(most_words());
     let rename = |name| tests.rename(name);
-    let joins = Joins { filter: &args.part.filter, ignored: &ignored, rename: &rename };
-    let both = sources.each_ref().map(|(_, source)| source);
+    let filter = args.part.filter.filter();
+    let joins = Joins { filter: &filter, ignored: &ignored, rename: &rename };
+    let both = sources.each_ref().map(|(_, source)| &source.traces);
     joiner.read_stored(both, joins);
     // A page has the calls of both.
     let same = joiner.same(both, joins).filter(|_| args.html.is_none());
     let (runs, status) = match same {
-        Some(_) => (Default::default(), Status::Done),
+        Some(_) => (Default::default(), Soundness::Whole),
         None => joiner.add_all(both, joins, progress),
     };
     let nothing = joiner.nothing();
@@ -83,7 +87,7 @@ pub(super) fn run(
     if let Some(path) = &args.html {
         let page = diff_page(&print.compared(&found, &pairs, calls, nothing))?;
         PageFile::find(path)?.write(&page, out)?;
-        return Ok((status, !found.is_empty()));
+        return Ok((status.into(), !found.is_empty()));
     }
     match args.format {
         Format::Text => {
@@ -102,7 +106,7 @@ pub(super) fn run(
         let text = format!("{}; --next {} continues)", text.trim_end_matches(')'), skipped + most);
         out.remark(args.format, None, &text)?;
     }
-    Ok((status, !found.is_empty()))
+    Ok((status.into(), !found.is_empty()))
 }
 
 /// The threads of both runs, one beside the other; `None` where one has no other.

@@ -11,9 +11,10 @@ use flow_query::dag::{Kind, ShapeId, Shapes};
 use crate::args::{BaselineArgs, Format};
 use crate::failure::{Failure, Status};
 use crate::input::flags::SourceArgs;
-use crate::input::shapes::{JoinedNames, Joiner, Joins};
+use crate::input::memory::most_words;
 use crate::input::source::{Source, refuse_trace};
 use crate::output::{Out, Progress, bytes, message, plural, shell_quoted};
+use flow_query::shapes::{JoinedNames, Joiner, Joins};
 
 /// The most calls in the outline of a thread or a test.
 const MOST_CALLS: usize = 64;
@@ -25,8 +26,9 @@ pub(super) fn run(args: &BaselineArgs, out: &mut Out) -> Result<Status, Failure>
     source.choose_part(&args.part)?;
     source.report_losses();
     let mut progress = Progress::new(source.bytes(), out);
-    let mut joiner = Joiner::default();
-    let ([threads], worst) = joiner.add_all([&source], Joins::of(&args.part.filter), &mut progress);
+    let filter = args.part.filter.filter();
+    let mut joiner = Joiner::within(most_words());
+    let ([threads], worst) = joiner.add_all([&source.traces], Joins::of(&filter), &mut progress);
     let status = source.status.and(worst);
     drop(progress);
     let (shapes, methods) = joiner.finish();

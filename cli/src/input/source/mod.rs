@@ -24,9 +24,9 @@ use super::empty_run;
 use super::flags::{PartArgs, SourceArgs, TestArgs, ThreadArgs};
 use super::sources;
 use super::stdin::{self, STDIN, is_stdin};
-use super::unanswered::{not_opened, remark};
+use super::unanswered::not_opened;
 use crate::failure::{Failure, Status};
-use crate::output::{Format, Out, flow_command, lost, message, plural, shell_quoted};
+use crate::output::{Format, Out, flow_command, lost, message, plural, remark, shell_quoted};
 
 /// The traces of one run. More than one if several JVMs were recorded.
 #[derive(Debug)]

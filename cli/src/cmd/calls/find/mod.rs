@@ -13,13 +13,13 @@ use crate::args::{FindArgs, HowLeft};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::memory::most_words;
-use crate::input::shapes::{WholeThread, nothing_in_the_rest, read_whole, report_missing};
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
-use crate::output::{Out, Progress, flow_command, message};
-use flow_query::reading::{CallClock, UNKNOWN_TIMES};
+use crate::output::{Out, Progress, flow_command, message, nothing_in_the_rest};
+use flow_query::reading::{CallClock, Ending, UNKNOWN_TIMES};
 use flow_query::select::file_title;
 use flow_query::select::methods;
+use flow_query::shapes::{WholeThread, read_whole, too_many_shapes};
 
 /// Calls shown in text by default.
 const DEFAULT_MAX: u64 = 20;
@@ -59,7 +59,10 @@ pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Status, Failure> {
                 None => {
                     left_out += 1;
                     let title = file_title(trace, file);
-                    status = status.and(report_missing(&title, &reading, &progress));
+                    if reading.ending != Ending::Failed {
+                        let worst = too_many_shapes(&title, most_words(), false, &progress);
+                        status = status.and(worst);
+                    }
                 }
             }
         }

@@ -13,12 +13,13 @@ use flow_query::rows::ShapeRow;
 use crate::args::ShapesArgs;
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
-use crate::input::shapes::{JoinedNames, JoinedThread, Joiner, Joins, nothing_in_the_rest};
+use crate::input::memory::most_words;
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
-use crate::output::{Out, Progress, message};
+use crate::output::{Out, Progress, message, nothing_in_the_rest};
 use flow_query::reading::{CallClock, DurationSum};
 use flow_query::select::methods;
+use flow_query::shapes::{JoinedNames, JoinedThread, Joiner, Joins};
 use print::Print;
 
 /// Shapes of a method shown in text by default.
@@ -37,8 +38,9 @@ pub(crate) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut status = source.status;
     let (mut is_found, mut left_out) = (false, 0);
     for trace in &source.traces {
-        let mut joiner = Joiner::default();
-        let (threads, worst) = joiner.add(trace, Joins::of(&args.part.filter), &mut progress);
+        let mut joiner = Joiner::within(most_words());
+        let (threads, worst) =
+            joiner.add(trace, Joins::of(&args.part.filter.filter()), &mut progress);
         status = status.and(worst);
         left_out += joiner.left_out.len() as u64;
         let (shapes, methods) = joiner.finish();

@@ -11,12 +11,12 @@ use flow_query::rows::{Cell, MethodColumns, RowNames, ShapeRow};
 use super::Way;
 use crate::args::ShapesArgs;
 use crate::failure::Failure;
-use crate::input::shapes::{JoinedMethods, JoinedNames, JoinedThread};
 use crate::input::source::answer::Answer;
 use crate::output::{
     Out, ROUGH_NOTE, Table, duration, grouped, is_rough, left_out, plural, rough_duration,
 };
 use flow_query::reading::DurationSum;
+use flow_query::shapes::{JoinedMethods, JoinedNames, JoinedThread};
 
 /// Prints the shapes of a trace.
 pub(super) struct Print<'a> {
