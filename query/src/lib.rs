@@ -39,6 +39,7 @@ mod error;
 mod remark;
 
 pub mod analysis;
+pub mod calls;
 pub mod dag;
 pub mod in_order;
 pub mod open;

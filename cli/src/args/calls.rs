@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
+use flow_query::dag::Outcome;
 
 use super::given::{Given, expect, given};
 use crate::failure::Failure;
@@ -10,8 +11,8 @@ use crate::input::flags::{
     DEFAULT_DIR, ORDER, OUTPUT, PartArgs, SELECTION, SourceArgs, TestArgs, ThreadArgs, TimeArgs,
     VIEWS,
 };
-use crate::input::value_conditions::ValueCondition;
 use crate::input::values::{count, positive};
+use flow_query::select::ValueCondition;
 
 /// How a call was left.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +31,17 @@ pub(crate) enum HowLeft {
 pub(crate) enum GroupBy {
     /// What the calls did: the calls that they made, and how they were left
     Shape,
+}
+
+impl HowLeft {
+    /// The outcome that is meant.
+    pub(crate) fn outcome(self) -> Outcome {
+        match self {
+            Self::Returned => Outcome::Returned,
+            Self::Unwound => Outcome::Unwound,
+            Self::Cut => Outcome::Cut,
+        }
+    }
 }
 
 #[derive(ClapArgs, Debug)]

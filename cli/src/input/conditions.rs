@@ -2,8 +2,7 @@
 
 use std::str::FromStr;
 
-use flow_query::select::nanoseconds;
-use regex_lite::Regex;
+use flow_query::select::{NumberOrder, TextTest, nanoseconds};
 
 use crate::output::Weight;
 
@@ -16,8 +15,8 @@ pub(crate) struct Condition {
 
 #[derive(Clone, Debug)]
 enum Test {
-    Text(TextField, Comparison),
-    Number(NumberField, Order, f64),
+    Text(TextField, TextTest),
+    Number(NumberField, NumberOrder, f64),
 }
 
 /// A text of a row.
@@ -28,16 +27,6 @@ enum TextField {
     Method,
     Source,
     Thread,
-}
-
-/// How a text is compared.
-#[derive(Clone, Debug)]
-pub(crate) enum Comparison {
-    Is(String),
-    Starts(String),
-    Ends(String),
-    Contains(String),
-    Matches(Regex),
 }
 
 /// A figure of a row.
@@ -58,16 +47,6 @@ enum NumberKind {
     Percent,
 }
 
-/// How a number is compared.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Order {
-    Less,
-    AtMost,
-    Is,
-    AtLeast,
-    More,
-}
-
 /// What conditions are about.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts<'a> {
@@ -82,11 +61,6 @@ pub(crate) struct Facts<'a> {
     pub(crate) runs: &'a [(Weight, [f64; 2])],
     /// Whether figures are times.
     pub(crate) is_timed: bool,
-}
-
-/// Returns the text in quotes, which are no part of a value; `None` if there are no quotes.
-pub(crate) fn unquoted(value: &str) -> Option<&str> {
-    value.strip_prefix('"')?.strip_suffix('"')
 }
 
 const EXPECTED: &str = "expected a condition such as 'name contains Orders', 'class not starts java.', \
@@ -110,30 +84,6 @@ impl Condition {
                 .any(|figure| order.holds(figure, *wanted)),
         };
         holds != self.is_negated
-    }
-}
-
-impl Comparison {
-    pub(crate) fn parse(operator: &str, value: &str) -> Result<Self, String> {
-        let value = unquoted(value).unwrap_or(value).to_owned();
-        Ok(match operator {
-            "is" | "=" => Self::Is(value),
-            "starts" => Self::Starts(value),
-            "ends" => Self::Ends(value),
-            "contains" => Self::Contains(value),
-            "matches" => Self::Matches(Regex::new(&value).map_err(|error| error.to_string())?),
-            _ => return Err(format!("'{operator}' compares no text; {EXPECTED}")),
-        })
-    }
-
-    pub(crate) fn holds(&self, text: &str) -> bool {
-        match self {
-            Self::Is(wanted) => text == wanted,
-            Self::Starts(wanted) => text.starts_with(wanted.as_str()),
-            Self::Ends(wanted) => text.ends_with(wanted.as_str()),
-            Self::Contains(wanted) => text.contains(wanted.as_str()),
-            Self::Matches(regex) => regex.is_match(text),
-        }
     }
 }
 
@@ -182,39 +132,6 @@ impl NumberField {
     }
 }
 
-impl Order {
-    /// The order at the start of a text, and the rest.
-    pub(crate) fn parse(text: &str) -> Option<(Self, &str)> {
-        let orders = [
-            ("<=", Self::AtMost),
-            (">=", Self::AtLeast),
-            ("<", Self::Less),
-            (">", Self::More),
-            ("=", Self::Is),
-        ];
-        orders.into_iter().find_map(|(sign, order)| Some((order, text.strip_prefix(sign)?)))
-    }
-
-    /// Of shares, which are never exactly what people write.
-    fn holds(self, number: f64, wanted: f64) -> bool {
-        match self {
-            Self::Is => (number - wanted).abs() < 0.05,
-            _ => self.is_so(number, wanted),
-        }
-    }
-
-    /// Returns whether a number is so in comparison with another one.
-    pub(crate) fn is_so(self, number: f64, wanted: f64) -> bool {
-        match self {
-            Self::Less => number < wanted,
-            Self::AtMost => number <= wanted,
-            Self::Is => number == wanted,
-            Self::AtLeast => number >= wanted,
-            Self::More => number > wanted,
-        }
-    }
-}
-
 impl FromStr for Condition {
     type Err = String;
 
@@ -228,7 +145,7 @@ impl FromStr for Condition {
             None => (false, rest),
         };
         if let Some(field) = NumberField::parse(field) {
-            let (order, value) = Order::parse(rest).ok_or(EXPECTED)?;
+            let (order, value) = NumberOrder::parse(rest).ok_or(EXPECTED)?;
             let test = Test::Number(field, order, field.value(value.trim())?);
             return Ok(Self { is_negated, test });
         }
@@ -241,7 +158,10 @@ impl FromStr for Condition {
             _ => return Err(EXPECTED.to_owned()),
         };
         let (operator, value) = rest.split_once(' ').ok_or(EXPECTED)?;
-        let comparison = Comparison::parse(operator, value.trim())?;
+        let comparison = TextTest::parse(operator, value.trim());
+        let comparison = comparison.map_err(|error| error.to_string())?;
+        let comparison =
+            comparison.ok_or_else(|| format!("'{operator}' compares no text; {EXPECTED}"))?;
         Ok(Self { is_negated, test: Test::Text(field, comparison) })
     }
 }

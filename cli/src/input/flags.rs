@@ -132,7 +132,8 @@ impl PartArgs {
     /// The selection that these flags describe.
     pub(crate) fn select(&self) -> Select {
         let (threads, tests) = (&self.threads.patterns, &self.tests.patterns);
-        Select::of(Threads::of(threads), Tests::of(tests), self.filter.filter(), TimeLimits::NONE)
+        let select = Select::all().in_threads(Threads::of(threads)).in_tests(Tests::of(tests));
+        select.of_methods(self.filter.filter())
     }
 }
 

@@ -14,5 +14,4 @@ pub(crate) mod stdin;
 pub(crate) mod test_runs;
 pub(crate) mod times;
 pub(crate) mod unanswered;
-pub(crate) mod value_conditions;
 pub(crate) mod values;

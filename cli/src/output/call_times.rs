@@ -1,6 +1,6 @@
 //! The times of calls as numbers, in JSON and CSV.
 
-use flow_codec::read::{Call, CallTimes};
+use flow_codec::read::CallTimes;
 use flow_query::rows::TimeColumns;
 
 /// The columns of a call's times.
@@ -20,16 +20,6 @@ pub(crate) fn time_numbers(times: &CallTimes) -> [Option<u64>; 6] {
         is_known.then_some(duration.from_ns),
         known(duration.by_ns),
     ]
-}
-
-/// The columns of the times of a call that has been read to its end.
-pub(crate) fn times_of(call: &Call) -> TimeColumns {
-    time_columns(&CallTimes {
-        start: call.start,
-        duration: call.duration(),
-        duration_ns: call.duration_ns().unwrap_or_default(),
-        unwound: None,
-    })
 }
 
 /// The numbers of a call as columns of a row.

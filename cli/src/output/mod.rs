@@ -24,15 +24,12 @@ mod shown_name;
 mod table;
 mod units;
 mod unmatched;
-mod values;
 mod weight;
 
-pub(crate) use call_times::{
-    push_csv_times, push_json_times, time_columns, time_numbers, times_of,
-};
+pub(crate) use call_times::{push_csv_times, push_json_times, time_columns, time_numbers};
 pub(crate) use fit::{columns as terminal_columns, fit_word as shortened};
 pub(crate) use flow_command::{STARTED_AS, flow_command, started_as};
-pub(crate) use flow_query::text::{bytes, escaped, grouped, plural};
+pub(crate) use flow_query::text::{ValueTexts, bytes, escaped, grouped, plural};
 pub(crate) use format::{ColorWhen, Format};
 pub(crate) use labels::{Labels, Memo, csv_fields, short_line};
 pub(crate) use line_samples::{place_of_samples, text_of_samples};
@@ -50,7 +47,6 @@ pub(crate) use units::{
     signed_duration,
 };
 pub(crate) use unmatched::{report_unmatched, unmatched};
-pub(crate) use values::{Compared, ValueTexts};
 pub(crate) use weight::{
     ROUGH_NOTE, SAMPLES_NOTE, Scale, Shares, Unit, Weight, is_rough, rough_duration,
 };

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 
 use flow_codec::format::names;
-use flow_codec::read::Trace;
+use flow_codec::read::{TestRun, Trace};
 
 use super::logs::{is_log, trace_of_log, with_calls, without_calls};
 use super::missing::Missing;
@@ -186,6 +186,17 @@ impl Traces {
     /// A pattern matches no test.
     pub fn select_tests(&mut self, tests: &Tests) -> Result<(), Error> {
         tests.keep_in(&mut self.traces, &mut self.remarks)
+    }
+
+    /// Reads the tests of each trace, in the order in which they began. Errors in their marks become remarks.
+    pub fn read_tests(&mut self) -> Vec<Vec<TestRun>> {
+        let remarks = &mut self.remarks;
+        let read = |trace| {
+            let (runs, errors) = TestRun::read_all(trace);
+            remarks.extend(errors.into_iter().map(Remark::Damage));
+            runs
+        };
+        self.traces.iter().map(read).collect()
     }
 
     /// Takes guessed calls where only samples were recorded.

@@ -1,6 +1,7 @@
 //! What a question is about: threads, tests, methods and times, as a person names them, and the calls of a trace that these
 //! are.
 
+mod comparison;
 mod filter;
 mod own;
 mod pattern;
@@ -9,7 +10,9 @@ mod test_runs;
 mod threads;
 mod time_texts;
 mod times;
+mod value_conditions;
 
+pub use self::comparison::{NumberOrder, TextTest, unquoted};
 pub use self::filter::Filter;
 pub use self::own::{Library, largest_library, own_patterns};
 pub use self::pattern::{check, globs, is_in, methods, methods_of, nearest, unmatched};
@@ -18,6 +21,7 @@ pub use self::test_runs::{Tests, outcome, test_of, threads_of_test};
 pub use self::threads::{Threads, file_title, is_thread, thread_name, thread_title};
 pub use self::time_texts::{nanoseconds, window};
 pub use self::times::{expect_times, has_clock};
+pub use self::value_conditions::ValueCondition;
 
 use std::ops::Range;
 
@@ -56,10 +60,28 @@ impl Select {
         Self::default()
     }
 
-    /// Selects by threads, tests and methods together, and by time.
+    /// Selects these threads, instead of those before.
     #[must_use]
-    pub fn of(threads: Threads, tests: Tests, filter: Filter, limits: TimeLimits) -> Self {
-        Self { threads, tests, filter, limits }
+    pub fn in_threads(self, threads: Threads) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Selects what these tests called, instead of those before.
+    #[must_use]
+    pub fn in_tests(self, tests: Tests) -> Self {
+        Self { tests, ..self }
+    }
+
+    /// Selects calls of these methods, instead of those before.
+    #[must_use]
+    pub fn of_methods(self, filter: Filter) -> Self {
+        Self { filter, ..self }
+    }
+
+    /// Selects calls by time and duration.
+    #[must_use]
+    pub fn within(self, limits: TimeLimits) -> Self {
+        Self { limits, ..self }
     }
 
     /// Selects this thread, and those that were named before: its id, or its name, with `*` for any text.

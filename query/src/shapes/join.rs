@@ -76,7 +76,7 @@ impl<'a> JoinedNames<'a> {
         found.map_or(MethodKey::unknown(number), |(names, id)| names.methods().key(id))
     }
 
-    /// Its class, name and descriptor, and its readable name.
+    /// The class, name and descriptor of a method, and its readable name.
     pub fn columns(&self, number: MethodId) -> NameColumns<'_> {
         let place = self.methods.place(number);
         let found = place.and_then(|(trace, id)| self.names.get(trace)?.methods().get(id));
@@ -94,15 +94,15 @@ pub struct JoinedThread {
     pub id: ThreadId,
     /// The id and name of the thread, and the ranges.
     pub title: String,
-    /// Its name.
+    /// The name of the thread.
     pub name: String,
     /// The test, if only its ranges are read.
     pub test: Option<String>,
     /// Whether it is all of the thread, with the positions of its events.
     pub is_whole: bool,
-    /// Its own shapes, and the joined ones.
+    /// The shapes of the thread alone.
     pub dag: Arc<Dag>,
-    /// The joined shape of each of its own.
+    /// For each shape of the thread, the joined one.
     pub joined: Joined,
 }
 

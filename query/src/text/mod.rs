@@ -1,9 +1,11 @@
-//! Texts that people write and read: names, patterns for names, and counts.
+//! Texts that people write and read: names, patterns for names, counts, and values of calls.
 
 mod escape;
 mod like;
 mod numbers;
+mod values;
 
 pub use self::escape::{acts, escaped};
 pub use self::like::is_like;
 pub use self::numbers::{bytes, grouped, plural};
+pub use self::values::{Compared, ValueTexts};

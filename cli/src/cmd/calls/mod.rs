@@ -1,9 +1,9 @@
-//! `flow calls`: calls one by one: as a list (`find`), with their values (`grep`), by shape, or the slowest.
+//! `flow calls`: calls one by one: as a list, with their values, by shape, or the slowest.
 
-mod find;
-mod grep;
-mod shapes;
+mod list;
 mod slowest;
+mod values;
+mod ways;
 
 use crate::args::{CallsArgs, CallsQuestion};
 use crate::failure::{Failure, Status};
@@ -11,9 +11,9 @@ use crate::output::Out;
 
 pub(crate) fn run(args: &CallsArgs, out: &mut Out) -> Result<Status, Failure> {
     match args.question()? {
-        CallsQuestion::Listed(args) => find::run(&args, out),
-        CallsQuestion::WithValues(args) => grep::run(&args, out),
-        CallsQuestion::ByShape(args) => shapes::run(&args, out),
+        CallsQuestion::Listed(args) => list::run(&args, out),
+        CallsQuestion::WithValues(args) => values::run(&args, out),
+        CallsQuestion::ByShape(args) => ways::run(&args, out),
         CallsQuestion::Slowest(args) => slowest::run(&args, out),
     }
 }

@@ -163,6 +163,16 @@ impl Source {
         Ok(selected?)
     }
 
+    /// Asks a question about the traces, and reports what was noticed meanwhile.
+    pub(crate) fn ask<T>(
+        &mut self,
+        question: impl FnOnce(&mut Traces) -> Result<T, flow_query::Error>,
+    ) -> Result<T, Failure> {
+        let answer = question(&mut self.traces);
+        self.report_remarks();
+        Ok(answer?)
+    }
+
     /// Reports what was noticed while calls were selected.
     fn report_remarks(&mut self) {
         for noticed in self.traces.take_remarks() {

@@ -14,31 +14,33 @@ const MOST_ELEMENTS: usize = 16;
 
 /// Shows values of a method.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ValueTexts<'a> {
+pub struct ValueTexts<'a> {
     methods: &'a Methods,
     method: Option<&'a Method>,
 }
 
 /// A value that is compared.
 #[derive(Clone, Debug)]
-pub(crate) struct Compared {
+pub struct Compared {
     /// The names that it goes by.
-    pub(crate) names: [String; 2],
+    pub names: [String; 2],
     /// What it is without quotes, `None` if it is null. Of an object, the name of its class.
-    pub(crate) text: Option<String>,
+    pub text: Option<String>,
     /// Whether there is more of it than was recorded.
-    pub(crate) is_cut: bool,
+    pub is_cut: bool,
 }
 
 impl<'a> ValueTexts<'a> {
     /// For the values of a call of this method, if it is known.
-    pub(crate) fn new(methods: &'a Methods, method: Option<MethodId>) -> Self {
+    #[must_use]
+    pub fn new(methods: &'a Methods, method: Option<MethodId>) -> Self {
         let method = method.and_then(|method| methods.get(method));
         Self { methods, method }
     }
 
     /// The name of a value: that of the parameter, `arg0` if it has none, `this`, `result` or `message`.
-    pub(crate) fn name(&self, value: &CallValue) -> String {
+    #[must_use]
+    pub fn name(&self, value: &CallValue) -> String {
         match value.role {
             Role::Argument(number) => {
                 let version = self.method.map(|method| method.version(value.version));
@@ -58,7 +60,8 @@ impl<'a> ValueTexts<'a> {
 
     /// Values that belong together, as one line: `(this = Order@1a2b, n = 5)`, `= 42`, `! "not found"`,
     /// `read Order@1a2b.total = 42`.
-    pub(crate) fn line(&self, values: &[CallValue]) -> String {
+    #[must_use]
+    pub fn line(&self, values: &[CallValue]) -> String {
         let [first, ..] = values else { return String::new() };
         match first.role {
             Role::Result => format!("= {}", self.text(&first.value)),
@@ -109,14 +112,16 @@ impl<'a> ValueTexts<'a> {
     }
 
     /// All values of a call, as one line.
-    pub(crate) fn all(&self, values: &[CallValue]) -> String {
+    #[must_use]
+    pub fn all(&self, values: &[CallValue]) -> String {
         let is_given = |value: &CallValue| matches!(value.role, Role::Argument(_) | Role::This);
         let parts = values.chunk_by(|one, next| is_given(one) && is_given(next));
         parts.map(|part| format!("  {}", self.line(part))).collect()
     }
 
     /// A value as conditions see it.
-    pub(crate) fn compared(&self, compared: &CallValue) -> Compared {
+    #[must_use]
+    pub fn compared(&self, compared: &CallValue) -> Compared {
         let CallValue { role, place, .. } = compared;
         let field = place.as_deref().and_then(|place| self.methods.field(place.field?));
         let names = match (role, field) {
@@ -142,7 +147,8 @@ impl<'a> ValueTexts<'a> {
     }
 
     /// A value as Java would write it, with what is known of an object.
-    pub(crate) fn text(&self, value: &Value) -> String {
+    #[must_use]
+    pub fn text(&self, value: &Value) -> String {
         match value {
             Value::Null => "null".to_owned(),
             Value::Redacted => "(redacted)".to_owned(),
@@ -176,7 +182,8 @@ impl<'a> ValueTexts<'a> {
     }
 
     /// A value as JSON: its name, its type, and what is known of it.
-    pub(crate) fn json(&self, value: &CallValue) -> serde_json::Value {
+    #[must_use]
+    pub fn json(&self, value: &CallValue) -> serde_json::Value {
         let Some(Place { field, object, index }) = value.place.as_deref() else {
             return self.named_json(&self.name(value), &value.value);
         };

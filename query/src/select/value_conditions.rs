@@ -2,12 +2,13 @@
 
 use std::str::FromStr;
 
-use super::conditions::{Comparison, Order, unquoted};
-use crate::output::Compared;
+use super::comparison::{NumberOrder, TextTest, unquoted};
+use crate::Error;
+use crate::text::Compared;
 
 /// A condition that one of the values of a call must meet.
 #[derive(Clone, Debug)]
-pub(crate) struct ValueCondition {
+pub struct ValueCondition {
     /// The name of the value; `any` means all of them.
     name: String,
     is_negated: bool,
@@ -19,8 +20,8 @@ enum Test {
     IsNull,
     /// As numbers, if both are; else as texts.
     Is(String),
-    Number(Order, f64),
-    Text(Comparison),
+    Number(NumberOrder, f64),
+    Text(TextTest),
 }
 
 const EXPECTED: &str = "expected a condition such as 'arg0 == null', 'total > 100', 'name starts Jo', \
@@ -28,12 +29,12 @@ const EXPECTED: &str = "expected a condition such as 'arg0 == null', 'total > 10
 
 impl ValueCondition {
     /// The name of the value; `None` if it means all of them.
-    pub(crate) fn name(&self) -> Option<&str> {
+    pub fn name(&self) -> Option<&str> {
         (self.name != "any").then_some(&*self.name)
     }
 
     /// Returns whether a value meets it.
-    pub(crate) fn holds(&self, values: &[Compared]) -> bool {
+    pub fn holds(&self, values: &[Compared]) -> bool {
         values
             .iter()
             .filter(|value| self.name().is_none() || value.names.contains(&self.name))
@@ -60,20 +61,24 @@ impl Test {
     }
 }
 
+fn expected() -> Error {
+    Error::Text(EXPECTED.to_owned())
+}
+
 impl FromStr for ValueCondition {
-    type Err = String;
+    type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim();
         let end = text.find(|c: char| c.is_whitespace() || "=!<>".contains(c));
-        let (name, rest) = text.split_at(end.ok_or(EXPECTED)?);
+        let (name, rest) = text.split_at(end.ok_or_else(expected)?);
         let rest = rest.trim_start();
         let (mut is_negated, rest) = match rest.strip_prefix("not ") {
             Some(rest) => (true, rest.trim_start()),
             None => (false, rest),
         };
         if name.is_empty() {
-            return Err(EXPECTED.to_owned());
+            return Err(expected());
         }
         let same = |rest: &str| {
             let value = rest.trim();
@@ -88,14 +93,14 @@ impl FromStr for ValueCondition {
         } else if let Some(rest) = rest.strip_prefix("!=") {
             is_negated = !is_negated;
             same(rest)
-        } else if let Some((order, rest)) = Order::parse(rest) {
+        } else if let Some((order, rest)) = NumberOrder::parse(rest) {
             match order {
-                Order::Is => same(rest),
+                NumberOrder::Is => same(rest),
                 _ => {
                     let value = unquoted(rest.trim()).unwrap_or(rest.trim());
                     let number = value.parse();
-                    let number =
-                        number.map_err(|_| format!("'{value}' is no number; {EXPECTED}"))?;
+                    let number = number
+                        .map_err(|_| Error::Text(format!("'{value}' is no number; {EXPECTED}")))?;
                     Test::Number(order, number)
                 }
             }
@@ -103,11 +108,10 @@ impl FromStr for ValueCondition {
             match rest.split_once(' ') {
                 Some(("is", value)) => same(value),
                 Some((operator, value)) => {
-                    let known = ["starts", "ends", "contains", "matches"].contains(&operator);
-                    let comparison = Comparison::parse(operator, value.trim());
-                    Test::Text(if known { comparison? } else { return Err(EXPECTED.to_owned()) })
+                    let test = TextTest::parse(operator, value.trim())?;
+                    Test::Text(test.filter(|_| operator != "=").ok_or_else(expected)?)
                 }
-                None => return Err(EXPECTED.to_owned()),
+                None => return Err(expected()),
             }
         };
         Ok(Self { name: name.to_owned(), is_negated, test })

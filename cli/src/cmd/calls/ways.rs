@@ -1,46 +1,97 @@
-//! Prints the shapes of methods.
+//! `flow calls --by shape`: in how many ways a method ran.
 
 use std::io::Write;
 
+use flow_codec::NameForm;
 use flow_codec::format::shape_name::ShapeName;
-use flow_codec::read::Trace;
-use flow_codec::{MethodId, NameForm};
-use flow_query::dag::{Comparison, Difference, Kind, Outcome, Shapes};
+use flow_codec::read::{Selection, Trace};
+use flow_query::calls::{MethodWays, Way, Ways};
+use flow_query::dag::{Comparison, Difference, Kind, Outcome};
+use flow_query::reading::DurationSum;
 use flow_query::rows::{Cell, MethodColumns, RowNames, ShapeRow};
+use flow_query::select::methods;
+use flow_query::shapes::{JoinedNames, JoinedThread};
 
-use super::Way;
 use crate::args::ShapesArgs;
-use crate::failure::Failure;
+use crate::cmd::line_limit;
+use crate::failure::{Failure, Status};
+use crate::input::memory::most_words;
+use crate::input::source::Source;
 use crate::input::source::answer::Answer;
 use crate::output::{
-    Out, ROUGH_NOTE, Table, duration, grouped, is_rough, left_out, plural, rough_duration,
+    Out, Progress, ROUGH_NOTE, Table, duration, grouped, is_rough, left_out, message,
+    nothing_in_the_rest, plural, rough_duration,
 };
-use flow_query::reading::DurationSum;
-use flow_query::shapes::{JoinedMethods, JoinedNames, JoinedThread};
+
+/// Shapes of a method shown in text by default.
+const DEFAULT_MAX: u64 = 20;
+
+pub(super) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
+    let mut source = Source::open(&args.source)?;
+    source.choose_part(&args.part)?;
+    let asked = methods(std::slice::from_ref(&args.method), &source.traces)?;
+    source.report_losses();
+    let max = line_limit(args.max, args.source.format, DEFAULT_MAX);
+    let mut answer = Answer::new::<ShapeRow<'_>>(&source, args.source.format, max, out)?;
+    let mut progress = Progress::new(source.bytes(), out);
+    let (mut status, mut is_found, mut left_out) = (source.status, false, 0);
+    let filter = args.part.filter.filter();
+    for trace in &source.traces {
+        let asked = Selection::new(&trace.methods, &asked, &[]);
+        let ways = Ways::find(trace, &filter, &asked, args.time, most_words(), &mut progress);
+        status = status.and(ways.soundness);
+        left_out += ways.left_out;
+        is_found |= !ways.found.is_empty();
+        let names = JoinedNames::new(&ways.methods, std::iter::once(trace));
+        answer.begin(trace, out)?;
+        let names_of_shapes =
+            filter.is_all().then(|| ways.shapes.names(|number| names.key(number)));
+        let print = Print { args, trace, ways: &ways, names: &names, names_of_shapes };
+        for (number, method) in ways.found.iter().enumerate() {
+            let mut shown: Vec<_> = method.ways.iter().collect();
+            if args.outliers {
+                shown.reverse();
+            }
+            shown.truncate(answer.max);
+            let compared = shown.into_iter().map(|way| (way, ways.compare(method, way)));
+            print.method((number, method), &compared.collect::<Vec<_>>(), &mut answer, out)?;
+        }
+    }
+    let what = &args.method;
+    match (is_found, left_out) {
+        (true, _) => {}
+        (false, 0) => {
+            message(&format!(
+                "no call of '{what}' that has ended is in the selected part of the trace"
+            ));
+        }
+        (false, left_out) => message(&nothing_in_the_rest(what, left_out)),
+    }
+    Ok(status)
+}
 
 /// Prints the shapes of a trace.
-pub(super) struct Print<'a> {
-    pub(super) args: &'a ShapesArgs,
-    pub(super) trace: &'a Trace,
-    pub(super) shapes: &'a Shapes,
-    pub(super) names: &'a JoinedNames<'a>,
-    pub(super) methods: &'a JoinedMethods,
+struct Print<'a> {
+    args: &'a ShapesArgs,
+    trace: &'a Trace,
+    ways: &'a Ways,
+    names: &'a JoinedNames<'a>,
     /// The names of all shapes, unless calls are left out.
-    pub(super) names_of_shapes: Option<Vec<ShapeName>>,
+    names_of_shapes: Option<Vec<ShapeName>>,
 }
 
 impl Print<'_> {
-    /// Prints the shapes of a method, each with what distinguishes it from the most frequent one: how many `calls` have how
-    /// many shapes in `all`.
-    pub(super) fn method(
+    /// Prints the shapes of a method, each with what distinguishes it from the most frequent one.
+    fn method(
         &self,
-        (number, method): (usize, MethodId),
-        (calls, all): (u64, usize),
-        ways: &[(Way, Comparison)],
-        threads: &[JoinedThread],
+        (number, of_method): (usize, &MethodWays),
+        ways: &[(&Way, Comparison)],
         answer: &mut Answer<'_>,
         out: &mut Out,
     ) -> Result<(), Failure> {
+        let MethodWays { method, calls, ways: all, .. } = of_method;
+        let (method, calls, all) = (*method, *calls, all.len());
+        let threads = &self.ways.threads[..];
         if answer.is_text() {
             if number > 0 {
                 out.write_all(b"\n")?;
@@ -49,7 +100,7 @@ impl Print<'_> {
             let counts = [plural(calls, "call"), plural(all as u64, "shape")].join(", ");
             out.heading(&format!("{}: {counts}", self.names.get(method, form)))?;
             self.table(calls, ways, threads, out)?;
-        } else if let Some((_, id)) = self.methods.place(method) {
+        } else if let Some((_, id)) = self.ways.methods.place(method) {
             let method = RowNames::new(&self.trace.methods).get(id);
             let rows = ways
                 .iter()
@@ -66,12 +117,12 @@ impl Print<'_> {
     fn table(
         &self,
         calls: u64,
-        ways: &[(Way, Comparison)],
+        ways: &[(&Way, Comparison)],
         threads: &[JoinedThread],
         out: &mut Out,
     ) -> Result<(), Failure> {
         let several = threads.len() > 1;
-        let all = || ways.iter().map(|(way, _)| way);
+        let all = || ways.iter().map(|(way, _)| *way);
         let mut table = Table::default();
         // Names of shapes of which calls are left out cannot be found.
         if self.names_of_shapes.is_some() {
@@ -82,8 +133,8 @@ impl Print<'_> {
         }
         table.column("count", all().map(|way| Cell::Count(way.count)));
         table.column("%", all().map(|way| Cell::Share { part: way.count, whole: calls }));
-        table.column("calls", all().map(|way| Cell::Count(self.shapes.calls(way.shape))));
-        table.column("frames", all().map(|way| Cell::Count(self.shapes.levels(way.shape))));
+        table.column("calls", all().map(|way| Cell::Count(self.ways.shapes.calls(way.shape))));
+        table.column("frames", all().map(|way| Cell::Count(self.ways.shapes.levels(way.shape))));
         if all().any(|way| way.times.is_some()) {
             let time = |times: DurationSum| Cell::number(rough_duration(times.ns, times.bounds));
             table.column("time", all().map(|way| way.times.map_or(Cell::Nothing, time)));
@@ -166,7 +217,7 @@ impl Print<'_> {
         let Some(shift) = first.shifts.first() else {
             return self.outcome_of_callee(first, &inner);
         };
-        let called = match self.shapes.kind(shift.shape) {
+        let called = match self.ways.shapes.kind(shift.shape) {
             Kind::Call(method, _) => name(method),
             _ => "(events are missing)".to_owned(),
         };
@@ -200,8 +251,8 @@ impl Print<'_> {
             shape: self.name(way).map(|name| name.to_string()),
             outcome: way.outcome.word(),
             count: way.count,
-            calls: self.shapes.calls(way.shape),
-            frames: self.shapes.levels(way.shape),
+            calls: self.ways.shapes.calls(way.shape),
+            frames: self.ways.shapes.levels(way.shape),
             thread: title(threads, way.first.0),
             first_call: self.number(way),
             differences: comparison.differences().len(),

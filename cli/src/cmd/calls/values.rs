@@ -1,0 +1,150 @@
+//! `flow calls --where` and `--values`: the calls of a method whose values meet conditions. Calls of a thread are in the order in which they
+//! begin.
+
+use std::io::Write;
+
+use flow_codec::format::values::{CallValue, Role};
+use flow_codec::read::Trace;
+use flow_query::calls::{Calls, FoundCall, ValueNames};
+use flow_query::rows::{GrepRow, Raw, RowNames};
+use flow_query::select::{Select, Threads, thread_title};
+
+use crate::args::{Format, GrepArgs};
+use crate::cmd::line_limit;
+use crate::failure::{Failure, Status};
+use crate::input::source::Source;
+use crate::input::source::answer::Answer;
+use crate::input::times::has_clock;
+use crate::output::{
+    Labels, Out, Progress, ValueTexts, bounded_duration, escaped, grouped, instant, message,
+    plural, time_columns,
+};
+
+/// Calls shown in text by default.
+const DEFAULT_MAX: u64 = 100;
+/// The most names that a message about a wrong name lists.
+const SHOWN_NAMES: usize = 24;
+
+pub(super) fn run(args: &GrepArgs, out: &mut Out) -> Result<Status, Failure> {
+    let mut source = Source::open(&args.source)?;
+    let max = line_limit(args.max, args.source.format, DEFAULT_MAX);
+    let select = Select::all().in_threads(Threads::of(&args.threads.patterns));
+    let calls = Calls::of_method(&args.method).select(select).with_values().at_most(max);
+    let calls = args.conditions.iter().cloned().fold(calls, Calls::meeting);
+    let search = source.ask(|traces| calls.begin(traces))?;
+    let names = search.value_names(&source.traces);
+    if names.are_recorded() {
+        expect(&names, args)?;
+    }
+    source.report_losses();
+    let mut answer = Answer::new::<GrepRow<'_>>(&source, args.source.format, max, out)?;
+    let mut progress = Progress::new(source.bytes(), out);
+    let mut status = source.status;
+    let (mut count, mut of_method, mut has_values) = (0, 0, false);
+    for (number, trace) in source.traces.iter().enumerate() {
+        answer.begin(trace, out)?;
+        let mut printer = Printer {
+            trace,
+            answer: &mut answer,
+            labels: Labels::new(&trace.methods, Format::Text, args.verbose),
+            names: RowNames::new(&trace.methods),
+            shown: 0,
+        };
+        let searched =
+            search.read(&source.traces, number, &mut progress, |call| printer.call(&call, out))?;
+        let shown = printer.shown;
+        status = status.and(searched.soundness);
+        answer.more(trace, searched.count - shown, "more call", out)?;
+        count += searched.count;
+        of_method += searched.of_method;
+        has_values |= searched.has_values;
+    }
+    drop(progress);
+    if has_values {
+        expect(&names, args)?;
+    }
+    if count == 0 {
+        say_nothing(args, of_method, has_values || names.are_recorded());
+    }
+    Ok(status)
+}
+
+/// Refuses conditions on values that no call can have.
+fn expect(names: &ValueNames, args: &GrepArgs) -> Result<(), Failure> {
+    let Some((unknown, names)) = names.unknown(&args.conditions) else { return Ok(()) };
+    let mut shown: Vec<_> = names.iter().take(SHOWN_NAMES).map(|name| escaped(name)).collect();
+    if names.len() > shown.len() {
+        shown.push(format!("… {} more", names.len() - SHOWN_NAMES).into());
+    }
+    Err(Failure::Usage(format!(
+        "--where: no value of '{}' is called '{unknown}'; there are: {}",
+        args.method,
+        shown.join(", ")
+    )))
+}
+
+/// Reports that there is no call that is asked for, of `calls` of the method.
+fn say_nothing(args: &GrepArgs, calls: u64, with_values: bool) {
+    let of = &args.method;
+    message(&match (calls, with_values) {
+        (0, _) => format!("there is no call of '{of}' in the selected part of the trace"),
+        (_, true) => format!("none of {} of '{of}' meets the conditions", plural(calls, "call")),
+        (_, false) => format!(
+            "{} of '{of}' without values; record with --values GLOB, such as --values '{of}'",
+            plural(calls, "call")
+        ),
+    });
+}
+
+struct Printer<'a, 's> {
+    answer: &'a mut Answer<'s>,
+    trace: &'a Trace,
+    labels: Labels<'a>,
+    names: RowNames<'a>,
+    shown: u64,
+}
+
+impl Printer<'_, '_> {
+    /// Prints a call.
+    fn call(&mut self, call: &FoundCall, out: &mut Out) -> Result<(), Failure> {
+        self.shown += 1;
+        let texts = ValueTexts::new(&self.trace.methods, Some(call.method));
+        let thrown = call.thrown.as_deref();
+        if !self.answer.is_text() {
+            let row = GrepRow {
+                thread: call.thread,
+                call: call.number,
+                method: self.names.get(call.method),
+                times: time_columns(&call.times),
+                thrown,
+                values: Raw {
+                    json: call.values.iter().map(|value| texts.json(value)).collect(),
+                    text: texts.all(&call.values).trim_start().to_owned(),
+                },
+            };
+            return Ok(self.answer.records.row(&row, out)?);
+        }
+        let thread = thread_title(self.trace, call.thread);
+        let when = if has_clock(self.trace) { when(call) } else { String::new() };
+        let is_message = |value: &CallValue| value.role == Role::Message;
+        let (messages, values): (Vec<_>, Vec<_>) =
+            call.values.iter().cloned().partition(is_message);
+        let values = texts.all(&values);
+        let thrown = thrown.map(|class| format!("  ! {}", escaped(class))).unwrap_or_default();
+        let message = messages.first().map(|value| format!(": {}", texts.text(&value.value)));
+        let (message, number) = (message.unwrap_or_default(), grouped(call.number));
+        let (thread, label) = (escaped(&thread), self.labels.get(call.method));
+        Ok(writeln!(out, "{when}{thread}  call {number}  {label}{values}{thrown}{message}")?)
+    }
+}
+
+/// When a call began and how long it took, as columns.
+fn when(call: &FoundCall) -> String {
+    let start_ns = call.times.start.estimate_ns;
+    let start = start_ns.map_or("?".to_owned(), instant);
+    let duration = match start_ns {
+        Some(_) => bounded_duration(call.times.duration),
+        None => "?".to_owned(),
+    };
+    format!("{start:>14}  {duration:>18}  ")
+}

@@ -1,0 +1,377 @@
+//! Calls, one by one: those of a method or shape, those whose values meet conditions, or the longest.
+//!
+//! [`Calls`] describes which calls are asked for. What answers is decided by one rule:
+//!
+//! | asked for | read |
+//! |---|---|
+//! | values, or calls that meet conditions on values | the events of each thread, with their values |
+//! | otherwise the longest calls | the events, and the index or the events again for the stacks of these calls |
+//! | otherwise | the shapes of each thread, which are built if they are not stored |
+
+mod by_shape;
+mod longest;
+mod names;
+mod ways;
+mod with_values;
+
+use std::collections::BTreeSet;
+
+use flow_codec::format::shape_name::{NamePrefix, ShapeName};
+use flow_codec::format::values::CallValue;
+use flow_codec::read::{Call, CallTimes, Selection, TestRun, Trace};
+use flow_codec::{Glob, MethodId, ThreadId};
+
+pub use self::names::ValueNames;
+pub use self::ways::{MethodWays, Way, Ways};
+
+use crate::Error;
+use crate::dag::Outcome;
+use crate::open::Traces;
+use crate::reading::{Listener, Soundness};
+use crate::select::{Select, ValueCondition, methods};
+
+/// Which calls are asked for. In the order in which they began, unless the [longest](Self::longest) are.
+///
+/// ```no_run
+/// use flow_query::calls::Calls;
+/// use flow_query::open::Traces;
+///
+/// let mut traces = Traces::open("flow-trace")?;
+/// for call in Calls::of("Orders#total").longest().at_most(10).find(&mut traces)? {
+///     println!("{} ns in thread {}", call.times.duration_ns, call.thread);
+/// }
+/// # Ok::<(), flow_query::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Calls {
+    what: What,
+    select: Select,
+    conditions: Vec<ValueCondition>,
+    outcome: Option<Outcome>,
+    order: Order,
+    has_values: bool,
+    most: usize,
+    most_words: Option<usize>,
+}
+
+/// Whose calls.
+#[derive(Clone, Debug)]
+enum What {
+    All,
+    Methods(String),
+    Shape(NamePrefix),
+}
+
+/// Which calls come first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Order {
+    Begun,
+    Longest,
+}
+
+/// A call that was found.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FoundCall {
+    /// The number of its trace among those that were searched.
+    pub trace: usize,
+    /// The number of its thread among the [files](Trace::files) of the trace.
+    pub file: usize,
+    /// The thread.
+    pub thread: ThreadId,
+    /// How many calls of the thread began before it.
+    pub number: u64,
+    /// The method.
+    pub method: MethodId,
+    /// When it began, and how long it lasted.
+    pub times: CallTimes,
+    /// Whether it had not ended when the trace did.
+    pub is_open: bool,
+    /// How it was left; `None` if it is open, or if only its events were read and it was not left by an exception.
+    pub outcome: Option<Outcome>,
+    /// The class of the exception that ended it, if that was recorded; `?` if the class is unknown.
+    pub thrown: Option<String>,
+    /// The name of its shape, if shapes were read.
+    pub shape: Option<ShapeName>,
+    /// The number of calls in it, including itself.
+    pub calls: u64,
+    /// The number of frames that were open when it began.
+    pub depth: u64,
+    /// The methods of its callers, the outermost first. Unknown for calls with values in the order in which they began.
+    pub callers: Vec<MethodId>,
+    /// The name of the test that made it, if shapes were read.
+    pub test: Option<String>,
+    /// Recorded values, if these are asked for.
+    pub values: Vec<CallValue>,
+}
+
+/// What a search found in a trace, beside the calls themselves.
+#[derive(Clone, Default, Debug)]
+#[non_exhaustive]
+pub struct Searched {
+    /// Whether everything could be read.
+    pub soundness: Soundness,
+    /// How many calls are what is asked for, returned or not.
+    pub count: u64,
+    /// How many calls of the methods were read. Only if values are asked for.
+    pub of_method: u64,
+    /// Whether one of these has values.
+    pub has_values: bool,
+    /// The shapes of the calls that were counted, and all shapes that match.
+    pub shapes: BTreeSet<ShapeName>,
+    /// All shapes that match, whether the calls are selected or not.
+    pub matching: BTreeSet<ShapeName>,
+    /// How many threads could not be searched.
+    pub left_out: u64,
+}
+
+impl Searched {
+    fn reading(&mut self, soundness: Soundness) {
+        self.soundness = self.soundness.and(soundness);
+    }
+}
+
+impl Default for Calls {
+    fn default() -> Self {
+        Self {
+            what: What::All,
+            select: Select::all(),
+            conditions: Vec::new(),
+            outcome: None,
+            order: Order::Begun,
+            has_values: false,
+            most: usize::MAX,
+            most_words: None,
+        }
+    }
+}
+
+impl Calls {
+    /// Asks for the calls of all methods.
+    #[must_use]
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Asks for the calls of a shape, whose name begins with this text, or of methods, which match this pattern.
+    #[must_use]
+    pub fn of(what: &str) -> Self {
+        match what.parse() {
+            Ok(prefix) => Self { what: What::Shape(prefix), ..Self::default() },
+            Err(_) => Self::of_method(what),
+        }
+    }
+
+    /// Asks for the calls of methods that match a pattern: `pkg.Class#method`, `Class#method`, or `method`, if only one class
+    /// has a method of this name.
+    #[must_use]
+    pub fn of_method(pattern: &str) -> Self {
+        Self { what: What::Methods(pattern.to_owned()), ..Self::default() }
+    }
+
+    /// Asks only for calls of this selection. Of the longest calls, by threads, tests, methods and time; of calls with values, by
+    /// threads; of others, by threads and tests.
+    #[must_use]
+    pub fn select(mut self, select: Select) -> Self {
+        self.select = select;
+        self
+    }
+
+    /// Asks for the longest calls, the longest first.
+    #[must_use]
+    pub fn longest(mut self) -> Self {
+        self.order = Order::Longest;
+        self
+    }
+
+    /// Asks for the recorded values of each call, too.
+    #[must_use]
+    pub fn with_values(mut self) -> Self {
+        self.has_values = true;
+        self
+    }
+
+    /// Asks only for calls with a value that meets this condition, and those that were given before.
+    #[must_use]
+    pub fn meeting(mut self, condition: ValueCondition) -> Self {
+        self.conditions.push(condition);
+        self.with_values()
+    }
+
+    /// Asks only for calls that were left in this way.
+    #[must_use]
+    pub fn left_by(mut self, outcome: Outcome) -> Self {
+        self.outcome = Some(outcome);
+        self
+    }
+
+    /// Asks for at most this many calls of each trace.
+    #[must_use]
+    pub fn at_most(mut self, calls: usize) -> Self {
+        self.most = calls;
+        self
+    }
+
+    /// Lets the shapes of a thread take at most this many words, instead of what the machine has.
+    #[must_use]
+    pub fn within_words(mut self, words: usize) -> Self {
+        self.most_words = Some(words);
+        self
+    }
+
+    /// The conditions that values must meet.
+    #[must_use]
+    pub fn conditions(&self) -> &[ValueCondition] {
+        &self.conditions
+    }
+
+    /// Returns whether the calls of a shape are asked for.
+    #[must_use]
+    pub fn is_of_shape(&self) -> bool {
+        matches!(self.what, What::Shape(_))
+    }
+
+    /// Returns all calls that are asked for.
+    ///
+    /// # Errors
+    /// A pattern matches nothing, or a trace has no times and the longest calls are asked for.
+    pub fn find(&self, traces: &mut Traces) -> Result<Vec<FoundCall>, Error> {
+        let search = self.begin(traces)?;
+        let mut found = Vec::new();
+        for number in 0..traces.len() {
+            search.read(traces, number, &mut (), |call| {
+                found.push(call);
+                Ok::<(), Error>(())
+            })?;
+        }
+        Ok(found)
+    }
+
+    /// Selects the threads of traces that are searched, and finds the methods.
+    ///
+    /// # Errors
+    /// A pattern matches nothing, or a trace has no times and the longest calls are asked for.
+    pub fn begin<'a>(&'a self, traces: &mut Traces) -> Result<CallSearch<'a>, Error> {
+        let mut runs = Vec::new();
+        match (self.source(), self.order) {
+            (Source::Values, Order::Begun) => self.select.threads.keep_in(&mut [traces])?,
+            (Source::Values | Source::Times, _) => traces.select(&self.select)?,
+            (Source::Shapes, _) => {
+                // Read before threads are selected: the thread that ran a test may not be among them.
+                runs = traces.read_tests();
+                self.select.threads.keep_in(&mut [traces])?;
+            }
+        }
+        let globs = match &self.what {
+            What::Methods(pattern) => methods(std::slice::from_ref(pattern), &*traces)?,
+            What::All | What::Shape(_) => Vec::new(),
+        };
+        if self.source() == Source::Shapes {
+            self.select.tests.expect_in(&runs)?;
+        }
+        Ok(CallSearch { asked: self, globs, runs })
+    }
+
+    /// The one rule for what is read.
+    fn source(&self) -> Source {
+        match (self.has_values, self.order) {
+            (true, _) => Source::Values,
+            (false, Order::Longest) => Source::Times,
+            (false, Order::Begun) => Source::Shapes,
+        }
+    }
+}
+
+/// What is read to find calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Source {
+    /// Events with values.
+    Values,
+    /// Events with times.
+    Times,
+    Shapes,
+}
+
+/// A search for calls in selected traces.
+#[derive(Debug)]
+pub struct CallSearch<'a> {
+    asked: &'a Calls,
+    globs: Vec<Glob>,
+    /// The tests of each trace, if shapes are read.
+    runs: Vec<Vec<TestRun>>,
+}
+
+impl CallSearch<'_> {
+    /// Passes the calls of a trace to `each`. Reading always goes to the end; damage is part of the result.
+    ///
+    /// # Errors
+    /// `each` failed, or the trace has no times and the longest calls are asked for.
+    pub fn read<E: From<Error>>(
+        &self,
+        traces: &Traces,
+        number: usize,
+        listener: &mut impl Listener,
+        each: impl FnMut(FoundCall) -> Result<(), E>,
+    ) -> Result<Searched, E> {
+        let Some(trace) = traces.get(number) else { return Ok(Searched::default()) };
+        let place = InTrace { search: self, trace, number };
+        match (self.asked.source(), self.asked.order) {
+            (Source::Values, Order::Begun) => place.with_values(listener, each),
+            (Source::Values, Order::Longest) => place.longest_with_values(listener, each),
+            (Source::Times, _) => place.longest(listener, each),
+            (Source::Shapes, _) => place.of_shapes(listener, each),
+        }
+    }
+
+    /// The tests that a trace ran, if shapes are read.
+    #[must_use]
+    pub fn tests(&self, trace: usize) -> &[TestRun] {
+        self.runs.get(trace).map_or(&[], |runs| runs)
+    }
+
+    /// The methods whose calls are asked for.
+    fn methods(&self, trace: &Trace) -> Selection {
+        match self.asked.what {
+            What::Methods(_) => Selection::new(&trace.methods, &self.globs, &[]),
+            What::All | What::Shape(_) => Selection::all(),
+        }
+    }
+}
+
+/// A trace that is searched.
+struct InTrace<'a> {
+    search: &'a CallSearch<'a>,
+    trace: &'a Trace,
+    number: usize,
+}
+
+impl InTrace<'_> {
+    /// A call that was read to its end.
+    fn found(&self, file: usize, thread: ThreadId, call: Call) -> FoundCall {
+        let class = |unwound: &flow_codec::read::Unwound| {
+            unwound.class.as_deref().unwrap_or("?").to_owned()
+        };
+        FoundCall {
+            trace: self.number,
+            file,
+            thread,
+            number: call.number,
+            method: call.method,
+            is_open: call.is_open,
+            outcome: call.unwound.as_ref().map(|_| Outcome::Unwound),
+            thrown: call.unwound.as_ref().map(class),
+            shape: None,
+            calls: call.calls,
+            depth: call.depth.get(),
+            callers: Vec::new(),
+            test: None,
+            times: CallTimes {
+                start: call.start,
+                duration: call.duration(),
+                duration_ns: call.duration_ns().unwrap_or_default(),
+                unwound: call.unwound,
+            },
+            values: call.values,
+        }
+    }
+}
