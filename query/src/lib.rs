@@ -1,4 +1,29 @@
-//! Answers questions about flow traces, which [`flow_codec`] reads.
+//! Answers questions about traces of [flow](flow_codec): which calls, which tests, what differs.
+//!
+//! # Example: the slowest calls of a method, with their arguments
+//!
+//! ```no_run
+//! use flow_query::ask::Calls;
+//! use flow_query::open::Traces;
+//! use flow_query::text::ValueTexts;
+//!
+//! let mut traces = Traces::open("flow-trace")?;
+//! for call in Calls::of_method("Orders#total").longest().with_values().at_most(10).find(&mut traces)? {
+//!     let methods = &traces[call.trace].methods;
+//!     let values = ValueTexts::new(methods, Some(call.method)).all(&call.values);
+//!     println!("{} ns  {}{values}", call.times.duration_ns, methods.display(call.method));
+//! }
+//! # Ok::<(), flow_query::Error>(())
+//! ```
+//!
+//! | module | question |
+//! |---|---|
+//! | [`open`], [`select`] | which traces, and what of them |
+//! | [`ask`] | which calls, with which values, how long; in how many ways a method ran; which tests, and what they called; how the calls of two runs differ |
+//! | [`analysis`], [`profile`] | which methods and paths made most calls, or took most time |
+//! | [`process`] | the events of all threads in one order, also while they are recorded |
+//!
+//! [`reading`] chooses the quickest way to an answer: stored shapes, several cores, or the events one by one.
 //!
 //! ```text
 //! flow_codec::read::{Timeline, Pass} ─▶ analysis (sums in one pass)
@@ -8,30 +33,7 @@
 //! samples ─▶ profile::{LeanProfile, Frames} ─▶ analysis::PathTree, as of calls
 //! ```
 //!
-//! [`reading`] chooses the quickest way to an answer: stored shapes, several cores, or the events one by one.
-//!
-//! [`open`] opens the traces of a run, and [`select`] is what a person may select of them.
-//!
 //! Nothing here prints, and nothing knows a JVM. Bytes are the business of [`flow_codec`].
-//!
-//! # Example: which methods made most calls
-//!
-//! ```no_run
-//! use flow_codec::read::Trace;
-//! use flow_query::analysis::Report;
-//! use flow_query::reading::{Selected, visit_thread};
-//!
-//! let trace = Trace::open("flow-trace")?;
-//! let mut report = Report::default();
-//! for thread in &trace.files {
-//!     visit_thread(thread, &Selected::all(), &mut (), &mut report);
-//!     report.end_thread();
-//! }
-//! for row in report.rows().iter().take(10) {
-//!     println!("{} {}", row.calls, trace.methods.display(row.method));
-//! }
-//! # Ok::<(), flow_codec::Error>(())
-//! ```
 
 #![forbid(unsafe_code)]
 
@@ -39,7 +41,7 @@ mod error;
 mod remark;
 
 pub mod analysis;
-pub mod calls;
+pub mod ask;
 pub mod dag;
 pub mod in_order;
 pub mod open;

@@ -170,6 +170,18 @@ impl FilterArgs {
     }
 }
 
+impl TestArgs {
+    /// The tests that these flags select.
+    pub(crate) fn tests(&self) -> Tests {
+        Tests::of(&self.patterns)
+    }
+
+    /// Returns whether a test is selected.
+    pub(crate) fn include(&self, name: &str) -> bool {
+        self.tests().include(name)
+    }
+}
+
 impl ThreadArgs {
     /// Returns whether a thread is selected.
     pub(crate) fn include(&self, trace: &Trace, id: ThreadId) -> bool {

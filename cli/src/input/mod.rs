@@ -11,7 +11,6 @@ pub(crate) mod source;
 pub(crate) mod sources;
 pub(crate) mod state;
 pub(crate) mod stdin;
-pub(crate) mod test_runs;
 pub(crate) mod times;
 pub(crate) mod unanswered;
 pub(crate) mod values;

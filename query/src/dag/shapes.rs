@@ -1,5 +1,7 @@
 //! Shapes with the sums that follow from them.
 
+use flow_codec::MethodId;
+
 use super::sums::{Sums, sums_of};
 use super::table::Words;
 use super::word::{self, Word};
@@ -42,6 +44,15 @@ impl Shapes {
     /// All shapes, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = ShapeId> + ExactSizeIterator + use<> {
         (0..u32::try_from(self.len()).unwrap_or(u32::MAX)).map(ShapeId)
+    }
+
+    /// The method that a call of this shape calls; `None` if it is not the shape of a call.
+    #[must_use]
+    pub fn method(&self, shape: ShapeId) -> Option<MethodId> {
+        match self.kind(shape) {
+            Kind::Call(method, _) => Some(method),
+            Kind::Thread | Kind::Break(_) => None,
+        }
     }
 
     /// What has this shape.

@@ -136,7 +136,7 @@ const FLOORS: [(&str, &[&str]); 5] = [
         "query",
         &[
             "text", "error", "remark", "rows", "select", "dag", "tree", "process", "analysis",
-            "profile", "reading", "in_order", "open", "shapes", "calls",
+            "profile", "reading", "in_order", "open", "shapes", "ask",
         ],
     ),
     (

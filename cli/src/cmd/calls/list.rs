@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use flow_codec::MethodId;
 use flow_codec::read::{CallTimes, Trace};
-use flow_query::calls::{Calls, FoundCall, Searched};
+use flow_query::ask::{Calls, FoundCall, Searched};
 use flow_query::dag::Outcome;
 use flow_query::rows::{Cell, FindRow, RowNames};
 use flow_query::select::{Select, Tests, Threads, thread_title};

@@ -1,7 +1,7 @@
 //! `flow calls --slowest`: the longest calls, with their stacks.
 
 use flow_codec::read::Trace;
-use flow_query::calls::{Calls, FoundCall};
+use flow_query::ask::{Calls, FoundCall};
 use flow_query::rows::{Cell, OnlyJson, RowNames, SlowRow};
 use flow_query::select::file_title;
 

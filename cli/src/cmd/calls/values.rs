@@ -5,7 +5,7 @@ use std::io::Write;
 
 use flow_codec::format::values::{CallValue, Role};
 use flow_codec::read::Trace;
-use flow_query::calls::{Calls, FoundCall, ValueNames};
+use flow_query::ask::{Calls, FoundCall, ValueNames};
 use flow_query::rows::{GrepRow, Raw, RowNames};
 use flow_query::select::{Select, Threads, thread_title};
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use flow_codec::NameForm;
 use flow_codec::format::shape_name::ShapeName;
 use flow_codec::read::{Selection, Trace};
-use flow_query::calls::{MethodWays, Way, Ways};
+use flow_query::ask::{MethodWays, Way, Ways};
 use flow_query::dag::{Comparison, Difference, Kind, Outcome};
 use flow_query::reading::DurationSum;
 use flow_query::rows::{Cell, MethodColumns, RowNames, ShapeRow};

@@ -3,10 +3,11 @@
 use std::io::Write;
 
 use flow_codec::NameForm;
-use flow_codec::read::Trace;
 use flow_query::analysis::Run;
-use flow_query::dag::{Comparison, Difference, Kind, Outcome, ShapeId, Shapes, Shift};
+use flow_query::ask::{Differences, DifferingThread, RunDifferences};
+use flow_query::dag::{Comparison, Difference, Kind, Outcome, ShapeId, Shift};
 use flow_query::rows::{Chain, ExactRow, NameColumns};
+use flow_query::shapes::{JoinedNames, JoinedThread};
 
 use super::test_runs::ComparedTests;
 use crate::args::{DiffArgs, Format};
@@ -16,11 +17,9 @@ use crate::failure::{Failure, Status};
 use crate::html::{Compared, ComparedThread, diff_page};
 use crate::input::memory::most_words;
 use crate::input::source::Source;
-use crate::output::not_compared;
-use crate::output::{Out, Progress, Records, chain, escaped, grouped, left_out, plural};
-use flow_query::reading::Soundness;
-use flow_query::select::globs;
-use flow_query::shapes::{JoinedNames, JoinedThread, Joiner, Joins, LeftOut};
+use crate::output::{
+    Out, Progress, Records, chain, escaped, grouped, left_out, not_compared, plural,
+};
 
 /// Differences shown in text by default.
 const DEFAULT_MAX: u64 = 20;
@@ -39,130 +38,50 @@ pub(super) fn run(
     progress: &mut Progress,
     out: &mut Out,
 ) -> Result<(Status, bool), Failure> {
-    let all_traces = || sources.iter().flat_map(|(_, source)| &source.traces);
-    let ignored = globs(&args.ignore, all_traces())?;
-    let mut joiner = Joiner::within(most_words());
-    let rename = |name| tests.rename(name);
-    let filter = args.part.filter.filter();
-    let joins = Joins { filter: &filter, ignored: &ignored, rename: &rename };
-    let both = sources.each_ref().map(|(_, source)| &source.traces);
-    joiner.read_stored(both, joins);
-    // A page has the calls of both.
-    let same = joiner.same(both, joins).filter(|_| args.html.is_none());
-    let (runs, status) = match same {
-        Some(_) => (Default::default(), Soundness::Whole),
-        None => joiner.add_all(both, joins, progress),
-    };
-    let nothing = joiner.nothing();
-    let missing = std::mem::take(&mut joiner.left_out);
-    let (shapes, methods) = joiner.finish();
-    let traces: Vec<&Trace> = all_traces().collect();
-    let names = JoinedNames::new(&methods, traces.into_iter());
-    let mut pairs = pairs(&runs, args.compares_threads());
-    // Two threads, or two tests, of one directory have different names.
-    let have_names = args.after.is_some();
-    pairs.retain(|pair| !lacks_one(pair, &missing, have_names));
     let default = if args.html.is_some() { PAGE_MAX } else { DEFAULT_MAX };
     let most = line_limit(args.max, args.format, default);
     let skipped = usize::try_from(args.next).unwrap_or(usize::MAX);
-    let mut found = Vec::new();
     // One more than are shown, to know whether there are more.
-    let mut left = most.saturating_add(skipped).saturating_add(1);
-    for pair in &pairs {
-        let [before, after] =
-            pair.map(|thread| thread.map(|thread| thread.joined.thread).or(nothing));
-        let (Some(before), Some(after)) = (before, after) else { continue };
-        let comparison = Comparison::of(&shapes, before, after, left);
-        left -= comparison.differences().len().min(left);
-        if !comparison.is_same() {
-            found.push((*pair, comparison));
-        }
-    }
-    let print = Print { shapes: &shapes, names: &names, args, most, skipped };
-    let counted = |threads: &[JoinedThread]| threads.iter().map(|thread| thread.dag.calls()).sum();
-    let (threads, calls) = match same {
-        Some((threads, calls)) => (threads, [calls; 2]),
-        None => (pairs.len(), runs.each_ref().map(|run| counted(run))),
-    };
+    let mut asked = Differences::default()
+        .of_methods(args.part.filter.filter())
+        .ignoring(&args.ignore)
+        .renaming(|name| tests.rename(name))
+        .at_most(most.saturating_add(skipped).saturating_add(1))
+        .within_words(most_words());
+    // A page has the calls of both.
+    asked = if args.html.is_some() { asked.with_shapes() } else { asked };
+    asked = if args.compares_threads() { asked.pairing_all() } else { asked };
+    asked = if args.after.is_none() { asked.of_one_run() } else { asked };
+    let both = sources.each_ref().map(|(_, source)| &source.traces);
+    let found = asked.find(both, progress)?;
+    let status = Status::from(found.soundness);
+    let names = found.names(both);
+    let print = Print { found: &found, names: &names, args, most, skipped };
+    let differs = !found.differing.is_empty();
     if let Some(path) = &args.html {
-        let page = diff_page(&print.compared(&found, &pairs, calls, nothing))?;
+        let page = diff_page(&print.compared())?;
         PageFile::find(path)?.write(&page, out)?;
-        return Ok((status.into(), !found.is_empty()));
+        return Ok((status, differs));
     }
     match args.format {
-        Format::Text => {
-            let missing = missing.len() as u64;
-            print.text(&found, (threads, missing), calls, out)?;
-        }
+        Format::Text => print.text(out)?,
         _ => {
             let mut records = Records::new::<ExactRow<'_>>(args.format, false, out)?;
             records.sort_keys();
-            print.rows(&found, &mut records, out)?;
+            print.rows(&mut records, out)?;
         }
     }
-    let more = found.iter().any(|(_, comparison)| comparison.is_cut());
-    if more || left == 0 {
+    let more = found.differing.iter().any(|thread| thread.comparison.is_cut());
+    if more || found.room == 0 {
         let text = left_out("further differences", most);
         let text = format!("{}; --next {} continues)", text.trim_end_matches(')'), skipped + most);
         out.remark(args.format, None, &text)?;
     }
-    Ok((status.into(), !found.is_empty()))
-}
-
-/// The threads of both runs, one beside the other; `None` where one has no other.
-type Pair<'a> = [Option<&'a JoinedThread>; 2];
-
-/// Whether two threads may be paired.
-type Rule = fn(&JoinedThread, &JoinedThread) -> bool;
-
-/// Pairs threads: those of the same name, and of these first those that did the same; then others that did the same.
-/// If two threads are compared, whatever their names are, those that are left are paired in order.
-fn pairs([before, after]: &[Vec<JoinedThread>; 2], are_chosen: bool) -> Vec<Pair<'_>> {
-    let mut others: Vec<Option<&JoinedThread>> = after.iter().map(Some).collect();
-    let mut partners: Vec<Option<&JoinedThread>> = vec![None; before.len()];
-    let rules: [Rule; 4] = [
-        |one, other| one.name == other.name && one.joined.thread == other.joined.thread,
-        |one, other| one.name == other.name,
-        |one, other| one.joined.thread == other.joined.thread,
-        |_, _| true,
-    ];
-    for rule in rules.into_iter().take(if are_chosen { 4 } else { 3 }) {
-        for (one, partner) in before.iter().zip(&mut partners) {
-            if partner.is_none() {
-                let is_it = |other: &&mut Option<&JoinedThread>| {
-                    other.is_some_and(|other| rule(one, other))
-                };
-                *partner = others.iter_mut().find(is_it).and_then(Option::take);
-            }
-        }
-    }
-    let known = before.iter().zip(partners).map(|(one, other)| [Some(one), other]);
-    known.chain(others.into_iter().flatten().map(|other| [None, Some(other)])).collect()
-}
-
-/// Returns whether the other side of a pair may be a thread that was left out: one of the same name, if `have_names`.
-fn lacks_one(pair: &Pair<'_>, left_out: &[LeftOut], have_names: bool) -> bool {
-    let (there, missing) = match pair {
-        [Some(before), None] => (before, 1),
-        [None, Some(after)] => (after, 0),
-        _ => return false,
-    };
-    let mut of_source = left_out.iter().filter(|left| left.source == missing);
-    of_source.any(|left| !have_names || left.unit == there.unit())
-}
-
-/// What the threads of a pair are called.
-fn title(pair: &Pair<'_>) -> String {
-    match pair.map(|thread| thread.map(|thread| thread.title.as_str())) {
-        [Some(before), Some(after)] if before == after => format!("thread {before}"),
-        [Some(before), Some(after)] => format!("thread {before}, after: {after}"),
-        [Some(before), None] => format!("thread {before}, only before"),
-        [None, after] => format!("thread {}, only after", after.unwrap_or_default()),
-    }
+    Ok((status, differs))
 }
 
 struct Print<'a> {
-    shapes: &'a Shapes,
+    found: &'a RunDifferences,
     names: &'a JoinedNames<'a>,
     args: &'a DiffArgs,
     most: usize,
@@ -170,33 +89,26 @@ struct Print<'a> {
     skipped: usize,
 }
 
-/// What differs between two threads.
-type Found<'a> = (Pair<'a>, Comparison);
-
 impl<'p> Print<'p> {
     /// What the page shows.
-    fn compared(
-        &self,
-        found: &'p [Found<'p>],
-        pairs: &[Pair<'_>],
-        calls: [u64; 2],
-        nothing: Option<ShapeId>,
-    ) -> Compared<'p> {
-        let thread = |(pair, comparison): &'p Found<'p>| {
+    fn compared(&self) -> Compared<'p> {
+        let RunDifferences { differing, calls, nothing, .. } = self.found;
+        let thread = |thread: &'p DifferingThread| {
             let side = |thread: Option<&JoinedThread>| {
-                thread.map(|thread| thread.joined.thread).or(nothing)
+                thread.map(|thread| thread.joined.thread).or(*nothing)
             };
-            let [before, after] = pair.map(side);
-            Some(ComparedThread { title: title(pair), sides: [before?, after?], comparison })
+            let [before, after] = self.found.threads(thread).map(side);
+            let (title, comparison) = (self.found.title(thread), &thread.comparison);
+            Some(ComparedThread { title, sides: [before?, after?], comparison })
         };
         Compared {
-            shapes: self.shapes,
+            shapes: &self.found.shapes,
             names: self.names,
             sides: self
                 .sides()
                 .map(|(index, _, side)| (side, calls.get(index).copied().unwrap_or_default())),
-            threads: found.iter().filter_map(thread).collect(),
-            same: pairs.len() - found.len(),
+            threads: differing.iter().filter_map(thread).collect(),
+            same: self.found.compared - differing.len(),
             has_numbers: self.has_numbers(),
             most: self.most,
         }
@@ -219,32 +131,27 @@ impl<'p> Print<'p> {
         })
     }
 
-    fn text(
-        &self,
-        found: &[Found<'_>],
-        (threads, left_out): (usize, u64),
-        calls: [u64; 2],
-        out: &mut Out,
-    ) -> Result<(), Failure> {
+    fn text(&self, out: &mut Out) -> Result<(), Failure> {
+        let RunDifferences { differing, compared, calls, left_out, .. } = self.found;
         let counts = calls.map(|calls| plural(calls, "call"));
         let width = counts.iter().map(|text| text.chars().count()).max().unwrap_or_default();
         for (index, what, dir) in self.sides() {
             let count = counts.get(index).map_or("", String::as_str);
             writeln!(out, "{what:<6}  {count:>width$}  {}", escaped(&dir))?;
         }
-        if left_out > 0 {
-            writeln!(out, "{}", not_compared(left_out, "thread"))?;
+        if !left_out.is_empty() {
+            writeln!(out, "{}", not_compared(left_out.len() as u64, "thread"))?;
         }
-        if threads == 0 {
+        if *compared == 0 {
             writeln!(out, "\nno threads were compared")?;
             return Ok(());
         }
-        let threads = plural(threads as u64, "thread");
-        if found.is_empty() {
+        let threads = plural(*compared as u64, "thread");
+        if differing.is_empty() {
             writeln!(out, "\nno difference: the same calls in the same order, in {threads}")?;
             return Ok(());
         }
-        let differ = found.len() as u64;
+        let differ = differing.len() as u64;
         writeln!(
             out,
             "{} of {threads} {}",
@@ -252,7 +159,8 @@ impl<'p> Print<'p> {
             if differ == 1 { "differs" } else { "differ" }
         )?;
         let (mut skip, mut left) = (self.skipped, self.most);
-        for (pair, comparison) in found {
+        for thread in differing {
+            let comparison = &thread.comparison;
             let differences = comparison.differences();
             let shown = differences.get(skip..).unwrap_or_default();
             skip -= skip.min(differences.len());
@@ -264,7 +172,7 @@ impl<'p> Print<'p> {
                 continue;
             }
             out.write_all(b"\n")?;
-            let title = title(pair);
+            let title = self.found.title(thread);
             out.heading(&title)?;
             for difference in shown.iter().take(left) {
                 self.difference(comparison, difference, out)?;
@@ -318,9 +226,9 @@ impl<'p> Print<'p> {
     /// `+ com.app.Cache.miss() ×2  12 calls`.
     fn shift(&self, comparison: &Comparison, shift: &Shift) -> String {
         let sign = if shift.is_added { '+' } else { '-' };
-        let (name, calls) = match self.shapes.kind(shift.shape) {
+        let (name, calls) = match self.found.shapes.kind(shift.shape) {
             Kind::Call(method, _) => {
-                let calls = self.shapes.calls(shift.shape).saturating_mul(shift.count);
+                let calls = self.found.shapes.calls(shift.shape).saturating_mul(shift.count);
                 (self.names.get(method, self.form()), calls)
             }
             _ => ("(events are missing)".to_owned(), 0),
@@ -351,16 +259,12 @@ impl<'p> Print<'p> {
             && !filter.own
     }
 
-    fn rows(
-        &self,
-        found: &[Found<'_>],
-        records: &mut Records,
-        out: &mut Out,
-    ) -> Result<(), Failure> {
-        let all = found.iter().flat_map(|(pair, comparison)| {
-            comparison.differences().iter().map(move |difference| (pair, comparison, difference))
+    fn rows(&self, records: &mut Records, out: &mut Out) -> Result<(), Failure> {
+        let all = self.found.differing.iter().flat_map(|thread| {
+            thread.comparison.differences().iter().map(move |difference| (thread, difference))
         });
-        for (pair, comparison, difference) in all.skip(self.skipped).take(self.most) {
+        for (thread, difference) in all.skip(self.skipped).take(self.most) {
+            let (pair, comparison) = (self.found.threads(thread), &thread.comparison);
             let stack = comparison.stack(difference);
             let path: Vec<_> =
                 stack.iter().map(|method| self.names.get(*method, NameForm::Full)).collect();
@@ -375,12 +279,12 @@ impl<'p> Print<'p> {
                 call_after,
                 times: difference.times,
                 change,
-                names: match self.shapes.kind(shape) {
+                names: match self.found.shapes.kind(shape) {
                     Kind::Call(method, _) => self.names.columns(method),
                     _ => NameColumns::NOTHING,
                 },
                 count,
-                calls: self.shapes.calls(shape).saturating_mul(count),
+                calls: self.found.shapes.calls(shape).saturating_mul(count),
                 moved,
                 path: Chain(path.clone()),
             };

@@ -72,7 +72,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         (Some(_), _) => {
             for (run, source) in &mut runs {
                 if !args.exact {
-                    status = status.and(paired.add(*run, source, args, &mut progress));
+                    status = status.and(paired.add(*run, source, args, &mut progress)?);
                 }
                 source.choose_tests(&args.part.tests)?;
             }
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         (None, [before, after]) => {
             for ((_, source), pattern) in runs.iter_mut().zip([before, after]) {
                 let pattern = TestArgs::one(pattern);
-                tests.add(source, &pattern);
+                tests.add(source, &pattern)?;
                 source.choose_tests(&pattern)?;
             }
         }

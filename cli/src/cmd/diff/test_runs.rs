@@ -5,17 +5,15 @@ use std::io::Write;
 
 use flow_codec::Origin;
 use flow_codec::format::test_marks::Outcome;
-use flow_query::analysis::{Called, MethodName, Run};
+use flow_query::analysis::{MethodName, Run};
 use flow_query::rows::{Cell, Members, TestChange};
 
 use crate::args::{DiffArgs, Format, TestArgs};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
-use crate::input::test_runs::TestCalls;
 use crate::output::{Out, Progress, Records, Table, grouped, left_out, plural};
-use flow_query::reading::Selected;
-use flow_query::select::threads_of_test;
+use flow_query::ask::{RanTest, RanTests};
 
 /// Tests shown in text by default.
 const DEFAULT_MAX: u64 = 40;
@@ -50,28 +48,18 @@ impl TestPairs {
     pub(super) fn add(
         &mut self,
         run: Run,
-        source: &Source,
+        source: &mut Source,
         args: &DiffArgs,
         progress: &mut Progress,
-    ) -> Status {
+    ) -> Result<Status, Failure> {
+        let runs = source.ask(|traces| Ok(traces.read_tests()))?;
+        let asked = RanTests::all().select(args.part.select()).with_all_methods();
         let mut status = source.status;
-        let threads = &args.part.threads;
-        for trace in &source.traces {
-            let chosen = Selected::of(args.part.filter.selection(trace));
-            let mut calls = TestCalls::new(&chosen);
-            for test in Source::tests(trace, &mut status) {
-                if !args.part.tests.include(&test.name) {
-                    continue;
-                }
-                let mut called = Called::default();
-                calls.forget();
-                let files = threads_of_test(trace, &test);
-                for file in files.iter().filter(|file| threads.include(trace, file.id)) {
-                    let reading = calls.add(file, progress, &mut called);
-                    status = status.and(reading.report(file, progress));
-                }
-                let numbers: Vec<_> = called
-                    .new
+        for (trace, runs) in source.traces.iter().zip(runs) {
+            let (tests, soundness) = asked.read(trace, runs, progress);
+            status = status.and(soundness);
+            for RanTest { run: test, calls, methods, .. } in tests {
+                let numbers: Vec<_> = methods
                     .iter()
                     .map(|method| self.number(trace.methods.display(*method)))
                     .collect();
@@ -83,11 +71,11 @@ impl TestPairs {
                 // A test that is run again after it failed has the same name.
                 let attempt = attempt.get_or_insert_default();
                 attempt.outcome = test.outcome;
-                attempt.calls += called.calls;
+                attempt.calls += calls;
                 attempt.methods.extend(numbers);
             }
         }
-        status
+        Ok(status)
     }
 
     fn number(&mut self, name: String) -> usize {
@@ -219,18 +207,15 @@ pub(super) struct ComparedTests {
 
 impl ComparedTests {
     /// Adds the methods of the tests that a pattern selects.
-    pub(super) fn add(&mut self, source: &Source, pattern: &TestArgs) {
-        // Damage is reported where the tests are read to be compared.
-        let mut status = Status::Done;
-        for trace in &source.traces {
-            let runs = Source::tests(trace, &mut status);
-            let names = runs.iter().filter(|run| pattern.include(&run.name));
-            self.methods.extend(names.filter_map(|run| {
-                let method = run.name.split(['(', '[']).next()?;
-                let (class, name) = method.rsplit_once('.')?;
-                Some((class.to_owned(), name.to_owned()))
-            }));
-        }
+    pub(super) fn add(&mut self, source: &mut Source, pattern: &TestArgs) -> Result<(), Failure> {
+        let runs = source.ask(|traces| Ok(traces.read_tests()))?;
+        let names = runs.iter().flatten().filter(|run| pattern.include(&run.name));
+        self.methods.extend(names.filter_map(|run| {
+            let method = run.name.split(['(', '[']).next()?;
+            let (class, name) = method.rsplit_once('.')?;
+            Some((class.to_owned(), name.to_owned()))
+        }));
+        Ok(())
     }
 
     /// Returns the name under which a method is compared.

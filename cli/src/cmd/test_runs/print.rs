@@ -7,13 +7,13 @@ use flow_codec::read::Trace;
 use flow_codec::{MethodNames, NameForm};
 use flow_query::rows::{Cell, Members, TestColumns};
 
-use super::TestRow;
 use crate::args::TestsArgs;
 use crate::cmd::line_limit;
 use crate::failure::Failure;
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
 use crate::output::{Out, Table, duration, escaped, grouped, plural};
+use flow_query::ask::RanTest;
 use flow_query::select::outcome;
 
 /// Lines shown in text by default.
@@ -43,7 +43,7 @@ impl<'a> TestPrinter<'a> {
     pub(super) fn trace(
         &mut self,
         trace: &Trace,
-        rows: &[TestRow],
+        rows: &[RanTest],
         out: &mut Out,
     ) -> Result<(), Failure> {
         let shown = rows.get(..self.answer.max).unwrap_or(rows);
@@ -65,8 +65,8 @@ impl<'a> TestPrinter<'a> {
     fn text(
         &self,
         trace: &Trace,
-        shown: &[TestRow],
-        rows: &[TestRow],
+        shown: &[RanTest],
+        rows: &[RanTest],
         out: &mut Out,
     ) -> Result<(), Failure> {
         writeln!(out, "{}", summary(rows.iter().map(|row| row.run.outcome)))?;
@@ -77,12 +77,12 @@ impl<'a> TestPrinter<'a> {
         if self.args.verbose {
             return shown.iter().try_for_each(|row| verbose(trace, row, out));
         }
-        let time = |row: &TestRow| row.run.elapsed_ns().map_or(Cell::number(""), Cell::Nanos);
+        let time = |row: &RanTest| row.run.elapsed_ns().map_or(Cell::number(""), Cell::Nanos);
         let mut table = Table::default();
         table.column("result", shown.iter().map(|row| Cell::text(outcome(&row.run))));
         table.column("calls", shown.iter().map(|row| Cell::Count(row.calls)));
         table.column("time", shown.iter().map(time));
-        table.column("new", shown.iter().map(|row| Cell::Count(row.new.len() as u64)));
+        table.column("new", shown.iter().map(|row| Cell::Count(row.methods.len() as u64)));
         table.column("test", shown.iter().map(|row| Cell::text(&*row.run.name)));
         Ok(table.print(out)?)
     }
@@ -108,7 +108,7 @@ pub(crate) fn summary(outcomes: impl Iterator<Item = Option<Outcome>>) -> String
     if counts.is_empty() { tests } else { format!("{tests}: {}", counts.join(", ")) }
 }
 
-fn verbose(trace: &Trace, row: &TestRow, out: &mut Out) -> Result<(), Failure> {
+fn verbose(trace: &Trace, row: &RanTest, out: &mut Out) -> Result<(), Failure> {
     let run = &row.run;
     let calls = plural(row.calls, "call");
     let time = run.elapsed_ns().map_or(String::new(), |ns| format!(", {}", duration(ns)));
@@ -122,13 +122,13 @@ fn verbose(trace: &Trace, row: &TestRow, out: &mut Out) -> Result<(), Failure> {
         writeln!(out, "  with {threads} that lived only in it")?;
     }
     let names = MethodNames::new(&trace.methods);
-    for method in &row.new {
+    for method in &row.methods {
         writeln!(out, "  new {}", escaped(&names.get(*method, NameForm::Readable)))?;
     }
     Ok(())
 }
 
-fn columns<'a>(trace: &Trace, row: &'a TestRow) -> TestColumns<'a> {
+fn columns<'a>(trace: &Trace, row: &'a RanTest) -> TestColumns<'a> {
     let run = &row.run;
     TestColumns {
         test: &run.name,
@@ -137,7 +137,7 @@ fn columns<'a>(trace: &Trace, row: &'a TestRow) -> TestColumns<'a> {
         detail: &run.detail,
         calls: row.calls,
         duration_ns: run.elapsed_ns(),
-        new: Members(row.new.iter().map(|method| trace.methods.display(*method)).collect()),
+        new: Members(row.methods.iter().map(|method| trace.methods.display(*method)).collect()),
         thread: run.thread,
         helpers: Members(run.helpers.clone()),
     }

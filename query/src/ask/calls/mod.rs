@@ -33,7 +33,7 @@ use crate::select::{Select, ValueCondition, methods};
 /// Which calls are asked for. In the order in which they began, unless the [longest](Self::longest) are.
 ///
 /// ```no_run
-/// use flow_query::calls::Calls;
+/// use flow_query::ask::Calls;
 /// use flow_query::open::Traces;
 ///
 /// let mut traces = Traces::open("flow-trace")?;

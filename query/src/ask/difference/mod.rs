@@ -1,0 +1,287 @@
+//! How the calls of two runs differ.
+
+use std::sync::Arc;
+
+use flow_codec::Glob;
+use flow_codec::read::Trace;
+
+use crate::Error;
+use crate::analysis::MethodName;
+use crate::dag::{Comparison, ShapeId, Shapes};
+use crate::open::Traces;
+use crate::reading::{Listener, Soundness};
+use crate::select::{Filter, globs};
+use crate::shapes::{
+    JoinedMethods, JoinedNames, JoinedThread, Joiner, Joins, LeftOut, default_words,
+};
+
+/// Which differences of two runs are asked for. Threads of the same name are compared, and of these first those that did the same.
+///
+/// ```no_run
+/// use flow_query::ask::Differences;
+/// use flow_query::open::Traces;
+///
+/// let (before, after) = (Traces::open("before")?, Traces::open("after")?);
+/// let found = Differences::default().at_most(1).find([&before, &after], &mut ())?;
+/// for thread in &found.differing {
+///     println!("{}: {:?}", found.title(thread), thread.comparison.differences().first());
+/// }
+/// # Ok::<(), flow_query::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Differences<'a> {
+    filter: Filter,
+    ignored: Vec<String>,
+    rename: Option<Arc<dyn Fn(MethodName) -> MethodName + 'a>>,
+    pairs_all: bool,
+    of_one_run: bool,
+    always_joins: bool,
+    most: usize,
+    most_words: Option<usize>,
+}
+
+impl std::fmt::Debug for Differences<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Differences").field("filter", &self.filter).finish_non_exhaustive()
+    }
+}
+
+/// Two threads that differ, or one that has no other.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct DifferingThread {
+    /// Where the thread is in each run.
+    pub places: [Option<usize>; 2],
+    /// How the two differ.
+    pub comparison: Comparison,
+}
+
+/// How two runs differ.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct RunDifferences {
+    /// The shapes of both runs; none if all threads did the same.
+    pub shapes: Shapes,
+    /// The methods of the shapes.
+    pub methods: JoinedMethods,
+    /// The threads of each run.
+    pub runs: [Vec<JoinedThread>; 2],
+    /// The threads that differ, in order.
+    pub differing: Vec<DifferingThread>,
+    /// How many pairs of threads were compared.
+    pub compared: usize,
+    /// How many calls each run made.
+    pub calls: [u64; 2],
+    /// The threads that could not be compared.
+    pub left_out: Vec<LeftOut>,
+    /// Whether everything could be read.
+    pub soundness: Soundness,
+    /// The shape of a thread without calls.
+    pub nothing: Option<ShapeId>,
+    /// How many further differences could have been returned.
+    pub room: usize,
+}
+
+impl Default for Differences<'_> {
+    fn default() -> Self {
+        Self {
+            filter: Filter::default(),
+            ignored: Vec::new(),
+            rename: None,
+            pairs_all: false,
+            of_one_run: false,
+            always_joins: false,
+            most: usize::MAX,
+            most_words: None,
+        }
+    }
+}
+
+impl<'a> Differences<'a> {
+    /// Compares only the calls of these methods.
+    #[must_use]
+    pub fn of_methods(mut self, filter: Filter) -> Self {
+        self.filter = filter;
+        self
+    }
+
+    /// Leaves out calls of methods that match one of these patterns, with all that they call.
+    #[must_use]
+    pub fn ignoring(mut self, patterns: &[String]) -> Self {
+        self.ignored.extend_from_slice(patterns);
+        self
+    }
+
+    /// Compares methods under other names.
+    #[must_use]
+    pub fn renaming(mut self, rename: impl Fn(MethodName) -> MethodName + 'a) -> Self {
+        self.rename = Some(Arc::new(rename));
+        self
+    }
+
+    /// Compares threads in their order, whatever their names are, where no others have the same name.
+    #[must_use]
+    pub fn pairing_all(mut self) -> Self {
+        self.pairs_all = true;
+        self
+    }
+
+    /// Compares parts of one run, in which threads and tests have different names.
+    #[must_use]
+    pub fn of_one_run(mut self) -> Self {
+        self.of_one_run = true;
+        self
+    }
+
+    /// Joins the shapes of the runs even if these did the same.
+    #[must_use]
+    pub fn with_shapes(mut self) -> Self {
+        self.always_joins = true;
+        self
+    }
+
+    /// Asks for at most this many differences.
+    #[must_use]
+    pub fn at_most(mut self, differences: usize) -> Self {
+        self.most = differences;
+        self
+    }
+
+    /// Lets the shapes of all threads take at most this many words, instead of what the machine has.
+    #[must_use]
+    pub fn within_words(mut self, words: usize) -> Self {
+        self.most_words = Some(words);
+        self
+    }
+
+    /// Compares two runs, whose selected threads are read.
+    ///
+    /// # Errors
+    /// A pattern matches no method.
+    pub fn find(
+        &self,
+        runs: [&Traces; 2],
+        listener: &mut impl Listener,
+    ) -> Result<RunDifferences, Error> {
+        let all: Vec<&Trace> = runs.into_iter().flatten().collect();
+        let ignored: Vec<Glob> = globs(&self.ignored, all.iter().copied())?;
+        let mut joiner = Joiner::within(self.most_words.unwrap_or_else(default_words));
+        let rename = |name| match &self.rename {
+            Some(rename) => rename(name),
+            None => name,
+        };
+        let joins = Joins { filter: &self.filter, ignored: &ignored, rename: &rename };
+        joiner.read_stored(runs, joins);
+        let same = joiner.same(runs, joins).filter(|_| !self.always_joins);
+        let (runs, soundness) = match same {
+            Some(_) => (Default::default(), Soundness::Whole),
+            None => joiner.add_all(runs, joins, listener),
+        };
+        let nothing = joiner.nothing();
+        let left_out = std::mem::take(&mut joiner.left_out);
+        let (shapes, methods) = joiner.finish();
+        let mut pairs = pairs(&runs, self.pairs_all);
+        pairs.retain(|places| !lacks_one(sides(&runs, *places), &left_out, !self.of_one_run));
+        let (mut differing, mut room) = (Vec::new(), self.most);
+        for places in &pairs {
+            let shapes_of = sides(&runs, *places)
+                .map(|thread| thread.map(|thread| thread.joined.thread).or(nothing));
+            let [Some(before), Some(after)] = shapes_of else { continue };
+            let comparison = Comparison::of(&shapes, before, after, room);
+            room -= comparison.differences().len().min(room);
+            if !comparison.is_same() {
+                differing.push(DifferingThread { places: *places, comparison });
+            }
+        }
+        let counted =
+            |threads: &[JoinedThread]| threads.iter().map(|thread| thread.dag.calls()).sum();
+        let (compared, calls) = match same {
+            Some((threads, calls)) => (threads, [calls; 2]),
+            None => (pairs.len(), runs.each_ref().map(|run| counted(run))),
+        };
+        Ok(RunDifferences {
+            shapes,
+            methods,
+            runs,
+            differing,
+            compared,
+            calls,
+            left_out,
+            soundness,
+            nothing,
+            room,
+        })
+    }
+}
+
+impl RunDifferences {
+    /// The threads of both runs that differ.
+    #[must_use]
+    pub fn threads(&self, of: &DifferingThread) -> [Option<&JoinedThread>; 2] {
+        sides(&self.runs, of.places)
+    }
+
+    /// What the threads of a pair are called.
+    #[must_use]
+    pub fn title(&self, of: &DifferingThread) -> String {
+        match self.threads(of).map(|thread| thread.map(|thread| thread.title.as_str())) {
+            [Some(before), Some(after)] if before == after => format!("thread {before}"),
+            [Some(before), Some(after)] => format!("thread {before}, after: {after}"),
+            [Some(before), None] => format!("thread {before}, only before"),
+            [None, after] => format!("thread {}, only after", after.unwrap_or_default()),
+        }
+    }
+
+    /// The names of methods, by the traces of both runs.
+    #[must_use]
+    pub fn names<'a>(&'a self, runs: [&'a Traces; 2]) -> JoinedNames<'a> {
+        JoinedNames::new(&self.methods, runs.into_iter().flatten())
+    }
+}
+
+/// Where the two threads of a pair are in the runs; `None` where one has no other.
+type Places = [Option<usize>; 2];
+
+fn sides(runs: &[Vec<JoinedThread>; 2], [before, after]: Places) -> [Option<&JoinedThread>; 2] {
+    let [of_before, of_after] = runs;
+    [before.and_then(|place| of_before.get(place)), after.and_then(|place| of_after.get(place))]
+}
+
+/// Whether two threads may be paired.
+type Rule = fn(&JoinedThread, &JoinedThread) -> bool;
+
+/// Pairs threads: those of the same name, and of these first those that did the same; then others that did the same.
+/// If all are paired, whatever their names are, those that are left are paired in order.
+fn pairs([before, after]: &[Vec<JoinedThread>; 2], pairs_all: bool) -> Vec<Places> {
+    let mut others: Vec<Option<usize>> = (0..after.len()).map(Some).collect();
+    let mut partners: Vec<Option<usize>> = vec![None; before.len()];
+    let rules: [Rule; 4] = [
+        |one, other| one.name == other.name && one.joined.thread == other.joined.thread,
+        |one, other| one.name == other.name,
+        |one, other| one.joined.thread == other.joined.thread,
+        |_, _| true,
+    ];
+    for rule in rules.into_iter().take(if pairs_all { 4 } else { 3 }) {
+        for (one, partner) in before.iter().zip(&mut partners) {
+            if partner.is_none() {
+                let is_it = |other: &&mut Option<usize>| {
+                    other.and_then(|other| after.get(other)).is_some_and(|other| rule(one, other))
+                };
+                *partner = others.iter_mut().find(is_it).and_then(Option::take);
+            }
+        }
+    }
+    let known = partners.into_iter().enumerate().map(|(one, other)| [Some(one), other]);
+    known.chain(others.into_iter().flatten().map(|other| [None, Some(other)])).collect()
+}
+
+/// Returns whether the other side of a pair may be a thread that was left out: one of the same name, if `have_names`.
+fn lacks_one(pair: [Option<&JoinedThread>; 2], left_out: &[LeftOut], have_names: bool) -> bool {
+    let (there, missing) = match pair {
+        [Some(before), None] => (before, 1),
+        [None, Some(after)] => (after, 0),
+        _ => return false,
+    };
+    let mut of_source = left_out.iter().filter(|left| left.source == missing);
+    of_source.any(|left| !have_names || left.unit == there.unit())
+}

@@ -1,0 +1,9 @@
+//! Questions about calls, tests and runs: each is a struct that describes what is asked for, and returns typed answers.
+
+mod calls;
+mod difference;
+mod test_runs;
+
+pub use self::calls::{CallSearch, Calls, FoundCall, MethodWays, Searched, ValueNames, Way, Ways};
+pub use self::difference::{Differences, DifferingThread, RunDifferences};
+pub use self::test_runs::{RanTest, RanTests};
