@@ -103,7 +103,7 @@ impl InTrace<'_> {
             };
             let conditions = self.conditions();
             let mut calls = timeline.calls_with(&conditions);
-            while let Some(call) = calls.next() {
+            for call in calls.by_ref() {
                 match call {
                     Ok(call) if methods.contains(call.method) => {
                         if !self.holds(&call, &mut searched) {
