@@ -142,7 +142,7 @@ impl<'a> Joins<'a> {
 
 /// A thread or test that is not among those that were joined.
 #[derive(Debug)]
-pub struct LeftOut {
+pub struct NotJoined {
     /// The number of its source, in the order in which sources were added.
     pub source: usize,
     /// The name of the thread or test in a baseline.
@@ -163,7 +163,7 @@ pub struct Joiner {
     left: usize,
     most_words: usize,
     /// Threads that cannot be joined, each of which was reported; and the number of the source that is being added.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<NotJoined>,
     source: usize,
 }
 
@@ -330,7 +330,7 @@ impl Joiner {
             };
             status = status.and(reading.report(file, progress));
             let source = self.source;
-            let left_out = || LeftOut { source, unit: unit(test.as_deref(), &name) };
+            let left_out = || NotJoined { source, unit: unit(test.as_deref(), &name) };
             let Some(dag) = dag else {
                 status = status.and(match reading.ending {
                     Ending::Failed => Soundness::Whole,

@@ -4,6 +4,6 @@ mod join;
 mod memory;
 mod whole;
 
-pub use self::join::{JoinedMethods, JoinedNames, JoinedThread, Joiner, Joins, LeftOut};
+pub use self::join::{JoinedMethods, JoinedNames, JoinedThread, Joiner, Joins, NotJoined};
 pub use self::memory::{default_words, words_of};
 pub use self::whole::{WholeThread, read_shapes, read_whole, too_many_shapes};

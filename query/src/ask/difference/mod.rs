@@ -12,7 +12,7 @@ use crate::open::Traces;
 use crate::reading::{Listener, Soundness};
 use crate::select::{Filter, globs};
 use crate::shapes::{
-    JoinedMethods, JoinedNames, JoinedThread, Joiner, Joins, LeftOut, default_words,
+    JoinedMethods, JoinedNames, JoinedThread, Joiner, Joins, NotJoined, default_words,
 };
 
 /// Which differences of two runs are asked for. Threads of the same name are compared, and of these first those that did the same.
@@ -73,7 +73,7 @@ pub struct RunDifferences {
     /// How many calls each run made.
     pub calls: [u64; 2],
     /// The threads that could not be compared.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<NotJoined>,
     /// Whether everything could be read.
     pub soundness: Soundness,
     /// The shape of a thread without calls.
@@ -276,7 +276,7 @@ fn pairs([before, after]: &[Vec<JoinedThread>; 2], pairs_all: bool) -> Vec<Place
 }
 
 /// Returns whether the other side of a pair may be a thread that was left out: one of the same name, if `have_names`.
-fn lacks_one(pair: [Option<&JoinedThread>; 2], left_out: &[LeftOut], have_names: bool) -> bool {
+fn lacks_one(pair: [Option<&JoinedThread>; 2], left_out: &[NotJoined], have_names: bool) -> bool {
     let (there, missing) = match pair {
         [Some(before), None] => (before, 1),
         [None, Some(after)] => (after, 0),
