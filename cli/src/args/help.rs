@@ -361,8 +361,8 @@ Examples:
   flow replay --follow                       while the program runs";
 
 pub(super) const REPORT_HELP: &str = "\
-Total and self are times if the trace has times, else numbers of calls. ~ is before a time whose bounds are wider \
-than half of it. On a terminal, the heavy part of a bar is self, all of it total. A line of --tree is a path of calls: its \
+Total and self are times if the trace has times, else numbers of calls. ~ before a time means that it comes from \
+fewer than about 20 samples, < that no sample saw the method. On a terminal, the heavy part of a bar is self, all of it total. A line of --tree is a path of calls: its \
 number of calls, its total and self time, and its share of all time.
 
 Of an .hpl file, a log of samples of Honest Profiler, and of a trace that has only samples, samples are shown, as a list, \

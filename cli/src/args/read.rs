@@ -135,8 +135,9 @@ pub(crate) struct ReplayArgs {
     pub(crate) sources: Vec<PathBuf>,
     /// Show the calls of all threads in one order of time, instead of thread by thread
     ///
-    /// With all that is shown of each call. A heading shows each change of thread. Times are known within bounds only: ~ in a heading means that what
-    /// follows may have happened before some of the calls above it; without ~, it happened after all of them.
+    /// Values, lines, samples and other details appear as without it. A heading shows each change of thread. Times are known
+    /// within bounds only: ~ in a heading means that what follows may have happened before some of the calls above it;
+    /// without ~, it happened after all of them.
     #[arg(help_heading = VIEWS)]
     #[arg(long, conflicts_with = "follow")]
     pub(crate) merged: bool,
@@ -145,6 +146,8 @@ pub(crate) struct ReplayArgs {
     #[arg(long)]
     pub(crate) verbose: bool,
     /// Continue with new calls while the trace is being recorded, until it ends or Ctrl-C
+    ///
+    /// Not with --merged, --samples, --from or --test.
     #[arg(help_heading = VIEWS)]
     #[arg(long, conflicts_with = "patterns_of_tests")]
     pub(crate) follow: bool,

@@ -47,8 +47,9 @@ pub(crate) fn time_line(by: Option<By>, trace: &Trace) -> Result<Unit, Failure> 
 
 /// The failure if CPU times were requested and there are none.
 fn no_cpu_time(trace: &Trace) -> Failure {
+    let instead = if has_clock(trace) { "--by wall" } else { "--by calls" };
     Failure::Failed(format!(
-        "{}: CPU times were not recorded (that needs clock=tick); use --by wall",
+        "{}: CPU times were not recorded (that needs clock=tick); use {instead}",
         trace.dir.display()
     ))
 }
@@ -63,7 +64,11 @@ pub(crate) fn no_clock(trace: &Trace) -> Failure {
 
 /// The failure of a trace without samples.
 pub(crate) fn no_samples(trace: &Trace) -> Failure {
-    Failure::Failed(format!("{}: no samples; record them with sample=10ms", trace.dir.display()))
+    let why = match trace.samples() {
+        Ok(Some(_)) => "no calls in which samples could be shown; flow report shows samples alone",
+        _ => "no samples were recorded; flow record --sample 10ms does",
+    };
+    Failure::Failed(format!("{}: {why}", trace.dir.display()))
 }
 
 /// Describes the precision of times that were added up.

@@ -378,7 +378,18 @@ fn calls_of_a_trace_are_counted_exactly() {
     let log = log.path().join("app.hpl");
     let run = flow(&["diff", "--samples", log.to_str().unwrap()], trace.path());
     assert_eq!(run.code, Some(1));
-    assert!(run.err.contains("no samples; record them with"), "{}", run.err);
+    assert!(run.err.contains("no samples were recorded"), "{}", run.err);
+}
+
+/// Frames that were never the innermost ones weigh nothing themselves, before and after.
+#[test]
+fn a_log_does_not_differ_from_itself() {
+    let dir = written(&example());
+    let log = dir.path().join("app.hpl");
+    for by in ["calls", "wall"] {
+        let run = flow(&["diff", "--exit-code", "--by", by, log.to_str().unwrap()], &log);
+        assert_eq!(run.code, Some(0), "{by}: {}{}", run.out, run.err);
+    }
 }
 
 #[test]

@@ -242,13 +242,14 @@ impl Diff {
                 *sum += self_weight;
             }
         }
-        let kind = |path: usize| match nodes.get(path).map(|node| node.counts.own) {
+        let kind = |path: usize| match (totals.get(path)?, nodes.get(path)?.counts.own) {
             // The root is in both runs, even if nothing was called in one of them.
             _ if path == at(ROOT) => None,
-            Some(Counts { before: 0, .. }) => Some(ChangeKind::Appeared),
-            Some(Counts { after: 0, .. }) => Some(ChangeKind::Vanished),
-            Some(counts) => (counts.distance() > 0).then_some(ChangeKind::Changed),
-            None => None,
+            // A frame that samples have only seen with others inside it weighs nothing itself.
+            (Counts { before: 0, after: 0 }, _) => None,
+            (Counts { before: 0, .. }, _) => Some(ChangeKind::Appeared),
+            (Counts { after: 0, .. }, _) => Some(ChangeKind::Vanished),
+            (_, own) => (own.distance() > 0).then_some(ChangeKind::Changed),
         };
         let mut changes = Vec::new();
         for (path, node) in nodes.iter().enumerate().skip(1) {

@@ -8,7 +8,7 @@ crate::rows! {
     /// One of the longest calls.
     pub struct SlowRow<'a> {
         thread: ThreadId,
-        /// where the call is; `replay --from call:N` begins there
+        /// where the call is; `replay --from THREAD:N` begins there
         call: u64,
         /// what was called
         #[serde(flatten)]
@@ -85,7 +85,7 @@ crate::rows! {
         difference: String,
         duration_ns: Option<u64>,
         duration_from_ns: Option<u64>,
-        /// how long its calls lasted together, and the bounds; with `--time`, of whole threads, unless times are unknown
+        /// how long its calls lasted together, and the bounds; with `--durations`, of whole threads, unless times are unknown
         duration_by_ns: Option<u64>,
         slowest_ns: Option<u64>,
         slowest_thread: Option<&'a str>,

@@ -1,7 +1,7 @@
 // The table of methods, and the callers and callees of one of them.
 
 const ROWS_AT_ONCE = 100;
-const roughHint = isTime ? "; ~ if bounds are wider than half of it" : "";
+const roughHint = isTime ? "; ~ from fewer than about 20 samples, < from none" : "";
 const COLUMNS = [
   {
     key: "calls",

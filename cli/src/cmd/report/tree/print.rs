@@ -164,10 +164,11 @@ impl<'a, 's> TreePrinter<'a, 's> {
             let count = plural(count, if of_samples { "sample" } else { "call" });
             let count = match tree.axis() {
                 None => format!("{count} ({of_all})"),
-                Some(TimeAxis::Cpu) if !of_samples => {
+                Some(TimeAxis::Cpu) if !of_samples && tree.weight() > 0 => {
                     let waiting = duration(waiting_left_out(tree, selected));
                     format!("{count}, {of_all} of the CPU time and {waiting} of waiting")
                 }
+                Some(_) if tree.weight() == 0 => count,
                 Some(_) => format!("{count} and {of_all} of the time"),
             };
             remarks.push(format!("… {count} on other paths left out {why}"));
