@@ -192,9 +192,7 @@ pub(super) fn subscribe(agent: &Agent, jvmti: Jvmti) -> Result<(), String> {
         let _ = jvmti.enable(event);
     }
     if agent.recorder().samples_times() {
-        for (event, callback) in mounts::EVENTS {
-            let _ = jvmti.enable_extension(event, Some(callback));
-        }
+        mounts::subscribe(jvmti);
     }
     if agent.engine() == EngineKind::Events {
         // Refused if another agent has the capability: then the classes of exceptions are unknown.
@@ -212,9 +210,7 @@ pub(super) fn unsubscribe(agent: &Agent, jvmti: Jvmti) {
         for event in events(agent.engine()).iter().chain([&sys::JVMTI_EVENT_EXCEPTION]) {
             let _ = jvmti.disable(*event);
         }
-        for (event, _) in mounts::EVENTS {
-            let _ = jvmti.enable_extension(event, None);
-        }
+        mounts::unsubscribe(jvmti);
     }
 }
 

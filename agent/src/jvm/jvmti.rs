@@ -151,38 +151,36 @@ impl Jvmti {
         self.notify(sys::JVMTI_DISABLE, event)
     }
 
-    /// Enables the event with this name, which only some JVMs have, or disables it if there is no callback.
-    pub(super) fn enable_extension(
-        self,
-        name: &CStr,
-        callback: Option<ThreadCallback>,
-    ) -> Result<(), JvmtiError> {
+    /// Returns the names and numbers of the events that this JVM has beyond the specification.
+    pub(super) fn extension_events(self) -> Vec<(String, sys::jvmtiEvent)> {
         let (mut count, mut events) = (0, ptr::null_mut());
-        call!(self, GetExtensionEvents, &raw mut count, &raw mut events)?;
-        let mut found = Err(sys::JVMTI_ERROR_NOT_AVAILABLE);
-        for event in self.take_array(events, count) {
-            let sys::jvmtiExtensionEventInfo { id, short_description, param_count, params, .. } =
-                event;
-            // SAFETY: a NUL-terminated string that we own until we deallocate it.
-            if !id.is_null() && unsafe { CStr::from_ptr(id) } == name {
-                found = Ok(event.extension_event_index);
-            }
-            self.deallocate(id);
-            self.deallocate(short_description);
-            for param in self.take_array(params, param_count) {
+        if call!(self, GetExtensionEvents, &raw mut count, &raw mut events).is_err() {
+            return Vec::new();
+        }
+        let named = |event: sys::jvmtiExtensionEventInfo| {
+            self.deallocate(event.short_description);
+            for param in self.take_array(event.params, event.param_count) {
                 self.deallocate(param.name);
             }
-        }
-        let event = found?;
+            let name = self.take_text(event.id)?;
+            Some((name, event.extension_event_index.cast_unsigned()))
+        };
+        self.take_array(events, count).into_iter().filter_map(named).collect()
+    }
+
+    /// Sets the callback of one of these events, which is about a thread, and enables the event.
+    pub(super) fn enable_extension(
+        self,
+        event: sys::jvmtiEvent,
+        callback: ThreadCallback,
+    ) -> Result<(), JvmtiError> {
         // SAFETY: the JVM passes the three arguments that the callback takes. The first arguments of a C function are in the same
         // registers, whether it takes more of them or not, on each processor for which there is this library.
-        let callback =
-            unsafe { mem::transmute::<Option<ThreadCallback>, sys::jvmtiExtensionEvent>(callback) };
-        if callback.is_some() {
-            call!(self, SetExtensionEventCallback, event, callback)?;
-        }
-        let mode = if callback.is_some() { sys::JVMTI_ENABLE } else { sys::JVMTI_DISABLE };
-        self.notify(mode, event.cast_unsigned())
+        let callback = unsafe {
+            mem::transmute::<Option<ThreadCallback>, sys::jvmtiExtensionEvent>(Some(callback))
+        };
+        call!(self, SetExtensionEventCallback, event.cast_signed(), callback)?;
+        self.enable(event)
     }
 
     /// Sends this event for all that exists already.

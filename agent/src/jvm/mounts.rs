@@ -2,7 +2,6 @@
 
 #![expect(unsafe_code, reason = "callbacks of the JVM")]
 
-use std::ffi::CStr;
 use std::panic::catch_unwind;
 
 use jvmti_rs::sys;
@@ -12,12 +11,33 @@ use super::jvmti::{Jvmti, ThreadCallback};
 use crate::recorder::carriers;
 use crate::sys::allocator;
 
-/// The names of the events, and what receives them. They are sent millions of times a second, if threads do little else than
+/// Names of the events, and their callbacks. The events are sent millions of times a second, if threads do little else than
 /// wait for each other, and take less than 0.1 µs.
-pub(super) const EVENTS: [(&CStr, ThreadCallback); 2] = [
-    (c"com.sun.hotspot.events.VirtualThreadMount", mounted),
-    (c"com.sun.hotspot.events.VirtualThreadUnmount", unmounted),
+const EVENTS: [(&str, ThreadCallback); 2] = [
+    ("com.sun.hotspot.events.VirtualThreadMount", mounted),
+    ("com.sun.hotspot.events.VirtualThreadUnmount", unmounted),
 ];
+
+/// Requests the events, which a JVM without virtual threads does not have.
+pub(super) fn subscribe(jvmti: Jvmti) {
+    for (event, callback) in events(jvmti) {
+        let _ = jvmti.enable_extension(event, callback);
+    }
+}
+
+/// Disables the events.
+pub(super) fn unsubscribe(jvmti: Jvmti) {
+    for (event, _) in events(jvmti) {
+        let _ = jvmti.disable(event);
+    }
+}
+
+/// Numbers of the events, and their callbacks.
+fn events(jvmti: Jvmti) -> impl Iterator<Item = (sys::jvmtiEvent, ThreadCallback)> {
+    let callback = |name: &str| EVENTS.iter().find(|(event, _)| *event == name).map(|(_, f)| *f);
+    let all = jvmti.extension_events().into_iter();
+    all.filter_map(move |(name, event)| Some((event, callback(&name)?)))
+}
 
 unsafe extern "C" fn mounted(
     jvmti: *mut sys::jvmtiEnv,

@@ -133,7 +133,7 @@ impl DiffArgs {
             (false, true) => "a tree of methods",
             (false, false) => "a list of methods",
         };
-        let flags: &[&str] = if is_tree { &OF_TREES } else { &OF_ROWS };
+        let flags: &[&str] = if is_tree { &OF_TREES } else { OF_ROWS };
         let of_source: &[&str] = if of_samples { &OF_SAMPLES } else { &[] };
         expect(what, &all, &[of_source, flags].concat())?;
         Ok(after)

@@ -100,17 +100,7 @@ pub(crate) struct LinesArgs {
 const OF_CALLS: [&str; 3] = ["--time", "--min-duration", "--verbose"];
 /// Flags of all tables of samples.
 pub(super) const OF_SAMPLES: [&str; 3] = ["--frames", "--gaps", "--verbose"];
-/// Flags of lists and of trees of methods.
-pub(super) const OF_ROWS: [&str; 8] = [
-    "--by",
-    "--sort",
-    "--max",
-    "--min",
-    "--where",
-    "--percent-of",
-    "--per-thread",
-    "--per-thread-name",
-];
+/// Flags of trees of methods.
 pub(super) const OF_TREES: [&str; 9] = [
     "--by",
     "--sort",
@@ -122,6 +112,8 @@ pub(super) const OF_TREES: [&str; 9] = [
     "--per-thread-name",
     "--depth",
 ];
+/// Flags of lists of methods: those of trees, without the last one.
+pub(super) const OF_ROWS: &[&str] = OF_TREES.split_at(8).0;
 
 impl ReportArgs {
     /// Returns the format of what is printed; `None` if that is a page or a file for another tool.
@@ -191,9 +183,9 @@ impl ReportArgs {
             ("callers or callees of calls without --tree", &["--by", "--max"])
         } else {
             match (of_samples, is_tree) {
-                (false, false) => ("a list of methods by their calls", &OF_ROWS),
+                (false, false) => ("a list of methods by their calls", OF_ROWS),
                 (false, true) => ("a tree of calls", &OF_TREES),
-                (true, false) => ("a list of samples", &OF_ROWS),
+                (true, false) => ("a list of samples", OF_ROWS),
                 (true, true) => ("a tree of samples", &OF_TREES),
             }
         };

@@ -5,8 +5,8 @@
 //! stored shapes (calls are skipped) ─▶ the same
 //! ```
 //!
-//! A call is shown where it begins, with its duration. Its end is found by [reading ahead](Lookahead), so no row waits for it:
-//! what is shown of a thread is at most two rows behind what was read.
+//! A call is shown where it begins, with its duration. [Reading ahead](Lookahead) finds where the call ends, so no row waits
+//! for it: at most one call and one detail of a thread wait in the queue.
 
 mod detail;
 mod frames;
@@ -46,37 +46,37 @@ pub trait Rows {
     /// A row follows.
     ///
     /// # Errors
-    /// It cannot be shown.
+    /// The row cannot be shown.
     fn begin(&mut self) -> Result<(), Self::Error>;
 
     /// A call of [`Shown::wanted`] follows, which has a number in the thread, a position, and these callers.
     ///
     /// # Errors
-    /// It cannot be shown.
+    /// The row cannot be shown.
     fn root(&mut self, number: u64, at: Offset, callers: &[MethodId]) -> Result<(), Self::Error>;
 
     /// A call, with `indent` rows around it.
     ///
     /// # Errors
-    /// It cannot be shown.
+    /// The row cannot be shown.
     fn call(&mut self, call: &OrderedCall, indent: usize) -> Result<(), Self::Error>;
 
     /// What happened in or between calls, with `indent` rows around it.
     ///
     /// # Errors
-    /// It cannot be shown.
+    /// The row cannot be shown.
     fn detail(&mut self, detail: &Detail, indent: usize) -> Result<(), Self::Error>;
 
     /// An exception leaves a call that has `indent` rows around it, itself included.
     ///
     /// # Errors
-    /// It cannot be shown.
+    /// The row cannot be shown.
     fn unwound(&mut self, unwound: &Unwound, indent: usize) -> Result<(), Self::Error>;
 
     /// Frames were left that were entered before recording began. Returns whether that is shown here.
     ///
     /// # Errors
-    /// It cannot be shown.
+    /// The row cannot be shown.
     fn unseen(&mut self, count: u64) -> Result<bool, Self::Error>;
 }
 
@@ -309,8 +309,11 @@ impl<R: Rows> Feed<'_, '_, R> {
             let repeat = repeat.filter(|repeat| repeat.calls > 1 && has_rows);
             let mut call = OrderedCall::new(Depth::new(top as u64), method, offset);
             (call.times, call.is_certain) = (times, thread.is_certain);
-            let joins = repeat.is_none() && shown.collapses && thread.queue.joins(&call);
-            if !joins && self.show_call(call, repeat, number)? == BREAK {
+            let joins = repeat.is_none() && shown.collapses;
+            let call = if joins { thread.queue.join(call) } else { Some(call) };
+            if let Some(call) = call
+                && self.show_call(call, repeat, number)? == BREAK
+            {
                 return Ok(BREAK);
             }
         }

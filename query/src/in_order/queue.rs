@@ -4,7 +4,7 @@
 //! reached again, an argument or an operand follows. All else leaves at once, and nothing leaves before what is in front of
 //! it. So at most one call waits, and after it one detail, however long the call is.
 
-use flow_codec::read::{Bounds, CallTimes, When};
+use flow_codec::read::{Bounds, CallTimes, Unwound, When};
 use flow_codec::{Depth, MethodId, Offset};
 
 use super::detail::Detail;
@@ -45,12 +45,16 @@ impl OrderedCall {
         self.count.max(self.same)
     }
 
+    /// The exception that left the call, if one did and that is known.
+    fn unwound(&self) -> Option<&Unwound> {
+        self.times.as_ref()?.unwound.as_ref()
+    }
+
     /// Returns whether a later call, which did not make visible calls before it was entered, can become a part of the row.
     fn joins(&self, later: &Self) -> bool {
-        let unwound = |call: &Self| call.times.as_ref().and_then(|times| times.unwound.clone());
         (self.depth, self.method, self.same) == (later.depth, later.method, later.same)
             && self.same == 1
-            && unwound(self) == unwound(later)
+            && self.unwound() == later.unwound()
     }
 
     /// Adds a later call, which has been left.
@@ -90,17 +94,18 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Keeps a visible call that is entered, if it continues those that wait. If not, the caller takes all that waits, and
-    /// calls [`hold`](Self::hold).
+    /// Keeps a visible call that is entered, if it continues those that wait. Otherwise returns it: then the caller takes all
+    /// that waits, and calls [`hold`](Self::hold).
     #[inline]
-    pub(super) fn joins(&mut self, call: &OrderedCall) -> bool {
+    pub(super) fn join(&mut self, call: OrderedCall) -> Option<OrderedCall> {
         let joins = self.open.is_none()
             && self.detail.is_none()
-            && self.left.as_ref().is_some_and(|left| left.joins(call));
-        if joins {
-            self.open = Some(call.clone());
+            && self.left.as_ref().is_some_and(|left| left.joins(&call));
+        if !joins {
+            return Some(call);
         }
-        joins
+        self.open = Some(call);
+        None
     }
 
     /// Keeps a call that has just been entered.
@@ -225,7 +230,7 @@ mod tests {
             }
             let method = MethodId::new(u64::from(event)).unwrap();
             let call = OrderedCall::new(Depth::new(depth), method, Offset::default());
-            if !queue.joins(&call) {
+            if let Some(call) = queue.join(call) {
                 lines.extend(queue.take());
                 queue.hold(call);
             }

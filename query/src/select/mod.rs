@@ -20,6 +20,7 @@ pub use self::selected::{Selected, bytes_read, start_ns};
 pub use self::test_runs::{Tests, outcome, test_of, threads_of_test};
 pub use self::threads::{Threads, file_title, is_thread, thread_name, thread_title};
 pub use self::time_texts::{nanoseconds, window};
+pub(crate) use self::times::expect_clock;
 pub use self::times::{expect_times, has_clock};
 pub use self::value_conditions::ValueCondition;
 
@@ -144,8 +145,8 @@ impl Select {
     /// # Errors
     /// The selection depends on times, and the trace has none.
     pub fn of_trace(&self, trace: &Trace) -> Result<Selected, Error> {
-        if self.limits != TimeLimits::NONE && !has_clock(trace) {
-            return Err(Error::NoTimes { path: trace.dir.clone() });
+        if self.limits != TimeLimits::NONE {
+            expect_clock(trace)?;
         }
         Ok(Selected { selection: self.filter.selection(trace), limits: self.limits })
     }

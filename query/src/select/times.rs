@@ -11,6 +11,17 @@ pub fn has_clock(trace: &Trace) -> bool {
     !trace.timing().0.is_off()
 }
 
+/// Checks that a trace has times.
+///
+/// # Errors
+/// The trace has no times.
+pub(crate) fn expect_clock(trace: &Trace) -> Result<(), Error> {
+    match has_clock(trace) {
+        true => Ok(()),
+        false => Err(Error::NoTimes { path: trace.dir.clone() }),
+    }
+}
+
 /// Checks that something may have happened in a range of time: an empty result would hide that nothing was recorded then.
 /// Appends a remark if no time is known before its end, or after its start.
 ///

@@ -25,7 +25,8 @@ const NS_A_US: u64 = 1_000;
 #[derive(Debug)]
 pub(in crate::recorder) struct CpuTime {
     runs: Runs,
-    /// How much of the clock was counted, and what it showed last.
+    /// How much of its own clock was counted, and what that showed last; of a virtual thread, the latter is the sum of what was
+    /// counted.
     counted_us: AtomicU64,
     read_ns: AtomicU64,
 }
@@ -113,13 +114,7 @@ impl CpuTime {
         has_stayed: bool,
     ) -> u32 {
         let assumed_us = since_ns / NS_A_US;
-        let clock = match &self.runs {
-            Runs::Own(clock) => *clock,
-            Runs::On(carriers, thread) => {
-                return self.count_ns(carriers.ran_ns(*thread, since_ns).unwrap_or_default());
-            }
-            Runs::Unknown => return in_u32(assumed_us),
-        };
+        let Runs::Own(clock) = self.runs else { return self.ran_us(since_ns) };
         if has_stayed || since_ns > MAX_ASSUMED_NS {
             return self.read_us(clock);
         }
@@ -135,9 +130,7 @@ impl CpuTime {
         let counted = self.counted_us.fetch_max(us, Ordering::Relaxed);
         in_u32(us.saturating_sub(counted))
     }
-}
 
-impl CpuTime {
     /// Counts more nanoseconds, and returns the whole microseconds that this adds.
     fn count_ns(&self, ns: u64) -> u32 {
         let before_ns = self.read_ns.fetch_add(ns, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use flow_codec::ThreadId;
 use flow_codec::format::threads::ThreadLine;
@@ -106,8 +106,6 @@ pub(in crate::recorder) struct ThreadTable {
     with_files: AtomicU64,
     /// No thread has a file of its own.
     has_one_file: bool,
-    /// How often all threads were asked.
-    turn: AtomicUsize,
     /// The threads whose start has been written, if threads are sampled: one may be sampled before its first event, or
     /// after it.
     announced: Mutex<Option<HashSet<ThreadId>>>,
@@ -125,7 +123,6 @@ impl ThreadTable {
             shared: SharedLines::default(),
             live: Mutex::default(),
             with_files: AtomicU64::new(0),
-            turn: AtomicUsize::new(0),
             has_one_file,
             announced: Mutex::default(),
         }
@@ -257,28 +254,18 @@ impl ThreadTable {
         &self.shared
     }
 
-    /// Calls `ask` for all live threads, and returns whether it was `true` for any. Each call begins with another thread, so
-    /// that none is always asked before the others. The table is locked for a few threads at a time, so that threads that start
-    /// or end need not wait for all of them; one whose place is filled meanwhile may be left out.
+    /// Calls `ask` for all live threads, and returns whether it was `true` for any. The table is locked for a
+    /// few threads at a time, so that threads that start or end need not wait for all of them.
     pub(in crate::recorder) fn any(&self, mut ask: impl FnMut(&ThreadRecorder) -> bool) -> bool {
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        let mut any = false;
-        for asked in 0.. {
+        let (mut any, mut from) = (false, 0);
+        loop {
             let live = self.live.lock();
-            let count = live.places.len().div_ceil(AT_ONCE);
-            if asked >= count {
-                break;
-            }
-            let from = turn.wrapping_add(asked) % count * AT_ONCE;
-            let some = live.places.get(from..).unwrap_or_default();
-            let some = some.get(..AT_ONCE).unwrap_or(some);
-            let first = turn.checked_rem(some.len()).unwrap_or_default();
-            let (last, some) = some.split_at_checked(first).unwrap_or_default();
-            for thread in some.iter().chain(last).flatten() {
+            let Some(some) = live.places.get(from..) else { return any };
+            for thread in some.iter().take(AT_ONCE).flatten() {
                 any |= ask(&thread.recorder);
             }
+            from += AT_ONCE;
         }
-        any
     }
 
     pub(in crate::recorder) fn get(&self, id: ThreadId) -> Option<Arc<ThreadRecorder>> {

@@ -145,7 +145,8 @@ impl ThreadRecorder {
     /// that waits more and more rarely.
     fn stay(&self, began_ns: u64) {
         let Seen { at_ns, stays, is_running, ran_us, ran_by_ns, .. } = &self.seen;
-        let since_ns = began_ns.saturating_sub(at_ns.swap(began_ns, Ordering::Relaxed));
+        let since_ns = began_ns.saturating_sub(at_ns.load(Ordering::Relaxed));
+        at_ns.store(began_ns, Ordering::Relaxed);
         // Only the sampler counts.
         let looks = stays.load(Ordering::Relaxed).saturating_add(1);
         stays.store(looks, Ordering::Relaxed);

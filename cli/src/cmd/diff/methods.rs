@@ -14,7 +14,9 @@ use flow_query::rows::{Cell, ChangeRow, GroupColumns, PlaceColumns};
 use super::print::row;
 use crate::args::{DiffArgs, Format, PercentOf, SortKey, ThreadsBy};
 use crate::cmd::line_limit;
-use crate::cmd::report::counted::{Counted, Group, choose, place_text, samples_of, title_of};
+use crate::cmd::report::counted::{
+    Counted, Group, choose, place_text, samples_of, title_of, without,
+};
 use crate::cmd::report::tree::select::{Selected, TreeRows};
 use crate::failure::{Failure, Status};
 use crate::input::conditions::Facts;
@@ -181,10 +183,7 @@ impl Compared<'_> {
                 .iter()
                 .try_for_each(|(what, text)| writeln!(out, "{what:<6}  {text}"))?;
         }
-        let groups =
-            [("threads", rows.threads() != ThreadsBy::Merged), ("place", rows.frames.is_some())];
-        let without = groups.into_iter().filter(|(_, is)| !is).map(|(group, _)| group);
-        let without: Vec<_> = without.collect();
+        let without = without(rows.threads(), rows.frames.is_some());
         let mut records = Records::without::<ChangeRow<'_>>(&without, args.format, false, out)?;
         records.sort_keys();
         for (key, diff) in &self.groups {

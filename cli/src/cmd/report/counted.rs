@@ -373,9 +373,8 @@ pub(super) fn counted<'a>(
 }
 
 /// The groups of columns that no flag requests.
-pub(super) fn without(args: &ReportArgs) -> Vec<&'static str> {
-    let is_grouped = args.rows.threads() != ThreadsBy::Merged;
-    let groups = [("threads", is_grouped), ("place", args.frames().is_some())];
+pub(crate) fn without(threads: ThreadsBy, has_places: bool) -> Vec<&'static str> {
+    let groups = [("threads", threads != ThreadsBy::Merged), ("place", has_places)];
     groups.into_iter().filter(|(_, is_shown)| !is_shown).map(|(group, _)| group).collect()
 }
 

@@ -25,7 +25,8 @@ pub(super) fn table(
     out: &mut Out,
 ) -> Result<Status, Failure> {
     let (format, max) = (args.source.format, max_lines(args));
-    let mut answer = Answer::without::<MethodRow<'_>>(&without(args), source, format, max, out)?;
+    let without = without(args.rows.threads(), args.frames().is_some());
+    let mut answer = Answer::without::<MethodRow<'_>>(&without, source, format, max, out)?;
     let mut status = source.status;
     for trace in &source.traces {
         let samples = samples_of(source, trace, of_samples, &args.part, args.rows.gaps(), out)?;

@@ -1,14 +1,13 @@
 //! Finds the longest calls, with their callers.
 
-use flow_codec::Error;
-use flow_codec::MethodId;
 use flow_codec::index::INTERVAL_BYTES;
 use flow_codec::read::{Call, Selection, ThreadFile};
+use flow_codec::{Error, MethodId};
 
 use super::{FoundCall, InTrace, Searched};
 use crate::analysis::{SlowCall, Slowest};
 use crate::reading::{Listener, find_stacks, open_tree, read_thread};
-use crate::select::{has_clock, start_ns};
+use crate::select::start_ns;
 
 /// The number of intervals of the index that a lookup in the tree reads, for the call and for its frames.
 const INTERVALS_A_LOOKUP: usize = 4;
@@ -21,11 +20,7 @@ impl InTrace<'_> {
         listener: &mut impl Listener,
         each: impl FnMut(FoundCall) -> Result<(), E>,
     ) -> Result<Searched, E> {
-        let (asked, trace) = (self.search.asked, self.trace);
-        if !has_clock(trace) {
-            return Err(crate::Error::NoTimes { path: trace.dir.clone() }.into());
-        }
-        let selected = asked.select.of_trace(trace)?;
+        let (asked, trace, selected) = (self.search.asked, self.trace, self.timed()?);
         let mut slowest = Slowest::of(asked.most, self.search.methods(trace));
         let mut searched = Searched::default();
         for file in &trace.files {

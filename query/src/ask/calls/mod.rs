@@ -28,7 +28,7 @@ use crate::Error;
 use crate::dag::Outcome;
 use crate::open::Traces;
 use crate::reading::{Listener, Soundness};
-use crate::select::{Select, ValueCondition, methods};
+use crate::select::{Select, Selected, ValueCondition, expect_clock, methods};
 
 /// Which calls are asked for. In the order in which they began, unless the [longest](Self::longest) are.
 ///
@@ -346,6 +346,12 @@ struct InTrace<'a> {
 }
 
 impl InTrace<'_> {
+    /// The selected calls of the trace, which must have times.
+    fn timed(&self) -> Result<Selected, Error> {
+        expect_clock(self.trace)?;
+        self.search.asked.select.of_trace(self.trace)
+    }
+
     /// A call that was read to its end.
     fn found(&self, file: usize, thread: ThreadId, call: Call) -> FoundCall {
         let class = |unwound: &flow_codec::read::Unwound| {

@@ -9,7 +9,7 @@ use flow_codec::{MethodId, Offset};
 
 use super::{FoundCall, InTrace, Searched};
 use crate::reading::{Listener, Reading};
-use crate::select::{ValueCondition, has_clock, start_ns};
+use crate::select::{ValueCondition, start_ns};
 use crate::text::ValueTexts;
 
 /// How many calls wait for the end of their callers, at first and at most. Later calls are read again after these.
@@ -83,12 +83,8 @@ impl InTrace<'_> {
         listener: &mut impl Listener,
         each: impl FnMut(FoundCall) -> Result<(), E>,
     ) -> Result<Searched, E> {
-        let (asked, trace) = (self.search.asked, self.trace);
-        if !has_clock(trace) {
-            return Err(crate::Error::NoTimes { path: trace.dir.clone() }.into());
-        }
+        let (asked, trace, selected) = (self.search.asked, self.trace, self.timed()?);
         let methods = self.search.methods(trace);
-        let selected = asked.select.of_trace(trace)?;
         let mut searched = Searched::default();
         // By duration, the longest first; of equally long ones, the first in the trace.
         let mut longest = BTreeMap::new();

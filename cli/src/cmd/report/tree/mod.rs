@@ -32,7 +32,8 @@ pub(super) fn run(
     let sides = rows.sides();
     let globs = if of_samples { Vec::new() } else { methods(&sides, &source.traces)? };
     let max = line_limit(args.max, format, DEFAULT_MAX);
-    let mut answer = Answer::without::<GraphRow<'_>>(&without(args), source, format, max, out)?;
+    let without = without(args.rows.threads(), args.frames().is_some());
+    let mut answer = Answer::without::<GraphRow<'_>>(&without, source, format, max, out)?;
     let mut status = source.status;
     for trace in &source.traces {
         let samples = samples_of(source, trace, of_samples, &args.part, args.rows.gaps(), out)?;
