@@ -11,6 +11,7 @@ use flow_codec::format::manifest::Order;
 use flow_codec::format::marks::Mark;
 use flow_codec::format::methods::MethodInfo;
 use flow_codec::format::raw;
+use flow_codec::write::Sample;
 
 use super::hand_over::queue::{Queue, TooSlow, WhenFull};
 use super::threads::cpu_time::Look;
@@ -341,16 +342,38 @@ fn where_nothing_can_be_encoded_ahead_the_encoder_has_to_wait() {
 }
 
 #[test]
-fn a_thread_is_sampled_before_a_part_is_encoded() {
+fn a_thread_is_sampled_before_and_while_a_part_is_encoded() {
     let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
-    let (mut recorder, thread, method) = recorder(dir.path(), &sink, 4096);
-    recorder.enter(&thread, method);
-    assert!(recorder.hand_over.encode_ahead(&thread, &Look::new()));
-    assert!(thread.has_advanced(), "there is no clock");
+    let (mut recorder, _, method) = recorder(dir.path(), &sink, 64 << 10);
     recorder.hand_over.shared.config.side_band = SideBand::SampledTimes;
+    let (thread, look) = (start(&recorder, 2), Look::new());
+    while thread.lock_out().slot().bytes() < 8 << 10 {
+        recorder.enter(&thread, method);
+    }
+    assert!(recorder.hand_over.encode_ahead(&thread, &look));
+    // What the encoder holds.
+    let out = thread.lock_out();
+    let part = |samples: &mut Vec<Sample>| {
+        let part = thread.part_with_samples(&out, &look, None, || 0, samples).unwrap();
+        assert_eq!(part.start, out.encoded);
+        part.len()
+    };
+    let entry = method.as_bytes().len();
+    let mut samples = Vec::new();
+    // A sample at the end of a part belongs to the next one.
+    assert_eq!((part(&mut samples), samples.len()), (0, 0));
     recorder.enter(&thread, method);
-    assert!(recorder.hand_over.encode_ahead(&thread, &Look::new()));
-    assert!(!thread.has_advanced());
+    assert_eq!(part(&mut samples), entry);
+    assert!(!samples.is_empty() && samples.iter().all(|sample| sample.bytes == 0), "{samples:?}");
+    assert!(recorder.sample_threads(&look), "it has advanced");
+    assert!(!recorder.sample_threads(&look), "it stays");
+    (0..3).for_each(|_| recorder.enter(&thread, method));
+    assert!(recorder.sample_threads(&look));
+    assert_eq!(part(&mut samples), 4 * entry);
+    let here: Vec<_> = samples.iter().filter(|sample| sample.bytes > 0).collect();
+    assert!(here.iter().all(|sample| sample.bytes == entry), "{here:?}");
+    let (first, last) = (here.first().unwrap(), here.last().unwrap());
+    assert!(first.by_ns < last.from_ns, "until the thread was seen there last: {here:?}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use flow_codec::ThreadId;
 use super::base::HandOver;
 use crate::certain::Certain as _;
 use crate::recorder::ThreadRecorder;
-use crate::recorder::memory::chunk::{ReadBy, Shape};
+use crate::recorder::memory::chunk::Shape;
 use crate::recorder::threads::cpu_time::Look;
 use crate::sink::Home;
 
@@ -78,7 +78,7 @@ impl HandOver {
     }
 
     /// Encodes what a thread has recorded in its chunk, and passes it to the sink. Returns whether it did. Before that it
-    /// samples the thread, as often as when each part was a chunk: nobody else can while this lasts.
+    /// samples the thread, which costs little here; meanwhile the thread records, and is sampled, as always.
     pub(in crate::recorder) fn encode_ahead(&self, thread: &ThreadRecorder, look: &Look) -> bool {
         // A thread that hands over encodes the rest itself.
         let Some(mut out) = thread.try_lock_out() else { return false };
@@ -91,15 +91,13 @@ impl HandOver {
         if !may_be_divided || !out.may_be_divided() || !self.shared.is_recording() {
             return false;
         }
-        if let Some(began_ns) = self.shared.clock_ns().filter(|_| thread.has_advanced()) {
-            thread.sample_held(&mut out, look, began_ns, || self.shared.elapsed_ns());
-        }
-        let part = out.encoded..thread.recorded_bytes(&out, ReadBy::Other);
         let mut buffer = self.buffers.take();
+        let (began_ns, now_ns) = (self.shared.clock_ns(), || self.shared.elapsed_ns());
+        let part = thread.part_with_samples(&out, look, began_ns, now_ns, &mut buffer.samples);
+        let part = part.unwrap_or_default();
         let encodes = !part.is_empty() && buffer.make_room(part.len()).is_ok();
         if encodes {
             thread.copy_recorded(&out, part.clone(), &mut buffer.raw);
-            thread.copy_samples_of(&out, part.clone(), &mut buffer.samples);
             let counts = out.canonicalize(&mut buffer, self.shared.journal.zero_ns(), false);
             out.encoded = part.end;
             match &self.queue {

@@ -169,11 +169,11 @@ impl HandOver {
         thread.copy_recorded(out, encoded..encoded + left, &mut buffer.raw);
         out.put_first(&mut buffer.raw);
         let sampled = encoded..encoded + buffer.raw.len();
-        thread.copy_samples(out, sampled, self.shared.clock_ns(), &mut buffer.samples);
-        let position = thread.position();
+        thread.copy_samples(sampled, self.shared.clock_ns(), &mut buffer.samples);
+        let wanted = thread.wanted_bytes(out, thread.position());
         if let Some(way) = self.way_of(thread, out, last, &mut buffer) {
             self.pass_on(thread.id(), out, way, &mut buffer, last.is_last());
-            if !out.is_waiting() && (last.is_last() || out.has_many_marks(position, self.shape())) {
+            if !out.is_waiting() && (last.is_last() || out.has_many_marks(wanted, self.shape())) {
                 self.write_marks(thread.id(), out);
             }
             if !out.is_waiting() && last.is_last() {

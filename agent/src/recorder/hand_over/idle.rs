@@ -65,7 +65,7 @@ impl HandOver {
         let range = out.encoded..recorded.max(out.encoded);
         let copied = buffer.make_room(range.len()).ok().map(|()| {
             thread.copy_recorded(&out, range.clone(), &mut buffer.raw);
-            thread.copy_all_samples(&mut out, range.clone(), &mut buffer.samples);
+            thread.copy_all_samples(range.clone(), &mut buffer.samples);
             let resume = out.resume_state();
             let samples: Vec<_> = buffer.samples.iter().map(words).collect();
             let slot = SlotContent {

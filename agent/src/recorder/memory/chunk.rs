@@ -22,7 +22,6 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flow_codec::format::journal::{WORD_BYTES, chunk_start};
-use flow_codec::write::Sample;
 
 use super::journal::{MIN_SLOT_BYTES, Slot, area_bytes};
 use super::samples::Samples;
@@ -51,7 +50,6 @@ pub(in crate::recorder) struct Chunk {
     marks_bytes: usize,
     /// The position in the slot at which exits stop.
     end: usize,
-    samples: Samples,
 }
 
 /// The sizes of chunks and events.
@@ -88,16 +86,16 @@ pub(in crate::recorder) enum ReadBy {
 }
 
 impl Chunk {
-    /// Points `control` to a slot that has been prepared.
+    /// Points `control` to a slot that has been prepared. Returns where its samples go, too.
     pub(in crate::recorder) fn begin(
         slot: Slot,
         prepared: Prepared,
         Shape { max_fill, exit_bytes, has_stacks }: Shape,
         control: &Control,
-    ) -> Self {
+    ) -> (Self, Samples) {
         let start = chunk_start(prepared.resume_bytes);
         let marks_bytes = prepared.pending_bytes.map_or(0, |_| area_bytes(slot.bytes()));
-        let samples = Samples::begin(&slot, prepared.pending_bytes, has_stacks);
+        let samples = Samples::begin(&slot, start, prepared.pending_bytes, has_stacks);
         let end = slot.bytes() - marks_bytes;
         // One for the entry that passes the limit, and one that is never recorded: without it, an area that
         // is exactly full would look like one that was too small.
@@ -114,45 +112,7 @@ impl Chunk {
             let place = slot.address() + (first_place * WORD_BYTES) as u64;
             control.begin_stacks(slot.address() + start as u64, place, places);
         }
-        Self { slot, start, fill_bytes, marks_bytes, end: end - exit_bytes, samples }
-    }
-
-    /// Adds a sample of the owner, which was at this position; `None` if that is not in this chunk. Returns whether there is
-    /// room for another sample.
-    pub(in crate::recorder) fn sample(&mut self, position: u64, sample: Sample) -> Option<bool> {
-        let first = self.slot.address() + self.start as u64;
-        if !(first..first + self.slot.bytes() as u64).contains(&position) {
-            return None;
-        }
-        let bytes = self.len(position);
-        self.samples.push(&self.slot, Sample { bytes, ..sample });
-        Some(!self.samples.is_full())
-    }
-
-    /// Records for how long the owner ran at the position of the last sample, up to the beginning of a time during which it
-    /// was still there. Returns whether there was room for it.
-    pub(in crate::recorder) fn sample_stay(&mut self, stayed_ns: Range<u64>, ran_us: u32) -> bool {
-        self.samples.push_stay(&self.slot, stayed_ns, ran_us)
-    }
-
-    /// Records that the owner was still at the position of the last sample.
-    pub(in crate::recorder) fn prolong_sample(&self, from_ns: u64) {
-        self.samples.prolong(&self.slot, from_ns);
-    }
-
-    /// Whether the next sample may replace the last one.
-    pub(in crate::recorder) fn is_full_of_samples(&self) -> bool {
-        self.samples.replaces_last()
-    }
-
-    /// The samples so far, without those of stacks.
-    pub(in crate::recorder) fn copy_samples(&self, samples: &mut Vec<Sample>) {
-        self.samples.copy_to(&self.slot, samples);
-    }
-
-    /// Adds those of stacks, in their order.
-    pub(in crate::recorder) fn add_stacks_to(&self, samples: &mut Vec<Sample>) {
-        self.samples.add_stacks_to(&self.slot, samples);
+        (Self { slot, start, fill_bytes, marks_bytes, end: end - exit_bytes }, samples)
     }
 
     /// How many bytes the events have so far. `reader` can read all of them.
@@ -210,12 +170,11 @@ impl Chunk {
         self.slot
     }
 
-    /// Returns the size of the next slot: larger if the thread filled this one.
-    pub(in crate::recorder) fn wanted_bytes(&self, position: u64) -> usize {
+    /// Returns the size of the next slot: larger if the thread filled this one, with events or with samples.
+    pub(in crate::recorder) fn wanted_bytes(&self, position: u64, samples: &Samples) -> usize {
         let now = self.slot.bytes();
         let is_full = self.len(position) >= self.fill_bytes
-            || self.marks_bytes > 0
-                && (self.samples.is_full() || self.samples.is_full_of_stacks(&self.slot));
+            || self.marks_bytes > 0 && (samples.is_full() || samples.is_full_of_stacks());
         if is_full { now.saturating_mul(GROWTH) } else { now }
     }
 
@@ -292,6 +251,7 @@ mod tests {
         journal: Journal,
         control: Box<Control>,
         chunk: Chunk,
+        samples: Samples,
         exit_bytes: usize,
     }
 
@@ -307,8 +267,8 @@ mod tests {
             let slot = journal.claim(slot_bytes(2 * fill, shape, open_frames, 0)).unwrap();
             let prepared =
                 Prepared { resume_bytes: 0, pending_bytes: None, open_frames, event_bytes: 0 };
-            let chunk = Chunk::begin(slot, prepared, shape, &control);
-            Self { journal, control, chunk, exit_bytes }
+            let (chunk, samples) = Chunk::begin(slot, prepared, shape, &control);
+            Self { journal, control, chunk, samples, exit_bytes }
         }
 
         fn append(&self, event: &[u8]) -> bool {
@@ -326,7 +286,7 @@ mod tests {
         }
 
         fn wanted(&self) -> usize {
-            self.chunk.wanted_bytes(self.control.position(Ordering::Relaxed))
+            self.chunk.wanted_bytes(self.control.position(Ordering::Relaxed), &self.samples)
         }
 
         fn recorded(&self) -> Vec<u8> {
@@ -406,7 +366,7 @@ mod tests {
                     open_frames,
                     event_bytes: 0,
                 };
-                let chunk = Chunk::begin(slot, prepared, shape, &Control::default());
+                let (chunk, _) = Chunk::begin(slot, prepared, shape, &Control::default());
                 assert!(chunk.fill_bytes >= 16, "{open_frames}: {}", chunk.fill_bytes);
                 journal.give_back(chunk.slot);
             }

@@ -390,13 +390,9 @@ impl Out {
         self.chunk.slot()
     }
 
-    /// Whether a part of the chunk may be encoded before the rest: it is like any other one, and all of its samples but
-    /// the last stay as they are.
+    /// Whether a part of the chunk may be encoded before the rest: it is like any other one.
     pub(in crate::recorder) fn may_be_divided(&self) -> bool {
-        self.state == OutState::Open
-            && !self.is_paused
-            && self.first.raw.is_empty()
-            && !self.chunk.is_full_of_samples()
+        self.state == OutState::Open && !self.is_paused && self.first.raw.is_empty()
     }
 
     /// Returns whether the chunk follows everything that was handed over before.
@@ -443,9 +439,8 @@ impl Out {
         Ok((slot, Prepared { resume_bytes, pending_bytes, open_frames, event_bytes }))
     }
 
-    /// Returns whether marks should be written now: the next slot has no room for them.
-    pub(in crate::recorder) fn has_many_marks(&self, position: u64, shape: Shape) -> bool {
-        let wanted = self.chunk.wanted_bytes(position);
+    /// Returns whether marks should be written now: the next slot, of `wanted` bytes, has no room for them.
+    pub(in crate::recorder) fn has_many_marks(&self, wanted: usize, shape: Shape) -> bool {
         let room = pending_room(chunk::slot_bytes(wanted, shape, self.open_frames(), 0));
         self.marks.as_ref().is_some_and(|marks| marks.unsent().1.len() > room)
     }

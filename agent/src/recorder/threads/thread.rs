@@ -19,6 +19,7 @@ use super::out::{After, OldFrames, OpenChunks, Out};
 use crate::certain::Certain as _;
 use crate::recorder::memory::chunk::{self, Chunk, Prepared, ReadBy, Shape};
 use crate::recorder::memory::journal::{Journal, Slot};
+use crate::recorder::memory::samples::Samples;
 use crate::recorder::methods::filters::Entered;
 use crate::sink::{Home, SinkError};
 use crate::sys::{ControlPlace, OpenMemory, allocator};
@@ -35,8 +36,10 @@ pub struct ThreadRecorder {
     control: ControlPlace,
     /// Held by every reader of the chunk, and while the thread takes another one.
     out: Mutex<Out>,
+    /// The samples of the chunk: what the sampler holds, and all others for an instant, after `out`.
+    samples: Mutex<Samples>,
     seen: Seen,
-    /// Changed with that lock.
+    /// Changed with the lock of the samples.
     cpu: CpuTime,
     /// 1 more than the id of the class of the last exception, or 0; with `engine=events`. Only the thread itself uses it.
     thrown: AtomicU64,
@@ -100,19 +103,27 @@ impl ThreadRecorder {
         slot.open();
         let pending_bytes = marks.as_ref().map(|_| 0);
         let prepared = Prepared { resume_bytes: 0, pending_bytes, open_frames, event_bytes: 0 };
-        let mut chunk = Chunk::begin(slot, prepared, shape, &control);
+        let (chunk, mut samples) = Chunk::begin(slot, prepared, shape, &control);
         if let Some(now_ns) = now_ns {
             let kind = SampleKind::Time { ran_us: Some(0) };
             let sample = Sample { bytes: 0, by_ns: now_ns, from_ns: now_ns, kind };
-            chunk.sample(control.position(Ordering::Relaxed), sample);
+            samples.add(control.position(Ordering::Relaxed), sample);
         }
         let at_ns = AtomicU64::new(now_ns.unwrap_or_default());
         let seen = Seen { at_ns, ..Seen::default() };
         let out = Out::new(facts.frames, home, chunk, marks, old_frames);
-        let (out, thrown, entered) = (Mutex::new(out), AtomicU64::default(), Mutex::default());
-        let looked_at = AtomicU64::default();
-        let frames = Frames::default();
-        Ok(Self { id: facts.id, control, out, seen, cpu, thrown, entered, frames, looked_at })
+        Ok(Self {
+            id: facts.id,
+            control,
+            out: Mutex::new(out),
+            samples: Mutex::new(samples),
+            seen,
+            cpu,
+            thrown: AtomicU64::default(),
+            entered: Mutex::default(),
+            frames: Frames::default(),
+            looked_at: AtomicU64::default(),
+        })
     }
 
     /// Samples the thread's position; `look` has begun at `began_ns`. Returns whether the thread has advanced
@@ -127,17 +138,18 @@ impl ThreadRecorder {
             self.stay(began_ns);
             return false;
         }
-        // It is handing over, and reads the clock itself; or a part of its chunk is encoded, which began with a sample.
-        let Some(mut out) = self.out.try_lock() else { return true };
-        if !out.is_open() || out.is_paused {
+        // It begins or leaves a chunk, or a part of its chunk is copied: all of these take an instant.
+        let Some(mut samples) = self.samples.try_lock() else { return true };
+        // While it hands over it runs no code of the program.
+        if samples.are_complete() {
             return false;
         }
-        self.sample_held(&mut out, look, began_ns, now_ns);
+        self.sample_held(&mut samples, look, began_ns, now_ns);
         true
     }
 
     /// Returns whether the thread has advanced since the last sample.
-    pub(in crate::recorder) fn has_advanced(&self) -> bool {
+    fn has_advanced(&self) -> bool {
         self.position() != self.seen.position.load(Ordering::Relaxed)
     }
 
@@ -164,7 +176,7 @@ impl ThreadRecorder {
 
     /// Ends the stay at the position of the last sample: prolongs it, and adds how long the thread ran there, as a sample of
     /// the same position. Returns how much of that is left for the next sample, because there was no room for one.
-    fn end_stay(&self, out: &mut MutexGuard<'_, Out>, is_in_chunk: bool) -> u32 {
+    fn end_stay(&self, samples: &mut Samples, is_in_chunk: bool) -> u32 {
         let Seen { at_ns, stays, is_running, ran_us, ran_by_ns, .. } = &self.seen;
         stays.store(0, Ordering::Relaxed);
         is_running.store(false, Ordering::Relaxed);
@@ -172,37 +184,37 @@ impl ThreadRecorder {
         let by_ns = ran_by_ns.swap(0, Ordering::Relaxed);
         if is_in_chunk {
             let at_ns = at_ns.load(Ordering::Relaxed);
-            if by_ns > 0 && out.chunk.sample_stay(by_ns..at_ns, ran_us) {
+            if by_ns > 0 && samples.push_stay(by_ns..at_ns, ran_us) {
                 return 0;
             }
-            out.chunk.prolong_sample(at_ns);
+            samples.prolong(at_ns);
         }
         ran_us
     }
 
-    /// The same as [`sample`](Self::sample) of a thread that is recorded and has advanced.
-    pub(in crate::recorder) fn sample_held(
+    /// Samples a thread that has advanced, like [`sample`](Self::sample).
+    fn sample_held(
         &self,
-        out: &mut MutexGuard<'_, Out>,
+        samples: &mut MutexGuard<'_, Samples>,
         look: &Look,
         began_ns: u64,
         now_ns: impl Fn() -> u64,
     ) {
         let Seen { position: seen, at_ns, .. } = &self.seen;
-        let left_us = self.end_stay(out, true);
+        let left_us = self.end_stay(samples, true);
         let (position, by_ns) = (self.position(), now_ns());
         let since_ns = by_ns.saturating_sub(at_ns.load(Ordering::Relaxed));
         let ran_us = self.cpu.ran_us(since_ns).saturating_add(left_us);
         let kind = SampleKind::Time { ran_us: Some(ran_us) };
         let sample = Sample { bytes: 0, by_ns, from_ns: began_ns, kind };
-        let room = out.chunk.sample(position, sample);
+        let room = samples.add(position, sample);
         seen.store(position, Ordering::Relaxed);
         at_ns.store(began_ns, Ordering::Relaxed);
         if look.shows_waits() && self.cpu.stands_still() && !self.has_advanced() {
             // It waits there, which a sample shows by being longer than an instant.
             let still_ns = now_ns().max(by_ns + 1);
             at_ns.store(still_ns, Ordering::Relaxed);
-            out.chunk.prolong_sample(still_ns);
+            samples.prolong(still_ns);
         }
         if room == Some(false) {
             self.call_for_attention();
@@ -215,19 +227,20 @@ impl ThreadRecorder {
     }
 
     /// Copies the samples of the chunk that belong to these bytes, the last ones that are recorded, and adds one for
-    /// the current position.
+    /// the current position, which is the last one of the chunk.
     pub(in crate::recorder) fn copy_samples(
         &self,
-        out: &mut MutexGuard<'_, Out>,
         Range { start, end: recorded }: Range<usize>,
         now_ns: Option<u64>,
         samples: &mut Vec<Sample>,
     ) {
         samples.clear();
+        let mut of_chunk = self.samples.lock();
+        of_chunk.complete();
         if let Some(now_ns) = now_ns {
             let is_in_chunk = self.seen.position.swap(0, Ordering::Relaxed) != 0;
-            let left_us = self.end_stay(out, is_in_chunk);
-            out.chunk.copy_samples(samples);
+            let left_us = self.end_stay(&mut of_chunk, is_in_chunk);
+            of_chunk.copy_to(samples);
             let has_stayed = samples
                 .last()
                 .is_some_and(|last| last.from_ns > last.by_ns || last.bytes == recorded);
@@ -237,7 +250,7 @@ impl ThreadRecorder {
             let (by_ns, from_ns, kind) = (now_ns, now_ns, SampleKind::Time { ran_us });
             samples.push(Sample { bytes: recorded, by_ns, from_ns, kind });
         }
-        out.chunk.add_stacks_to(samples);
+        of_chunk.add_stacks_to(samples);
         // Another thread may read this while the handler stores.
         samples.retain(|sample| (start..=recorded).contains(&sample.bytes));
         samples.iter_mut().for_each(|sample| sample.bytes -= start);
@@ -296,20 +309,41 @@ impl ThreadRecorder {
         out.chunk.copy_to(range, bytes);
     }
 
-    /// Copies the samples of a part of the chunk that the thread has passed.
-    pub(in crate::recorder) fn copy_samples_of(
+    /// Samples the thread if `began_ns` is the time, and returns how far it has come since a part of its chunk was encoded.
+    /// Copies the samples of positions that it has passed there: no others will follow. `None` if one of them might still change.
+    pub(in crate::recorder) fn part_with_samples(
         &self,
         out: &MutexGuard<'_, Out>,
-        range: Range<usize>,
+        look: &Look,
+        began_ns: Option<u64>,
+        now_ns: impl Fn() -> u64,
         samples: &mut Vec<Sample>,
-    ) {
+    ) -> Option<Range<usize>> {
+        let mut of_chunk = self.samples.lock();
+        if of_chunk.replaces_last() {
+            return None;
+        }
+        if let Some(began_ns) = began_ns.filter(|_| self.has_advanced()) {
+            self.sample_held(&mut of_chunk, look, began_ns, now_ns);
+        }
+        let part = out.encoded..self.recorded_bytes(out, ReadBy::Other);
         // What the sampler does when it sees that the thread has moved on.
         if self.has_advanced() {
-            out.chunk.prolong_sample(self.seen.at_ns.load(Ordering::Relaxed));
+            of_chunk.prolong(self.seen.at_ns.load(Ordering::Relaxed));
         }
-        out.chunk.copy_samples(samples);
-        samples.retain(|sample| range.contains(&sample.bytes));
-        samples.iter_mut().for_each(|sample| sample.bytes -= range.start);
+        of_chunk.copy_to(samples);
+        samples.retain(|sample| part.contains(&sample.bytes));
+        samples.iter_mut().for_each(|sample| sample.bytes -= part.start);
+        Some(part)
+    }
+
+    /// Returns the size of the next slot: larger if the thread, at this position, has filled the one it has.
+    pub(in crate::recorder) fn wanted_bytes(
+        &self,
+        out: &MutexGuard<'_, Out>,
+        position: u64,
+    ) -> usize {
+        out.chunk.wanted_bytes(position, &self.samples.lock())
     }
 
     /// The length in bytes of the events that are not yet handed over; more may follow meanwhile.
@@ -330,9 +364,9 @@ impl ThreadRecorder {
         journal: &Journal,
         shape: Shape,
     ) -> Result<(), SinkError> {
-        let wanted = out.chunk.wanted_bytes(position);
+        let wanted = self.wanted_bytes(out, position);
         let next = out.next_slot(self.id, wanted, journal, shape)?;
-        self.continue_in(next, out, position, journal, shape);
+        self.continue_in(next, out, &mut self.samples.lock(), position, journal, shape);
         Ok(())
     }
 
@@ -340,6 +374,7 @@ impl ThreadRecorder {
         &self,
         (slot, prepared): (Slot, Prepared),
         out: &mut MutexGuard<'_, Out>,
+        samples: &mut MutexGuard<'_, Samples>,
         position: u64,
         journal: &Journal,
         shape: Shape,
@@ -349,7 +384,8 @@ impl ThreadRecorder {
         if counts {
             slot.open();
         }
-        let next = Chunk::begin(slot, prepared, shape, &self.control);
+        let (next, next_samples) = Chunk::begin(slot, prepared, shape, &self.control);
+        **samples = next_samples;
         self.looked_at.store(0, Ordering::Relaxed);
         out.is_copied = false;
         out.first = Condensed::default();
@@ -373,9 +409,10 @@ impl ThreadRecorder {
         shape: Shape,
     ) -> bool {
         let (position, recorded) = (self.position(), self.recorded_bytes(out, ReadBy::Owner));
+        let mut of_chunk = self.samples.lock();
         let grows = out.chunk.slot().bytes() < MAX_GROWN_BYTES
             && recorded < shape.max_fill
-            && out.chunk.wanted_bytes(position) > out.chunk.slot().bytes()
+            && out.chunk.wanted_bytes(position, &of_chunk) > out.chunk.slot().bytes()
             && out.is_open()
             && out.first.raw.is_empty()
             && out.encoded == 0
@@ -388,14 +425,14 @@ impl ThreadRecorder {
             return false;
         }
         self.copy_recorded(out, 0..recorded, &mut raw);
-        out.chunk.copy_samples(&mut samples);
-        out.chunk.add_stacks_to(&mut samples);
+        of_chunk.copy_to(&mut samples);
+        of_chunk.add_stacks_to(&mut samples);
         // Each event may be an entry.
         out.first.frames = recorded as u64;
         out.first.raw = raw;
         let seen = self.seen.position.load(Ordering::Relaxed);
         let was_seen = seen != 0 && position == seen;
-        let wanted = out.chunk.wanted_bytes(position);
+        let wanted = out.chunk.wanted_bytes(position, &of_chunk);
         let Ok(next) = out.next_slot(self.id, wanted, journal, shape) else {
             // What was recorded stays where it is.
             out.first = Condensed::default();
@@ -403,14 +440,14 @@ impl ThreadRecorder {
         };
         let position = self.rewind(out);
         let is_copied = out.is_copied;
-        self.continue_in(next, out, position, journal, shape);
+        self.continue_in(next, out, &mut of_chunk, position, journal, shape);
         // The file has a copy of what was moved.
         out.is_copied = is_copied;
         let first = self.position() - recorded as u64;
         for sample in samples {
             match sample.kind {
                 SampleKind::Time { .. } => {
-                    out.chunk.sample(first + sample.bytes as u64, sample);
+                    of_chunk.add(first + sample.bytes as u64, sample);
                 }
                 SampleKind::Stacks => {
                     self.control.put_stacks(sample.bytes as u64, sample.by_ns, sample.from_ns);
@@ -461,16 +498,16 @@ impl ThreadRecorder {
     /// Copies the samples of a range of the chunk, and of its end.
     pub(in crate::recorder) fn copy_all_samples(
         &self,
-        out: &mut MutexGuard<'_, Out>,
         range: Range<usize>,
         samples: &mut Vec<Sample>,
     ) {
         // The position at which the thread waits, as the sampler would store it when the thread continues.
+        let of_chunk = self.samples.lock();
         if !self.has_advanced() {
-            out.chunk.prolong_sample(self.seen.at_ns.load(Ordering::Relaxed));
+            of_chunk.prolong(self.seen.at_ns.load(Ordering::Relaxed));
         }
-        out.chunk.copy_samples(samples);
-        out.chunk.add_stacks_to(samples);
+        of_chunk.copy_to(samples);
+        of_chunk.add_stacks_to(samples);
         samples.retain(|sample| (range.start..=range.end).contains(&sample.bytes));
         samples.iter_mut().for_each(|sample| sample.bytes -= range.start);
     }
