@@ -78,7 +78,6 @@ impl QueuedChunk {
 
 /// What the thread that writes is to do next.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one at a time, on the stack")]
 pub(in crate::recorder) enum Next {
     /// Write this chunk, perhaps with later ones.
     Write(QueuedChunk),
