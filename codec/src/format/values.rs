@@ -50,6 +50,17 @@
 //! | 12 | redacted | nothing: `redact=` names the value, which was not stored anywhere |
 //! | 13 | boxed | an object of a class like `Integer`: the type of its value, one byte from 1 to 8; the value |
 //! | 14 | constant | of an enum: its class; how many bytes follow; its name in UTF-8 |
+//! | 15 | content | an object with what is in it: its class; 4 bytes of identity; a form, one byte; what follows from it |
+//!
+//! | form | what follows |
+//! |---:|---|
+//! | 1 | a text that stands for the object, such as a number or a date: how many bytes follow; it in UTF-8 |
+//! | 2 | elements: how many the object has; how many of them follow; these |
+//! | 3 | entries of a map: how many it has; how many of them follow; of each the key and the value |
+//! | 4 | fields: how many there are; how many of them follow; of each how many bytes follow, its name in UTF-8, its value |
+//! | 5 | components of a record, like fields |
+//!
+//! What is inside such an object is a byte with its type, and the content of this type. Objects are inside each other up to 15 deep.
 //!
 //! Numbers of 4 and 8 bytes have the lowest byte first, the others are LEB128, maybe with more groups than needed. A class is 1 more than its
 //! [id](super::ids#classes), or 0 if that is not known. The identity is that of `System.identityHashCode`. Elements are of
@@ -64,6 +75,16 @@
 //! | `05 00 05 00 00 00` | argument 0, an int, 5 |
 //! | `0A 01 03 03 61 62 63` | argument 1, a text of 3 code units, all 3 bytes of it |
 //! | `20 00` | the result, null |
+//!
+//! # Example of content
+//!
+//! A call with an `Optional` of class 4 and identity 9 that holds "a", and with a record of class 5 and identity 7 with one
+//! component, `n`, which is 1. `codec/tests/golden/content.hex` has these bytes.
+//!
+//! | bytes | |
+//! |---|---|
+//! | `0F 00 05 09 00 00 00 02 01 01 0A 01 01 61` | argument 0: one element of one, a text of one code unit |
+//! | `0F 01 06 07 00 00 00 05 01 01 01 6E 05 01 00 00 00` | argument 1: one component of one, `n`, an int |
 //!
 //! # Example of a version
 //!
@@ -175,7 +196,47 @@ pub enum Value {
         /// Its name.
         name: String,
     },
+    /// An object, and what is in it.
+    Content {
+        /// Which object it is.
+        object: Identity,
+        /// What is in it.
+        content: Content,
+    },
 }
+
+/// What is in an object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Content {
+    /// A text that stands for the object, such as a number or a date.
+    Text(String),
+    /// Its elements.
+    Elements {
+        /// How many it has.
+        length: u64,
+        /// The first of them.
+        elements: Vec<Value>,
+    },
+    /// The entries of a map.
+    Entries {
+        /// How many it has.
+        length: u64,
+        /// The first of them, each with key and value.
+        entries: Vec<(Value, Value)>,
+    },
+    /// Its fields, or the components of a record.
+    Fields {
+        /// Whether it is a record.
+        is_record: bool,
+        /// How many there are.
+        length: u64,
+        /// The first of them, each with its name.
+        fields: Vec<(String, Value)>,
+    },
+}
+
+/// How deep objects with content are inside each other at most.
+const MAX_DEPTH: u32 = 15;
 
 /// Which object it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -242,6 +303,17 @@ pub mod kind {
     pub const BOXED: u8 = 13;
     /// See [`Value::Constant`](super::Value::Constant).
     pub const CONSTANT: u8 = 14;
+    /// See [`Value::Content`](super::Value::Content).
+    pub const CONTENT: u8 = 15;
+}
+
+/// The numbers of forms of content.
+mod form {
+    pub(super) const TEXT: u8 = 1;
+    pub(super) const ELEMENTS: u8 = 2;
+    pub(super) const ENTRIES: u8 = 3;
+    pub(super) const FIELDS: u8 = 4;
+    pub(super) const COMPONENTS: u8 = 5;
 }
 
 const ROLE_SHIFT: u32 = 4;
@@ -425,32 +497,42 @@ impl CallValue {
 }
 
 impl Value {
+    /// The number of its type.
+    fn kind(&self) -> u8 {
+        match self {
+            Self::Null => kind::NULL,
+            Self::Redacted => kind::REDACTED,
+            Self::Primitive(value) => value.kind(),
+            Self::Boxed(_) => kind::BOXED,
+            Self::Object(_) => kind::OBJECT,
+            Self::Text { .. } => kind::TEXT,
+            Self::Array { .. } => kind::ARRAY,
+            Self::Constant { .. } => kind::CONSTANT,
+            Self::Content { .. } => kind::CONTENT,
+        }
+    }
+
     fn encode(&self, role: Role, bytes: &mut Vec<u8>) {
         let [first, number] = role.head();
-        let mut head = |kind: u8| bytes.extend_from_slice(&[first | kind, number]);
+        bytes.extend_from_slice(&[first | self.kind(), number]);
+        self.encode_content(bytes);
+    }
+
+    /// Appends what follows its type.
+    fn encode_content(&self, bytes: &mut Vec<u8>) {
         match self {
-            Self::Null => head(kind::NULL),
-            Self::Redacted => head(kind::REDACTED),
-            Self::Primitive(value) => {
-                head(value.kind());
-                value.encode(bytes);
-            }
+            Self::Null | Self::Redacted => {}
+            Self::Primitive(value) => value.encode(bytes),
             Self::Boxed(value) => {
-                head(kind::BOXED);
                 bytes.push(value.kind());
                 value.encode(bytes);
             }
-            Self::Object(identity) => {
-                head(kind::OBJECT);
-                identity.encode(bytes);
-            }
+            Self::Object(identity) => identity.encode(bytes),
             Self::Text { units, beginning } => {
-                head(kind::TEXT);
                 put(bytes, *units);
                 put_text(bytes, beginning);
             }
             Self::Array { array, length, elements } => {
-                head(kind::ARRAY);
                 array.encode(bytes);
                 put(bytes, *length);
                 bytes.push(elements.first().map_or(kind::OBJECT, |element| element.kind()));
@@ -458,11 +540,20 @@ impl Value {
                 elements.iter().for_each(|element| element.encode(bytes));
             }
             Self::Constant { class, name } => {
-                head(kind::CONSTANT);
                 put_class(bytes, *class);
                 put_text(bytes, name);
             }
+            Self::Content { object, content } => {
+                object.encode(bytes);
+                content.encode(bytes);
+            }
         }
+    }
+
+    /// Appends its type and what follows that: as a part of another value.
+    fn encode_inside(&self, bytes: &mut Vec<u8>) {
+        bytes.push(self.kind());
+        self.encode_content(bytes);
     }
 
     /// Decodes the value at the start of `bytes`, and shortens them by it, or leaves them as they are.
@@ -471,38 +562,114 @@ impl Value {
         let head: [u8; 2] = chunk(&mut rest)?;
         let [first, _] = head;
         let role = Role::of(head).ok_or(Undecoded::Invalid)?;
-        let value = match first & 0x0F {
+        let value = Self::decode_content(first & 0x0F, &mut rest, 0)?;
+        *bytes = rest;
+        Ok((role, value))
+    }
+
+    fn decode_inside(bytes: &mut &[u8], depth: u32) -> Result<Self, Undecoded> {
+        let [kind] = chunk(bytes)?;
+        Self::decode_content(kind, bytes, depth)
+    }
+
+    /// Decodes what follows a type.
+    fn decode_content(kind: u8, rest: &mut &[u8], depth: u32) -> Result<Self, Undecoded> {
+        Ok(match kind {
             kind::NULL => Self::Null,
             kind::REDACTED => Self::Redacted,
             primitive @ kind::BOOLEAN..=kind::DOUBLE => {
-                Self::Primitive(Primitive::decode(primitive, &mut rest)?)
+                Self::Primitive(Primitive::decode(primitive, rest)?)
             }
             kind::BOXED => {
-                let [kind] = chunk(&mut rest)?;
-                Self::Boxed(Primitive::decode(kind, &mut rest)?)
+                let [kind] = chunk(rest)?;
+                Self::Boxed(Primitive::decode(kind, rest)?)
             }
-            kind::OBJECT => Self::Object(Identity::decode(&mut rest)?),
+            kind::OBJECT => Self::Object(Identity::decode(rest)?),
             kind::TEXT => {
-                let units = number(&mut rest)?;
-                Self::Text { units, beginning: text(&mut rest)? }
+                let units = number(rest)?;
+                Self::Text { units, beginning: text(rest)? }
             }
             kind::ARRAY => {
-                let array = Identity::decode(&mut rest)?;
-                let length = number(&mut rest)?;
-                let [kind] = chunk(&mut rest)?;
-                let count = number(&mut rest)?;
+                let array = Identity::decode(rest)?;
+                let length = number(rest)?;
+                let [kind] = chunk(rest)?;
+                let count = number(rest)?;
                 // Each is in the bytes, so no memory is taken for what is not there.
-                let elements = (0..count).map(|_| Primitive::decode(kind, &mut rest));
+                let elements = (0..count).map(|_| Primitive::decode(kind, rest));
                 Self::Array { array, length, elements: elements.collect::<Result<_, _>>()? }
             }
             kind::CONSTANT => {
-                let class = class(&mut rest)?;
-                Self::Constant { class, name: text(&mut rest)? }
+                let class = class(rest)?;
+                Self::Constant { class, name: text(rest)? }
+            }
+            kind::CONTENT if depth < MAX_DEPTH => {
+                let object = Identity::decode(rest)?;
+                Self::Content { object, content: Content::decode(rest, depth + 1)? }
             }
             _ => return Err(Undecoded::Invalid),
+        })
+    }
+}
+
+impl Content {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        let counts = |bytes: &mut Vec<u8>, length: u64, stored: usize| {
+            put(bytes, length);
+            put(bytes, stored as u64);
         };
-        *bytes = rest;
-        Ok((role, value))
+        match self {
+            Self::Text(text) => {
+                bytes.push(form::TEXT);
+                put_text(bytes, text);
+            }
+            Self::Elements { length, elements } => {
+                bytes.push(form::ELEMENTS);
+                counts(bytes, *length, elements.len());
+                elements.iter().for_each(|element| element.encode_inside(bytes));
+            }
+            Self::Entries { length, entries } => {
+                bytes.push(form::ENTRIES);
+                counts(bytes, *length, entries.len());
+                for (key, value) in entries {
+                    key.encode_inside(bytes);
+                    value.encode_inside(bytes);
+                }
+            }
+            Self::Fields { is_record, length, fields } => {
+                bytes.push(if *is_record { form::COMPONENTS } else { form::FIELDS });
+                counts(bytes, *length, fields.len());
+                for (name, value) in fields {
+                    put_text(bytes, name);
+                    value.encode_inside(bytes);
+                }
+            }
+        }
+    }
+
+    /// Decodes it from the start of `bytes`. Each part is in the bytes, so no memory is taken for what is not there.
+    fn decode(bytes: &mut &[u8], depth: u32) -> Result<Self, Undecoded> {
+        let [form] = chunk(bytes)?;
+        if form == form::TEXT {
+            return Ok(Self::Text(text(bytes)?));
+        }
+        let (length, count) = (number(bytes)?, number(bytes)?);
+        let inside = |bytes: &mut &[u8]| Value::decode_inside(bytes, depth);
+        Ok(match form {
+            form::ELEMENTS => {
+                let elements = (0..count).map(|_| inside(bytes)).collect::<Result<_, _>>()?;
+                Self::Elements { length, elements }
+            }
+            form::ENTRIES => {
+                let entries = (0..count).map(|_| Ok((inside(bytes)?, inside(bytes)?)));
+                Self::Entries { length, entries: entries.collect::<Result<_, _>>()? }
+            }
+            form::FIELDS | form::COMPONENTS => {
+                let fields = (0..count).map(|_| Ok((text(bytes)?, inside(bytes)?)));
+                let is_record = form == form::COMPONENTS;
+                Self::Fields { is_record, length, fields: fields.collect::<Result<_, _>>()? }
+            }
+            _ => return Err(Undecoded::Invalid),
+        })
     }
 }
 
@@ -586,6 +753,18 @@ mod tests {
             Value::Array { array: identity, length: 1 << 20, elements: vec![Primitive::Int(7); 3] },
             Value::Constant { class, name: "RED".to_owned() },
         ];
+        let content = |content| Value::Content { object: identity, content };
+        let five = || Value::Primitive(Primitive::Int(5));
+        let inner = content(Content::Elements { length: 3, elements: vec![five(), Value::Null] });
+        values.extend([
+            content(Content::Text("1.19".to_owned())),
+            content(Content::Entries { length: 1, entries: vec![(five(), inner.clone())] }),
+            content(Content::Entries { length: 2, entries: Vec::new() }),
+        ]);
+        for is_record in [false, true] {
+            let fields = vec![("a".to_owned(), inner.clone()), ("b".to_owned(), Value::Redacted)];
+            values.push(content(Content::Fields { is_record, length: 7, fields }));
+        }
         values.extend(primitives.map(Value::Primitive));
         values.extend(primitives.map(Value::Boxed));
         values
@@ -649,7 +828,8 @@ mod tests {
     #[test]
     fn bytes_that_are_no_value_are_invalid() {
         for bytes in [
-            &[0x0F, 0][..],
+            &[0x0F, 0, 0, 0, 0, 0, 0, 0, 0, 0][..],
+            &[0x0F, 0, 0, 0, 0, 0, 0, 6, 0, 0],
             &[0xA0, 0],
             &[0x40, 0],
             &[0x45, 0, 0xFF, 0xFF, 0xFF, 0xFF],
@@ -660,6 +840,12 @@ mod tests {
         ] {
             assert_eq!(CallValue::decode(&mut &*bytes), Err(Undecoded::Invalid), "{bytes:?}");
         }
+        // Deeper than anything that is recorded.
+        let mut deep = vec![0x0F, 0];
+        deep.extend([0, 0, 0, 0, 0, 2, 1, 1, 0x0F].repeat(1000));
+        assert_eq!(CallValue::decode(&mut &deep[..]), Err(Undecoded::Invalid));
+        let hostile = [0x0F, 0, 0, 0, 0, 0, 0, 2, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F];
+        assert_eq!(CallValue::decode(&mut &hostile[..]), Err(Undecoded::Incomplete));
         // More elements than there are bytes.
         let hostile = [0x0B, 0, 0, 0, 0, 0, 0, 1, 5, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F];
         assert_eq!(CallValue::decode(&mut &hostile[..]), Err(Undecoded::Incomplete));

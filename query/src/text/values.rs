@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use flow_codec::format::values::{CallValue, Identity, Place, Primitive, Role, Value};
+use flow_codec::format::values::{CallValue, Content, Identity, Place, Primitive, Role, Value};
 use flow_codec::read::{Method, Methods};
 use flow_codec::{MethodId, type_name};
 use serde_json::json;
 
 use super::{escaped, grouped};
 
-/// How many elements of an array are shown in text.
+/// How many elements of an array, or parts of another object, are shown in text.
 const MOST_ELEMENTS: usize = 16;
 
 /// Shows values of a method.
@@ -119,9 +119,45 @@ impl<'a> ValueTexts<'a> {
         parts.map(|part| format!("  {}", self.line(part))).collect()
     }
 
-    /// A value as conditions see it.
+    /// A value as conditions see it, and what is in it: of `order` also `order.total` and `order.lines.size`.
     #[must_use]
-    pub fn compared(&self, compared: &CallValue) -> Compared {
+    pub fn compared(&self, compared: &CallValue) -> Vec<Compared> {
+        let first = self.compared_whole(compared);
+        let mut all = Vec::new();
+        self.add_inside(&first.names, &compared.value, &mut all);
+        all.insert(0, first);
+        all
+    }
+
+    fn add_inside(&self, names: &[String; 2], value: &Value, all: &mut Vec<Compared>) {
+        let inside = |name: &str| {
+            names.each_ref().map(|of| match of.is_empty() {
+                true => String::new(),
+                false => format!("{of}.{name}"),
+            })
+        };
+        let size = match value {
+            Value::Array { length, .. }
+            | Value::Content {
+                content: Content::Elements { length, .. } | Content::Entries { length, .. },
+                ..
+            } => Some(*length),
+            _ => None,
+        };
+        if let Some(size) = size {
+            let text = Some(size.to_string());
+            all.push(Compared { names: inside("size"), text, is_cut: false });
+        }
+        let Value::Content { content: Content::Fields { fields, .. }, .. } = value else { return };
+        for (name, value) in fields {
+            let names = inside(name);
+            let (text, is_cut) = self.compared_text(value);
+            all.push(Compared { names: names.clone(), text, is_cut });
+            self.add_inside(&names, value, all);
+        }
+    }
+
+    fn compared_whole(&self, compared: &CallValue) -> Compared {
         let CallValue { role, place, .. } = compared;
         let field = place.as_deref().and_then(|place| self.methods.field(place.field?));
         let names = match (role, field) {
@@ -129,7 +165,12 @@ impl<'a> ValueTexts<'a> {
             (_, Some(field)) => [format!("field({})", field.name), String::new()],
             _ => [self.name(compared), String::new()],
         };
-        let value = &*self.accessed(compared);
+        let (text, is_cut) = self.compared_text(&self.accessed(compared));
+        Compared { names, text, is_cut }
+    }
+
+    /// A value without quotes, and whether there is more of it than was recorded.
+    fn compared_text(&self, value: &Value) -> (Option<String>, bool) {
         let text = match value {
             Value::Null => None,
             Value::Text { beginning, .. } => Some(beginning.clone()),
@@ -143,7 +184,7 @@ impl<'a> ValueTexts<'a> {
             Value::Text { units, beginning } => *units > shown_units(beginning),
             _ => false,
         };
-        Compared { names, text, is_cut }
+        (text, is_cut)
     }
 
     /// A value as Java would write it, with what is known of an object.
@@ -177,7 +218,47 @@ impl<'a> ValueTexts<'a> {
                 format!("{element}[{}]{content}", grouped(*length))
             }
             Value::Constant { class: _, name } => escaped(name).into_owned(),
+            Value::Content { object, content } => self.content(*object, content),
             _ => "?".to_owned(),
+        }
+    }
+
+    /// An object with what is in it: `1.19`, `[1, 2]`, `Optional["a"]`, `{"k" = 1}`, `Order@18b4aac2{id = 5}`, `Line{id = 5}`.
+    fn content(&self, object: Identity, content: &Content) -> String {
+        let parts = |length: u64, shown: &mut dyn Iterator<Item = String>| {
+            let mut parts: Vec<_> = shown.take(MOST_ELEMENTS).collect();
+            let left = length.saturating_sub(parts.len() as u64);
+            if left > 0 {
+                parts.push(format!("… {} more", grouped(left)));
+            }
+            parts.join(", ")
+        };
+        match content {
+            Content::Text(text) => escaped(text).into_owned(),
+            Content::Elements { length, elements } => {
+                let parts = parts(*length, &mut elements.iter().map(|element| self.text(element)));
+                let class = self.class(object.class);
+                match class.strip_suffix("[]") {
+                    Some(element) => format!("{element}[{}] {{{parts}}}", grouped(*length)),
+                    None if is_collection(&self.full_class(object.class)) => format!("[{parts}]"),
+                    None => format!("{class}[{parts}]"),
+                }
+            }
+            Content::Entries { length, entries } => {
+                let entry = |(key, value)| format!("{} = {}", self.text(key), self.text(value));
+                let mut entries = entries.iter().map(|(key, value)| entry((key, value)));
+                format!("{{{}}}", parts(*length, &mut entries))
+            }
+            Content::Fields { is_record, length, fields } => {
+                let field = |(name, value): &(String, Value)| {
+                    format!("{} = {}", escaped(name), self.text(value))
+                };
+                let parts = parts(*length, &mut fields.iter().map(field));
+                match is_record {
+                    true => format!("{}{{{parts}}}", self.class(object.class)),
+                    false => format!("{}{{{parts}}}", self.object(object)),
+                }
+            }
         }
     }
 
@@ -235,8 +316,41 @@ impl<'a> ValueTexts<'a> {
             Value::Constant { class, name: constant } => {
                 json!({"name": name, "type": self.full_class(*class), "value": constant})
             }
+            Value::Content { object, content } => self.content_json(name, *object, content),
             _ => json!({"name": name}),
         }
+    }
+
+    fn content_json(&self, name: &str, object: Identity, content: &Content) -> serde_json::Value {
+        let inside = |value: &Value| {
+            let mut json = self.named_json("", value);
+            json.as_object_mut().map(|json| json.remove("name"));
+            json
+        };
+        let (value, length): (serde_json::Value, _) = match content {
+            Content::Text(text) => (text.clone().into(), None),
+            Content::Elements { length, elements } => {
+                (elements.iter().map(inside).collect(), Some(length))
+            }
+            Content::Entries { length, entries } => {
+                let entry = |(key, value)| json!({"key": inside(key), "value": inside(value)});
+                (entries.iter().map(|(key, value)| entry((key, value))).collect(), Some(length))
+            }
+            Content::Fields { length, fields, .. } => {
+                let fields = fields.iter().map(|(name, value)| self.named_json(name, value));
+                (fields.collect(), Some(length))
+            }
+        };
+        let mut json = json!({
+            "name": name,
+            "type": self.full_class(object.class),
+            "identity": format!("{:x}", object.hash),
+            "value": value,
+        });
+        if let (Some(json), Some(length)) = (json.as_object_mut(), length) {
+            json.insert("length".to_owned(), (*length).into());
+        }
+        json
     }
 
     fn object(&self, Identity { class, hash }: Identity) -> String {
@@ -255,6 +369,11 @@ impl<'a> ValueTexts<'a> {
         let of_array = name.starts_with('[').then(|| type_name(name)).flatten();
         of_array.unwrap_or_else(|| name.to_owned())
     }
+}
+
+/// Whether a class is one of the JDK's collections, which print alike.
+fn is_collection(full: &str) -> bool {
+    full.starts_with("java.util.") && !full.starts_with("java.util.Optional")
 }
 
 /// The name of a class without its package.

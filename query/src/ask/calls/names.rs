@@ -58,7 +58,15 @@ impl ValueNames {
         let names = self.parameters.iter().cloned().chain(arguments).chain(others);
         let mut names: Vec<_> = names.chain(self.fields.iter().cloned()).collect();
         let mut asked = conditions.iter().filter_map(ValueCondition::name);
-        let unknown = asked.find(|asked| !names.iter().any(|name| name == asked))?;
+        // What is in an object has a name after a dot.
+        let is_named = |asked: &&str| {
+            names.iter().any(|name| {
+                asked
+                    .strip_prefix(name.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            })
+        };
+        let unknown = asked.find(|asked| !is_named(asked))?;
         names.sort_by_key(|name| !name.contains(unknown));
         Some((unknown, names))
     }
