@@ -11,6 +11,8 @@ use crate::tracked::{Text, Tracked};
 
 /// How many characters of a string and elements of an array are recorded by default.
 pub const DEFAULT_MAX_VALUE: usize = 64;
+/// How deep the content of objects is recorded by default.
+pub const DEFAULT_VALUES_DEPTH: u32 = 1;
 
 /// What the options say about which methods to record.
 #[derive(Clone, Debug)]
@@ -34,6 +36,8 @@ pub struct FilterSpec {
     pub redact: Tracked<Glob>,
     /// How many characters of a string and elements of an array are recorded.
     pub max_value: usize,
+    /// How deep the content of objects is recorded.
+    pub values_depth: u32,
     /// Whether constructors and static initialisers are recorded.
     pub constructors: bool,
     /// Whether synthetic methods are recorded. Compilers add these: bodies of lambdas, bridges, access methods.
@@ -57,6 +61,7 @@ impl Default for FilterSpec {
             fields: Tracked::default(),
             redact: Tracked::default(),
             max_value: DEFAULT_MAX_VALUE,
+            values_depth: DEFAULT_VALUES_DEPTH,
             constructors: true,
             synthetic: true,
             natives: false,

@@ -9,7 +9,7 @@ use flow_codec::format::names::{CONTAINER_EXTENSION, EventFormat, container_stem
 use flow_codec::write::Compression;
 use log::LevelFilter;
 
-use crate::filter::{DEFAULT_MAX_VALUE, FilterSpec};
+use crate::filter::{DEFAULT_MAX_VALUE, DEFAULT_VALUES_DEPTH, FilterSpec};
 use crate::mains::MainFilter;
 use crate::sources::{Setting, bad_value, from_environment, from_string, gather, split};
 use crate::tracked::Tracked;
@@ -32,6 +32,7 @@ const DEFAULT_CHUNK_BYTES: usize = 64 * 1024;
 const CHUNK_BYTES: RangeInclusive<u64> = 64..=16 << 20;
 /// The most characters of a string and elements of an array.
 const MAX_VALUE: usize = 1000;
+const MAX_VALUES_DEPTH: u32 = 5;
 const MAX_SIZE_BYTES: RangeInclusive<u64> = 1 << 20..=u64::MAX;
 /// The default of `max-size` with `keep=memory`: hundreds of millions of calls, and less than most programs have.
 const MAX_MEMORY_BYTES: u64 = 256 << 20;
@@ -345,6 +346,11 @@ fn filter_with_details(
             needs_values(max, value("values").or(value("fields")))?;
             let number = max.value.parse().ok().filter(|number| *number <= MAX_VALUE);
             number.ok_or_else(|| bad_value(max))
+        })?,
+        values_depth: value("values-depth").map_or(Ok(DEFAULT_VALUES_DEPTH), |depth| {
+            needs_values(depth, value("values").or(value("fields")))?;
+            let number = depth.value.parse().ok().filter(|number| *number <= MAX_VALUES_DEPTH);
+            number.ok_or_else(|| bad_value(depth))
         })?,
         skips_accessors: value("skip")
             .map_or(Ok(false), |skip| skips_accessors(skip, value("fields")))?,

@@ -22,7 +22,7 @@ const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key
 }
 
 /// All keys.
-pub const KEYS: [Key; 46] = [
+pub const KEYS: [Key; 47] = [
     key("out", "a directory, or a file whose name ends in .flowtrace", "where the trace goes"),
     key("earlier", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
     key(
@@ -83,6 +83,11 @@ pub const KEYS: [Key; 46] = [
         "max-value",
         "a number from 0 to 1000",
         "how many characters and elements of a value are kept",
+    ),
+    key(
+        "values-depth",
+        "a number from 0 to 5",
+        "how deep elements, entries and fields of objects are recorded",
     ),
     key(
         "own",

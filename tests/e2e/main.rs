@@ -8,6 +8,7 @@ mod builds;
 mod clock;
 mod coexistence;
 mod commands;
+mod contents;
 mod counts;
 mod durability;
 mod ends;

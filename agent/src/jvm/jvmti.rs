@@ -304,6 +304,36 @@ impl Jvmti {
         }
     }
 
+    /// The fields that a class declares.
+    pub(super) fn class_fields(self, class: sys::jclass) -> Vec<sys::jfieldID> {
+        let (mut count, mut fields) = (0, ptr::null_mut());
+        match call!(self, GetClassFields, class, &raw mut count, &raw mut fields) {
+            Ok(()) => self.take_array(fields, count),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// The name, the descriptor and the modifiers of a field.
+    pub(super) fn field(
+        self,
+        class: sys::jclass,
+        field: sys::jfieldID,
+    ) -> Option<(String, String, i32)> {
+        let (mut name, mut descriptor, mut modifiers) = (ptr::null_mut(), ptr::null_mut(), 0);
+        call!(self, GetFieldModifiers, class, field, &raw mut modifiers).ok()?;
+        let none = ptr::null_mut();
+        call!(self, GetFieldName, class, field, &raw mut name, &raw mut descriptor, none).ok()?;
+        let (name, descriptor) = (self.take_text(name), self.take_text(descriptor));
+        Some((name?, descriptor?, modifiers))
+    }
+
+    /// What `System.identityHashCode` returns for an object.
+    pub(super) fn hash_code(self, object: sys::jobject) -> Option<i32> {
+        let mut hash = 0;
+        call!(self, GetObjectHashCode, object, &raw mut hash).ok()?;
+        Some(hash)
+    }
+
     /// Returns whether a class is linked, or cannot be.
     pub(super) fn is_linked(self, class: sys::jclass) -> bool {
         const LINKED: u32 = sys::JVMTI_CLASS_STATUS_PREPARED | sys::JVMTI_CLASS_STATUS_ERROR;

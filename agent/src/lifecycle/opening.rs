@@ -344,7 +344,8 @@ fn with_probes(recorder: Recorder, options: &Options) -> Recorder {
     let filter = &options.filter;
     let shows_texts = !filter.may_redact("java.lang.String");
     let text = shows_texts.then_some(filter.max_value);
-    crate::sys::classes::set_shown(filter.redact.is_empty(), text);
+    let shows_objects = filter.redact.is_empty() && filter.values_depth == 0;
+    crate::sys::classes::set_shown(shows_objects, text);
     match crate::sys::shared_block() {
         Some(shared) => recorder.with_off_switch(shared.off_switch()),
         None => recorder,

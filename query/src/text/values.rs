@@ -7,7 +7,7 @@ use flow_codec::read::{Method, Methods};
 use flow_codec::{MethodId, type_name};
 use serde_json::json;
 
-use super::{escaped, grouped};
+use super::{escaped, grouped, plural};
 
 /// How many elements of an array, or parts of another object, are shown in text.
 const MOST_ELEMENTS: usize = 16;
@@ -119,7 +119,8 @@ impl<'a> ValueTexts<'a> {
         parts.map(|part| format!("  {}", self.line(part))).collect()
     }
 
-    /// A value as conditions see it, and what is in it: of `order` also `order.total` and `order.lines.size`.
+    /// A value as conditions see it, and what is in it: of `order` also `order.total`, `order.class` and
+    /// `order.lines.size`.
     #[must_use]
     pub fn compared(&self, compared: &CallValue) -> Vec<Compared> {
         let first = self.compared_whole(compared);
@@ -136,6 +137,10 @@ impl<'a> ValueTexts<'a> {
                 false => format!("{of}.{name}"),
             })
         };
+        if let Value::Object(object) | Value::Content { object, .. } = value {
+            let text = Some(self.full_class(object.class));
+            all.push(Compared { names: inside("class"), text, is_cut: false });
+        }
         let size = match value {
             Value::Array { length, .. }
             | Value::Content {
@@ -174,7 +179,10 @@ impl<'a> ValueTexts<'a> {
         let text = match value {
             Value::Null => None,
             Value::Text { beginning, .. } => Some(beginning.clone()),
-            Value::Object(identity) => Some(self.full_class(identity.class)),
+            Value::Object(identity)
+            | Value::Content { object: identity, content: Content::Fields { .. } } => {
+                Some(self.full_class(identity.class))
+            }
             Value::Primitive(Primitive::Char(unit)) | Value::Boxed(Primitive::Char(unit)) => {
                 Some(String::from_utf16_lossy(&[*unit]))
             }
@@ -224,38 +232,48 @@ impl<'a> ValueTexts<'a> {
     }
 
     /// An object with what is in it: `1.19`, `[1, 2]`, `Optional["a"]`, `{"k" = 1}`, `Order@18b4aac2{id = 5}`, `Line{id = 5}`.
+    /// Where that was not recorded, how much it is: `[3 elements]`.
     fn content(&self, object: Identity, content: &Content) -> String {
-        let parts = |length: u64, shown: &mut dyn Iterator<Item = String>| {
+        let parts = |length: u64, of: &str, shown: &mut dyn Iterator<Item = String>| {
             let mut parts: Vec<_> = shown.take(MOST_ELEMENTS).collect();
             let left = length.saturating_sub(parts.len() as u64);
             if left > 0 {
-                parts.push(format!("… {} more", grouped(left)));
+                parts.push(match parts.is_empty() {
+                    true => plural(left, of),
+                    false => format!("… {} more", grouped(left)),
+                });
             }
             parts.join(", ")
         };
+        let full = self.full_class(object.class);
         match content {
+            Content::Text(text) if full.starts_with("java.lang.String") => quoted(text),
             Content::Text(text) => escaped(text).into_owned(),
+            Content::Elements { length: 0, .. } if full.starts_with("java.util.Optional") => {
+                format!("{}.empty", simple(&full))
+            }
             Content::Elements { length, elements } => {
-                let parts = parts(*length, &mut elements.iter().map(|element| self.text(element)));
-                let class = self.class(object.class);
+                let mut elements = elements.iter().map(|element| self.text(element));
+                let parts = parts(*length, "element", &mut elements);
+                let class = simple(&full);
                 match class.strip_suffix("[]") {
                     Some(element) => format!("{element}[{}] {{{parts}}}", grouped(*length)),
-                    None if is_collection(&self.full_class(object.class)) => format!("[{parts}]"),
+                    None if is_collection(&full) => format!("[{parts}]"),
                     None => format!("{class}[{parts}]"),
                 }
             }
             Content::Entries { length, entries } => {
                 let entry = |(key, value)| format!("{} = {}", self.text(key), self.text(value));
                 let mut entries = entries.iter().map(|(key, value)| entry((key, value)));
-                format!("{{{}}}", parts(*length, &mut entries))
+                format!("{{{}}}", parts(*length, "key", &mut entries))
             }
             Content::Fields { is_record, length, fields } => {
                 let field = |(name, value): &(String, Value)| {
                     format!("{} = {}", escaped(name), self.text(value))
                 };
-                let parts = parts(*length, &mut fields.iter().map(field));
+                let parts = parts(*length, "field", &mut fields.iter().map(field));
                 match is_record {
-                    true => format!("{}{{{parts}}}", self.class(object.class)),
+                    true => format!("{}{{{parts}}}", simple(&full)),
                     false => format!("{}{{{parts}}}", self.object(object)),
                 }
             }
@@ -373,7 +391,8 @@ impl<'a> ValueTexts<'a> {
 
 /// Whether a class is one of the JDK's collections, which print alike.
 fn is_collection(full: &str) -> bool {
-    full.starts_with("java.util.") && !full.starts_with("java.util.Optional")
+    let others = ["java.util.Optional", "java.util.concurrent.atomic."];
+    full.starts_with("java.util.") && !others.iter().any(|other| full.starts_with(other))
 }
 
 /// The name of a class without its package.

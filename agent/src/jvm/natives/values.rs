@@ -9,8 +9,8 @@ use jni::sys::{JNIEnv, jint, jlong, jobject};
 
 use crate::engine::instrument;
 use crate::jvm::guard::for_probe;
-use crate::jvm::vm::Vm;
-use crate::recorder::MethodTable;
+use crate::jvm::vm::{ContentReader, Vm};
+use crate::recorder::Recorder;
 
 /// An object that is a value.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +85,7 @@ pub(super) unsafe fn object(jni: *mut JNIEnv, thread: jobject, id: jlong, found:
             }
             let [first, number, ..] = found.head.to_le_bytes();
             let Some(role) = Role::of([first, number]) else { return };
-            let value = value_of(found, role, recorder.methods(), vm);
+            let value = value_of(found, role, recorder, vm);
             // Enough for most.
             let mut bytes = Vec::with_capacity(128);
             CallValue::new(role, value).encode(&mut bytes);
@@ -94,16 +94,18 @@ pub(super) unsafe fn object(jni: *mut JNIEnv, thread: jobject, id: jlong, found:
     }
 }
 
-fn value_of(found: Found, role: Role, methods: &MethodTable, vm: &Vm<'_>) -> Value {
+fn value_of(found: Found, role: Role, recorder: &Recorder, vm: &Vm<'_>) -> Value {
+    let methods = recorder.methods();
     let Found { value, head, event, hash } = found;
     let [first, _, element, _] = head.to_le_bytes();
     let kind = first & 0x0F;
     let class = class_of(event.to_le_bytes());
     let holds_text = kind == kind::TEXT || role == Role::Message;
     // The filter is not held any longer: it may change while the JVM is asked for the value.
-    let (redacts_text, max) = {
+    let (redacts_text, max, depth) = {
         let filter = methods.filter();
-        (holds_text && filter.redacts("java.lang.String"), filter.max_value)
+        let redacts_text = holds_text && filter.redacts("java.lang.String");
+        (redacts_text, filter.max_value, filter.values_depth)
     };
     if redacts_text || (kind != kind::TEXT && methods.redacts(class)) {
         return Value::Redacted;
@@ -111,6 +113,19 @@ fn value_of(found: Found, role: Role, methods: &MethodTable, vm: &Vm<'_>) -> Val
     let text = |(units, beginning)| Value::Text { units, beginning };
     let identity = Identity { class, hash: hash.cast_unsigned() };
     let object = Value::Object(identity);
+    let has_content = kind == kind::OBJECT || (kind == kind::ARRAY && element == kind::OBJECT);
+    // Most accesses are steps on the way to another object, so of these an object that is accessed is shown less.
+    let depth = match role {
+        Role::Argument(_) | Role::Result => Some(depth).filter(|depth| *depth > 0),
+        Role::Read | Role::Write => depth.checked_sub(1),
+        _ => None,
+    };
+    if has_content
+        && let Some(depth) = depth
+        && let Some(value) = ContentReader::new(vm, recorder, max).content(value, identity, depth)
+    {
+        return value;
+    }
     match kind {
         _ if role == Role::Message => match vm.message_of(value, max) {
             Some(message) => message.map_or(Value::Null, text),

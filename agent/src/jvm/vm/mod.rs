@@ -1,6 +1,7 @@
 //! What a callback may ask of the JVM, as safe functions. A [`Vm`] lives as long as one callback.
 
 mod classes;
+mod content;
 mod for_engines;
 mod for_samples;
 mod handle;
@@ -15,6 +16,7 @@ mod values;
 
 pub use classes::LoadedClass;
 pub(super) use classes::{Retransforming, native};
+pub(super) use content::ContentReader;
 pub use handle::Vm;
 pub(super) use loaders::KnowsProbes;
 pub use method_handle::MethodHandle;

@@ -2,35 +2,20 @@
 
 #![expect(unsafe_code, reason = "calls through the function table of JNI")]
 
-use std::ffi::CStr;
 use std::fmt::Write as _;
 use std::ptr;
 
 use flow_codec::format::values::{Primitive, kind};
 use jni::sys::{jarray, jobject};
-use once_cell::sync::OnceCell;
 
 use super::Vm;
+use super::content::{KnownField, field};
 use super::handle::Versions as _;
-use super::java_threads::Field;
 use crate::certain::Certain as _;
 use crate::sys::allocator;
 
 /// Shorter strings take no memory of the heap.
 const FEW_UNITS: usize = 128;
-
-/// A field of a class that is never unloaded.
-#[derive(Debug)]
-struct KnownField {
-    class: &'static CStr,
-    name: &'static CStr,
-    descriptor: &'static CStr,
-    id: OnceCell<Field>,
-}
-
-const fn field(class: &'static CStr, name: &'static CStr, descriptor: &'static CStr) -> KnownField {
-    KnownField { class, name, descriptor, id: OnceCell::new() }
-}
 
 static ENUM_NAME: KnownField = field(c"java/lang/Enum", c"name", c"Ljava/lang/String;");
 static MESSAGE: KnownField = field(c"java/lang/Throwable", c"detailMessage", c"Ljava/lang/String;");
@@ -179,15 +164,5 @@ impl Vm<'_> {
         let text = self.text(string, max);
         self.forget(string);
         text.map(Some)
-    }
-
-    fn known(&self, known: &KnownField) -> Option<Field> {
-        if let Some(id) = known.id.get() {
-            return Some(*id);
-        }
-        let class = self.find_class(known.class)?;
-        let id = self.field(class, known.name, known.descriptor);
-        self.forget(class);
-        id.map(|id| *known.id.get_or_init(|| id))
     }
 }

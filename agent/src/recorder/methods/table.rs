@@ -77,6 +77,8 @@ pub struct MethodTable {
     filters: Filters,
     shards: [RwLock<HashMap<RawMethod, ResolvedMethod>>; SHARDS],
     generation: AtomicU64,
+    /// That of the filter.
+    filter_generation: AtomicU64,
     ids: Mutex<IdTable>,
     described: Arc<AtomicU64>,
     left_out: Mutex<LeftOut>,
@@ -95,6 +97,7 @@ impl MethodTable {
             filters: Filters::new(filter),
             shards: std::array::from_fn(|_| RwLock::default()),
             generation: AtomicU64::new(next_generation()),
+            filter_generation: AtomicU64::new(next_generation()),
             described: ids.described(),
             ids: Mutex::new(ids),
             left_out: Mutex::default(),
@@ -204,8 +207,15 @@ impl MethodTable {
         self.filters.replace(filter, || {
             // Pairs with the loads in `look_up` and `look_up_shared`.
             self.generation.store(next_generation(), Ordering::Release);
+            self.filter_generation.store(next_generation(), Ordering::Release);
             and();
         })
+    }
+
+    /// A number that is different for each filter of each table.
+    #[must_use]
+    pub fn filter_generation(&self) -> u64 {
+        self.filter_generation.load(Ordering::Acquire)
     }
 
     /// How often the filter has changed.
