@@ -1,5 +1,4 @@
-//! Receives traces that JVMs send, with `stream=`, and stores each in a file. `sums` are the processors that add up what
-//! a trace that grows contains, received or not.
+//! Receives traces that JVMs send, with `stream=`, and stores each in a file.
 //!
 //! ```text
 //! listener (accepts) ─▶ session (one JVM, one thread) ─▶ store (one file)
@@ -15,7 +14,6 @@ mod session;
 mod sessions;
 mod signals;
 mod store;
-mod sums;
 mod token;
 
 pub(crate) use self::listener::Listener;
@@ -24,5 +22,4 @@ pub(crate) use self::session::Collector;
 pub(crate) use self::sessions::Sessions;
 pub(crate) use self::signals::stop_flag;
 pub(crate) use self::store::Store;
-pub(crate) use self::sums::{By, Edges, Note, Notes, Sum, Sums, Wanted};
 pub(crate) use self::token::Token;

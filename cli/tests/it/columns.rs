@@ -8,9 +8,9 @@ use std::path::Path;
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use flow_query::rows::{
-    ChangeRow, Column, ColumnKind, EdgeColumns, ExactRow, ExceptionColumns, FindRow, FrameRow,
-    GraphRow, GrepRow, IndexRow, LineRow, MarkRow, MethodRow, PathColumns, ReachedRow, Row,
-    ShapeRow, SlowRow, StepRow, TestColumns,
+    ActiveMethodRow, ActiveThreadRow, ChangeRow, Column, ColumnKind, EdgeColumns, ExactRow,
+    ExceptionColumns, FindRow, FrameRow, GraphRow, GrepRow, IndexRow, LineRow, MarkRow, MethodRow,
+    PathColumns, ReachedRow, RefreshRow, Row, ShapeRow, SlowRow, StepRow, TestColumns,
 };
 use tempfile::TempDir;
 
@@ -23,8 +23,8 @@ const METHOD: [&str; 5] = ["method", "class", "name", "descriptor", "readable"];
 /// A column of the page, and the format that has it if only one has.
 type Listed = (String, Option<&'static str>);
 
-/// The sections whose tables are those of rows, and whether these are of traces.
-const TABLES: [(&str, &[Column], bool); 18] = [
+/// The sections whose tables are those of rows, or the lines above such tables, and whether the rows are of traces.
+const TABLES: [(&str, &[Column], bool); 21] = [
     ("flow calls --values", GrepRow::COLUMNS, true),
     ("flow report --lines", ReachedRow::COLUMNS, true),
     ("flow report", MethodRow::COLUMNS, true),
@@ -36,6 +36,9 @@ const TABLES: [(&str, &[Column], bool); 18] = [
     ("flow report --paths deepest", FrameRow::COLUMNS, true),
     ("flow report --paths frequent", PathColumns::COLUMNS, true),
     ("flow report --tree", GraphRow::COLUMNS, true),
+    ("flow top --once", RefreshRow::COLUMNS, false),
+    ("A method:", ActiveMethodRow::COLUMNS, false),
+    ("A thread:", ActiveThreadRow::COLUMNS, false),
     ("flow tests", TestColumns::COLUMNS, true),
     ("flow diff", ChangeRow::COLUMNS, false),
     ("flow diff --exact", ExactRow::COLUMNS, false),
@@ -81,7 +84,10 @@ fn tables_of_the_page_are_those_of_the_rows() {
     let mut page = fs::read_to_string(&path).unwrap();
     let before = page.clone();
     for (title, columns, of_traces) in TABLES {
-        let heading = format!("\n## `{title}`\n");
+        let heading = match title.strip_prefix("flow ") {
+            Some(_) => format!("\n## `{title}`\n"),
+            None => format!("\n{title}\n"),
+        };
         let begin = page.find(&heading).expect(title) + heading.len();
         let begin = begin + page[begin..].find("|---|---|\n").unwrap() + "|---|---|\n".len();
         let end = begin + page[begin..].find("\n\n").unwrap() + 1;

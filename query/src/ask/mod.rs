@@ -1,9 +1,13 @@
 //! Questions about calls, tests and runs: each is a struct that describes what is asked for, and returns typed answers.
 
+mod activity;
 mod calls;
 mod difference;
 mod test_runs;
 
+pub use self::activity::{
+    ActiveMethod, ActiveThread, Activity, Edge, Refresh, Report, ReportOn, Reports,
+};
 pub use self::calls::{CallSearch, Calls, FoundCall, MethodWays, Searched, ValueNames, Way, Ways};
 pub use self::difference::{Differences, DifferingThread, RunDifferences};
 pub use self::test_runs::{RanTest, RanTests};

@@ -27,7 +27,7 @@ pub use method::{
 };
 pub use methods::{EdgeColumns, ExceptionColumns, LineRow, MethodRow};
 pub use paths::{FrameRow, GraphRow, PathColumns, StepRow};
-pub use reports::{CallRow, NoteRow, SumRow};
+pub use reports::{ActiveMethodRow, ActiveThreadRow, CallRow, NoteRow, RefreshRow, SumRow};
 use serde::Serialize;
 pub use times::TimeColumns;
 pub use traces::{IndexRow, MarkRow, ReachedRow, TestColumns};

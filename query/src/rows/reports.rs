@@ -2,7 +2,7 @@
 
 use flow_codec::ThreadId;
 
-use super::MethodColumns;
+use super::{Chain, MethodColumns};
 
 crate::rows! {
     /// What a method did in an interval.
@@ -37,5 +37,58 @@ crate::rows! {
         thread_name: &'a str,
         /// with `notes`
         text: &'a str,
+    }
+
+    /// What a program did in an interval.
+    pub struct RefreshRow<'a> {
+        /// what is recorded
+        source: &'a str,
+        /// whether the recording continues
+        recording: bool,
+        /// for how long
+        age_ns: Option<u64>,
+        /// the length of the interval
+        interval_ns: u64,
+        calls: u64,
+        /// calls that were read, and their rate
+        calls_per_s: u64,
+        bytes: u64,
+        /// events that were written, and those that were read
+        read_bytes: u64,
+        gaps: u64,
+        /// places where events were lost, and where recording was suspended
+        pauses: u64,
+        /// threads that have not ended, or made calls
+        threads: usize,
+    }
+
+    /// What a method did in an interval, of one that is asked for again and again.
+    pub struct ActiveMethodRow<'a> {
+        /// the method
+        #[serde(flatten)]
+        method: MethodColumns<'a>,
+        calls: u64,
+        /// its calls
+        calls_per_s: u64,
+        /// time in itself
+        self_ns: Option<u64>,
+    }
+
+    /// What a thread does.
+    pub struct ActiveThreadRow<'a> {
+        /// its trace, if there are several
+        trace: &'a str,
+        thread: ThreadId,
+        /// its id and name
+        name: &'a str,
+        calls: u64,
+        /// its calls
+        calls_per_s: u64,
+        /// how long ago its last event was
+        since_ns: Option<u64>,
+        /// its open calls, the outermost first
+        stack: Chain,
+        /// whether frames may be missing at the start of `stack`
+        partial: bool,
     }
 }

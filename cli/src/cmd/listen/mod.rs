@@ -18,6 +18,7 @@ use crate::failure::{Failure, Status};
 use crate::input::flags::FilterArgs;
 use crate::live::{Collector, Listener, Sessions, Store, Token, stop_flag, take_what_jvms_left};
 use crate::output::{Out, message, plural, shell_quoted};
+use flow_query::ask::ReportOn;
 use flow_query::open::is_container_name;
 
 pub(crate) fn run(args: &ListenArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -60,10 +61,10 @@ pub(crate) fn run(args: &ListenArgs, out: &mut Out) -> Result<Status, Failure> {
         server.spawn_scoped(scope, || listener.serve(collector)).map_err(Failure::Output)?;
         // A slow reader of the output delays only this.
         let printed = match kind {
-            ReportKind::Methods
-            | ReportKind::Exceptions
-            | ReportKind::Graph
-            | ReportKind::Notes => report::run(args, kind, &stop, out),
+            ReportKind::Methods => report::run(args, ReportOn::Methods, &stop, out),
+            ReportKind::Exceptions => report::run(args, ReportOn::Exceptions, &stop, out),
+            ReportKind::Graph => report::run(args, ReportOn::Callers, &stop, out),
+            ReportKind::Notes => report::run(args, ReportOn::Notes, &stop, out),
             ReportKind::Calls => {
                 let source = SourceArgs { dir: args.out.clone(), format: Format::Json };
                 let replay = ReplayArgs::following(source, args.filter.clone());

@@ -1,10 +1,9 @@
 //! `flow top`: what a program does now.
 //!
-//! `received` is the trace of a JVM that streams it here. `watch` reads what is new in the trace again and again, `look` is what was found.
-//! `once` prints a look; `terminal` shows one after the other, `view` is what a person chose there, and `draw` draws it.
+//! `received` is the trace of a JVM that streams it here. `watch` asks what is new in the trace again and again. `once` prints
+//! one answer; `terminal` shows one after the other, `view` is what a person chose there, and `draw` draws it.
 
 mod draw;
-mod look;
 mod once;
 mod received;
 mod terminal;
@@ -22,7 +21,7 @@ use crate::args::TopArgs;
 use crate::failure::{Failure, Status};
 use crate::output::Out;
 
-/// From one look to the next it takes at least this many times as long as a look and its drawing.
+/// From one refresh to the next it takes at least this many times as long as a refresh and its drawing.
 const SHARE: u32 = 20;
 
 pub(crate) fn run(args: &TopArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -45,14 +44,14 @@ pub(crate) fn run(args: &TopArgs, out: &mut Out) -> Result<Status, Failure> {
     };
     let mut watch = Watch::new(dir, received, args);
     if args.once {
-        watch.look()?;
+        watch.refresh()?;
         thread::sleep(args.interval());
-        return once::print(&watch.look()?, args, out);
+        return once::print(&mut watch, args, out);
     }
     terminal::run(&mut watch, args)
 }
 
-/// When the next look is due, after one that began at an instant and is shown.
-fn next_look(args: &TopArgs, begun: Instant) -> Instant {
+/// When the next refresh is due, after one that began at an instant and is shown.
+fn next_refresh(args: &TopArgs, begun: Instant) -> Instant {
     begun + args.interval().max(begun.elapsed().saturating_mul(SHARE))
 }

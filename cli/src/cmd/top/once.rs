@@ -1,54 +1,57 @@
-//! Prints one look.
+//! Prints one interval.
 
 use std::io::{self, Write};
 
-use flow_query::rows::Cell;
-use serde::Serialize;
+use flow_codec::read::Trace;
+use flow_query::ask::{ActiveMethod, ActiveThread, Refresh};
+use flow_query::rows::{ActiveMethodRow, ActiveThreadRow, Cell, RefreshRow};
 
-use super::look::{Look, MethodRow, ThreadRow};
-use super::view::{heading, order};
+use super::view::{heading, now_in, order, title};
+use super::watch::Watch;
 use crate::args::TopArgs;
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
-use crate::output::{self, Format, Out, Table, message, plural};
+use crate::output::{self, Format, Out, Records, Table, message, plural};
 
 /// Rows shown in text by default.
 const DEFAULT_ROWS: u64 = 20;
 
-pub(super) fn print(look: &Look, args: &TopArgs, out: &mut Out) -> Result<Status, Failure> {
-    look.damage.iter().chain(&look.said).for_each(|text| message(text));
+pub(super) fn print(watch: &mut Watch, args: &TopArgs, out: &mut Out) -> Result<Status, Failure> {
+    let refresh = watch.refresh()?;
+    refresh.damage.iter().chain(&watch.said()).for_each(|text| message(text));
     let format = if args.is_json() { Format::Json } else { Format::Text };
     let max = line_limit(args.max, format, DEFAULT_ROWS);
-    let mut methods: Vec<usize> = (0..look.methods.len()).collect();
-    order(look, args.sort, &mut methods);
-    let mut threads: Vec<&ThreadRow> = look.threads.iter().collect();
+    let mut methods: Vec<usize> = (0..refresh.methods.len()).collect();
+    order(&refresh, args.sort, &mut methods);
+    let mut threads: Vec<&ActiveThread> = refresh.threads.iter().collect();
     threads.sort_by(|a, b| b.calls.cmp(&a.calls).then(a.id.cmp(&b.id)));
     let rows = (methods.len(), threads.len());
     methods.truncate(max);
     threads.truncate(max);
+    let methods: Vec<_> = methods.iter().filter_map(|row| refresh.methods.get(*row)).collect();
     match args.is_json() {
-        true => print_json(look, &methods, &threads, out)?,
-        false => print_text(look, (&methods, &threads), rows, max, out)?,
+        true => print_json(&refresh, watch.traces(), &methods, &threads, out)?,
+        false => print_text(&refresh, (&methods, &threads), rows, max, out)?,
     }
-    let is_whole = look.damage.is_empty();
+    let is_whole = refresh.damage.is_empty();
     Ok(if is_whole { Status::Done } else { Status::Damaged })
 }
 
 fn print_text(
-    look: &Look,
-    (methods, threads): (&[usize], &[&ThreadRow]),
+    refresh: &Refresh,
+    (methods, threads): (&[&ActiveMethod], &[&ActiveThread]),
     (all_methods, all_threads): (usize, usize),
     max: usize,
     out: &mut Out,
 ) -> io::Result<()> {
-    out.heading(&heading(look))?;
+    out.heading(&heading(refresh))?;
     writeln!(out)?;
-    let (all_ns, has_times) = (look.self_ns(), look.has_times());
-    let rows = || methods.iter().filter_map(|row| look.methods.get(*row));
+    let (all_ns, has_times) = (refresh.self_ns(), refresh.has_times());
+    let rows = || methods.iter();
     let mut table = Table::default();
-    table.column("calls/s", rows().map(|row| Cell::Count(look.rate(row.calls))));
+    table.column("calls/s", rows().map(|row| Cell::Count(refresh.rate(row.calls))));
     if has_times {
-        let ns = |row: &MethodRow| row.self_ns.unwrap_or(0);
+        let ns = |row: &ActiveMethod| row.self_ns.unwrap_or(0);
         table.column("self", rows().map(|row| Cell::Nanos(ns(row))));
         table.column("%", rows().map(|row| Cell::Share { part: ns(row), whole: all_ns }));
     }
@@ -62,11 +65,11 @@ fn print_text(
     }
     writeln!(out)?;
     let mut table = Table::default();
-    table.column("thread", threads.iter().map(|thread| Cell::text(thread.title())));
-    table.column("calls/s", threads.iter().map(|thread| Cell::Count(look.rate(thread.calls))));
-    let since = |thread: &&ThreadRow| thread.idle_ns.map_or(Cell::Nothing, Cell::Nanos);
+    table.column("thread", threads.iter().map(|thread| Cell::text(title(thread))));
+    table.column("calls/s", threads.iter().map(|thread| Cell::Count(refresh.rate(thread.calls))));
+    let since = |thread: &&ActiveThread| thread.idle_ns.map_or(Cell::Nothing, Cell::Nanos);
     table.column("since", threads.iter().map(since));
-    table.column("now in", threads.iter().map(|thread| Cell::text(thread.now_in())));
+    table.column("now in", threads.iter().map(|thread| Cell::text(now_in(thread))));
     table.print(out)?;
     if let Some(more) = left_out(all_threads, threads.len(), "more thread") {
         out.remark(Format::Text, None, &more)?;
@@ -74,75 +77,18 @@ fn print_text(
     Ok(())
 }
 
-fn print_json(
-    look: &Look,
-    methods: &[usize],
-    threads: &[&ThreadRow],
+fn print_json<'a>(
+    refresh: &'a Refresh,
+    traces: &'a [Trace],
+    methods: &[&'a ActiveMethod],
+    threads: &[&ActiveThread],
     out: &mut Out,
 ) -> io::Result<()> {
-    let whole = Whole {
-        source: &look.title,
-        recording: look.is_recording,
-        age_ns: look.age_ns,
-        interval_ns: u64::try_from(look.interval.as_nanos()).unwrap_or(u64::MAX),
-        calls: look.calls,
-        calls_per_s: look.rate(look.calls),
-        bytes: look.bytes,
-        read_bytes: look.read_bytes,
-        gaps: look.gaps,
-        pauses: look.pauses,
-        threads: look.threads.len(),
-    };
-    write_line(&whole, out)?;
-    for row in methods.iter().filter_map(|row| look.methods.get(*row)) {
-        let (label, calls, rate) = (&row.json, row.calls, look.rate(row.calls));
-        let ns = serde_json::Value::from(row.self_ns);
-        writeln!(out, "{{{label},\"calls\":{calls},\"calls_per_s\":{rate},\"self_ns\":{ns}}}")?;
+    Records::new::<RefreshRow<'_>>(Format::Json, false, out)?.row(&refresh.row(), out)?;
+    let mut records = Records::new::<ActiveMethodRow<'_>>(Format::Json, false, out)?;
+    for row in refresh.method_rows(methods.iter().copied(), traces) {
+        records.row(&row, out)?;
     }
-    for thread in threads {
-        let line = ThreadLine {
-            trace: &thread.trace,
-            thread: thread.id,
-            name: &thread.name,
-            calls: thread.calls,
-            calls_per_s: look.rate(thread.calls),
-            since_ns: thread.idle_ns,
-            stack: &thread.stack,
-            partial: thread.is_partial,
-        };
-        write_line(&line, out)?;
-    }
-    Ok(())
-}
-
-fn write_line(line: &impl Serialize, out: &mut Out) -> io::Result<()> {
-    let text = serde_json::to_string(line)?;
-    writeln!(out, "{text}")
-}
-
-#[derive(Serialize)]
-struct Whole<'a> {
-    source: &'a str,
-    recording: bool,
-    age_ns: Option<u64>,
-    interval_ns: u64,
-    calls: u64,
-    calls_per_s: u64,
-    bytes: u64,
-    read_bytes: u64,
-    gaps: u64,
-    pauses: u64,
-    threads: usize,
-}
-
-#[derive(Serialize)]
-struct ThreadLine<'a> {
-    trace: &'a str,
-    thread: u64,
-    name: &'a str,
-    calls: u64,
-    calls_per_s: u64,
-    since_ns: Option<u64>,
-    stack: &'a [String],
-    partial: bool,
+    let mut records = Records::new::<ActiveThreadRow<'_>>(Format::Json, false, out)?;
+    threads.iter().try_for_each(|thread| records.row(&refresh.thread_row(thread), out))
 }

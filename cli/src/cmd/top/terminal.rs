@@ -1,29 +1,29 @@
-//! Shows looks on a terminal until a person ends it.
+//! Shows on a terminal what happens, until a person ends it.
 
 use std::time::{Duration, Instant};
 
 use super::draw::draw;
-use super::look::Look;
-use super::next_look;
+use super::next_refresh;
 use super::view::{Next, View};
 use super::watch::Watch;
 use crate::args::TopArgs;
 use crate::failure::{Failure, Status};
 use crate::terminal::{Display, Input, Mouse};
+use flow_query::ask::Refresh;
 
-/// The first look after the beginning comes soon.
+/// The first refresh after the beginning comes soon.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
-pub(super) fn run(watch: &mut Watch<'_>, args: &TopArgs) -> Result<Status, Failure> {
+pub(super) fn run(watch: &mut Watch, args: &TopArgs) -> Result<Status, Failure> {
     // Before the screen changes, so that an error is read where commands are.
-    watch.look()?;
+    watch.refresh()?;
     let mut display = Display::open(Mouse::OfTerminal)?;
     show(&mut display, watch, args)
 }
 
-fn show(display: &mut Display, watch: &mut Watch<'_>, args: &TopArgs) -> Result<Status, Failure> {
+fn show(display: &mut Display, watch: &mut Watch, args: &TopArgs) -> Result<Status, Failure> {
     let mut view = View { sort: args.sort, ..View::default() };
-    let mut look = Look::default();
+    let (mut refresh, mut said) = (Refresh::default(), None);
     let mut next = Instant::now() + FIRST_PAUSE.min(args.interval());
     loop {
         if watch.is_interrupted() {
@@ -31,22 +31,22 @@ fn show(display: &mut Display, watch: &mut Watch<'_>, args: &TopArgs) -> Result<
         }
         let begun = Instant::now();
         if begun >= next {
-            let found = watch.look()?;
+            let found = (watch.refresh()?, watch.said());
             if !view.is_frozen {
-                look = found;
+                (refresh, said) = found;
             }
         }
-        display.draw(|frame| draw(frame, &look, &view))?;
+        display.draw(|frame| draw(frame, &refresh, &view, said.as_deref()))?;
         if begun >= next {
-            next = next_look(args, begun);
+            next = next_refresh(args, begun);
         }
         while let Some(input) = display.input(next.saturating_duration_since(Instant::now()))? {
             if let Input::Key(key) = input
-                && view.press(key, &look) == Next::End
+                && view.press(key, &refresh) == Next::End
             {
                 return Ok(Status::Done);
             }
-            display.draw(|frame| draw(frame, &look, &view))?;
+            display.draw(|frame| draw(frame, &refresh, &view, said.as_deref()))?;
         }
     }
 }

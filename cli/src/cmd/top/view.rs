@@ -1,11 +1,11 @@
-//! What a person chose to see of a look, and the keys for it.
+//! What a person chose to see, and the keys for it.
 
 use std::cmp::Reverse;
 
-use super::look::{Look, ThreadRow};
 use crate::args::TopKey;
 use crate::output::{bytes, duration, grouped, percent, plural};
 use crate::terminal::Key;
+use flow_query::ask::{ActiveThread, Refresh};
 
 /// The table that keys go to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -49,19 +49,20 @@ pub(super) enum Next {
 
 impl View {
     /// The methods to show, in order.
-    pub(super) fn methods(&self, look: &Look) -> Vec<usize> {
-        let is_wanted = |row: &usize| look.methods.get(*row).is_some_and(|m| self.wants(&m.name));
-        let mut rows: Vec<_> = (0..look.methods.len()).filter(is_wanted).collect();
-        order(look, self.sort, &mut rows);
+    pub(super) fn methods(&self, refresh: &Refresh) -> Vec<usize> {
+        let is_wanted =
+            |row: &usize| refresh.methods.get(*row).is_some_and(|m| self.wants(&m.name));
+        let mut rows: Vec<_> = (0..refresh.methods.len()).filter(is_wanted).collect();
+        order(refresh, self.sort, &mut rows);
         rows
     }
 
     /// The threads to show, in order: by id, so that they stay where they are.
-    pub(super) fn threads<'a>(&self, look: &'a Look) -> Vec<&'a ThreadRow> {
-        let is_wanted = |thread: &&ThreadRow| {
-            self.wants(&thread.title()) || thread.stack.iter().any(|name| self.wants(name))
+    pub(super) fn threads<'a>(&self, refresh: &'a Refresh) -> Vec<&'a ActiveThread> {
+        let is_wanted = |thread: &&ActiveThread| {
+            self.wants(&title(thread)) || thread.stack.iter().any(|name| self.wants(name))
         };
-        look.threads.iter().filter(is_wanted).collect()
+        refresh.threads.iter().filter(is_wanted).collect()
     }
 
     fn wants(&self, name: &str) -> bool {
@@ -69,15 +70,15 @@ impl View {
     }
 
     /// The names of the rows that keys go to.
-    fn names(&self, look: &Look) -> Vec<String> {
+    fn names(&self, refresh: &Refresh) -> Vec<String> {
         match self.focus {
             Focus::Methods => {
-                let rows = self.methods(look);
+                let rows = self.methods(refresh);
                 rows.into_iter()
-                    .filter_map(|row| Some(look.methods.get(row)?.name.clone()))
+                    .filter_map(|row| Some(refresh.methods.get(row)?.name.clone()))
                     .collect()
             }
-            Focus::Threads => self.threads(look).into_iter().map(ThreadRow::title).collect(),
+            Focus::Threads => self.threads(refresh).into_iter().map(title).collect(),
         }
     }
 
@@ -87,8 +88,8 @@ impl View {
         names.iter().position(|name| name == selected)
     }
 
-    fn move_by(&mut self, by: isize, look: &Look) {
-        let names = self.names(look);
+    fn move_by(&mut self, by: isize, refresh: &Refresh) {
+        let names = self.names(refresh);
         let Some(last) = names.len().checked_sub(1) else { return };
         let row = match self.selected(self.focus, &names) {
             Some(row) => row.saturating_add_signed(by).min(last),
@@ -98,7 +99,7 @@ impl View {
     }
 
     /// Does what a key means.
-    pub(super) fn press(&mut self, key: Key, look: &Look) -> Next {
+    pub(super) fn press(&mut self, key: Key, refresh: &Refresh) -> Next {
         /// Rows of a page.
         const PAGE: isize = 10;
         if key == Key::Interrupt {
@@ -121,18 +122,18 @@ impl View {
             Key::Char('?' | 'h') => self.page = Some(Page::Help),
             Key::Char('/') => (self.is_typing, self.page) = (true, None),
             Key::Char(' ') => self.is_frozen ^= true,
-            Key::Char('s') => self.sort = Some(next_key(self.sort, look)),
+            Key::Char('s') => self.sort = Some(next_key(self.sort, refresh)),
             Key::Tab => {
                 self.focus =
                     if self.focus == Focus::Methods { Focus::Threads } else { Focus::Methods };
             }
-            Key::Up | Key::Char('k') => self.move_by(-1, look),
-            Key::Down | Key::Char('j') => self.move_by(1, look),
-            Key::PageUp => self.move_by(-PAGE, look),
-            Key::PageDown => self.move_by(PAGE, look),
+            Key::Up | Key::Char('k') => self.move_by(-1, refresh),
+            Key::Down | Key::Char('j') => self.move_by(1, refresh),
+            Key::PageUp => self.move_by(-PAGE, refresh),
+            Key::PageDown => self.move_by(PAGE, refresh),
             Key::Enter => {
                 if self.selected[self.focus as usize].is_none() {
-                    self.move_by(0, look);
+                    self.move_by(0, refresh);
                 }
                 let selected = self.selected[self.focus as usize].clone();
                 self.page = selected.map(|name| match self.focus {
@@ -147,29 +148,29 @@ impl View {
 }
 
 /// The column after this one.
-fn next_key(key: Option<TopKey>, look: &Look) -> TopKey {
-    match key.unwrap_or_else(|| default_key(look)) {
+fn next_key(key: Option<TopKey>, refresh: &Refresh) -> TopKey {
+    match key.unwrap_or_else(|| default_key(refresh)) {
         TopKey::SelfTime => TopKey::Calls,
         TopKey::Calls => TopKey::Name,
-        TopKey::Name if look.has_times() => TopKey::SelfTime,
+        TopKey::Name if refresh.has_times() => TopKey::SelfTime,
         TopKey::Name => TopKey::Calls,
     }
 }
 
 /// The column by which methods are sorted if none was chosen.
-pub(super) fn default_key(look: &Look) -> TopKey {
-    if look.has_times() { TopKey::SelfTime } else { TopKey::Calls }
+pub(super) fn default_key(refresh: &Refresh) -> TopKey {
+    if refresh.has_times() { TopKey::SelfTime } else { TopKey::Calls }
 }
 
 /// Sorts rows of methods.
-pub(super) fn order(look: &Look, key: Option<TopKey>, rows: &mut [usize]) {
-    let row = |number: &usize| look.methods.get(*number);
+pub(super) fn order(refresh: &Refresh, key: Option<TopKey>, rows: &mut [usize]) {
+    let row = |number: &usize| refresh.methods.get(*number);
     let calls = |number: &usize| Reverse(row(number).map_or(0, |row| row.calls));
     let self_ns = |number: &usize| Reverse(row(number).and_then(|row| row.self_ns));
     let name = |number: &usize| row(number).map_or("", |row| &row.name);
     rows.sort_by(|a, b| {
         let by_name = || name(a).cmp(name(b));
-        match key.unwrap_or_else(|| default_key(look)) {
+        match key.unwrap_or_else(|| default_key(refresh)) {
             TopKey::SelfTime => self_ns(a).cmp(&self_ns(b)).then_with(|| calls(a).cmp(&calls(b))),
             TopKey::Calls => calls(a).cmp(&calls(b)),
             TopKey::Name => by_name(),
@@ -179,127 +180,128 @@ pub(super) fn order(look: &Look, key: Option<TopKey>, rows: &mut [usize]) {
 }
 
 /// The first line: what is recorded, and how much happens.
-pub(super) fn heading(look: &Look) -> String {
-    let state = match (look.is_recording, look.age_ns) {
+pub(super) fn heading(refresh: &Refresh) -> String {
+    let state = match (refresh.is_recording, refresh.age_ns) {
         (true, Some(age)) => format!("for {}", duration(age)),
         (true, None) => "recording".to_owned(),
         (false, _) => "not recording".to_owned(),
     };
-    let about = if look.is_estimate() { "about " } else { "" };
+    let about = if refresh.is_estimate() { "about " } else { "" };
     let mut heading = format!(
         "{}, {state}: {about}{} calls/s in {}",
-        look.title,
-        grouped(look.rate(look.calls)),
-        plural(look.threads.len() as u64, "thread"),
+        refresh.title,
+        grouped(refresh.rate(refresh.calls)),
+        plural(refresh.threads.len() as u64, "thread"),
     );
-    if look.is_estimate() {
-        let part = percent(look.read_bytes, look.bytes);
-        heading += &format!(", of which {} of {} were read", part.trim(), bytes(look.bytes));
+    if refresh.is_estimate() {
+        let part = percent(refresh.read_bytes, refresh.bytes);
+        heading += &format!(", of which {} of {} were read", part.trim(), bytes(refresh.bytes));
     }
-    if look.gaps > 0 {
-        heading += &format!(", events lost in {}", plural(look.gaps, "place"));
+    if refresh.gaps > 0 {
+        heading += &format!(", events lost in {}", plural(refresh.gaps, "place"));
     }
-    if look.pauses > 0 {
+    if refresh.pauses > 0 {
         heading += ", suspended meanwhile";
     }
     heading
 }
 
-impl ThreadRow {
-    /// Its id and name.
-    pub(super) fn title(&self) -> String {
-        let trace = if self.trace.is_empty() { String::new() } else { format!("{} ", self.trace) };
-        format!("{trace}{} {}", self.id, self.name).trim_end().to_owned()
-    }
+/// The id and name of a thread, and its trace if there are several.
+pub(super) fn title(thread: &ActiveThread) -> String {
+    let trace = if thread.trace.is_empty() { String::new() } else { format!("{} ", thread.trace) };
+    format!("{trace}{} {}", thread.id, thread.name).trim_end().to_owned()
+}
 
-    /// The innermost open call.
-    pub(super) fn now_in(&self) -> String {
-        match (self.stack.last(), self.is_partial) {
-            (Some(top), _) => top.clone(),
-            (None, true) => "…".to_owned(),
-            (None, false) => String::new(),
-        }
+/// The innermost open call of a thread.
+pub(super) fn now_in(thread: &ActiveThread) -> String {
+    match (thread.stack.last(), thread.is_partial) {
+        (Some(top), _) => top.clone(),
+        (None, true) => "…".to_owned(),
+        (None, false) => String::new(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::look::MethodRow;
+    use flow_codec::{MethodId, ThreadId};
+    use flow_query::ask::ActiveMethod;
+
     use super::*;
 
-    fn look() -> Look {
-        let method = |name: &str, calls, ns| MethodRow {
+    fn refresh() -> Refresh {
+        let method = |name: &str, calls, ns| ActiveMethod {
+            trace: 0,
+            id: MethodId::MAX,
             name: name.to_owned(),
-            json: String::new(),
             calls,
             self_ns: Some(ns),
         };
-        let thread = |id, name: &str| ThreadRow {
+        let thread = |id, name: &str| ActiveThread {
             trace: String::new(),
-            id,
+            id: ThreadId::new(id),
             name: name.to_owned(),
             calls: 0,
             stack: vec!["a.B.run()".to_owned()],
             is_partial: false,
             idle_ns: None,
         };
-        Look {
+        Refresh {
             methods: vec![method("b", 5, 10), method("a", 9, 10), method("c", 1, 90)],
             threads: vec![thread(1, "main"), thread(2, "worker")],
-            ..Look::default()
+            ..Refresh::default()
         }
     }
 
-    fn names(view: &View, look: &Look) -> Vec<String> {
-        view.methods(look).into_iter().map(|row| look.methods[row].name.clone()).collect()
+    fn names(view: &View, refresh: &Refresh) -> Vec<String> {
+        view.methods(refresh).into_iter().map(|row| refresh.methods[row].name.clone()).collect()
     }
 
     #[test]
     fn methods_are_sorted_by_one_column_after_the_other() {
-        let (mut view, look) = (View::default(), look());
-        assert_eq!(names(&view, &look), ["c", "a", "b"]);
+        let (mut view, refresh) = (View::default(), refresh());
+        assert_eq!(names(&view, &refresh), ["c", "a", "b"]);
         for expected in [["a", "b", "c"], ["a", "b", "c"], ["c", "a", "b"]] {
-            view.press(Key::Char('s'), &look);
-            assert_eq!(names(&view, &look), expected, "{:?}", view.sort);
+            view.press(Key::Char('s'), &refresh);
+            assert_eq!(names(&view, &refresh), expected, "{:?}", view.sort);
         }
     }
 
     #[test]
     fn a_selected_row_keeps_its_name_when_rows_move() {
-        let (mut view, mut look) = (View::default(), look());
-        view.press(Key::Down, &look);
-        view.press(Key::Down, &look);
+        let (mut view, mut refresh) = (View::default(), refresh());
+        view.press(Key::Down, &refresh);
+        view.press(Key::Down, &refresh);
         assert_eq!(view.selected[0].as_deref(), Some("a"));
-        look.methods[1].self_ns = Some(1000);
-        assert_eq!(view.selected(Focus::Methods, &names(&view, &look)), Some(0));
-        view.press(Key::Enter, &look);
+        refresh.methods[1].self_ns = Some(1000);
+        assert_eq!(view.selected(Focus::Methods, &names(&view, &refresh)), Some(0));
+        view.press(Key::Enter, &refresh);
         assert_eq!(view.page, Some(Page::Method("a".to_owned())));
-        view.press(Key::Escape, &look);
-        view.press(Key::Tab, &look);
-        view.press(Key::PageDown, &look);
-        view.press(Key::PageDown, &look);
-        view.press(Key::Enter, &look);
+        view.press(Key::Escape, &refresh);
+        view.press(Key::Tab, &refresh);
+        view.press(Key::PageDown, &refresh);
+        view.press(Key::PageDown, &refresh);
+        view.press(Key::Enter, &refresh);
         assert_eq!(view.page, Some(Page::Thread("2 worker".to_owned())));
-        assert_eq!(view.press(Key::Char('q'), &look), Next::End);
+        assert_eq!(view.press(Key::Char('q'), &refresh), Next::End);
     }
 
     #[test]
     fn typed_text_finds_methods_and_threads_and_is_no_command() {
-        let (mut view, look) = (View::default(), look());
-        view.press(Key::Char('/'), &look);
+        let (mut view, refresh) = (View::default(), refresh());
+        view.press(Key::Char('/'), &refresh);
         for key in "QRun".chars() {
-            assert_eq!(view.press(Key::Char(key), &look), Next::Stay);
+            assert_eq!(view.press(Key::Char(key), &refresh), Next::Stay);
         }
-        assert!(view.threads(&look).is_empty());
+        assert!(view.threads(&refresh).is_empty());
         for _ in 0..4 {
-            view.press(Key::Backspace, &look);
+            view.press(Key::Backspace, &refresh);
         }
         for key in "RUN".chars() {
-            view.press(Key::Char(key), &look);
+            view.press(Key::Char(key), &refresh);
         }
-        assert_eq!((view.threads(&look).len(), names(&view, &look).len()), (2, 0));
-        view.press(Key::Enter, &look);
-        view.press(Key::Escape, &look);
-        assert_eq!((view.wanted.as_str(), names(&view, &look).len()), ("", 3));
+        assert_eq!((view.threads(&refresh).len(), names(&view, &refresh).len()), (2, 0));
+        view.press(Key::Enter, &refresh);
+        view.press(Key::Escape, &refresh);
+        assert_eq!((view.wanted.as_str(), names(&view, &refresh).len()), ("", 3));
     }
 }

@@ -2,23 +2,25 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use flow_codec::read::{EventKind, Selection};
+use flow_codec::read::{EventKind, Selection, Trace};
 use flow_codec::{Glob, MethodId, MethodMap, Name, ThreadId};
-use flow_query::process::{Cause, DataBreak, Metadata, Ordered, Processor};
+
+use crate::process::{Cause, DataBreak, Metadata, Ordered, Processor};
+use crate::select::Filter;
 
 /// What a method did in an interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Sum {
-    pub(crate) calls: u64,
+pub(super) struct Sum {
+    pub(super) calls: u64,
     /// Time in the method itself, counted where it ends; `None` without a clock.
-    pub(crate) self_ns: Option<u64>,
+    pub(super) self_ns: Option<u64>,
     /// Calls that ended by an exception.
-    pub(crate) unwound: u64,
+    pub(super) unwound: u64,
 }
 
 /// Adds up calls, by interval and by caller, and follows the stacks of all threads.
 #[derive(Debug)]
-pub(crate) struct Sums {
+pub(super) struct Sums {
     of: Wanted,
     /// Methods that are left out. Their callees move up to their callers.
     hidden: HashSet<MethodId>,
@@ -33,18 +35,26 @@ pub(crate) struct Sums {
 
 /// What is added up.
 #[derive(Debug)]
-pub(crate) struct Wanted {
-    pub(crate) by: By,
+pub(super) struct Wanted {
+    by: By,
     /// Whether events have times.
-    pub(crate) has_clock: bool,
+    has_clock: bool,
     /// The methods.
-    pub(crate) include: Vec<Glob>,
-    pub(crate) exclude: Vec<Glob>,
+    include: Vec<Glob>,
+    exclude: Vec<Glob>,
+}
+
+impl Wanted {
+    /// The calls of the selected methods of a trace.
+    pub(super) fn new(by: By, has_clock: bool, filter: &Filter, trace: &Trace) -> Self {
+        let (include, exclude) = (filter.included(trace), filter.exclude().to_vec());
+        Self { by, has_clock, include, exclude }
+    }
 }
 
 /// By what calls are added up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum By {
+pub(super) enum By {
     /// In intervals of this length.
     Interval(u64),
     /// By caller.
@@ -54,31 +64,31 @@ pub(crate) enum By {
 }
 
 /// By the number of the interval since the start; `None` without a clock, or if there is only one.
-pub(crate) type Intervals = BTreeMap<Option<u64>, MethodMap<Sum>>;
+pub(super) type Intervals = BTreeMap<Option<u64>, MethodMap<Sum>>;
 
 /// How often each caller called each method; `None` called the outermost ones.
-pub(crate) type Edges = HashMap<(Option<MethodId>, MethodId), u64>;
+pub(super) type Edges = HashMap<(Option<MethodId>, MethodId), u64>;
 
 /// How often events were lost, and recording was suspended.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Breaks {
-    pub(crate) lost: u64,
-    pub(crate) suspended: u64,
+pub(super) struct Breaks {
+    pub(super) lost: u64,
+    pub(super) suspended: u64,
 }
 
 /// What a thread does.
 #[derive(Debug, Default)]
-pub(crate) struct Stack {
+pub(super) struct Stack {
     /// Open calls, and whether they are shown.
     frames: Vec<(MethodId, bool)>,
     /// Those that are shown, the outermost first.
-    pub(crate) shown: Vec<MethodId>,
+    pub(super) shown: Vec<MethodId>,
     /// Whether there may be frames below these.
-    pub(crate) is_partial: bool,
+    pub(super) is_partial: bool,
     /// When its last event was, if known.
-    pub(crate) last_ns: Option<u64>,
+    pub(super) last_ns: Option<u64>,
     /// Calls that are shown, since they were taken.
-    pub(crate) calls: u64,
+    pub(super) calls: u64,
     /// Up to when time was added to methods.
     credited_ns: Option<u64>,
 }
@@ -107,14 +117,14 @@ impl Sum {
 }
 
 impl Sums {
-    pub(crate) fn new(of: Wanted) -> Self {
+    pub(super) fn new(of: Wanted) -> Self {
         let (hidden, threads, stacks, intervals, edges, breaks) = Default::default();
         Self { of, hidden, threads, stacks, last: None, intervals, edges, breaks }
     }
 
     /// Takes the sums of intervals that ended before a time; all without one. What comes later for one of them, of a thread
     /// whose events were delayed, makes sums of their own.
-    pub(crate) fn take_before(&mut self, now_ns: Option<u64>) -> Intervals {
+    pub(super) fn take_before(&mut self, now_ns: Option<u64>) -> Intervals {
         match (now_ns, self.of.by) {
             (Some(now_ns), By::Interval(every_ns)) if self.of.has_clock => {
                 let rest = self.intervals.split_off(&Some(now_ns / every_ns.max(1)));
@@ -125,7 +135,7 @@ impl Sums {
     }
 
     /// Takes all sums, of methods, of callers and of breaks, and begins to count the calls of threads anew.
-    pub(crate) fn take(&mut self) -> (MethodMap<Sum>, Edges, Breaks) {
+    pub(super) fn take(&mut self) -> (MethodMap<Sum>, Edges, Breaks) {
         self.stacks.iter_mut().for_each(|stack| stack.calls = 0);
         let methods = std::mem::take(&mut self.intervals).into_values().next();
         let (edges, breaks) = (std::mem::take(&mut self.edges), std::mem::take(&mut self.breaks));
@@ -133,17 +143,17 @@ impl Sums {
     }
 
     /// How often each caller called each method.
-    pub(crate) fn edges(&self) -> &Edges {
+    pub(super) const fn edges(&self) -> &Edges {
         &self.edges
     }
 
     /// What a thread does.
-    pub(crate) fn stack(&self, thread: ThreadId) -> Option<&Stack> {
+    pub(super) fn stack(&self, thread: ThreadId) -> Option<&Stack> {
         self.stacks.get(*self.threads.get(&thread)?)
     }
 
     /// Adds the time until now to the method that is on top.
-    pub(crate) fn pass_time_until(&mut self, thread: ThreadId, now_ns: u64) {
+    pub(super) fn pass_time_until(&mut self, thread: ThreadId, now_ns: u64) {
         let place = self.place(thread);
         let passed = self.stacks.get_mut(place).and_then(|stack| stack.pass_until(Some(now_ns)));
         if let Some((top, passed)) = passed {
@@ -244,22 +254,22 @@ impl Processor for Sums {
 
 /// Collects notes and tests until they are taken.
 #[derive(Debug, Default)]
-pub(crate) struct Notes {
+pub(super) struct Notes {
     threads: BTreeMap<ThreadId, String>,
     found: Vec<Note>,
 }
 
 /// A note of the program, or a test that began or ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Note {
-    pub(crate) at_ns: Option<u64>,
-    pub(crate) thread: ThreadId,
-    pub(crate) thread_name: String,
-    pub(crate) text: String,
+pub(super) struct Note {
+    pub(super) at_ns: Option<u64>,
+    pub(super) thread: ThreadId,
+    pub(super) thread_name: String,
+    pub(super) text: String,
 }
 
 impl Notes {
-    pub(crate) fn take(&mut self) -> Vec<Note> {
+    pub(super) fn take(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.found)
     }
 }
