@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::names::cut;
 use crate::export::short_program;
-use crate::input::state::State;
 use crate::input::times::precision_note;
-use crate::output::{SAMPLES_NOTE, Unit, lost, plural, shell_quoted};
+use crate::output::{SAMPLES_NOTE, Unit, plural, shell_quoted};
+use flow_query::open::{State, lost};
 
 /// The most characters of a command or a note.
 const TEXT_CHARS: usize = 2000;

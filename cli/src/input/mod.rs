@@ -9,7 +9,6 @@ pub(crate) mod place;
 pub(crate) mod samples;
 pub(crate) mod source;
 pub(crate) mod sources;
-pub(crate) mod state;
 pub(crate) mod stdin;
 pub(crate) mod times;
 pub(crate) mod unanswered;

@@ -29,12 +29,12 @@ mod weight;
 pub(crate) use call_times::{push_csv_times, push_json_times, time_columns, time_numbers};
 pub(crate) use fit::{columns as terminal_columns, fit_word as shortened};
 pub(crate) use flow_command::{STARTED_AS, flow_command, started_as};
-pub(crate) use flow_query::text::{ValueTexts, bytes, escaped, grouped, plural};
+pub(crate) use flow_query::text::{ValueTexts, bytes, escaped, grouped, plural, seconds};
 pub(crate) use format::{ColorWhen, Format};
 pub(crate) use labels::{Labels, Memo, csv_fields, short_line};
 pub(crate) use line_samples::{place_of_samples, text_of_samples};
 pub(crate) use links::LinkTo;
-pub(crate) use lost::{lost, not_compared, nothing_in_the_rest};
+pub(crate) use lost::{not_compared, nothing_in_the_rest};
 pub(crate) use open_values::OpenValues;
 pub(crate) use out::{Out, alarm, beyond, left_out, message};
 pub(crate) use path::{chain, indent, indentation, more};
@@ -43,10 +43,9 @@ pub(crate) use remark::remark;
 pub(crate) use shell::shell_quoted;
 pub(crate) use table::{Records, Table};
 pub(crate) use units::{
-    bounded_duration, duration, instant, percent, push_digits, push_number, seconds,
-    signed_duration,
+    bounded_duration, duration, instant, percent, push_digits, push_number, signed_duration,
 };
-pub(crate) use unmatched::{report_unmatched, unmatched};
+pub(crate) use unmatched::report_unmatched;
 pub(crate) use weight::{
     ROUGH_NOTE, SAMPLES_NOTE, Scale, Shares, Unit, Weight, is_rough, rough_duration,
 };

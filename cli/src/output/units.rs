@@ -1,7 +1,5 @@
 //! Formats numbers and units for people.
 
-use std::time::Duration;
-
 use flow_codec::read::Bounds;
 use flow_query::text::grouped;
 
@@ -55,11 +53,6 @@ fn push_last(line: &mut Vec<u8>, digits: u64, count: usize) {
     let text = (digits | 0x3030_3030_3030_3030) >> (8 * (8 - count));
     line.extend_from_slice(&text.to_le_bytes());
     line.truncate(end);
-}
-
-/// `1s 500ms`, to the millisecond.
-pub(crate) fn seconds(at_ns: u64) -> String {
-    humantime::format_duration(Duration::from_millis(at_ns / 1_000_000)).to_string()
 }
 
 /// Units of time in nanoseconds.

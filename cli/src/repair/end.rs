@@ -8,10 +8,10 @@ use flow_codec::format::marks::Mark;
 use flow_codec::format::names;
 use flow_codec::read::ThreadFile;
 
-use super::finding::Severity;
 use super::work::{Work, failure};
 use crate::failure::Failure;
-use crate::input::source::missing_journal;
+use flow_query::open::without_journal;
+use flow_query::rows::Severity;
 
 /// If more files than this have unfinished records, the others are only counted.
 const SHOWN_FILES: usize = 10;
@@ -85,7 +85,7 @@ impl Work<'_> {
     }
 
     fn what_is_missing(&self) -> Vec<String> {
-        let journal = missing_journal(self.trace);
+        let journal = without_journal(self.trace);
         journal.into_iter().chain(self.unfinished_records()).collect()
     }
 

@@ -17,12 +17,12 @@ use flow_codec::format::names;
 use flow_codec::read::Trace;
 use flow_codec::write::Compression;
 
-use super::finding::Severity;
 use super::thread::ThreadEnd;
 use super::work::{Work, failure, sync};
 use crate::failure::Failure;
 use crate::output::{flow_command, plural};
 use flow_query::open::take_lock;
+use flow_query::rows::Severity;
 
 impl Work<'_> {
     /// Completes the file, unless it would lose something.

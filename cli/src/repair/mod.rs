@@ -16,7 +16,6 @@
 
 mod end;
 mod file;
-mod finding;
 mod kept;
 mod thread;
 mod work;
@@ -24,10 +23,10 @@ mod work;
 use flow_codec::format::names;
 use flow_codec::read::Trace;
 
-pub(crate) use self::finding::{Finding, Severity};
 use self::work::{Work, failure, sync};
 use crate::failure::Failure;
 use flow_query::open::take_lock;
+use flow_query::rows::{Finding, Severity};
 
 /// The outcome of a repair.
 #[derive(PartialEq, Eq, Debug)]

@@ -10,11 +10,11 @@ use flow_codec::read::{ReadRecords, Splice, Tail, ThreadFile};
 use flow_codec::{Error, Offset};
 use rustix::fs::OFlags;
 
-use super::finding::Severity;
 use super::kept::open_for_writing;
 use super::work::{Work, failure};
 use crate::failure::Failure;
 use crate::output::plural;
+use flow_query::rows::Severity;
 
 impl Work<'_> {
     pub(super) fn threads(&mut self) -> Result<(), Failure> {

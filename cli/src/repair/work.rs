@@ -9,10 +9,10 @@ use flow_codec::format::names;
 use flow_codec::read::Trace;
 use rustix::fs::{Mode, OFlags};
 
-use super::finding::{Finding, Severity};
 use super::kept::Kept;
 use crate::failure::Failure;
 use flow_query::open::Lock;
+use flow_query::rows::{Finding, Severity};
 
 /// The repair of one trace.
 pub(super) struct Work<'a> {

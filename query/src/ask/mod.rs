@@ -2,12 +2,16 @@
 
 mod activity;
 mod calls;
+mod check;
 mod difference;
+mod info;
 mod test_runs;
 
 pub use self::activity::{
     ActiveMethod, ActiveThread, Activity, Edge, Refresh, Report, ReportOn, Reports,
 };
 pub use self::calls::{CallSearch, Calls, FoundCall, MethodWays, Searched, ValueNames, Way, Ways};
+pub use self::check::Check;
 pub use self::difference::{Differences, DifferingThread, RunDifferences};
+pub use self::info::{Info, StoredShapes, ThreadInfo, ThreadOrder, TraceInfo};
 pub use self::test_runs::{RanTest, RanTests};

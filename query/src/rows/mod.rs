@@ -7,8 +7,10 @@
 mod calls;
 mod cell;
 mod changes;
+mod checks;
 mod column;
 mod field;
+mod infos;
 mod method;
 mod methods;
 mod paths;
@@ -20,8 +22,10 @@ mod weights;
 pub use calls::{FindRow, GrepRow, ShapeRow, SlowRow};
 pub use cell::Cell;
 pub use changes::{ChangeRow, ExactRow, TestChange};
+pub use checks::{CheckRow, Finding, FindingRow, Severity};
 pub use column::{Column, ColumnKind};
 pub use field::{Chain, Field, Members, OnlyJson, Percent, Raw};
+pub use infos::{InfoRow, MarkCounts, OpenFrameNames, ThreadRow};
 pub use method::{
     GroupColumns, MethodColumns, NameColumns, PlaceColumns, RowNames, ThreadNameColumns,
 };

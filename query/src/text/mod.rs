@@ -7,5 +7,5 @@ mod values;
 
 pub use self::escape::{acts, escaped};
 pub use self::like::is_like;
-pub use self::numbers::{bytes, grouped, plural};
+pub use self::numbers::{bytes, grouped, plural, seconds};
 pub use self::values::{Compared, ValueTexts};

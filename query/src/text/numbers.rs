@@ -1,4 +1,6 @@
-//! Counts for people.
+//! Counts and times for people.
+
+use std::time::Duration;
 
 /// `1,234,567`.
 #[must_use]
@@ -22,6 +24,12 @@ pub fn grouped(number: u64) -> String {
 pub fn plural(number: u64, noun: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{} {noun}{s}", grouped(number))
+}
+
+/// `1s 500ms`: a time in nanoseconds, to the millisecond.
+#[must_use]
+pub fn seconds(at_ns: u64) -> String {
+    humantime::format_duration(Duration::from_millis(at_ns / 1_000_000)).to_string()
 }
 
 /// `712 B`, `12.1 KB`: powers of 1024.

@@ -9,10 +9,8 @@
 //!
 //! A JVM that was killed, or still records, is not a defect: a trace is whole at any instant.
 
-mod contents;
 mod dump;
 mod index;
-mod inspect;
 mod print;
 
 use std::io::Write;
@@ -20,13 +18,14 @@ use std::path::PathBuf;
 
 use flow_codec::read::Trace;
 
-use self::inspect::Check;
 use crate::args::{CheckArgs, Format};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::source::{Source, directories};
-use crate::output::{Out, Progress, message};
+use crate::output::{Out, Progress, Records, message};
 use crate::repair::{Repair, repair};
+use flow_query::ask::Check;
+use flow_query::rows::FindingRow;
 
 /// How often a thread is read, unless it has a defect that is found late.
 const PASSES: u64 = 2;
@@ -50,7 +49,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
             status = Status::Damaged;
             continue;
         }
-        checks.push((trace.dir.as_path(), Check::run(trace, &mut progress)?));
+        checks.push((trace.dir.as_path(), Check::of(trace, &mut progress)?));
     }
     for (dir, error) in &unreadable {
         checks.push((dir, Check::unreadable(error)));
@@ -58,9 +57,10 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
     drop(progress);
     let format = args.source.format;
     let max = line_limit(args.max, format, print::DEFAULT_FINDINGS);
-    if format == Format::Csv {
-        writeln!(out, "{}", print::CSV_TITLES)?;
-    }
+    let mut records = match format {
+        Format::Text => None,
+        _ => Some(Records::new::<FindingRow<'_>>(format, true, out)?),
+    };
     for (number, (dir, mut check)) in checks.into_iter().enumerate() {
         for (of, repair) in &mut repairs {
             if let Repair::Done(findings) = repair
@@ -69,19 +69,22 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
                 check.extend(std::mem::take(findings));
             }
         }
-        status = status.and(check.status());
-        let name = source.name(dir);
-        match format {
-            Format::Text => {
-                if number > 0 {
-                    out.write_all(b"\n")?;
+        status = status.and(check.soundness());
+        if let Some(records) = &mut records {
+            records.begin(&source.name(dir));
+            match format {
+                Format::Csv => {
+                    check.finding_rows(max).try_for_each(|row| records.row(&row, out))?;
                 }
-                check.print(dir, max, out)?;
+                _ => records.row(&check.row(max), out)?,
             }
-            Format::Json => check.print_json(&name, max, out)?,
-            Format::Csv => check.print_csv(&name, max, out)?,
+        } else {
+            if number > 0 {
+                out.write_all(b"\n")?;
+            }
+            print::print(&check, dir, max, out)?;
         }
-        if let Some(text) = check.left_out(max) {
+        if let Some(text) = print::left_out(&check, max) {
             out.remark(format, source.place(dir).as_deref(), &text)?;
         }
     }

@@ -13,8 +13,8 @@ use crate::args::{ConvertArgs, Format};
 use crate::failure::{Failure, Status};
 use crate::input::flags::SourceArgs;
 use crate::input::source::Source;
-use crate::input::state::State;
 use crate::output::{Out, Progress, bytes, message};
+use flow_query::open::State;
 use flow_query::open::is_container_name;
 
 pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Status, Failure> {

@@ -6,80 +6,21 @@ use std::time::{Duration, UNIX_EPOCH};
 use flow_codec::format::manifest::{AskedLoader, End, FilterChange, Manifest, Unmatched};
 use flow_codec::format::samples::SampleClock;
 use flow_codec::read::{SampleCounts, Trace};
-use serde::Serialize;
 
-use super::marks::MarkCounts;
-use super::threads::{Rows, StoredShapes, ThreadRow};
+use super::marks;
 use crate::args::InfoArgs;
 use crate::failure::Failure;
-use crate::input::state::State;
-use crate::output::{Out, bytes, escaped, grouped, lost, plural, seconds, unmatched};
-
-/// A trace in JSON.
-#[derive(Serialize)]
-pub(super) struct TraceLine<'a> {
-    pub(super) trace: &'a str,
-    pub(super) state: &'static str,
-    pub(super) methods: usize,
-    pub(super) calls: u64,
-    pub(super) bytes: u64,
-    /// How many shapes are stored, and their bytes; `null` if there are none.
-    pub(super) shapes: Option<u64>,
-    pub(super) shapes_bytes: Option<u64>,
-    pub(super) marks: &'a MarkCounts,
-    pub(super) manifest: Option<&'a Manifest>,
-    pub(super) threads: &'a [ThreadRow<'a>],
-}
-
-/// The sums of all threads.
-pub(super) struct TraceSums {
-    pub(super) calls: u64,
-    pub(super) bytes: u64,
-    threads: u64,
-    pub(super) shapes: StoredShapes,
-    pub(super) marks: MarkCounts,
-    /// The number of frames entered before recording.
-    open_frames: u64,
-    /// The number of threads with such frames.
-    open_threads: u64,
-    /// The samples of stacks, if there are any.
-    samples: Option<SampleCounts>,
-}
-
-impl TraceSums {
-    pub(super) fn new(args: &InfoArgs, trace: &Trace, rows: &Rows<'_>, marks: MarkCounts) -> Self {
-        let open: Vec<u64> = trace
-            .threads
-            .iter()
-            .filter(|(id, _)| args.threads.include(trace, *id))
-            .map(|(_, thread)| thread.open.count())
-            .filter(|count| *count > 0)
-            .collect();
-        Self {
-            calls: rows.calls,
-            bytes: trace.files.iter().fold(0, |sum, file| sum + file.stored_bytes()),
-            threads: rows.with_calls,
-            shapes: rows.shapes,
-            marks,
-            open_frames: open.iter().fold(0, |sum, count| count.saturating_add(sum)),
-            open_threads: open.len() as u64,
-            // What cannot be read is reported by `flow check`.
-            samples: SampleCounts::of(trace).ok().flatten().map(|(counts, _)| counts),
-        }
-    }
-}
+use crate::output::{Out, bytes, escaped, grouped, plural, seconds};
+use flow_query::ask::{StoredShapes, TraceInfo};
+use flow_query::open::{lost, unmatched};
 
 fn manifest_option<'a>(trace: &'a Trace, key: &str) -> Option<&'a String> {
     trace.manifest.as_ref()?.options.get(key)
 }
 
 /// Prints the sums of a trace as text.
-pub(super) fn print(
-    args: &InfoArgs,
-    trace: &Trace,
-    sums: &TraceSums,
-    out: &mut Out,
-) -> Result<(), Failure> {
+pub(super) fn print(args: &InfoArgs, info: &TraceInfo<'_>, out: &mut Out) -> Result<(), Failure> {
+    let trace = info.trace;
     let mut fact = |key: &str, value: &str| writeln!(out, "{key:<9} {}", escaped(value));
     if let Some(manifest) = &trace.manifest {
         if !manifest.command.is_empty() {
@@ -103,33 +44,33 @@ pub(super) fn print(
             fact(if number == 0 { "options" } else { "" }, option)?;
         }
     }
-    fact("end", &State::of(trace).ending())?;
+    fact("end", &info.state.ending())?;
     fact(
         "calls",
         &format!(
             "{} in {}, {}",
-            grouped(sums.calls),
-            plural(sums.threads, "thread"),
-            bytes(sums.bytes)
+            grouped(info.calls),
+            plural(info.with_calls, "thread"),
+            bytes(info.bytes)
         ),
     )?;
-    let StoredShapes { count, bytes: size, threads } = sums.shapes;
+    let StoredShapes { count, bytes: size, threads } = info.shapes;
     if threads > 0 {
         let (count, threads) = (grouped(count), plural(threads, "thread"));
         fact("shapes", &format!("{count} of these calls, in {threads}, {}", bytes(size)))?;
     }
-    if let Some(clock) = sums.marks.text(trace) {
+    if let Some(clock) = marks::clock(&info.marks, trace) {
         fact("clock", &clock)?;
     }
-    if let Some(other) = sums.marks.other() {
+    if let Some(other) = marks::other(&info.marks) {
         fact("marked", &other)?;
     }
-    for (number, line) in sums.samples.iter().flat_map(sample_lines).enumerate() {
+    for (number, line) in info.samples.iter().flat_map(sample_lines).enumerate() {
         fact(if number == 0 { "samples" } else { "" }, &line)?;
     }
-    if sums.open_frames > 0 {
+    if info.open_frames > 0 {
         let (frames, threads) =
-            (plural(sums.open_frames, "frame"), plural(sums.open_threads, "thread"));
+            (plural(info.open_frames, "frame"), plural(info.open_threads, "thread"));
         fact("before", &format!("{frames} entered before recording, in {threads}"))?;
     }
     let given_up = trace.given_up();

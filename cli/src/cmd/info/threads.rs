@@ -1,318 +1,34 @@
-//! The threads of a trace.
+//! Prints the table of threads.
 
-use std::cmp::Reverse;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-
-use flow_codec::ThreadId;
-use flow_codec::read::{OpenFrames, Thread, Trace};
-use flow_query::dag::Dag;
+use flow_query::ask::ThreadInfo;
 use flow_query::rows::Cell;
-use serde::{Serialize, Serializer};
 
-use crate::args::{InfoArgs, ThreadKey};
-use crate::failure::{Failure, Status};
-use crate::input::state::State;
-use crate::output::{Out, Progress, Table, grouped};
-use flow_query::reading::{Ending, count_threads};
-
-/// A thread, from its file and from `threads.jsonl`.
-#[derive(Serialize)]
-pub(super) struct ThreadRow<'a> {
-    thread: ThreadId,
-    name: &'a str,
-    kind: &'static str,
-    calls: u64,
-    max_frames: u64,
-    bytes: u64,
-    state: &'static str,
-    /// The processor time of the whole thread; absent if unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cpu_ns: Option<u64>,
-    /// The frames that were entered before recording began; absent if there are none.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "serialize_open")]
-    open: Option<&'a OpenFrames>,
-    /// The number of threads that share the row.
-    #[serde(skip)]
-    count: u64,
-}
-
-fn serialize_open<S: Serializer>(
-    open: &Option<&OpenFrames>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct OpenFrameNames<'a> {
-        frames: &'a [String],
-        omitted: u64,
-    }
-    let names = open.map(|open| OpenFrameNames { frames: &open.frames, omitted: open.omitted });
-    names.serialize(serializer)
-}
-
-impl ThreadRow<'_> {
-    /// Adds a thread to a row of several.
-    fn add(&mut self, row: &Self) {
-        self.count += row.count;
-        self.calls = self.calls.saturating_add(row.calls);
-        self.max_frames = self.max_frames.max(row.max_frames);
-        self.bytes = self.bytes.saturating_add(row.bytes);
-        let cpu_ns = self.cpu_ns.into_iter().chain(row.cpu_ns).reduce(u64::saturating_add);
-        self.cpu_ns = cpu_ns;
-    }
-
-    pub(super) fn fields(&self) -> [String; 8] {
-        [
-            self.thread.to_string(),
-            self.name.to_owned(),
-            self.kind.to_owned(),
-            self.calls.to_string(),
-            self.max_frames.to_string(),
-            self.bytes.to_string(),
-            self.state.to_owned(),
-            self.cpu_ns.map_or(String::new(), |ns| ns.to_string()),
-        ]
-    }
-}
-
-/// Reads the selected threads, and passes them to `rows` in the order of their ids, also those without a file.
-pub(super) fn read_threads<'a>(
-    args: &InfoArgs,
-    trace: &'a Trace,
-    rows: &mut Rows<'a>,
-    progress: &mut Progress,
-) -> Status {
-    let mut status = Status::Done;
-    let was_killed = matches!(State::of(trace), State::Killed | State::Repaired { .. });
-    let row = |id, thread: Option<&'a Thread>| {
-        let mut row = row(id, thread);
-        if was_killed && row.state == "alive" {
-            row.state = "killed";
-        }
-        row
-    };
-    // Threads without a file: their JVM was killed before their first events were written.
-    let without_file = |(id, thread): (ThreadId, &'a Thread), rows: &mut Rows<'a>| {
-        if args.threads.include(trace, id) {
-            rows.add(row(id, Some(thread)));
-        }
-    };
-    // Both are in the order of the ids.
-    let mut known = trace.threads.iter().peekable();
-    count_threads(&trace.files, progress, |file, counted, reading, progress| {
-        status = status.and(reading.report(file, progress));
-        while let Some(thread) = known.next_if(|(id, _)| *id < file.id) {
-            without_file(thread, rows);
-        }
-        let mut row =
-            row(file.id, known.next_if(|(id, _)| *id == file.id).map(|(_, thread)| thread));
-        if let Some(shapes) = counted.shapes {
-            rows.shapes.add(shapes, Dag::stored_bytes(file));
-        }
-        row.calls = counted.calls;
-        row.max_frames = counted.most_frames;
-        row.bytes = file.stored_bytes();
-        if !reading.is_sound() {
-            row.state = "damaged";
-        } else if let Ending::Truncated(_) = reading.ending {
-            row.state = "truncated";
-        }
-        rows.add(row);
-    });
-    known.for_each(|thread| without_file(thread, rows));
-    status
-}
-
-/// This many threads with the same name share a row.
-const MANY_THREADS: usize = 4;
-
-/// Rows with the same name, kind and state, if they share one when they are many.
-#[derive(Default)]
-struct Alike {
-    count: u64,
-    /// Where their rows are, as long as they are few; then the first is that of all.
-    places: [usize; MANY_THREADS - 1],
-}
-
-/// The stored shapes of a trace.
-#[derive(Clone, Copy, Default)]
-pub(super) struct StoredShapes {
-    /// How many there are, their bytes, and of how many threads they are.
-    pub(super) count: u64,
-    pub(super) bytes: u64,
-    pub(super) threads: u64,
-}
-
-impl StoredShapes {
-    /// Adds those of a thread.
-    fn add(&mut self, count: u64, bytes: u64) {
-        self.count = self.count.saturating_add(count);
-        self.bytes = self.bytes.saturating_add(bytes);
-        self.threads += 1;
-    }
-}
-
-/// The rows of a trace.
-#[derive(Default)]
-pub(super) struct Rows<'a> {
-    rows: Vec<Option<ThreadRow<'a>>>,
-    /// Those with the same name, kind and state; `None` if each thread has a row.
-    alike: Option<HashMap<(&'a str, &'static str, &'static str), Alike>>,
-    /// No more kinds of rows are kept, or no more rows, because they would not be shown.
-    most: usize,
-    /// How many threads were not kept.
-    left: u64,
-    /// The calls of all threads, and how many of these have any.
-    pub(super) calls: u64,
-    pub(super) with_calls: u64,
-    pub(super) shapes: StoredShapes,
-}
-
-impl<'a> Rows<'a> {
-    /// Threads of the same name, kind and state share a row if they are many and `fold` is set. Only the first `most` are
-    /// needed.
-    pub(super) fn new(fold: bool, most: usize) -> Self {
-        Self { alike: fold.then(HashMap::new), most, ..Self::default() }
-    }
-
-    fn add(&mut self, row: ThreadRow<'a>) {
-        self.calls = self.calls.saturating_add(row.calls);
-        self.with_calls += u64::from(row.calls > 0);
-        let place = self.rows.len();
-        let Some(alike) = &mut self.alike else {
-            if place < self.most {
-                self.rows.push(Some(row))
-            } else {
-                self.left += 1
-            }
-            return;
-        };
-        let kinds = alike.len();
-        let alike = match alike.entry((row.name, row.kind, row.state)) {
-            Entry::Vacant(_) if kinds >= self.most => {
-                self.left += 1;
-                return;
-            }
-            entry => entry.or_default(),
-        };
-        let number = alike.count;
-        alike.count += 1;
-        if let Some(free) = usize::try_from(number).ok().and_then(|n| alike.places.get_mut(n)) {
-            *free = place;
-            self.rows.push(Some(row));
-            return;
-        }
-        let [first, others @ ..] = alike.places;
-        // They have rows until there are many.
-        let others = others.iter().filter(|_| number + 1 == MANY_THREADS as u64);
-        let others: Vec<_> =
-            others.filter_map(|place| self.rows.get_mut(*place)?.take()).chain([row]).collect();
-        if let Some(Some(shared)) = self.rows.get_mut(first) {
-            others.iter().for_each(|row| shared.add(row));
-        }
-    }
-
-    /// The rows in this order, at most `max`, and how many threads are left out.
-    pub(super) fn sorted(self, key: ThreadKey, max: usize) -> (Vec<ThreadRow<'a>>, u64) {
-        let mut rows: Vec<_> = self.rows.into_iter().flatten().collect();
-        sort(&mut rows, key);
-        let left = rows.split_off(max.min(rows.len()));
-        let left = left.iter().map(|row| row.count).sum::<u64>();
-        (rows, self.left + left)
-    }
-}
-
-/// Sorts rows that are ordered by id.
-fn sort(rows: &mut [ThreadRow<'_>], key: ThreadKey) {
-    match key {
-        ThreadKey::Thread => {}
-        ThreadKey::Kind => rows.sort_by_key(|row| row.kind),
-        ThreadKey::Calls => rows.sort_by_key(|row| Reverse(row.calls)),
-        ThreadKey::MaxFrames => rows.sort_by_key(|row| Reverse(row.max_frames)),
-        ThreadKey::Bytes => rows.sort_by_key(|row| Reverse(row.bytes)),
-        ThreadKey::Cpu => rows.sort_by_key(|row| Reverse(row.cpu_ns)),
-        ThreadKey::State => rows.sort_by_key(|row| row.state),
-        ThreadKey::Name => rows.sort_by_key(|row| row.name),
-    }
-}
-
-fn row(id: ThreadId, thread: Option<&Thread>) -> ThreadRow<'_> {
-    ThreadRow {
-        thread: id,
-        name: thread.map(|thread| &*thread.name).unwrap_or_default(),
-        kind: match thread {
-            None => "",
-            // No event of it was recorded, so its kind is unknown.
-            Some(thread) if thread.start_ns.is_none() => "",
-            Some(thread) if thread.is_virtual => "virtual",
-            Some(thread) if thread.daemon => "daemon",
-            Some(_) => "user",
-        },
-        calls: 0,
-        max_frames: 0,
-        bytes: 0,
-        state: match thread {
-            None => "unknown",
-            Some(thread) if thread.end_ns.is_some() => "ended",
-            Some(_) => "alive",
-        },
-        cpu_ns: thread.and_then(|thread| thread.cpu_ns),
-        open: thread.map(|thread| &thread.open).filter(|open| open.count() > 0),
-        count: 1,
-    }
-}
+use crate::failure::Failure;
+use crate::output::{Out, Table, grouped};
 
 /// Prints the table of threads.
-pub(super) fn print_threads(threads: &[ThreadRow<'_>], out: &mut Out) -> Result<(), Failure> {
+pub(super) fn print_threads(threads: &[ThreadInfo<'_>], out: &mut Out) -> Result<(), Failure> {
     // Known only for platform threads that ended.
-    let has_cpu = threads.iter().any(|thread| thread.cpu_ns.is_some());
-    let id = |thread: &ThreadRow<'_>| match thread.count {
-        1 => Cell::Id(thread.thread.get()),
+    let has_cpu = threads.iter().any(|thread| thread.row.cpu_ns.is_some());
+    let id = |thread: &ThreadInfo<'_>| match thread.count {
+        1 => Cell::Id(thread.row.thread.get()),
         count => Cell::number(format!("×{}", grouped(count))),
     };
-    let name = |thread: &ThreadRow<'_>| match thread.count {
-        2.. if thread.name.is_empty() => "(no name)".to_owned(),
-        _ => thread.name.to_owned(),
+    let name = |thread: &ThreadInfo<'_>| match thread.count {
+        2.. if thread.row.name.is_empty() => "(no name)".to_owned(),
+        _ => thread.row.name.to_owned(),
     };
     let mut table = Table::default();
     table.column("thread", threads.iter().map(id));
-    table.column("kind", threads.iter().map(|thread| Cell::text(thread.kind)));
-    table.column("calls", threads.iter().map(|thread| Cell::Count(thread.calls)));
-    table.column("max frames", threads.iter().map(|thread| Cell::Count(thread.max_frames)));
-    table.column("bytes", threads.iter().map(|thread| Cell::Count(thread.bytes)));
+    table.column("kind", threads.iter().map(|thread| Cell::text(thread.row.kind)));
+    table.column("calls", threads.iter().map(|thread| Cell::Count(thread.row.calls)));
+    table.column("max frames", threads.iter().map(|thread| Cell::Count(thread.row.max_frames)));
+    table.column("bytes", threads.iter().map(|thread| Cell::Count(thread.row.bytes)));
     if has_cpu {
-        let cpu = |thread: &ThreadRow<'_>| thread.cpu_ns.map_or(Cell::Nothing, Cell::Nanos);
+        let cpu = |thread: &ThreadInfo<'_>| thread.row.cpu_ns.map_or(Cell::Nothing, Cell::Nanos);
         table.column("cpu", threads.iter().map(cpu));
     }
-    table.column("state", threads.iter().map(|thread| Cell::text(thread.state)));
+    table.column("state", threads.iter().map(|thread| Cell::text(thread.row.state)));
     table.column("name", threads.iter().map(|thread| Cell::text(name(thread))));
     Ok(table.print(out)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn named(id: u64, name: &str) -> ThreadRow<'_> {
-        ThreadRow { name, calls: id, ..row(ThreadId::new(id), None) }
-    }
-
-    /// Names and sums, and how many are left out.
-    fn shown(names: &[&'static str], fold: bool, max: usize) -> (Vec<(u64, u64, u64)>, u64) {
-        let mut rows = Rows::new(fold, max);
-        (1..).zip(names).for_each(|(id, name)| rows.add(named(id, name)));
-        let (rows, left) = rows.sorted(ThreadKey::Thread, max);
-        (rows.iter().map(|row| (row.thread.get(), row.count, row.calls)).collect(), left)
-    }
-
-    #[test]
-    fn many_threads_with_one_name_share_a_row_at_the_place_of_the_first() {
-        let names = ["a", "b", "a", "c", "a", "b", "a", "b", "a"];
-        let few = [(1, 5, 1 + 3 + 5 + 7 + 9), (2, 1, 2), (4, 1, 4), (6, 1, 6), (8, 1, 8)];
-        assert_eq!(shown(&names, true, 9), (few.to_vec(), 0));
-        assert_eq!(shown(&names, true, 5), (few.to_vec(), 0));
-        assert_eq!(shown(&names, true, 2), (few[..2].to_vec(), 3));
-        assert_eq!(shown(&names, true, 1), (few[..1].to_vec(), 4));
-        assert_eq!(shown(&names, false, 2), (vec![(1, 1, 1), (2, 1, 2)], 7));
-    }
 }

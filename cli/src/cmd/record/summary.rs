@@ -15,8 +15,9 @@ use crate::cmd::agent::{earlier_moved, shown, trace_directories};
 use crate::cmd::test_runs::summary as tests_summary;
 use crate::input::empty_run;
 use crate::output::{
-    alarm, bytes, escaped, flow_command, lost, message, plural, report_unmatched, shell_quoted,
+    alarm, bytes, escaped, flow_command, message, plural, report_unmatched, shell_quoted,
 };
+use flow_query::open::lost;
 use flow_query::select::is_in;
 
 /// If there are more directories than this, only the first are named.

@@ -2,23 +2,18 @@
 //! [`flow_query::open`], with messages for people.
 
 pub(crate) mod answer;
-mod missing;
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flow_codec::Error;
-use flow_codec::format::container::StreamKind;
 use flow_codec::format::names;
 use flow_codec::read::Trace;
 use flow_query::Remark;
-use flow_query::open::{Traces, is_log};
+use flow_query::open::{Traces, foreign_files, is_log, lost, missing_text, without_names};
 use flow_query::select::{Tests, Threads};
-
-pub(crate) use missing::{missing_journal, missing_text};
 
 use super::empty_run;
 use super::flags::{PartArgs, SourceArgs, TestArgs, ThreadArgs};
@@ -26,7 +21,7 @@ use super::sources;
 use super::stdin::{self, STDIN, is_stdin};
 use super::unanswered::not_opened;
 use crate::failure::{Failure, Status};
-use crate::output::{Format, Out, flow_command, lost, message, plural, remark, shell_quoted};
+use crate::output::{Format, Out, flow_command, message, remark, shell_quoted};
 
 /// The traces of one run. More than one if several JVMs were recorded.
 #[derive(Debug)]
@@ -309,37 +304,4 @@ pub(crate) fn refuse_trace(path: &Path) -> Result<(), Failure> {
         return Err(Failure::Failed(format!("{path}: is a trace; name another file to write")));
     }
     Ok(())
-}
-
-/// Names the files that look like parts or journals of a trace and are not read, if there are any.
-pub(crate) fn foreign_files(trace: &Trace) -> Option<String> {
-    let files = trace.foreign_files();
-    let (first, further) = files.split_first()?;
-    let name = first.file_name().unwrap_or_default().to_string_lossy();
-    let is_part = |path: &&PathBuf| {
-        path.file_name()
-            .and_then(OsStr::to_str)
-            .is_some_and(|name| names::main_of_part(name).is_some())
-    };
-    let kind = match files.iter().filter(is_part).count() {
-        0 => "journal",
-        count if count == files.len() => "part",
-        _ => "file",
-    };
-    let what = format!("of another recording, named like a {kind} of this one:");
-    Some(match further.len() as u64 {
-        0 => format!("left out a {kind} {what} {name}"),
-        count => format!("left out {} {what} {name} …", plural(count + 1, kind)),
-    })
-}
-
-/// Returns why no method of a trace has a name, if another program wrote the trace without names.
-pub(crate) fn without_names(trace: &Trace) -> Option<String> {
-    let has_calls = trace.files.iter().any(|file| file.bytes > 0);
-    let has_none = trace.manifest.is_none() && !trace.has_text(StreamKind::Ids);
-    (has_none && trace.methods.is_empty() && has_calls).then(|| {
-        "the file is missing, so methods have no names. With ids=, Java-Flow-Agent does not write it: copy the file that \
-         ids= named here"
-            .to_owned()
-    })
 }

@@ -28,8 +28,8 @@ use crate::input::flags::FilterArgs;
 use crate::input::place::From;
 use crate::input::source::Source;
 use crate::input::sources::{Sources, source_folders};
-use crate::input::state::State;
 use crate::output::{grouped, plural};
+use flow_query::open::State;
 use flow_query::select::test_of;
 
 /// What follows from an input.

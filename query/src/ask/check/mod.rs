@@ -1,4 +1,6 @@
-//! Checks one trace.
+//! Checks whether a trace is whole, and how its recording ended.
+
+mod contents;
 
 use std::path::Path;
 
@@ -7,22 +9,23 @@ use flow_codec::format::manifest::{End, Totals, Unmatched};
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::format::names;
 use flow_codec::read::{SampleCounts, Tail, ThreadFile, Trace};
-use flow_codec::{Error, MethodMap, Offset, ThreadId};
+use flow_codec::{MethodMap, Offset, ThreadId};
 
-use super::contents::Contents;
-use crate::failure::{Failure, Status};
-use crate::input::source::{foreign_files, missing_journal, without_names};
-use crate::input::state::State;
-use crate::output::{Progress, grouped, lost, plural, unmatched};
-use crate::repair::{Finding, Severity};
-use flow_query::reading::Ending;
-use flow_query::select::thread_title;
+use self::contents::Contents;
+use crate::Error;
+use crate::open::{State, foreign_files, lost, unmatched, without_journal, without_names};
+use crate::reading::{Ending, Listener, Soundness};
+use crate::rows::{CheckRow, Finding, FindingRow, OnlyJson, Severity};
+use crate::select::thread_title;
+use crate::text::{grouped, plural};
 
 /// The findings of one trace.
-pub(super) struct Check {
-    pub(super) state: State,
-    pub(super) findings: Vec<Finding>,
-    pub(super) counted: Totals,
+#[derive(Debug)]
+pub struct Check {
+    state: State,
+    /// The most severe ones come first.
+    findings: Vec<Finding>,
+    counted: Totals,
     /// The counted bytes that are in the journal only.
     in_journal: u64,
     /// The number of records cut off and files unreadable, which explain missing events.
@@ -35,7 +38,10 @@ impl Check {
     }
 
     /// Reads all of a trace.
-    pub(super) fn run(trace: &Trace, progress: &mut Progress) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// The trace cannot be read at all.
+    pub fn of(trace: &Trace, progress: &mut impl Listener) -> Result<Self, Error> {
         let mut check = Self::new(State::of(trace));
         for error in &trace.damage {
             check.add(Severity::Damage, "trace", error.to_string());
@@ -70,33 +76,80 @@ impl Check {
     }
 
     /// A trace that cannot be opened.
-    pub(super) fn unreadable(error: &Error) -> Self {
+    #[must_use]
+    pub fn unreadable(error: &flow_codec::Error) -> Self {
         let mut check = Self::new(State::Unknown);
         check.add(Severity::Damage, "trace", error.to_string());
         check
     }
 
     /// Adds findings from elsewhere.
-    pub(super) fn extend(&mut self, findings: Vec<Finding>) {
+    pub fn extend(&mut self, findings: Vec<Finding>) {
         self.findings.extend(findings);
         self.findings.sort_by_key(|finding| finding.severity);
     }
 
     /// The most severe finding.
-    pub(super) fn worst(&self) -> Severity {
+    #[must_use]
+    pub fn worst(&self) -> Severity {
         self.findings.iter().map(|finding| finding.severity).min().unwrap_or(Severity::Note)
     }
 
-    pub(super) fn status(&self) -> Status {
+    /// Returns whether the trace has everything that was recorded.
+    #[must_use]
+    pub fn soundness(&self) -> Soundness {
         match self.worst() {
-            Severity::Damage => Status::Damaged,
-            Severity::Missing => Status::Partial,
-            Severity::Repaired | Severity::Note => Status::Done,
+            Severity::Damage => Soundness::Damaged,
+            Severity::Missing => Soundness::Partial,
+            Severity::Repaired | Severity::Note => Soundness::Whole,
         }
     }
 
+    /// How the recording ended.
+    #[must_use]
+    pub const fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// What the trace has.
+    #[must_use]
+    pub const fn counted(&self) -> &Totals {
+        &self.counted
+    }
+
+    /// The findings, the most severe ones first.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// The check as a row, with at most `max` findings.
+    #[must_use]
+    pub fn row(&self, max: usize) -> CheckRow<'_> {
+        CheckRow {
+            verdict: self.worst().verdict(),
+            state: self.state.word(),
+            totals: OnlyJson(self.counted),
+            findings: OnlyJson(self.findings.get(..max).unwrap_or(&self.findings)),
+        }
+    }
+
+    /// At most `max` findings as rows; one row without a finding if there are none.
+    pub fn finding_rows(&self, max: usize) -> impl Iterator<Item = FindingRow<'_>> {
+        let nothing = self.findings.is_empty().then_some(None);
+        nothing.into_iter().chain(self.findings.iter().take(max).map(Some)).map(|found| {
+            FindingRow {
+                verdict: self.worst().verdict(),
+                severity: found.map(|finding| finding.severity.word()),
+                place: found.map(|finding| &*finding.place),
+                finding: found.map(|finding| &*finding.text),
+                state: self.state.word(),
+            }
+        })
+    }
+
     /// Reads all samples of stacks.
-    fn samples(&mut self, trace: &Trace) -> Result<(), Failure> {
+    fn samples(&mut self, trace: &Trace) -> Result<(), Error> {
         let (counts, mut samples) = match SampleCounts::of(trace)? {
             Some(found) => found,
             None => return Ok(()),
@@ -156,8 +209,8 @@ impl Check {
         trace: &Trace,
         file: &ThreadFile,
         named: &MethodMap<bool>,
-        progress: &mut Progress,
-    ) -> Result<(), Failure> {
+        progress: &mut impl Listener,
+    ) -> Result<(), Error> {
         let place = file.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (Contents { total, unnamed, unnamed_calls }, reading) =
             Contents::of(file, named, progress)?;
@@ -255,7 +308,7 @@ impl Check {
                 Ok(None) => break,
                 Err(error) => {
                     self.add(Severity::Damage, &place, error.to_string());
-                    if matches!(error, Error::Io { .. }) {
+                    if matches!(error, flow_codec::Error::Io { .. }) {
                         break;
                     }
                     continue;
@@ -295,7 +348,7 @@ impl Check {
 
     /// Notes the events that are only in the journal. They are read like those in files.
     fn journal(&mut self, trace: &Trace) {
-        if let Some(text) = missing_journal(trace) {
+        if let Some(text) = without_journal(trace) {
             self.cut += 1;
             self.add(Severity::Missing, "trace", text);
         }

@@ -2,27 +2,42 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use super::{is_received, is_recording};
+use crate::text::seconds;
 use flow_codec::format::manifest::{End, Manifest};
 use flow_codec::read::Trace;
-use flow_query::open::{is_received, is_recording};
-
-use crate::output::seconds;
 
 /// The state of a recording.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum State {
+pub enum State {
     /// The recording ended normally.
-    Finished { at_ns: u64 },
+    Finished {
+        /// When, in nanoseconds since the start.
+        at_ns: u64,
+    },
     /// A fault, a limit or the user ended it before the program, which ended at a time that the trace does not have.
-    Stopped { after_ns: u64 },
+    Stopped {
+        /// After how many nanoseconds.
+        after_ns: u64,
+    },
     /// The JVM was killed, and `flow check --repair` wrote the end.
-    Repaired { tool: String, at_unix_ns: u64 },
+    Repaired {
+        /// What wrote it.
+        tool: String,
+        /// When, in nanoseconds since 1970.
+        at_unix_ns: u64,
+    },
     /// There is no end, and no JVM that could write one.
     Killed,
     /// A JVM is still writing.
     Recording,
     /// The trace was taken while the JVM recorded.
-    Snapshot { name: String, at_ns: u64 },
+    Snapshot {
+        /// The name of the snapshot.
+        name: String,
+        /// When, in nanoseconds since the start.
+        at_ns: u64,
+    },
     /// The trace was received from a JVM up to where the collector, the JVM or the connection ended.
     Unreceived,
     /// There is no end; whether a JVM is still writing cannot be determined.
@@ -32,7 +47,9 @@ pub(crate) enum State {
 }
 
 impl State {
-    pub(crate) fn of(trace: &Trace) -> Self {
+    /// The state of a trace.
+    #[must_use]
+    pub fn of(trace: &Trace) -> Self {
         match &trace.manifest {
             None => Self::Unknown,
             Some(Manifest { end: Some(end), .. }) => Self::ended(end),
@@ -59,7 +76,8 @@ impl State {
     }
 
     /// The state in JSON and CSV.
-    pub(crate) const fn word(&self) -> &'static str {
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
         match self {
             Self::Finished { .. } => "finished",
             Self::Stopped { .. } => "stopped",
@@ -73,8 +91,9 @@ impl State {
         }
     }
 
-    /// The state in a sentence, for `flow check`.
-    pub(crate) fn text(&self) -> String {
+    /// The state in a sentence.
+    #[must_use]
+    pub fn text(&self) -> String {
         match self {
             Self::Finished { at_ns } => format!("finished after {}", seconds(*at_ns)),
             Self::Stopped { after_ns } => {
@@ -98,8 +117,9 @@ impl State {
         }
     }
 
-    /// How it ended, in short, for `flow info` and the page.
-    pub(crate) fn ending(&self) -> String {
+    /// How the recording ended, in short.
+    #[must_use]
+    pub fn ending(&self) -> String {
         match self {
             Self::Stopped { after_ns } => {
                 format!("stopped early, after {}", seconds(*after_ns))

@@ -8,10 +8,9 @@ use flow_codec::read::{CanonicalLen, ThreadFile, Visit};
 use flow_codec::scan::Summary;
 use flow_codec::{MethodId, MethodMap, Offset};
 
-use crate::failure::Failure;
-use crate::output::Progress;
-use flow_query::reading::{
-    Ending, Listener as _, Reading, Selected, count_thread, read_records, visit_events,
+use crate::Error;
+use crate::reading::{
+    Ending, Listener, Reading, Selected, count_thread, read_records, visit_events,
 };
 
 /// If there are more ids without a name than this, the others are only counted.
@@ -31,8 +30,8 @@ impl Contents {
     pub(super) fn of(
         file: &ThreadFile,
         named: &MethodMap<bool>,
-        progress: &mut Progress,
-    ) -> Result<(Self, Reading), Failure> {
+        progress: &mut impl Listener,
+    ) -> Result<(Self, Reading), Error> {
         if let Some(sound) = Self::at_a_glance(file, named, progress) {
             return Ok(sound);
         }
@@ -43,7 +42,7 @@ impl Contents {
     fn at_a_glance(
         file: &ThreadFile,
         named: &MethodMap<bool>,
-        progress: &mut Progress,
+        progress: &mut impl Listener,
     ) -> Option<(Self, Reading)> {
         let (total, reading) = count_thread(file, progress);
         let bytes = match reading.ending {
@@ -67,8 +66,8 @@ impl Contents {
     fn one_by_one(
         file: &ThreadFile,
         named: &MethodMap<bool>,
-        progress: &mut Progress,
-    ) -> Result<(Self, Reading), Failure> {
+        progress: &mut impl Listener,
+    ) -> Result<(Self, Reading), Error> {
         let mut contents = Self::default();
         let reading = read_records(file, Offset::default(), progress, |range, record| {
             match record {
@@ -80,7 +79,7 @@ impl Contents {
                 }
                 Record::Exit(count) => contents.total.exit(count),
             }
-            Ok::<_, Failure>(ControlFlow::Continue(()))
+            Ok::<_, Error>(ControlFlow::Continue(()))
         })?;
         Ok((contents, reading))
     }

@@ -1,0 +1,90 @@
+//! The rows of what is known about a trace as a whole, and of its threads.
+
+use flow_codec::ThreadId;
+use flow_codec::format::manifest::Manifest;
+use flow_codec::read::OpenFrames;
+use serde::Serialize;
+
+use super::OnlyJson;
+
+/// The marks of a trace, counted.
+#[derive(Clone, Copy, Serialize, Debug, Default)]
+#[non_exhaustive]
+pub struct MarkCounts {
+    /// Marks with a time.
+    pub times: u64,
+    /// The usual interval between two of them, in nanoseconds: half of all are shorter.
+    pub median_ns: Option<u64>,
+    /// Exits by exception.
+    pub unwound: u64,
+    /// Notes of the program.
+    pub notes: u64,
+    /// Tests that were started.
+    pub tests: u64,
+    /// Pauses of the recording.
+    pub pauses: u64,
+    /// Places where events are missing.
+    pub gaps: u64,
+    /// Runs of instructions.
+    pub runs: u64,
+    /// Lines that were reached.
+    pub lines: u64,
+    /// Bytes of values.
+    pub value_bytes: u64,
+}
+
+/// The frames of a thread that were entered before recording began.
+#[derive(Clone, Copy, Serialize, Debug)]
+pub struct OpenFrameNames<'a> {
+    /// The innermost ones, the outermost first.
+    pub frames: &'a [String],
+    /// How many frames outside these are not named.
+    pub omitted: u64,
+}
+
+impl<'a> OpenFrameNames<'a> {
+    /// The names of these frames.
+    #[must_use]
+    pub fn of(open: &'a OpenFrames) -> Self {
+        Self { frames: &open.frames, omitted: open.omitted }
+    }
+}
+
+crate::rows! {
+    /// A trace.
+    pub struct InfoRow<'a> {
+        /// how it ended, if it did
+        state: &'static str,
+        methods: usize,
+        calls: u64,
+        /// sums over the threads
+        bytes: u64,
+        shapes: Option<u64>,
+        /// how many shapes are stored, and their size; `null` if there are none
+        shapes_bytes: Option<u64>,
+        /// what is known beside calls: how many times, exceptions, notes, tests, pauses, gaps and lines
+        marks: OnlyJson<&'a MarkCounts>,
+        /// `trace.json`
+        manifest: OnlyJson<Option<&'a Manifest>>,
+        /// an object per thread
+        threads: OnlyJson<Vec<ThreadRow<'a>>>,
+    }
+
+    /// A thread, from its file and from `threads.jsonl`.
+    pub struct ThreadRow<'a> {
+        thread: ThreadId,
+        name: &'a str,
+        /// its id; `user`, `daemon` or `virtual`
+        kind: &'static str,
+        calls: u64,
+        max_frames: u64,
+        /// its calls, its deepest stack, the size of its events
+        bytes: u64,
+        /// `ended`, `alive`, `killed`, `damaged`, `truncated` or `unknown`
+        state: &'static str,
+        /// the CPU time of the thread from its start, before its first recorded call, too; `null` if unknown
+        cpu_ns: Option<u64>,
+        /// the frames that were entered before recording; `null` if there are none
+        open: OnlyJson<Option<OpenFrameNames<'a>>>,
+    }
+}
