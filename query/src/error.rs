@@ -78,6 +78,13 @@ pub enum Error {
         /// The trace.
         path: PathBuf,
     },
+    /// An answer cannot be restricted in a way that is requested.
+    NotSelectable {
+        /// What is asked for.
+        what: &'static str,
+        /// By what it cannot be selected.
+        by: &'static str,
+    },
     /// A selection begins after the end of the recording.
     AfterEnd {
         /// The first selected time, in nanoseconds since the start of the trace.
@@ -144,6 +151,7 @@ impl fmt::Display for Error {
                 let path = path.display();
                 write!(f, "{path}: no times were recorded (clock=off, or format=jsonl)")
             }
+            Self::NotSelectable { what, by } => write!(f, "{what} cannot be selected by {by}"),
             Self::AfterEnd { from_ns, end_ns } => {
                 write!(f, "nothing was recorded after {from_ns} ns: the recording took {end_ns} ns")
             }

@@ -64,15 +64,15 @@ pub(crate) struct CallsArgs {
     /// Show the N longest calls
     #[arg(long, value_name = "N", value_parser = positive, group = "calls_view", help_heading = VIEWS)]
     pub(crate) slowest: Option<u64>,
-    /// Show calls with their recorded values, in the order in which they began
-    #[arg(long, group = "calls_view", help_heading = VIEWS)]
+    /// Show calls with their recorded values, in the order in which they began; with --slowest, of these
+    #[arg(long, conflicts_with = "by", help_heading = VIEWS)]
     pub(crate) values: bool,
     /// Show only calls with a value such as 'arg0 == null', with their values; repeatable, then all must hold
     #[arg(long = "where", value_name = "CONDITION", help_heading = SELECTION)]
-    #[arg(conflicts_with_all = ["by", "slowest"])]
+    #[arg(conflicts_with = "by")]
     pub(crate) conditions: Vec<ValueCondition>,
     /// Show only calls that were left in this way
-    #[arg(long, value_name = "HOW", conflicts_with_all = ["calls_view", "conditions"])]
+    #[arg(long, value_name = "HOW", conflicts_with_all = ["calls_view", "values", "conditions"])]
     #[arg(help_heading = SELECTION)]
     pub(crate) outcome: Option<HowLeft>,
     #[command(flatten)]
@@ -105,6 +105,7 @@ pub(crate) struct FindArgs {
     pub(crate) source: SourceArgs,
     pub(crate) threads: ThreadArgs,
     pub(crate) tests: TestArgs,
+    pub(crate) when: TimeArgs,
     pub(crate) outcome: Option<HowLeft>,
     pub(crate) max: Option<u64>,
     pub(crate) verbose: bool,
@@ -113,9 +114,13 @@ pub(crate) struct FindArgs {
 /// Calls of methods with their values.
 #[derive(Debug)]
 pub(crate) struct GrepArgs {
-    pub(crate) method: String,
+    /// Whose calls; all if it is not set.
+    pub(crate) method: Option<String>,
     pub(crate) source: SourceArgs,
-    pub(crate) threads: ThreadArgs,
+    pub(crate) part: PartArgs,
+    pub(crate) when: TimeArgs,
+    /// How many of the longest calls, if these are asked for.
+    pub(crate) slowest: Option<u64>,
     pub(crate) conditions: Vec<ValueCondition>,
     pub(crate) max: Option<u64>,
     pub(crate) verbose: bool,
@@ -157,6 +162,20 @@ impl CallsArgs {
             self.expect("the slowest calls", &["--test", "--include", "--exclude", "--own"], true)?;
             let (method, source) = self.method_and_source();
             let (part, when) = (part.clone(), self.when.clone());
+            if self.values || !self.conditions.is_empty() {
+                let (conditions, slowest) = (self.conditions.clone(), Some(count));
+                let max = None;
+                return Ok(CallsQuestion::WithValues(GrepArgs {
+                    method,
+                    source,
+                    part,
+                    when,
+                    slowest,
+                    conditions,
+                    max,
+                    verbose,
+                }));
+            }
             let slowest = SlowestArgs { count, method, source, part, when, verbose };
             return Ok(CallsQuestion::Slowest(slowest));
         }
@@ -177,14 +196,16 @@ impl CallsArgs {
                 verbose,
             })
         } else if self.values || !self.conditions.is_empty() {
-            self.expect("calls with values", &["--max"], false)?;
-            let (method, conditions) = (what, self.conditions.clone());
-            let with_values = GrepArgs { method, source, threads, conditions, max, verbose };
+            self.expect("calls with values", &["--max"], true)?;
+            let (method, conditions) = (Some(what), self.conditions.clone());
+            let (part, when, slowest) = (part.clone(), self.when.clone(), None);
+            let with_values =
+                GrepArgs { method, source, part, when, slowest, conditions, max, verbose };
             CallsQuestion::WithValues(with_values)
         } else {
-            self.expect("this list of calls", &["--test", "--max"], false)?;
-            let (tests, outcome) = (part.tests.clone(), self.outcome);
-            let listed = FindArgs { what, source, threads, tests, outcome, max, verbose };
+            self.expect("this list of calls", &["--test", "--max"], true)?;
+            let (tests, when, outcome) = (part.tests.clone(), self.when.clone(), self.outcome);
+            let listed = FindArgs { what, source, threads, tests, when, outcome, max, verbose };
             CallsQuestion::Listed(listed)
         })
     }

@@ -10,7 +10,7 @@ use crate::common::{MAIN, bare, command, flow, manifest, page_data, text, words}
 use crate::readers::{Call, Threads};
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
-use flow_codec::format::values::{CallValue, Role, Value};
+use flow_codec::format::values::{CallValue, Primitive, Role, Value};
 use tempfile::TempDir;
 
 const MS: u64 = 1_000_000;
@@ -310,7 +310,7 @@ fn report_weighs_by_time_where_there_is_one() {
     let expected = "5 calls of 3 methods in 1 thread took 9.00 ms\n\n\
         calls    total       %     self      %  method\n    \
             1  9.00 ms  100.0%  3.00 ms  33.3%  com.app.Main.main(String[])\n    \
-            2  6.00 ms   66.6%  4.00 ms  44.4%  com.app.Main.work(int)\n    \
+            2  6.00 ms   66.7%  4.00 ms  44.4%  com.app.Main.work(int)\n    \
             2  2.00 ms   22.2%  2.00 ms  22.2%  com.app.Main$Job.<init>()\n";
     assert!(run.out.starts_with(expected), "{}", run.out);
     let sorted = |by: &str| {
@@ -347,13 +347,13 @@ fn callers_callees_and_paths_show_durations() {
         &["report", "--callees", "**#main"],
         "com.app.Main.main(String[]), called 1×, took 9.00 ms and made 2 calls\n\n\
          calls    total      %     self      %  callee\n    \
-             2  6.00 ms  66.6%  4.00 ms  44.4%  com.app.Main.work(int)\n",
+             2  6.00 ms  66.7%  4.00 ms  44.4%  com.app.Main.work(int)\n",
     );
     shows(
         &["report", "--paths", "longest"],
         "calls    total       %     self      %  method\n    \
             1  9.00 ms  100.0%  3.00 ms  33.3%  com.app.Main.main(String[])\n    \
-            2  6.00 ms   66.6%  4.00 ms  44.4%  com.app.Main.work(int)\n    \
+            2  6.00 ms   66.7%  4.00 ms  44.4%  com.app.Main.work(int)\n    \
             2  2.00 ms   22.2%  2.00 ms  22.2%  com.app.Main$Job.<init>()\n",
     );
     shows(
@@ -967,4 +967,77 @@ fn a_replay_with_values_names_the_exception_and_its_message() {
         let run = flow(&["replay", "--values"], dir.path());
         assert_eq!(run.out.lines().last().map(str::trim), Some(expected), "{run:?}");
     }
+}
+
+/// The numbers of calls of work: the second call of the thread, from 2 to 7 ms, and the fifth, from 8 to 9 ms.
+#[test]
+fn lists_of_calls_are_selected_by_time_and_duration() {
+    let dir = exact();
+    let numbers = |flags: &[&str]| -> Vec<u64> {
+        let args = [&["calls", "**#work", "--format", "json"], flags].concat();
+        let run = flow(&args, dir.path());
+        assert_eq!(run.code, Some(0), "{flags:?}: {}", run.err);
+        let number =
+            |line| serde_json::from_str::<serde_json::Value>(line).unwrap()["call"].as_u64();
+        run.out.lines().map(|line| number(line).unwrap()).collect()
+    };
+    for values in [&[][..], &["--values"]] {
+        for (flags, expected) in [
+            (&[][..], &[1, 4][..]),
+            (&["--min-duration", "2ms"], &[1]),
+            (&["--time", "7.5ms.."], &[4]),
+            (&["--time", "3ms..4ms"], &[1]),
+            (&["--time", "..8.5ms"], &[1, 4]),
+            (&["--time", "..8.5ms", "--max", "1"], &[1]),
+            // The whole call counts.
+            (&["--time", "5ms..", "--min-duration", "3ms"], &[1]),
+        ] {
+            assert_eq!(numbers(&[flags, values].concat()), expected, "{flags:?} {values:?}");
+        }
+    }
+    let run = flow(&["calls", "**#work", "--time", "7.5ms.."], dir.path());
+    assert!(run.out.starts_with("com.app.Main.work(int): 1 call, 1 shape\n"), "{}", run.out);
+    let run = flow(&["calls", "**#work", "--time", "5s.."], dir.path());
+    assert!(run.out.is_empty() && run.err.contains("no call of '**#work'"), "{run:?}");
+}
+
+#[test]
+fn the_slowest_calls_come_with_their_values_on_request() {
+    let value = |number: i32| {
+        let mut bytes = Vec::new();
+        let value = Value::Primitive(Primitive::Int(number));
+        CallValue::new(Role::Argument(0), value).encode(&mut bytes);
+        Mark::Values(bytes)
+    };
+    let mut marks: Vec<_> = (0..)
+        .zip(EVENTS)
+        .map(|(number, (offset, exits))| (offset, exits, Mark::Instant { at_ns: at(number) }))
+        .collect();
+    marks.extend([(2, 0, value(8)), (7, 0, value(3))]);
+    marks.sort_by_key(|(offset, exits, _)| (*offset, *exits));
+    let dir = with_marks(MAIN, &encoded(&marks));
+    let run = flow(&["calls", "**#work", "--slowest", "1", "--values"], dir.path());
+    assert!(run.out.contains("  call 1  com.app.Main.work(int)  (arg0 = 8)"), "{run:?}");
+    assert_eq!(run.out.lines().count(), 1, "{run:?}");
+    let run = flow(&["calls", "**#work", "--slowest", "1", "--where", "arg0 < 5"], dir.path());
+    assert!(run.out.contains("  call 4  com.app.Main.work(int)  (arg0 = 3)"), "{run:?}");
+    assert_eq!((run.out.lines().count(), run.err.as_str()), (1, ""), "{run:?}");
+}
+
+#[test]
+fn merged_threads_show_where_they_begin_when_something_happens() {
+    let dir = exact();
+    // The second thread has ended before, the third one begins later.
+    fs::copy(dir.path().join("thread-1.flow"), dir.path().join("thread-2.flow")).unwrap();
+    fs::write(dir.path().join("thread-2.marks"), exact_marks_later(4 * MS)).unwrap();
+    let run = flow(&["replay", "--merged", "--from", "7ms"], dir.path());
+    let headings: Vec<_> = run.out.lines().filter(|line| line.starts_with("thread ")).collect();
+    let begins = run.out.matches("… from call").count();
+    assert_eq!(begins, 2, "{}", run.out);
+    // Each heading has a call below it.
+    for heading in headings {
+        let (_, below) = run.out.split_once(heading).unwrap();
+        assert!(below.lines().any(|line| line.contains("com.app.")), "{}", run.out);
+    }
+    assert!(!run.out.contains("in:\n\n"), "{}", run.out);
 }

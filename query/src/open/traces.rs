@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 
 use flow_codec::format::names;
-use flow_codec::read::{TestRun, Trace};
+use flow_codec::read::{TestRun, TimeLimits, Trace};
 
 use super::logs::{is_log, trace_of_log, with_calls, without_calls};
 use super::missing::Missing;
@@ -177,7 +177,12 @@ impl Traces {
         // selected.
         self.select_tests(&select.tests)?;
         select.threads.keep_in(&mut [&mut self.traces])?;
-        expect_times(select.limits, &self.traces, &mut self.remarks)
+        self.expect_times(select.limits)
+    }
+
+    /// Checks that something was recorded in the selected time.
+    pub(crate) fn expect_times(&mut self, limits: TimeLimits) -> Result<(), Error> {
+        expect_times(limits, &self.traces, &mut self.remarks)
     }
 
     /// Replaces the threads by the ranges of the selected tests, as one thread for each test and thread.

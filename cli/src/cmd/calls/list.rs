@@ -34,7 +34,8 @@ pub(super) fn run(args: &FindArgs, out: &mut Out) -> Result<Status, Failure> {
     source.report_losses();
     let mut answer = Answer::new::<FindRow<'_>>(&source, args.source.format, max, out)?;
     let mut progress = Progress::new(source.bytes(), out);
-    let (mut status, mut shapes, mut left_out) = (source.status, BTreeSet::new(), 0);
+    let (mut status, mut shapes) = (source.status, BTreeSet::new());
+    let (mut count, mut left_out) = (0, 0);
     for (number, trace) in source.traces.iter().enumerate() {
         answer.begin(trace, out)?;
         let has_tests = !search.tests(number).is_empty();
@@ -45,24 +46,26 @@ pub(super) fn run(args: &FindArgs, out: &mut Out) -> Result<Status, Failure> {
         })?;
         status = status.and(searched.soundness);
         printer.finish(&searched, &answer, out)?;
+        count += searched.count;
         left_out += searched.left_out;
         shapes.extend(searched.matching);
     }
     drop(progress);
     let what = &args.what;
-    match (calls.is_of_shape(), shapes.len()) {
-        (_, 0) if left_out > 0 => message(&nothing_in_the_rest(what, left_out)),
-        (true, 0) => message(&format!(
+    let is_of_shape = calls.is_of_shape();
+    match shapes.len() {
+        shapes @ 2.. if is_of_shape => message(&format!(
+            "the names of {shapes} shapes begin with '{what}': give more digits to select one"
+        )),
+        _ if count > 0 => {}
+        _ if left_out > 0 => message(&nothing_in_the_rest(what, left_out)),
+        _ if is_of_shape => message(&format!(
             "no call of shape '{what}' that has ended is in the selected part of the trace; {} shows shapes",
             flow_command("calls METHOD --by shape")
         )),
-        (false, 0) => message(&format!(
+        _ => message(&format!(
             "no call of '{what}' that has ended is in the selected part of the trace"
         )),
-        (true, count @ 2..) => message(&format!(
-            "the names of {count} shapes begin with '{what}': give more digits to select one"
-        )),
-        _ => {}
     }
     Ok(status)
 }
@@ -72,6 +75,7 @@ impl FindArgs {
     fn calls(&self) -> Calls {
         let (threads, tests) = (&self.threads.patterns, &self.tests.patterns);
         let select = Select::all().in_threads(Threads::of(threads)).in_tests(Tests::of(tests));
+        let select = select.within(self.when.limits());
         let calls = Calls::of(&self.what).select(select).within_words(most_words());
         self.outcome.into_iter().fold(calls, |calls, how| calls.left_by(how.outcome()))
     }

@@ -7,7 +7,7 @@ use flow_codec::format::values::{CallValue, Role};
 use flow_codec::read::Trace;
 use flow_query::ask::{Calls, FoundCall, ValueNames};
 use flow_query::rows::{GrepRow, Raw, RowNames};
-use flow_query::select::{Select, Threads, thread_title};
+use flow_query::select::thread_title;
 
 use crate::args::{Format, GrepArgs};
 use crate::cmd::line_limit;
@@ -28,8 +28,13 @@ const SHOWN_NAMES: usize = 24;
 pub(super) fn run(args: &GrepArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     let max = line_limit(args.max, args.source.format, DEFAULT_MAX);
-    let select = Select::all().in_threads(Threads::of(&args.threads.patterns));
-    let calls = Calls::of_method(&args.method).select(select).with_values().at_most(max);
+    let select = args.part.select().within(args.when.limits());
+    let calls = args.method.as_deref().map_or_else(Calls::all, Calls::of_method);
+    let calls = calls.select(select).with_values();
+    let calls = match args.slowest {
+        Some(count) => calls.longest().at_most(usize::try_from(count).unwrap_or(usize::MAX)),
+        None => calls.at_most(max),
+    };
     let calls = args.conditions.iter().cloned().fold(calls, Calls::meeting);
     let search = source.ask(|traces| calls.begin(traces))?;
     let names = search.value_names(&source.traces);
@@ -54,7 +59,9 @@ pub(super) fn run(args: &GrepArgs, out: &mut Out) -> Result<Status, Failure> {
             search.read(&source.traces, number, &mut progress, |call| printer.call(&call, out))?;
         let shown = printer.shown;
         status = status.and(searched.soundness);
-        answer.more(trace, searched.count - shown, "more call", out)?;
+        if args.slowest.is_none() {
+            answer.more(trace, searched.count - shown, "more call", out)?;
+        }
         count += searched.count;
         of_method += searched.of_method;
         has_values |= searched.has_values;
@@ -63,10 +70,18 @@ pub(super) fn run(args: &GrepArgs, out: &mut Out) -> Result<Status, Failure> {
     if has_values {
         expect(&names, args)?;
     }
-    if count == 0 {
-        say_nothing(args, of_method, has_values || names.are_recorded());
+    let with_values = has_values || names.are_recorded();
+    if count == 0 || !with_values {
+        say_nothing(args, of_method, with_values);
     }
     Ok(status)
+}
+
+impl GrepArgs {
+    /// Whose calls are asked for.
+    fn what(&self) -> &str {
+        self.method.as_deref().unwrap_or("**")
+    }
 }
 
 /// Refuses conditions on values that no call can have.
@@ -78,14 +93,14 @@ fn expect(names: &ValueNames, args: &GrepArgs) -> Result<(), Failure> {
     }
     Err(Failure::Usage(format!(
         "--where: no value of '{}' is called '{unknown}'; there are: {}",
-        args.method,
+        args.what(),
         shown.join(", ")
     )))
 }
 
 /// Reports that there is no call that is asked for, of `calls` of the method.
 fn say_nothing(args: &GrepArgs, calls: u64, with_values: bool) {
-    let of = &args.method;
+    let of = args.what();
     message(&match (calls, with_values) {
         (0, _) => format!("there is no call of '{of}' in the selected part of the trace"),
         (_, true) => format!("none of {} of '{of}' meets the conditions", plural(calls, "call")),

@@ -1,7 +1,7 @@
 //! Finds calls by the shapes of threads.
 
 use flow_codec::format::shape_name::ShapeName;
-use flow_codec::read::{Selection, TestsOfThread, ThreadFile};
+use flow_codec::read::{Selection, TestsOfThread, ThreadFile, TimeLimits};
 
 use super::{FoundCall, InTrace, Searched, What};
 use crate::dag::{Find, Kind, Occurrence, ShapeId};
@@ -102,7 +102,10 @@ impl<'a> Thread<'a> {
         let tests = TestsOfThread::new(runs, self.file.id);
         let select = &self.place.search.asked.select.tests;
         let is_selected = |test: usize| runs.get(test).is_some_and(|run| select.include(&run.name));
-        if select.is_all() {
+        // With times, calls are counted when these are known.
+        let is_timed = self.place.search.asked.select.limits != TimeLimits::NONE;
+        let is_whole = select.is_all() && !is_timed;
+        if is_whole {
             let occurrences = dag.occurrences();
             let counts = dag.shapes().iter().filter(|shape| self.is_matching(*shape));
             let count = counts.map(|shape| occurrences.count(shape));
@@ -111,7 +114,7 @@ impl<'a> Thread<'a> {
         }
         let mut calls = Vec::new();
         let mut callers = 0;
-        while !(select.is_all() && *left <= calls.len()) {
+        while !(is_whole && *left <= calls.len()) {
             let Some(call) = find.next() else { break };
             let position = self.whole.has_positions.then_some(call.entry);
             let test = position.and_then(|position| tests.at(position));
@@ -119,21 +122,23 @@ impl<'a> Thread<'a> {
                 if !test.is_some_and(is_selected) {
                     continue;
                 }
-                searched.count = searched.count.saturating_add(1);
-                searched.shapes.extend(self.names.get(call.shape.index()));
-                if *left <= calls.len() {
-                    continue;
+                if !is_timed {
+                    searched.count = searched.count.saturating_add(1);
+                    searched.shapes.extend(self.names.get(call.shape.index()));
+                    if *left <= calls.len() {
+                        continue;
+                    }
                 }
             }
             let Some(found) = self.found(call, test, &find) else { continue };
             callers += found.callers.len();
             calls.push((call, found));
             if calls.len() >= CALLS_AT_ONCE || callers >= CALLERS_AT_ONCE {
-                self.pass(&mut calls, &mut clock, left, each)?;
+                self.pass(&mut calls, &mut clock, left, searched, each)?;
                 callers = 0;
             }
         }
-        self.pass(&mut calls, &mut clock, left, each)
+        self.pass(&mut calls, &mut clock, left, searched, each)
     }
 
     fn found(&self, call: Occurrence, test: Option<usize>, find: &Find<'_>) -> Option<FoundCall> {
@@ -165,6 +170,7 @@ impl<'a> Thread<'a> {
         calls: &mut Vec<(Occurrence, FoundCall)>,
         clock: &mut CallClock,
         left: &mut usize,
+        searched: &mut Searched,
         each: &mut impl FnMut(FoundCall) -> Result<(), E>,
     ) -> Result<(), E> {
         if self.whole.has_positions {
@@ -172,6 +178,13 @@ impl<'a> Thread<'a> {
             for ((_, found), times) in calls.iter_mut().zip(times) {
                 found.times = times;
             }
+        }
+        let asked = self.place.search.asked;
+        if asked.select.limits != TimeLimits::NONE {
+            calls.retain(|(_, found)| asked.has_time(&found.times));
+            searched.count = searched.count.saturating_add(calls.len() as u64);
+            searched.shapes.extend(calls.iter().filter_map(|(_, found)| found.shape));
+            calls.truncate(*left);
         }
         *left = left.saturating_sub(calls.len());
         calls.drain(..).try_for_each(|(_, found)| each(found))

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 use flow_codec::format::shape_name::{NamePrefix, ShapeName};
 use flow_codec::format::values::CallValue;
-use flow_codec::read::{Call, CallTimes, Selection, TestRun, Trace};
+use flow_codec::read::{Call, CallTimes, Selection, TestRun, TimeLimits, Trace};
 use flow_codec::{Glob, MethodId, ThreadId};
 
 pub use self::names::ValueNames;
@@ -169,8 +169,8 @@ impl Calls {
         Self { what: What::Methods(pattern.to_owned()), ..Self::default() }
     }
 
-    /// Asks only for calls of this selection. Of the longest calls, by threads, tests, methods and time; of calls with values, by
-    /// threads; of others, by threads and tests.
+    /// Asks only for calls of this selection. The longest calls can be selected by everything; others not by methods, and with
+    /// values not by tests. Of a selected time, all calls are found that ran in it; the longest ones are cut at its ends.
     #[must_use]
     pub fn select(mut self, select: Select) -> Self {
         self.select = select;
@@ -252,6 +252,7 @@ impl Calls {
     /// # Errors
     /// A pattern matches nothing, or a trace has no times and the longest calls are asked for.
     pub fn begin<'a>(&'a self, traces: &mut Traces) -> Result<CallSearch<'a>, Error> {
+        self.expect_selectable()?;
         let mut runs = Vec::new();
         match (self.source(), self.order) {
             (Source::Values, Order::Begun) => self.select.threads.keep_in(&mut [traces])?,
@@ -262,6 +263,9 @@ impl Calls {
                 self.select.threads.keep_in(&mut [traces])?;
             }
         }
+        if self.order == Order::Begun {
+            traces.expect_times(self.select.limits)?;
+        }
         let globs = match &self.what {
             What::Methods(pattern) => methods(std::slice::from_ref(pattern), &*traces)?,
             What::All | What::Shape(_) => Vec::new(),
@@ -270,6 +274,31 @@ impl Calls {
             self.select.tests.expect_in(&runs)?;
         }
         Ok(CallSearch { asked: self, globs, runs })
+    }
+
+    /// Refuses parts of the selection that would be ignored.
+    fn expect_selectable(&self) -> Result<(), Error> {
+        let has_filter = !self.select.filter.is_all();
+        match (self.source(), self.order) {
+            (_, Order::Begun) if has_filter => {
+                Err(Error::NotSelectable { what: "calls in order", by: "other methods" })
+            }
+            (Source::Values, Order::Begun) if !self.select.tests.is_all() => {
+                Err(Error::NotSelectable { what: "calls with values in order", by: "tests" })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns whether a call ran in the selected time, and is as long as it should be.
+    fn has_time(&self, times: &CallTimes) -> bool {
+        let TimeLimits { from_ns, to_ns, min_ns } = self.select.limits;
+        if self.select.limits == TimeLimits::NONE {
+            return true;
+        }
+        let Some(start_ns) = times.start.estimate_ns else { return false };
+        let end_ns = start_ns.saturating_add(times.duration_ns);
+        start_ns < to_ns && end_ns >= from_ns && times.duration_ns >= min_ns
     }
 
     /// The one rule for what is read.
@@ -314,6 +343,9 @@ impl CallSearch<'_> {
         each: impl FnMut(FoundCall) -> Result<(), E>,
     ) -> Result<Searched, E> {
         let Some(trace) = traces.get(number) else { return Ok(Searched::default()) };
+        if self.asked.select.limits != TimeLimits::NONE {
+            expect_clock(trace)?;
+        }
         let place = InTrace { search: self, trace, number };
         match (self.asked.source(), self.asked.order) {
             (Source::Values, Order::Begun) => place.with_values(listener, each),
@@ -371,13 +403,44 @@ impl InTrace<'_> {
             depth: call.depth.get(),
             callers: Vec::new(),
             test: None,
-            times: CallTimes {
-                start: call.start,
-                duration: call.duration(),
-                duration_ns: call.duration_ns().unwrap_or_default(),
-                unwound: call.unwound,
-            },
+            times: times_of(&call),
             values: call.values,
         }
+    }
+}
+
+/// When a call began and how long it lasted.
+fn times_of(call: &Call) -> CallTimes {
+    CallTimes {
+        start: call.start,
+        duration: call.duration(),
+        duration_ns: call.duration_ns().unwrap_or_default(),
+        unwound: call.unwound.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_selection_that_would_be_ignored_are_errors() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("ids.properties"), "a.B#main()V=1\n").unwrap();
+        std::fs::write(dir.path().join("thread-1.flow"), [0x81, 0x00]).unwrap();
+        let find = |calls: Calls| calls.find(&mut Traces::open(dir.path()).unwrap());
+        let main = || Calls::of_method("a.B#main");
+        assert_eq!(find(main()).unwrap().len(), 1);
+        for calls in [
+            main().select(Select::all().include("a.**")),
+            main().with_values().select(Select::all().include("a.**")),
+            main().with_values().select(Select::all().test("t")),
+        ] {
+            let error = find(calls).unwrap_err();
+            assert!(matches!(error, Error::NotSelectable { .. }), "{error}");
+        }
+        // Without times, none can be selected by them.
+        let select = Select::all().at_least("5ms").unwrap();
+        assert!(matches!(find(main().select(select)), Err(Error::NoTimes { .. })));
     }
 }

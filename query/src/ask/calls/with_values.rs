@@ -7,7 +7,7 @@ use flow_codec::format::values::CallValue;
 use flow_codec::read::{Call, KeepAccesses, Methods, Selection, ThreadFile};
 use flow_codec::{MethodId, Offset};
 
-use super::{FoundCall, InTrace, Searched};
+use super::{FoundCall, InTrace, Searched, times_of};
 use crate::reading::{Listener, Reading};
 use crate::select::{ValueCondition, start_ns};
 use crate::text::ValueTexts;
@@ -175,7 +175,8 @@ impl<E, F: FnMut(FoundCall) -> Result<(), E>> Reader<'_, F> {
                 Ok(mut call) => {
                     call.number += from.calls;
                     let is_first = rest.is_none_or(|rest| call.number < rest.calls);
-                    if is_first && self.place.holds(&call, &mut self.searched) {
+                    let is_asked = || self.place.search.asked.has_time(&times_of(&call));
+                    if is_first && is_asked() && self.place.holds(&call, &mut self.searched) {
                         waiting.insert(call.number, call);
                     }
                 }
