@@ -155,7 +155,7 @@ enough. On large traces flow check --index makes this fast.
 
 Values are recorded of methods that flow record --values names. A condition of --where is NAME [not] OPERATOR VALUE. A name \
 is that of a parameter, arg0, arg1, …, this, result, message (of the exception that left the call), or any. Operators are \
-==, !=, <, <=, >, >=, starts, ends, contains, and matches (a regular expression). Quotes around a value are not part of it: \
+== (or =, or is), !=, <, <=, >, >=, starts, ends, contains, and matches (a regular expression). Quotes around a value are not part of it: \
 name == \"null\" means the text, name == null a missing object. An object is compared by the name of its class. A text of \
 which only the beginning was recorded equals no value. Calls of a thread are in the order in which they began. The exit \
 status is 0, also if no call meets the conditions; 2 if a condition has a name that no value of the methods has.
@@ -164,7 +164,8 @@ Reads and writes of fields are recorded of those that flow record --fields names
 
 Examples:
   flow calls --slowest 20                    the longest calls
-  flow calls 'Orders#total' --slowest 5
+  flow calls 'Orders#total' --slowest 5 --values
+  flow calls 'Orders#total' --min-duration 5ms --time 1.5s..2s
   flow calls 'com.app.Orders#total' --outcome exception
   flow calls 'Orders#total' --test '*.totalOfNothing'
   flow calls 'com.app.Orders#total' --by shape

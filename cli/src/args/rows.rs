@@ -61,8 +61,8 @@ pub(crate) struct RowArgs {
     /// Show only rows that meet this condition, and in trees their callers; repeatable, then all must be met
     ///
     /// A text (name, class, method, source, thread) and is, starts, ends, contains or matches (a regular expression); or
-    /// a figure (calls, total-samples, self-samples, total-time, self-time, total-percent, self-percent) and <, <=, =, >=
-    /// or >. not before the comparison negates it. Also for calls.
+    /// a figure (calls, total-samples, self-samples, total-time, self-time, total-percent, self-percent) and <, <=, >= or >.
+    /// =, ==, != and is compare both. not before the comparison negates it. Also for calls.
     #[arg(long = "where", value_name = "CONDITION", help_heading = SAMPLES)]
     pub(crate) conditions: Vec<Condition>,
     /// What percentages are shares of: all threads together, the thread, or the row above [default: the table]

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use flow_query::select::{NumberOrder, TextTest, nanoseconds};
+use flow_query::select::{NumberOrder, Operator, TextTest, nanoseconds};
 
 use crate::output::Weight;
 
@@ -139,14 +139,10 @@ impl FromStr for Condition {
         let text = text.trim();
         let end = text.find(|c: char| !c.is_ascii_alphabetic() && c != '-').unwrap_or(text.len());
         let (field, rest) = text.split_at(end);
-        let rest = rest.trim_start();
-        let (is_negated, rest) = match rest.strip_prefix("not ") {
-            Some(rest) => (true, rest.trim_start()),
-            None => (false, rest),
-        };
+        let Operator { is_negated, word, value } = Operator::parse(rest).ok_or(EXPECTED)?;
         if let Some(field) = NumberField::parse(field) {
-            let (order, value) = NumberOrder::parse(rest).ok_or(EXPECTED)?;
-            let test = Test::Number(field, order, field.value(value.trim())?);
+            let order = NumberOrder::of(word).ok_or(EXPECTED)?;
+            let test = Test::Number(field, order, field.value(value)?);
             return Ok(Self { is_negated, test });
         }
         let field = match field {
@@ -157,11 +153,9 @@ impl FromStr for Condition {
             "thread" => TextField::Thread,
             _ => return Err(EXPECTED.to_owned()),
         };
-        let (operator, value) = rest.split_once(' ').ok_or(EXPECTED)?;
-        let comparison = TextTest::parse(operator, value.trim());
-        let comparison = comparison.map_err(|error| error.to_string())?;
+        let comparison = TextTest::parse(word, value).map_err(|error| error.to_string())?;
         let comparison =
-            comparison.ok_or_else(|| format!("'{operator}' compares no text; {EXPECTED}"))?;
+            comparison.ok_or_else(|| format!("'{word}' compares no text; {EXPECTED}"))?;
         Ok(Self { is_negated, test: Test::Text(field, comparison) })
     }
 }
@@ -205,6 +199,11 @@ mod tests {
             let (field, rest) = condition.split_once(' ').unwrap();
             assert!(!holds(&format!("{field} not {rest}")), "{condition}");
         }
+        for condition in ["method == total", "method=total", "method != sum", "method = \"total\""]
+        {
+            assert!(holds(condition), "{condition}");
+        }
+        assert!(!holds("method != total") && !holds("method == sum"));
         assert!(!holds("class is com.app") && holds("name contains app.Orders.total(int)"));
     }
 
@@ -219,6 +218,10 @@ mod tests {
             "total-percent <= 50",
             "self-percent > 12.4%",
             "self-samples not > 10",
+            "calls == 3",
+            "calls is 3",
+            "calls != 4",
+            "self-time == 1ms",
         ] {
             assert!(holds(condition), "{condition}");
         }

@@ -38,8 +38,37 @@ pub fn unquoted(value: &str) -> Option<&str> {
     value.strip_prefix('"')?.strip_suffix('"')
 }
 
+/// What follows a name in a condition: `not starts x`, `!= 5`, `== 5`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Operator<'a> {
+    /// Whether the condition is met if the comparison does not hold.
+    pub is_negated: bool,
+    /// `is`, also for `=` and `==`, or another word or sign.
+    pub word: &'a str,
+    /// What is compared with.
+    pub value: &'a str,
+}
+
+impl<'a> Operator<'a> {
+    /// Parses a sign (`=`, `==`, `!=`, `<`, `<=`, `>`, `>=`) or a word, and a value. `not ` before it negates it.
+    #[must_use]
+    pub fn parse(text: &'a str) -> Option<Self> {
+        let text = text.trim();
+        let (is_not, text) = match text.strip_prefix("not ") {
+            Some(rest) => (true, rest.trim_start()),
+            None => (false, text),
+        };
+        let signs = ["==", "!=", "<=", ">=", "<", ">", "="];
+        let signed = signs.into_iter().find_map(|sign| Some((sign, text.strip_prefix(sign)?)));
+        let (word, value) = signed.or_else(|| text.split_once(' '))?;
+        let is_negated = is_not != (word == "!=");
+        let word = if matches!(word, "=" | "==" | "!=") { "is" } else { word };
+        Some(Self { is_negated, word, value: value.trim() })
+    }
+}
+
 impl TextTest {
-    /// Parses an operator and a text, which may be in quotes; `None` if the operator compares no texts.
+    /// Parses an [operator](Operator) and a text, which may be in quotes; `None` if the operator compares no texts.
     ///
     /// # Errors
     /// The text is no regular expression.
@@ -47,7 +76,7 @@ impl TextTest {
         let value = unquoted(value).unwrap_or(value).to_owned();
         let regex = |text: &str| Regex::new(text).map_err(|error| Error::Text(error.to_string()));
         Ok(Some(Self(match operator {
-            "is" | "=" => TextKind::Is(value),
+            "is" => TextKind::Is(value),
             "starts" => TextKind::Starts(value),
             "ends" => TextKind::Ends(value),
             "contains" => TextKind::Contains(value),
@@ -70,17 +99,17 @@ impl TextTest {
 }
 
 impl NumberOrder {
-    /// The order at the start of a text, and the rest.
+    /// The order that an [operator](Operator) means; `None` if it compares texts.
     #[must_use]
-    pub fn parse(text: &str) -> Option<(Self, &str)> {
-        let orders = [
-            ("<=", Self::AtMost),
-            (">=", Self::AtLeast),
-            ("<", Self::Less),
-            (">", Self::More),
-            ("=", Self::Is),
-        ];
-        orders.into_iter().find_map(|(sign, order)| Some((order, text.strip_prefix(sign)?)))
+    pub fn of(operator: &str) -> Option<Self> {
+        Some(match operator {
+            "<=" => Self::AtMost,
+            ">=" => Self::AtLeast,
+            "<" => Self::Less,
+            ">" => Self::More,
+            "is" => Self::Is,
+            _ => return None,
+        })
     }
 
     /// Returns whether a share is so in comparison with another one. Shares are never exactly what people write.

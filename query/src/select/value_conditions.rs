@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::comparison::{NumberOrder, TextTest, unquoted};
+use super::comparison::{NumberOrder, Operator, TextTest, unquoted};
 use crate::Error;
 use crate::text::Compared;
 
@@ -72,47 +72,23 @@ impl FromStr for ValueCondition {
         let text = text.trim();
         let end = text.find(|c: char| c.is_whitespace() || "=!<>".contains(c));
         let (name, rest) = text.split_at(end.ok_or_else(expected)?);
-        let rest = rest.trim_start();
-        let (mut is_negated, rest) = match rest.strip_prefix("not ") {
-            Some(rest) => (true, rest.trim_start()),
-            None => (false, rest),
-        };
+        let operator = Operator::parse(rest).ok_or_else(expected)?;
         if name.is_empty() {
             return Err(expected());
         }
-        let same = |rest: &str| {
-            let value = rest.trim();
-            match (value, unquoted(value)) {
-                ("null", _) => Test::IsNull,
-                (_, Some(quoted)) => Test::Is(quoted.to_owned()),
-                (plain, None) => Test::Is(plain.to_owned()),
+        let Operator { is_negated, word, value } = operator;
+        let plain = unquoted(value);
+        let test = match NumberOrder::of(word) {
+            Some(NumberOrder::Is) if value == "null" => Test::IsNull,
+            Some(NumberOrder::Is) => Test::Is(plain.unwrap_or(value).to_owned()),
+            Some(order) => {
+                let value = plain.unwrap_or(value);
+                let number = value.parse();
+                let number = number
+                    .map_err(|_| Error::Text(format!("'{value}' is no number; {EXPECTED}")))?;
+                Test::Number(order, number)
             }
-        };
-        let test = if let Some(rest) = rest.strip_prefix("==") {
-            same(rest)
-        } else if let Some(rest) = rest.strip_prefix("!=") {
-            is_negated = !is_negated;
-            same(rest)
-        } else if let Some((order, rest)) = NumberOrder::parse(rest) {
-            match order {
-                NumberOrder::Is => same(rest),
-                _ => {
-                    let value = unquoted(rest.trim()).unwrap_or(rest.trim());
-                    let number = value.parse();
-                    let number = number
-                        .map_err(|_| Error::Text(format!("'{value}' is no number; {EXPECTED}")))?;
-                    Test::Number(order, number)
-                }
-            }
-        } else {
-            match rest.split_once(' ') {
-                Some(("is", value)) => same(value),
-                Some((operator, value)) => {
-                    let test = TextTest::parse(operator, value.trim())?;
-                    Test::Text(test.filter(|_| operator != "=").ok_or_else(expected)?)
-                }
-                None => return Err(expected()),
-            }
+            None => Test::Text(TextTest::parse(word, value)?.ok_or_else(expected)?),
         };
         Ok(Self { name: name.to_owned(), is_negated, test })
     }
@@ -155,6 +131,9 @@ mod tests {
             "name starts Jo",
             "name not contains x",
             "name matches ^J.*n$",
+            "total is 42",
+            "total not == 43",
+            "total not > 42",
             "text starts beg",
             "any == 42",
             "any contains egi",
