@@ -70,9 +70,9 @@ pub(crate) struct ReplayArgs {
     ///
     /// N (the Nth call of the thread), THREAD:N or 'N in THREAD' (with the id of its thread, as flow calls shows it), event:N,
     /// offset:N, a time since the start of the trace such as 1.5s, or a pattern (the first call that matches); 'a.B#c > d.E#f'
-    /// is a call of f below c.
+    /// is a call of f below c. With --follow, threads that do not have it yet are shown when they do.
     #[arg(help_heading = SELECTION)]
-    #[arg(long, value_name = "PLACE", conflicts_with_all = ["follow", "patterns_of_tests"])]
+    #[arg(long, value_name = "PLACE", conflicts_with = "patterns_of_tests")]
     pub(crate) from: Option<From>,
     /// Show only the N outermost calls of a stack
     ///
@@ -147,7 +147,8 @@ pub(crate) struct ReplayArgs {
     pub(crate) verbose: bool,
     /// Continue with new calls while the trace is being recorded, until it ends or Ctrl-C
     ///
-    /// Not with --merged, --samples, --from or --test.
+    /// With --from, each thread begins there, as soon as it has that place. Not with --merged and --samples, which sort what
+    /// threads have written by time, nor with --test: --from and the method of a test begins there.
     #[arg(help_heading = VIEWS)]
     #[arg(long, conflicts_with = "patterns_of_tests")]
     pub(crate) follow: bool,

@@ -368,3 +368,24 @@ fn a_newer_recording_in_the_same_directory_is_not_mixed_in() {
     assert_eq!((code, out.as_str()), (Some(3), ""));
     assert!(err.starts_with("flow: another recording has begun in /"), "{err}");
 }
+
+#[test]
+fn threads_begin_at_a_place_as_soon_as_they_have_it() {
+    let live = Live::new();
+    live.append(1, &[0x80]);
+    let mut run = Following::start(live.path(), &["--from", "com.app.Main#work"]);
+    live.append(12, &[0x80, 0x81, 0x00]);
+    let from = "… from call 1, event 1, at offset 1, in:";
+    let main = format!("… {MAIN}");
+    run.expect(&["thread 12", from, &main, WORK]);
+    live.append(1, &[0x81, 0x00, 0x81]);
+    run.expect(&["", "thread 1", from, &main, WORK, WORK]);
+    let _dir = live.kill();
+    assert_eq!(run.end().0, Some(0));
+    // A position in one thread needs one thread, and a place must be there in the end.
+    let trace = trace();
+    let run = flow(&["replay", "--follow", "--from", "1"], trace.path());
+    assert!(run.code == Some(2) && run.err.contains("choose one with --thread"), "{run:?}");
+    let run = flow(&["replay", "--follow", "--from", "1:99"], trace.path());
+    assert!(run.code == Some(1) && run.err.contains("there is no call 99"), "{run:?}");
+}

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use flow_codec::read::{Content, Selection, ThreadFile, Trace};
+use flow_codec::read::{Content, OpenFrames, Selection, ThreadFile, Trace};
 use flow_codec::{Error, Offset, ThreadId};
 use flow_query::in_order::{InOrder, Shown, Stopped};
 use flow_query::process::Reached;
@@ -20,6 +20,7 @@ use signal_hook::consts::SIGINT;
 use super::lines::{Lines, Printed, shown, with_details};
 use super::read::selections;
 use super::thread::ThreadReplay;
+use super::{no_such_place, of_one_thread};
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
 use crate::input::source::{Source, directories};
@@ -158,6 +159,7 @@ impl<'a> Follower<'a> {
     /// Prints the new events of all threads.
     fn pass(&mut self, source: &Source, is_growing: bool, out: &mut Out) -> Result<Pass, Failure> {
         let mut pass = Pass::Nothing;
+        let is_selected = |trace: &_, id| self.args.part.threads.include(trace, id);
         for trace in &source.traces {
             let methods = trace.methods.len();
             if self.selections.get(&trace.dir).is_none_or(|(known, ..)| *known != methods) {
@@ -171,7 +173,13 @@ impl<'a> Follower<'a> {
             let selections = (selection, wanted.as_ref());
             let shown = shown(self.args, trace, selections, None);
             let mut lines = Lines::new(self.args, &shown, &mut self.printed, out);
-            for file in trace.files.iter().filter(|f| self.args.part.threads.include(trace, f.id)) {
+            let threads = || trace.files.iter().filter(|file| is_selected(trace, file.id));
+            if let Some(from) = self.args.from.as_ref().filter(|from| from.is_number())
+                && (source.traces.len() > 1 || threads().count() > 1)
+            {
+                return Err(of_one_thread(from, threads().count(), source.traces.len()));
+            }
+            for file in threads() {
                 let number = self.threads.len() as u64;
                 let thread =
                     self.threads.entry((trace.dir.clone(), file.id)).or_insert_with(|| {
@@ -226,6 +234,7 @@ impl<'a> Follower<'a> {
         out: &mut Out,
     ) -> Result<Status, Failure> {
         let mut status = source.report_damage(unreadable);
+        let mut is_found = false;
         source.report_losses();
         let (args, progress) = (self.args, Progress::without_results(0));
         // If a limit has been reached in one thread, the ends of the others are not shown.
@@ -235,12 +244,19 @@ impl<'a> Follower<'a> {
             if is_stopped && thread.reading.ending != Ending::Stopped {
                 return Ok(());
             }
-            let before = args.part.filter.open_frames(trace, file.id);
+            let before = match args.from {
+                None => args.part.filter.open_frames(trace, file.id),
+                Some(_) => OpenFrames::default(),
+            };
+            is_found |= !thread.waits;
             thread.replay.end(thread.reading.ending, &before, lines)?;
             status = status.and(thread.reading.report(file, &progress));
             Ok(())
         })?;
         self.printed.report_left_out(args, out)?;
+        if let Some(from) = args.from.as_ref().filter(|_| !is_found && status == Status::Done) {
+            return Err(no_such_place(from));
+        }
         Ok(status)
     }
 }
@@ -252,6 +268,8 @@ struct Followed {
     /// The start of its title, if there are several traces.
     place: String,
     reached: Reached,
+    /// Whether it does not have the position yet at which the replay begins.
+    waits: bool,
     /// Its size at the last pass.
     size: Option<(u64, u64, u64)>,
 }
@@ -271,6 +289,7 @@ impl Followed {
             reading: Reading::default(),
             place: if source.several { format!("trace {name}, ") } else { String::new() },
             reached: Reached::default(),
+            waits: args.from.is_some(),
             size: None,
         }
     }
@@ -301,7 +320,22 @@ impl Followed {
             self.reached.continue_at(Offset::new(0));
         }
         self.replay.heading.title = title;
-        if self.size.replace(size).is_none() {
+        let is_new = self.size.replace(size).is_none();
+        if let Some(from) = lines.args.from.as_ref().filter(|_| self.waits) {
+            match from.find(trace, file, &mut Progress::without_results(0)) {
+                Ok((Some(start), before)) => {
+                    self.waits = false;
+                    self.reading = std::mem::take(&mut self.reading).following(before);
+                    self.replay.start_at(&start, lines.args.is_timed(), lines)?;
+                    self.reached.continue_at(start.place.offset);
+                }
+                Ok((None, _)) => return Ok(Pass::Nothing),
+                Err(error) => {
+                    let _ = self.reading.note(error);
+                    return Ok(Pass::Nothing);
+                }
+            }
+        } else if is_new {
             self.replay
                 .entered_before(&lines.args.part.filter.open_frames(trace, file.id), lines)?;
         }

@@ -66,7 +66,7 @@ pub(super) fn run(
     };
     let mut begun = BTreeMap::new();
     let mut done = Replayed { status: Status::Done, is_full: false, is_found: args.from.is_none() };
-    let mut starts = Vec::new();
+    let (mut starts, mut found) = (Vec::new(), BTreeMap::new());
     for (thread, file) in trace.files.iter().enumerate() {
         let Some(from) = &args.from else {
             starts.push((thread, Offset::default()));
@@ -75,11 +75,8 @@ pub(super) fn run(
         match from.find(trace, file, progress) {
             Ok((Some(start), before)) => {
                 done.is_found = true;
-                let mut of_thread = new(thread, file, start.place.offset);
-                of_thread.reading = of_thread.reading.following(before);
-                of_thread.replay.start_at(&start, args.is_timed(), &mut lines)?;
                 starts.push((thread, start.place.offset));
-                begun.insert(thread, of_thread);
+                found.insert(thread, (start, before));
             }
             Ok((None, all)) => done.status = done.status.and(all.report(file, progress)),
             Err(error) => {
@@ -95,10 +92,38 @@ pub(super) fn run(
     for item in merged {
         let thread = item.thread();
         let Some(file) = trace.files.get(thread) else { continue };
+        let item = match item {
+            // Nothing happened in the thread since then.
+            MergedItem::End { tail, marks, .. } if found.contains_key(&thread) => {
+                let (_, before) = found.remove(&thread).unzip();
+                let mut reading = Reading::default().following(before.unwrap_or_default());
+                reading.end(tail, marks);
+                progress.file_done(file.bytes);
+                done.status = done.status.and(reading.report(file, progress));
+                continue;
+            }
+            item => item,
+        };
+        if let MergedItem::Event { event, is_certain, .. } = &item {
+            // What is shown are calls, by their entries.
+            let is_exit = matches!(event.kind, EventKind::Exit { .. });
+            lines.order(thread, *is_certain || is_exit);
+        }
         if let Entry::Vacant(place) = begun.entry(thread) {
-            let mut of_thread = new(thread, file, Offset::default());
-            of_thread.before = args.part.filter.open_frames(trace, file.id);
-            of_thread.replay.entered_before(&of_thread.before, &mut lines)?;
+            // Where a thread begins is shown when something happens in it.
+            let mut of_thread = match found.remove(&thread) {
+                Some((start, before)) => {
+                    let mut of_thread = new(thread, file, start.place.offset);
+                    of_thread.reading = of_thread.reading.following(before);
+                    of_thread.replay.start_at(&start, args.is_timed(), &mut lines)?;
+                    of_thread
+                }
+                None => new(thread, file, Offset::default()),
+            };
+            if args.from.is_none() {
+                of_thread.before = args.part.filter.open_frames(trace, file.id);
+                of_thread.replay.entered_before(&of_thread.before, &mut lines)?;
+            }
             place.insert(of_thread);
         }
         if last != Some(thread)
@@ -110,9 +135,7 @@ pub(super) fn run(
         let Some(of_thread) = begun.get_mut(&thread) else { continue };
         match item {
             MergedItem::Event { event, is_certain, .. } => {
-                // What is shown are calls, by their entries.
                 let is_exit = matches!(event.kind, EventKind::Exit { .. });
-                lines.order(thread, is_certain || is_exit);
                 of_thread.replay.calls.set_certain(is_certain || is_exit);
                 if !of_thread.replay.feed(&mut lines, None, |feed| event.visit(feed))? {
                     of_thread.reading.ending = Ending::Stopped;
@@ -131,6 +154,10 @@ pub(super) fn run(
         }
     }
     // A limit ended the output.
+    for (thread, (_, before)) in found {
+        let Some(file) = trace.files.get(thread) else { continue };
+        done.status = done.status.and(before.report(file, progress));
+    }
     for (thread, mut of_thread) in begun {
         let Some(file) = trace.files.get(thread) else { continue };
         if last == Some(thread) {

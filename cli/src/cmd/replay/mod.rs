@@ -75,6 +75,24 @@ fn samples(
     Ok(Some(samples))
 }
 
+/// The failure if a position in one thread is named, and there are several, or none.
+fn of_one_thread(from: &From, threads: usize, traces: usize) -> Failure {
+    let threads = plural(threads as u64, "thread");
+    let of = if traces > 1 { format!(" in {traces} traces") } else { String::new() };
+    let one = if traces > 1 { "name one trace's directory, or choose" } else { "choose" };
+    Failure::Usage(format!(
+        "--from {from} is a position in one thread, and there are {threads}{of}: {one} one with --thread"
+    ))
+}
+
+/// The failure if no thread has the position at which a replay begins.
+fn no_such_place(from: &From) -> Failure {
+    Failure::Failed(format!(
+        "there is no {from} ({} shows how many calls there are)",
+        flow_command("info")
+    ))
+}
+
 pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     refuse_time_as_directory(args)?;
     let mut args = args.clone();
@@ -99,12 +117,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     source.report_losses();
     let count: usize = source.traces.iter().map(|trace| trace.files.len()).sum();
     if let Some(from) = args.from.as_ref().filter(|from| from.is_number() && count != 1) {
-        let (threads, traces) = (plural(count as u64, "thread"), source.traces.len());
-        let of = if traces > 1 { format!(" in {traces} traces") } else { String::new() };
-        let one = if traces > 1 { "name one trace's directory, or choose" } else { "choose" };
-        return Err(Failure::Usage(format!(
-            "--from {from} is a position in one thread, and there are {threads}{of}: {one} one with --thread"
-        )));
+        return Err(of_one_thread(from, count, source.traces.len()));
     }
     out.write_all(titles(args).as_bytes())?;
     let mut progress = Progress::new(source.bytes(), out);
@@ -189,10 +202,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     printed.report_left_out(args, out)?;
     if let Some(from) = args.from.as_ref().filter(|_| !found && status == Status::Done) {
-        return Err(Failure::Failed(format!(
-            "there is no {from} ({} shows how many calls there are)",
-            flow_command("info")
-        )));
+        return Err(no_such_place(from));
     }
     if printed.calls == 0 && !(args.method.is_empty() && args.part.filter.is_all()) {
         progress.message(
