@@ -60,8 +60,8 @@ pub(crate) struct DiffArgs {
     /// Output format; json writes one object per line
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = OUTPUT)]
     pub(crate) format: Format,
-    /// Compare the number of calls or samples, or their CPU time or wall-clock time
-    #[arg(long, value_name = "WHAT", default_value = "calls", help_heading = ORDER)]
+    /// Compare the number of calls or samples, their CPU time (cpu), or their time with waiting (wall)
+    #[arg(long, value_name = "WHAT", default_value = "calls", help_heading = ORDER, hide_possible_values = true)]
     pub(crate) by: By,
     /// Compare only the N outermost calls of a path
     #[arg(long, value_name = "N", value_parser = positive, help_heading = ORDER)]

@@ -103,7 +103,9 @@ pub(crate) fn times_note(trace: &Trace, unit: Unit, is_rough: bool) -> String {
 pub(crate) fn scale_of(trace: &Trace, unit: Unit, all: u64) -> Scale {
     // A method that no sample has seen may have about the time between two of them.
     let is_sampled = unit.is_time() && trace.timing().0 != Timing::Exact;
-    Scale::new(unit, all, is_sampled.then(|| usual_interval(trace)).flatten())
+    let interval = is_sampled.then(|| usual_interval(trace)).flatten();
+    // Calls that are guessed from samples have no intervals in which others could hide.
+    Scale::new(unit, all, interval.filter(|ns| *ns > 0))
 }
 
 /// The period of the clock: the least time between two samples.

@@ -3,12 +3,12 @@
 use flow_codec::read::Bounds;
 use flow_query::text::grouped;
 
-/// `part` of `whole` as `12.5%`.
+/// `part` of `whole` as `12.5%`, rounded.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return String::new();
     }
-    let tenths = u128::from(part) * 1000 / u128::from(whole);
+    let tenths = (u128::from(part) * 1000 + u128::from(whole) / 2) / u128::from(whole);
     format!("{}.{}%", tenths / 10, tenths % 10)
 }
 
@@ -155,7 +155,11 @@ mod tests {
 
     #[test]
     fn percentages_have_one_decimal() {
-        assert_eq!(percent(1, 3), "33.3%");
+        assert_eq!((percent(1, 3), percent(2, 3)), ("33.3%".to_owned(), "66.7%".to_owned()));
+        assert_eq!(
+            (percent(1_499, 10_000), percent(1_495, 10_000)),
+            ("15.0%".into(), "15.0%".into())
+        );
         assert_eq!(percent(u64::MAX, u64::MAX), "100.0%");
         assert_eq!(percent(0, 0), "");
     }

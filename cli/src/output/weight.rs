@@ -96,7 +96,7 @@ impl Weight {
     }
 
     /// The total as text, with a mark if it is rough.
-    fn show_total(self, scale: Scale) -> String {
+    pub(crate) fn show_total(self, scale: Scale) -> String {
         let Precision { total_samples, total_error, .. } = self.precision;
         scale.show(self.total, total_samples, total_error)
     }
@@ -110,6 +110,11 @@ impl Weight {
     /// Returns whether total or self is from few samples.
     pub(crate) fn is_rough(self) -> bool {
         self.rough().contains(&true)
+    }
+
+    /// Returns whether a sum of times has a mark: it is from few samples, or from none.
+    pub(crate) fn is_marked(self) -> bool {
+        self.is_rough() || self.precision.total_samples == 0
     }
 
     /// The same for total and for self.
@@ -146,6 +151,11 @@ impl Scale {
     pub(crate) fn of_samples(unit: Unit, all: u64, time: Unit) -> Self {
         let time_title = if time == Unit::Cpu { "cpu" } else { "time" };
         Self { time_title, ..Self::new(unit, all, None) }
+    }
+
+    /// The unit of the weights.
+    pub(crate) fn unit(self) -> Unit {
+        self.unit
     }
 
     fn show(self, amount: u64, samples: u64, error: u64) -> String {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{Run, bare, command, flow, test_mark, trace, write_trace};
+use crate::common::{Run, bare, command, flow, test_mark, text, trace, write_trace};
 use flow_codec::Offset;
 use flow_codec::format::index::IndexFile;
 use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
@@ -78,8 +78,8 @@ fn graph_adds_up_calls_with_the_same_callers() {
 calls  total       %  self  method
     1      5   71.4%     1  com.app.Main.main(String[])
     2      4   57.1%     2    com.app.Main.work(int)
-    2      2   28.5%     2      com.app.Main$Job.<init>()
-    2      2   28.5%     2  com.app.Main.work(int)
+    2      2   28.6%     2      com.app.Main$Job.<init>()
+    2      2   28.6%     2  com.app.Main.work(int)
 "
     );
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
@@ -204,7 +204,7 @@ fn report_shows_callers_and_callees() {
 callers of com.app.Main.work(int): 4 calls
 
 calls  total      %  self      %  caller
-    2      4  66.6%     2  33.3%  com.app.Main.main(String[])
+    2      4  66.7%     2  33.3%  com.app.Main.main(String[])
     2      2  33.3%     2  33.3%  (no recorded caller)
 "
     );
@@ -215,8 +215,8 @@ calls  total      %  self      %  caller
 2 methods, called 5×, made 4 calls
 
 calls  total      %  self      %  callee
-    2      4  57.1%     2  28.5%  com.app.Main.work(int)
-    2      2  28.5%     2  28.5%  com.app.Main$Job.<init>()
+    2      4  57.1%     2  28.6%  com.app.Main.work(int)
+    2      2  28.6%     2  28.6%  com.app.Main$Job.<init>()
 "
     );
     let run = flow(&["report", "--callers", "**#work", "--max", "1"], trace.path());
@@ -291,9 +291,9 @@ fn report_shows_paths() {
         run.out,
         "\
 calls  total      %  self      %  method
-    1      5  71.4%     1  14.2%  com.app.Main.main(String[])
-    2      4  57.1%     2  28.5%  com.app.Main.work(int)
-    2      2  28.5%     2  28.5%  com.app.Main$Job.<init>()
+    1      5  71.4%     1  14.3%  com.app.Main.main(String[])
+    2      4  57.1%     2  28.6%  com.app.Main.work(int)
+    2      2  28.6%     2  28.6%  com.app.Main$Job.<init>()
 "
     );
     let run = flow(&["report", "--paths", "deepest", "--max", "2"], trace.path());
@@ -314,10 +314,10 @@ depth  method
         "\
 7 calls on 4 paths
 
-2   28.5%  com.app.Main.work(int)
+2   28.6%  com.app.Main.work(int)
            in Main.main
 
-2   28.5%  com.app.Main$Job.<init>()
+2   28.6%  com.app.Main$Job.<init>()
            in Main.main > Main.work
 
 … 2 more paths with 3 calls left out (--max 2; 0 for all)
@@ -690,4 +690,31 @@ fn trace_of_tests() -> TempDir {
     }
     fs::write(trace.path().join("thread-1.marks"), bytes).unwrap();
     trace
+}
+
+#[test]
+fn conditions_that_no_row_meets_are_answered_with_a_sentence() {
+    let dir = trace();
+    for view in [&["report"][..], &["report", "--tree"]] {
+        let run = flow(&[view, &["--where", "name == nothing"]].concat(), dir.path());
+        assert_eq!(run.out.lines().last(), Some("no method meets the conditions of --where"));
+        assert!(run.code == Some(0) && !run.out.contains("method\n"), "{run:?}");
+        let run = flow(&[view, &["--where", "method == work"]].concat(), dir.path());
+        assert!(run.out.contains("com.app.Main.work(int)"), "{run:?}");
+    }
+    let other = text(dir.path());
+    let run =
+        flow(&["diff", "--methods", "--max", "0", "--where", "name is x", &other], dir.path());
+    assert_eq!(run.out.lines().last(), Some("no method meets the conditions of --where"));
+}
+
+#[test]
+fn equal_runs_have_no_methods_that_differ() {
+    let dir = trace();
+    let other = text(dir.path());
+    let run = flow(&["diff", "--methods", &other], dir.path());
+    let last = "no difference: 3 methods with equal counts (--max 0 shows them)";
+    assert_eq!((run.out.lines().last(), run.out.lines().count()), (Some(last), 4), "{run:?}");
+    let run = flow(&["diff", "--methods", "--max", "0", &other], dir.path());
+    assert!(run.out.contains("com.app.Main.work(int)"), "{run:?}");
 }

@@ -139,9 +139,9 @@ fn trees_show_who_called_whom() {
             "samples       %  self     time  method",
             "      6   85.7%     0  90.0 ms  com.app.Main.main(String[])",
             "      5   71.4%     2  50.0 ms    com.app.Orders.total(int)",
-            "      3   42.8%     3  30.0 ms      com.db.Db.query()",
-            "      1   14.2%     1  40.0 ms    com.db.Db.query()",
-            "      1   14.2%     1  40.0 ms  AGCT.GcActiveErr2",
+            "      3   42.9%     3  30.0 ms      com.db.Db.query()",
+            "      1   14.3%     1  40.0 ms    com.db.Db.query()",
+            "      1   14.3%     1  40.0 ms  AGCT.GcActiveErr2",
             "",
             "thread pool-1",
             "3 samples in 1 thread lasted 30.0 ms, added up",
@@ -200,8 +200,8 @@ fn conditions_choose_rows_and_trees_keep_the_way_to_them() {
         [
             "      6   85.7%     0  90.0 ms  com.app.Main.main(String[])",
             "      5   71.4%     2  50.0 ms    com.app.Orders.total(int)",
-            "      3   42.8%     3  30.0 ms      com.db.Db.query()",
-            "      1   14.2%     1  40.0 ms    com.db.Db.query()",
+            "      3   42.9%     3  30.0 ms      com.db.Db.query()",
+            "      1   14.3%     1  40.0 ms    com.db.Db.query()",
         ]
     );
     let run = profile(&["--where", "self > 1"], &example());
@@ -365,9 +365,9 @@ fn calls_of_a_trace_are_counted_exactly() {
         lines(&run)[2..],
         [
             "calls  total       %  self  method",
-            "    2      2   28.5%     2  com.app.Main$Job.<init>()",
-            "    2      2   28.5%     2    com.app.Main.work(int)",
-            "    2      2   28.5%     2      com.app.Main.main(String[])",
+            "    2      2   28.6%     2  com.app.Main$Job.<init>()",
+            "    2      2   28.6%     2    com.app.Main.work(int)",
+            "    2      2   28.6%     2      com.app.Main.main(String[])",
         ]
     );
     let names = ["report", "--per-thread-name", "--percent-of", "all", "--format", "csv"];
@@ -510,7 +510,7 @@ fn the_samples_of_a_trace_are_shown_on_request_or_if_it_has_no_calls() {
             "3 samples in 1 thread ran for 30.0 ms",
             "",
             "samples       %  self      %      cpu  method",
-            "      3  100.0%     2  66.6%  30.0 ms  com.app.Main.main(String[])",
+            "      3  100.0%     2  66.7%  30.0 ms  com.app.Main.main(String[])",
             "      1   33.3%     1  33.3%  10.0 ms  com.app.Main.work(int)",
             "",
             "thread 12 pool-1",

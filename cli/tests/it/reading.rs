@@ -382,8 +382,8 @@ fn report_counts_calls_total_and_self() {
 
 calls  total      %  self      %  method
     4      6  85.7%     4  57.1%  com.app.Main.work(int)
-    1      5  71.4%     1  14.2%  com.app.Main.main(String[])
-    2      2  28.5%     2  28.5%  com.app.Main$Job.<init>()
+    1      5  71.4%     1  14.3%  com.app.Main.main(String[])
+    2      2  28.6%     2  28.6%  com.app.Main$Job.<init>()
 "
     );
     let run = flow(&["report", "--sort", "name", "--max", "1"], trace.path());

@@ -268,7 +268,7 @@ fn shapes_of_a_method_are_shown_with_what_distinguishes_them() {
     let expected = "\
 com.app.Main.work(int): 3 calls, 2 shapes
 shape         count      %  calls  frames  first call   what differs
-0e8b2b0ded12      2  66.6%      1       1  4 in 1 main  the most frequent
+0e8b2b0ded12      2  66.7%      1       1  4 in 1 main  the most frequent
 03ce673fd816      1  33.3%      3       2  1 in 1 main  + Main$Job.<init> ×2
 ";
     assert_eq!((&*run.out, run.code), (expected, Some(0)), "{}", run.err);

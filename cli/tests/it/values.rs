@@ -132,3 +132,14 @@ fn any_number_of_calls_is_in_order() {
     });
     assert!(calls.eq(0..200_002));
 }
+
+#[test]
+fn a_trace_without_values_says_so() {
+    let dir = bare(&[0x80, 0x81, 0x01]);
+    for verb in [&["replay", "--values"][..], &["calls", "--values", "**#work"]] {
+        let run = flow(verb, dir.path());
+        assert!(run.code == Some(0) && run.err.contains("record with --values"), "{run:?}");
+    }
+    let run = flow(&["replay", "--values"], values().path());
+    assert!(run.out.contains("order_line") && run.err.is_empty(), "{run:?}");
+}

@@ -14,6 +14,7 @@ use flow_query::rows::{Cell, ChangeRow, GroupColumns, PlaceColumns};
 use super::print::row;
 use crate::args::{DiffArgs, Format, PercentOf, SortKey, ThreadsBy};
 use crate::cmd::line_limit;
+use crate::cmd::report::NONE_MEETS;
 use crate::cmd::report::counted::{
     Counted, Group, choose, place_text, samples_of, title_of, without,
 };
@@ -183,21 +184,37 @@ impl Compared<'_> {
                 .iter()
                 .try_for_each(|(what, text)| writeln!(out, "{what:<6}  {text}"))?;
         }
+        let is_same = self.groups.values().all(|diff| diff.changes().is_empty());
+        if is_text && is_same && args.max != Some(0) {
+            let rows = self.groups.values().map(|diff| diff.len() as u64).sum();
+            let what = if is_tree { "row" } else { "method" };
+            let same = if self.unit.is_time() { "the same time" } else { "equal counts" };
+            return Ok(writeln!(
+                out,
+                "\nno difference: {} with {same} (--max 0 shows them)",
+                plural(rows, what)
+            )?);
+        }
         let without = without(rows.threads(), rows.frames.is_some());
         let mut records = Records::without::<ChangeRow<'_>>(&without, args.format, false, out)?;
         records.sort_keys();
+        let mut is_nothing = true;
         for (key, diff) in &self.groups {
             let whole = if rows.percent_of == Some(PercentOf::All) { all } else { diff.whole() };
             let shown = Rows::new(self, key, diff, whole, is_tree);
             let selected = Selected::new(&shown, limits);
+            is_nothing &= shown.children.is_empty();
             match is_text {
                 true => shown.text(&selected.paths, out)?,
                 false => shown.lines(&selected.paths, &mut records, out)?,
             }
-            if let Some(remark) = selected.remark(min, limits) {
+            if let Some(remark) = selected.remark(&shown, min, limits) {
                 let place = shown.title().map(|title| format!("thread {title}"));
                 out.remark(args.format, place.as_deref(), &remark)?;
             }
+        }
+        if is_text && is_nothing && !rows.conditions.is_empty() {
+            writeln!(out, "\n{NONE_MEETS}")?;
         }
         Ok(())
     }

@@ -12,7 +12,9 @@ use super::timed::{self, DetailRow};
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
 use crate::input::sources::Sources;
-use crate::output::{Labels, Out, csv_fields, escaped, grouped, indentation, plural, push_number};
+use crate::output::{
+    Labels, Out, csv_fields, escaped, grouped, indentation, message, plural, push_number,
+};
 
 /// The progress of printing, over all traces and threads.
 #[derive(Debug, Default)]
@@ -24,11 +26,18 @@ pub(super) struct Printed {
     /// The numbers of calls that are not shown, in JSON and CSV: text has remarks at each thread.
     pub(super) deeper: u64,
     pub(super) shorter: u64,
+    /// Whether values of calls were printed.
+    pub(super) values: bool,
 }
 
 impl Printed {
-    /// Reports the calls of all threads that are not shown.
+    /// Reports the calls of all threads that are not shown, and that there are no values.
     pub(super) fn report_left_out(&self, args: &ReplayArgs, out: &mut Out) -> Result<(), Failure> {
+        if args.values && self.calls > 0 && !self.values {
+            message(
+                "no call that is shown has values; record with --values GLOB, such as --values 'com.app.Orders#total'",
+            );
+        }
         let deeper = left_out_deeper(self.deeper, args.depth.unwrap_or(0));
         let shorter = left_out_shorter(self.shorter, args.min_duration.unwrap_or(0));
         let mut notes = deeper.into_iter().chain(shorter);
@@ -275,6 +284,7 @@ impl<'a> Lines<'a> {
         indent: usize,
         detail: &Detail,
     ) -> Result<(), Failure> {
+        self.printed.values |= matches!(detail.kind, DetailKind::Values { .. });
         let row = DetailRow::new(detail, self.shown.methods, &self.labels, &mut self.sources);
         if self.is_text() {
             let has_times = !matches!(detail.kind, DetailKind::Values { .. } | DetailKind::Mark(_));

@@ -329,7 +329,13 @@ pub(crate) fn choose(
         source.choose_part(part)?;
     } else if !source.traces.iter().all(|trace| is_log(&trace.dir)) {
         if !source.has_samples() {
-            return Err(no_samples(source.only("name")?));
+            let path = source.traces.path().display();
+            return Err(match &source.traces[..] {
+                [trace] => no_samples(trace),
+                _ => Failure::Failed(format!(
+                    "{path}: none of these traces has samples; flow record --sample 10ms takes them"
+                )),
+            });
         }
         source.traces.keep_sampled();
         part.filter.filter().expect_own(&source.traces)?;

@@ -6,6 +6,9 @@ use super::counted::Counted;
 use crate::input::conditions::{Condition, Facts};
 use crate::output::Weight;
 
+/// What text has instead of rows if conditions leave none.
+pub(crate) const NONE_MEETS: &str = "no method meets the conditions of --where";
+
 /// Conditions on rows.
 pub(super) struct Filter<'a> {
     pub(super) conditions: &'a [Condition],

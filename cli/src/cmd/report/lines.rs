@@ -16,8 +16,8 @@ use crate::failure::{Failure, Status};
 use crate::input::samples::read_samples;
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
-use crate::input::times::{no_samples, selected, weight_of};
-use crate::output::{Labels, Out, Progress, Table, Unit, Weight, duration, message, plural};
+use crate::input::times::{no_samples, scale_of, selected, times_note, weight_of};
+use crate::output::{Labels, Out, Progress, Scale, Table, Unit, Weight, duration, message, plural};
 
 /// Prints the lines of each trace.
 pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -74,18 +74,23 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
                 self_weight: of_method.self_weight,
                 unit: unit.word(),
             };
-            Some((method, row))
+            Some((method, of_method, row))
         });
         let mut lines: Vec<_> = found.collect();
+        let scale = scale_of(trace, unit, sums.total);
         let more = answer.cut(&mut lines);
         answer.begin(trace, out)?;
         if answer.is_text() {
             let labels = Labels::new(&trace.methods, Format::Text, args.verbose);
-            text(&lines, whole, sums.calls, unit, &labels, out)?;
+            text(&lines, whole, sums.calls, scale, &labels, out)?;
         } else {
-            answer.rows(lines.into_iter().map(|(_, row)| row), out)?;
+            answer.rows(lines.iter().map(|(.., row)| row.clone()), out)?;
         }
         answer.more(trace, more, "more line", out)?;
+        if answer.is_text() && unit.is_time() {
+            let is_rough = lines.iter().any(|(_, weight, _)| weight.is_marked());
+            writeln!(out, "\n{}", times_note(trace, unit, is_rough))?;
+        }
     }
     Ok(status)
 }
@@ -104,10 +109,10 @@ struct Whole {
 }
 
 fn text(
-    lines: &[(MethodId, LineRow<'_>)],
+    lines: &[(MethodId, Weight, LineRow<'_>)],
     whole: Whole,
     calls: u64,
-    unit: Unit,
+    scale: Scale,
     labels: &Labels<'_>,
     out: &mut Out,
 ) -> Result<(), Failure> {
@@ -117,7 +122,7 @@ fn text(
         write!(out, "; threads waited for {} of {}", duration(waiting_ns), duration(ns))?;
     }
     writeln!(out, "\n")?;
-    let rows = || lines.iter().map(|(_, row)| row);
+    let rows = || lines.iter().map(|(.., row)| row);
     let share = |part| Cell::Share { part, whole: samples };
     let mut table = Table::default();
     table.column("samples", rows().map(|row| Cell::Count(row.samples)));
@@ -129,11 +134,12 @@ fn text(
         table.column("waiting", rows().map(waiting));
     }
     table.column("calls", rows().map(|row| Cell::Count(row.calls)));
-    if unit.is_time() {
-        let total = if unit == Unit::Cpu { "cpu" } else { "total" };
-        table.column(total, rows().map(|row| Cell::Nanos(row.total)));
+    if scale.unit().is_time() {
+        let total = if scale.unit() == Unit::Cpu { "cpu" } else { "total" };
+        let totals = lines.iter().map(|(_, weight, _)| Cell::number(weight.show_total(scale)));
+        table.column(total, totals);
     }
-    let names = lines.iter().map(|(method, LineRow { source, line, .. })| {
+    let names = lines.iter().map(|(method, _, LineRow { source, line, .. })| {
         let place = line.map(|line| format!("  {}:{line}", source.unwrap_or("line")));
         Cell::method(labels.name(*method) + &place.unwrap_or_default())
     });

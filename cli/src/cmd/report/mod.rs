@@ -22,6 +22,7 @@ use crate::failure::{Failure, Status};
 use crate::input::source::Source;
 use crate::output::Out;
 use counted::choose;
+pub(crate) use filter::NONE_MEETS;
 use flow_query::open::is_log;
 
 /// Lines shown in text by default.

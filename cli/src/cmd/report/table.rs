@@ -7,7 +7,7 @@ use flow_codec::read::Trace;
 use flow_query::rows::{Cell, MethodRow, RowNames};
 
 use super::counted::{Counted, Group, counted, samples_of, without};
-use super::filter::Filter;
+use super::filter::{Filter, NONE_MEETS};
 use super::max_lines;
 use super::sums::ReportSums;
 use crate::args::{Format, PercentOf, ReportArgs, SortKey, ThreadsBy};
@@ -105,6 +105,9 @@ impl List<'_> {
                 format!("{calls} of {methods} in {threads}{took}")
             });
             writeln!(out, "{summary}\n")?;
+            if weights.is_empty() && !args.rows.conditions.is_empty() {
+                return Ok(writeln!(out, "{NONE_MEETS}")?);
+            }
             let labels = Labels::new(counted.methods(), Format::Text, args.verbose);
             let mut table = Table::default();
             table.weights(&weights, counted.scale(sums.total), Shares::Both);

@@ -7,6 +7,7 @@ use flow_query::analysis::{PathId, PathLimits, PathTree};
 use flow_query::rows::{Cell, GraphRow, RowNames, ThreadNameColumns};
 
 use super::super::counted::{Counted, Group, GroupTree};
+use super::super::filter::NONE_MEETS;
 use super::select::{Selected, Sorted};
 use crate::args::{Format, PercentOf, ReportArgs};
 use crate::failure::Failure;
@@ -56,7 +57,8 @@ impl<'a, 's> TreePrinter<'a, 's> {
         let (args, counted, tree) = (self.args, self.counted, &read.tree);
         let limits = self.limits(self.all.unwrap_or_else(|| tree.weight()));
         let name = |row| counted.methods().display(counted.frame(row).method);
-        let selected = Selected::new(&Sorted { tree, sort: args.sort(), name: &name }, limits);
+        let sorted = Sorted { tree, sort: args.sort(), name: &name };
+        let selected = Selected::new(&sorted, limits);
         if self.answer.is_text() {
             if std::mem::replace(&mut self.begun, true) {
                 out.write_all(b"\n")?;
@@ -75,7 +77,7 @@ impl<'a, 's> TreePrinter<'a, 's> {
             self.rows(tree, &selected, group, out)?;
         }
         let title = group.title.as_ref().map(|title| format!("thread {title}"));
-        for remark in self.left_out(tree, &selected, limits) {
+        for remark in self.left_out(&sorted, &selected, limits) {
             self.answer.remark_in(self.trace, title.as_deref(), &remark, out)?;
         }
         Ok(())
@@ -116,7 +118,10 @@ impl<'a, 's> TreePrinter<'a, 's> {
 
     fn text(&mut self, tree: &PathTree, selected: &Selected, out: &mut Out) -> Result<(), Failure> {
         if tree.is_empty() {
-            return Ok(());
+            return match self.args.rows.conditions.is_empty() {
+                true => Ok(()),
+                false => Ok(writeln!(out, "\n{NONE_MEETS}")?),
+            };
         }
         let counted = self.counted;
         let rows = selected.paths.iter().filter_map(|(path, depth)| {
@@ -139,12 +144,19 @@ impl<'a, 's> TreePrinter<'a, 's> {
     }
 
     /// Describes what is left out, and by which options.
-    fn left_out(&self, tree: &PathTree, selected: &Selected, limits: PathLimits) -> Vec<String> {
+    fn left_out(
+        &self,
+        sorted: &Sorted<'_>,
+        selected: &Selected,
+        limits: PathLimits,
+    ) -> Vec<String> {
+        let tree = sorted.tree;
         let mut remarks = Vec::new();
         let is_beyond = tree.beyond() > 0;
         let beyond = is_beyond.then(|| beyond(tree.beyond(), "counted"));
         if !self.is_whole {
-            return selected.remark(self.min_percent(), limits).into_iter().chain(beyond).collect();
+            let remark = selected.remark(sorted, self.min_percent(), limits);
+            return remark.into_iter().chain(beyond).collect();
         }
         let shown = selected.paths.iter().filter_map(|(path, _)| tree.row(*path));
         let all = (tree.calls(), tree.samples(tree.root()), tree.weight());

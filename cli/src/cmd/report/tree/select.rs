@@ -129,12 +129,29 @@ impl Selected {
         (!why.is_empty()).then(|| format!("({}{hint})", why.join(", ")))
     }
 
-    /// Describes the rows that are left out, if there are any: how many, if that is known.
-    pub(crate) fn remark(&self, min_percent: f64, limits: PathLimits) -> Option<String> {
+    /// Describes the rows that are left out, if there are any: how many, and by which limits.
+    pub(crate) fn remark(
+        &self,
+        tree: &impl TreeRows,
+        min_percent: f64,
+        limits: PathLimits,
+    ) -> Option<String> {
         let why = self.why(min_percent, limits)?;
-        Some(match self.is_cut_at_depth || self.is_cut_at_min {
-            true => format!("… more rows left out {why}"),
-            false => format!("… {} left out {why}", plural(self.more as u64, "more row")),
-        })
+        let more = match self.is_cut_at_depth || self.is_cut_at_min {
+            true => all_rows(tree).saturating_sub(self.paths.len()),
+            false => self.more,
+        };
+        Some(format!("… {} left out {why}", plural(more as u64, "more row")))
     }
+}
+
+/// How many rows a tree has, shown or not.
+fn all_rows(tree: &impl TreeRows) -> usize {
+    let (mut rows, mut to_do) = (0, Vec::new());
+    tree.children(None, &mut to_do);
+    while let Some(path) = to_do.pop() {
+        rows += 1;
+        tree.children(Some(path), &mut to_do);
+    }
+    rows
 }
