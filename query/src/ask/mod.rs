@@ -8,7 +8,7 @@ mod info;
 mod test_runs;
 
 pub use self::activity::{
-    ActiveMethod, ActiveThread, Activity, Edge, Refresh, Report, ReportOn, Reports,
+    ActiveMethod, ActiveThread, Activity, Edge, Refresh, ReportOn, Reported, Reports,
 };
 pub use self::calls::{CallSearch, Calls, FoundCall, MethodWays, Searched, ValueNames, Way, Ways};
 pub use self::check::Check;

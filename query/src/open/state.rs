@@ -2,7 +2,8 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::{is_received, is_recording};
+use super::lock::is_recording;
+use super::missing::is_received;
 use crate::text::seconds;
 use flow_codec::format::manifest::{End, Manifest};
 use flow_codec::read::Trace;

@@ -8,7 +8,7 @@ use flow_codec::format::manifest::Lost;
 use flow_codec::format::names;
 use flow_codec::read::Trace;
 
-use super::{Missing, missing_journal};
+use super::missing::{Missing, missing_journal};
 use crate::text::{plural, seconds};
 
 /// The path of a trace that was read from standard input.

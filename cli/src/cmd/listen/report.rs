@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use flow_codec::read::{Trace, TraceSet};
-use flow_query::ask::{Report, ReportOn, Reports};
+use flow_query::ask::{ReportOn, Reported, Reports};
 use flow_query::rows::{CallRow, Cell, MethodColumns, NoteRow, Row, SumRow};
 
 use crate::args::{ListenArgs, ReportKind};
@@ -101,14 +101,14 @@ impl Printer<'_> {
         self.trace.manifest.as_ref().map_or(0, |manifest| manifest.pid)
     }
 
-    fn report(&self, report: &Report<'_>, out: &mut Out) -> Result<(), Failure> {
+    fn report(&self, report: &Reported<'_>, out: &mut Out) -> Result<(), Failure> {
         match (report, self.args.is_json()) {
-            (Report::Methods(rows), true) => self.rows(rows, out),
-            (Report::Callers(rows), true) => self.rows(rows, out),
-            (Report::Note(row), true) => self.rows(std::slice::from_ref(row), out),
-            (Report::Methods(rows), false) => self.methods(rows, out),
-            (Report::Callers(rows), false) => self.callers(rows, out),
-            (Report::Note(row), false) => note(row, out),
+            (Reported::Methods(rows), true) => self.rows(rows, out),
+            (Reported::Callers(rows), true) => self.rows(rows, out),
+            (Reported::Note(row), true) => self.rows(std::slice::from_ref(row), out),
+            (Reported::Methods(rows), false) => self.methods(rows, out),
+            (Reported::Callers(rows), false) => self.callers(rows, out),
+            (Reported::Note(row), false) => note(row, out),
         }
     }
 

@@ -19,8 +19,8 @@ use signal_hook::consts::SIGINT;
 
 use super::lines::{Lines, Printed, shown, with_details};
 use super::read::selections;
+use super::start::{no_such_place, of_one_thread};
 use super::thread::ThreadReplay;
-use super::{no_such_place, of_one_thread};
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
 use crate::input::source::{Source, directories};

@@ -25,6 +25,7 @@ use flow_codec::read::{StackSamples, Trace};
 pub(crate) use self::follow::follow_until;
 use self::lines::{Lines, Printed, shown};
 use self::read::{from_position, selections, whole_thread};
+use self::start::{no_such_place, of_one_thread};
 use self::thread::ThreadReplay;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::{Failure, Status};
@@ -32,7 +33,7 @@ use crate::input::place::From;
 use crate::input::source::Source;
 use crate::input::sources;
 use crate::input::times::{has_clock, no_clock, no_samples};
-use crate::output::{Out, Progress, flow_command, message, plural};
+use crate::output::{Out, Progress, message};
 use flow_query::reading::{Ending, Listener as _, Reading};
 use flow_query::select::file_title;
 use flow_query::select::window;
@@ -73,24 +74,6 @@ fn samples(
         message(&error.to_string());
     }
     Ok(Some(samples))
-}
-
-/// The failure if a position in one thread is named, and there are several, or none.
-fn of_one_thread(from: &From, threads: usize, traces: usize) -> Failure {
-    let threads = plural(threads as u64, "thread");
-    let of = if traces > 1 { format!(" in {traces} traces") } else { String::new() };
-    let one = if traces > 1 { "name one trace's directory, or choose" } else { "choose" };
-    Failure::Usage(format!(
-        "--from {from} is a position in one thread, and there are {threads}{of}: {one} one with --thread"
-    ))
-}
-
-/// The failure if no thread has the position at which a replay begins.
-fn no_such_place(from: &From) -> Failure {
-    Failure::Failed(format!(
-        "there is no {from} ({} shows how many calls there are)",
-        flow_command("info")
-    ))
 }
 
 pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {

@@ -7,8 +7,9 @@ use flow_codec::read::{EventKind, ReadRecords, Selection, ThreadFile, Trace, Vis
 use flow_codec::{Error, Glob, MethodId, Offset};
 use flow_query::dag::{Dag, Kind, ShapeId, Step, Walk};
 
+use crate::failure::Failure;
 use crate::input::place::From;
-use crate::output::Progress;
+use crate::output::{Progress, flow_command, plural};
 use flow_query::reading::{Listener as _, Reading, open_tree, stored_shapes};
 
 /// The position at which a replay begins, and the open frames, the outermost first.
@@ -17,6 +18,24 @@ pub(super) struct Start {
     pub(super) frames: Vec<MethodId>,
     /// The versions of their methods; those that are missing are 0.
     pub(super) versions: Vec<u16>,
+}
+
+/// The failure if a position in one thread is named, and there are several, or none.
+pub(super) fn of_one_thread(from: &From, threads: usize, traces: usize) -> Failure {
+    let threads = plural(threads as u64, "thread");
+    let of = if traces > 1 { format!(" in {traces} traces") } else { String::new() };
+    let one = if traces > 1 { "name one trace's directory, or choose" } else { "choose" };
+    Failure::Usage(format!(
+        "--from {from} is a position in one thread, and there are {threads}{of}: {one} one with --thread"
+    ))
+}
+
+/// The failure if no thread has the position at which a replay begins.
+pub(super) fn no_such_place(from: &From) -> Failure {
+    Failure::Failed(format!(
+        "there is no {from} ({} shows how many calls there are)",
+        flow_command("info")
+    ))
 }
 
 impl From {

@@ -12,7 +12,7 @@ use flow_codec::read::Trace;
 use flow_codec::{MethodId, MethodMap, MethodNames, NameForm, ThreadId};
 
 pub use self::refresh::{ActiveMethod, ActiveThread, Edge, Refresh};
-pub use self::reports::{Report, ReportOn, Reports};
+pub use self::reports::{ReportOn, Reported, Reports};
 use self::sums::{By, Edges, Sum, Sums, Wanted};
 use crate::Error;
 use crate::open::{Traces, is_open};

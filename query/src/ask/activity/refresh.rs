@@ -45,9 +45,9 @@ pub struct ActiveMethod {
     pub trace: usize,
     /// The method.
     pub id: MethodId,
-    /// Its readable name.
+    /// The readable name of the method.
     pub name: String,
-    /// Its calls.
+    /// Calls of the method.
     pub calls: u64,
     /// Time in itself; `None` if the trace has no times.
     pub self_ns: Option<u64>,
@@ -71,9 +71,9 @@ pub struct ActiveThread {
     pub trace: String,
     /// The thread.
     pub id: ThreadId,
-    /// Its name.
+    /// The name of the thread.
     pub name: String,
-    /// Its calls.
+    /// Calls that the thread made.
     pub calls: u64,
     /// The readable names of open calls, the outermost first.
     pub stack: Vec<String>,

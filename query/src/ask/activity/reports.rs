@@ -50,7 +50,7 @@ enum Found {
 
 /// What is new.
 #[derive(Debug)]
-pub enum Report<'a> {
+pub enum Reported<'a> {
     /// What methods did in an interval: those with most time first, of exceptions those that were left most often.
     Methods(Vec<SumRow<'a>>),
     /// Who called whom, the most frequent first.
@@ -92,7 +92,7 @@ impl Reports {
     }
 
     /// What is new in the trace, which was opened again. With `is_last`, also intervals that have not ended.
-    pub fn next<'a>(&'a mut self, trace: &'a Trace, is_last: bool) -> Vec<Report<'a>> {
+    pub fn next<'a>(&'a mut self, trace: &'a Trace, is_last: bool) -> Vec<Reported<'a>> {
         // Not when nobody writes: a JVM may connect again.
         self.is_over = trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
         self.follower.pass(trace, &mut self.router);
@@ -103,12 +103,13 @@ impl Reports {
             Found::Notes(notes) => {
                 let Some(notes) = self.router.get_mut(notes) else { return Vec::new() };
                 self.notes = notes.take();
-                self.notes.iter().map(|note| Report::Note(note_row(pid, note))).collect()
+                self.notes.iter().map(|note| Reported::Note(note_row(pid, note))).collect()
             }
             Found::Sums(sums) => {
                 let Some(sums) = self.router.get_mut(sums) else { return Vec::new() };
                 if self.on == ReportOn::Callers {
-                    let report = is_end.then(|| Report::Callers(callers(pid, trace, sums.edges())));
+                    let report =
+                        is_end.then(|| Reported::Callers(callers(pid, trace, sums.edges())));
                     return report.into_iter().collect();
                 }
                 let before = if is_end { None } else { Some(now_ns(trace)) };
@@ -118,7 +119,7 @@ impl Reports {
                     let interval = from_ns.map(|from| (from, from.saturating_add(self.every_ns)));
                     methods_of(self.on, pid, trace, interval, methods)
                 });
-                rows.filter(|rows| !rows.is_empty()).map(Report::Methods).collect()
+                rows.filter(|rows| !rows.is_empty()).map(Reported::Methods).collect()
             }
         }
     }

@@ -81,7 +81,7 @@ pub(super) struct Breaks {
 pub(super) struct Stack {
     /// Open calls, and whether they are shown.
     frames: Vec<(MethodId, bool)>,
-    /// Those that are shown, the outermost first.
+    /// Open calls that are shown, the outermost first.
     pub(super) shown: Vec<MethodId>,
     /// Whether there may be frames below these.
     pub(super) is_partial: bool,

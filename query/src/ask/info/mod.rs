@@ -7,8 +7,8 @@ use std::thread;
 
 use flow_codec::read::{SampleCounts, Trace};
 
-use self::threads::{Rows, read_threads};
 pub use self::threads::{StoredShapes, ThreadInfo, ThreadOrder};
+use self::threads::{ThreadRows, read_threads};
 use crate::open::State;
 use crate::reading::{Listener, Soundness};
 use crate::rows::{InfoRow, MarkCounts, OnlyJson};
@@ -85,11 +85,11 @@ impl Info {
         let max = self.max.unwrap_or(usize::MAX);
         // In another order, the first ones are known after all were read.
         let most = if self.order == ThreadOrder::Thread { max } else { usize::MAX };
-        let mut rows = Rows::new(self.joins, most);
+        let mut rows = ThreadRows::new(self.joins, most);
         // Beside each other, because one thread makes all rows.
         let (soundness, marks) = thread::scope(|scope| {
             let marks = scope.spawn(|| MarkCounts::read(trace));
-            let soundness = read_threads(self, trace, &mut rows, progress);
+            let soundness = read_threads(&self.threads, trace, &mut rows, progress);
             (soundness, marks.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
         let selected = trace.threads.iter().filter(|(id, _)| self.threads.include(trace, *id));

@@ -7,11 +7,11 @@ use std::collections::hash_map::Entry;
 use flow_codec::ThreadId;
 use flow_codec::read::{Thread, Trace};
 
-use super::Info;
 use crate::dag::Dag;
 use crate::open::State;
 use crate::reading::{Ending, Listener, Soundness, count_threads};
 use crate::rows::{OnlyJson, OpenFrameNames, ThreadRow};
+use crate::select::Threads;
 
 /// By what threads are sorted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -21,13 +21,13 @@ pub enum ThreadOrder {
     Thread,
     /// By kind.
     Kind,
-    /// Those with most calls first.
+    /// Threads with most calls first.
     Calls,
-    /// Those with the deepest stacks first.
+    /// Threads with the deepest stacks first.
     MaxFrames,
-    /// Those with most bytes first.
+    /// Threads with most bytes first.
     Bytes,
-    /// Those with most CPU time first.
+    /// Threads with most CPU time first.
     Cpu,
     /// By state.
     State,
@@ -58,9 +58,9 @@ impl ThreadInfo<'_> {
 
 /// Reads the selected threads, and passes them to `rows` in the order of their ids, also those without a file.
 pub(super) fn read_threads<'a>(
-    info: &Info,
+    selected: &Threads,
     trace: &'a Trace,
-    rows: &mut Rows<'a>,
+    rows: &mut ThreadRows<'a>,
     progress: &mut impl Listener,
 ) -> Soundness {
     let mut soundness = Soundness::Whole;
@@ -73,8 +73,8 @@ pub(super) fn read_threads<'a>(
         row
     };
     // Threads without a file: their JVM was killed before their first events were written.
-    let without_file = |(id, thread): (ThreadId, &'a Thread), rows: &mut Rows<'a>| {
-        if info.threads.include(trace, id) {
+    let without_file = |(id, thread): (ThreadId, &'a Thread), rows: &mut ThreadRows<'a>| {
+        if selected.include(trace, id) {
             rows.add(row(id, Some(thread)));
         }
     };
@@ -107,7 +107,7 @@ pub(super) fn read_threads<'a>(
 /// This many threads with the same name share a row.
 const MANY_THREADS: usize = 4;
 
-/// Rows with the same name, kind and state, if they share one when they are many.
+/// ThreadRows with the same name, kind and state, if they share one when they are many.
 #[derive(Default)]
 struct Alike {
     count: u64,
@@ -120,7 +120,7 @@ struct Alike {
 pub struct StoredShapes {
     /// How many there are.
     pub count: u64,
-    /// Their bytes.
+    /// The bytes of shapes.
     pub bytes: u64,
     /// Of how many threads they are.
     pub threads: u64,
@@ -137,9 +137,9 @@ impl StoredShapes {
 
 /// The rows of a trace.
 #[derive(Default)]
-pub(super) struct Rows<'a> {
+pub(super) struct ThreadRows<'a> {
     rows: Vec<Option<ThreadInfo<'a>>>,
-    /// Those with the same name, kind and state; `None` if each thread has a row.
+    /// Rows with the same name, kind and state; `None` if each thread has a row.
     alike: Option<HashMap<(&'a str, &'static str, &'static str), Alike>>,
     /// No more kinds of rows are kept, or no more rows, because they would not be shown.
     most: usize,
@@ -151,7 +151,7 @@ pub(super) struct Rows<'a> {
     pub(super) shapes: StoredShapes,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> ThreadRows<'a> {
     /// Threads of the same name, kind and state share a row if they are many and `fold` is set. Only the first `most` are
     /// needed.
     pub(super) fn new(fold: bool, most: usize) -> Self {
@@ -260,7 +260,7 @@ mod tests {
 
     /// Names and sums, and how many are left out.
     fn shown(names: &[&'static str], fold: bool, max: usize) -> (Vec<(u64, u64, u64)>, u64) {
-        let mut rows = Rows::new(fold, max);
+        let mut rows = ThreadRows::new(fold, max);
         (1..).zip(names).for_each(|(id, name)| rows.add(named(id, name)));
         let (rows, left) = rows.sorted(ThreadOrder::Thread, max);
         (rows.iter().map(|row| (row.row.thread.get(), row.count, row.row.calls)).collect(), left)
