@@ -112,9 +112,9 @@ impl Weight {
         self.rough().contains(&true)
     }
 
-    /// Returns whether a sum of times has a mark: it is from few samples, or from none.
-    pub(crate) fn is_marked(self) -> bool {
-        self.is_rough() || self.precision.total_samples == 0
+    /// Returns whether the total has a mark: it is from few samples, or from none.
+    pub(crate) fn is_marked(self, scale: Scale) -> bool {
+        self.rough()[0] || scale.sample_ns.is_some() && self.precision.total_samples == 0
     }
 
     /// The same for total and for self.

@@ -88,7 +88,7 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
         }
         answer.more(trace, more, "more line", out)?;
         if answer.is_text() && unit.is_time() {
-            let is_rough = lines.iter().any(|(_, weight, _)| weight.is_marked());
+            let is_rough = lines.iter().any(|(_, weight, _)| weight.is_marked(scale));
             writeln!(out, "\n{}", times_note(trace, unit, is_rough))?;
         }
     }

@@ -57,6 +57,7 @@ pub(super) fn run(
             // Programs read all paths, or their numbers.
             let is_part =
                 format == Format::Text && counted.unit == Unit::Calls && is_whole && all.is_none();
+            print.is_pruned = is_part;
             let limits = |weight| print.limits(weight);
             let limits = is_part.then_some(&limits as &dyn Fn(u64) -> _);
             let mut read = group.tree(&roots, limits, &mut progress);

@@ -8,7 +8,7 @@ use flow_query::rows::{Cell, GraphRow, RowNames, ThreadNameColumns};
 
 use super::super::counted::{Counted, Group, GroupTree};
 use super::super::filter::NONE_MEETS;
-use super::select::{Selected, Sorted};
+use super::select::{Selected, Sorted, all_rows};
 use crate::args::{Format, PercentOf, ReportArgs};
 use crate::failure::Failure;
 use crate::input::source::answer::Answer;
@@ -29,6 +29,8 @@ pub(super) struct TreePrinter<'a, 's> {
     all: Option<u64>,
     /// Whether a tree has all paths, so that sums of those that are left out are known.
     is_whole: bool,
+    /// Whether trees may lack paths that would not be shown.
+    pub(super) is_pruned: bool,
     begun: bool,
     /// Whether a weight that was printed is rough.
     is_rough: bool,
@@ -43,7 +45,8 @@ impl<'a, 's> TreePrinter<'a, 's> {
         all: Option<u64>,
         is_whole: bool,
     ) -> Self {
-        Self { args, answer, trace, counted, all, is_whole, begun: false, is_rough: false }
+        let (is_pruned, begun, is_rough) = Default::default();
+        Self { args, answer, trace, counted, all, is_whole, is_pruned, begun, is_rough }
     }
 
     /// Prints the tree of a group of threads.
@@ -183,7 +186,15 @@ impl<'a, 's> TreePrinter<'a, 's> {
                 Some(_) if tree.weight() == 0 => count,
                 Some(_) => format!("{count} and {of_all} of the time"),
             };
-            remarks.push(format!("… {count} on other paths left out {why}"));
+            // A tree that was read for its largest paths lacks others.
+            let paths = match self.is_pruned {
+                true => "other paths".to_owned(),
+                false => {
+                    let more = all_rows(sorted).saturating_sub(selected.paths.len());
+                    plural(more as u64, "other path")
+                }
+            };
+            remarks.push(format!("… {count} on {paths} left out {why}"));
         }
         remarks.extend(beyond);
         remarks

@@ -146,7 +146,7 @@ impl Selected {
 }
 
 /// How many rows a tree has, shown or not.
-fn all_rows(tree: &impl TreeRows) -> usize {
+pub(super) fn all_rows(tree: &impl TreeRows) -> usize {
     let (mut rows, mut to_do) = (0, Vec::new());
     tree.children(None, &mut to_do);
     while let Some(path) = to_do.pop() {
