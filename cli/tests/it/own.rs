@@ -81,7 +81,7 @@ fn a_trace_that_does_not_know_its_application_is_refused_with_a_likely_package()
 #[test]
 fn a_library_that_made_most_of_the_calls_is_named() {
     let share =
-        "flow: 66.5% of the calls are in com.fast.json; --exclude 'com.fast.json.**' hides them, ";
+        "flow: 66.6% of the calls are in com.fast.json; --exclude 'com.fast.json.**' hides them, ";
     for (own, alone) in [
         (Some("\"demo.**\""), "--own shows the application alone\n"),
         (None, "--include 'demo.**' shows the application alone\n"),

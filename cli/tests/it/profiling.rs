@@ -809,3 +809,10 @@ fn intervals_beyond_the_most_of_a_sample_are_counted() {
     assert!(run.err.contains("7 intervals left out"), "{}", run.err);
     assert_eq!(samples_of_log(&log).len(), 1 << 16);
 }
+
+#[test]
+fn a_tree_says_how_many_rows_are_left_out() {
+    let run = profile(&["--tree", "--thread", "main", "--min", "50"], &example());
+    let more = "… 5 samples (71.4%) on 3 other paths left out (--min 50; 0 for all)";
+    assert_eq!(lines(&run).last().map(|line| &**line), Some(more), "{run:?}");
+}

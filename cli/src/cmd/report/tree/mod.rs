@@ -55,9 +55,8 @@ pub(super) fn run(
         let mut print = TreePrinter::new(args, &mut answer, trace, &counted, all, is_whole);
         for group in &groups {
             // Programs read all paths, or their numbers.
-            let is_part =
-                format == Format::Text && counted.unit == Unit::Calls && is_whole && all.is_none();
-            print.is_pruned = is_part;
+            print.is_pruned = counted.unit == Unit::Calls && is_whole && all.is_none();
+            let is_part = format == Format::Text && print.is_pruned;
             let limits = |weight| print.limits(weight);
             let limits = is_part.then_some(&limits as &dyn Fn(u64) -> _);
             let mut read = group.tree(&roots, limits, &mut progress);
