@@ -9,7 +9,6 @@ mod marked;
 mod masks;
 mod net_effect;
 mod output;
-mod parts;
 mod pending;
 mod resolve;
 mod resume;
@@ -18,9 +17,10 @@ mod timed;
 
 pub use canonicalize::Canonicalizer;
 pub use condense::Condensed;
-pub use container::{Compression, ContainerWriter, MAX_GROUPED_BYTES, PIECE_BYTES, Packer};
+pub use container::{
+    Compression, ContainerWriter, MAX_GROUPED_BYTES, PIECE_BYTES, Packer, PartStart, PartTracker,
+};
 pub(crate) use event::first_invalid;
 pub use event::{EventCounts, count_events};
 pub use marked::{Base, EncodedMarks, Sample, SampleKind};
 pub use net_effect::NetEffect;
-pub use parts::{PartStart, PartTracker};

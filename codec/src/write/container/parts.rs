@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::net_effect::NetEffect;
-use super::{MAX_GROUPED_BYTES, Packer};
+use super::writer::{MAX_GROUPED_BYTES, Packer};
 use crate::format::beginning::Beginning;
 use crate::format::container::{BlockEncoder, StreamKind};
 use crate::format::flow::Encoded;
 use crate::format::group::{self, GroupPiece};
 use crate::format::marks::{BeforeMarks, DecodedMark, HEADER, MarkDecoder};
 use crate::format::threads::ThreadLine;
+use crate::write::net_effect::NetEffect;
 use crate::{MethodId, ThreadId};
 
 /// Follows what is written of all threads, so that a part can begin after it at any time.
