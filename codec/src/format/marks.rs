@@ -211,7 +211,7 @@ use std::num::NonZeroU64;
 
 use super::instructions::Step;
 use super::leb128::{MAX_BYTES, from_zigzag, put, put_at, take, zigzag};
-use super::test_marks::{TestMark, prefix};
+use super::test_marks::{TestMark, prefix, text};
 use crate::{MethodId, Offset};
 
 /// The first bytes of the file.
@@ -871,11 +871,6 @@ impl BeforeMarks {
             unknown => Mark::Unknown(unknown),
         })
     }
-}
-
-/// Reads a text of a payload.
-pub(super) fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[cfg(test)]

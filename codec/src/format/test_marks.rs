@@ -47,7 +47,6 @@
 use std::fmt;
 
 use super::leb128::{put, take};
-use super::marks::text;
 
 /// The result of a test.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -134,6 +133,11 @@ impl fmt::Display for TestMark {
         write!(f, "test {} {name}", outcome.map_or("started", Outcome::word))?;
         if detail.is_empty() { Ok(()) } else { write!(f, " ({detail})") }
     }
+}
+
+/// Reads a text of a payload.
+pub(super) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// The longest part from the start of a text that has at most `bytes` bytes.

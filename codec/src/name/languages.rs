@@ -31,7 +31,7 @@
 //! Sources: the classes that these compilers make; for Clojure `CHAR_MAP` in `clojure.lang.Compiler`, for Scala
 //! `scala.reflect.NameTransformer`.
 
-use super::{Name, Source};
+use super::raw::{Name, Source};
 
 /// The words that follow the name of a method in that of what a compiler made of it. The name of a function follows `fun`.
 pub const MADE_WORDS: [&str; 17] = [

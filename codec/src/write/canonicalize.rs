@@ -14,8 +14,8 @@
 use std::num::NonZeroU64;
 
 use super::block::{self, Before, Block, Window};
+use super::encoded_marks::{Base, EncodedMarks};
 use super::event::{self, Event, EventCounts};
-use super::marked::{Base, EncodedMarks};
 use super::output::Output;
 use super::pending::PendingConstructors;
 use super::runs::{write_run, write_runs};
@@ -86,12 +86,7 @@ pub struct Canonicalizer {
 }
 
 impl Canonicalizer {
-    /// Appends the canonical form of `raw`, which holds whole events, to `out`. Returns what it appended.
-    pub fn push(&mut self, raw: &[u8], out: &mut Vec<u8>) -> EventCounts {
-        self.push_marked(raw, &[], Base::default(), out, &mut EncodedMarks::default())
-    }
-
-    /// The same, and adds the marks in `raw`.
+    /// Appends the canonical form of a part of a chunk to `out`, and adds the marks in it.
     pub(super) fn push_part(
         &mut self,
         raw: &[u8],

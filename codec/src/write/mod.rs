@@ -4,6 +4,7 @@ mod block;
 mod canonicalize;
 mod condense;
 mod container;
+mod encoded_marks;
 mod event;
 mod marked;
 mod masks;
@@ -20,7 +21,7 @@ pub use condense::Condensed;
 pub use container::{
     Compression, ContainerWriter, MAX_GROUPED_BYTES, PIECE_BYTES, Packer, PartStart, PartTracker,
 };
+pub use encoded_marks::{Base, EncodedMarks, Sample, SampleKind};
 pub(crate) use event::first_invalid;
 pub use event::{EventCounts, count_events};
-pub use marked::{Base, EncodedMarks, Sample, SampleKind};
 pub use net_effect::NetEffect;

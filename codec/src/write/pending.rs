@@ -6,8 +6,36 @@
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use super::resume::Callee;
 use crate::MethodId;
+
+/// What is known about a call that a constructor made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Callee {
+    /// The callee has not been entered yet.
+    Expected(MethodId),
+    /// The callee was entered, so nothing else will follow.
+    Met,
+    /// Entries prove nothing about it.
+    Unknown,
+}
+
+impl Callee {
+    pub(super) fn number(self) -> u64 {
+        match self {
+            Self::Met => 0,
+            Self::Unknown => 1,
+            Self::Expected(method) => method.get() + 2,
+        }
+    }
+
+    pub(super) fn from_number(number: u64) -> Option<Self> {
+        match number {
+            0 => Some(Self::Met),
+            1 => Some(Self::Unknown),
+            _ => MethodId::new(number - 2).map(Self::Expected),
+        }
+    }
+}
 
 /// A constructor that called another one.
 #[derive(Clone, Copy, Debug)]

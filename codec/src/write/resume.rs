@@ -1,41 +1,11 @@
 //! The state of a canonicalizer between two chunks, as the [`journal`](crate::format::journal) holds it.
 
 use super::canonicalize::Canonicalizer;
-use super::pending::PendingConstructors;
-use crate::MethodId;
+use super::pending::{Callee, PendingConstructors};
 use crate::format::leb128::{put, take};
 
 /// Larger numbers of frames are not written by flow, and sums must not overflow.
 const MAX_FRAMES: u64 = 1 << 48;
-
-/// What is known about a call that a constructor made.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Callee {
-    /// It has not been entered yet.
-    Expected(MethodId),
-    /// It was entered, so nothing else will follow.
-    Met,
-    /// Entries prove nothing about it.
-    Unknown,
-}
-
-impl Callee {
-    fn number(self) -> u64 {
-        match self {
-            Self::Met => 0,
-            Self::Unknown => 1,
-            Self::Expected(method) => method.get() + 2,
-        }
-    }
-
-    fn from_number(number: u64) -> Option<Self> {
-        match number {
-            0 => Some(Self::Met),
-            1 => Some(Self::Unknown),
-            _ => MethodId::new(number - 2).map(Self::Expected),
-        }
-    }
-}
 
 impl Canonicalizer {
     /// The state after the chunks pushed so far, as the journal holds it.

@@ -7,8 +7,8 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::canonicalize::Canonicalizer;
+use super::encoded_marks::{Base, EncodedMarks};
 use super::event::EventCounts;
-use super::marked::{Base, EncodedMarks};
 use super::output::Output;
 use super::runs::{ONE_BYTE_EXITS, write_run};
 use crate::format::flow::MAX_RECORD_BYTES;
