@@ -104,6 +104,19 @@ impl<'a> Line<'a> {
     }
 }
 
+impl ThreadLine {
+    /// Decodes a line of the file. An error says what was expected.
+    pub(crate) fn parse(line: &str) -> Result<Self, &'static str> {
+        // Most lines have the form in which flow writes them.
+        match Line::of(line) {
+            Some(line) => Ok(line.into()),
+            None => {
+                serde_json::from_str(line).map_err(|_| "a JSON object with event, id and at_ns")
+            }
+        }
+    }
+}
+
 impl From<Line<'_>> for ThreadLine {
     fn from(line: Line<'_>) -> Self {
         match line {

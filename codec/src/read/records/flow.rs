@@ -3,22 +3,10 @@
 use std::io::{self, Read};
 use std::num::NonZeroU64;
 
+use super::source::{ReadRecords, Tail};
 use super::visit::{Visit, visit_records};
 use crate::format::flow::{DecodedRecord, MAX_RECORD_BYTES, Record, decode, is_boundary};
-use crate::read::ReadRecords;
 use crate::{Error, MethodId, Offset, Result};
-
-/// How the bytes of a thread end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Tail {
-    /// After a whole record.
-    Complete,
-    /// Inside a record that begins at this offset: the writer was interrupted.
-    Truncated {
-        /// Where the unfinished record begins.
-        offset: Offset,
-    },
-}
 
 /// Records that are complete in memory, with their offsets.
 #[derive(Debug)]

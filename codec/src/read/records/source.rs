@@ -1,8 +1,20 @@
 //! Sources of records.
 
-use super::{Tail, Visit};
+use super::visit::Visit;
 use crate::format::flow::Record;
 use crate::{Offset, Result};
+
+/// How the bytes of a thread end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tail {
+    /// After a whole record.
+    Complete,
+    /// Inside a record that begins at this offset: the writer was interrupted.
+    Truncated {
+        /// Where the unfinished record begins.
+        offset: Offset,
+    },
+}
 
 /// How many records are passed on at a time where there is no buffer of them.
 pub(crate) const RECORDS_AT_ONCE: usize = 4096;

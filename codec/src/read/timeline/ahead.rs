@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
-use super::{Stamp, Unwound, VisitTimeline, When};
+use super::event::{Stamp, Unwound, VisitTimeline, When};
 use crate::read::{Bounds, ThreadFile};
 use crate::{Error, MethodId, Offset, Result};
 

@@ -2,9 +2,11 @@
 
 use std::fmt::Debug;
 
-use super::{Bounds, EventKind, Stamp, Timeline, TimelineEvent, Unwound, When};
+use super::event::{EventKind, Stamp, TimelineEvent, Unwound, When};
+use super::merge::Timeline;
 use crate::format::marks::Position;
 use crate::format::values::CallValue;
+use crate::read::Bounds;
 use crate::{Depth, MethodId, Result};
 
 /// One call of a thread.
@@ -79,8 +81,22 @@ pub struct Calls<'a> {
     is_ended: bool,
 }
 
+impl<'a> Timeline<'a> {
+    /// Turns events into calls, each where it is left.
+    #[must_use]
+    pub fn calls(self) -> Calls<'a> {
+        Calls::new(self, None)
+    }
+
+    /// Turns events into calls, with the accesses to fields and elements that `keep` chooses among their values.
+    #[must_use]
+    pub fn calls_with(self, keep: &'a dyn KeepAccesses) -> Calls<'a> {
+        Calls::new(self, Some(keep))
+    }
+}
+
 impl<'a> Calls<'a> {
-    pub(super) fn new(timeline: Timeline<'a>, keep: Option<&'a dyn KeepAccesses>) -> Self {
+    fn new(timeline: Timeline<'a>, keep: Option<&'a dyn KeepAccesses>) -> Self {
         let (open, values, end) = (Vec::new(), Vec::new(), When::UNKNOWN);
         let (unwound, leaving, calls, is_ended) = (None, 0, 0, false);
         let position = Position::default();

@@ -8,7 +8,7 @@
 
 use std::num::NonZeroU64;
 
-use super::{EventKind, TimelineEvent, When};
+use super::event::{EventKind, TimelineEvent, When};
 use crate::MethodId;
 use crate::format::instructions::{Code, EventType, Instruction, Operand, Step};
 use crate::read::{Method, Methods};

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use super::{Unwound, When};
+use super::event::{Unwound, When};
 use crate::format::flow::Record;
 use crate::format::marks::{Mark, Position};
 use crate::read::{Bounds, Classes, Events, MarksInput, Pace, Parts, Times};

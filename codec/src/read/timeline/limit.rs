@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
-use super::{EventKind, TimelineEvent, When};
+use super::event::{EventKind, TimelineEvent, When};
 use crate::read::TimeLimits;
 
 /// The calls within limits. Memory: the open frames that are held back.

@@ -24,7 +24,8 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::{EventKind, Timeline, TimelineEvent};
+use super::event::{EventKind, TimelineEvent};
+use super::merge::Timeline;
 use crate::format::instructions::Step;
 use crate::format::manifest::{Order, Timing};
 use crate::format::marks::Mark;

@@ -1,7 +1,7 @@
 //! When single events of a thread happened, without reading its events.
 
+use super::event::{Unwound, When};
 use super::known::Known;
-use super::{Unwound, When};
 use crate::format::marks::Position;
 use crate::read::ThreadFile;
 use crate::{Error, Offset};

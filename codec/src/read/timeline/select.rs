@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use super::{EventKind, TimelineEvent};
+use super::event::{EventKind, TimelineEvent};
 use crate::read::{Selection, ShownFrames};
 
 /// The open frames of a thread, as far as the selection needs them. Memory: a bit each, unless all methods

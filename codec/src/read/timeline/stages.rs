@@ -5,9 +5,9 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
+use super::event::{EventKind, Stamp, TimelineEvent, Unwound, VisitTimeline, When};
 use super::limit::Limit;
 use super::select::Select;
-use super::{EventKind, Stamp, TimelineEvent, Unwound, VisitTimeline, When};
 use crate::MethodId;
 
 /// The stages of a timeline.

@@ -7,8 +7,9 @@
 
 use std::num::NonZeroU64;
 
+use super::event::{EventKind, Stamp, TimelineEvent, Unwound, VisitTimeline, Visited, When};
+use super::merge::{Progress, Timeline};
 use super::stages::{Sink, Staged, Visiting};
-use super::{EventKind, Progress, Timeline, TimelineEvent, Unwound, When};
 use crate::format::flow::Record;
 use crate::format::marks::Position;
 use crate::read::Pace;
@@ -17,69 +18,6 @@ use crate::{MethodId, Offset, Result};
 
 /// How many events are passed at once where there may be marks.
 const AT_ONCE: usize = 1 << 12;
-
-/// Where and when an event happened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stamp {
-    /// The position in the thread.
-    pub position: Position,
-    /// When it happened.
-    pub time: When,
-    /// Calls made in the thread before this event, including those that are left out.
-    pub calls: u64,
-}
-
-/// Receives the events of a [`Timeline`], in order. Each method returns whether to continue.
-pub trait VisitTimeline {
-    /// A method was entered.
-    fn enter(&mut self, method: MethodId, at: Stamp) -> bool;
-
-    /// Frames were left, the topmost first, all in the same way; or the range that is read ends, and these
-    /// frames with it. Fewer may be open here: the others were entered before recording began.
-    fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool;
-
-    /// Returns whether calls that begin and end among the next events need not be passed. These events have the same
-    /// estimate.
-    fn skips_instant(&self) -> bool {
-        false
-    }
-
-    /// Returns whether a call that begins now, and all that follows, need not be passed.
-    fn is_over(&self, _now: When) -> bool {
-        false
-    }
-
-    /// Another event, which takes no time.
-    fn other(&mut self, _event: TimelineEvent) -> bool {
-        true
-    }
-}
-
-impl TimelineEvent {
-    /// Passes it to a visitor. Returns what the visitor does: whether to continue.
-    #[inline(always)]
-    pub fn visit(self, visitor: &mut impl VisitTimeline) -> bool {
-        let Self { position, time, calls, number, kind } = self;
-        let at = Stamp { position, time, calls };
-        match kind {
-            EventKind::Enter(method) => visitor.enter(method, at),
-            EventKind::Exit { count, unwound } => visitor.exit(count, at, unwound.as_ref()),
-            EventKind::RangeEnd { frames } => visitor.exit(frames, at, None),
-            kind => visitor.other(Self { position, time, calls, number, kind }),
-        }
-    }
-}
-
-/// Why visiting some events ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Visited {
-    /// There may be more events.
-    Some,
-    /// There are no more events.
-    All,
-    /// The visitor stopped it.
-    Stopped,
-}
 
 impl Timeline<'_> {
     /// Passes the remaining events to a visitor, until it stops. Damage is skipped.

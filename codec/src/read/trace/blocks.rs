@@ -3,15 +3,14 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 use super::container::{Container, Packed, Piece, small};
-use super::window::{Window, read_some};
+use super::window::Window;
+use crate::ThreadId;
 use crate::format::container::{
-    BlockStart, END, HEADER_BYTES, Held, MAGIC, MAX_OBJECT_HEADER_BYTES, Object, START,
-    START_BYTES, STOP, VERSION, is_sound,
+    BlockStart, END, HEADER_BYTES, Held, MAX_OBJECT_HEADER_BYTES, Object, START, START_BYTES, STOP,
+    is_sound,
 };
-use crate::{Error, Result, ThreadId};
 
 /// A search for the next block verifies at most this many bytes per byte of the file.
 const SEARCH_EFFORT: u64 = 4;
@@ -105,26 +104,6 @@ impl Container {
         }
         Ok(is_block.then_some(end))
     }
-}
-
-/// Returns an error if a file is not a container, or is one of a newer version.
-pub(super) fn check_header(file: &File, path: &Path) -> Result<()> {
-    let mut header = [0; HEADER_BYTES];
-    let io_error = |source| Error::Io { path: path.to_path_buf(), source };
-    let read = read_some(file, &mut header, 0).map_err(io_error)?;
-    let (magic, version) = header.split_first_chunk().unwrap_or((&[0; 8], &[]));
-    let found = version.first_chunk().map_or(0, |version| u64::from_be_bytes(*version));
-    if *magic != MAGIC || read < HEADER_BYTES {
-        return Err(Error::NoTrace { path: path.to_path_buf() });
-    }
-    if found != VERSION {
-        return Err(Error::UnsupportedVersion {
-            path: path.to_path_buf(),
-            found: u32::try_from(found).unwrap_or(u32::MAX),
-            newest: u32::try_from(VERSION).unwrap_or(u32::MAX),
-        });
-    }
-    Ok(())
 }
 
 /// Where the next block begins whose checksum is right.

@@ -226,7 +226,11 @@ impl Trace {
             (files, threads)
         });
         if !container.is_finished && journal.is_none() {
-            journal = Journal::of_open_chunks(container, &files);
+            journal = Journal::of_open_chunks(container, |thread, chunk| {
+                let file = files.binary_search_by_key(&thread, |file| file.id);
+                let file = file.ok().and_then(|number| files.get(number));
+                file.map_or(chunk.offset == 0, |file| file.is_continued_by(chunk))
+            });
         }
         let none = [const { 0..0 }; 2];
         let new_file = |id| ThreadFile::contained(id, container, none.clone(), &path);

@@ -26,11 +26,10 @@ use std::sync::Arc;
 
 use super::container::Container;
 use super::identity::Identity;
-use super::open_chunk::{OpenChunk, OpenMarks};
+use super::open_chunk::{OpenChunk, OpenLines, OpenMarks};
 use super::place::Place;
 use super::regular;
 use super::text::MAX_DAMAGE;
-use super::threads;
 use crate::format::container::StreamKind;
 use crate::format::journal::{
     GAP_BYTES, HEADER_BYTES, LINES, MAGIC, MARKS_HEADER_BYTES, MAX_CHUNK_BYTES, MAX_MARKS_BYTES,
@@ -40,7 +39,7 @@ use crate::format::journal::{
 use crate::format::manifest::{Manifest, boot_id};
 use crate::format::marks::decode_all;
 use crate::format::names;
-use crate::read::ThreadFile;
+use crate::format::threads::ThreadLine;
 use crate::write::{Base, Canonicalizer, EncodedMarks, Sample, SampleKind, first_invalid};
 use crate::{Error, Offset, ThreadId};
 
@@ -52,14 +51,6 @@ const MAX_STEP_BYTES: u64 = 64 * 1024;
 const LOOK_AHEAD_BYTES: u64 = 64 * 1024;
 /// How often a journal is read that keeps changing.
 const MAX_PASSES: usize = 8;
-
-/// Lines of threads that share a file, and how many bytes of lines come before them.
-#[derive(Clone, Debug)]
-pub(crate) struct OpenLines {
-    pub(crate) offset: u64,
-    /// Whole lines.
-    pub(crate) bytes: Arc<[u8]>,
-}
 
 /// The content of a journal.
 #[derive(Debug, Default)]
@@ -114,18 +105,19 @@ impl Journal {
         Some(journal)
     }
 
-    /// Reads the open chunks in a container that continue the events of `files`, which are in the order of their threads;
-    /// `None` if there are none.
-    pub(crate) fn of_open_chunks(container: &Arc<Container>, files: &[ThreadFile]) -> Option<Self> {
+    /// Reads the open chunks in a container; `None` if there are none. Chunks count for which `continues` holds, which has
+    /// to find out whether they continue the events of their threads.
+    pub(crate) fn of_open_chunks(
+        container: &Arc<Container>,
+        continues: impl Fn(ThreadId, &OpenChunk) -> bool,
+    ) -> Option<Self> {
         let mut journal = Self::default();
         for (thread, stored) in container.open_chunks() {
             let path = container.path().join(names::stream_file(StreamKind::Open, thread));
             let mut found = Self::read_from(Ok(stored.reader()), &path);
             journal.damage.append(&mut found.damage);
-            let file = files.binary_search_by_key(&thread, |file| file.id);
-            let file = file.ok().and_then(|number| files.get(number));
             if let Some(chunk) = found.chunks.remove(&thread)
-                && file.map_or(chunk.offset == 0, |file| file.is_continued_by(&chunk))
+                && continues(thread, &chunk)
             {
                 journal.chunks.insert(thread, chunk);
             }
@@ -476,7 +468,7 @@ impl<'a, R: Read + Seek> Reader<'a, R> {
         let mut sound = 0;
         for line in self.raw.split_inclusive(|&byte| byte == b'\n') {
             let Some(text) = line.strip_suffix(b"\n") else { break };
-            if let Err(expected) = threads::parse(&String::from_utf8_lossy(text)) {
+            if let Err(expected) = ThreadLine::parse(&String::from_utf8_lossy(text)) {
                 let found = text_of(text);
                 self.add_damage(start + sound as u64, expected, found);
                 break;

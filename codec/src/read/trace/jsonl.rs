@@ -4,19 +4,18 @@
 //! The result is the `.flow` that the recorder would have written, a twentieth of the lines. It is stored in
 //! an unnamed file in the directory for temporary files, because it may be larger than memory.
 
-use std::fs::{self, File, OpenOptions};
+use std::env;
+use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::num::NonZeroU64;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::{env, process};
 
+use super::regular::nameless_file;
 use super::text::{Text, for_each_line_before};
 use crate::format::flow::{Encoded, Record, records};
 use crate::format::jsonl::{decode_line, encode, encoded_bytes};
-use crate::read::ThreadFile;
 use crate::{Error, Result};
 
 const EXPECTED: &str = "{\"e\":\"enter\",\"method\":ID} or {\"e\":\"exit\"}";
@@ -27,9 +26,10 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// The events of one thread, converted.
 #[derive(Clone, Debug)]
 pub(crate) struct Converted {
-    /// The file with them, and where they begin.
+    /// The file with them, where they begin, and how many bytes they have.
     pub(crate) file: Arc<File>,
     pub(crate) start: u64,
+    pub(crate) bytes: u64,
     /// Bytes of all lines, and of the complete ones.
     pub(crate) stored: u64,
     pub(crate) whole: u64,
@@ -49,17 +49,17 @@ impl Converter {
         Ok(Self { file: Arc::new(nameless_file()?), path: env::temp_dir(), end: 0 })
     }
 
-    /// Converts the lines of a thread, up to the current end of its file. Lines that are not events are added
-    /// to `damage`.
+    /// Converts the lines in the first `stored` bytes of a thread's file. Lines that are not events are added to `damage`.
     pub(crate) fn convert(
         &mut self,
-        thread: &mut ThreadFile,
+        lines: Text,
+        stored: u64,
         damage: &mut Vec<Error>,
-    ) -> Result<()> {
-        let (start, stored) = (self.end, thread.bytes_in_file());
+    ) -> Result<Converted> {
+        let start = self.end;
         let mut written = Ok(());
         let (mut bytes, mut exits) = (Vec::with_capacity(BUFFER_BYTES), 0);
-        let lines = for_each_line_before(stored, Text::file(&thread.path()), damage, |line| {
+        let lines = for_each_line_before(stored, lines, damage, |line| {
             match decode_line(line).map_err(|_| EXPECTED)? {
                 Some(Record::Exit(count)) => exits += count.get(),
                 Some(Record::Enter(method)) => {
@@ -79,13 +79,7 @@ impl Converter {
         }
         written.and_then(|()| self.write(&mut bytes))?;
         let file = Arc::clone(&self.file);
-        thread.bytes = self.end - start;
-        if let Some(open) = &mut thread.open {
-            open.offset = thread.bytes;
-            thread.bytes += open.records.len() as u64;
-        }
-        thread.converted = Some(Arc::new(Converted { file, start, stored, whole: lines.bytes }));
-        Ok(())
+        Ok(Converted { file, start, bytes: self.end - start, stored, whole: lines.bytes })
     }
 
     fn write(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
@@ -101,27 +95,6 @@ impl Converter {
 fn end_run(exits: &mut u64, bytes: &mut Vec<u8>) {
     if let Some(count) = NonZeroU64::new(std::mem::take(exits)) {
         bytes.extend_from_slice(Encoded::exits(count).as_bytes());
-    }
-}
-
-/// Creates a file in the directory for temporary ones that disappears when it is closed.
-pub(super) fn nameless_file() -> Result<File> {
-    let path = env::temp_dir();
-    nameless_file_in(&path).map_err(|source| Error::Io { path, source })
-}
-
-fn nameless_file_in(dir: &std::path::Path) -> io::Result<File> {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    loop {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = dir.join(format!("flow-{}-{number}", process::id()));
-        let mut options = OpenOptions::new();
-        match options.read(true).write(true).create_new(true).mode(0o600).open(&path) {
-            Ok(file) => return fs::remove_file(&path).map(|()| file),
-            // The name is taken by an earlier process that was killed right here.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
     }
 }
 
@@ -187,6 +160,8 @@ impl Read for Lines {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::Offset;
     use crate::read::{Content, ReadRecords, Tail, Trace};

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::container::Container;
-use super::jsonl::nameless_file;
 use super::open_chunk::{OpenChunk, OpenMarks, count};
+use super::regular::nameless_file;
 use super::stored::Stored;
 use super::stream::Stream;
 use crate::format::beginning::Beginning;

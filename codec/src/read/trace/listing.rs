@@ -117,7 +117,7 @@ impl Listing {
                 Some(converter) => converter,
                 none => none.insert(Converter::new()?),
             };
-            converter.convert(file, damage)?;
+            file.convert(converter, damage)?;
         }
         Ok(())
     }

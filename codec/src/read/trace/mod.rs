@@ -11,6 +11,7 @@ mod kept;
 mod listing;
 mod methods;
 mod open_chunk;
+mod open_container;
 mod parts;
 mod place;
 mod recent;

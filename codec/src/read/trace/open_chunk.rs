@@ -42,6 +42,14 @@ pub(crate) struct OpenMarks {
     pub(crate) marks: Arc<[(Position, Mark)]>,
 }
 
+/// Lines of threads that share a file, and how many bytes of lines come before them.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenLines {
+    pub(crate) offset: u64,
+    /// Whole lines.
+    pub(crate) bytes: Arc<[u8]>,
+}
+
 impl OpenMarks {
     /// Returns whether there are no marks.
     #[must_use]

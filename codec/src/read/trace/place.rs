@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::container::Container;
 use super::identity::Identity;
-use super::journal::OpenLines;
+use super::open_chunk::OpenLines;
 use super::regular;
 use super::stored::Stored;
 use super::text::Text;

@@ -1,8 +1,13 @@
-//! Opens files of a trace, if they are regular files.
+//! Opens files of a trace, if they are regular files, and creates files without a name.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{env, process};
+
+use crate::{Error, Result};
 
 /// Opens a file; `None` if it does not exist. Other kinds of file are refused: a pipe would block, a device
 /// might never end.
@@ -26,4 +31,25 @@ fn is_absent(error: &io::Error) -> bool {
 /// Refuses anything but a regular file.
 pub(crate) fn check(found: &fs::Metadata) -> io::Result<()> {
     if found.is_file() { Ok(()) } else { Err(io::Error::other("not a regular file")) }
+}
+
+/// Creates a file in the directory for temporary ones that disappears when it is closed.
+pub(super) fn nameless_file() -> Result<File> {
+    let path = env::temp_dir();
+    nameless_file_in(&path).map_err(|source| Error::Io { path, source })
+}
+
+fn nameless_file_in(dir: &Path) -> io::Result<File> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = dir.join(format!("flow-{}-{number}", process::id()));
+        let mut options = OpenOptions::new();
+        match options.read(true).write(true).create_new(true).mode(0o600).open(&path) {
+            Ok(file) => return fs::remove_file(&path).map(|()| file),
+            // The name is taken by an earlier process that was killed right here.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
 }

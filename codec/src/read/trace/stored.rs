@@ -6,7 +6,11 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use super::container::Container;
 use super::stream::Stream;
+use crate::ThreadId;
+use crate::format::beginning::Beginning;
+use crate::format::container::StreamKind;
 
 /// The bytes of one file of a trace, readable from any position. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -170,6 +174,59 @@ impl Seek for StoredReader {
         };
         self.at = from.checked_add_signed(by).ok_or(io::ErrorKind::InvalidInput)?;
         Ok(self.at)
+    }
+}
+
+impl Container {
+    /// The bytes of a stream; `None` if no block has a piece of it.
+    pub(crate) fn stored(self: &Arc<Self>, kind: StreamKind, thread: ThreadId) -> Option<Stored> {
+        self.stream(kind, thread).map(|stream| Stored::Stream(Arc::new(stream)))
+    }
+
+    /// The bytes of these pieces; `None` if there are none.
+    pub(crate) fn stored_of(self: &Arc<Self>, pieces: Range<u32>) -> Option<Stored> {
+        // A short thread has one piece, in a group that others share.
+        if pieces.len() == 1
+            && let Some(piece) = self.pieces.get(pieces.start as usize)
+            && piece.offset == 0
+            && self.objects.get(piece.object as usize).is_some_and(|object| object.is_group)
+            && let Ok(bytes) = self.load(piece.object)
+        {
+            return Some(Stored::Part(bytes, piece.range()));
+        }
+        Stream::of(self, pieces).map(|stream| Stored::Stream(Arc::new(stream)))
+    }
+
+    /// The streams of this kind of all threads that have one.
+    pub(crate) fn streams(
+        self: &Arc<Self>,
+        kind: StreamKind,
+    ) -> impl Iterator<Item = (ThreadId, Stored)> {
+        let stream = move |thread| Some((thread, self.stored(kind, thread)?));
+        self.threads().filter_map(stream)
+    }
+
+    /// Returns where the lines about threads from removed parts are.
+    pub(crate) fn lines_before(self: &Arc<Self>) -> Vec<(Stored, Range<u64>)> {
+        let mut lines = Vec::new();
+        let mut threads: Vec<_> = self.of_kind(StreamKind::Beginning).map(|p| p.thread).collect();
+        threads.dedup();
+        for thread in threads {
+            let Some(stored) = self.stored(StreamKind::Beginning, thread) else { continue };
+            let mut bytes = Vec::new();
+            let read = stored.clone().reader().read_to_end(&mut bytes);
+            if let Some(beginning) = Beginning::decode(&bytes).filter(|_| read.is_ok()) {
+                let (end, len) = (bytes.len() as u64, beginning.lines.len() as u64);
+                lines.push((stored, end - len..end));
+            }
+        }
+        lines
+    }
+
+    /// Returns the open chunks of threads.
+    pub(crate) fn open_chunks(self: &Arc<Self>) -> impl Iterator<Item = (ThreadId, Stored)> {
+        let threads = self.of_kind(StreamKind::Open).map(|piece| piece.thread);
+        threads.filter_map(|thread| Some((thread, self.stored(StreamKind::Open, thread)?)))
     }
 }
 

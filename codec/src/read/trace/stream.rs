@@ -4,11 +4,11 @@ use std::io::{self, Read as _};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::container::{Container, Piece};
+use super::container::{Container, DAMAGED, Piece, is_replaced, small};
 use super::recent::Recent;
+use crate::ThreadId;
+use crate::format::container::StreamKind;
 
-/// What a damaged piece reads as: no record, no mark, and no line.
-pub(super) const DAMAGED: u8 = 0xFF;
 /// So much of a stream stays in memory after it was read.
 const KEPT_BYTES: usize = 4 << 20;
 
@@ -96,5 +96,23 @@ impl Stream {
         let bytes = self.container.load(piece.object)?;
         self.kept.keep(piece.object, &bytes);
         Ok(bytes)
+    }
+}
+
+impl Container {
+    /// A stream; `None` if no block has a piece of it.
+    pub(crate) fn stream(self: &Arc<Self>, kind: StreamKind, thread: ThreadId) -> Option<Stream> {
+        let start = self.pieces.partition_point(|piece| piece.stream() < (kind, thread));
+        let end = self.pieces.partition_point(|piece| piece.stream() <= (kind, thread));
+        let mut pieces = small(start)..small(end);
+        if is_replaced(kind) {
+            let place = |&piece: &u32| self.pieces.get(piece as usize).map(|p| p.object);
+            let one = match kind {
+                StreamKind::Beginning => pieces.min_by_key(place)?,
+                _ => pieces.max_by_key(place)?,
+            };
+            pieces = one..one + 1;
+        }
+        Stream::of(self, pieces)
     }
 }

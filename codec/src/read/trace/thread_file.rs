@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use super::container::Container;
-use super::jsonl::Converted;
+use super::jsonl::{Converted, Converter};
 use super::kept::Kept;
 use super::methods::Classes;
 use super::open_chunk::OpenChunk;
 use super::regular;
 use super::stored::Stored;
+use super::text::Text;
 use crate::format::container::StreamKind;
 use crate::format::marks::Position;
 use crate::format::names::{self, EventFormat};
@@ -288,6 +289,23 @@ impl ThreadFile {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Converts its lines, of which only those count that are in the file now.
+    pub(crate) fn convert(
+        &mut self,
+        converter: &mut Converter,
+        damage: &mut Vec<Error>,
+    ) -> Result<()> {
+        let lines = Text::file(&self.path());
+        let converted = converter.convert(lines, self.bytes_in_file(), damage)?;
+        self.bytes = converted.bytes;
+        if let Some(open) = &mut self.open {
+            open.offset = converted.bytes;
+            self.bytes += open.records.len() as u64;
+        }
+        self.converted = Some(Arc::new(converted));
+        Ok(())
     }
 
     /// How many bytes at the start of its events were removed, because newer ones were kept, and how many bytes stand for

@@ -6,7 +6,6 @@ use super::place::Place;
 use super::text::for_each_line;
 use crate::format::container::StreamKind;
 use crate::format::ids;
-use crate::format::lines::Line;
 use crate::format::threads::ThreadLine;
 use crate::{Error, ThreadId};
 
@@ -67,7 +66,7 @@ impl Threads {
     pub(crate) fn read(place: &Place, damage: &mut Vec<Error>) -> Self {
         let mut threads = Self::default();
         for_each_line(place.text(StreamKind::Threads), damage, |line| {
-            threads.apply(parse(line)?);
+            threads.apply(ThreadLine::parse(line)?);
             Ok(())
         });
         threads.sorted()
@@ -156,15 +155,6 @@ fn place_from_end(known: &[(ThreadId, Thread)], id: ThreadId) -> Result<usize, u
     let near = known.get(start..).unwrap_or_default();
     let found = near.binary_search_by_key(&id, |(known, _)| *known);
     found.map(|place| start + place).map_err(|place| start + place)
-}
-
-/// A line of `threads.jsonl`; an error says what was expected.
-pub(super) fn parse(line: &str) -> Result<ThreadLine, &'static str> {
-    // Most lines have the form in which flow writes them.
-    match Line::of(line) {
-        Some(line) => Ok(line.into()),
-        None => serde_json::from_str(line).map_err(|_| "a JSON object with event, id and at_ns"),
-    }
 }
 
 /// A key in its readable form; text that is not a key is not changed.
