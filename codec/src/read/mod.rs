@@ -3,8 +3,9 @@
 //! | room | holds |
 //! |---|---|
 //! | `trace` | the content of a directory: [`Trace`], its methods, threads and journal, and each [`ThreadFile`] |
-//! | `records` | from bytes to records: [`Content`], [`FlowReader`], and [`Events`] of a thread or of ranges of it |
-//! | `marks` | what else is known about positions, above all times: [`Marks`], [`Bounds`] |
+//! | `decode` | from bytes to records and marks: [`FlowReader`], [`Marks`] |
+//! | `records` | the records of a thread: [`Content`], and [`Events`] of all of it or of ranges |
+//! | `marks` | what else is known about positions of a thread, above all times: [`Bounds`] |
 //! | `samples`, `stacks` | where threads were when they were sampled: [`Samples`] one by one, [`StackSamples`] in memory |
 //! | `timeline` | events and marks in one order: [`Timeline`], its [`Calls`], and the tests that were run |
 //! | `hpl` | the samples in a log of another tool: [`HplReader`] |
@@ -13,6 +14,7 @@
 //! Nothing here trusts its input: lengths are checked before memory is reserved, and damage is reported with
 //! its place. Memory does not depend on the number of events.
 
+mod decode;
 mod hpl;
 mod marks;
 mod pass;
@@ -22,6 +24,7 @@ mod stacks;
 mod timeline;
 mod trace;
 
+pub use self::decode::*;
 pub use self::hpl::*;
 pub use self::marks::*;
 pub use self::pass::*;

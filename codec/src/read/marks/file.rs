@@ -3,10 +3,9 @@
 use std::io::{self, Chain, Cursor, Read, Take};
 use std::sync::Arc;
 
-use super::Marks;
 use crate::format::marks::HEADER;
 use crate::format::names::EventFormat;
-use crate::read::{OpenChunk, OpenMarks, Stored, StoredReader, ThreadFile};
+use crate::read::{Marks, OpenChunk, OpenMarks, Stored, StoredReader, ThreadFile};
 use crate::{Error, Offset, Result};
 
 impl ThreadFile {

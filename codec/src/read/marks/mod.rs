@@ -2,12 +2,10 @@
 
 mod at_time;
 mod file;
-mod reader;
 mod spent;
 mod times;
 
 pub use self::file::MarksInput;
-pub use self::reader::Marks;
 pub use self::spent::{Elapsed, TimeInterval};
 pub(crate) use self::times::Pace;
 /// Used by the tests of this crate for comparison; not part of the interface.

@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::flow::AtHand;
 use super::ranges::{PartCursor, Seen};
-use super::{Content, ContentReader, FlowReader, RECORDS_AT_ONCE, ReadRecords, Tail, Visit};
+use super::{Content, ContentReader};
 use crate::format::flow::Record;
 use crate::format::marks::Position;
 use crate::format::names::{self, EventFormat};
-use crate::read::ThreadFile;
+use crate::read::{AtHand, FlowReader, RECORDS_AT_ONCE, ReadRecords, Tail, ThreadFile, Visit};
 use crate::{Error, Offset, Result};
 
 impl ThreadFile {

@@ -5,11 +5,10 @@ use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::Tail;
 use crate::Offset;
 use crate::format::flow::Record;
 use crate::format::marks::Position;
-use crate::read::Parts;
+use crate::read::{Parts, Tail};
 
 /// The progress of a reader of ranges.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Content, ReadRecords};
+use super::Content;
 use crate::format::flow::{Record, is_boundary};
-use crate::read::ThreadFile;
+use crate::read::{ReadRecords, ThreadFile};
 use crate::{Error, MethodId, Offset, Result};
 
 /// In this many bytes there is nearly always the end of a record that can be recognised.

@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::source::Tail;
 use crate::format::container::StreamKind;
 use crate::format::marks::{
     BeforeMarks, DecodedMark, HEADER, HEADER_BYTES, MAGIC, MAX_MARK_BYTES, Mark, MarkDecoder,
     MarkEncoder, Position, VERSION,
 };
 use crate::format::names;
-use crate::read::Tail;
 use crate::{Error, Offset, Result, ThreadId};
 
 /// How much is read at once: little at first, because most threads have few marks.

@@ -4,9 +4,9 @@
 
 use std::num::NonZeroU64;
 
+use super::visit::Visit;
 use crate::MethodId;
 use crate::format::flow::{encoded_enter_len, encoded_exits_len};
-use crate::read::Visit;
 
 /// Finds out, without their bytes, whether the records of a thread are canonical: of the shortest length, and
 /// each run of exits in one record. Much faster than

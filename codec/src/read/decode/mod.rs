@@ -1,0 +1,15 @@
+//! Bytes to records and marks, wherever the bytes come from.
+
+mod canonical;
+mod flow;
+mod marks;
+mod source;
+mod visit;
+
+pub use self::canonical::CanonicalLen;
+pub(crate) use self::flow::AtHand;
+pub use self::flow::FlowReader;
+pub use self::marks::Marks;
+pub(crate) use self::source::RECORDS_AT_ONCE;
+pub use self::source::{ReadRecords, Tail};
+pub use self::visit::Visit;
