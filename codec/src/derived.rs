@@ -13,7 +13,8 @@ use std::sync::Arc;
 use crate::format::container::StreamKind;
 use crate::format::dag::DagFile;
 use crate::format::index::{Fingerprint, sum_of_sample};
-use crate::read::{Container, Content, ThreadFile};
+use crate::read::{Content, ThreadFile};
+use crate::store::Container;
 use crate::write::{Compression, ContainerWriter};
 use crate::{Error, Result, ThreadId};
 

@@ -43,6 +43,7 @@ mod name;
 pub mod parallel;
 pub mod read;
 pub mod scan;
+mod store;
 pub mod write;
 
 /// The example of the README.

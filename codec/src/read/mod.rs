@@ -2,7 +2,7 @@
 //!
 //! | room | holds |
 //! |---|---|
-//! | `trace` | the content of a directory: [`Trace`], its methods, threads and journal, and each [`ThreadFile`] |
+//! | `trace` | the content of a trace: [`Trace`], its methods and threads, and each [`ThreadFile`] |
 //! | `decode` | from bytes to records and marks: [`FlowReader`], [`Marks`] |
 //! | `records` | the records of a thread: [`Content`], and [`Events`] of all of it or of ranges |
 //! | `marks` | what else is known about positions of a thread, above all times: [`Bounds`] |
@@ -33,3 +33,4 @@ pub use self::samples::*;
 pub use self::stacks::*;
 pub use self::timeline::*;
 pub use self::trace::*;
+pub use crate::store::{BlockWalk, NoBlock, OpenChunk, is_journal_elsewhere, parts_beside};

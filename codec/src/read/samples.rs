@@ -3,13 +3,14 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::{StoredReader, Trace};
+use super::Trace;
 use crate::format::container::StreamKind;
 use crate::format::names;
 use crate::format::samples::{
     BatchDecoder, BatchHeader, Cause, Found, HEADER_BYTES, MAGIC, MAX_CONTENT_BYTES, Sample,
     Sampling, VERSION,
 };
+use crate::store::StoredReader;
 use crate::{Error, Offset, Result};
 
 /// More errors than this are not listed.

@@ -124,6 +124,7 @@ const FLOORS: [(&str, &[&str]); 5] = [
             "parallel",
             "write",
             "method_map",
+            "store",
             "read",
             "method_names",
             "scan",

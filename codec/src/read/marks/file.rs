@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::format::marks::HEADER;
 use crate::format::names::EventFormat;
-use crate::read::{Marks, OpenChunk, OpenMarks, Stored, StoredReader, ThreadFile};
+use crate::read::{Marks, ThreadFile};
+use crate::store::{OpenChunk, OpenMarks, Stored, StoredReader};
 use crate::{Error, Offset, Result};
 
 impl ThreadFile {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use crate::format::flow::{is_boundary, records};
 use crate::format::index::sum_of_sample;
-use crate::read::{FlowReader, Stored, ThreadFile};
+use crate::read::{FlowReader, ThreadFile};
+use crate::store::Stored;
 use crate::{Error, Offset, Result, ThreadId, TraceId};
 
 /// The events of a thread as bytes of [`flow`](crate::format::flow): those in its file, then those that the

@@ -8,19 +8,16 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use super::container::Container;
-use super::identity::Identity;
-use super::journal::{Journal, is_journal_elsewhere};
 use super::listing::{Listing, contained_threads};
-use super::place::Place;
-use super::regular;
-use super::stored::Stored;
-use super::text::{Text, read_whole};
 use crate::format::container::{self, StreamKind};
 use crate::format::manifest::{self, Manifest, Timing, Totals};
 use crate::format::marks::Mark;
 use crate::format::names;
-use crate::read::{Methods, OpenChunk, StoredReader, ThreadFile, Threads};
+use crate::read::{Methods, ThreadFile, Threads};
+use crate::store::{
+    Container, Identity, Journal, OpenChunk, Place, Stored, StoredReader, Text,
+    is_journal_elsewhere, read_whole, regular,
+};
 use crate::{Error, Result, ThreadId};
 
 /// From this many bytes on, lines of threads are read on a core of their own: those of a million threads take as long
@@ -602,7 +599,8 @@ mod tests {
 
     use super::*;
     use crate::Offset;
-    use crate::format::container::{BlockEncoder, Coding};
+    use crate::TraceId;
+    use crate::format::container::{BlockEncoder, Coding, header, identity_block};
     use crate::format::flow::{Encoded, Record};
     use crate::format::journal::{SlotContent, sample_place, with_one_slot};
     use crate::format::marks::{MarkEncoder, Position};
@@ -682,7 +680,7 @@ mod tests {
                 blocks.finish();
             }
             let end = if ended { &[container::END][..] } else { &[] };
-            fs::write(&path, [&container::header()[..], blocks.bytes(), end].concat()).unwrap();
+            fs::write(&path, [&header()[..], blocks.bytes(), end].concat()).unwrap();
             let trace = Trace::open(&path).unwrap();
             assert_eq!(trace.damage.len(), 0, "{:?}", trace.damage);
             let [file] = &trace.files[..] else { panic!("{:?}", trace.files) };
@@ -735,7 +733,7 @@ mod tests {
             blocks.add(StreamKind::Events, 100, 2, Coding::Raw, &[0x82, 0x83]);
             blocks.add(StreamKind::Open, 0, open.len(), Coding::Raw, &open);
             blocks.finish();
-            fs::write(&path, [&container::header()[..], blocks.bytes()].concat()).unwrap();
+            fs::write(&path, [&header()[..], blocks.bytes()].concat()).unwrap();
             let trace = Trace::open(&path).unwrap();
             assert_eq!(trace.damage.len(), 0, "{:?}", trace.damage);
             let file = &trace.files[0];
@@ -753,7 +751,7 @@ mod tests {
             with_one_slot(0, &SlotContent { thread, offset: 0, resume: &[], raw, marks, samples })
         };
         let open = slot(&[0x81, 0x00]);
-        let manifest = Manifest { id: crate::TraceId::new(5), ..Manifest::default() };
+        let manifest = Manifest { id: TraceId::new(5), ..Manifest::default() };
         let manifest = serde_json::to_vec(&manifest).unwrap();
         let mut blocks = BlockEncoder::default();
         blocks.begin(None);
@@ -762,7 +760,7 @@ mod tests {
         blocks.begin(Some(thread));
         blocks.add(StreamKind::Open, 0, open.len(), Coding::Raw, &open);
         blocks.finish();
-        fs::write(&path, [&container::header()[..], blocks.bytes()].concat()).unwrap();
+        fs::write(&path, [&header()[..], blocks.bytes()].concat()).unwrap();
         let beside = names::beside(&path, names::JOURNAL);
         for (id, is_foreign) in [(6_u64, true), (0, true), (5, false)] {
             let mut journal = slot(&[0x82, 0x83, 0x00]);
@@ -802,7 +800,7 @@ mod tests {
                 blocks.add(StreamKind::Marks, 0, marks.len(), Coding::Raw, &marks);
             }
             blocks.finish();
-            fs::write(&path, [&container::header()[..], blocks.bytes()].concat()).unwrap();
+            fs::write(&path, [&header()[..], blocks.bytes()].concat()).unwrap();
             let trace = Trace::open(&path).unwrap();
             let file = &trace.files[0];
             assert_eq!((file.bytes, file.open.is_none()), (2, expected));
@@ -868,5 +866,74 @@ mod tests {
         fs::write(dir.path().join("trace.json"), "{\"format_version\":99}").unwrap();
         let error = Trace::open(dir.path()).unwrap_err().to_string();
         assert!(error.contains("format version 99; this build reads up to 1"), "{error}");
+    }
+
+    /// Writes a container of these blocks: an identity first, a thread's events, and a manifest.
+    fn write_of(path: &Path, id: Option<u64>, thread: Option<u64>, manifest: Option<&str>) {
+        let mut bytes = header().to_vec();
+        if let Some(id) = id.and_then(TraceId::new) {
+            bytes.extend(identity_block(id));
+        }
+        let mut block = BlockEncoder::default();
+        if let Some(thread) = thread {
+            block.begin(Some(ThreadId::new(thread)));
+            block.add(StreamKind::Events, 0, 1, Coding::Raw, &[0x81]);
+            block.finish();
+        }
+        if let Some(text) = manifest {
+            block.begin(None);
+            block.add(StreamKind::Manifest, 0, text.len(), Coding::Raw, text.as_bytes());
+            block.finish();
+        }
+        bytes.extend(block.bytes());
+        fs::write(path, bytes).unwrap();
+    }
+
+    #[test]
+    fn parts_of_another_recording_are_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let id = |number: u64| format!("{{\"id\":\"{number:016x}\"}}");
+        let (one, old, bad) = (id(1), "{}".to_owned(), "no manifest".to_owned());
+        for (number, id) in [(1, None), (2, Some(2)), (3, Some(1)), (4, Some(1))] {
+            write_of(&path(&format!("a-part-000{number}.flowtrace")), id, Some(number), None);
+        }
+        // The first block is damaged, so the part may be of any recording.
+        let mut damaged = fs::read(path("a-part-0002.flowtrace")).unwrap();
+        damaged[40] ^= 1;
+        fs::write(path("a-part-0005.flowtrace"), damaged).unwrap();
+        let names = |paths: Vec<PathBuf>| {
+            let name =
+                |path: PathBuf| path.file_name().unwrap().to_str().unwrap()[7..11].to_owned();
+            paths.into_iter().map(name).collect::<Vec<_>>().join(" ")
+        };
+        for (manifest, events, threads, foreign, unused) in [
+            (Some(&one), None, &[2, 3, 4][..], "0001 0002", ""),
+            (Some(&old), None, &[1, 2], "0002 0003 0004", ""),
+            (Some(&bad), None, &[2, 3, 4], "0001 0002", ""),
+            (Some(&one), Some(9), &[9], "0001 0002", "0003 0004 0005"),
+        ] {
+            write_of(&path("a.flowtrace"), None, events, manifest.map(String::as_str));
+            let container = Arc::new(Container::in_file(&path("a.flowtrace")).unwrap().unwrap());
+            let found = container.threads().map(ThreadId::get).collect::<Vec<_>>();
+            assert_eq!(found, threads, "{manifest:?}");
+            let trace = Trace::open(path("a.flowtrace")).unwrap();
+            assert_eq!(names(trace.foreign_files()), foreign, "{manifest:?}");
+            assert_eq!(names(trace.unused_parts()), unused, "{manifest:?}");
+        }
+        // A part that is read alone has the names of the first file, if that is of the same recording.
+        write_of(&path("a.flowtrace"), None, None, Some(&one));
+        for (part, is_named) in [(1, false), (2, false), (3, true), (5, true)] {
+            let part = path(&format!("a-part-000{part}.flowtrace"));
+            let container = Container::in_file(&part).unwrap().unwrap();
+            assert_eq!(container.has_parts(), is_named, "{}", part.display());
+            let damage = container.damage().iter().map(ToString::to_string).collect::<String>();
+            assert_eq!(damage.contains("a part of another recording"), !is_named, "{damage}");
+        }
+        // The files still belong together under another name.
+        fs::rename(path("a.flowtrace"), path("b.flowtrace")).unwrap();
+        fs::rename(path("a-part-0003.flowtrace"), path("b-part-0003.flowtrace")).unwrap();
+        let container = Container::in_file(&path("b.flowtrace")).unwrap().unwrap();
+        assert!(container.has_parts());
     }
 }

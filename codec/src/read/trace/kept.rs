@@ -9,16 +9,13 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::container::Container;
-use super::open_chunk::{OpenChunk, OpenMarks, count};
-use super::regular::nameless_file;
-use super::stored::Stored;
-use super::stream::Stream;
 use crate::format::beginning::Beginning;
 use crate::format::container::StreamKind;
 use crate::format::flow::{Encoded, Record, records};
 use crate::format::marks::{BeforeMarks, Mark, MarkEncoder, Position};
 use crate::read::Marks;
+use crate::store::regular::nameless_file;
+use crate::store::{Container, OpenChunk, OpenMarks, Stored, Stream, count};
 use crate::write::EventCounts;
 use crate::{Error, Offset, Result, ThreadId};
 
@@ -322,8 +319,13 @@ impl<'a> MovedMarks<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::io::Read as _;
+
     use super::*;
     use crate::MethodId;
+    use crate::format::container::{BlockEncoder, Coding, header};
+    use crate::read::Trace;
 
     fn at(offset: u64, exits: u64) -> Position {
         Position { offset: Offset::new(offset), exits }
@@ -362,5 +364,79 @@ mod tests {
         assert_eq!(clip(end, at(8, 2), &unwound(2)), Some(unwound(1)));
         assert_eq!(clip(end, at(8, 3), &unwound(2)), None);
         assert_eq!(clip(end, at(7, 0), &unwound(2)), Some(unwound(2)));
+    }
+
+    #[test]
+    fn after_a_damaged_beginning_a_thread_is_read_from_the_next_one_or_without_frames() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.flowtrace");
+        let far = 1 << 60;
+        let beginning = |events, method| {
+            let frames = vec![MethodId::new(method).unwrap()];
+            let (entries, mut bytes) = (events / 2, Vec::new());
+            Beginning { events, entries, frames, ..Beginning::default() }.encode(&mut bytes);
+            bytes
+        };
+        // Enters of 2, 3 and 4 after one of 1; then exits of all of them.
+        let (first, second) = (beginning(far, 1), beginning(far + 2, 3));
+        let damaged = vec![0xFF; first.len()];
+        let [nothing, later] = [far + 100, far - 1].map(|events| beginning(events, 9));
+        for (beginnings, expected, given_up, damage) in [
+            ([&first, &second], &[0x81, 0x82, 0x83, 0x84, 0x03][..], far / 2 - 1, None),
+            (
+                [&damaged, &second],
+                &[0x83, 0x84, 0x03],
+                far / 2,
+                Some("from byte 1152921504606846978 on"),
+            ),
+            (
+                [&nothing, &second],
+                &[0x83, 0x84, 0x03],
+                far / 2,
+                Some("from byte 1152921504606846978 on"),
+            ),
+            // The one after it fits all events, of which one byte is missing.
+            (
+                [&damaged, &later],
+                &[0x89, 0xFF, 0x82, 0x83, 0x84, 0x03],
+                far / 2 - 2,
+                Some("from byte 1152921504606846975 on"),
+            ),
+            (
+                [&damaged, &damaged],
+                &[0x82, 0x83, 0x84, 0x03],
+                0,
+                Some("without the frames that were open"),
+            ),
+        ] {
+            let mut blocks = BlockEncoder::default();
+            let pieces = [(far, &[0x82, 0x83][..]), (far + 2, &[0x84, 0x03])];
+            for (beginning, (offset, events)) in beginnings.into_iter().zip(pieces) {
+                blocks.begin(Some(ThreadId::new(1)));
+                blocks.add(StreamKind::Beginning, 0, beginning.len(), Coding::Raw, beginning);
+                blocks.add(StreamKind::Events, offset, events.len(), Coding::Raw, events);
+                // Marks cannot be decoded without a beginning.
+                if damage.is_some_and(|text| text.starts_with("without")) {
+                    blocks.add(StreamKind::Marks, far + offset, 1, Coding::Raw, &[0xFF]);
+                }
+                blocks.finish();
+            }
+            fs::write(&path, [&header()[..], blocks.bytes()].concat()).unwrap();
+            let trace = Trace::open(&path).unwrap();
+            let [file] = &trace.files[..] else { panic!("{:?}", trace.files) };
+            let mut events = Vec::new();
+            let stored = file.open_events().unwrap().unwrap();
+            stored.reader().read_to_end(&mut events).unwrap();
+            assert_eq!(events, expected, "{beginnings:?}");
+            assert_eq!(file.given_up().enters, given_up, "{beginnings:?}");
+            let found: Vec<_> = trace.damage.iter().map(ToString::to_string).collect();
+            match damage {
+                None => assert_eq!(found, [""; 0]),
+                Some(text) => {
+                    let is_it = found.iter().all(|found| found.contains(text));
+                    assert!(is_it && !found.is_empty(), "{found:?}");
+                }
+            }
+        }
     }
 }

@@ -5,12 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
 
-use super::container::Container;
-use super::jsonl::Converter;
-use super::regular;
 use crate::format::manifest::Manifest;
 use crate::format::names::{self, EventFormat};
 use crate::read::ThreadFile;
+use crate::store::{Container, Converter, regular};
 use crate::{Error, Result, ThreadId};
 
 /// The files of a trace in a directory.
@@ -142,4 +140,63 @@ pub(super) fn contained_threads(
 ) -> Vec<ThreadFile> {
     let threads = container.threads_with_pieces().filter(|(id, _)| select(*id));
     threads.map(|(id, pieces)| ThreadFile::contained(id, container, pieces, place)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+    use crate::Offset;
+    use crate::read::{Content, ReadRecords as _, Tail, Trace};
+
+    const ENTER: &str = "{\"e\":\"enter\",\"method\":7}\n";
+    const EXIT: &str = "{\"e\":\"exit\"}\n";
+
+    /// The result of converting these lines: the bytes, the errors, and how they end.
+    fn converted(lines: &str) -> (Vec<u8>, Vec<String>, Tail) {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("thread-1.jsonl"), lines).unwrap();
+        let trace = Trace::open(dir.path()).unwrap();
+        let file = &trace.files[0];
+        assert_eq!(file.stored_bytes(), lines.len() as u64);
+        let mut bytes = Vec::new();
+        Content::open(file).unwrap().reader().read_to_end(&mut bytes).unwrap();
+        assert_eq!(file.bytes, bytes.len() as u64);
+        let mut events = file.events().unwrap();
+        while events.next_record().unwrap().is_some() {}
+        (bytes, trace.damage.iter().map(Error::to_string).collect(), events.tail())
+    }
+
+    #[test]
+    fn lines_become_what_the_recorder_would_have_written() {
+        let lines = [ENTER, "\n", &EXIT.repeat(70), ENTER].concat();
+        assert_eq!(converted(&lines), (vec![0x87, 0x45, 0x01, 0x87], vec![], Tail::Complete));
+        assert_eq!(converted(""), (vec![], vec![], Tail::Complete));
+        let many = [&ENTER.repeat(64 * 1024), EXIT].concat();
+        let (bytes, ..) = converted(&many);
+        assert_eq!((bytes.len(), bytes.last()), (64 * 1024 + 1, Some(&0x00)));
+    }
+
+    #[test]
+    fn a_truncated_line_becomes_a_truncated_record() {
+        for end in 1..ENTER.len() {
+            let (bytes, damage, tail) = converted(&[ENTER, &ENTER[..end]].concat());
+            let offset = Offset::new(1);
+            assert_eq!(
+                (&bytes[..1], damage.len(), tail),
+                (&[0x87][..], 0, Tail::Truncated { offset })
+            );
+        }
+    }
+
+    #[test]
+    fn other_lines_are_reported_by_number_and_nothing_else_is_lost() {
+        let (bytes, damage, tail) = converted(&[ENTER, EXIT, "hello\n", EXIT, ENTER].concat());
+        assert_eq!((bytes, tail), (vec![0x87, 0x01, 0x87], Tail::Complete));
+        assert!(
+            damage.len() == 1 && damage[0].contains("thread-1.jsonl:3: expected"),
+            "{damage:?}"
+        );
+    }
 }

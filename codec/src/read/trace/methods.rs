@@ -5,12 +5,11 @@ use std::collections::btree_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
-use super::place::Place;
-use super::text::for_each_line;
 use crate::format::container::StreamKind;
 use crate::format::ids;
 use crate::format::methods::{MethodInfo, MethodLine};
 use crate::format::shape_name::MethodKey;
+use crate::store::{Place, for_each_line};
 use crate::{Error, MethodId, Name};
 
 /// A method of a trace.

@@ -3,10 +3,10 @@
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use super::jsonl::{Lines, lines_bytes};
 use crate::format::flow::{DecodedRecord, MAX_RECORD_BYTES, Record, decode, records};
 use crate::format::names::EventFormat;
-use crate::read::{OpenChunk, ThreadFile};
+use crate::read::ThreadFile;
+use crate::store::{Lines, OpenChunk, lines_bytes};
 use crate::{Error, Offset, Result};
 
 /// The change that makes a thread's file hold all of its events.

@@ -6,17 +6,12 @@ use std::slice;
 use std::sync::Arc;
 use std::{fs, io};
 
-use super::container::Container;
-use super::jsonl::{Converted, Converter};
 use super::kept::Kept;
 use super::methods::Classes;
-use super::open_chunk::OpenChunk;
-use super::regular;
-use super::stored::Stored;
-use super::text::Text;
 use crate::format::container::StreamKind;
 use crate::format::marks::Position;
 use crate::format::names::{self, EventFormat};
+use crate::store::{Container, Converted, Converter, OpenChunk, Stored, Text, regular};
 use crate::write::EventCounts;
 use crate::{Error, Offset, Result, ThreadId, TraceId};
 
@@ -409,7 +404,8 @@ mod tests {
     use crate::MethodId;
     use crate::format::flow::Record;
     use crate::format::marks::{HEADER, Mark, MarkEncoder};
-    use crate::read::{Events, OpenMarks, ReadRecords};
+    use crate::read::{Events, ReadRecords};
+    use crate::store::OpenMarks;
 
     fn all(mut events: Events) -> Vec<(u64, Record)> {
         std::iter::from_fn(|| events.next_record().unwrap())

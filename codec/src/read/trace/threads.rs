@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::place::Place;
-use super::text::for_each_line;
 use crate::format::container::StreamKind;
 use crate::format::ids;
 use crate::format::threads::ThreadLine;
+use crate::store::{Place, for_each_line};
 use crate::{Error, ThreadId};
 
 /// What `threads.jsonl` contains about a thread.

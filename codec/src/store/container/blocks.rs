@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::container::{Container, Packed, Piece, small};
+use super::pieces::{Container, Packed, Piece, small};
 use super::window::Window;
 use crate::ThreadId;
 use crate::format::container::{

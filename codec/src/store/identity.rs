@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use super::window::read_some;
+use super::container::read_some;
 use crate::TraceId;
 use crate::format::container::{BlockStart, HEADER_BYTES, START_BYTES, identity_of, is_sound};
 use crate::format::journal;
@@ -11,7 +11,7 @@ use crate::format::manifest::Manifest;
 
 /// The identity of a file of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Identity {
+pub(crate) enum Identity {
     /// The file has this identity, or none, as older files.
     Known(Option<TraceId>),
     /// The block or manifest with the identity is damaged or missing.
@@ -20,7 +20,7 @@ pub(super) enum Identity {
 
 impl Identity {
     /// Returns whether two files may be of the same recording.
-    pub(super) fn may_be(self, other: Self) -> bool {
+    pub(crate) fn may_be(self, other: Self) -> bool {
         match (self, other) {
             (Self::Known(id), Self::Known(other)) => id == other,
             _ => true,
@@ -28,12 +28,12 @@ impl Identity {
     }
 
     /// Returns the identity of a trace with this manifest.
-    pub(super) fn of(manifest: Option<&Manifest>) -> Self {
+    pub(crate) fn of(manifest: Option<&Manifest>) -> Self {
         manifest.map_or(Self::Unknown, |manifest| Self::Known(manifest.id))
     }
 
     /// Returns the identity in the text of a manifest, of which nothing else needs to be valid.
-    pub(super) fn in_manifest(text: &str) -> Self {
+    pub(crate) fn in_manifest(text: &str) -> Self {
         #[derive(serde::Deserialize)]
         struct Fields {
             id: Option<TraceId>,
@@ -42,7 +42,7 @@ impl Identity {
     }
 
     /// Returns the identity in the header of a journal, which may not have been written yet.
-    pub(super) fn of_journal(journal: &File) -> io::Result<Self> {
+    pub(crate) fn of_journal(journal: &File) -> io::Result<Self> {
         let mut header = [0; journal::HEADER_BYTES];
         read_some(journal, &mut header, 0)?;
         let (magic, rest) = header.split_first_chunk().unwrap_or((&[0; 8], &[]));
@@ -55,7 +55,7 @@ impl Identity {
     }
 
     /// Returns the identity in the first block of a part.
-    pub(super) fn of_part(part: &File) -> io::Result<Self> {
+    pub(crate) fn of_part(part: &File) -> io::Result<Self> {
         let (at, len) = (HEADER_BYTES as u64, part.metadata()?.len());
         let mut start = [0; START_BYTES];
         read_some(part, &mut start, at)?;

@@ -5,7 +5,7 @@
 use std::io;
 use std::sync::Arc;
 
-use super::container::{Container, Packed, Piece, small};
+use super::pieces::{Container, Packed, Piece, small};
 use crate::format::group::{self, MAX_GROUP_BYTES};
 use crate::parallel::on_cores_from;
 

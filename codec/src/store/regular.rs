@@ -34,7 +34,7 @@ pub(crate) fn check(found: &fs::Metadata) -> io::Result<()> {
 }
 
 /// Creates a file in the directory for temporary ones that disappears when it is closed.
-pub(super) fn nameless_file() -> Result<File> {
+pub(crate) fn nameless_file() -> Result<File> {
     let path = env::temp_dir();
     nameless_file_in(&path).map_err(|source| Error::Io { path, source })
 }

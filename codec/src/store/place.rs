@@ -4,11 +4,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::container::Container;
+use super::container::{Container, Stored};
 use super::identity::Identity;
 use super::open_chunk::OpenLines;
 use super::regular;
-use super::stored::Stored;
 use super::text::Text;
 use crate::format::container::StreamKind;
 use crate::format::names;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use super::container::{Stored, StoredReader};
 use super::regular;
-use super::stored::{Stored, StoredReader};
 use crate::error::quoted;
 use crate::{Error, Result};
 

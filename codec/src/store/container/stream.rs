@@ -4,7 +4,7 @@ use std::io::{self, Read as _};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::container::{Container, DAMAGED, Piece, is_replaced, small};
+use super::pieces::{Container, DAMAGED, Piece, is_replaced, small};
 use super::recent::Recent;
 use crate::ThreadId;
 use crate::format::container::StreamKind;

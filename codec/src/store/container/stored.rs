@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use super::container::Container;
+use super::pieces::Container;
 use super::stream::Stream;
 use crate::ThreadId;
 use crate::format::beginning::Beginning;

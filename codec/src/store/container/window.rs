@@ -56,7 +56,7 @@ impl Window {
 }
 
 /// Reads until the buffer is full or the file ends.
-pub(super) fn read_some(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+pub(crate) fn read_some(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(space) = buffer.get_mut(filled..).filter(|space| !space.is_empty()) {
         match file.read_at(space, at + filled as u64) {

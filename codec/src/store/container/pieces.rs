@@ -163,7 +163,7 @@ impl Container {
 
     /// Returns how a thread begins whose first events were removed, and whether that is known; otherwise it begins with
     /// the first event that is there. `None` for other threads.
-    pub(super) fn beginning(&self, thread: ThreadId) -> Option<(Beginning, bool)> {
+    pub(crate) fn beginning(&self, thread: ThreadId) -> Option<(Beginning, bool)> {
         let begun = self.begun.get(&thread)?;
         let known = begun.beginning.and_then(|piece| self.decode_beginning(&piece));
         let is_known = known.is_some();
@@ -171,7 +171,7 @@ impl Container {
         Some((known.unwrap_or_else(unknown), is_known))
     }
 
-    pub(super) fn add_damage(&mut self, file: u32, offset: u64, found: String) {
+    pub(crate) fn add_damage(&mut self, file: u32, offset: u64, found: String) {
         if self.damage.len() < MAX_DAMAGE {
             self.damage.push((file, Offset::new(offset), found));
         }

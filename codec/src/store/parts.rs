@@ -61,7 +61,7 @@ impl Container {
     }
 
     /// Returns the identity in the manifest of the container.
-    pub(super) fn identity(self: &Arc<Self>) -> Identity {
+    pub(crate) fn identity(self: &Arc<Self>) -> Identity {
         let text = read_whole(Place::contained(self).text(StreamKind::Manifest)).ok().flatten();
         text.map_or(Identity::Unknown, |text| Identity::in_manifest(&text))
     }
@@ -130,9 +130,8 @@ impl Beside {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::container::{BlockEncoder, Coding, header, identity_block};
+    use crate::ThreadId;
     use crate::write::{Compression, ContainerWriter};
-    use crate::{ThreadId, TraceId};
 
     fn write(path: &Path, thread: u64, has_events: bool) {
         let file = File::create(path).unwrap();
@@ -172,74 +171,5 @@ mod tests {
         fs::remove_file(dir.path().join("a.flowtrace")).unwrap();
         assert_eq!(threads("a-part-0010.flowtrace"), [3]);
         assert!(Container::in_file(&dir.path().join("a.flowtrace")).unwrap().is_none());
-    }
-
-    /// Writes a container of these blocks: an identity first, a thread's events, and a manifest.
-    fn write_of(path: &Path, id: Option<u64>, thread: Option<u64>, manifest: Option<&str>) {
-        let mut bytes = header().to_vec();
-        if let Some(id) = id.and_then(TraceId::new) {
-            bytes.extend(identity_block(id));
-        }
-        let mut block = BlockEncoder::default();
-        if let Some(thread) = thread {
-            block.begin(Some(ThreadId::new(thread)));
-            block.add(StreamKind::Events, 0, 1, Coding::Raw, &[0x81]);
-            block.finish();
-        }
-        if let Some(text) = manifest {
-            block.begin(None);
-            block.add(StreamKind::Manifest, 0, text.len(), Coding::Raw, text.as_bytes());
-            block.finish();
-        }
-        bytes.extend(block.bytes());
-        fs::write(path, bytes).unwrap();
-    }
-
-    #[test]
-    fn parts_of_another_recording_are_left_out() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = |name: &str| dir.path().join(name);
-        let id = |number: u64| format!("{{\"id\":\"{number:016x}\"}}");
-        let (one, old, bad) = (id(1), "{}".to_owned(), "no manifest".to_owned());
-        for (number, id) in [(1, None), (2, Some(2)), (3, Some(1)), (4, Some(1))] {
-            write_of(&path(&format!("a-part-000{number}.flowtrace")), id, Some(number), None);
-        }
-        // The first block is damaged, so the part may be of any recording.
-        let mut damaged = fs::read(path("a-part-0002.flowtrace")).unwrap();
-        damaged[40] ^= 1;
-        fs::write(path("a-part-0005.flowtrace"), damaged).unwrap();
-        let names = |paths: Vec<PathBuf>| {
-            let name =
-                |path: PathBuf| path.file_name().unwrap().to_str().unwrap()[7..11].to_owned();
-            paths.into_iter().map(name).collect::<Vec<_>>().join(" ")
-        };
-        for (manifest, events, threads, foreign, unused) in [
-            (Some(&one), None, &[2, 3, 4][..], "0001 0002", ""),
-            (Some(&old), None, &[1, 2], "0002 0003 0004", ""),
-            (Some(&bad), None, &[2, 3, 4], "0001 0002", ""),
-            (Some(&one), Some(9), &[9], "0001 0002", "0003 0004 0005"),
-        ] {
-            write_of(&path("a.flowtrace"), None, events, manifest.map(String::as_str));
-            let container = Arc::new(Container::in_file(&path("a.flowtrace")).unwrap().unwrap());
-            let found = container.threads().map(ThreadId::get).collect::<Vec<_>>();
-            assert_eq!(found, threads, "{manifest:?}");
-            let trace = crate::read::Trace::open(path("a.flowtrace")).unwrap();
-            assert_eq!(names(trace.foreign_files()), foreign, "{manifest:?}");
-            assert_eq!(names(trace.unused_parts()), unused, "{manifest:?}");
-        }
-        // A part that is read alone has the names of the first file, if that is of the same recording.
-        write_of(&path("a.flowtrace"), None, None, Some(&one));
-        for (part, is_named) in [(1, false), (2, false), (3, true), (5, true)] {
-            let part = path(&format!("a-part-000{part}.flowtrace"));
-            let container = Container::in_file(&part).unwrap().unwrap();
-            assert_eq!(container.has_parts(), is_named, "{}", part.display());
-            let damage = container.damage().iter().map(ToString::to_string).collect::<String>();
-            assert_eq!(damage.contains("a part of another recording"), !is_named, "{damage}");
-        }
-        // The files still belong together under another name.
-        fs::rename(path("a.flowtrace"), path("b.flowtrace")).unwrap();
-        fs::rename(path("a-part-0003.flowtrace"), path("b-part-0003.flowtrace")).unwrap();
-        let container = Container::in_file(&path("b.flowtrace")).unwrap().unwrap();
-        assert!(container.has_parts());
     }
 }
