@@ -8,22 +8,13 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use super::labels::{NO_LABEL, label_sums};
+use super::labels::{NO_LABEL, Side, label_sums};
 use super::nodes::{AddShapes, Nodes};
 use super::numbering::{Numbering, index};
 use super::{Report, ReportRow, SumsOf, TimedReport};
 use crate::dag::Dag;
 use flow_codec::MethodId;
 use flow_codec::read::{Selection, Visit};
-
-/// Which edges of the call graph are added up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
-    /// From the callers of the chosen methods.
-    Callers,
-    /// To their callees.
-    Callees,
-}
 
 /// The calls between one method and the chosen ones. `None`: the calls of which no caller was recorded.
 pub type EdgeRow = SumsOf<Option<MethodId>>;

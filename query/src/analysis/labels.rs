@@ -8,8 +8,16 @@
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::edges::Side;
 use super::nodes::{NO_METHOD, Nodes};
+
+/// Which edges of the call graph are added up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// From the callers of the chosen methods.
+    Callers,
+    /// To their callees.
+    Callees,
+}
 
 /// The label of a call that is not added up.
 pub(super) const NO_LABEL: u32 = u32::MAX;

@@ -6,9 +6,11 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
+use super::MAX_SIZE;
 use super::builder::Builder;
+use super::kinds::{Break, Outcome};
+use super::of_thread::Dag;
 use super::table::{Folded, Mix};
-use super::{Break, Dag, MAX_SIZE, Outcome};
 use flow_codec::format::flow::Record;
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::read::{

@@ -11,9 +11,9 @@
 
 use std::num::NonZeroU64;
 
+use super::kinds::{Break, Outcome};
 use super::table::{Mix, Table, Words};
 use super::word::{self, MAX_COUNT, MAX_NUMBER, Word};
-use super::{Break, Outcome};
 use flow_codec::MethodId;
 use flow_codec::read::Visit;
 

@@ -8,7 +8,8 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use super::{Kind, Outcome, ShapeId, Shapes};
+use super::kinds::{Kind, Outcome, ShapeId};
+use super::shapes::Shapes;
 use flow_codec::MethodId;
 
 /// If two lists have more pairs of elements than this, they are aligned by their order only.

@@ -1,7 +1,9 @@
 //! Where in a thread the calls of some shapes are.
 
+use super::kinds::{Kind, Root, ShapeId};
+use super::of_thread::Dag;
+use super::shapes::Shapes;
 use super::sums::Place;
-use super::{Dag, Kind, Root, ShapeId, Shapes};
 use flow_codec::format::marks::Position;
 use flow_codec::{MethodId, Offset};
 

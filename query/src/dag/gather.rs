@@ -2,9 +2,11 @@
 
 use std::num::NonZeroU64;
 
+use super::MAX_SIZE;
 use super::builder::Builder;
+use super::kinds::{Break, Outcome};
+use super::of_thread::Dag;
 use super::table::Folded;
-use super::{Break, Dag, MAX_SIZE, Outcome};
 use flow_codec::MethodId;
 use flow_codec::read::{EventKind, Stamp, TimelineEvent, Unwound, Visit, VisitTimeline};
 

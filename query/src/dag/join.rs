@@ -1,9 +1,12 @@
 //! The shapes of several threads together, of one trace or of several.
 
+use super::MAX_SIZE;
+use super::kinds::{Outcome, ShapeId};
+use super::of_thread::Dag;
+use super::shapes::Shapes;
 use super::shapes::THREAD;
 use super::table::{Folded, Table};
 use super::word::{self, MAX_NUMBER, Word};
-use super::{Dag, MAX_SIZE, Outcome, ShapeId, Shapes};
 use flow_codec::MethodId;
 
 /// Joins the shapes of threads: equal ones become one. So calls that did the same have the same shape, in whichever

@@ -1,6 +1,8 @@
 //! The calls of some methods, counted by shape: any of them is found without passing the others.
 
-use super::{Dag, Kind, Root, ShapeId, Shapes};
+use super::kinds::{Kind, Root, ShapeId};
+use super::of_thread::Dag;
+use super::shapes::Shapes;
 use flow_codec::MethodId;
 
 /// How many calls of some methods are in each shape of a [`Dag`]. Memory: 9 bytes a shape.

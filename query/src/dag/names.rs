@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Break, Kind, Outcome, Shapes};
+use super::kinds::{Break, Kind, Outcome};
+use super::shapes::Shapes;
 use flow_codec::MethodId;
 use flow_codec::format::shape_name::{MethodKey, Named, Namer, ShapeName};
 

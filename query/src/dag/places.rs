@@ -1,23 +1,11 @@
 //! Places in a thread, and the calls that a call made directly, from its shapes.
 
-use std::collections::HashMap;
-
-use super::sums::{Place as Extent, Sums};
-use super::{Dag, Kind, Root, ShapeId, Shapes};
-use flow_codec::format::marks::Position;
+use super::kinds::{Kind, Root, ShapeId};
+use super::of_thread::Dag;
+use super::strides::{At, STRIDE, Target};
+use super::sums::Place as Extent;
 use flow_codec::index::Place;
 use flow_codec::{MethodId, Offset};
-
-/// A place that is searched for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Target {
-    /// The entry of the call with this number.
-    Call(u64),
-    /// The event with this number.
-    Event(u64),
-    /// The first record at or after an offset.
-    Offset(Offset),
-}
 
 /// A call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,132 +27,6 @@ pub(crate) struct Callees<'a> {
     begun: usize,
     left: Option<Root>,
     at: At,
-}
-
-/// How far the events of a thread are passed.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-struct At {
-    extent: Extent,
-    /// Calls, exits without entries, and open frames.
-    calls: u64,
-    unseen: u64,
-    frames: u64,
-}
-
-/// Places among the calls that a caller made directly, after every [`STRIDE`] runs, for callers with many runs: to find a
-/// place, runs before the last one of these need not be passed. Memory: a tenth of a byte a run.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(super) struct Strides {
-    /// By shape, from where the first call of the caller begins.
-    shapes: HashMap<ShapeId, Vec<At>>,
-    /// Of the roots, up to the first call that is not left.
-    roots: Vec<At>,
-}
-
-/// Small for tests, whose callers have few runs.
-const STRIDE: usize = if cfg!(test) { 2 } else { 512 };
-
-impl Strides {
-    pub(super) fn of(shapes: &Shapes, roots: impl Iterator<Item = Root>) -> Self {
-        let wide = shapes.iter().filter(|shape| shapes.runs(*shape).len() > 2 * STRIDE);
-        let places = |shape| {
-            let runs = shapes.runs(shape).map(|(shape, count)| Root::Calls(shape, count));
-            (shape, Self::after_strides(shapes, runs))
-        };
-        let is_left = |root: &Root| !matches!(root, Root::Open(_));
-        let roots = Self::after_strides(shapes, roots.take_while(is_left));
-        Self { shapes: wide.map(places).collect(), roots }
-    }
-
-    fn after_strides(shapes: &Shapes, runs: impl Iterator<Item = Root>) -> Vec<At> {
-        let (mut at, mut places) = (At::default(), Vec::new());
-        for (number, run) in runs.enumerate() {
-            if number > 0 && number % STRIDE == 0 {
-                places.push(at);
-            }
-            match run {
-                Root::Calls(shape, count) => at.pass_calls(shapes.sums(shape), count),
-                Root::UnseenExits(count) => at.exit_unseen(count),
-                Root::Open(_) => {}
-            }
-        }
-        places
-    }
-}
-
-impl At {
-    /// The place that is as far after this one, where no exit precedes, as another one is after the start.
-    fn plus(self, after: Self) -> Self {
-        Self {
-            extent: self.extent.plus(after.extent),
-            calls: self.calls.saturating_add(after.calls),
-            unseen: self.unseen.saturating_add(after.unseen),
-            frames: self.frames,
-        }
-    }
-
-    fn exit_unseen(&mut self, count: u64) {
-        self.extent.exit(count);
-        self.unseen = self.unseen.saturating_add(count);
-    }
-
-    /// Returns whether a target is not before this place.
-    fn is_up_to(self, target: Target) -> bool {
-        match target {
-            Target::Call(number) => self.calls <= number,
-            Target::Event(number) => self.place().events() <= number,
-            Target::Offset(offset) => self.extent.next_entry().offset <= offset,
-        }
-    }
-
-    fn place(self) -> Place {
-        let Self { extent, calls: enters, unseen, frames } = self;
-        let exits = enters.saturating_sub(frames).saturating_add(unseen);
-        Place { offset: extent.next_entry().offset, enters, exits, frames }
-    }
-
-    fn enter(&mut self, method: MethodId) {
-        self.extent.enter(method);
-        self.calls = self.calls.saturating_add(1);
-        self.frames = self.frames.saturating_add(1);
-    }
-
-    fn pass_calls(&mut self, sums: Sums, count: u64) {
-        self.extent.pass_calls(&sums, count);
-        self.calls = self.calls.saturating_add(sums.calls.saturating_mul(count));
-    }
-
-    /// How many of some consecutive calls here end before a target.
-    fn calls_before(self, target: Target, sums: Sums, count: u64) -> u64 {
-        match target {
-            Target::Call(number) => (number.saturating_sub(self.calls) / sums.calls).min(count),
-            Target::Event(number) => {
-                let events = sums.calls.saturating_mul(2);
-                (number.saturating_sub(self.place().events()) / events).min(count)
-            }
-            Target::Offset(offset) => {
-                self.extent.calls_before(sums, count, Position::before(offset))
-            }
-        }
-    }
-
-    /// Returns whether an entry here is the target, if it is not before it.
-    fn is_at_entry(self, target: Target) -> bool {
-        match target {
-            Target::Call(number) => self.calls == number,
-            Target::Event(number) => self.place().events() == number,
-            Target::Offset(offset) => self.extent.next_entry().offset >= offset,
-        }
-    }
-
-    /// Returns whether the target is among some exits here.
-    fn is_at_exits(self, target: Target, count: u64) -> bool {
-        match target {
-            Target::Call(_) => false,
-            Target::Event(number) => number < self.place().events().saturating_add(count),
-            Target::Offset(offset) => self.extent.next_exit() >= Position::before(offset),
-        }
-    }
 }
 
 impl Dag {

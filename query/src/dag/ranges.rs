@@ -5,11 +5,14 @@
 
 use std::ops::Range;
 
+use super::MAX_SIZE;
 use super::builder::Builder;
+use super::kinds::{Kind, Outcome, Root, ShapeId};
+use super::of_thread::Dag;
+use super::shapes::Shapes;
 use super::sums::Place;
 use super::table::{Folded, Words};
 use super::word::{self, MAX_COUNT, Word};
-use super::{Dag, Kind, MAX_SIZE, Outcome, Root, ShapeId, Shapes};
 use flow_codec::format::marks::Position;
 
 /// Finds the calls in ranges of a thread, quickest if the ranges are in order.

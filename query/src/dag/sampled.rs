@@ -1,6 +1,8 @@
 //! The stack at each time mark of a thread, from its shapes.
 
-use super::{Dag, Kind, Ranges, Root};
+use super::kinds::{Kind, Root};
+use super::of_thread::Dag;
+use super::ranges::Ranges;
 use flow_codec::format::marks::Position;
 use flow_codec::read::{Clock, ThreadFile, Times, Visit};
 use flow_codec::{Error, MethodId, Offset, Result};

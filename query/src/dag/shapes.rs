@@ -2,10 +2,10 @@
 
 use flow_codec::MethodId;
 
-use super::sums::{Sums, sums_of};
+use super::kinds::{Break, Kind, Root, ShapeId};
+use super::sums::{Place, Sums, sums_of};
 use super::table::Words;
 use super::word::{self, Word};
-use super::{Break, Kind, ShapeId};
 
 /// The number, in place of that of a break, of the shape that holds all calls of a thread.
 pub(super) const THREAD: u64 = 2;
@@ -91,5 +91,16 @@ impl Shapes {
 
     pub(super) fn sums(&self, shape: ShapeId) -> Sums {
         self.sums.get(shape.index()).copied().unwrap_or_default()
+    }
+}
+
+impl Place {
+    /// Passes a root.
+    pub(super) fn pass_root(&mut self, root: Root, shapes: &Shapes) {
+        match root {
+            Root::Calls(shape, count) => self.pass_calls(&shapes.sums(shape), count),
+            Root::UnseenExits(count) => self.exit(count),
+            Root::Open(method) => self.enter(method),
+        }
     }
 }

@@ -5,7 +5,6 @@ use std::num::NonZeroU64;
 
 use super::table::Words;
 use super::word::{self, Word};
-use super::{Dag, Kind, Root, ShapeId, Shapes};
 use flow_codec::format::flow::{encoded_enter_len, encoded_exits_len};
 use flow_codec::format::marks::Position;
 use flow_codec::{MethodId, Offset};
@@ -111,15 +110,6 @@ impl Place {
         }
         inside
     }
-
-    /// Passes a root.
-    pub(super) fn pass_root(&mut self, root: Root, shapes: &Shapes) {
-        match root {
-            Root::Calls(shape, count) => self.pass_calls(&shapes.sums(shape), count),
-            Root::UnseenExits(count) => self.exit(count),
-            Root::Open(method) => self.enter(method),
-        }
-    }
 }
 
 /// The sums of all shapes.
@@ -147,82 +137,4 @@ pub(super) fn sums_of(shapes: &Words) -> Vec<Sums> {
         sums.push(sum);
     }
     sums
-}
-
-/// How often a shape occurs, and where first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Found {
-    count: u64,
-    /// Where the first entry is, and the number of calls before it.
-    offset: u64,
-    number: u64,
-}
-
-/// How often each shape occurs in a thread, and where first.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Occurrences(Vec<Found>);
-
-impl Occurrences {
-    pub(super) fn of(dag: &Dag) -> Self {
-        let shapes = dag.shapes();
-        let none = Found { count: 0, offset: u64::MAX, number: u64::MAX };
-        let mut found = Self(vec![none; shapes.len()]);
-        let (mut place, mut number) = (Place::default(), 0_u64);
-        for root in dag.roots() {
-            if let Root::Calls(shape, count) = root {
-                found.add(shape, Found { count, offset: place.end(), number });
-            }
-            place.pass_root(root, shapes);
-            number = number.saturating_add(dag.calls_in(root));
-        }
-        // Those that make calls come before those that are called.
-        for shape in shapes.iter().rev() {
-            let (Some(caller), Kind::Call(method, _)) = (found.get(shape), shapes.kind(shape))
-            else {
-                continue;
-            };
-            let (mut place, mut number) = (Place::default(), caller.number.saturating_add(1));
-            place.enter(method);
-            for (callee, count) in shapes.runs(shape) {
-                let offset = caller.offset.saturating_add(place.end());
-                found.add(
-                    callee,
-                    Found { count: caller.count.saturating_mul(count), offset, number },
-                );
-                place.pass_calls(&shapes.sums(callee), count);
-                number = number.saturating_add(shapes.calls(callee).saturating_mul(count));
-            }
-        }
-        found
-    }
-
-    fn add(&mut self, shape: ShapeId, more: Found) {
-        if let Some(found) = self.0.get_mut(shape.index()) {
-            found.count = found.count.saturating_add(more.count);
-            found.offset = found.offset.min(more.offset);
-            found.number = found.number.min(more.number);
-        }
-    }
-
-    fn get(&self, shape: ShapeId) -> Option<Found> {
-        self.0.get(shape.index()).copied().filter(|found| found.count > 0)
-    }
-
-    /// How often the shape occurs.
-    #[must_use]
-    pub fn count(&self, shape: ShapeId) -> u64 {
-        self.get(shape).map_or(0, |found| found.count)
-    }
-
-    /// Where the entry of its first occurrence is; `None` if there is none.
-    #[must_use]
-    pub fn first(&self, shape: ShapeId) -> Option<Offset> {
-        self.get(shape).map(|found| Offset::new(found.offset))
-    }
-
-    /// The number of calls in the thread before its first occurrence; `None` if there is none.
-    #[must_use]
-    pub fn first_call(&self, shape: ShapeId) -> Option<u64> {
-        self.get(shape).map(|found| found.number)
-    }
 }

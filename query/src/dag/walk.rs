@@ -3,9 +3,10 @@
 use std::num::NonZeroU64;
 use std::ops::Range;
 
+use super::kinds::{Kind, Root, ShapeId};
+use super::of_thread::Dag;
 use super::ranges::{Level, Ranges};
 use super::sums::Place;
-use super::{Dag, Kind, Root, ShapeId};
 use flow_codec::format::marks::Position;
 use flow_codec::{MethodId, Offset};
 

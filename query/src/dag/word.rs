@@ -8,7 +8,7 @@
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use super::{Break, Outcome, ShapeId};
+use super::kinds::{Break, Outcome, ShapeId};
 use flow_codec::MethodId;
 
 const HEADER: u64 = 1 << 63;

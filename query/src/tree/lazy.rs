@@ -3,41 +3,14 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::AtomicU64;
 
+use super::node::{Node, Subtree};
 use super::shaped::Shaped;
 use crate::dag::{Dag, REPEATS};
 use flow_codec::derived::Origin;
 use flow_codec::format::flow::Record;
 use flow_codec::index::{Index, Place, SMALLEST_INDEXED_BYTES};
 use flow_codec::read::{Content, ReadRecords, ThreadFile};
-use flow_codec::{Depth, Error, MethodId, Offset, Result};
-
-/// One call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Node {
-    /// Where it is entered. The number of entries before this place is the call's number in its thread.
-    pub place: Place,
-    /// The method.
-    pub method: MethodId,
-}
-
-impl Node {
-    /// How many frames are below it.
-    #[must_use]
-    pub fn depth(&self) -> Depth {
-        Depth::new(self.place.frames)
-    }
-}
-
-/// The extent of a call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Subtree {
-    /// Calls in it, including itself.
-    pub calls: u64,
-    /// Where the record of its exit begins; `None` if it is open at the end.
-    pub left: Option<Place>,
-}
+use flow_codec::{Error, MethodId, Offset, Result};
 
 /// The calls of one thread. It holds an [`Index`], and reads only the intervals that a question needs: for a
 /// call that contains a billion others, those in which the call, or the requested part of it, begins and

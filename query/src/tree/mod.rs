@@ -11,6 +11,7 @@
 mod forest;
 mod kept;
 mod lazy;
+mod node;
 mod parts;
 mod selected;
 mod shaped;
@@ -19,7 +20,8 @@ mod steps;
 
 pub use forest::{Forest, ForestCall};
 pub use kept::KeptTree;
-pub use lazy::{LazyTree, Node, Subtree};
+pub use lazy::LazyTree;
+pub use node::{EqualCalls, Node, Subtree};
 pub use selected::{SelectedCalls, SelectedTree};
 pub use stacks::{CallStack, call_stacks};
-pub use steps::{Direction, EqualCalls, SearchStep};
+pub use steps::{Direction, SearchStep};

@@ -1,6 +1,6 @@
 //! The call tree of a thread from its shapes, which needs no events.
 
-use super::{EqualCalls, Node, Subtree};
+use super::node::{EqualCalls, Node, Subtree};
 use crate::dag::{Call, Callees, Dag, Target};
 use flow_codec::index::Place;
 use flow_codec::{MethodId, Offset};

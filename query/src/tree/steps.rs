@@ -2,34 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use super::lazy::Found;
-use super::{LazyTree, Node};
+use super::lazy::{Found, LazyTree};
+use super::node::{EqualCalls, Node};
 use flow_codec::format::flow::Record;
 use flow_codec::index::Place;
 use flow_codec::{Depth, MethodId, Result};
-
-/// Consecutive calls of one caller that did the same, as far as that is known: from events, each call is alone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct EqualCalls {
-    /// The first of them.
-    pub first: Node,
-    /// How many they are.
-    pub count: u64,
-    /// The calls in each of them, including itself.
-    pub calls: u64,
-}
-
-impl EqualCalls {
-    /// The number among these calls, from 0, of one of them; `None` if the call is not one of them.
-    #[must_use]
-    pub fn number_of(&self, node: &Node) -> Option<u64> {
-        let after = node.place.enters.checked_sub(self.first.place.enters)?;
-        let number = after / self.calls.max(1);
-        let is_it = number < self.count && node.depth() == self.first.depth();
-        is_it.then_some(number)
-    }
-}
 
 /// Whether a search is for a call after a place or before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

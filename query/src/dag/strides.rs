@@ -1,0 +1,147 @@
+//! How far the events of a thread are passed, and places to begin from.
+
+use std::collections::HashMap;
+
+use super::kinds::{Root, ShapeId};
+use super::shapes::Shapes;
+use super::sums::{Place as Extent, Sums};
+use flow_codec::format::marks::Position;
+use flow_codec::index::Place;
+use flow_codec::{MethodId, Offset};
+
+/// A place that is searched for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Target {
+    /// The entry of the call with this number.
+    Call(u64),
+    /// The event with this number.
+    Event(u64),
+    /// The first record at or after an offset.
+    Offset(Offset),
+}
+
+/// How far the events of a thread are passed.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct At {
+    pub(super) extent: Extent,
+    /// Calls, exits without entries, and open frames.
+    pub(super) calls: u64,
+    pub(super) unseen: u64,
+    pub(super) frames: u64,
+}
+
+/// Places among the calls that a caller made directly, after every [`STRIDE`] runs, for callers with many runs: to find a
+/// place, runs before the last one of these need not be passed. Memory: a tenth of a byte a run.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct Strides {
+    /// By shape, from where the first call of the caller begins.
+    pub(super) shapes: HashMap<ShapeId, Vec<At>>,
+    /// Of the roots, up to the first call that is not left.
+    pub(super) roots: Vec<At>,
+}
+
+/// Small for tests, whose callers have few runs.
+pub(super) const STRIDE: usize = if cfg!(test) { 2 } else { 512 };
+
+impl Strides {
+    pub(super) fn of(shapes: &Shapes, roots: impl Iterator<Item = Root>) -> Self {
+        let wide = shapes.iter().filter(|shape| shapes.runs(*shape).len() > 2 * STRIDE);
+        let places = |shape| {
+            let runs = shapes.runs(shape).map(|(shape, count)| Root::Calls(shape, count));
+            (shape, Self::after_strides(shapes, runs))
+        };
+        let is_left = |root: &Root| !matches!(root, Root::Open(_));
+        let roots = Self::after_strides(shapes, roots.take_while(is_left));
+        Self { shapes: wide.map(places).collect(), roots }
+    }
+
+    fn after_strides(shapes: &Shapes, runs: impl Iterator<Item = Root>) -> Vec<At> {
+        let (mut at, mut places) = (At::default(), Vec::new());
+        for (number, run) in runs.enumerate() {
+            if number > 0 && number % STRIDE == 0 {
+                places.push(at);
+            }
+            match run {
+                Root::Calls(shape, count) => at.pass_calls(shapes.sums(shape), count),
+                Root::UnseenExits(count) => at.exit_unseen(count),
+                Root::Open(_) => {}
+            }
+        }
+        places
+    }
+}
+
+impl At {
+    /// The place that is as far after this one, where no exit precedes, as another one is after the start.
+    pub(super) fn plus(self, after: Self) -> Self {
+        Self {
+            extent: self.extent.plus(after.extent),
+            calls: self.calls.saturating_add(after.calls),
+            unseen: self.unseen.saturating_add(after.unseen),
+            frames: self.frames,
+        }
+    }
+
+    pub(super) fn exit_unseen(&mut self, count: u64) {
+        self.extent.exit(count);
+        self.unseen = self.unseen.saturating_add(count);
+    }
+
+    /// Returns whether a target is not before this place.
+    pub(super) fn is_up_to(self, target: Target) -> bool {
+        match target {
+            Target::Call(number) => self.calls <= number,
+            Target::Event(number) => self.place().events() <= number,
+            Target::Offset(offset) => self.extent.next_entry().offset <= offset,
+        }
+    }
+
+    pub(super) fn place(self) -> Place {
+        let Self { extent, calls: enters, unseen, frames } = self;
+        let exits = enters.saturating_sub(frames).saturating_add(unseen);
+        Place { offset: extent.next_entry().offset, enters, exits, frames }
+    }
+
+    pub(super) fn enter(&mut self, method: MethodId) {
+        self.extent.enter(method);
+        self.calls = self.calls.saturating_add(1);
+        self.frames = self.frames.saturating_add(1);
+    }
+
+    pub(super) fn pass_calls(&mut self, sums: Sums, count: u64) {
+        self.extent.pass_calls(&sums, count);
+        self.calls = self.calls.saturating_add(sums.calls.saturating_mul(count));
+    }
+
+    /// How many of some consecutive calls here end before a target.
+    pub(super) fn calls_before(self, target: Target, sums: Sums, count: u64) -> u64 {
+        match target {
+            Target::Call(number) => (number.saturating_sub(self.calls) / sums.calls).min(count),
+            Target::Event(number) => {
+                let events = sums.calls.saturating_mul(2);
+                (number.saturating_sub(self.place().events()) / events).min(count)
+            }
+            Target::Offset(offset) => {
+                self.extent.calls_before(sums, count, Position::before(offset))
+            }
+        }
+    }
+
+    /// Returns whether an entry here is the target, if it is not before it.
+    pub(super) fn is_at_entry(self, target: Target) -> bool {
+        match target {
+            Target::Call(number) => self.calls == number,
+            Target::Event(number) => self.place().events() == number,
+            Target::Offset(offset) => self.extent.next_entry().offset >= offset,
+        }
+    }
+
+    /// Returns whether the target is among some exits here.
+    pub(super) fn is_at_exits(self, target: Target, count: u64) -> bool {
+        match target {
+            Target::Call(_) => false,
+            Target::Event(number) => number < self.place().events().saturating_add(count),
+            Target::Offset(offset) => self.extent.next_exit() >= Position::before(offset),
+        }
+    }
+}
