@@ -49,32 +49,23 @@
 //! Readers refuse a line of 16 MiB or more, a `trace.json` of more than 64 MiB, and anything but a regular file in the
 //! place of a file.
 
+mod blocks;
+mod derived;
 #[cfg(test)]
 mod example;
-
-pub mod baseline;
-pub mod beginning;
-pub mod container;
-pub mod dag;
 pub mod flow;
-pub mod group;
 pub mod hpl;
-pub mod ids;
-pub mod index;
 pub mod instructions;
 pub mod journal;
-pub mod jsonl;
 pub(crate) mod leb128;
-pub mod lines;
-pub mod manifest;
 pub mod marks;
-pub mod methods;
 pub mod names;
-mod of_events;
 pub mod raw;
 pub mod samples;
-pub mod shape_name;
-pub mod stream;
 pub mod test_marks;
-pub mod threads;
+mod text;
 pub mod values;
+
+pub use self::blocks::{beginning, container, group, stream};
+pub use self::derived::{baseline, dag, index, shape_name};
+pub use self::text::{ids, jsonl, lines, manifest, methods, threads};

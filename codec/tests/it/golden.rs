@@ -1025,7 +1025,7 @@ fn the_example_of_marks_is_that_of_the_specification() {
 fn the_example_of_an_index_is_that_of_the_specification() {
     use flow_codec::format::index::{IndexFile, IntervalSums, sample};
     let thread = [0x81, 0x82, 0x01, 0x83];
-    let bytes = example(include_str!("../../src/format/index.rs"), "index.hex");
+    let bytes = example(include_str!("../../src/format/derived/index.rs"), "index.hex");
     let index = IndexFile::decode(&bytes).expect("sound");
     assert_eq!(index.encode(), bytes);
     assert_eq!(index.thread.get(), 7);
@@ -1037,7 +1037,7 @@ fn the_example_of_an_index_is_that_of_the_specification() {
 fn the_example_of_shapes_is_that_of_the_specification() {
     use flow_codec::format::dag::{DagFile, Head};
 
-    let bytes = example(include_str!("../../src/format/dag.rs"), "dag.hex");
+    let bytes = example(include_str!("../../src/format/derived/dag.rs"), "dag.hex");
     let file = DagFile::decode(&bytes).expect("sound");
     assert_eq!(file.thread.get(), 7);
     let mut body = file.body.as_ref().expect("shapes").reader();

@@ -1,4 +1,4 @@
-//! Takes files with blocks apart and puts them together again, with right checksums. See `codec/src/format/container.rs`; this
+//! Takes files with blocks apart and puts them together again, with right checksums. See `codec/src/format/blocks/container.rs`; this
 //! second reader of the format keeps what no other would accept.
 
 /// Bytes before the first block.

@@ -24,7 +24,7 @@
 //! | object | 1 | kind |
 //! | | number | length of what follows |
 //! | | number | logical offset |
-//! | | 1 | how the bytes are stored: 0 as they are, 1 as an LZ4 block, 2 as a Zstandard frame, 3 as [columns](super::lines) in a Zstandard frame |
+//! | | 1 | how the bytes are stored: 0 as they are, 1 as an LZ4 block, 2 as a Zstandard frame, 3 as [columns](crate::format::lines) in a Zstandard frame |
 //! | | number | with 1 to 3: how many bytes they are |
 //! | | | the bytes |
 //! | stop | 1 | `0B` |
@@ -43,9 +43,9 @@
 //! | 16 | left out by readers; earlier versions wrote sums by time | |
 //! | 9 | a [group](super::group) of pieces of several threads; no stream, so the logical offset is 0 | |
 //! | 14 | the [`beginning`](super::beginning) of the block's thread in a part, whole | |
-//! | 15 | [`samples`](super::samples) of all threads | `samples` |
-//! | 13 | the [`journal`](super::journal#checkpoint) of a snapshot: a checkpoint | `journal` |
-//! | 17 | the identity of the recording, the number `id` of the [manifest](super::manifest), in 8 bytes, whole | |
+//! | 15 | [`samples`](crate::format::samples) of all threads | `samples` |
+//! | 13 | the [`journal`](crate::format::journal#checkpoint) of a snapshot: a checkpoint | `journal` |
+//! | 17 | the identity of the recording, the number `id` of the [manifest](crate::format::manifest), in 8 bytes, whole | |
 //! | 18 | the [open chunk](#open-chunks) of the block's thread, whole: the last one counts | `journal` |
 //!
 //! In the `shared.flowtrace` of a directory, the stream *threads* has the lines of the threads that share that file; the
@@ -54,7 +54,7 @@
 //! A stream without bytes, of a file that is empty, has one piece without bytes.
 //!
 //! Names come before the first event that uses them. A file without an end is that of a JVM that is recording
-//! or was killed. Its open chunks are in the [`journal`](super::journal) beside it, whose offsets count in the
+//! or was killed. Its open chunks are in the [`journal`](crate::format::journal) beside it, whose offsets count in the
 //! thread's stream of events. A journal beside a file with an end counts only if the manifest says that something
 //! was lost: chunks that could not be written.
 //!
@@ -79,7 +79,7 @@
 //! # In memory
 //!
 //! With `keep=memory` a file in memory has the blocks until the recording ends, and `app.flowtrace` only the manifest. The
-//! file in memory begins with an identity, like a part, and is a container beside the [`journal`](super::journal#place) that the manifest names, with
+//! file in memory begins with an identity, like a part, and is a container beside the [`journal`](crate::format::journal#place) that the manifest names, with
 //! `.flowtrace` after the name of the journal. At the end its blocks are copied to `app.flowtrace`, the manifest and the
 //! end follow, and it is removed. So while `app.flowtrace` has no end, readers take the file in memory, if there is one, for
 //! a part before it.
@@ -87,7 +87,7 @@
 //! # Open chunks
 //!
 //! A thread that waits hands over nothing, so its last events are only in the journal, which no collector gets. So a trace that
-//! is [sent](super::stream) has open chunks, kind 18: each is a [`journal`](super::journal#checkpoint) with one slot, as it was
+//! is [sent](super::stream) has open chunks, kind 18: each is a [`journal`](crate::format::journal#checkpoint) with one slot, as it was
 //! when the thread had stopped for a moment. Once the file has the events of the chunk, and more events or marks, or an end, the chunk
 //! means nothing. A journal beside the file has newer ones.
 //!
@@ -156,7 +156,7 @@
 
 use std::fmt;
 
-use super::{leb128, lines};
+use crate::format::{leb128, lines};
 use crate::{ThreadId, TraceId};
 
 /// The first bytes of the file.
@@ -265,7 +265,7 @@ pub enum Coding {
     Lz4,
     /// As a Zstandard frame.
     Zstd,
-    /// Lines as [columns](super::lines), in a Zstandard frame.
+    /// Lines as [columns](crate::format::lines), in a Zstandard frame.
     Lines,
 }
 
@@ -557,8 +557,8 @@ impl Object {
 
 #[cfg(test)]
 mod tests {
-    use super::super::example::{bytes_of_example, bytes_of_second_example};
     use super::*;
+    use crate::format::example::{bytes_of_example, bytes_of_second_example};
 
     /// The example above.
     fn example() -> Vec<u8> {

@@ -32,7 +32,7 @@
 //! method of which the filters decide differently.
 //!
 //! The lines of threads that share a file are not in `threads.jsonl`, but in the stream *threads* of that
-//! [`container`](super::container), and the newest of them in the [`journal`](super::journal). Readers put them first.
+//! [`container`](crate::format::container), and the newest of them in the [`journal`](crate::format::journal). Readers put them first.
 //!
 //! A thread without an `end` line was alive when the recording ended. A rename is noticed when the
 //! thread ends or the recording does. Readers skip events they do not know.

@@ -17,12 +17,12 @@
 //! | `flags` | strings | access flags in source order, and `hidden` for methods of hidden classes |
 //! | `lines` | numbers, optional | the lines of a method that `lines=` names, each once, in order: those that have marks when they are reached |
 //! | `parameters` | strings, optional | the names of the parameters of a method that `values=` names, in order; empty where the class file has none |
-//! | `code` | object, optional | the code of a method that `instructions=` names: see [`instructions`](super::instructions). Of several lines of a version, one has it |
+//! | `code` | object, optional | the code of a method that `instructions=` names: see [`instructions`](crate::format::instructions). Of several lines of a version, one has it |
 //! | `inlined` | arrays, optional | lines of other code that a compiler copied into the method: see *Inlined code* |
 //! | `version` | number, optional | version of the method; 0 if absent |
 //!
 //! A second line with the same id describes the same class and method in another class loader, or another *version* of the
-//! method, with other `lines`, `parameters` or `code`. [Calls](super::values) of a version other than 0 begin with its number.
+//! method, with other `lines`, `parameters` or `code`. [Calls](crate::format::values) of a version other than 0 begin with its number.
 //! A method has a line for each of its first 16 loaders, and for each version.
 //!
 //! **Inlined code.** Kotlin copies the code of inline functions into their callers, and gives it line numbers after the end of
@@ -47,8 +47,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::instructions::Code;
 use crate::MethodId;
+use crate::format::instructions::Code;
 
 /// One line of `methods.jsonl`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -7,7 +7,7 @@
 //! {"e":"exit"}
 //! ```
 //!
-//! About 20 times the size of [`flow`](super::flow). A reader skips empty lines, ignores fields it
+//! About 20 times the size of [`flow`](crate::format::flow). A reader skips empty lines, ignores fields it
 //! does not know, and leaves out a last line without LF (cut off by a kill).
 
 use std::borrow::Cow;
@@ -15,8 +15,8 @@ use std::num::NonZeroU64;
 
 use serde::Deserialize;
 
-use super::flow::Record;
 use crate::MethodId;
+use crate::format::flow::Record;
 
 const EXIT: &str = "{\"e\":\"exit\"}";
 /// Before the number of the method.

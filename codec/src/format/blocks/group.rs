@@ -34,8 +34,8 @@
 //! | `81 00` | the same |
 
 use super::container::StreamKind;
-use super::leb128;
 use crate::ThreadId;
+use crate::format::leb128;
 
 /// The most bytes of a group, before it is compressed.
 pub const MAX_GROUP_BYTES: usize = 1 << 20;
@@ -111,8 +111,8 @@ pub fn decode(group: &[u8], stored: usize) -> Option<Vec<GroupPiece<'_>>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::example::bytes_of_example;
     use super::*;
+    use crate::format::example::bytes_of_example;
 
     fn piece(thread: u64, kind: StreamKind, offset: u64, bytes: &[u8]) -> GroupPiece<'_> {
         GroupPiece { thread: ThreadId::new(thread), kind, offset, bytes }

@@ -81,8 +81,8 @@
 use std::io::Read;
 
 use super::index::Fingerprint;
-use super::leb128::{put, take};
 use super::of_events::{self, Owner};
+use crate::format::leb128::{put, take};
 use crate::{MethodId, ThreadId};
 
 /// The first bytes of the file.

@@ -33,14 +33,14 @@
 //!
 //! | field | present | value |
 //! |---|---|---|
-//! | `id` | not in older traces | the identity of the recording: a random number, as 16 hexadecimal digits. [Parts](super::container#parts), the [journal](super::journal), and what readers [store](super::index) beside the trace have it too |
-//! | `order` | with `order=total` | `total`: events have [sequence numbers](super::marks) |
+//! | `id` | not in older traces | the identity of the recording: a random number, as 16 hexadecimal digits. [Parts](crate::format::container#parts), the [journal](crate::format::journal), and what readers [store](crate::format::index) beside the trace have it too |
+//! | `order` | with `order=total` | `total`: events have [sequence numbers](crate::format::marks) |
 //! | `session` | if one `flow record` started several JVMs | the same for all of them |
 //! | `own` | if the application's classes are known | patterns for them, as in [`Glob`](crate::Glob). They say nothing about what was recorded |
 //! | `earlier` | if the directory held a trace that is kept | where that trace is since then |
-//! | `journal` | with the option of this name | the path of the [journal](super::journal#place) |
+//! | `journal` | with the option of this name | the path of the [journal](crate::format::journal#place) |
 //! | `spill` | with `stream` and without `out` | the path of the file from which the JVM sends; it is removed when the collector has everything |
-//! | `durability` | with `durability=system` | the time between two [checkpoints](super::journal#checkpoint), and the id of the system's start (`/proc/sys/kernel/random/boot_id`) |
+//! | `durability` | with `durability=system` | the time between two [checkpoints](crate::format::journal#checkpoint), and the id of the system's start (`/proc/sys/kernel/random/boot_id`) |
 //! | `lost.stopped_at_ns` | if a fault ended the recording before the program | when; what came after that is missing and not counted |
 //! | `asked_loaders` | if the agent asked any loader | see below |
 //! | `filters` | if the filter was changed while it was recorded | each change: when, and the options that were in force from then on |

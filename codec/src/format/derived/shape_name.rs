@@ -6,7 +6,7 @@
 //! | bytes | | |
 //! |---:|---|---|
 //! | 1 | what | 0 a call that returned, 1 one that was left by an exception, 2 one that was left because recording was suspended or ended, 3 a gap in the events, 4 a pause of the recording, 5 all calls of a thread |
-//! | 16 | method | of a call, for *what* 0 to 2: XXH3-128 of its [key](super::ids), `class#name(descriptor)`; of a method without a name, of `?#` and its id |
+//! | 16 | method | of a call, for *what* 0 to 2: XXH3-128 of its [key](crate::format::ids), `class#name(descriptor)`; of a method without a name, of `?#` and its id |
 //! | 16 | callee | the name of the shape of a call that it made |
 //! | 8 | count | how many consecutive calls it made of shapes with this name |
 //!
@@ -33,7 +33,7 @@ use std::str::FromStr;
 
 use twox_hash::XxHash3_128;
 
-use super::ids;
+use crate::format::ids;
 
 /// How many digits of a name are shown.
 pub const SHORT_DIGITS: usize = 12;
@@ -175,8 +175,8 @@ impl FromStr for NamePrefix {
 
 #[cfg(test)]
 mod tests {
-    use super::super::example::bytes_of_example;
     use super::*;
+    use crate::format::example::bytes_of_example;
 
     #[test]
     fn the_example_has_the_name_that_is_given() {
@@ -189,7 +189,7 @@ mod tests {
         namer.add(callee, 1);
         let name = namer.finish();
         let text = include_str!("shape_name.rs");
-        let example = super::super::example::table(text);
+        let example = crate::format::example::table(text);
         assert_eq!(namer.bytes, bytes_of_example(text));
         assert!(example.contains(&callee.digits()) && example.contains(&name.digits()));
         assert_eq!(name.to_string(), name.digits()[..SHORT_DIGITS]);

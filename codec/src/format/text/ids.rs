@@ -20,7 +20,7 @@
 //! java.io.IOException#<class>=7
 //! ```
 //!
-//! No event of [`flow`](super::flow) has such an id; [`marks`](super::marks) do.
+//! No event of [`flow`](crate::format::flow) has such an id; [`marks`](crate::format::marks) do.
 //!
 //! # Fields
 //!
@@ -31,7 +31,7 @@
 //! com.example.A#<field>total=9
 //! ```
 //!
-//! Only [values](super::values) have such an id.
+//! Only [values](crate::format::values) have such an id.
 //!
 //! # Source
 //!

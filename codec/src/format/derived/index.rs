@@ -34,12 +34,12 @@
 //!
 //! The sample consists of [`SAMPLES`] pieces of [`SAMPLE_BYTES`] each: number `k` begins at `(covered - 64) ·
 //! k / 63`, rounded down. If fewer bytes are covered than all pieces have, it is all of them. It
-//! distinguishes a file that has changed or been replaced from one that has grown. If the [manifest](super::manifest) of the
+//! distinguishes a file that has changed or been replaced from one that has grown. If the [manifest](crate::format::manifest) of the
 //! trace has an `id`, the CRC-32 is that of the 8 bytes of this number, the highest first, and then of the pieces: so what
 //! was stored for one recording is never used for another one. [Shapes](super::dag) have
 //! such samples, too.
 //!
-//! Of events in a [container](super::container), piece `k` is instead the first bytes, as stored, of the object that
+//! Of events in a [container](crate::format::container), piece `k` is instead the first bytes, as stored, of the object that
 //! has the byte where the piece would begin: as many as the piece would have, or all of the object. So nothing is
 //! unpacked. An index in the container of its events was written with them: its sample is not checked.
 //!

@@ -84,8 +84,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::manifest::Jvm;
 use crate::TraceId;
+use crate::format::manifest::Jvm;
 
 /// The first bytes of a hello.
 pub const MAGIC: [u8; 8] = *b"flowstrm";
@@ -116,7 +116,7 @@ pub struct Hello {
     /// The secret that both sides read from a file, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// The identity of the recording, which the [manifest](super::manifest) has, too.
+    /// The identity of the recording, which the [manifest](crate::format::manifest) has, too.
     pub id: TraceId,
     /// The process, as its machine numbers it.
     #[serde(default)]
@@ -331,8 +331,8 @@ pub fn decode_hello(body: &[u8]) -> Result<Hello, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::example::bytes_of_example;
     use super::*;
+    use crate::format::example::bytes_of_example;
 
     #[test]
     fn the_example_is_what_is_written_and_read() {

@@ -10,8 +10,8 @@
 //! | marks | a number: bytes of the thread's marks that are not needed |
 //! | offset, *by*, *from* | three numbers: the position of the last of these marks, and the two times of the last time mark among them; 0 where there was none |
 //! | frames | a number: how many frames are open after these events |
-//! | | the ENTER of each, outermost first, as in [`flow`](super::flow) |
-//! | | the lines about the thread in earlier parts that a reader needs: its `open`, its `start`, its last `rename`, and its `end`, as in [`threads`](super::threads) |
+//! | | the ENTER of each, outermost first, as in [`flow`](crate::format::flow) |
+//! | | the lines about the thread in earlier parts that a reader needs: its `open`, its `start`, its last `rename`, and its `end`, as in [`threads`](crate::format::threads) |
 //!
 //! The marks of this part begin with the first one that belongs to events of this part; marks before it may be there too.
 //!
@@ -40,10 +40,10 @@
 //! | `02` | two frames |
 //! | `81` `C8 03` | ENTER 1, ENTER 200 |
 
-use super::flow::{Encoded, Record, records};
-use super::leb128;
-use super::marks::BeforeMarks;
 use crate::MethodId;
+use crate::format::flow::{Encoded, Record, records};
+use crate::format::leb128;
+use crate::format::marks::BeforeMarks;
 
 /// The beginning of a thread in a part.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

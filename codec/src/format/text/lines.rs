@@ -1,4 +1,4 @@
-//! The lines of [`threads`](super::threads) in columns, as a [`container`](super::container) stores them when it
+//! The lines of [`threads`](super::threads) in columns, as a [`container`](crate::format::container) stores them when it
 //! is compressed.
 //!
 //! Each thread has two lines that differ from those of the next thread in a few digits. The digits compress far
@@ -21,7 +21,7 @@
 //!
 //! Lines that have these forms exactly, with numbers without leading zeros and names without escapes or control
 //! characters (below U+0020), come back byte for byte; all others are
-//! stored as they are. A *number* is LEB128, a difference is as in a [`group`](super::group).
+//! stored as they are. A *number* is LEB128, a difference is as in a [`group`](crate::format::group).
 //!
 //! # Example
 //!
@@ -40,9 +40,9 @@
 //! | `0A` | no name |
 //! | `7B 22 65 76 65 6E 74 22 3A 22 70 61 72 6B 65 64 22 2C 22 69 64 22 3A 37 7D 0A` | the other line |
 
-use super::leb128;
 use super::threads::ThreadLine;
 use crate::ThreadId;
+use crate::format::leb128;
 
 const OTHER: u8 = 0;
 const END: u8 = 1;
@@ -295,8 +295,8 @@ fn take_line<'a>(text: &mut &'a [u8]) -> Option<&'a [u8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::example::{bytes_of_example, table};
     use super::*;
+    use crate::format::example::{bytes_of_example, table};
 
     const LINES: &str = "{\"event\":\"start\",\"id\":7,\"name\":\"\",\"daemon\":true,\"virtual\":true,\"at_ns\":1000}
 {\"event\":\"end\",\"id\":7,\"at_ns\":1010}

@@ -1,0 +1,7 @@
+//! What follows from events: readers store it for the next one, or compare by it.
+
+pub mod baseline;
+pub mod dag;
+pub mod index;
+mod of_events;
+pub mod shape_name;
