@@ -1,4 +1,4 @@
-//! Threads written as [`jsonl`]: converted to `.flow` when a trace is opened, and back when a file is
+//! Threads written as [`jsonl`](crate::format::jsonl): converted to `.flow` when a trace is opened, and back when a file is
 //! completed.
 //!
 //! The result is the `.flow` that the recorder would have written, a twentieth of the lines. It is stored in

@@ -75,17 +75,17 @@ pub enum EventKind {
         /// How many, if known.
         events: Option<NonZeroU64>,
     },
-    /// The stack of the thread was sampled, if the timeline is one [with samples](Timeline::with_samples).
+    /// The stack of the thread was sampled, if the timeline is one [with samples](super::Timeline::with_samples).
     Sample(StackSample),
-    /// The topmost frame reached this line, if the timeline is one [with lines](Timeline::with_lines).
+    /// The topmost frame reached this line, if the timeline is one [with lines](super::Timeline::with_lines).
     Line(u16),
-    /// Values of the topmost call, if the timeline is one [with values](Timeline::with_values): arguments directly after the
+    /// Values of the topmost call, if the timeline is one [with values](super::Timeline::with_values): arguments directly after the
     /// entry, result and message directly before the exit, and in between what it reads and writes.
     Values(Vec<CallValue>),
     /// The version of the method of the topmost call, which has just begun, if the timeline is one with lines, values or
     /// instructions. Without this event, the version is 0.
     Version(u16),
-    /// A step of the topmost call, if the timeline is one [with instructions](Timeline::with_instructions).
+    /// A step of the topmost call, if the timeline is one [with instructions](super::Timeline::with_instructions).
     Step(Step),
     /// Recording was suspended.
     Pause,
@@ -121,7 +121,7 @@ pub struct Stamp {
     pub calls: u64,
 }
 
-/// Receives the events of a [`Timeline`], in order. Each method returns whether to continue.
+/// Receives the events of a [`Timeline`](super::Timeline), in order. Each method returns whether to continue.
 pub trait VisitTimeline {
     /// A method was entered.
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool;

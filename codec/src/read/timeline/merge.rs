@@ -132,7 +132,7 @@ impl<'a> Timeline<'a> {
         Self { has_lines: true, values: Some(Values::default()), ..self }
     }
 
-    /// Adds the steps of instructions that ran, for [`Executions`].
+    /// Adds the steps of instructions that ran, for [`Executions`](super::Executions).
     #[must_use]
     pub fn with_instructions(self) -> Self {
         Self { has_steps: true, values: Some(Values::default()), ..self }
