@@ -22,45 +22,19 @@
 //! execution traces* (IWPC 2002), store equal subtrees of calls once; Knüpfer, *Compressed complete call graphs*
 //! (ICPP 2005), answers questions on such a graph without unpacking it.
 
-mod build;
-mod builder;
-mod compare;
-mod find;
-mod gather;
-mod join;
-mod kinds;
-mod matches;
-mod names;
-mod occurrences;
-mod of_thread;
-mod outline;
-mod places;
-mod ranges;
-mod sampled;
-mod shapes;
-mod store;
-mod strides;
-mod sums;
-mod table;
-mod walk;
-mod word;
+mod building;
+mod joined;
+mod search;
+mod shape;
 
-pub use self::build::{Built, Growing};
-pub use self::compare::{Comparison, Difference, Shift};
-pub use self::find::{Find, Occurrence};
-pub use self::gather::Gather;
-pub use self::join::{Join, Joined};
-pub use self::kinds::{Break, Kind, Outcome, Root, ShapeId};
-pub use self::matches::Matches;
-pub use self::occurrences::Occurrences;
-pub use self::of_thread::Dag;
-pub use self::outline::Departure;
-pub(crate) use self::places::{Call, Callees};
-pub use self::ranges::Ranges;
-pub use self::shapes::Shapes;
-pub use self::store::StoredDag;
-pub(crate) use self::strides::Target;
-pub use self::walk::{Entry, Repeat, Step, Walk};
+pub use self::building::{Built, Gather, Growing, StoredDag};
+pub use self::joined::{Comparison, Departure, Difference, Join, Joined, Shift};
+pub(crate) use self::search::{Call, Callees};
+pub use self::search::{Entry, Find, Matches, Occurrence, Occurrences, Ranges, Repeat, Step, Walk};
+pub use self::shape::kinds::{Break, Kind, Outcome, Root, ShapeId};
+pub use self::shape::of_thread::Dag;
+pub use self::shape::shapes::Shapes;
+pub(crate) use self::shape::strides::Target;
 
 /// The most memory for the shapes of a thread that are stored or built by default, in words of eight bytes: one for each shape
 /// and each run, and one more for each shape. What open frames have called may take as much.

@@ -3,12 +3,12 @@
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::AtomicU64;
 
-use super::MAX_SIZE;
 use super::build::Built;
-use super::kinds::{Break, Outcome};
-use super::of_thread::Dag;
-use super::table::Words;
-use super::word::{self, MAX_COUNT, MAX_NUMBER, Word};
+use crate::dag::MAX_SIZE;
+use crate::dag::shape::kinds::{Break, Outcome};
+use crate::dag::shape::of_thread::Dag;
+use crate::dag::shape::table::Words;
+use crate::dag::shape::word::{self, MAX_COUNT, MAX_NUMBER, Word};
 use flow_codec::derived::{self, Origin};
 use flow_codec::format::container::StreamKind;
 use flow_codec::format::dag::{DagBody, DagFile, Head, StoredRoot};

@@ -11,16 +11,16 @@ use flow_codec::{MethodId, MethodMap};
 /// All calls of a thread, with equal subtrees stored once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dag {
-    pub(super) shapes: Shapes,
-    pub(super) roots: Vec<u64>,
+    pub(in crate::dag) shapes: Shapes,
+    pub(in crate::dag) roots: Vec<u64>,
     /// Where the roots end.
-    pub(super) end: Place,
+    pub(in crate::dag) end: Place,
     calls: u64,
-    pub(super) strides: Strides,
+    pub(in crate::dag) strides: Strides,
 }
 
 impl Dag {
-    pub(super) fn new(shapes: Words, roots: Vec<u64>) -> Self {
+    pub(in crate::dag) fn new(shapes: Words, roots: Vec<u64>) -> Self {
         let shapes = Shapes::new(shapes);
         let strides = Strides::of(&shapes, roots.iter().map(|word| Self::root_of(*word)));
         let mut dag = Self { shapes, roots, end: Place::default(), calls: 0, strides };
@@ -45,11 +45,11 @@ impl Dag {
     }
 
     /// One of the roots, by its place among them.
-    pub(super) fn root(&self, at: usize) -> Option<Root> {
+    pub(in crate::dag) fn root(&self, at: usize) -> Option<Root> {
         self.roots.get(at).map(|word| Self::root_of(*word))
     }
 
-    pub(super) fn root_of(word: u64) -> Root {
+    pub(in crate::dag) fn root_of(word: u64) -> Root {
         match Word::of(word) {
             Word::Run(shape, count) => Root::Calls(shape, count.into()),
             Word::Method(method, _) => Root::Open(method),
@@ -57,7 +57,7 @@ impl Dag {
         }
     }
 
-    /// About the memory that the shapes need, in words, as [`MAX_SIZE`](super::MAX_SIZE) counts them.
+    /// About the memory that the shapes need, in words, as [`MAX_SIZE`](crate::dag::MAX_SIZE) counts them.
     #[must_use]
     pub fn size(&self) -> usize {
         self.shapes.words.size()
@@ -89,7 +89,7 @@ impl Dag {
     }
 
     /// The number of calls of a root, without those of the roots that follow.
-    pub(super) fn calls_in(&self, root: Root) -> u64 {
+    pub(in crate::dag) fn calls_in(&self, root: Root) -> u64 {
         match root {
             Root::Calls(shape, count) => self.shapes.calls(shape).saturating_mul(count),
             Root::UnseenExits(_) => 0,

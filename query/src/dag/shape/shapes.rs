@@ -8,17 +8,17 @@ use super::table::Words;
 use super::word::{self, Word};
 
 /// The number, in place of that of a break, of the shape that holds all calls of a thread.
-pub(super) const THREAD: u64 = 2;
+pub(in crate::dag) const THREAD: u64 = 2;
 
 /// Shapes, each after those of the calls that it makes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shapes {
-    pub(super) words: Words,
+    pub(in crate::dag) words: Words,
     sums: Vec<Sums>,
 }
 
 impl Shapes {
-    pub(super) fn new(words: Words) -> Self {
+    pub(in crate::dag) fn new(words: Words) -> Self {
         let sums = sums_of(&words);
         Self { words, sums }
     }
@@ -89,14 +89,14 @@ impl Shapes {
         self.sums(shape).levels
     }
 
-    pub(super) fn sums(&self, shape: ShapeId) -> Sums {
+    pub(in crate::dag) fn sums(&self, shape: ShapeId) -> Sums {
         self.sums.get(shape.index()).copied().unwrap_or_default()
     }
 }
 
 impl Place {
     /// Passes a root.
-    pub(super) fn pass_root(&mut self, root: Root, shapes: &Shapes) {
+    pub(in crate::dag) fn pass_root(&mut self, root: Root, shapes: &Shapes) {
         match root {
             Root::Calls(shape, count) => self.pass_calls(&shapes.sums(shape), count),
             Root::UnseenExits(count) => self.exit(count),

@@ -2,11 +2,11 @@
 
 use std::num::NonZeroU64;
 
-use super::MAX_SIZE;
 use super::builder::Builder;
-use super::kinds::{Break, Outcome};
-use super::of_thread::Dag;
-use super::table::Folded;
+use crate::dag::MAX_SIZE;
+use crate::dag::shape::kinds::{Break, Outcome};
+use crate::dag::shape::of_thread::Dag;
+use crate::dag::shape::table::Folded;
 use flow_codec::MethodId;
 use flow_codec::read::{EventKind, Stamp, TimelineEvent, Unwound, Visit, VisitTimeline};
 

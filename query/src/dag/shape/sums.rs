@@ -11,9 +11,9 @@ use flow_codec::{MethodId, Offset};
 
 /// The sums of a shape.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Sums {
-    pub(super) calls: u64,
-    pub(super) levels: u64,
+pub(in crate::dag) struct Sums {
+    pub(in crate::dag) calls: u64,
+    pub(in crate::dag) levels: u64,
     /// Where it ends, from its entry on.
     end: Place,
 }
@@ -21,7 +21,7 @@ pub(super) struct Sums {
 /// A position between two events, in the canonical form of the records: a run of exits is one record, so where a
 /// call ends in bytes depends on what follows.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Place {
+pub(in crate::dag) struct Place {
     /// Bytes before the run of exits.
     offset: u64,
     /// Exits of the run so far.
@@ -30,29 +30,29 @@ pub(super) struct Place {
 
 impl Place {
     /// The place that is as far after this one, after an entry, as another one is after the start.
-    pub(super) fn plus(self, after: Self) -> Self {
+    pub(in crate::dag) fn plus(self, after: Self) -> Self {
         Self { offset: self.end().saturating_add(after.offset), exits: after.exits }
     }
 
     /// Where an entry after it begins; the end of its record.
     #[inline]
-    pub(super) fn end(self) -> u64 {
+    pub(in crate::dag) fn end(self) -> u64 {
         let run = NonZeroU64::new(self.exits).map_or(0, encoded_exits_len);
         self.offset.saturating_add(run as u64)
     }
 
-    pub(super) fn enter(&mut self, method: MethodId) {
+    pub(in crate::dag) fn enter(&mut self, method: MethodId) {
         *self =
             Self { offset: self.end().saturating_add(encoded_enter_len(method) as u64), exits: 0 };
     }
 
-    pub(super) fn exit(&mut self, count: u64) {
+    pub(in crate::dag) fn exit(&mut self, count: u64) {
         self.exits = self.exits.saturating_add(count);
     }
 
     /// Passes consecutive calls.
     #[inline]
-    pub(super) fn pass_calls(&mut self, sums: &Sums, count: u64) {
+    pub(in crate::dag) fn pass_calls(&mut self, sums: &Sums, count: u64) {
         // A break takes no bytes.
         if sums.calls == 0 || count == 0 {
             return;
@@ -64,28 +64,28 @@ impl Place {
     }
 
     /// Where the exit of a call is that is entered here.
-    pub(super) fn exit_of(self, call: Sums) -> Position {
+    pub(in crate::dag) fn exit_of(self, call: Sums) -> Position {
         let offset = Offset::new(self.end().saturating_add(call.end.offset));
         Position { offset, exits: call.end.exits.saturating_sub(1) }
     }
 
     /// The position of an entry here.
-    pub(super) fn next_entry(self) -> Position {
+    pub(in crate::dag) fn next_entry(self) -> Position {
         Position::before(Offset::new(self.end()))
     }
 
     /// The position of an exit here.
-    pub(super) fn next_exit(self) -> Position {
+    pub(in crate::dag) fn next_exit(self) -> Position {
         Position { offset: Offset::new(self.offset), exits: self.exits }
     }
 
     /// The position of the last exit before this place, which follows a call.
-    pub(super) fn last_exit(self) -> Position {
+    pub(in crate::dag) fn last_exit(self) -> Position {
         Position { offset: Offset::new(self.offset), exits: self.exits.saturating_sub(1) }
     }
 
     /// How many exits here are before a position.
-    pub(super) fn exits_before(self, until: Position) -> u64 {
+    pub(in crate::dag) fn exits_before(self, until: Position) -> u64 {
         match until.offset.get().cmp(&self.offset) {
             Ordering::Less => 0,
             Ordering::Equal => until.exits.saturating_sub(self.exits),
@@ -94,7 +94,7 @@ impl Place {
     }
 
     /// How many of some consecutive calls here end before a position.
-    pub(super) fn calls_before(self, call: Sums, count: u64, until: Position) -> u64 {
+    pub(in crate::dag) fn calls_before(self, call: Sums, count: u64, until: Position) -> u64 {
         let (start, size) = (self.end(), call.end.end().max(1));
         let exit_of = |call_before: u64| {
             let offset = start
@@ -113,7 +113,7 @@ impl Place {
 }
 
 /// The sums of all shapes.
-pub(super) fn sums_of(shapes: &Words) -> Vec<Sums> {
+pub(in crate::dag) fn sums_of(shapes: &Words) -> Vec<Sums> {
     let mut sums: Vec<Sums> = Vec::with_capacity(shapes.len());
     for (_, words) in shapes.iter() {
         let Some((&first, runs)) = words.split_first() else { continue };

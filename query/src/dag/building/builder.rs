@@ -11,9 +11,9 @@
 
 use std::num::NonZeroU64;
 
-use super::kinds::{Break, Outcome};
-use super::table::{Mix, Table, Words};
-use super::word::{self, MAX_COUNT, MAX_NUMBER, Word};
+use crate::dag::shape::kinds::{Break, Outcome};
+use crate::dag::shape::table::{Mix, Table, Words};
+use crate::dag::shape::word::{self, MAX_COUNT, MAX_NUMBER, Word};
 use flow_codec::MethodId;
 use flow_codec::read::Visit;
 
@@ -23,7 +23,7 @@ const NO_SHAPE: u32 = u32::MAX;
 
 /// Builds the shapes of one thread.
 #[derive(Debug)]
-pub(super) struct Builder<H> {
+pub(in crate::dag) struct Builder<H> {
     table: Table<H>,
     /// Roots, and what is known about open frames.
     stack: Vec<u64>,
@@ -38,7 +38,7 @@ pub(super) struct Builder<H> {
 
 impl<H: Mix> Builder<H> {
     /// Begins a thread. Shapes and open frames may have this size, each of them.
-    pub(super) fn new(max_size: usize) -> Self {
+    pub(in crate::dag) fn new(max_size: usize) -> Self {
         Self {
             table: Table::new(max_size),
             stack: Vec::new(),
@@ -50,35 +50,35 @@ impl<H: Mix> Builder<H> {
     }
 
     /// Returns whether there is too much for the budget. Then nothing more need be read.
-    pub(super) fn is_over(&self) -> bool {
+    pub(in crate::dag) fn is_over(&self) -> bool {
         self.has_failed || self.stack.len() > self.max_size
     }
 
     /// About the memory that is needed, in bytes.
-    pub(super) fn memory(&self) -> usize {
+    pub(in crate::dag) fn memory(&self) -> usize {
         let words = self.table.memory() + self.stack.capacity();
         size_of::<u64>() * words + size_of::<u32>() * (self.frames.capacity() + self.leaves.len())
     }
 
     /// Sets how large shapes and open frames may become.
-    pub(super) fn limit(&mut self, max_size: usize) {
+    pub(in crate::dag) fn limit(&mut self, max_size: usize) {
         self.max_size = max_size;
         self.table.limit(max_size);
     }
 
     /// Gives up: a part of the thread had too much.
-    pub(super) fn give_up(&mut self) {
+    pub(in crate::dag) fn give_up(&mut self) {
         self.has_failed = true;
     }
 
     /// The shapes, and the words that are left; `None` if there was too much.
-    pub(super) fn finish(self) -> Option<(Words, Vec<u64>)> {
+    pub(in crate::dag) fn finish(self) -> Option<(Words, Vec<u64>)> {
         (!self.is_over()).then(|| (self.table.into_shapes(), self.stack))
     }
 
     /// Adds what another builder found in the part of the thread that follows. Shapes are added when the first call of
     /// them is left, so they get the numbers that they would have if all parts were read by one builder.
-    pub(super) fn append(&mut self, shapes: &Words, roots: &[u64]) {
+    pub(in crate::dag) fn append(&mut self, shapes: &Words, roots: &[u64]) {
         let mut here = Vec::with_capacity(shapes.len());
         let mut words = Vec::new();
         for &word in roots {
@@ -107,7 +107,7 @@ impl<H: Mix> Builder<H> {
     }
 
     /// Adds a place where events are missing.
-    pub(super) fn add_break(&mut self, kind: Break) {
+    pub(in crate::dag) fn add_break(&mut self, kind: Break) {
         match self.table.intern(&[word::break_header(kind)]) {
             Some(shape) => self.push_call(shape),
             None => self.fail(),
@@ -116,7 +116,7 @@ impl<H: Mix> Builder<H> {
 
     /// Leaves this many frames in the same way.
     #[inline(always)]
-    pub(super) fn exit_as(&mut self, outcome: Outcome, count: u64) {
+    pub(in crate::dag) fn exit_as(&mut self, outcome: Outcome, count: u64) {
         for done in 0..count {
             let Some(start) = self.frames.pop() else {
                 return self.exit_unseen(outcome, count - done);
@@ -237,7 +237,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::dag::table::Folded;
+    use crate::dag::shape::table::Folded;
     use crate::dag::{Dag, Kind, Root, ShapeId};
 
     /// Nearly all shapes have the same hash.

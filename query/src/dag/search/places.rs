@@ -1,9 +1,9 @@
 //! Places in a thread, and the calls that a call made directly, from its shapes.
 
-use super::kinds::{Kind, Root, ShapeId};
-use super::of_thread::Dag;
-use super::strides::{At, STRIDE, Target};
-use super::sums::Place as Extent;
+use crate::dag::shape::kinds::{Kind, Root, ShapeId};
+use crate::dag::shape::of_thread::Dag;
+use crate::dag::shape::strides::{At, STRIDE, Target};
+use crate::dag::shape::sums::Place as Extent;
 use flow_codec::index::Place;
 use flow_codec::{MethodId, Offset};
 

@@ -22,29 +22,29 @@ pub(crate) enum Target {
 
 /// How far the events of a thread are passed.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct At {
-    pub(super) extent: Extent,
+pub(in crate::dag) struct At {
+    pub(in crate::dag) extent: Extent,
     /// Calls, exits without entries, and open frames.
-    pub(super) calls: u64,
-    pub(super) unseen: u64,
-    pub(super) frames: u64,
+    pub(in crate::dag) calls: u64,
+    pub(in crate::dag) unseen: u64,
+    pub(in crate::dag) frames: u64,
 }
 
 /// Places among the calls that a caller made directly, after every [`STRIDE`] runs, for callers with many runs: to find a
 /// place, runs before the last one of these need not be passed. Memory: a tenth of a byte a run.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(super) struct Strides {
+pub(in crate::dag) struct Strides {
     /// By shape, from where the first call of the caller begins.
-    pub(super) shapes: HashMap<ShapeId, Vec<At>>,
+    pub(in crate::dag) shapes: HashMap<ShapeId, Vec<At>>,
     /// Of the roots, up to the first call that is not left.
-    pub(super) roots: Vec<At>,
+    pub(in crate::dag) roots: Vec<At>,
 }
 
 /// Small for tests, whose callers have few runs.
-pub(super) const STRIDE: usize = if cfg!(test) { 2 } else { 512 };
+pub(in crate::dag) const STRIDE: usize = if cfg!(test) { 2 } else { 512 };
 
 impl Strides {
-    pub(super) fn of(shapes: &Shapes, roots: impl Iterator<Item = Root>) -> Self {
+    pub(in crate::dag) fn of(shapes: &Shapes, roots: impl Iterator<Item = Root>) -> Self {
         let wide = shapes.iter().filter(|shape| shapes.runs(*shape).len() > 2 * STRIDE);
         let places = |shape| {
             let runs = shapes.runs(shape).map(|(shape, count)| Root::Calls(shape, count));
@@ -73,7 +73,7 @@ impl Strides {
 
 impl At {
     /// The place that is as far after this one, where no exit precedes, as another one is after the start.
-    pub(super) fn plus(self, after: Self) -> Self {
+    pub(in crate::dag) fn plus(self, after: Self) -> Self {
         Self {
             extent: self.extent.plus(after.extent),
             calls: self.calls.saturating_add(after.calls),
@@ -82,13 +82,13 @@ impl At {
         }
     }
 
-    pub(super) fn exit_unseen(&mut self, count: u64) {
+    pub(in crate::dag) fn exit_unseen(&mut self, count: u64) {
         self.extent.exit(count);
         self.unseen = self.unseen.saturating_add(count);
     }
 
     /// Returns whether a target is not before this place.
-    pub(super) fn is_up_to(self, target: Target) -> bool {
+    pub(in crate::dag) fn is_up_to(self, target: Target) -> bool {
         match target {
             Target::Call(number) => self.calls <= number,
             Target::Event(number) => self.place().events() <= number,
@@ -96,25 +96,25 @@ impl At {
         }
     }
 
-    pub(super) fn place(self) -> Place {
+    pub(in crate::dag) fn place(self) -> Place {
         let Self { extent, calls: enters, unseen, frames } = self;
         let exits = enters.saturating_sub(frames).saturating_add(unseen);
         Place { offset: extent.next_entry().offset, enters, exits, frames }
     }
 
-    pub(super) fn enter(&mut self, method: MethodId) {
+    pub(in crate::dag) fn enter(&mut self, method: MethodId) {
         self.extent.enter(method);
         self.calls = self.calls.saturating_add(1);
         self.frames = self.frames.saturating_add(1);
     }
 
-    pub(super) fn pass_calls(&mut self, sums: Sums, count: u64) {
+    pub(in crate::dag) fn pass_calls(&mut self, sums: Sums, count: u64) {
         self.extent.pass_calls(&sums, count);
         self.calls = self.calls.saturating_add(sums.calls.saturating_mul(count));
     }
 
     /// How many of some consecutive calls here end before a target.
-    pub(super) fn calls_before(self, target: Target, sums: Sums, count: u64) -> u64 {
+    pub(in crate::dag) fn calls_before(self, target: Target, sums: Sums, count: u64) -> u64 {
         match target {
             Target::Call(number) => (number.saturating_sub(self.calls) / sums.calls).min(count),
             Target::Event(number) => {
@@ -128,7 +128,7 @@ impl At {
     }
 
     /// Returns whether an entry here is the target, if it is not before it.
-    pub(super) fn is_at_entry(self, target: Target) -> bool {
+    pub(in crate::dag) fn is_at_entry(self, target: Target) -> bool {
         match target {
             Target::Call(number) => self.calls == number,
             Target::Event(number) => self.place().events() == number,
@@ -137,7 +137,7 @@ impl At {
     }
 
     /// Returns whether the target is among some exits here.
-    pub(super) fn is_at_exits(self, target: Target, count: u64) -> bool {
+    pub(in crate::dag) fn is_at_exits(self, target: Target, count: u64) -> bool {
         match target {
             Target::Call(_) => false,
             Target::Event(number) => number < self.place().events().saturating_add(count),

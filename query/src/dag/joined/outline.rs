@@ -2,8 +2,8 @@
 
 use std::collections::BinaryHeap;
 
-use super::kinds::{Kind, ShapeId};
-use super::shapes::Shapes;
+use crate::dag::shape::kinds::{Kind, ShapeId};
+use crate::dag::shape::shapes::Shapes;
 use flow_codec::MethodId;
 use flow_codec::format::baseline::OutlinedCall;
 use flow_codec::format::shape_name::ShapeName;

@@ -15,16 +15,16 @@ const HEADER: u64 = 1 << 63;
 const OUTCOME_SHIFT: u32 = 61;
 const SPECIAL: u64 = 3;
 /// The largest number that fits in a header.
-pub(super) const MAX_NUMBER: u64 = (1 << OUTCOME_SHIFT) - 1;
+pub(in crate::dag) const MAX_NUMBER: u64 = (1 << OUTCOME_SHIFT) - 1;
 /// The most shapes that runs can refer to.
-pub(super) const MAX_SHAPES: usize = 1 << 31;
+pub(in crate::dag) const MAX_SHAPES: usize = 1 << 31;
 /// The most calls of a run.
-pub(super) const MAX_COUNT: u32 = u32::MAX;
+pub(in crate::dag) const MAX_COUNT: u32 = u32::MAX;
 const SHAPE_SHIFT: u32 = 32;
 
 /// What a word is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Word {
+pub(in crate::dag) enum Word {
     /// This many consecutive calls of a shape.
     Run(ShapeId, u32),
     /// A method, and how it was left; for an open frame the outcome has no meaning.
@@ -36,7 +36,7 @@ pub(super) enum Word {
 impl Word {
     /// Decodes a word.
     #[inline(always)]
-    pub(super) const fn of(word: u64) -> Self {
+    pub(in crate::dag) const fn of(word: u64) -> Self {
         if word & HEADER == 0 {
             return Self::Run(ShapeId(shape_of(word)), count_of(word));
         }
@@ -56,35 +56,35 @@ impl Word {
 
 /// A run of calls.
 #[inline(always)]
-pub(super) const fn run(shape: u32, count: u32) -> u64 {
+pub(in crate::dag) const fn run(shape: u32, count: u32) -> u64 {
     (shape as u64) << SHAPE_SHIFT | count as u64
 }
 
 /// The header of a method that returned; methods above [`MAX_NUMBER`] do not fit.
 #[inline(always)]
-pub(super) const fn header(method: u64) -> u64 {
+pub(in crate::dag) const fn header(method: u64) -> u64 {
     HEADER | method & MAX_NUMBER
 }
 
 /// The same header with an outcome.
 #[inline(always)]
-pub(super) const fn left(header: u64, outcome: Outcome) -> u64 {
+pub(in crate::dag) const fn left(header: u64, outcome: Outcome) -> u64 {
     header | (outcome as u64) << OUTCOME_SHIFT
 }
 
 /// The header of the shape of a break.
-pub(super) const fn break_header(kind: Break) -> u64 {
+pub(in crate::dag) const fn break_header(kind: Break) -> u64 {
     special(kind as u64)
 }
 
 /// Exits without entries.
-pub(super) const fn unseen_exits(outcome: Outcome, count: u64) -> u64 {
+pub(in crate::dag) const fn unseen_exits(outcome: Outcome, count: u64) -> u64 {
     let most = MAX_NUMBER >> 2;
     special((if count > most { most } else { count }) << 2 | outcome as u64)
 }
 
 /// What the number of unseen exits means.
-pub(super) const fn exits_of(number: u64) -> (Outcome, u64) {
+pub(in crate::dag) const fn exits_of(number: u64) -> (Outcome, u64) {
     let outcome = match number & 3 {
         0 => Outcome::Returned,
         1 => Outcome::Unwound,
@@ -93,26 +93,26 @@ pub(super) const fn exits_of(number: u64) -> (Outcome, u64) {
     (outcome, number >> 2)
 }
 
-pub(super) const fn special(number: u64) -> u64 {
+pub(in crate::dag) const fn special(number: u64) -> u64 {
     HEADER | SPECIAL << OUTCOME_SHIFT | number
 }
 
 /// The shape of a run; of a header, a number that no shape has.
 #[inline(always)]
-pub(super) const fn shape_of(word: u64) -> u32 {
+pub(in crate::dag) const fn shape_of(word: u64) -> u32 {
     (word >> SHAPE_SHIFT) as u32
 }
 
 /// The count of a run.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
-pub(super) const fn count_of(word: u64) -> u32 {
+pub(in crate::dag) const fn count_of(word: u64) -> u32 {
     word as u32
 }
 
 /// Adds a run after other words. A run is full before the next one of its shape begins, so that equal calls have equal
 /// words.
-pub(super) fn push_run(words: &mut Vec<u64>, shape: u32, count: u32) {
+pub(in crate::dag) fn push_run(words: &mut Vec<u64>, shape: u32, count: u32) {
     let mut left = count;
     if let Some(last) = words.last_mut().filter(|last| shape_of(**last) == shape) {
         let more = left.min(MAX_COUNT - count_of(*last));

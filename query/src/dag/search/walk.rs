@@ -3,10 +3,10 @@
 use std::num::NonZeroU64;
 use std::ops::Range;
 
-use super::kinds::{Kind, Root, ShapeId};
-use super::of_thread::Dag;
 use super::ranges::{Level, Ranges};
-use super::sums::Place;
+use crate::dag::shape::kinds::{Kind, Root, ShapeId};
+use crate::dag::shape::of_thread::Dag;
+use crate::dag::shape::sums::Place;
 use flow_codec::format::marks::Position;
 use flow_codec::{MethodId, Offset};
 
@@ -243,7 +243,7 @@ impl Iterator for Walk<'_> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(in crate::dag) mod tests {
     use super::*;
     use flow_codec::format::flow::Record;
     use flow_codec::read::{FlowReader, ReadRecords};

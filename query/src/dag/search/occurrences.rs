@@ -1,8 +1,8 @@
 //! How often shapes occur in a thread.
 
-use super::kinds::{Kind, Root, ShapeId};
-use super::of_thread::Dag;
-use super::sums::Place;
+use crate::dag::shape::kinds::{Kind, Root, ShapeId};
+use crate::dag::shape::of_thread::Dag;
+use crate::dag::shape::sums::Place;
 use flow_codec::Offset;
 
 /// How often a shape occurs, and where first.

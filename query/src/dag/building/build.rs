@@ -6,11 +6,11 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use super::MAX_SIZE;
 use super::builder::Builder;
-use super::kinds::{Break, Outcome};
-use super::of_thread::Dag;
-use super::table::{Folded, Mix};
+use crate::dag::MAX_SIZE;
+use crate::dag::shape::kinds::{Break, Outcome};
+use crate::dag::shape::of_thread::Dag;
+use crate::dag::shape::table::{Folded, Mix};
 use flow_codec::format::flow::Record;
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::read::{
@@ -407,7 +407,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::dag::table::Folded;
+    use crate::dag::shape::table::Folded;
     use crate::dag::{Kind, Root, Step, Walk};
     use flow_codec::format::flow::{Encoded, Record};
     use flow_codec::format::marks::{HEADER, MarkEncoder};
@@ -557,7 +557,7 @@ mod tests {
             let dag = Dag::build(file, &content, &progress).unwrap().dag.unwrap();
             prop_assert_eq!(from_dag(&dag), &expected[..]);
             prop_assert_eq!(dag.bytes(), bytes.len() as u64);
-            crate::dag::walk::tests::check(&dag, &bytes);
+            crate::dag::search::walk::tests::check(&dag, &bytes);
             let (mut open, mut most) = (0_u64, 0);
             for (_, exits) in &calls {
                 most = most.max(open + 1);

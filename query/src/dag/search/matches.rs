@@ -1,8 +1,8 @@
 //! The calls of some methods, counted by shape: any of them is found without passing the others.
 
-use super::kinds::{Kind, Root, ShapeId};
-use super::of_thread::Dag;
-use super::shapes::Shapes;
+use crate::dag::shape::kinds::{Kind, Root, ShapeId};
+use crate::dag::shape::of_thread::Dag;
+use crate::dag::shape::shapes::Shapes;
 use flow_codec::MethodId;
 
 /// How many calls of some methods are in each shape of a [`Dag`]. Memory: 9 bytes a shape.

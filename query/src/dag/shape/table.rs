@@ -9,14 +9,14 @@ use std::marker::PhantomData;
 use super::word::MAX_SHAPES;
 
 /// A function of the words of a shape.
-pub(super) trait Mix {
+pub(in crate::dag) trait Mix {
     /// The hash of these words.
     fn hash(words: &[u64]) -> u64;
 }
 
 /// A multiplication a word, whose 128 bits are folded.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Folded;
+pub(in crate::dag) struct Folded;
 
 const SEED: u64 = 0x243F_6A88_85A3_08D3;
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -41,7 +41,7 @@ fn fold(word: u64) -> u64 {
 
 /// The words of all shapes, one shape after the other.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(super) struct Words {
+pub(in crate::dag) struct Words {
     words: Vec<u64>,
     /// Where each shape ends.
     ends: Vec<u32>,
@@ -50,34 +50,34 @@ pub(super) struct Words {
 impl Words {
     /// The number of shapes.
     #[inline(always)]
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::dag) fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// The number of words of all shapes.
-    pub(super) fn words(&self) -> usize {
+    pub(in crate::dag) fn words(&self) -> usize {
         self.words.len()
     }
 
     /// The words of all shapes, one after the other.
-    pub(super) fn all(&self) -> &[u64] {
+    pub(in crate::dag) fn all(&self) -> &[u64] {
         &self.words
     }
 
     /// Returns whether others are as many, each with as many words.
-    pub(super) fn has_lengths_of(&self, other: &Self) -> bool {
+    pub(in crate::dag) fn has_lengths_of(&self, other: &Self) -> bool {
         self.ends == other.ends
     }
 
     /// About the memory that they need, in words.
     #[inline(always)]
-    pub(super) fn size(&self) -> usize {
+    pub(in crate::dag) fn size(&self) -> usize {
         self.words.len() + self.ends.len()
     }
 
     /// The words of a shape: its header, then its runs. None if there is no such shape.
     #[inline(always)]
-    pub(super) fn get(&self, shape: u32) -> &[u64] {
+    pub(in crate::dag) fn get(&self, shape: u32) -> &[u64] {
         let shape = shape as usize;
         let end = self.ends.get(shape).copied().unwrap_or(0);
         let start = match shape.checked_sub(1) {
@@ -88,7 +88,7 @@ impl Words {
     }
 
     /// All shapes, each after those that it is made of.
-    pub(super) fn iter(
+    pub(in crate::dag) fn iter(
         &self,
     ) -> impl DoubleEndedIterator<Item = (u32, &[u64])> + ExactSizeIterator {
         (0..self.ends.len()).map(|shape| {
@@ -98,12 +98,12 @@ impl Words {
     }
 
     /// Makes room for this many words.
-    pub(super) fn reserve(&mut self, words: usize) {
+    pub(in crate::dag) fn reserve(&mut self, words: usize) {
         self.words.reserve_exact(words);
     }
 
     /// Adds a shape. `None` if there are too many.
-    pub(super) fn push(&mut self, words: &[u64]) -> Option<u32> {
+    pub(in crate::dag) fn push(&mut self, words: &[u64]) -> Option<u32> {
         self.push_with(|all| {
             all.extend_from_slice(words);
             Some(())
@@ -112,7 +112,7 @@ impl Words {
 
     /// The same of a shape whose words `add` adds, or refuses.
     #[inline]
-    pub(super) fn push_with(
+    pub(in crate::dag) fn push_with(
         &mut self,
         add: impl FnOnce(&mut Vec<u64>) -> Option<()>,
     ) -> Option<u32> {
@@ -125,7 +125,7 @@ impl Words {
 
 /// Shapes that can be found.
 #[derive(Debug)]
-pub(super) struct Table<H> {
+pub(in crate::dag) struct Table<H> {
     shapes: Words,
     /// Half of the hash, and the number of a shape plus one; 0 if free. At most half of them are used.
     slots: Vec<u64>,
@@ -138,13 +138,13 @@ const FIRST_SLOTS: usize = 1 << 10;
 const TAG: u64 = !0 << 32;
 
 impl<H: Mix> Table<H> {
-    pub(super) fn new(max_size: usize) -> Self {
+    pub(in crate::dag) fn new(max_size: usize) -> Self {
         let (shapes, hash) = (Words::default(), PhantomData);
         Self { shapes, slots: vec![0; FIRST_SLOTS], max_size, hash }
     }
 
     /// Makes room for the first shapes, which may be as many as these.
-    pub(super) fn expect(&mut self, shapes: &Words) {
+    pub(in crate::dag) fn expect(&mut self, shapes: &Words) {
         if self.shapes.len() == 0 {
             self.shapes.words.reserve(shapes.words());
             self.shapes.ends.reserve(shapes.len());
@@ -153,23 +153,23 @@ impl<H: Mix> Table<H> {
     }
 
     /// Sets how large the shapes may become.
-    pub(super) fn limit(&mut self, max_size: usize) {
+    pub(in crate::dag) fn limit(&mut self, max_size: usize) {
         self.max_size = max_size;
     }
 
     /// The memory that is needed, in words.
-    pub(super) fn memory(&self) -> usize {
+    pub(in crate::dag) fn memory(&self) -> usize {
         self.shapes.words.capacity() + self.shapes.ends.capacity() / 2 + self.slots.len()
     }
 
     /// The shapes, once no more are added.
-    pub(super) fn into_shapes(self) -> Words {
+    pub(in crate::dag) fn into_shapes(self) -> Words {
         self.shapes
     }
 
     /// Returns the shape with these words, which is added if there is none. `None` if there are too many.
     #[inline(always)]
-    pub(super) fn intern(&mut self, words: &[u64]) -> Option<u32> {
+    pub(in crate::dag) fn intern(&mut self, words: &[u64]) -> Option<u32> {
         let hash = H::hash(words);
         let mask = self.slots.len() - 1;
         let mut at = slot(hash) & mask;

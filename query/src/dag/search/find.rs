@@ -1,9 +1,9 @@
 //! Where in a thread the calls of some shapes are.
 
-use super::kinds::{Kind, Root, ShapeId};
-use super::of_thread::Dag;
-use super::shapes::Shapes;
-use super::sums::Place;
+use crate::dag::shape::kinds::{Kind, Root, ShapeId};
+use crate::dag::shape::of_thread::Dag;
+use crate::dag::shape::shapes::Shapes;
+use crate::dag::shape::sums::Place;
 use flow_codec::format::marks::Position;
 use flow_codec::{MethodId, Offset};
 
@@ -217,9 +217,12 @@ impl Iterator for Find<'_> {
 
 impl Shapes {
     /// One of the runs of a shape, by its place among them.
-    pub(super) fn run(&self, shape: ShapeId, at: usize) -> Option<(ShapeId, u64)> {
+    pub(in crate::dag) fn run(&self, shape: ShapeId, at: usize) -> Option<(ShapeId, u64)> {
         let word = self.words.get(shape.0).get(at + 1)?;
-        Some((ShapeId(super::word::shape_of(*word)), super::word::count_of(*word).into()))
+        Some((
+            ShapeId(crate::dag::shape::word::shape_of(*word)),
+            crate::dag::shape::word::count_of(*word).into(),
+        ))
     }
 }
 

@@ -5,14 +5,14 @@
 
 use std::ops::Range;
 
-use super::MAX_SIZE;
-use super::builder::Builder;
-use super::kinds::{Kind, Outcome, Root, ShapeId};
-use super::of_thread::Dag;
-use super::shapes::Shapes;
-use super::sums::Place;
-use super::table::{Folded, Words};
-use super::word::{self, MAX_COUNT, Word};
+use crate::dag::MAX_SIZE;
+use crate::dag::building::builder::Builder;
+use crate::dag::shape::kinds::{Kind, Outcome, Root, ShapeId};
+use crate::dag::shape::of_thread::Dag;
+use crate::dag::shape::shapes::Shapes;
+use crate::dag::shape::sums::Place;
+use crate::dag::shape::table::{Folded, Words};
+use crate::dag::shape::word::{self, MAX_COUNT, Word};
 use flow_codec::format::marks::Position;
 
 /// Finds the calls in ranges of a thread, quickest if the ranges are in order.
@@ -21,22 +21,22 @@ pub struct Ranges {
     /// All events before this position are passed.
     passed: Position,
     /// How many roots were begun, and calls or exits of the last one that are left.
-    pub(super) roots: usize,
-    pub(super) of_root: Option<Root>,
-    pub(super) place: Place,
+    pub(in crate::dag) roots: usize,
+    pub(in crate::dag) of_root: Option<Root>,
+    pub(in crate::dag) place: Place,
     /// The calls in which the position is.
-    pub(super) levels: Vec<Level>,
+    pub(in crate::dag) levels: Vec<Level>,
     /// How many of these, the outermost, were there before the last [`pass`](Self::pass) too.
-    pub(super) kept: usize,
+    pub(in crate::dag) kept: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Level {
-    pub(super) shape: ShapeId,
+pub(in crate::dag) struct Level {
+    pub(in crate::dag) shape: ShapeId,
     /// How many of its runs were begun, and calls of the last of these that are left.
-    pub(super) runs: usize,
-    pub(super) of_run: Option<(ShapeId, u64)>,
-    pub(super) place: Place,
+    pub(in crate::dag) runs: usize,
+    pub(in crate::dag) of_run: Option<(ShapeId, u64)>,
+    pub(in crate::dag) place: Place,
 }
 
 impl Ranges {
@@ -50,7 +50,7 @@ impl Ranges {
     }
 
     /// The same, each with the place before it.
-    pub(super) fn each_in(
+    pub(in crate::dag) fn each_in(
         &mut self,
         dag: &Dag,
         range: &Range<Position>,
@@ -64,7 +64,12 @@ impl Ranges {
     }
 
     /// Passes all events before a position.
-    pub(super) fn pass(&mut self, dag: &Dag, until: Position, each: &mut impl FnMut(Root, Place)) {
+    pub(in crate::dag) fn pass(
+        &mut self,
+        dag: &Dag,
+        until: Position,
+        each: &mut impl FnMut(Root, Place),
+    ) {
         self.passed = self.passed.max(until);
         self.kept = self.levels.len();
         loop {

@@ -8,8 +8,8 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use super::kinds::{Kind, Outcome, ShapeId};
-use super::shapes::Shapes;
+use crate::dag::shape::kinds::{Kind, Outcome, ShapeId};
+use crate::dag::shape::shapes::Shapes;
 use flow_codec::MethodId;
 
 /// If two lists have more pairs of elements than this, they are aligned by their order only.
@@ -431,8 +431,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::dag::builder::Builder;
-    use crate::dag::table::Folded;
+    use crate::dag::building::builder::Builder;
+    use crate::dag::shape::table::Folded;
     use crate::dag::{Dag, Join};
     use flow_codec::read::Visit;
 

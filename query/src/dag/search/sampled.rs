@@ -1,8 +1,8 @@
 //! The stack at each time mark of a thread, from its shapes.
 
-use super::kinds::{Kind, Root};
-use super::of_thread::Dag;
 use super::ranges::Ranges;
+use crate::dag::shape::kinds::{Kind, Root};
+use crate::dag::shape::of_thread::Dag;
 use flow_codec::format::marks::Position;
 use flow_codec::read::{Clock, ThreadFile, Times, Visit};
 use flow_codec::{Error, MethodId, Offset, Result};

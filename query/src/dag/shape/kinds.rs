@@ -2,9 +2,9 @@
 
 use flow_codec::MethodId;
 
-/// A shape of a [`Dag`](super::Dag), by number: dense from 0, larger than those of the calls that it makes.
+/// A shape of a [`Dag`](crate::dag::Dag), by number: dense from 0, larger than those of the calls that it makes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct ShapeId(pub(super) u32);
+pub struct ShapeId(pub(in crate::dag) u32);
 
 impl ShapeId {
     /// The shape with this index.
@@ -64,7 +64,7 @@ pub enum Kind {
     Call(MethodId, Outcome),
     /// A break in the calls, which is no call.
     Break(Break),
-    /// All calls of a thread, in [joined](super::Join) shapes.
+    /// All calls of a thread, in [joined](crate::dag::Join) shapes.
     Thread,
 }
 

@@ -1,12 +1,12 @@
 //! The shapes of several threads together, of one trace or of several.
 
-use super::MAX_SIZE;
-use super::kinds::{Outcome, ShapeId};
-use super::of_thread::Dag;
-use super::shapes::Shapes;
-use super::shapes::THREAD;
-use super::table::{Folded, Table};
-use super::word::{self, MAX_NUMBER, Word};
+use crate::dag::MAX_SIZE;
+use crate::dag::shape::kinds::{Outcome, ShapeId};
+use crate::dag::shape::of_thread::Dag;
+use crate::dag::shape::shapes::Shapes;
+use crate::dag::shape::shapes::THREAD;
+use crate::dag::shape::table::{Folded, Table};
+use crate::dag::shape::word::{self, MAX_NUMBER, Word};
 use flow_codec::MethodId;
 
 /// Joins the shapes of threads: equal ones become one. So calls that did the same have the same shape, in whichever

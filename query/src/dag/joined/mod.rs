@@ -1,0 +1,9 @@
+//! Joins the shapes of several threads, and compares them.
+
+mod compare;
+mod join;
+mod outline;
+
+pub use self::compare::{Comparison, Difference, Shift};
+pub use self::join::{Join, Joined};
+pub use self::outline::Departure;
