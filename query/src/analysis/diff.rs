@@ -8,8 +8,8 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
-use super::path_tree::{PathId, PathTree};
-use super::paths::{BEYOND, Paths, ROOT, at};
+use super::by_path::path_tree::{PathId, PathTree};
+use super::by_path::paths::{BEYOND, Paths, ROOT, at};
 use flow_codec::Overloads;
 use flow_codec::read::Methods;
 use flow_codec::{MethodId, MethodMap, Name, NameForm, Origin};

@@ -22,40 +22,30 @@
 //! ([`Visit`](flow_codec::read::Visit)), for times from a [`Pass`](flow_codec::read::Pass) whose clock they share;
 //! [`Slowest`], [`Exceptions`] and [`LineCounts`] the events of a [`Timeline`](flow_codec::read::Timeline). None opens a file.
 
+mod by_method;
+mod by_path;
 mod called;
-mod contexts;
 mod deepest;
 mod diff;
-mod edges;
 mod exceptions;
-mod graph;
-mod labels;
-mod largest;
 mod lines;
 mod nodes;
 mod numbering;
-mod path_tree;
-mod paths;
-mod report;
-mod rooted;
 mod sampled;
 mod slowest;
-mod timed_report;
 
+pub use by_method::{
+    EdgeRow, Edges, Precision, Report, ReportRow, Side, Sums, SumsOf, TimedReport,
+};
+pub use by_path::{
+    CallWeight, Graph, LargestPaths, PathId, PathLimits, PathNode, PathRow, PathTree, Paths, ROOT,
+    Rooted, StackSums, TimeWeight, Weight,
+};
 pub use called::{Called, CalledShapes};
 pub use deepest::Deepest;
 pub use diff::{Change, ChangeKind, ComparedSums, Counts, Diff, MethodName, Place, Run};
-pub use edges::{EdgeRow, Edges, Sums};
 pub use exceptions::{ExceptionRow, Exceptions};
-pub use graph::{CallWeight, Graph, TimeWeight, Weight};
-pub use labels::Side;
-pub use largest::{LargestPaths, PathLimits};
 pub use lines::{LineCounts, MethodLines};
 pub use nodes::AddShapes;
-pub use path_tree::{PathId, PathRow, PathTree, StackSums};
-pub use paths::{PathNode, Paths, ROOT};
-pub use report::{Precision, Report, ReportRow, SumsOf};
-pub use rooted::Rooted;
 pub use sampled::AddSampled;
 pub use slowest::{SlowCall, Slowest};
-pub use timed_report::TimedReport;

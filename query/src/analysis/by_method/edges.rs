@@ -9,9 +9,9 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use super::labels::{NO_LABEL, Side, label_sums};
-use super::nodes::{AddShapes, Nodes};
-use super::numbering::{Numbering, index};
-use super::{Report, ReportRow, SumsOf, TimedReport};
+use crate::analysis::nodes::{AddShapes, Nodes};
+use crate::analysis::numbering::{Numbering, index};
+use crate::analysis::{Report, ReportRow, SumsOf, TimedReport};
 use crate::dag::Dag;
 use flow_codec::MethodId;
 use flow_codec::read::{Selection, Visit};

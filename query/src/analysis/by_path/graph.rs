@@ -5,11 +5,11 @@
 use std::num::NonZeroU64;
 
 use super::contexts::paths_of;
-use super::nodes::{AddShapes, Nodes};
-use super::numbering::Numbering;
 use super::path_tree::{PathTimes, PathTree};
 use super::paths::{BEYOND, Paths, ROOT, at};
-use super::sampled::AddSampled;
+use crate::analysis::nodes::{AddShapes, Nodes};
+use crate::analysis::numbering::Numbering;
+use crate::analysis::sampled::AddSampled;
 use crate::dag::Dag;
 use flow_codec::MethodId;
 use flow_codec::read::{Clock, Elapsed, Selection, TimeAxis, Visit};
@@ -175,7 +175,7 @@ impl<'c, const CPU: bool> AddSampled<'c> for Graph<TimeWeight<'c, CPU>> {
 impl<W: Weight> Graph<W> {
     /// Adds the selected calls of a thread, if there are roots only what happens in these. Returns `false` if there
     /// are too many paths; then nothing was added.
-    pub(super) fn add_nodes(
+    pub(in crate::analysis) fn add_nodes(
         &mut self,
         nodes: &Nodes<'_>,
         roots: Option<&dyn Fn(u32) -> bool>,

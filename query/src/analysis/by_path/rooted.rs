@@ -4,8 +4,8 @@
 
 use std::num::NonZeroU64;
 
-use super::Graph;
-use super::nodes::{AddShapes, Nodes};
+use crate::analysis::Graph;
+use crate::analysis::nodes::{AddShapes, Nodes};
 use crate::dag::Dag;
 use flow_codec::read::{Selection, Visit};
 use flow_codec::{MethodId, MethodMap};

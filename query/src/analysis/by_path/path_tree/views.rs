@@ -1,7 +1,7 @@
 //! Other views of a tree of paths: by method, callers and callees of chosen methods, and only some paths.
 
 use super::{PathId, PathSums, PathTree};
-use crate::analysis::paths::{Paths, ROOT, at};
+use crate::analysis::by_path::paths::{Paths, ROOT, at};
 use flow_codec::MethodId;
 
 /// Where the methods of a path are on it: by number of the method, the index of the outermost frame.

@@ -5,17 +5,17 @@
 
 use std::collections::BTreeMap;
 
-use super::nodes::{NO_METHOD, Nodes};
 use super::paths::{PathNode, ROOT, at};
+use crate::analysis::nodes::{NO_METHOD, Nodes};
 
 /// Calls of a node on one path.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Calls {
+pub(in crate::analysis) struct Calls {
     /// The number of the node's method, and the node: in one word, because most of the work is to sort by them.
     key: u64,
-    pub(super) count: u64,
+    pub(in crate::analysis) count: u64,
     /// How many calls of the thread come before the first one.
-    pub(super) first: u64,
+    pub(in crate::analysis) first: u64,
 }
 
 const NODE_BITS: u32 = 32;
@@ -35,13 +35,13 @@ impl Calls {
     }
 
     #[inline(always)]
-    pub(super) fn method(&self) -> u32 {
+    pub(in crate::analysis) fn method(&self) -> u32 {
         u32::try_from(self.key >> NODE_BITS).unwrap_or(NO_METHOD)
     }
 
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
-    pub(super) fn node(&self) -> usize {
+    pub(in crate::analysis) fn node(&self) -> usize {
         self.key as u32 as usize
     }
 }
@@ -49,7 +49,7 @@ impl Calls {
 /// Returns the paths of a thread in the order in which they were first entered, after the root: methods by their
 /// numbers in `nodes`. Only calls of selected methods and what they call have a path if there is a selection; nested
 /// ones begin no path of their own. `None` if that takes longer than to read events, or if there are `limit` of them.
-pub(super) fn paths_of(
+pub(in crate::analysis) fn paths_of(
     nodes: &Nodes<'_>,
     roots: Option<&dyn Fn(u32) -> bool>,
     limit: u32,
@@ -179,7 +179,7 @@ fn join(calls: &mut [Calls]) -> usize {
 
 /// The selected calls that others make, by method. What is called by one that is not selected counts as called by its
 /// caller.
-pub(super) fn called_by(nodes: &Nodes<'_>, of: &[Calls]) -> Vec<Calls> {
+pub(in crate::analysis) fn called_by(nodes: &Nodes<'_>, of: &[Calls]) -> Vec<Calls> {
     let (mut calls, mut hidden, mut recent) = (Vec::new(), BTreeMap::new(), Recent::default());
     let mut take = |hidden: &mut BTreeMap<_, _>, caller: Calls| {
         each_callee(nodes, caller, |node, count, first| {
@@ -200,7 +200,10 @@ pub(super) fn called_by(nodes: &Nodes<'_>, of: &[Calls]) -> Vec<Calls> {
 }
 
 /// The outermost calls, by method: of selected methods that are in no other one if there is a selection.
-pub(super) fn first_calls(nodes: &Nodes<'_>, roots: Option<&dyn Fn(u32) -> bool>) -> Vec<Calls> {
+pub(in crate::analysis) fn first_calls(
+    nodes: &Nodes<'_>,
+    roots: Option<&dyn Fn(u32) -> bool>,
+) -> Vec<Calls> {
     let Some(is_root) = roots else {
         return called_by(nodes, &[Calls::new(NO_METHOD, nodes.thread(), 1, 0)]);
     };

@@ -7,9 +7,9 @@
 
 use std::num::NonZeroU64;
 
-use super::numbering::{Numbering, index};
 use super::report::Precision;
-use super::{AddSampled, AddShapes, Report, ReportRow};
+use crate::analysis::numbering::{Numbering, index};
+use crate::analysis::{AddSampled, AddShapes, Report, ReportRow};
 use crate::dag::Dag;
 use flow_codec::MethodId;
 use flow_codec::read::{Clock, Elapsed, Selection, TimeAxis, Visit};
@@ -172,7 +172,7 @@ impl<'c, const CPU: bool> TimedReport<'c, CPU> {
 
     /// The time of the last event.
     #[inline]
-    pub(super) fn now_ns(&self) -> u64 {
+    pub(in crate::analysis) fn now_ns(&self) -> u64 {
         self.clock.now(Self::AXIS).ns
     }
 

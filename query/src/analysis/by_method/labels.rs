@@ -8,7 +8,7 @@
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::nodes::{NO_METHOD, Nodes};
+use crate::analysis::nodes::{NO_METHOD, Nodes};
 
 /// Which edges of the call graph are added up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,20 +20,20 @@ pub enum Side {
 }
 
 /// The label of a call that is not added up.
-pub(super) const NO_LABEL: u32 = u32::MAX;
+pub(in crate::analysis) const NO_LABEL: u32 = u32::MAX;
 /// The sums of a label.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct LabelSum {
+pub(in crate::analysis) struct LabelSum {
     /// The calls with the label.
-    pub(super) calls: u64,
+    pub(in crate::analysis) calls: u64,
     /// The calls made while one of them was on the stack, including themselves.
-    pub(super) total: u64,
+    pub(in crate::analysis) total: u64,
 }
 
 /// Adds up calls by label. `label` returns that of a call, from the numbers of caller and callee; the caller of
 /// outermost calls is [`NO_METHOD`]. The label is the number of the method on this side, or [`NO_LABEL`]. `None` if that
 /// takes longer than to read events.
-pub(super) fn label_sums(
+pub(in crate::analysis) fn label_sums(
     nodes: &Nodes<'_>,
     side: Side,
     label: impl Fn(u32, u32) -> u32,
@@ -58,7 +58,7 @@ pub(super) fn label_sums(
 
 /// The same if each selected call has the number of its own method as its label: then a node counts once for all its
 /// callers.
-pub(super) fn method_sums(nodes: &Nodes<'_>) -> Option<Vec<LabelSum>> {
+pub(in crate::analysis) fn method_sums(nodes: &Nodes<'_>) -> Option<Vec<LabelSum>> {
     let circles = Circles::find(nodes);
     let mut sums = vec![LabelSum::default(); nodes.numbers()];
     for node in 0..nodes.len() {

@@ -5,18 +5,18 @@ mod views;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::numbering::Numbering;
 use super::paths::{PathNode, Paths, ROOT, at};
-use super::{Precision, SumsOf};
+use crate::analysis::numbering::Numbering;
+use crate::analysis::{Precision, SumsOf};
 use flow_codec::MethodId;
 use flow_codec::read::{Elapsed, TimeAxis};
 
-/// A path in a [`PathTree`] or a [`Diff`](super::Diff): methods from the outermost call to the innermost.
+/// A path in a [`PathTree`] or a [`Diff`](crate::analysis::Diff): methods from the outermost call to the innermost.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PathId(u32);
 
 impl PathId {
-    pub(super) const fn new(number: u32) -> Self {
+    pub(in crate::analysis) const fn new(number: u32) -> Self {
         Self(number)
     }
 
@@ -37,7 +37,7 @@ type Time = (Elapsed, u64);
 
 /// The times of paths.
 #[derive(Clone, Debug)]
-pub(super) struct PathTimes {
+pub(in crate::analysis) struct PathTimes {
     axis: TimeAxis,
     source: TimeSource,
     /// By path: the time while it was the whole stack.
@@ -59,15 +59,15 @@ enum TimeSource {
 
 /// The sums of a path, of calls or of time. Of calls without a time, `ns` is their number.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct PathSums {
-    pub(super) calls: u64,
-    pub(super) own: Time,
-    pub(super) total: Time,
+pub(in crate::analysis) struct PathSums {
+    pub(in crate::analysis) calls: u64,
+    pub(in crate::analysis) own: Time,
+    pub(in crate::analysis) total: Time,
 }
 
 impl PathSums {
     /// Adds others.
-    pub(super) fn add(&mut self, more: Self) {
+    pub(in crate::analysis) fn add(&mut self, more: Self) {
         self.calls = self.calls.saturating_add(more.calls);
         for (sum, more) in [(&mut self.own, more.own), (&mut self.total, more.total)] {
             sum.0.add(more.0);
@@ -78,7 +78,7 @@ impl PathSums {
 
 impl PathTimes {
     /// From those while a path was the whole stack.
-    pub(super) fn new(axis: TimeAxis, own: Vec<Time>) -> Self {
+    pub(in crate::analysis) fn new(axis: TimeAxis, own: Vec<Time>) -> Self {
         Self { axis, source: TimeSource::Calls, own, total: Vec::new() }
     }
 
@@ -162,7 +162,7 @@ pub struct PathTree {
 
 impl PathTree {
     /// Creates a tree in which paths weigh their calls, or their times.
-    pub(super) fn new(
+    pub(in crate::analysis) fn new(
         numbering: Numbering,
         mut nodes: Vec<PathNode<u64>>,
         beyond: u64,
@@ -189,7 +189,7 @@ impl PathTree {
     }
 
     /// Creates a tree of some paths, of which the totals are known. The first one is the root.
-    pub(super) fn of_some(
+    pub(in crate::analysis) fn of_some(
         numbering: Numbering,
         mut nodes: Vec<PathNode<u64>>,
         totals: Vec<u64>,
@@ -201,7 +201,10 @@ impl PathTree {
 
     /// Creates a tree of other paths of the same methods: the parent of each, which comes before it, its method, and its sums.
     /// The weight of the whole stays.
-    pub(super) fn with_paths(&self, paths: impl Iterator<Item = (u32, u32, PathSums)>) -> Self {
+    pub(in crate::analysis) fn with_paths(
+        &self,
+        paths: impl Iterator<Item = (u32, u32, PathSums)>,
+    ) -> Self {
         let root = (ROOT, 0, self.sums(self.root()));
         let (mut nodes, mut own, mut total) = (Vec::new(), Vec::new(), Vec::new());
         for (parent, method, sums) in std::iter::once(root).chain(paths) {
@@ -220,7 +223,7 @@ impl PathTree {
     }
 
     /// The sums of a path.
-    pub(super) fn sums(&self, path: PathId) -> PathSums {
+    pub(in crate::analysis) fn sums(&self, path: PathId) -> PathSums {
         let calls = self.node(path).map_or(0, |node| node.counts);
         let of = |calls| (Elapsed::of_ns(calls), 0);
         match &self.times {
@@ -230,7 +233,7 @@ impl PathTree {
     }
 
     /// The number of the last method of a path; `None` for the root.
-    pub(super) fn method_number(&self, path: PathId) -> Option<u32> {
+    pub(in crate::analysis) fn method_number(&self, path: PathId) -> Option<u32> {
         self.node(path).map(|node| node.method).filter(|method| *method != 0)
     }
 

@@ -9,10 +9,10 @@ use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
 
 use super::contexts::{Calls, called_by, first_calls};
-use super::nodes::{NO_METHOD, Nodes};
-use super::numbering::Numbering;
 use super::path_tree::PathTree;
 use super::paths::{PathNode, ROOT, at};
+use crate::analysis::nodes::{NO_METHOD, Nodes};
+use crate::analysis::numbering::Numbering;
 use crate::dag::Dag;
 use flow_codec::read::Selection;
 

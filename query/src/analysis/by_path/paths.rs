@@ -14,7 +14,7 @@ use hashbrown::HashTable;
 /// The empty path, with which threads begin.
 pub const ROOT: u32 = 0;
 /// No path: there were too many.
-pub(super) const BEYOND: u32 = u32::MAX;
+pub(in crate::analysis) const BEYOND: u32 = u32::MAX;
 
 /// A path, with what is counted for it. 16 bytes and the counts.
 #[derive(Clone, Default, Debug)]
@@ -26,9 +26,9 @@ pub struct PathNode<C> {
     /// The number of its last method; 0 for the root.
     pub method: u32,
     /// The child that was entered last, or the root.
-    pub(super) last: u32,
+    pub(in crate::analysis) last: u32,
     /// The sibling that was entered after it the last time, or the root.
-    pub(super) after: u32,
+    pub(in crate::analysis) after: u32,
 }
 
 /// All paths so far. Memory: about 8 bytes each, and the nodes; a caller with a budget
@@ -53,14 +53,14 @@ impl<C: Default> Default for Paths<C> {
 
 impl<C: Default> Paths<C> {
     /// Creates room for fewer paths than this, the root included.
-    pub(super) fn with_limit(limit: u32) -> Self {
+    pub(in crate::analysis) fn with_limit(limit: u32) -> Self {
         let seed = RandomState::new().hash_one(0);
         let (nodes, known) = (vec![PathNode::default()], HashTable::new());
         Self { nodes, known, has_unknown: false, seed, limit }
     }
 
     /// There are fewer paths than this, the root included.
-    pub(super) const fn limit(&self) -> u32 {
+    pub(in crate::analysis) const fn limit(&self) -> u32 {
         self.limit
     }
 
@@ -145,7 +145,7 @@ impl<C: Default> Paths<C> {
 
     /// The same if the others are all different, the root first, and have methods of different numbers: where there are no
     /// paths yet, no other path need be searched.
-    pub(super) fn merge_distinct<D>(
+    pub(in crate::analysis) fn merge_distinct<D>(
         &mut self,
         others: &[PathNode<D>],
         mut number: impl FnMut(u32) -> Option<NonZeroU32>,
@@ -233,7 +233,7 @@ impl<C> Paths<C> {
     }
 
     /// The same, without the data that is only needed to find paths.
-    pub(super) fn into_nodes(self) -> Vec<PathNode<C>> {
+    pub(in crate::analysis) fn into_nodes(self) -> Vec<PathNode<C>> {
         self.nodes
     }
 }
@@ -249,7 +249,7 @@ fn hash_of<C>(nodes: &[PathNode<C>], seed: u64, path: u32) -> u64 {
 
 /// A path as an index.
 #[inline]
-pub(super) fn at(path: u32) -> usize {
+pub(in crate::analysis) fn at(path: u32) -> usize {
     usize::try_from(path).unwrap_or(usize::MAX)
 }
 

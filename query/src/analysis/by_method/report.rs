@@ -2,13 +2,13 @@
 //!
 //! Each call weighs 1. So *self* is the number of calls of the method, and *total* the number of calls made
 //! while it was on the stack, including itself. A recursive call is within the outer one: its calls count
-//! once. [`TimedReport`](super::TimedReport) weighs by time.
+//! once. [`TimedReport`](crate::analysis::TimedReport) weighs by time.
 
 use std::num::NonZeroU64;
 
 use super::labels::method_sums;
-use super::nodes::{AddShapes, Nodes};
-use super::numbering::{Numbering, index};
+use crate::analysis::nodes::{AddShapes, Nodes};
+use crate::analysis::numbering::{Numbering, index};
 use crate::dag::Dag;
 use flow_codec::MethodId;
 use flow_codec::read::{Elapsed, Selection, Visit};
@@ -28,7 +28,7 @@ pub struct Precision {
 }
 
 impl Precision {
-    pub(super) fn of(total: Elapsed, own: Elapsed) -> Self {
+    pub(in crate::analysis) fn of(total: Elapsed, own: Elapsed) -> Self {
         Self {
             total_samples: total.samples,
             total_error: total.error_ns(),
@@ -189,7 +189,7 @@ impl AddShapes for Report {
 
 impl Report {
     /// Adds calls of a method that were counted elsewhere, and their total. Not among all calls.
-    pub(super) fn add_calls(&mut self, method: MethodId, calls: u64, total: u64) {
+    pub(in crate::analysis) fn add_calls(&mut self, method: MethodId, calls: u64, total: u64) {
         if calls == 0 {
             return;
         }
@@ -204,7 +204,7 @@ impl Report {
     }
 
     /// Adds to the number of all calls.
-    pub(super) fn add_to_all(&mut self, calls: u64) {
+    pub(in crate::analysis) fn add_to_all(&mut self, calls: u64) {
         self.calls = self.calls.saturating_add(calls);
     }
 

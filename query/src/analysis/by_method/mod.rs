@@ -1,0 +1,11 @@
+//! Sums by method, and by caller or callee.
+
+mod edges;
+mod labels;
+mod report;
+mod timed_report;
+
+pub use self::edges::{EdgeRow, Edges, Sums};
+pub use self::labels::Side;
+pub use self::report::{Precision, Report, ReportRow, SumsOf};
+pub use self::timed_report::TimedReport;
