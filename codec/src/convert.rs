@@ -130,7 +130,8 @@ fn pass_streams(
         Some(manifest) => {
             let text = serde_json::to_string_pretty(manifest);
             let path = path.to_path_buf();
-            let text = text.map_err(|source| Error::BadJson { path, source })? + "\n";
+            let text =
+                text.map_err(|error| Error::BadJson { path, found: error.to_string() })? + "\n";
             take(to, StreamKind::Manifest, &mut text.as_bytes())
         }
         None => match trace.text(StreamKind::Manifest)? {

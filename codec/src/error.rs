@@ -138,8 +138,8 @@ pub enum Error {
     BadJson {
         /// The file; empty for a stream without a name.
         path: PathBuf,
-        /// The error of the JSON reader.
-        source: serde_json::Error,
+        /// What is wrong, and where.
+        found: String,
     },
 }
 
@@ -255,7 +255,7 @@ impl fmt::Display for Error {
                 "{}: more than {most} calls; read them on demand, or allow more",
                 path.display()
             ),
-            Self::BadJson { path, source } => write!(f, "{}: {source}", path.display()),
+            Self::BadJson { path, found } => write!(f, "{}: {found}", path.display()),
         }
     }
 }
@@ -264,7 +264,6 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Io { source, .. } => Some(source),
-            Self::BadJson { source, .. } => Some(source),
             _ => None,
         }
     }

@@ -172,7 +172,7 @@ pub const LINE: u8 = 0x77;
 /// A piece of a value follows.
 pub const VALUE: u8 = 0x76;
 /// Bytes of a VALUE.
-pub const VALUE_BYTES: usize = 8;
+pub(crate) const VALUE_BYTES: usize = 8;
 /// The most bytes of a value in one VALUE.
 pub const PIECE_BYTES: usize = 6;
 /// A step of a run of instructions follows.
@@ -188,7 +188,7 @@ pub const NUMBER: u8 = 0x79;
 /// Bytes of a NUMBER.
 pub const NUMBER_BYTES: usize = 8;
 /// The number of an event whose number is not known.
-pub const NO_NUMBER: u64 = (1 << 56) - 1;
+pub(crate) const NO_NUMBER: u64 = (1 << 56) - 1;
 /// The time of the events that follow, in seven bytes.
 pub const TIME: u8 = 0x7A;
 /// Bytes of a TIME.
@@ -222,7 +222,7 @@ pub fn words_of(value: &[u8]) -> impl Iterator<Item = [u8; VALUE_BYTES]> {
 /// The bytes of a value in a VALUE, the first one lowest, and how many of them count: at most 6.
 #[inline]
 #[must_use]
-pub fn piece_of(word: [u8; VALUE_BYTES]) -> (u64, usize) {
+pub(crate) fn piece_of(word: [u8; VALUE_BYTES]) -> (u64, usize) {
     let [.., count] = word;
     (u64::from_le_bytes(word) >> u8::BITS, usize::from(count).min(PIECE_BYTES))
 }
@@ -230,7 +230,7 @@ pub fn piece_of(word: [u8; VALUE_BYTES]) -> (u64, usize) {
 /// The step at the start of some bytes, and the bytes that it takes. `None` if there is no whole one.
 #[inline]
 #[must_use]
-pub fn step_of(bytes: &[u8]) -> Option<(Step, usize)> {
+pub(crate) fn step_of(bytes: &[u8]) -> Option<(Step, usize)> {
     let [STEP, low, high, kind] = *bytes.first_chunk()? else { return None };
     if kind == 0 {
         return Some((Step::Run(u16::from_le_bytes([low, high])), RUN_BYTES));

@@ -123,7 +123,7 @@ pub const VERSION: u8 = 1;
 /// Bytes before the content of a batch.
 pub const HEADER_BYTES: usize = MAGIC.len() + 1 + 4 + 4;
 /// The most bytes of content in a batch.
-pub const MAX_CONTENT_BYTES: usize = 4 << 20;
+pub(crate) const MAX_CONTENT_BYTES: usize = 4 << 20;
 /// The most frames of a stack.
 pub const MAX_FRAMES: usize = 8192;
 
@@ -393,7 +393,7 @@ fn checksum(len: [u8; 4], content: &[u8]) -> u32 {
 
 /// The header of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BatchHeader {
+pub(crate) struct BatchHeader {
     /// Its version.
     pub version: u8,
     /// Bytes of content.
@@ -404,7 +404,7 @@ pub struct BatchHeader {
 impl BatchHeader {
     /// Decodes a header; `None` if these bytes are not one.
     #[must_use]
-    pub fn decode(bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
+    pub(crate) fn decode(bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
         let (version, rest) = bytes.strip_prefix(&MAGIC)?.split_first()?;
         let (len, rest) = rest.split_first_chunk()?;
         let check = u32::from_be_bytes(*rest.first_chunk()?);
@@ -414,7 +414,7 @@ impl BatchHeader {
 
     /// Returns whether this is its content.
     #[must_use]
-    pub fn is_of(&self, content: &[u8]) -> bool {
+    pub(crate) fn is_of(&self, content: &[u8]) -> bool {
         let len = u32::try_from(content.len()).unwrap_or(u32::MAX).to_be_bytes();
         content.len() == self.len && checksum(len, content) == self.check
     }
@@ -422,7 +422,7 @@ impl BatchHeader {
 
 /// Decodes the content of a batch.
 #[derive(Clone, Debug)]
-pub struct BatchDecoder {
+pub(crate) struct BatchDecoder {
     sampling: Sampling,
     state: State,
     head: Head,
@@ -432,12 +432,12 @@ pub struct BatchDecoder {
 
 /// The content of a batch violates the format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NotASample;
+pub(crate) struct NotASample;
 
 impl BatchDecoder {
     /// Decodes what is before the samples; `None` if that violates the format.
     #[must_use]
-    pub fn new(content: &[u8]) -> Option<Self> {
+    pub(crate) fn new(content: &[u8]) -> Option<Self> {
         let (clock, mut rest) = content.split_first()?;
         let clock = SampleClock::of(*clock)?;
         let interval_ns = take(&mut rest).filter(|interval_ns| *interval_ns > 0)?;
@@ -450,13 +450,13 @@ impl BatchDecoder {
 
     /// How often threads are sampled.
     #[must_use]
-    pub const fn sampling(&self) -> Sampling {
+    pub(crate) const fn sampling(&self) -> Sampling {
         self.sampling
     }
 
     /// Where the next sample begins in the content.
     #[must_use]
-    pub const fn at(&self) -> usize {
+    pub(crate) const fn at(&self) -> usize {
         self.at
     }
 
@@ -464,7 +464,7 @@ impl BatchDecoder {
     ///
     /// # Errors
     /// The content violates the format. Nothing may be decoded from then on.
-    pub fn advance(&mut self, content: &[u8]) -> Result<bool, NotASample> {
+    pub(crate) fn advance(&mut self, content: &[u8]) -> Result<bool, NotASample> {
         let mut rest = content.get(self.at..).unwrap_or_default();
         if rest.is_empty() {
             return Ok(false);
@@ -480,7 +480,7 @@ impl BatchDecoder {
 
     /// The sample that was decoded last.
     #[must_use]
-    pub fn current(&self) -> Sample<'_> {
+    pub(crate) fn current(&self) -> Sample<'_> {
         let State { thread, at_ns, stacks } = &self.state;
         let Head { flags, intervals, ran_us, missed } = self.head;
         let found = match missed {

@@ -129,7 +129,7 @@ impl OpenChunk {
 
     /// The number of entries and exits.
     #[must_use]
-    pub fn event_count(&self) -> u64 {
+    pub(crate) fn event_count(&self) -> u64 {
         self.events.enters.saturating_add(self.events.exits)
     }
 }

@@ -41,4 +41,4 @@ pub(crate) use self::shape::strides::Target;
 pub const MAX_SIZE: usize = 8 << 20;
 
 /// Stored shapes are used instead of all events of a thread if they have at most this part of their bytes.
-pub const REPEATS: u64 = 8;
+pub(crate) const REPEATS: u64 = 8;

@@ -225,7 +225,7 @@ impl Router {
     }
 
     /// Passes the names of a trace.
-    pub fn pass_names(&mut self, trace: &Trace) {
+    pub(crate) fn pass_names(&mut self, trace: &Trace) {
         for (id, method) in trace.methods.iter() {
             self.metadata(&Metadata::Method { id, info: &method.info });
         }
@@ -251,7 +251,7 @@ impl Router {
     }
 
     /// Passes events of a trace that are in one order, and the breaks between them.
-    pub fn pass_events(&mut self, trace: &Trace, merged: Merged<'_>) {
+    pub(crate) fn pass_events(&mut self, trace: &Trace, merged: Merged<'_>) {
         let id = |thread: usize| trace.files.get(thread).map(|file| file.id);
         for item in merged {
             match item {

@@ -24,7 +24,7 @@ use flow_codec::{Error, MethodId, Offset, Result, ThreadId};
 ///
 /// # Errors
 /// Those of the log, after everything was written, and those of the output.
-pub fn write_calls_of_log<R: Read, W: Write>(log: &mut HplReader<R>, out: W) -> Result<W> {
+pub(crate) fn write_calls_of_log<R: Read, W: Write>(log: &mut HplReader<R>, out: W) -> Result<W> {
     let mut calls = CallsOfLog::default();
     let read = loop {
         match log.next_item() {
@@ -42,7 +42,7 @@ pub fn write_calls_of_log<R: Read, W: Write>(log: &mut HplReader<R>, out: W) -> 
 ///
 /// # Errors
 /// The samples cannot be read, and errors of the output.
-pub fn write_calls_of_samples<W: Write>(
+pub(crate) fn write_calls_of_samples<W: Write>(
     trace: &Trace,
     samples: &mut Samples,
     out: W,

@@ -21,7 +21,7 @@ mod lean;
 mod numbered;
 mod sampled;
 
-pub use calls::{write_calls_of_log, write_calls_of_samples};
+pub(crate) use calls::{write_calls_of_log, write_calls_of_samples};
 pub use collect::{Collector, GapRule};
 pub use frames::{Frame, FrameGrouping, Frames};
 pub use lean::{LeanFrame, LeanNode, LeanPlace, LeanProfile, Numbers, SampleWeight};

@@ -69,7 +69,7 @@ pub fn open_dag(
 ///
 /// # Errors
 /// The events cannot be read.
-pub fn find_stacks(
+pub(crate) fn find_stacks(
     file: &ThreadFile,
     numbers: &[u64],
     progress: &mut impl Listener,

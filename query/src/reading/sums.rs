@@ -63,7 +63,7 @@ fn selected_shapes(file: &ThreadFile, selected: &Selected) -> Option<Dag> {
 
 /// Returns the shapes of several threads. Those of which none are stored because they are small are built, if they are small
 /// together. `None` if they are not, if nothing is stored, or if anything is damaged.
-pub fn all_shapes(files: &[ThreadFile], selected: &Selected) -> Option<Vec<Dag>> {
+pub(crate) fn all_shapes(files: &[ThreadFile], selected: &Selected) -> Option<Vec<Dag>> {
     let (mut left, mut is_any_stored) = (SMALLEST_INDEXED_BYTES, false);
     let mut dags = Vec::new();
     for file in files {

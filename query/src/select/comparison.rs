@@ -34,7 +34,7 @@ pub enum NumberOrder {
 
 /// Returns the text in quotes, which are no part of a value; `None` if there are no quotes.
 #[must_use]
-pub fn unquoted(value: &str) -> Option<&str> {
+pub(crate) fn unquoted(value: &str) -> Option<&str> {
     value.strip_prefix('"')?.strip_suffix('"')
 }
 
@@ -123,7 +123,7 @@ impl NumberOrder {
 
     /// Returns whether a number is so in comparison with another one.
     #[must_use]
-    pub fn is_so(self, number: f64, wanted: f64) -> bool {
+    pub(crate) fn is_so(self, number: f64, wanted: f64) -> bool {
         match self {
             Self::Less => number < wanted,
             Self::AtMost => number <= wanted,

@@ -12,7 +12,7 @@ mod time_texts;
 mod times;
 mod value_conditions;
 
-pub use self::comparison::{NumberOrder, Operator, TextTest, unquoted};
+pub use self::comparison::{NumberOrder, Operator, TextTest};
 pub use self::filter::Filter;
 pub use self::own::{Library, largest_library, own_patterns};
 pub use self::pattern::{check, globs, is_in, methods, methods_of, nearest, unmatched};

@@ -191,7 +191,7 @@ impl Joiner {
 
     /// Decodes the stored shapes of the threads that are added next, several at the same time, and equal ones once. Those for
     /// which there may be no memory are read when their turn comes.
-    pub fn read_stored<const N: usize>(&mut self, sources: [&Traces; N], joins: Joins<'_>) {
+    pub(crate) fn read_stored<const N: usize>(&mut self, sources: [&Traces; N], joins: Joins<'_>) {
         let traces = sources.iter().flat_map(|source| source.iter());
         let whole = traces.flat_map(|trace| {
             let chosen = Selected::of(joins.filter.selection(trace));

@@ -19,7 +19,7 @@ pub struct WholeThread {
 }
 
 /// Reads the shapes of all calls of a thread; `None` if its calls repeat too little for `most_words`.
-pub fn read_whole(
+pub(crate) fn read_whole(
     file: &ThreadFile,
     most_words: usize,
     progress: &mut impl Listener,
@@ -87,7 +87,7 @@ fn of_ranges(file: &ThreadFile, chosen: &Selected) -> Option<Dag> {
 
 /// Reports that a thread has no shapes, though it could be read: its calls repeat too little, or there is no memory because of
 /// the threads before it.
-pub fn too_many_shapes(
+pub(crate) fn too_many_shapes(
     thread: &str,
     most_words: usize,
     is_after_others: bool,

@@ -77,7 +77,7 @@ impl LazyTree {
     ///
     /// # Errors
     /// The events cannot be read.
-    pub fn open_until(
+    pub(crate) fn open_until(
         file: &ThreadFile,
         content: Content,
         until: Offset,

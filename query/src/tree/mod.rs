@@ -23,5 +23,6 @@ pub use kept::KeptTree;
 pub use lazy::LazyTree;
 pub use node::{EqualCalls, Node, Subtree};
 pub use selected::{SelectedCalls, SelectedTree};
-pub use stacks::{CallStack, call_stacks};
+pub use stacks::CallStack;
+pub(crate) use stacks::call_stacks;
 pub use steps::{Direction, SearchStep};

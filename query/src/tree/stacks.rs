@@ -26,7 +26,7 @@ pub struct CallStack {
 /// The events cannot be read. Damage is not an error: it is skipped.
 ///
 /// [`LazyTree`]: super::LazyTree
-pub fn call_stacks(
+pub(crate) fn call_stacks(
     file: &ThreadFile,
     numbers: &[u64],
     progress: &AtomicU64,

@@ -168,9 +168,9 @@ pub const HEADER_BYTES: usize = 16;
 /// Bytes before the objects of a block.
 pub const START_BYTES: usize = 1 + CHECKED_BYTES + 4;
 /// The most bytes of objects in a block.
-pub const MAX_BLOCK_BYTES: usize = 64 << 20;
+pub(crate) const MAX_BLOCK_BYTES: usize = 64 << 20;
 /// The most bytes of a piece, before it is compressed.
-pub const MAX_PIECE_BYTES: usize = 16 << 20;
+pub(crate) const MAX_PIECE_BYTES: usize = 16 << 20;
 /// The first byte of a block.
 pub const START: u8 = 0x0A;
 /// The byte after a block.
@@ -335,7 +335,7 @@ pub fn identity_block(id: TraceId) -> Vec<u8> {
 /// Returns the identity in the first block of a part, from the first [`IDENTITY_BYTES`] of the blocks; `None` if the first
 /// block is another one.
 #[must_use]
-pub fn identity_of(block: &[u8]) -> Option<TraceId> {
+pub(crate) fn identity_of(block: &[u8]) -> Option<TraceId> {
     let object = Object::decode(block.get(START_BYTES..)?)?;
     let number = block.get(START_BYTES + object.head..)?.first_chunk()?;
     let is_identity = object.held == Held::Piece(StreamKind::Identity) && is_sound(block);

@@ -154,7 +154,7 @@ fn flag(text: &mut &[u8]) -> Option<bool> {
 
 /// The columns of lines, while they are put together. Keeps its memory for the next ones.
 #[derive(Debug, Default)]
-pub struct LineColumns {
+pub(crate) struct LineColumns {
     bytes: Vec<u8>,
 }
 
@@ -177,7 +177,7 @@ impl Differences {
 
 impl LineColumns {
     /// Encodes lines; `None` if there is no memory.
-    pub fn encode(&mut self, text: &[u8]) -> Option<&[u8]> {
+    pub(crate) fn encode(&mut self, text: &[u8]) -> Option<&[u8]> {
         let count = memchr::memchr_iter(b'\n', text).count();
         let count = count + usize::from(text.last().is_some_and(|last| *last != b'\n'));
         let Self { bytes } = self;

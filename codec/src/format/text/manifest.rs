@@ -225,7 +225,7 @@ pub enum Order {
 impl Order {
     /// Returns whether events have no sequence numbers.
     #[must_use]
-    pub fn is_by_time(&self) -> bool {
+    pub(crate) fn is_by_time(&self) -> bool {
         *self == Self::Time
     }
 }

@@ -413,13 +413,6 @@ impl Trace {
         self.place.file(name)
     }
 
-    /// Where the journal of the trace is, if it has one.
-    #[must_use]
-    pub fn journal_path(&self) -> PathBuf {
-        let elsewhere = self.manifest.as_ref().and_then(|manifest| manifest.journal.clone());
-        elsewhere.unwrap_or_else(|| self.place.file(names::JOURNAL))
-    }
-
     /// How many threads have a part of their events in the journal, and how many events that are.
     #[must_use]
     pub fn in_journal(&self) -> (u64, u64) {
@@ -581,7 +574,8 @@ fn read_manifest(text: Text) -> Result<Option<Manifest>> {
     let Some(text) = read_whole(text)? else {
         return Ok(None);
     };
-    let bad_json = |source| Error::BadJson { path: path.clone(), source };
+    let bad_json =
+        |error: serde_json::Error| Error::BadJson { path: path.clone(), found: error.to_string() };
     let Version { format_version: found } = serde_json::from_str(&text).map_err(bad_json)?;
     if found > manifest::VERSION {
         return Err(Error::UnsupportedVersion {

@@ -123,7 +123,7 @@ impl ThreadFile {
 
     /// Returns whether the whole trace is one file.
     #[must_use]
-    pub fn is_in_one_file(&self) -> bool {
+    pub(crate) fn is_in_one_file(&self) -> bool {
         let container = self.container.as_ref();
         container.is_some_and(|container| *self.place == *container.path())
     }

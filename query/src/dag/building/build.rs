@@ -48,7 +48,7 @@ impl Dag {
     ///
     /// # Errors
     /// The events cannot be read.
-    pub fn build_within(
+    pub(crate) fn build_within(
         file: &ThreadFile,
         content: &Content,
         max_size: usize,

@@ -36,7 +36,7 @@ impl Dag {
     ///
     /// # Errors
     /// The events cannot be read.
-    pub fn open_within(
+    pub(crate) fn open_within(
         file: &ThreadFile,
         content: &Content,
         max_size: usize,
@@ -64,7 +64,7 @@ impl Dag {
     /// The same, if it takes less time to add them up than to read this many bytes of the events: if these are many,
     /// and `repeats` times as many as the stored bytes.
     #[must_use]
-    pub fn open_small(file: &ThreadFile, bytes: u64, repeats: u64) -> Option<Self> {
+    pub(crate) fn open_small(file: &ThreadFile, bytes: u64, repeats: u64) -> Option<Self> {
         let is_small = bytes < SMALLEST_INDEXED_BYTES;
         if is_small || Self::stored_bytes(file).saturating_mul(repeats) > bytes {
             return None;

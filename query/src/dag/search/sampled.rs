@@ -18,7 +18,7 @@ impl Dag {
     ///
     /// # Errors
     /// The marks cannot be opened.
-    pub fn visit_sampled(
+    pub(crate) fn visit_sampled(
         &self,
         file: &ThreadFile,
         clock: &Clock,
