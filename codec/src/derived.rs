@@ -12,14 +12,17 @@ use std::sync::Arc;
 
 use crate::format::container::StreamKind;
 use crate::format::dag::DagFile;
-use crate::format::index::{Fingerprint, sum_of_sample};
+use crate::format::index::{Fingerprint, IndexFile, sum_of_sample};
 use crate::read::{Content, ThreadFile};
 use crate::store::Container;
 use crate::write::{Compression, ContainerWriter};
 use crate::{Error, Result, ThreadId};
 
-/// Stored shapes may always have this many bytes, and otherwise as many as the events.
-const SMALLEST_SHAPES_LIMIT: u64 = 4096;
+/// Stored files may always have this many bytes.
+const SMALLEST_LIMIT: u64 = 4096;
+/// A stored index that is larger than a quarter of its thread file is not read. flow writes 0.1 %. Stored shapes may have as
+/// many bytes as the events.
+const LARGEST_PART_OF_INDEX: u64 = 4;
 
 /// Where what is stored beside the events of a thread comes from: an index, or shapes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,10 +59,7 @@ pub fn store(file: &ThreadFile, kind: StreamKind, bytes: &[u8]) -> Result<u64> {
 
 /// Reads the stored file of this kind of a thread. `Err(None)` if there is none, otherwise the reason why it is not used:
 /// it may have at most `limit` bytes.
-///
-/// # Errors
-/// There is none, or it is not used.
-pub fn read(
+fn read(
     file: &ThreadFile,
     kind: StreamKind,
     limit: u64,
@@ -93,12 +93,7 @@ pub fn fingerprints(file: &ThreadFile, content: &Content) -> io::Result<[Fingerp
 }
 
 /// Returns whether a stored file of this kind is of the events and marks that a thread has now.
-pub fn is_of(
-    file: &ThreadFile,
-    content: &Content,
-    kind: StreamKind,
-    stored: [Fingerprint; 2],
-) -> bool {
+fn is_of(file: &ThreadFile, content: &Content, kind: StreamKind, stored: [Fingerprint; 2]) -> bool {
     let [events, _] = stored;
     events.bytes == content.len()
         // What is in the file of its events was written with them.
@@ -142,6 +137,27 @@ fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
+/// Reads the stored index of a thread, which may cover only the start of the events. `Err(None)` if there is none, otherwise the
+/// reason why it is not used.
+pub(crate) fn read_index(
+    file: &ThreadFile,
+    content: &Content,
+) -> std::result::Result<IndexFile, Option<&'static str>> {
+    let limit = (content.len_in_file() / LARGEST_PART_OF_INDEX).max(SMALLEST_LIMIT);
+    let stored = IndexFile::decode(&read(file, StreamKind::Index, limit)?).map_err(Some)?;
+    let covered = stored.covered().filter(|covered| *covered <= content.len_in_file());
+    let Some(covered) = covered else { return Err(Some("the thread file is shorter")) };
+    let is_of_events = || {
+        // What is in the file of its events was written with them.
+        file.stored_inside(StreamKind::Index).is_some()
+            || content.stored_sample(covered).is_ok_and(|found| found == stored.sample)
+    };
+    if stored.thread != content.thread() || !is_of_events() {
+        return Err(Some("it belongs to other events"));
+    }
+    Ok(stored)
+}
+
 /// Reads the stored shapes of a thread and the bytes of their file. `Err(None)` if there are none, otherwise the reason why they
 /// are not used.
 ///
@@ -154,7 +170,7 @@ pub fn read_shapes(
     if file.open.is_some() {
         return Err(None);
     }
-    let bytes = read(file, StreamKind::Dag, content.len().max(SMALLEST_SHAPES_LIMIT))?;
+    let bytes = read(file, StreamKind::Dag, content.len().max(SMALLEST_LIMIT))?;
     let stored = DagFile::decode(&bytes).map_err(Some)?;
     let is_of_thread = stored.thread == file.id;
     if !is_of_thread || !is_of(file, content, StreamKind::Dag, [stored.events, stored.marks]) {

@@ -1,6 +1,5 @@
 //! The stored index, next to its thread file.
 
-use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 
@@ -11,10 +10,6 @@ use crate::format::index::{IndexFile, IntervalSums};
 use crate::read::{Content, ThreadFile};
 use crate::scan::Summary;
 use crate::{Error, Offset, Result, ThreadId};
-
-/// A stored index that is larger than a quarter of its thread file is not read. flow writes 0.1 %.
-const LARGEST_PART: u64 = 4;
-const SMALLEST_LIMIT: u64 = 4096;
 
 impl Index {
     /// Where the index of a thread is stored.
@@ -85,18 +80,7 @@ impl Index {
         file: &ThreadFile,
         content: &Content,
     ) -> std::result::Result<Self, Option<&'static str>> {
-        let limit = (content.len_in_file() / LARGEST_PART).max(SMALLEST_LIMIT);
-        let bytes = derived::read(file, StreamKind::Index, limit)?;
-        let stored = IndexFile::decode(&bytes).map_err(Some)?;
-        let covered = stored.covered().filter(|covered| *covered <= content.len_in_file());
-        let Some(covered) = covered else { return Err(Some("the thread file is shorter")) };
-        let is_of = |found: io::Result<u32>| found.is_ok_and(|found| found == stored.sample);
-        // What is in the file of its events was written with them.
-        if stored.thread != content.thread()
-            || !Self::is_inside(file) && !is_of(content.stored_sample(covered))
-        {
-            return Err(Some("it belongs to other events"));
-        }
+        let stored = derived::read_index(file, content)?;
         let mut index = Self::empty();
         for interval in &stored.intervals {
             index.push(summary(interval).ok_or(Some("its intervals do not add up"))?);
