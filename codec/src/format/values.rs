@@ -54,7 +54,7 @@
 //!
 //! | form | what follows |
 //! |---:|---|
-//! | 1 | a text that stands for the object, such as a number or a date: how many bytes follow; it in UTF-8 |
+//! | 1 | a text that represents the object, such as a number or a date: how many bytes follow; it in UTF-8 |
 //! | 2 | elements: how many the object has; how many of them follow; these |
 //! | 3 | entries of a map: how many it has; how many of them follow; of each the key and the value |
 //! | 4 | fields: how many there are; how many of them follow; of each how many bytes follow, its name in UTF-8, its value |
@@ -208,9 +208,9 @@ pub enum Value {
 /// What is in an object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Content {
-    /// A text that stands for the object, such as a number or a date.
+    /// A text that represents the object, such as a number or a date.
     Text(String),
-    /// Its elements.
+    /// The elements.
     Elements {
         /// How many it has.
         length: u64,
@@ -224,7 +224,7 @@ pub enum Content {
         /// The first of them, each with key and value.
         entries: Vec<(Value, Value)>,
     },
-    /// Its fields, or the components of a record.
+    /// The fields, or the components of a record.
     Fields {
         /// Whether it is a record.
         is_record: bool,
