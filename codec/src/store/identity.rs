@@ -11,14 +11,14 @@ use crate::format::manifest::Manifest;
 
 /// The identity of a file of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Identity {
+pub(crate) enum RecordingIdentity {
     /// The file has this identity, or none, as older files.
     Known(Option<TraceId>),
     /// The block or manifest with the identity is damaged or missing.
     Unknown,
 }
 
-impl Identity {
+impl RecordingIdentity {
     /// Returns whether two files may be of the same recording.
     pub(crate) fn may_be(self, other: Self) -> bool {
         match (self, other) {

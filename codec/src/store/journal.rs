@@ -25,7 +25,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::container::Container;
-use super::identity::Identity;
+use super::identity::RecordingIdentity;
 use super::open_chunk::{OpenChunk, OpenLines, OpenMarks};
 use super::place::Place;
 use super::regular;
@@ -78,7 +78,7 @@ impl Journal {
         let elsewhere = manifest.and_then(|manifest| manifest.journal.as_deref());
         let path = elsewhere.map_or_else(|| place.file(names::JOURNAL), Path::to_path_buf);
         let is_ours = elsewhere.is_none_or(|path| is_journal_elsewhere(place.path(), path));
-        let id = Identity::of(manifest);
+        let id = RecordingIdentity::of(manifest);
         let journal = if is_ours && !manifest.is_some_and(may_be_a_mixture) {
             Self::read_file(&path, id)
         } else {
@@ -125,8 +125,8 @@ impl Journal {
         (!journal.chunks.is_empty() || !journal.damage.is_empty()).then_some(journal)
     }
 
-    fn read_file(path: &Path, id: Identity) -> Option<Self> {
-        let is_ours = |file: &File| Ok(id.may_be(Identity::of_journal(file)?));
+    fn read_file(path: &Path, id: RecordingIdentity) -> Option<Self> {
+        let is_ours = |file: &File| Ok(id.may_be(RecordingIdentity::of_journal(file)?));
         let ours = |file| is_ours(&file).map(|is_ours| is_ours.then_some(file));
         let input = regular::open(path).and_then(|file| file.map_or(Ok(None), ours));
         Some(Self::read_from(input.transpose()?, path))
@@ -733,12 +733,12 @@ mod tests {
             bytes
         };
         for (id, expected, is_read) in [
-            (5, Identity::Known(TraceId::new(5)), true),
-            (5, Identity::Known(TraceId::new(6)), false),
-            (5, Identity::Known(None), false),
-            (0, Identity::Known(TraceId::new(5)), false),
-            (0, Identity::Known(None), true),
-            (5, Identity::Unknown, true),
+            (5, RecordingIdentity::Known(TraceId::new(5)), true),
+            (5, RecordingIdentity::Known(TraceId::new(6)), false),
+            (5, RecordingIdentity::Known(None), false),
+            (0, RecordingIdentity::Known(TraceId::new(5)), false),
+            (0, RecordingIdentity::Known(None), true),
+            (5, RecordingIdentity::Unknown, true),
         ] {
             fs::write(&path, of(id)).unwrap();
             let journal = Journal::read_file(&path, expected);

@@ -15,7 +15,7 @@ mod text;
 pub use self::container::{BlockWalk, NoBlock};
 pub(crate) use self::container::{Container, Stored, StoredReader, Stream};
 pub(crate) use self::converted::{Converted, Converter, Lines, lines_bytes};
-pub(crate) use self::identity::Identity;
+pub(crate) use self::identity::RecordingIdentity;
 pub(crate) use self::journal::Journal;
 pub use self::journal::is_journal_elsewhere;
 pub use self::open_chunk::OpenChunk;

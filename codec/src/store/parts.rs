@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::container::Container;
-use super::identity::Identity;
+use super::identity::RecordingIdentity;
 use super::place::Place;
 use super::regular;
 use super::text::read_whole;
@@ -28,7 +28,8 @@ impl Container {
             let Some(part) = regular::open(path).map_err(io_error(path))? else { return Ok(None) };
             let main = path.with_file_name(main);
             let named = regular::open(&main).map_err(io_error(&main))?;
-            let (id, mut other) = (Identity::of_part(&part).map_err(io_error(path))?, None);
+            let (id, mut other) =
+                (RecordingIdentity::of_part(&part).map_err(io_error(path))?, None);
             let mut files = vec![(path.to_path_buf(), part)];
             if let Some(file) = named {
                 let copy = file.try_clone().map_err(io_error(&main))?;
@@ -61,9 +62,9 @@ impl Container {
     }
 
     /// Returns the identity in the manifest of the container.
-    pub(crate) fn identity(self: &Arc<Self>) -> Identity {
+    pub(crate) fn identity(self: &Arc<Self>) -> RecordingIdentity {
         let text = read_whole(Place::contained(self).text(StreamKind::Manifest)).ok().flatten();
-        text.map_or(Identity::Unknown, |text| Identity::in_manifest(&text))
+        text.map_or(RecordingIdentity::Unknown, |text| RecordingIdentity::in_manifest(&text))
     }
 
     /// Returns the files with the names of parts beside the container: its own parts, and those of other recordings.
@@ -99,17 +100,18 @@ struct Beside {
 
 impl Beside {
     /// Opens the parts beside the first file, which has the identity `main`.
-    fn open(path: &Path, main: Identity) -> io::Result<Self> {
+    fn open(path: &Path, main: RecordingIdentity) -> io::Result<Self> {
         let mut found = Vec::new();
         for path in parts_beside(path) {
             match regular::open(&path)? {
-                Some(file) => found.push((Identity::of_part(&file)?, path, file)),
+                Some(file) => found.push((RecordingIdentity::of_part(&file)?, path, file)),
                 // The part was removed a moment ago, like all before it.
                 None => found.clear(),
             }
         }
-        let newest = found.iter().rev().map(|(id, ..)| *id).find(|id| *id != Identity::Unknown);
-        let id = if main == Identity::Unknown { newest.unwrap_or(main) } else { main };
+        let newest =
+            found.iter().rev().map(|(id, ..)| *id).find(|id| *id != RecordingIdentity::Unknown);
+        let id = if main == RecordingIdentity::Unknown { newest.unwrap_or(main) } else { main };
         let mut beside = Self::default();
         for (of_part, path, file) in found {
             match id.may_be(of_part) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::container::{Container, Stored};
-use super::identity::Identity;
+use super::identity::RecordingIdentity;
 use super::open_chunk::OpenLines;
 use super::regular;
 use super::text::Text;
@@ -58,8 +58,9 @@ impl Place {
             Ok::<_, Error>(file?.map(|file| (path.to_path_buf(), file)))
         };
         let part = open(part)?;
-        let found = part.as_ref().map_or(Ok(Identity::Unknown), |(path, part)| {
-            Identity::of_part(part).map_err(|source| Error::Io { path: path.clone(), source })
+        let found = part.as_ref().map_or(Ok(RecordingIdentity::Unknown), |(path, part)| {
+            RecordingIdentity::of_part(part)
+                .map_err(|source| Error::Io { path: path.clone(), source })
         })?;
         if self.container.as_ref().is_some_and(|container| !container.identity().may_be(found)) {
             return Ok(self);

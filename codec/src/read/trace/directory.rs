@@ -15,7 +15,7 @@ use crate::format::marks::Mark;
 use crate::format::names;
 use crate::read::{Methods, ThreadFile, Threads};
 use crate::store::{
-    Container, Identity, Journal, OpenChunk, Place, Stored, StoredReader, Text,
+    Container, Journal, OpenChunk, Place, RecordingIdentity, Stored, StoredReader, Text,
     is_journal_elsewhere, read_whole, regular,
 };
 use crate::{Error, Result, ThreadId};
@@ -339,14 +339,14 @@ impl Trace {
             [(names::MEMORY, names::memory_file(&journal)), (names::JOURNAL, journal)]
         });
         let elsewhere = elsewhere.filter(|(_, path)| is_journal_elsewhere(&self.dir, path));
-        let id = Identity::of(self.manifest.as_ref());
+        let id = RecordingIdentity::of(self.manifest.as_ref());
         let found = beside.into_iter().chain(elsewhere).filter_map(|(name, path)| {
             let file = regular::open(&path).ok().flatten()?;
             let found = match name {
-                names::MEMORY => Identity::of_part(&file),
-                _ => Identity::of_journal(&file),
+                names::MEMORY => RecordingIdentity::of_part(&file),
+                _ => RecordingIdentity::of_journal(&file),
             };
-            Some((id.may_be(found.unwrap_or(Identity::Unknown)), (name, path)))
+            Some((id.may_be(found.unwrap_or(RecordingIdentity::Unknown)), (name, path)))
         });
         let (own, foreign) = found.partition::<Vec<_>, _>(|(is_own, _)| *is_own);
         [own, foreign].map(|files| files.into_iter().map(|(_, file)| file).collect())
