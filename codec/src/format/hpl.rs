@@ -62,7 +62,7 @@
 use std::borrow::Cow;
 
 /// The longest string. Names in class files have at most 65,535 bytes.
-pub(crate) const MAX_STRING_BYTES: usize = 1 << 20;
+pub const MAX_STRING_BYTES: usize = 1 << 20;
 /// The most frames of a stack. Honest Profiler stores at most 2,048.
 pub const MAX_FRAMES: i32 = 1 << 16;
 /// The line of a frame of which none is stored.

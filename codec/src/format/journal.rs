@@ -199,9 +199,9 @@ pub const GAP_BYTES: usize = 2 * WORD_BYTES;
 /// need a byte for each frame of the stack.
 pub const MAX_CHUNK_BYTES: u64 = 1 << 27;
 /// A longer state of the canonicalizer is invalid: it would describe millions of nested constructors.
-pub(crate) const MAX_RESUME_BYTES: u64 = 1 << 24;
+pub const MAX_RESUME_BYTES: u64 = 1 << 24;
 /// Longer marks of one slot are not read. A recorder has 8 KiB for them.
-pub(crate) const MAX_MARKS_BYTES: u64 = 1 << 20;
+pub const MAX_MARKS_BYTES: u64 = 1 << 20;
 
 /// The words at the start of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

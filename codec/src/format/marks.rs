@@ -221,9 +221,9 @@ pub const VERSION: u8 = 1;
 /// Bytes before the first mark.
 pub const HEADER_BYTES: usize = MAGIC.len() + 1;
 /// A longer payload is invalid.
-pub(crate) const MAX_PAYLOAD_BYTES: usize = 1 << 20;
+pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
 /// The longest mark: its kind, three numbers, its payload.
-pub(crate) const MAX_MARK_BYTES: usize = 1 + 3 * MAX_BYTES + MAX_PAYLOAD_BYTES;
+pub const MAX_MARK_BYTES: usize = 1 + 3 * MAX_BYTES + MAX_PAYLOAD_BYTES;
 
 /// The first bytes of a file.
 pub const HEADER: [u8; HEADER_BYTES] = {

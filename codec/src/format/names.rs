@@ -18,7 +18,7 @@ pub const JOURNAL: &str = "journal";
 /// The open chunks as they were at one instant; see [`journal`](super::journal#checkpoint).
 pub const CHECKPOINT: &str = "checkpoint";
 /// The next one, while it is written.
-pub(crate) const NEW_CHECKPOINT: &str = "checkpoint.new";
+pub const NEW_CHECKPOINT: &str = "checkpoint.new";
 /// Events and marks of threads without files of their own; see [`container`](super::container).
 pub const SHARED: &str = "shared.flowtrace";
 /// The next one, while a repair writes it.

@@ -172,7 +172,7 @@ pub const LINE: u8 = 0x77;
 /// A piece of a value follows.
 pub const VALUE: u8 = 0x76;
 /// Bytes of a VALUE.
-pub(crate) const VALUE_BYTES: usize = 8;
+pub const VALUE_BYTES: usize = 8;
 /// The most bytes of a value in one VALUE.
 pub const PIECE_BYTES: usize = 6;
 /// A step of a run of instructions follows.
@@ -188,7 +188,7 @@ pub const NUMBER: u8 = 0x79;
 /// Bytes of a NUMBER.
 pub const NUMBER_BYTES: usize = 8;
 /// The number of an event whose number is not known.
-pub(crate) const NO_NUMBER: u64 = (1 << 56) - 1;
+pub const NO_NUMBER: u64 = (1 << 56) - 1;
 /// The time of the events that follow, in seven bytes.
 pub const TIME: u8 = 0x7A;
 /// Bytes of a TIME.

@@ -123,7 +123,7 @@ pub const VERSION: u8 = 1;
 /// Bytes before the content of a batch.
 pub const HEADER_BYTES: usize = MAGIC.len() + 1 + 4 + 4;
 /// The most bytes of content in a batch.
-pub(crate) const MAX_CONTENT_BYTES: usize = 4 << 20;
+pub const MAX_CONTENT_BYTES: usize = 4 << 20;
 /// The most frames of a stack.
 pub const MAX_FRAMES: usize = 8192;
 

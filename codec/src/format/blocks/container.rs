@@ -168,9 +168,9 @@ pub const HEADER_BYTES: usize = 16;
 /// Bytes before the objects of a block.
 pub const START_BYTES: usize = 1 + CHECKED_BYTES + 4;
 /// The most bytes of objects in a block.
-pub(crate) const MAX_BLOCK_BYTES: usize = 64 << 20;
+pub const MAX_BLOCK_BYTES: usize = 64 << 20;
 /// The most bytes of a piece, before it is compressed.
-pub(crate) const MAX_PIECE_BYTES: usize = 16 << 20;
+pub const MAX_PIECE_BYTES: usize = 16 << 20;
 /// The first byte of a block.
 pub const START: u8 = 0x0A;
 /// The byte after a block.

@@ -98,7 +98,7 @@ pub const MAX_BODY_BYTES: usize = 256 << 10;
 /// The most bytes of a container in a message.
 pub const MAX_DATA_BYTES: usize = MAX_BODY_BYTES - OFFSET_BYTES;
 /// The most bytes in the body of a hello, or of a text.
-pub(crate) const MAX_HELLO_BYTES: usize = 16 << 10;
+pub const MAX_HELLO_BYTES: usize = 16 << 10;
 
 const OFFSET_BYTES: usize = 8;
 const HELLO: u8 = 0x01;

@@ -81,11 +81,11 @@ pub const MAGIC: [u8; 8] = *b"flow-idx";
 /// The version of this format.
 pub const VERSION: u64 = 1;
 /// Bytes of an interval.
-pub(crate) const ENTRY_BYTES: usize = 4 * WORD_BYTES;
+pub const ENTRY_BYTES: usize = 4 * WORD_BYTES;
 /// How many pieces of a thread file make the sample.
 pub const SAMPLES: u64 = 64;
 /// Bytes of each piece.
-pub(crate) const SAMPLE_BYTES: u64 = 64;
+pub const SAMPLE_BYTES: u64 = 64;
 
 const WORD_BYTES: usize = 8;
 const HEADER_BYTES: usize = 8 * WORD_BYTES;

@@ -36,9 +36,9 @@ use twox_hash::XxHash3_128;
 use crate::format::ids;
 
 /// How many digits of a name are shown.
-pub(crate) const SHORT_DIGITS: usize = 12;
+pub const SHORT_DIGITS: usize = 12;
 /// The least number of digits that select a shape.
-pub(crate) const LEAST_DIGITS: usize = 6;
+pub const LEAST_DIGITS: usize = 6;
 const DIGITS: usize = 32;
 
 /// The name of a shape.
