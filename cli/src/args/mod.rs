@@ -93,7 +93,8 @@ impl Args {
     pub(crate) fn read(columns: Option<usize>) -> Result<Self, Error> {
         let words: Vec<_> = std::env::args_os().collect();
         let matches = Self::for_people(columns).try_get_matches_from(&words);
-        Self::from_arg_matches(&matches.map_err(|error| tips::with_tips(error, &words))?)
+        let with_tips = |error| tips::with_tips(error, &Self::command(), &words);
+        Self::from_arg_matches(&matches.map_err(with_tips)?)
     }
 
     /// Returns the help of a verb, as an error that prints it, or the error if there is no such verb.
@@ -106,7 +107,8 @@ impl Args {
             .collect();
         match Self::for_people(columns).try_get_matches_from(&words) {
             Err(error) => {
-                tips::with_tips(error, words.split_last().map_or(&[], |(_, words)| words))
+                let words = words.split_last().map_or(&[][..], |(_, words)| words);
+                tips::with_tips(error, &Self::command(), words)
             }
             Ok(_) => unreachable!("--help ends the parser"),
         }

@@ -5,18 +5,18 @@ use std::ffi::{OsStr, OsString};
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory, Error};
+use clap::{Command, Error};
 
-use super::{Args, moved};
+use super::moved;
 use crate::output::flow_command;
 
 /// Options that are less similar, from 0 to 1, are not proposed.
 const LEAST_SIMILARITY: f64 = 0.85;
 
 /// Names the new form of a verb or flag that is gone, and replaces the tip to pass an unknown option as a value, which is
-/// never meant. `words` is the command line.
-pub(super) fn with_tips(mut error: Error, words: &[OsString]) -> Error {
-    if let Some(moved) = moved(&error, words) {
+/// never meant. `command` is all of flow, `words` the command line.
+pub(super) fn with_tips(mut error: Error, command: &Command, words: &[OsString]) -> Error {
+    if let Some(moved) = moved(&error, command, words) {
         return moved;
     }
     if error.kind() != ErrorKind::UnknownArgument {
@@ -26,8 +26,8 @@ pub(super) fn with_tips(mut error: Error, words: &[OsString]) -> Error {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return error;
     };
-    let (command, option) = (Args::command(), option.trim_start_matches('-').to_owned());
-    let Some(tip) = tip(&command, &option) else { return error };
+    let option = option.trim_start_matches('-').to_owned();
+    let Some(tip) = tip(command, &option) else { return error };
     // What another verb has by this very name is meant, not what is similar here.
     let mut options = command.get_subcommands().flat_map(Command::get_arguments);
     if options.any(|argument| argument.get_long() == Some(&option)) {
@@ -40,7 +40,7 @@ pub(super) fn with_tips(mut error: Error, words: &[OsString]) -> Error {
 }
 
 /// The error that names the new form of a verb or flag, if flow once had it.
-fn moved(error: &Error, words: &[OsString]) -> Option<Error> {
+fn moved(error: &Error, command: &Command, words: &[OsString]) -> Option<Error> {
     let words: Vec<_> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
@@ -54,7 +54,6 @@ fn moved(error: &Error, words: &[OsString]) -> Option<Error> {
         }
         ErrorKind::UnknownArgument => {
             let flag = context(ContextKind::InvalidArg)?;
-            let command = Args::command();
             let is_verb = |word: &String| command.find_subcommand(word).is_some();
             let at = words.iter().position(is_verb)?;
             let verb = words.get(at)?;
@@ -98,8 +97,9 @@ fn tip(command: &Command, option: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
+    use clap::{CommandFactory, Parser};
 
+    use super::super::Args;
     use super::*;
 
     #[test]
@@ -112,7 +112,8 @@ mod tests {
             (&["flow", "report", "--verbos"], "similar argument exists: '--verbose'\n"),
             (&["flow", "report", "--quux"], "unexpected argument '--quux' found\n\nUsage"),
         ] {
-            let error = with_tips(Args::try_parse_from(line).unwrap_err(), &[]).to_string();
+            let error = Args::try_parse_from(line).unwrap_err();
+            let error = with_tips(error, &Args::command(), &[]).to_string();
             assert!(error.contains(tip), "{line:?}: {error}");
             assert!(!error.contains("as a value"), "{error}");
         }
@@ -142,7 +143,8 @@ mod tests {
             ("flow attach 1 --chunk=8k", "use `flow attach 1 -O chunk=8k`"),
         ] {
             let words: Vec<_> = line.split(' ').map(OsString::from).collect();
-            let error = with_tips(Args::try_parse_from(&words).unwrap_err(), &words);
+            let error = Args::try_parse_from(&words).unwrap_err();
+            let error = with_tips(error, &Args::command(), &words);
             assert_eq!(error.exit_code(), 2);
             let error = error.to_string().replace(flow_command("").trim_end(), "flow");
             assert!(error.starts_with("error: ") && error.contains(message), "{line}: {error}");

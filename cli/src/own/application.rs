@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Surroundings;
 use super::command::{JavaCommand, Main};
 use super::jar::{Jar, attributes};
 use super::packages::{declared_package, is_info, of_folder};
+use super::surroundings::Surroundings;
 
 /// Main classes whose job is to run other classes. They do not show which package is the application's.
 const RUNNERS: [&str; 31] = [

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fs;
 
-use super::Surroundings;
+use super::surroundings::Surroundings;
 
 /// Options with a value in the next word.
 const WITH_VALUE: [&str; 9] = [

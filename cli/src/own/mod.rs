@@ -10,54 +10,15 @@ mod application;
 mod command;
 mod jar;
 mod packages;
+mod surroundings;
 
-use std::env;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-pub(crate) use packages::{globs, of_projects};
+pub(crate) use self::packages::{globs, of_projects};
+pub(crate) use self::surroundings::Surroundings;
 
 use self::command::{JavaCommand, Main};
-use crate::jvm::Process;
-
-/// Where a JVM finds its files: it may have another working directory and, in a container, another root.
-#[derive(Debug)]
-pub(crate) struct Surroundings {
-    /// Its root directory.
-    pub(crate) root: PathBuf,
-    /// Its working directory.
-    pub(crate) directory: PathBuf,
-    /// Its variable `CLASSPATH`.
-    pub(crate) class_path: Option<String>,
-}
-
-impl Surroundings {
-    /// Those of a JVM that this process starts.
-    pub(crate) fn of_children() -> Self {
-        let class_path = env::var("CLASSPATH").ok().filter(|path| !path.is_empty());
-        Self { root: "/".into(), directory: ".".into(), class_path }
-    }
-
-    /// Those of a JVM that runs.
-    pub(crate) fn of_process(process: &Process) -> Self {
-        let class_path = process.variable("CLASSPATH").filter(|path| !path.is_empty());
-        let class_path = class_path.and_then(|path| path.into_string().ok());
-        Self { root: process.root(), directory: process.directory(), class_path }
-    }
-
-    /// The path of a regular file. What is read from a pipe, the JVM would not get.
-    fn regular_file(&self, name: &str) -> Option<PathBuf> {
-        Some(self.path(name)).filter(|path| path.is_file())
-    }
-
-    /// The path of a file that the JVM names.
-    fn path(&self, name: &str) -> PathBuf {
-        match Path::new(name).strip_prefix("/") {
-            Ok(in_root) => self.root.join(in_root),
-            Err(_) => self.directory.join(name),
-        }
-    }
-}
 
 /// Patterns for the packages of the application that a command line of `java` runs: its folders on the class path or the
 /// module path, the jar of its main class, and everything that begins with the same package as the main class. Other

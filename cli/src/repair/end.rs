@@ -8,7 +8,8 @@ use flow_codec::format::marks::Mark;
 use flow_codec::format::names;
 use flow_codec::read::ThreadFile;
 
-use super::work::{Work, failure};
+use super::disk::failure;
+use super::work::Work;
 use crate::failure::Failure;
 use flow_query::open::without_journal;
 use flow_query::rows::Severity;

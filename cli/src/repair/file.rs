@@ -17,8 +17,9 @@ use flow_codec::format::names;
 use flow_codec::read::Trace;
 use flow_codec::write::Compression;
 
+use super::disk::{failure, sync};
 use super::thread::ThreadEnd;
-use super::work::{Work, failure, sync};
+use super::work::Work;
 use crate::failure::Failure;
 use crate::output::{flow_command, plural};
 use flow_query::open::take_lock;

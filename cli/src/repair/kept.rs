@@ -1,14 +1,14 @@
 //! `before-repair`, the directory in which a repair keeps everything that it replaces or cuts off.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder};
 use std::io::{self, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use flow_codec::format::names;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
 
-use super::work::failure;
+use super::disk::{failure, open_for_writing};
 use crate::failure::Failure;
 
 /// The most files of one name, which get numbers.
@@ -107,11 +107,4 @@ impl Kept {
         }
         Err(failure(&self.dir.join(name), io::Error::other("too many of this name")))
     }
-}
-
-/// Opens a regular file, never a link or a pipe in its place.
-pub(super) fn open_for_writing(path: &Path, more: OFlags) -> io::Result<File> {
-    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = File::from(rustix::fs::open(path, flags | more, Mode::RUSR | Mode::WUSR)?);
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
 }

@@ -14,6 +14,7 @@
 //! Everything that is replaced, moved or cut off is in `before-repair` first. Files that contradict each
 //! other are not changed, and then steps 3 and 4 are omitted, so that the defect stays visible.
 
+mod disk;
 mod end;
 mod file;
 mod kept;
@@ -23,7 +24,8 @@ mod work;
 use flow_codec::format::names;
 use flow_codec::read::Trace;
 
-use self::work::{Work, failure, sync};
+use self::disk::{failure, sync};
+use self::work::Work;
 use crate::failure::Failure;
 use flow_query::open::take_lock;
 use flow_query::rows::{Finding, Severity};

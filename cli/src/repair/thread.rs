@@ -10,8 +10,8 @@ use flow_codec::read::{ReadRecords, Splice, Tail, ThreadFile};
 use flow_codec::{Error, Offset};
 use rustix::fs::OFlags;
 
-use super::kept::open_for_writing;
-use super::work::{Work, failure};
+use super::disk::{failure, open_for_writing};
+use super::work::Work;
 use crate::failure::Failure;
 use crate::output::plural;
 use flow_query::rows::Severity;

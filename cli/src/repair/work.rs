@@ -1,14 +1,12 @@
 //! The repair of one trace, and what its steps share.
 
 use std::fs::{self, File};
-use std::io;
-use std::path::Path;
 
 use flow_codec::format::manifest::Totals;
 use flow_codec::format::names;
 use flow_codec::read::Trace;
-use rustix::fs::{Mode, OFlags};
 
+use super::disk::failure;
 use super::kept::Kept;
 use crate::failure::Failure;
 use flow_query::open::Lock;
@@ -60,17 +58,4 @@ impl<'a> Work<'a> {
         }
         Ok(())
     }
-}
-
-/// The failure to read or write a file.
-pub(super) fn failure(path: &Path, error: impl Into<io::Error>) -> Failure {
-    let (path, error) = (path.display(), error.into());
-    Failure::Failed(format!("{path}: {error}; the repair is not complete, and can be run again"))
-}
-
-/// Forces everything to disk before the next step.
-pub(super) fn sync(dir: &Path) -> Result<(), Failure> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let dir_fd = rustix::fs::open(dir, flags, Mode::empty()).map_err(|e| failure(dir, e))?;
-    rustix::fs::syncfs(dir_fd).map_err(|error| failure(dir, error))
 }

@@ -3,6 +3,7 @@
 pub(crate) mod baseline;
 mod convert;
 mod destination;
+mod request;
 mod size;
 mod write;
 
@@ -21,7 +22,7 @@ use crate::output::{Out, Unit, bytes, message, plural};
 use destination::Destination;
 use flow_query::open::is_log;
 use flow_query::reading::Selected;
-use write::Export;
+use request::Export;
 
 pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     let to = match args.to {

@@ -7,7 +7,7 @@ use std::io::Write;
 use flow_codec::read::{ThreadFile, Trace};
 use flow_query::analysis::PathTree;
 
-use super::write::Export;
+use super::request::Export;
 use crate::export::{Emit, PathFormat, Size, Stacks, Viewer, Writer, writer};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, bytes, plural};
@@ -65,10 +65,6 @@ impl Export<'_> {
             return Ok(None);
         }
         Ok(Some(self.estimate()?).filter(|size| size.bytes > bytes))
-    }
-
-    fn depth(&self) -> u64 {
-        self.args.depth.unwrap_or(u64::MAX)
     }
 
     fn estimate_at(&self, depth: u64, measured_calls: u64) -> Result<Size, Failure> {

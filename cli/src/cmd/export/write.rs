@@ -2,48 +2,18 @@
 
 use std::borrow::Cow;
 
-use flow_codec::read::{Selection, TestRun, TimeLimits, Trace};
+use flow_codec::read::{Selection, TestRun};
 use flow_query::analysis::PathTree;
 
 use super::destination::Destination;
+use super::request::Export;
 use super::size::frames_that_fit;
-use crate::args::ExportArgs;
-use crate::export::{
-    Blinky, Emit, Exporter, Parquet, PathFormat, Size, Stacks, Target, Viewer, viewer,
-};
+use crate::export::{Blinky, Exporter, Parquet, PathFormat, Size, Stacks, Viewer, viewer};
 use crate::failure::{Failure, Status};
-use crate::output::{Out, Progress, Unit, beyond, plural};
-use flow_query::reading::{ContextTree, Listener as _, Selected};
-
-/// An export: which calls of which trace.
-pub(super) struct Export<'a> {
-    pub(super) args: &'a ExportArgs,
-    pub(super) to: Target,
-    pub(super) trace: &'a Trace,
-    pub(super) chosen: Selected,
-    pub(super) scale: Unit,
-    /// Samples by path, if these are written.
-    pub(super) samples: Option<PathTree>,
-    /// All tests of the trace, if they are written.
-    pub(super) tests: Vec<TestRun>,
-}
+use crate::output::{Out, Progress, beyond, plural};
+use flow_query::reading::{ContextTree, Listener as _};
 
 impl<'a> Export<'a> {
-    pub(super) fn emit(&self, max_calls: u64) -> Emit<'_> {
-        let depth = self.args.depth.unwrap_or(u64::MAX);
-        Emit { chosen: &self.chosen, depth, max_calls, scale: self.scale }
-    }
-
-    /// Returns whether calls are left out by their time.
-    pub(super) fn is_limited(&self) -> bool {
-        self.chosen.limits != TimeLimits::NONE
-    }
-
-    /// The size of all thread files.
-    pub(super) fn bytes(&self) -> u64 {
-        self.trace.files.iter().fold(0, |sum, file| file.bytes.saturating_add(sum))
-    }
-
     pub(super) fn timeline(
         &self,
         mut timeline: Box<dyn Exporter + '_>,

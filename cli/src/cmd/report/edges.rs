@@ -7,7 +7,7 @@ use flow_codec::read::{Clock, Selection, ThreadFile, TimeAxis, Trace};
 use flow_query::analysis::{EdgeRow, Edges, Report, Side, Sums, TimedReport};
 use flow_query::rows::{Cell, EdgeColumns, RowNames};
 
-use super::max_lines;
+use super::limit::max_lines;
 use crate::args::{Format, ReportArgs};
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;

@@ -7,7 +7,7 @@ use std::io::Write;
 use flow_query::analysis::{ExceptionRow, Exceptions};
 use flow_query::rows::{Cell, ExceptionColumns, RowNames};
 
-use super::max_lines;
+use super::limit::max_lines;
 use crate::args::ReportArgs;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;

@@ -9,7 +9,7 @@ use flow_codec::{MethodId, Name, ThreadId};
 use flow_query::profile::{FrameGrouping, Frames};
 use flow_query::rows::{Cell, LineRow, RowNames};
 
-use super::max_lines;
+use super::limit::max_lines;
 use super::sums::sums;
 use crate::args::{Format, ReportArgs, SortKey};
 use crate::failure::{Failure, Status};

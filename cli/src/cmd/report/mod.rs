@@ -7,6 +7,7 @@ mod edges;
 mod exceptions;
 mod filter;
 mod html;
+mod limit;
 mod lines;
 mod paths;
 mod recorded_lines;
@@ -17,16 +18,12 @@ pub(crate) mod tree;
 use flow_query::analysis::Side;
 
 use crate::args::ReportArgs;
-use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
 use crate::output::Out;
 use counted::choose;
 pub(crate) use filter::NONE_MEETS;
 use flow_query::open::is_log;
-
-/// Lines shown in text by default.
-const DEFAULT_ROWS: u64 = 40;
 
 pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     if !args.can_show_samples() && !args.view.lines {
@@ -71,9 +68,4 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
         return exceptions::run(&source, args, out);
     }
     table::table(&source, of_samples, args, out)
-}
-
-/// The most lines to show.
-fn max_lines(args: &ReportArgs) -> usize {
-    line_limit(args.max, args.source.format, DEFAULT_ROWS)
 }

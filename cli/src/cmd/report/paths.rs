@@ -6,7 +6,7 @@ use flow_codec::read::{Selection, Trace};
 use flow_query::analysis::{Deepest, PathId, PathRow, PathTree};
 use flow_query::rows::{Cell, FrameRow, PathColumns, RowNames, StepRow};
 
-use super::max_lines;
+use super::limit::max_lines;
 use crate::args::{By, PathsKind, ReportArgs};
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;

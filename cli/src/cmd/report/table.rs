@@ -8,7 +8,7 @@ use flow_query::rows::{Cell, MethodRow, RowNames};
 
 use super::counted::{Counted, Group, counted, samples_of, without};
 use super::filter::{Filter, NONE_MEETS};
-use super::max_lines;
+use super::limit::max_lines;
 use super::sums::ReportSums;
 use crate::args::{Format, PercentOf, ReportArgs, SortKey, ThreadsBy};
 use crate::failure::{Failure, Status};

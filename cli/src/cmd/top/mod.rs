@@ -12,7 +12,6 @@ mod watch;
 
 use std::io::IsTerminal;
 use std::thread;
-use std::time::Instant;
 
 use self::received::Received;
 use self::watch::Watch;
@@ -20,9 +19,6 @@ use super::recorded;
 use crate::args::TopArgs;
 use crate::failure::{Failure, Status};
 use crate::output::Out;
-
-/// From one refresh to the next it takes at least this many times as long as a refresh and its drawing.
-const SHARE: u32 = 20;
 
 pub(crate) fn run(args: &TopArgs, out: &mut Out) -> Result<Status, Failure> {
     let is_on_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
@@ -49,9 +45,4 @@ pub(crate) fn run(args: &TopArgs, out: &mut Out) -> Result<Status, Failure> {
         return once::print(&mut watch, args, out);
     }
     terminal::run(&mut watch, args)
-}
-
-/// When the next refresh is due, after one that began at an instant and is shown.
-fn next_refresh(args: &TopArgs, begun: Instant) -> Instant {
-    begun + args.interval().max(begun.elapsed().saturating_mul(SHARE))
 }

@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use super::draw::draw;
-use super::next_refresh;
 use super::view::{Next, View};
 use super::watch::Watch;
 use crate::args::TopArgs;
@@ -13,6 +12,8 @@ use flow_query::ask::Refresh;
 
 /// The first refresh after the beginning comes soon.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
+/// From one refresh to the next it takes at least this many times as long as a refresh and its drawing.
+const SHARE: u32 = 20;
 
 pub(super) fn run(watch: &mut Watch, args: &TopArgs) -> Result<Status, Failure> {
     // Before the screen changes, so that an error is read where commands are.
@@ -49,4 +50,9 @@ fn show(display: &mut Display, watch: &mut Watch, args: &TopArgs) -> Result<Stat
             display.draw(|frame| draw(frame, &refresh, &view, said.as_deref()))?;
         }
     }
+}
+
+/// When the next refresh is due, after one that began at an instant and is shown.
+fn next_refresh(args: &TopArgs, begun: Instant) -> Instant {
+    begun + args.interval().max(begun.elapsed().saturating_mul(SHARE))
 }

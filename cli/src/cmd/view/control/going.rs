@@ -6,8 +6,7 @@ use flow_query::tree::Direction;
 use super::super::list::List;
 use super::super::neighbours::Neighbours;
 use super::super::search::{Found, find_exception};
-use super::jobs::Job;
-use super::{Page, View};
+use super::state::{Job, Page, View};
 use crate::input::place::From;
 use crate::output::grouped;
 

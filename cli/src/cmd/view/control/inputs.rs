@@ -7,7 +7,7 @@ use super::super::calls::Calls;
 use super::super::layout::Pane;
 use super::super::list::Target;
 use super::super::search::Wanted;
-use super::{Next, OfTrace, Page, Prompt, View};
+use super::state::{Next, OfTrace, Page, Prompt, View};
 use crate::input::place::From;
 use crate::terminal::{Input, Key};
 

@@ -8,20 +8,11 @@ use flow_codec::{Error, Offset};
 use flow_query::tree::SelectedTree;
 
 use super::super::calls::Calls;
-use super::super::neighbours::Neighbours;
 use super::super::opening::Opening;
-use super::super::search::Searching;
-use super::{Page, View};
+use super::state::{Job, Page, View};
 use crate::failure::Status;
 use crate::input::place::From;
 use crate::output::{flow_command, grouped, percent, plural};
-
-/// Work that takes longer than a person should wait for a key.
-pub(super) enum Job {
-    Open(Opening),
-    Search(Searching),
-    Neighbours(Box<Neighbours>),
-}
 
 /// If the thread that opens a thread has panicked.
 const NOT_OPENED: &str = "the thread cannot be opened";
