@@ -81,10 +81,10 @@ fn report_limits_of_files() {
 
 fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
     match verb {
-        Verb::Record(args) => cmd::record::run(args),
-        Verb::Attach(args) => cmd::attach::run(args),
-        Verb::Detach(args) => cmd::detach::run(args),
-        Verb::Snapshot(args) => cmd::snapshot::run(args),
+        Verb::Record(args) => cmd::recording::record::run(args),
+        Verb::Attach(args) => cmd::recording::attach::run(args),
+        Verb::Detach(args) => cmd::recording::detach::run(args),
+        Verb::Snapshot(args) => cmd::recording::snapshot::run(args),
         Verb::Listen(args) => cmd::listen::run(args, out),
         Verb::Top(args) => cmd::top::run(args, out),
         Verb::View(args) => cmd::view::run(args, out),

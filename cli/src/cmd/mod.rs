@@ -1,23 +1,18 @@
-//! The verbs, one file or folder each; `agent` and `choose` are shared by those that record,
-//! `page_file` by those that write a page, `recorded` by those that take a process.
+//! The verbs, one file or folder each; those that record are in `recording`. Verbs that write a page share `page_file`, and
+//! verbs that take a process `recorded`.
 
-mod agent;
-pub(crate) mod attach;
 pub(crate) mod calls;
 pub(crate) mod check;
-mod choose;
-pub(crate) mod detach;
 pub(crate) mod diff;
 pub(crate) mod export;
 pub(crate) mod help;
 pub(crate) mod info;
 pub(crate) mod listen;
 mod page_file;
-pub(crate) mod record;
 mod recorded;
+pub(crate) mod recording;
 pub(crate) mod replay;
 pub(crate) mod report;
-pub(crate) mod snapshot;
 pub(crate) mod test_runs;
 pub(crate) mod top;
 pub(crate) mod view;

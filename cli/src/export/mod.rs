@@ -12,24 +12,15 @@
 //! other formats need the memory of their tree.
 
 mod blinky;
-mod calls;
-mod chrome;
-mod collapsed;
 mod emit;
-mod firefox;
-mod hpl;
 mod labels;
 mod names;
 mod parquet;
-mod path_format;
-mod perfetto;
-mod pprof;
+mod paths;
 mod proto;
 mod scale;
-mod speedscope;
-mod stacks;
-mod svg;
 mod target;
+mod timelines;
 
 use flow_codec::read::Trace;
 
@@ -37,13 +28,13 @@ use crate::output::{Format, Unit};
 
 pub(crate) use blinky::Blinky;
 pub(crate) use emit::{Emit, Exporter, Size};
-pub(crate) use hpl::HplSamples;
 pub(crate) use labels::short_program;
 pub(crate) use names::MethodNumbers;
 pub(crate) use parquet::Parquet;
-pub(crate) use path_format::PathFormat;
-pub(crate) use stacks::Stacks;
+pub(crate) use paths::path_format::PathFormat;
+pub(crate) use paths::stacks::Stacks;
 pub(crate) use target::{Target, Viewer, is_binary, viewer};
+pub(crate) use timelines::hpl::HplSamples;
 
 /// The writer of a format.
 pub(crate) enum Writer<'a> {
@@ -60,17 +51,27 @@ pub(crate) enum Writer<'a> {
 /// Creates the writer of a format.
 pub(crate) fn writer(target: Target, trace: &Trace, scale: Unit) -> Writer<'_> {
     match target {
-        Target::Perfetto => Writer::Timeline(Box::new(perfetto::Perfetto::new(trace, scale))),
-        Target::Chrome => Writer::Timeline(Box::new(chrome::Chrome::new(trace, scale))),
-        Target::Speedscope => Writer::Timeline(Box::new(speedscope::Speedscope::new(trace, scale))),
-        Target::Firefox => Writer::Timeline(Box::new(firefox::Firefox::new(trace, scale))),
-        Target::Jsonl => Writer::Timeline(Box::new(calls::Calls::new(trace, Format::Json, scale))),
-        Target::Csv => Writer::Timeline(Box::new(calls::Calls::new(trace, Format::Csv, scale))),
-        Target::Hpl => Writer::Timeline(Box::new(hpl::Hpl::new(trace, scale))),
+        Target::Perfetto => {
+            Writer::Timeline(Box::new(timelines::perfetto::Perfetto::new(trace, scale)))
+        }
+        Target::Chrome => Writer::Timeline(Box::new(timelines::chrome::Chrome::new(trace, scale))),
+        Target::Speedscope => {
+            Writer::Timeline(Box::new(timelines::speedscope::Speedscope::new(trace, scale)))
+        }
+        Target::Firefox => {
+            Writer::Timeline(Box::new(timelines::firefox::Firefox::new(trace, scale)))
+        }
+        Target::Jsonl => {
+            Writer::Timeline(Box::new(timelines::calls::Calls::new(trace, Format::Json, scale)))
+        }
+        Target::Csv => {
+            Writer::Timeline(Box::new(timelines::calls::Calls::new(trace, Format::Csv, scale)))
+        }
+        Target::Hpl => Writer::Timeline(Box::new(timelines::hpl::Hpl::new(trace, scale))),
         Target::Blinky => Writer::Instructions(Box::new(Blinky::new(trace))),
         Target::Parquet => Writer::Tables,
-        Target::Pprof => Writer::Paths(&pprof::Pprof),
-        Target::Collapsed => Writer::Paths(&collapsed::Collapsed),
-        Target::Svg => Writer::Paths(&svg::Svg),
+        Target::Pprof => Writer::Paths(&paths::pprof::Pprof),
+        Target::Collapsed => Writer::Paths(&paths::collapsed::Collapsed),
+        Target::Svg => Writer::Paths(&paths::svg::Svg),
     }
 }

@@ -9,12 +9,12 @@ use flow_codec::read::{
 };
 use flow_query::dag::MAX_SIZE;
 
+use super::charts::gather::{Gather, ThreadSums};
+use super::charts::kinds::MethodKinds;
+use super::charts::lane::Lane;
 use super::data::{Data, flat_boxes, flat_edges};
 use super::facts::{Head, Note};
-use super::gather::{Gather, ThreadSums};
 use super::instants::Instants;
-use super::kinds::MethodKinds;
-use super::lane::Lane;
 use super::marks::Marks;
 use super::names::PageMethods;
 use super::page::{REPORT, assemble};

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::chart::{ChartBox, Kind, NO_METHOD};
+use super::charts::chart::{ChartBox, Kind, NO_METHOD};
 use super::facts::Head;
 use super::names::PageMethods;
 use super::threads::{More, PageThread};

@@ -19,22 +19,17 @@
 //! element, the scripts turn them into text nodes only, and the page's policy forbids all other code.
 
 mod build;
-mod chart;
+mod charts;
 mod data;
 mod diff;
 mod facts;
-mod flame;
-mod gather;
 mod instants;
-mod kinds;
-mod lane;
 mod marks;
 mod names;
 mod page;
 mod rough;
 mod shapes;
 mod threads;
-mod timeline;
 
 pub(crate) use build::page;
 pub(crate) use diff::{Compared, ComparedThread, diff_page};

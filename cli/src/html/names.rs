@@ -8,8 +8,8 @@ use flow_codec::read::Methods;
 use flow_codec::{MethodId, MethodNames, NameForm};
 use serde::{Serialize, Serializer};
 
-use super::chart::NO_METHOD;
-use super::gather::MethodSums;
+use super::charts::chart::NO_METHOD;
+use super::charts::gather::MethodSums;
 use super::rough::Rough;
 use crate::failure::Failure;
 use crate::output::escaped;

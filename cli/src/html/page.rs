@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::failure::Failure;
 
 /// The head of each page.
-const HEAD: &str = include_str!("page/head.html");
-const STYLE: &str = include_str!("page/style.css");
+const HEAD: &str = include_str!("page/shared/head.html");
+const STYLE: &str = include_str!("page/shared/style.css");
 
 /// What pages of one kind consist of.
 pub(super) struct Template {
@@ -19,41 +19,47 @@ pub(super) struct Template {
 }
 
 /// The page of a trace.
-pub(super) const REPORT: Template =
-    Template { title: "flow", markup: include_str!("page/page.html"), scripts: &REPORT_SCRIPTS };
+pub(super) const REPORT: Template = Template {
+    title: "flow",
+    markup: include_str!("page/report/page.html"),
+    scripts: &REPORT_SCRIPTS,
+};
 /// The page of two runs that are compared.
-pub(super) const DIFF: Template =
-    Template { title: "flow diff", markup: include_str!("page/diff.html"), scripts: &DIFF_SCRIPTS };
+pub(super) const DIFF: Template = Template {
+    title: "flow diff",
+    markup: include_str!("page/diff/diff.html"),
+    scripts: &DIFF_SCRIPTS,
+};
 
 const REPORT_SCRIPTS: [&str; 17] = [
-    include_str!("page/format.js"),
-    include_str!("page/methods.js"),
-    include_str!("page/data.js"),
-    include_str!("page/colours.js"),
-    include_str!("page/chart.js"),
-    include_str!("page/input.js"),
-    include_str!("page/search.js"),
-    include_str!("page/shapes.js"),
-    include_str!("page/tree.js"),
-    include_str!("page/calls.js"),
-    include_str!("page/describe.js"),
-    include_str!("page/table.js"),
-    include_str!("page/threads.js"),
-    include_str!("page/head.js"),
-    include_str!("page/legend.js"),
-    include_str!("page/link.js"),
-    include_str!("page/main.js"),
+    include_str!("page/shared/format.js"),
+    include_str!("page/shared/methods.js"),
+    include_str!("page/report/data.js"),
+    include_str!("page/report/colours.js"),
+    include_str!("page/report/chart.js"),
+    include_str!("page/report/input.js"),
+    include_str!("page/shared/search.js"),
+    include_str!("page/shared/shapes.js"),
+    include_str!("page/shared/tree.js"),
+    include_str!("page/report/calls.js"),
+    include_str!("page/report/describe.js"),
+    include_str!("page/report/table.js"),
+    include_str!("page/report/threads.js"),
+    include_str!("page/report/head.js"),
+    include_str!("page/report/legend.js"),
+    include_str!("page/shared/link.js"),
+    include_str!("page/report/main.js"),
 ];
 
 const DIFF_SCRIPTS: [&str; 8] = [
-    include_str!("page/format.js"),
-    include_str!("page/methods.js"),
-    include_str!("page/search.js"),
-    include_str!("page/shapes.js"),
-    include_str!("page/tree.js"),
-    include_str!("page/link.js"),
-    include_str!("page/difference.js"),
-    include_str!("page/diff.js"),
+    include_str!("page/shared/format.js"),
+    include_str!("page/shared/methods.js"),
+    include_str!("page/shared/search.js"),
+    include_str!("page/shared/shapes.js"),
+    include_str!("page/shared/tree.js"),
+    include_str!("page/shared/link.js"),
+    include_str!("page/diff/difference.js"),
+    include_str!("page/diff/diff.js"),
 ];
 
 /// Assembles a page of this data, and of shapes as text.

@@ -9,10 +9,10 @@ use flow_codec::{MethodId, ThreadId};
 use flow_query::dag::ShapeId;
 use serde::Serialize;
 
+use super::charts::gather::{Budget, Called, ThreadSums};
+use super::charts::lane::Lane;
 use super::data::{exact, flat_boxes};
-use super::gather::{Budget, Called, ThreadSums};
 use super::instants::Instant;
-use super::lane::Lane;
 use super::marks::PageMark;
 use super::names::{PageMethods, cut};
 use super::shapes::{Missing, PageShapes};

@@ -5,47 +5,39 @@
 
 mod call_times;
 mod escape;
-mod fit;
-mod flow_command;
 mod format;
 mod labels;
 mod line_samples;
-mod links;
-mod lost;
+mod messages;
 mod open_values;
 mod out;
-mod paint;
 mod path;
 mod progress;
-mod remark;
-mod screen;
-mod shell;
-mod shown_name;
+mod styled;
 mod table;
 mod units;
-mod unmatched;
 mod weight;
 
 pub(crate) use call_times::{push_csv_times, push_json_times, time_columns, time_numbers};
-pub(crate) use fit::{columns as terminal_columns, fit_word as shortened};
-pub(crate) use flow_command::{STARTED_AS, flow_command, started_as};
 pub(crate) use flow_query::text::{ValueTexts, bytes, escaped, grouped, plural, seconds};
 pub(crate) use format::{ColorWhen, Format};
 pub(crate) use labels::{Labels, Memo, csv_fields, short_line};
 pub(crate) use line_samples::{place_of_samples, text_of_samples};
-pub(crate) use links::LinkTo;
-pub(crate) use lost::{not_compared, nothing_in_the_rest};
+pub(crate) use messages::flow_command::{STARTED_AS, flow_command, started_as};
+pub(crate) use messages::lost::{not_compared, nothing_in_the_rest};
+pub(crate) use messages::remark::remark;
+pub(crate) use messages::shell::shell_quoted;
+pub(crate) use messages::unmatched::report_unmatched;
 pub(crate) use open_values::OpenValues;
 pub(crate) use out::{Out, alarm, beyond, left_out, message};
 pub(crate) use path::{chain, indent, indentation, more};
 pub(crate) use progress::Progress;
-pub(crate) use remark::remark;
-pub(crate) use shell::shell_quoted;
+pub(crate) use styled::fit::{columns as terminal_columns, fit_word as shortened};
+pub(crate) use styled::links::LinkTo;
 pub(crate) use table::{Records, Table};
 pub(crate) use units::{
     bounded_duration, duration, instant, percent, push_digits, push_number, signed_duration,
 };
-pub(crate) use unmatched::report_unmatched;
 pub(crate) use weight::{
     ROUGH_NOTE, SAMPLES_NOTE, Scale, Shares, Unit, Weight, is_rough, rough_duration,
 };

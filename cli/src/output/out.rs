@@ -11,9 +11,9 @@ use indicatif::ProgressBar;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::links::{LinkTo, Links};
-use super::paint::Style;
-use super::screen::{Look, Screen};
+use super::styled::links::{LinkTo, Links};
+use super::styled::paint::Style;
+use super::styled::screen::{Look, Screen};
 use super::{ColorWhen, Format, escaped, grouped, plural};
 
 const BUFFER_BYTES: usize = 128 * 1024;

@@ -8,7 +8,7 @@ import java.util.List;
 
 /** Runs a program with the streams of this process, and passes signals on to it. */
 final class Command {
-    /** The variable from which flow knows what it suggests to type: {@code cli/src/output/flow_command.rs}. */
+    /** The variable from which flow knows what it suggests to type: {@code cli/src/output/messages/flow_command.rs}. */
     private static final String STARTED_AS = "FLOW_STARTED_AS";
 
     private Command() {}

@@ -1,0 +1,144 @@
+//! `flow attach`: records a running JVM.
+
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use flow_codec::format::manifest::Manifest;
+use flow_codec::read::{Trace, TraceSet};
+use flow_options::StreamAddress;
+
+use crate::args::{AgentArgs, AttachArgs};
+use crate::cmd::recording::agent::{
+    self, AgentOptions, SelectedBy, Selection, TraceDir, as_text, earlier_moved, is_java, shown,
+    trace_directories,
+};
+use crate::cmd::recording::choose;
+use crate::failure::{Failure, Status};
+use crate::jvm::{self, Process, Refusal};
+use crate::output::{flow_command, message, shell_quoted};
+use crate::own::{self, Surroundings};
+
+/// How long another machine may take to accept a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
+    let process = choose::jvm(args.pid.as_deref())?;
+    let library = agent::library(args.agent.library.as_deref())?;
+    jvm::expect_same_c_library(&library, &process.program())?;
+    let dir = TraceDir::of(&args.agent)?;
+    let mut options = AgentOptions::of(&args.agent, &dir)?;
+    let root = process.root();
+    let place = root.join(dir.pattern.trim_start_matches('/'));
+    if !agent::is_only_sent(&args.agent) {
+        agent::refuse_foreign(&place, &dir.out)?;
+    }
+    let selection = choose_packages(&process, &args.agent)?;
+    if !selection.own.is_empty() {
+        options.add_default("own", &selection.patterns());
+    }
+    if selection.by == SelectedBy::OwnPackages {
+        options.add("include", &selection.patterns())?;
+    }
+    if process.has_debugger_agent() && args.agent.engine.as_deref() != Some("none") {
+        message(&format!(
+            "process {} can be debugged (libjdwp.so): the JVM clears a debugger's breakpoints in the classes that are recorded, \
+             now and at the detach; set them again",
+            process.pid()
+        ));
+    }
+    let refusal = Refusal::create(&process)?;
+    let (key, file) = refusal.option();
+    options.add(key, file)?;
+    jvm::load(&process, as_text(&library)?, &options.encode()?, &refusal)?;
+    if let Some(remark) = selection.remark("everything") {
+        message(&remark);
+    }
+    let pid = process.pid();
+    let stop = flow_command(&format!("detach {pid}"));
+    if let Some(address) = args.agent.stream.as_ref().filter(|_| agent::is_only_sent(&args.agent)) {
+        let nobody = match is_heard(&process, address) {
+            true => "",
+            false => {
+                "; nobody listens there now, so what it records waits in a file for a collector"
+            }
+        };
+        message(&format!(
+            "process {pid} sends what it records to {address}; stop with: {stop}{nobody}"
+        ));
+        return Ok(Status::Done);
+    }
+    let trace = recording(&process, &dir.pattern);
+    let out = match &trace {
+        Some((place, _)) => shown_place(&process, place),
+        None => shell_quoted(&dir.out.to_string_lossy()),
+    };
+    message(&format!("recording process {pid} into {out}; stop with: {stop}"));
+    if let Some(earlier) = trace.and_then(|(_, manifest)| manifest.earlier) {
+        message(&earlier_moved(&process.seen_here(&earlier)));
+    }
+    Ok(Status::Done)
+}
+
+/// Returns whether a collector listens at an address; `true` if that cannot be known, because a JVM in a container may have
+/// another network.
+fn is_heard(process: &Process, address: &StreamAddress) -> bool {
+    match address {
+        StreamAddress::Unix(path) => {
+            let inside = std::path::absolute(path).unwrap_or_default();
+            let inside = inside.strip_prefix("/").unwrap_or(&inside);
+            UnixStream::connect(process.root().join(inside)).is_ok()
+        }
+        StreamAddress::Tcp { host, port } => {
+            let network = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
+            let mut places = match network("self") == network(&process.pid().to_string()) {
+                true => (host.as_str(), *port).to_socket_addrs().into_iter().flatten(),
+                false => return true,
+            };
+            places.any(|place| TcpStream::connect_timeout(&place, CONNECT_TIMEOUT).is_ok())
+        }
+    }
+}
+
+/// Returns the place of a trace for a message: the path by which it can be read here, and the path in the JVM if that differs.
+fn shown_place(process: &Process, place: &Path) -> String {
+    let here = process.seen_here(place);
+    if here == place {
+        return shown(place);
+    }
+    let place = shell_quoted(&place.to_string_lossy());
+    format!(
+        "{} ({place} in its own file system; copy the trace before the process ends)",
+        shown(&here)
+    )
+}
+
+/// The trace that a JVM records into now: its path as the JVM names it, and its manifest.
+fn recording(process: &Process, pattern: &str) -> Option<(PathBuf, Manifest)> {
+    let root = process.root();
+    let inside = format!("{}{pattern}", root.display());
+    let of_process = |manifest: &Manifest| {
+        u32::try_from(process.own_pid()) == Ok(manifest.pid) && manifest.end.is_none()
+    };
+    let places = trace_directories(&inside);
+    let traces = places.iter().flat_map(|place| TraceSet::directories(place).unwrap_or_default());
+    let recording = traces.filter_map(|dir| {
+        let manifest = Trace::manifest_of(&dir).ok().flatten().filter(of_process)?;
+        let seen_by_jvm = Path::new("/").join(dir.strip_prefix(&root).ok()?);
+        Some((seen_by_jvm, manifest))
+    });
+    recording.max_by_key(|(_, manifest)| manifest.start_unix_ns)
+}
+
+/// Finds the packages of the application that a JVM runs.
+fn choose_packages(process: &Process, args: &AgentArgs) -> Result<Selection, Failure> {
+    let variable = |name: &str| process.variable(name).filter(|value| !value.is_empty());
+    let own = match process.command().as_slice() {
+        [program, arguments @ ..] if is_java(program) => {
+            own::of_java(arguments, &Surroundings::of_process(process))
+        }
+        _ => Vec::new(),
+    };
+    Selection::of(own, args, |name| variable(name).is_some())
+}

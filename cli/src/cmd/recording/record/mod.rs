@@ -1,0 +1,112 @@
+//! `flow record`: runs a command and records the JVMs it starts.
+//!
+//! ```text
+//! flags ─▶ argument (library, options) ─┐                        ┌▶ child (signals, exit status)
+//!          defaults (without flags) ────┴▶ launch (the command) ─┴▶ summary (on stderr)
+//!                                             └ gradle (an init script)
+//! brake (reports a large trace) and shapes (builds the shapes of threads) follow the trace meanwhile
+//! ```
+
+mod archive;
+mod argument;
+mod brake;
+mod child;
+mod defaults;
+mod gradle;
+mod launch;
+mod notices;
+mod shapes;
+mod summary;
+mod wrapped;
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use self::brake::Brake;
+use self::child::Ended;
+use self::defaults::Defaults;
+use self::launch::Launch;
+use self::notices::NoticesFile;
+use self::shapes::Shapes;
+use self::summary::Summary;
+use crate::args::RecordArgs;
+use crate::cmd::recording::agent::{self, AgentOptions, TraceDir};
+use crate::failure::{Failure, Status};
+use crate::jvm;
+use crate::output::{flow_command, message};
+
+pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
+    if args.gradle {
+        gradle::expect_gradle(&args.command)?;
+    }
+    let library = agent::library(args.agent.library.as_deref())?;
+    if let Some(java) = defaults::program_of_jdk(&args.command) {
+        jvm::expect_same_c_library(&library, &java)?;
+    }
+    let dir = TraceDir::of(&args.agent)?;
+    let options = AgentOptions::of(&args.agent, &dir)?.encode()?;
+    agent::check_options(&options, |name| std::env::var(name).ok())?;
+    let is_only_sent = agent::is_only_sent(&args.agent);
+    if !is_only_sent {
+        dir.check()?;
+    }
+    if let Some(option) = archive::option_of(&args.command) {
+        message(&format!(
+            "not recorded: with {option} the JVM writes an archive of its classes, and then refuses agents; the command \
+             runs without flow"
+        ));
+        return Ok(Status::Command(child::run(&Launch::unrecorded(args))?.status));
+    }
+    let agent = argument::argument(&library, &options)?;
+    let mut defaults = Defaults::of(&args.command, &args.agent)?;
+    defaults.limit_size(&args.agent, &dir.pattern);
+    let notices = NoticesFile::create(&mut defaults)?;
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let launch = Launch::new(args, &agent, &defaults, started)?;
+    if let Some(address) = args.agent.stream.as_ref().filter(|_| is_only_sent) {
+        message(&format!("what is recorded is sent to {address}"));
+        let Ended { status, .. } = child::run(&launch)?;
+        return Ok(Status::Command(status));
+    }
+    let brake = Brake::start(&dir.pattern, started, defaults.remark.take());
+    let shapes = Shapes::start(&dir.pattern, started);
+    let Ended { pid, status } = child::run(&launch)?;
+    let remark = brake.end();
+    if let Some(shapes) = shapes {
+        shapes.end();
+    }
+    let summary = Summary::of(&dir.out, &dir.pattern, started, pid);
+    // If nothing is recorded, it may be because of the selection, unless the program could not start.
+    if let Some(remark) =
+        remark.filter(|_| summary.has_calls() || summary.has_traces() && status == 0)
+    {
+        message(&remark);
+    }
+    summary.print(&notices.read(), &why_nothing(args));
+    if let Some(option) = archive::option_in(&args.command) {
+        message(&format!(
+            "with {option} a JVM writes an archive of its classes, and then refuses to start with an agent: run that \
+             without flow"
+        ));
+    }
+    Ok(Status::Command(status))
+}
+
+/// The most likely reason if a command recorded nothing.
+fn why_nothing(args: &RecordArgs) -> String {
+    if let Some(name) = launch::other_agent() {
+        // The agent reports that it is loaded twice, but `flow record` does not see the message.
+        format!(
+            " ({name} loads flow's agent already, and its options are used instead of these: unset {name})"
+        )
+    } else if !args.gradle && gradle::is_gradle(&args.command) {
+        format!(
+            " (a Gradle daemon that is already running keeps the environment it was started with: use {}; tests that \
+             are up to date do not run)",
+            flow_command("record --gradle")
+        )
+    } else if defaults::starts_tools(&args.command) {
+        " (JVMs of build tools are not recorded; -O 'only-main=**' records them too)".to_owned()
+    } else {
+        String::new()
+    }
+}

@@ -1,0 +1,7 @@
+//! Texts of messages that several verbs print.
+
+pub(super) mod flow_command;
+pub(super) mod lost;
+pub(super) mod remark;
+pub(super) mod shell;
+pub(super) mod unmatched;
