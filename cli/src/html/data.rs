@@ -22,13 +22,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::charts::chart::{ChartBox, Kind, NO_METHOD};
+use super::charts::chart::NO_METHOD;
 use super::facts::Head;
 use super::names::PageMethods;
+use super::numbers::exact;
 use super::threads::{More, PageThread};
 
-/// The largest number that JavaScript represents exactly.
-const MAX: u64 = (1 << 53) - 1;
 /// The most pairs of a caller and a callee.
 const EDGES: usize = 24_000;
 
@@ -55,32 +54,6 @@ pub(super) struct Data<'a> {
     pub(super) edges: Vec<i64>,
 }
 
-/// Encodes boxes as numbers.
-pub(super) fn flat_boxes(boxes: &[ChartBox], names: &PageMethods) -> Vec<i64> {
-    let mut flat = Vec::with_capacity(5 * boxes.len());
-    // For each depth, the end of the last box, or the start of the box around it.
-    let mut next = vec![0];
-    for cell in boxes {
-        let up = next.len().saturating_sub(cell.depth + 1);
-        next.truncate(cell.depth + 1);
-        let place = names.place(cell.method).map(i64::from);
-        let method = match cell.kind {
-            Kind::Call => place.unwrap_or(names.unnamed().into()),
-            Kind::More => -2 - place.unwrap_or(-1),
-        };
-        let begin = next.last().copied().unwrap_or(0);
-        let width = cell.end.saturating_sub(cell.at);
-        let calls = if cell.calls == width { 0 } else { cell.calls };
-        let up = i64::try_from(up).unwrap_or(i64::MAX);
-        flat.extend([up, method, exact(cell.at.saturating_sub(begin)), exact(width), exact(calls)]);
-        if let Some(next) = next.last_mut() {
-            *next = cell.end;
-        }
-        next.push(cell.at);
-    }
-    flat
-}
-
 /// Encodes the edges of the call graph as numbers. Only the most frequent ones are kept.
 pub(super) fn flat_edges(edges: &HashMap<(u32, u32), u64>, names: &PageMethods) -> Vec<i64> {
     let mut order: Vec<_> = edges.iter().map(|(&(from, to), &calls)| (calls, from, to)).collect();
@@ -102,9 +75,4 @@ pub(super) fn flat_edges(edges: &HashMap<(u32, u32), u64>, names: &PageMethods) 
         flat.extend([caller, -1, exact(calls)]);
     }
     flat
-}
-
-/// A number that a script reads exactly.
-pub(super) fn exact(number: u64) -> i64 {
-    i64::try_from(number.min(MAX)).unwrap_or(i64::MAX)
 }

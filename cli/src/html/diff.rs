@@ -5,8 +5,8 @@
 use flow_query::dag::{Comparison, Difference, ShapeId, Shapes};
 use serde::Serialize;
 
-use super::data::exact;
 use super::names::{FurtherMethods, cut};
+use super::numbers::exact;
 use super::page::{DIFF, assemble};
 use super::shapes::PageShapes;
 use crate::failure::Failure;

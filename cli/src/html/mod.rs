@@ -26,6 +26,7 @@ mod facts;
 mod instants;
 mod marks;
 mod names;
+mod numbers;
 mod page;
 mod rough;
 mod shapes;

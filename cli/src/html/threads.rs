@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use super::charts::gather::{Budget, Called, ThreadSums};
 use super::charts::lane::Lane;
-use super::data::{exact, flat_boxes};
 use super::instants::Instant;
 use super::marks::PageMark;
 use super::names::{PageMethods, cut};
+use super::numbers::{exact, flat_boxes};
 use super::shapes::{Missing, PageShapes};
 use crate::output::ValueTexts;
 use flow_query::reading::{Ending, Reading};
