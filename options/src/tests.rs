@@ -108,6 +108,7 @@ fn a_trace_in_memory_has_a_limit_and_its_journal_in_memory() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
     for (text, expected) in [
         ("incldue=x", "unknown option 'incldue' (agent options); did you mean 'include'?"),

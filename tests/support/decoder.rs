@@ -336,6 +336,10 @@ fn blocks_in(path: &Path) -> HashMap<String, Vec<u8>> {
     streams.into_iter().map(|(stream, bytes)| (name(stream), bytes)).collect()
 }
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "a decoder of its own reads like the specification, from the manifest to the last mark"
+)]
 fn decode(dir: &Path, damaged: Option<&str>) -> Decoded {
     let files = Files::of(dir);
     let file_text = |name: &str| {

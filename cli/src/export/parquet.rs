@@ -375,96 +375,10 @@ impl<'a> Parquet<'a> {
     /// Writes what is still in memory, and the other tables.
     pub(crate) fn end(mut self) -> Result<(), Failure> {
         self.fail()?;
-        let (trace, threads, tests) = (self.trace, self.threads, self.tests);
         self.small.finish()?;
-        let mut table = Table::new(
-            self.dir.clone(),
-            Columns(vec![
-                Column::number("method"),
-                Column::text("class", false),
-                Column::text("name", false),
-                Column::text("descriptor", false),
-                Column::text("readable", false),
-                Column::text("source", true),
-                Column::number_or_none("line"),
-                Column::text("loader", false),
-                Column::text("flags", false),
-            ]),
-        );
-        let names = MethodNames::new(&trace.methods);
-        for (id, method) in trace.methods.iter() {
-            let info = &method.info;
-            table.columns.push([
-                id.get().into(),
-                info.class.as_str().into(),
-                info.name.as_str().into(),
-                info.descriptor.as_str().into(),
-                names.get(id, NameForm::Readable).as_str().into(),
-                info.source.as_deref().into(),
-                info.line.map(u64::from).into(),
-                info.loader.as_str().into(),
-                info.flags.join(" ").as_str().into(),
-            ]);
-        }
-        table.write_whole("methods")?;
-        let mut table = Table::new(
-            self.dir.clone(),
-            Columns(vec![
-                Column::number("thread"),
-                Column::text("name", false),
-                Column::text("kind", false),
-                Column::number("calls"),
-                Column::number_or_none("start_ns"),
-                Column::number_or_none("end_ns"),
-                Column::number_or_none("cpu_ns"),
-            ]),
-        );
-        for (id, Written { calls, .. }) in threads {
-            let thread = trace.threads.get(id);
-            let kind = match thread {
-                Some(thread) if thread.is_virtual => "virtual",
-                Some(thread) if thread.daemon => "daemon",
-                _ => "user",
-            };
-            table.columns.push([
-                id.get().into(),
-                thread.map_or("", |thread| &thread.name).into(),
-                kind.into(),
-                calls.into(),
-                thread.and_then(|thread| thread.start_ns).into(),
-                thread.and_then(|thread| thread.end_ns).into(),
-                thread.and_then(|thread| thread.cpu_ns).into(),
-            ]);
-        }
-        table.write_whole("threads")?;
-        let mut table = Table::new(
-            self.dir.clone(),
-            Columns(vec![
-                Column::number("test"),
-                Column::text("name", false),
-                Column::number("thread"),
-                Column::text("outcome", true),
-                Column::text("detail", false),
-                Column::number("calls"),
-                Column::number_or_none("start_ns"),
-                Column::number_or_none("end_ns"),
-            ]),
-        );
-        let times = |ns: Option<u64>| ns.filter(|_| self.is_timed).into();
-        for (number, (run, calls)) in (0..).zip(tests.runs.iter().zip(tests.calls)) {
-            let Some(calls) = calls else { continue };
-            table.columns.push([
-                Value::Number(number),
-                run.name.as_str().into(),
-                run.thread.get().into(),
-                run.outcome.map(Outcome::word).into(),
-                run.detail.as_str().into(),
-                calls.into(),
-                times(run.start_ns),
-                times(run.end_ns),
-            ]);
-        }
-        table.write_whole("tests")
+        write_methods(self.dir.clone(), self.trace)?;
+        write_threads(self.dir.clone(), self.trace, self.threads)?;
+        write_tests(self.dir, self.tests, self.is_timed)
     }
 
     fn fail(&mut self) -> Result<(), Failure> {
@@ -556,4 +470,105 @@ impl Exporter for Parquet<'_> {
         }
         Ok(())
     }
+}
+
+fn write_methods(dir: PathBuf, trace: &Trace) -> Result<(), Failure> {
+    let mut table = Table::new(
+        dir,
+        Columns(vec![
+            Column::number("method"),
+            Column::text("class", false),
+            Column::text("name", false),
+            Column::text("descriptor", false),
+            Column::text("readable", false),
+            Column::text("source", true),
+            Column::number_or_none("line"),
+            Column::text("loader", false),
+            Column::text("flags", false),
+        ]),
+    );
+    let names = MethodNames::new(&trace.methods);
+    for (id, method) in trace.methods.iter() {
+        let info = &method.info;
+        table.columns.push([
+            id.get().into(),
+            info.class.as_str().into(),
+            info.name.as_str().into(),
+            info.descriptor.as_str().into(),
+            names.get(id, NameForm::Readable).as_str().into(),
+            info.source.as_deref().into(),
+            info.line.map(u64::from).into(),
+            info.loader.as_str().into(),
+            info.flags.join(" ").as_str().into(),
+        ]);
+    }
+    table.write_whole("methods")
+}
+
+fn write_threads(
+    dir: PathBuf,
+    trace: &Trace,
+    threads: BTreeMap<ThreadId, Written>,
+) -> Result<(), Failure> {
+    let mut table = Table::new(
+        dir,
+        Columns(vec![
+            Column::number("thread"),
+            Column::text("name", false),
+            Column::text("kind", false),
+            Column::number("calls"),
+            Column::number_or_none("start_ns"),
+            Column::number_or_none("end_ns"),
+            Column::number_or_none("cpu_ns"),
+        ]),
+    );
+    for (id, Written { calls, .. }) in threads {
+        let thread = trace.threads.get(id);
+        let kind = match thread {
+            Some(thread) if thread.is_virtual => "virtual",
+            Some(thread) if thread.daemon => "daemon",
+            _ => "user",
+        };
+        table.columns.push([
+            id.get().into(),
+            thread.map_or("", |thread| &thread.name).into(),
+            kind.into(),
+            calls.into(),
+            thread.and_then(|thread| thread.start_ns).into(),
+            thread.and_then(|thread| thread.end_ns).into(),
+            thread.and_then(|thread| thread.cpu_ns).into(),
+        ]);
+    }
+    table.write_whole("threads")
+}
+
+fn write_tests(dir: PathBuf, tests: Tests<'_>, is_timed: bool) -> Result<(), Failure> {
+    let mut table = Table::new(
+        dir,
+        Columns(vec![
+            Column::number("test"),
+            Column::text("name", false),
+            Column::number("thread"),
+            Column::text("outcome", true),
+            Column::text("detail", false),
+            Column::number("calls"),
+            Column::number_or_none("start_ns"),
+            Column::number_or_none("end_ns"),
+        ]),
+    );
+    let times = |ns: Option<u64>| ns.filter(|_| is_timed).into();
+    for (number, (run, calls)) in (0..).zip(tests.runs.iter().zip(tests.calls)) {
+        let Some(calls) = calls else { continue };
+        table.columns.push([
+            Value::Number(number),
+            run.name.as_str().into(),
+            run.thread.get().into(),
+            run.outcome.map(Outcome::word).into(),
+            run.detail.as_str().into(),
+            calls.into(),
+            times(run.start_ns),
+            times(run.end_ns),
+        ]);
+    }
+    table.write_whole("tests")
 }

@@ -13,7 +13,7 @@ use super::charts::gather::{Gather, ThreadSums};
 use super::charts::kinds::MethodKinds;
 use super::charts::lane::Lane;
 use super::data::{Data, flat_edges};
-use super::facts::{Head, Note};
+use super::facts::{Head, LeftOut, Note};
 use super::instants::Instants;
 use super::marks::Marks;
 use super::names::PageMethods;
@@ -101,18 +101,12 @@ pub(crate) fn page(
     let mut facts = Head::new(trace, notes);
     let is_rough = rough.values().flatten().any(|rough| *rough);
     facts.timing(trace, timing, has_cpu, is_rough);
-    if more_calls > 0 {
-        facts.many_paths(more_calls);
-    }
-    if marks.more() > 0 {
-        facts.many_marks(marks.more());
-    }
-    if marks.more_samples() > 0 {
-        facts.many_samples(marks.more_samples());
-    }
-    if threads.more_values() > 0 {
-        facts.many_values(threads.more_values());
-    }
+    facts.left_out(LeftOut {
+        calls_by_path: more_calls,
+        marks: marks.more(),
+        samples: marks.more_samples(),
+        valued_calls: threads.more_values(),
+    });
     let data = Data {
         unit: scale.word(),
         has_cpu,

@@ -51,6 +51,18 @@ enum Level {
     Info,
 }
 
+/// How much of a trace is not on the page, because there was too much.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LeftOut {
+    /// Calls on paths that are not shown separately.
+    pub(super) calls_by_path: u64,
+    /// Notes and tests.
+    pub(super) marks: u64,
+    pub(super) samples: u64,
+    /// Calls whose values are left out.
+    pub(super) valued_calls: u64,
+}
+
 impl Note {
     /// A note about something that is missing or wrong.
     pub(crate) fn missing(text: &str) -> Self {
@@ -142,38 +154,34 @@ impl Head {
         }
     }
 
-    /// Adds a note that there were too many marks to keep all of them.
-    pub(super) fn many_marks(&mut self, marks: u64) {
-        let marks = plural(marks, "more mark");
-        let text = format!("there are very many notes and tests: {marks} are not in the timelines");
-        self.notes.push(Note::info(&text));
-    }
-
-    /// The same for values of calls.
-    pub(super) fn many_values(&mut self, calls: u64) {
-        let calls = plural(calls, "call");
-        let text = format!(
-            "there are very many values: those of {calls} are not on this page; flow replay --values shows all"
-        );
-        self.notes.push(Note::info(&text));
-    }
-
-    /// The same for samples.
-    pub(super) fn many_samples(&mut self, samples: u64) {
-        let samples = plural(samples, "more sample");
-        let text = format!(
-            "there are very many samples: {samples} are not in the timelines; flow replay --samples shows all"
-        );
-        self.notes.push(Note::info(&text));
-    }
-
-    /// Adds a note that there were too many paths to keep all of them.
-    pub(super) fn many_paths(&mut self, calls: u64) {
-        let calls = plural(calls, "call");
-        let text = format!(
-            "there are very many paths: {calls} on the smallest of them are not shown separately in the flame \
-             graph, nor among callers and callees"
-        );
-        self.notes.push(Note::info(&text));
+    /// Adds notes about what there was too much of to keep all of it.
+    pub(super) fn left_out(&mut self, left_out: LeftOut) {
+        let LeftOut { calls_by_path, marks, samples, valued_calls } = left_out;
+        let texts = [
+            (calls_by_path > 0).then(|| {
+                let calls = plural(calls_by_path, "call");
+                format!(
+                    "there are very many paths: {calls} on the smallest of them are not shown separately in the \
+                     flame graph, nor among callers and callees"
+                )
+            }),
+            (marks > 0).then(|| {
+                let marks = plural(marks, "more mark");
+                format!("there are very many notes and tests: {marks} are not in the timelines")
+            }),
+            (samples > 0).then(|| {
+                let samples = plural(samples, "more sample");
+                format!(
+                    "there are very many samples: {samples} are not in the timelines; flow replay --samples shows all"
+                )
+            }),
+            (valued_calls > 0).then(|| {
+                let calls = plural(valued_calls, "call");
+                format!(
+                    "there are very many values: those of {calls} are not on this page; flow replay --values shows all"
+                )
+            }),
+        ];
+        self.notes.extend(texts.iter().flatten().map(|text| Note::info(text)));
     }
 }

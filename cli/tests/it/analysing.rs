@@ -557,6 +557,7 @@ fn a_very_deep_stack_is_a_tree_like_any() {
 
 /// Remarks are lines of text, and messages on stderr with JSON and CSV.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 fn limits_are_reported_in_every_format() {
     let (one, other) = (trace(), bare(&[0x81, 0x82]));
     let tests = trace_of_tests();

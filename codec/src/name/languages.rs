@@ -274,21 +274,7 @@ fn of_method(name: Name<'_>, is_whole: bool) -> Option<String> {
         return (!method.is_empty()).then(|| word_of(method, "lambda", number, is_whole));
     }
     if let Some(rest) = text.strip_prefix("access$") {
-        let (rest, kind) = match rest.rsplit_once("$p") {
-            Some((rest, kind)) if kind.len() <= 1 => (rest, " p"),
-            _ => (rest, ""),
-        };
-        let kind = if is_whole { kind } else { "" };
-        if name.origin.0 == Source::KotlinLocal
-            && let Some(local) = kotlin_local(rest, is_whole)
-        {
-            return Some(format!("{local} accessor{kind}"));
-        }
-        return Some(match rest.starts_with(|c: char| c.is_ascii_digit()) {
-            // Of an old compiler, which numbers them.
-            true => format!("accessor {rest}"),
-            false => format!("{} accessor{kind}", without_hash(rest, is_whole)),
-        });
+        return Some(accessor(rest, name.origin.0, is_whole));
     }
     if let Some(method) = text.strip_suffix("$suspendImpl").filter(|method| !method.is_empty()) {
         return Some(format!("{} suspend", without_hash(method, is_whole)));
@@ -300,23 +286,7 @@ fn of_method(name: Name<'_>, is_whole: bool) -> Option<String> {
         return Some(format!("{} forwarder", shown.unwrap_or_else(|| method.to_owned())));
     }
     if let Some((method, number)) = text.rsplit_once("$default").filter(|(m, _)| !m.is_empty()) {
-        let number = match number.strip_prefix('$') {
-            // That of a function in a method has another number.
-            Some(number) => match number.split_once('$') {
-                Some((number, _)) if !is_whole => format!(" {number}"),
-                _ => format!(" {}", number.replace('$', ".")),
-            },
-            None if number.is_empty() => String::new(),
-            None => return scala(text),
-        };
-        let method = match method {
-            "$lessinit$greater" => "<init>".to_owned(),
-            method => {
-                let method = without_hash(method, is_whole);
-                scala(method).unwrap_or_else(|| method.to_owned())
-            }
-        };
-        return Some(format!("{method} default{number}"));
+        return defaults(method, number, is_whole).or_else(|| scala(text));
     }
     if name.origin.0 == Source::Scala
         && let Some((method, number)) = text.rsplit_once('$')
@@ -330,6 +300,46 @@ fn of_method(name: Name<'_>, is_whole: bool) -> Option<String> {
         method if method.len() < text.len() => Some(method.to_owned()),
         text => scala(text),
     }
+}
+
+/// Names an accessor, by what follows `access$`.
+fn accessor(rest: &str, origin: Source, is_whole: bool) -> String {
+    let (rest, kind) = match rest.rsplit_once("$p") {
+        Some((rest, kind)) if kind.len() <= 1 => (rest, " p"),
+        _ => (rest, ""),
+    };
+    let kind = if is_whole { kind } else { "" };
+    if origin == Source::KotlinLocal
+        && let Some(local) = kotlin_local(rest, is_whole)
+    {
+        return format!("{local} accessor{kind}");
+    }
+    match rest.starts_with(|c: char| c.is_ascii_digit()) {
+        // Of an old compiler, which numbers them.
+        true => format!("accessor {rest}"),
+        false => format!("{} accessor{kind}", without_hash(rest, is_whole)),
+    }
+}
+
+/// Names the values of parameters that a call leaves out. Scala numbers them; `None` if something else follows the method.
+fn defaults(method: &str, number: &str, is_whole: bool) -> Option<String> {
+    let number = match number.strip_prefix('$') {
+        // That of a function in a method has another number.
+        Some(number) => match number.split_once('$') {
+            Some((number, _)) if !is_whole => format!(" {number}"),
+            _ => format!(" {}", number.replace('$', ".")),
+        },
+        None if number.is_empty() => String::new(),
+        None => return None,
+    };
+    let method = match method {
+        "$lessinit$greater" => "<init>".to_owned(),
+        method => {
+            let method = without_hash(method, is_whole);
+            scala(method).unwrap_or_else(|| method.to_owned())
+        }
+    };
+    Some(format!("{method} default{number}"))
 }
 
 /// Returns the name of a method without the suffix that Kotlin appends if the method takes values of inline classes.

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A module of a crate: a file, or a part of one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Module {
     /// The names from the root of the crate, which has none.
     pub(super) path: Vec<String>,
@@ -237,16 +237,7 @@ fn read_module(
     is_of_tests: bool,
 ) -> usize {
     let number = all.len();
-    all.push(Module {
-        path: path.clone(),
-        file: file.clone(),
-        is_of_tests,
-        children: HashMap::new(),
-        defined: HashSet::new(),
-        types: Vec::new(),
-        imports: Vec::new(),
-        mentions: Vec::new(),
-    });
+    all.push(Module { path: path.clone(), file: file.clone(), is_of_tests, ..Module::default() });
     let mut depth = 0_usize;
     let mut is_public = false;
     let mut is_of_crate = false;
@@ -296,16 +287,7 @@ fn read_module(
             | "macro_rules")
                 if depth == 0 =>
             {
-                let words = ["mut", "unsafe", "extern", "!"];
-                while tokens.peek().is_some_and(|next| words.contains(&next)) {
-                    tokens.next();
-                }
-                // A function follows, or a block.
-                let is_of_item = tokens.peek().is_some_and(|next| next != "fn" && is_name(next));
-                if !is_of_item {
-                    continue;
-                }
-                let name = tokens.next().expect("an item has a name").0;
+                let Some(name) = tokens.name_of_item() else { continue };
                 let is_type = ["struct", "enum", "trait", "type", "union"].contains(&kind);
                 if is_type && is_of_crate && !is_of_tests && !is_for_tests {
                     module.types.push(name.clone());
@@ -383,6 +365,15 @@ impl Tokens {
             self.at += 2;
         }
         path
+    }
+
+    /// Returns the name of an item; `None` if a function follows, or a block.
+    fn name_of_item(&mut self) -> Option<String> {
+        while self.peek().is_some_and(|next| ["mut", "unsafe", "extern", "!"].contains(&next)) {
+            self.next();
+        }
+        let is_name = self.peek().is_some_and(|next| next != "fn" && is_name(next));
+        is_name.then(|| self.next().expect("an item has a name").0)
     }
 
     /// Reads what follows `use`, below `before`.

@@ -67,6 +67,10 @@ impl From<Detail> for Mark {
 /// # Panics
 /// It is not as flow writes it.
 #[must_use]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one arm for each kind of mark, in the order of the specification"
+)]
 pub fn decode_marks(file: &[u8], events: &[Event], flow: &[u8]) -> Vec<(usize, Mark)> {
     if file.is_empty() {
         return Vec::new();

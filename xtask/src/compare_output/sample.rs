@@ -63,6 +63,32 @@ pub(super) fn run(flow: &Path, work: &Path, pattern: &str, accepts: bool) -> Res
     })?;
     let text = fs::read_to_string(DIGESTS).unwrap_or_default();
     let stored = parse(&text);
+    let (digests, differences) = compared(&tasks, found, (!accepts).then_some(&stored));
+    if accepts {
+        let mut text = String::new();
+        for (title, digest) in &digests {
+            let _ = writeln!(text, "{digest:08x} {title}");
+        }
+        fs::write(DIGESTS, text).context(DIGESTS)?;
+    }
+    report::print(&format!("{} commands, {differences} differ\n", tasks.len()));
+    if differences > 0 && !accepts {
+        report::say(
+            "compare-output",
+            "to see what changed: scripts/compare-output.sh HEAD --only '^made: report'; if it is right: \
+             scripts/compare-output.sh --accept, and commit xtask/src/compare_output/digests.txt",
+        );
+    }
+    Ok(Outcome::passed_if(differences == 0))
+}
+
+/// Returns the digests that were found, and how many differ from those without stored data or, if there are some, from those
+/// that are stored.
+fn compared(
+    tasks: &[Task<'_>],
+    found: Vec<Vec<(State, u32)>>,
+    stored: Option<&HashMap<&str, u32>>,
+) -> (BTreeMap<String, u32>, usize) {
     let mut differences = 0;
     let mut digests = BTreeMap::new();
     for (task, found) in tasks.iter().zip(found) {
@@ -84,8 +110,9 @@ pub(super) fn run(flow: &Path, work: &Path, pattern: &str, accepts: bool) -> Res
             if digests.contains_key(&title) {
                 continue;
             }
-            let before = stored.get(&*title);
-            if !accepts && before != Some(digest) {
+            if let Some(before) = stored.map(|stored| stored.get(&*title))
+                && before != Some(digest)
+            {
                 differences += 1;
                 let before = before.map_or("none".to_owned(), |digest| format!("{digest:08x}"));
                 report::print(&format!("{title}: {before} is stored, found {digest:08x}\n"));
@@ -93,22 +120,7 @@ pub(super) fn run(flow: &Path, work: &Path, pattern: &str, accepts: bool) -> Res
             digests.insert(title, *digest);
         }
     }
-    if accepts {
-        let mut text = String::new();
-        for (title, digest) in &digests {
-            let _ = writeln!(text, "{digest:08x} {title}");
-        }
-        fs::write(DIGESTS, text).context(DIGESTS)?;
-    }
-    report::print(&format!("{} commands, {differences} differ\n", tasks.len()));
-    if differences > 0 && !accepts {
-        report::say(
-            "compare-output",
-            "to see what changed: scripts/compare-output.sh HEAD --only '^made: report'; if it is right: \
-             scripts/compare-output.sh --accept, and commit xtask/src/compare_output/digests.txt",
-        );
-    }
-    Ok(Outcome::passed_if(differences == 0))
+    (digests, differences)
 }
 
 /// Returns the digests in a file: lines with a digest and a command.

@@ -227,6 +227,20 @@ fn write(kind: &MadeKind, dir: &Path) -> Result<()> {
     if samples > 0 {
         put(&main(names::SAMPLES), &encoded(stacks))?;
     }
+    let totals = json!({
+        "threads": THREADS.len(), "methods": DEPTH + 1, "enters": enters, "exits": exits, "bytes": bytes,
+    });
+    let manifest = manifest(kind, end_ns, samples, &totals);
+    put(&main(names::MANIFEST), format!("{manifest:#}\n").as_bytes())
+}
+
+/// Returns the manifest of a trace.
+fn manifest(
+    kind: &MadeKind,
+    end_ns: u64,
+    samples: usize,
+    totals: &serde_json::Value,
+) -> serde_json::Value {
     let clock = match kind.clock {
         Clock::Off => json!({"kind": "off"}),
         Clock::Tick => json!({"kind": "tick", "period_ns": TICK_NS}),
@@ -244,12 +258,12 @@ fn write(kind: &MadeKind, dir: &Path) -> Result<()> {
     if kind.harm != Harm::Killed {
         manifest["end"] = json!({
             "at_ns": end_ns, "samples": samples,
-            "totals": {"threads": THREADS.len(), "methods": DEPTH + 1, "enters": enters, "exits": exits, "bytes": bytes},
+            "totals": totals,
             "lost": {"events": 0, "reasons": []},
             "not_recorded": [{"reason": "native", "count": 1, "methods": ["com.app.Main#native0()V"]}],
         });
     }
-    put(&main(names::MANIFEST), format!("{manifest:#}\n").as_bytes())
+    manifest
 }
 
 /// The line of `ids.properties` for one of `methods.jsonl`.

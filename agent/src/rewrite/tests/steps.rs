@@ -66,6 +66,7 @@ fn a_run_of_instructions_has_one_probe() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "the code of a method, one instruction a line")]
 fn operands_of_accesses_are_taken_from_the_stack_and_stay_there() {
     let mut class = Class::new(61, OBJECT);
     let [a, b] = class.field("p/C", "o", "Ljava/lang/Object;");

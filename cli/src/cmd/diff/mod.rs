@@ -51,7 +51,15 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         }
     }
     args.expect_paths()?;
-    let mut runs = [(Run::Before, before), (Run::After, after)];
+    compare(args, [(Run::Before, before), (Run::After, after)], out)
+}
+
+/// Compares the calls of two runs, tests or threads: one by one with `--exact`, else by path.
+fn compare(
+    args: &DiffArgs,
+    mut runs: [(Run, Source); 2],
+    out: &mut Out,
+) -> Result<Status, Failure> {
     let [(_, before), (_, after)] = &mut runs;
     globs(&args.part.filter.include, before.traces.iter().chain(&after.traces))?;
     args.part.filter.filter().expect_own(&before.traces)?;
@@ -101,13 +109,29 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         drop(progress);
         return Ok(status.and(worst).and(args.status(differs)));
     }
-    let mut diff = Diff::default();
-    for (run, source) in &runs {
+    let (diff, of_reading) = by_path(args, &runs, &tests, &mut progress, out)?;
+    status = status.and(of_reading);
+    drop(progress);
+    paired.print(args, out)?;
+    print(&diff, args, out)?;
+    Ok(status.and(args.status(!diff.changes().is_empty())))
+}
+
+/// Adds up the calls of both runs by path.
+fn by_path(
+    args: &DiffArgs,
+    runs: &[(Run, Source)],
+    tests: &ComparedTests,
+    progress: &mut Progress,
+    out: &mut Out,
+) -> Result<(Diff, Status), Failure> {
+    let (mut diff, mut status) = (Diff::default(), Status::Done);
+    for (run, source) in runs {
         for trace in &source.traces {
             sources::link(&trace.methods, &[], out);
             let (chosen, all) = (Selected::of(args.part.filter.selection(trace)), Selection::all());
             let unit = weight_of(Some(args.by), trace)?;
-            let read = ContextTree::read(&trace.files, &chosen, &all, unit.axis(), &mut progress);
+            let read = ContextTree::read(&trace.files, &chosen, &all, unit.axis(), progress);
             status = status.and(read.status);
             if trace.methods.has_raw_names() {
                 diff.show_raw_names();
@@ -117,8 +141,5 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
             });
         }
     }
-    drop(progress);
-    paired.print(args, out)?;
-    print(&diff, args, out)?;
-    Ok(status.and(args.status(!diff.changes().is_empty())))
+    Ok((diff, status))
 }

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use flow_codec::read::{
-    EventKind, MergedItem, OpenFrames, Selection, StackSamples, ThreadFile, Trace,
+    EventKind, MergedItem, OpenFrames, Selection, StackSamples, Tail, ThreadFile, TimelineEvent,
+    Trace,
 };
 use flow_codec::{Error, Offset};
 
@@ -36,11 +37,44 @@ pub(super) struct Replayed {
     pub(super) is_found: bool,
 }
 
+impl Replayed {
+    /// Adds how a thread was read.
+    fn add(&mut self, reading: &Reading, file: &ThreadFile, progress: &Progress) {
+        self.status = self.status.and(reading.report(file, progress));
+    }
+}
+
 /// A thread that has begun and not ended.
 struct OfThread {
     replay: ThreadReplay,
     before: OpenFrames,
     reading: Reading,
+}
+
+impl OfThread {
+    /// Passes on an event of the thread. Returns whether more is to be shown.
+    fn pass(
+        &mut self,
+        event: TimelineEvent,
+        is_certain: bool,
+        lines: &mut Lines<'_>,
+    ) -> Result<bool, Failure> {
+        let is_exit = matches!(event.kind, EventKind::Exit { .. });
+        self.replay.calls.set_certain(is_certain || is_exit);
+        self.replay.feed(lines, None, |feed| event.visit(feed))
+    }
+
+    /// Ends the thread where its events end.
+    fn end(
+        mut self,
+        tail: Tail,
+        marks: Option<Error>,
+        lines: &mut Lines<'_>,
+    ) -> Result<Reading, Failure> {
+        self.reading.end(tail, marks.or(self.replay.calls.marks_damage()));
+        self.replay.end(self.reading.ending, &self.before, lines)?;
+        Ok(self.reading)
+    }
 }
 
 /// Replays a trace.
@@ -78,10 +112,8 @@ pub(super) fn run(
                 starts.push((thread, start.place.offset));
                 found.insert(thread, (start, before));
             }
-            Ok((None, all)) => done.status = done.status.and(all.report(file, progress)),
-            Err(error) => {
-                done.status = done.status.and(Reading::failed(error).report(file, progress));
-            }
+            Ok((None, all)) => done.add(&all, file, progress),
+            Err(error) => done.add(&Reading::failed(error), file, progress),
         }
     }
     let mut last = None;
@@ -135,9 +167,7 @@ pub(super) fn run(
         let Some(of_thread) = begun.get_mut(&thread) else { continue };
         match item {
             MergedItem::Event { event, is_certain, .. } => {
-                let is_exit = matches!(event.kind, EventKind::Exit { .. });
-                of_thread.replay.calls.set_certain(is_certain || is_exit);
-                if !of_thread.replay.feed(&mut lines, None, |feed| event.visit(feed))? {
+                if !of_thread.pass(event, is_certain, &mut lines)? {
                     of_thread.reading.ending = Ending::Stopped;
                     done.is_full = true;
                     break;
@@ -145,11 +175,10 @@ pub(super) fn run(
             }
             MergedItem::Damage { error, .. } => note(&mut of_thread.reading, error),
             MergedItem::End { tail, marks, .. } => {
-                let Some(mut ended) = begun.remove(&thread) else { continue };
-                ended.reading.end(tail, marks.or(ended.replay.calls.marks_damage()));
-                ended.replay.end(ended.reading.ending, &ended.before, &mut lines)?;
+                let Some(ended) = begun.remove(&thread) else { continue };
+                let reading = ended.end(tail, marks, &mut lines)?;
                 progress.file_done(file.bytes);
-                done.status = done.status.and(ended.reading.report(file, progress));
+                done.add(&reading, file, progress);
             }
         }
     }
@@ -163,7 +192,7 @@ pub(super) fn run(
         if last == Some(thread) {
             of_thread.replay.end(Ending::Stopped, &of_thread.before, &mut lines)?;
         }
-        done.status = done.status.and(of_thread.reading.report(file, progress));
+        done.add(&of_thread.reading, file, progress);
     }
     Ok(done)
 }

@@ -20,7 +20,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use flow_codec::read::{StackSamples, Trace};
+use flow_codec::read::{StackSamples, ThreadFile, Trace};
 
 pub(crate) use self::follow::follow_until;
 use self::lines::{Lines, Printed, shown};
@@ -76,6 +76,56 @@ fn samples(
     Ok(Some(samples))
 }
 
+/// Opens what is replayed, and completes the arguments by what is there.
+fn open(args: &mut ReplayArgs) -> Result<Source, Failure> {
+    let mut source = Source::open(&args.source)?;
+    // The table has times in every format.
+    args.time |= args.is_table() && source.traces.iter().all(has_clock);
+    source.choose_part(&args.part)?;
+    // Not checked with --follow: while the program runs, methods that match may come later.
+    let named = methods(&args.method, &source.traces)?;
+    args.method = named.iter().map(|glob| glob.text().to_owned()).collect();
+    if let Some(From::Path(path)) = &args.from {
+        path.iter().try_for_each(|glob| check(glob, &source.traces))?;
+    }
+    source.report_losses();
+    refuse_number_in_many_threads(args, &source)?;
+    Ok(source)
+}
+
+/// Refuses a number as a position where there is more than one thread.
+fn refuse_number_in_many_threads(args: &ReplayArgs, source: &Source) -> Result<(), Failure> {
+    let count: usize = source.traces.iter().map(|trace| trace.files.len()).sum();
+    let Some(from) = args.from.as_ref().filter(|from| from.is_number() && count != 1) else {
+        return Ok(());
+    };
+    Err(of_one_thread(from, count, source.traces.len()))
+}
+
+/// Replays a thread from its beginning or from a position. Returns whether there is such a position, too.
+fn thread(
+    args: &ReplayArgs,
+    (trace, file): (&Trace, &ThreadFile),
+    replay: &mut ThreadReplay,
+    lines: &mut Lines<'_>,
+    progress: &mut Progress,
+) -> Result<(Reading, bool), Failure> {
+    let Some(from) = &args.from else {
+        return Ok((whole_thread(args, trace, file, replay, lines, progress)?, true));
+    };
+    Ok(match from.find(trace, file, progress) {
+        Ok((Some(start), before)) => {
+            let after = from_position(args, file, &start, replay, lines, progress)?;
+            (after.following(before), true)
+        }
+        Ok((None, all)) => {
+            progress.file_done(file.bytes);
+            (all, false)
+        }
+        Err(error) => (Reading::failed(error), false),
+    })
+}
+
 pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     refuse_time_as_directory(args)?;
     let mut args = args.clone();
@@ -86,22 +136,8 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         out.write_all(titles(&args).as_bytes())?;
         return follow::run(&args, out);
     }
-    let mut source = Source::open(&args.source)?;
-    // The table has times in every format.
-    args.time |= args.is_table() && source.traces.iter().all(has_clock);
-    source.choose_part(&args.part)?;
-    // Not checked with --follow: while the program runs, methods that match may come later.
-    let named = methods(&args.method, &source.traces)?;
-    args.method = named.iter().map(|glob| glob.text().to_owned()).collect();
+    let source = open(&mut args)?;
     let args = &args;
-    if let Some(From::Path(path)) = &args.from {
-        path.iter().try_for_each(|glob| check(glob, &source.traces))?;
-    }
-    source.report_losses();
-    let count: usize = source.traces.iter().map(|trace| trace.files.len()).sum();
-    if let Some(from) = args.from.as_ref().filter(|from| from.is_number() && count != 1) {
-        return Err(of_one_thread(from, count, source.traces.len()));
-    }
     out.write_all(titles(args).as_bytes())?;
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
@@ -154,28 +190,9 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             let prefix = Lines::prefix(args, &source.name(&trace.dir), file.id);
             threads += 1;
             let mut replay = ThreadReplay::new(&shown, threads, title, prefix);
-            let reading = match &args.from {
-                None => whole_thread(args, trace, file, &mut replay, &mut lines, &mut progress)?,
-                Some(from) => match from.find(trace, file, &mut progress) {
-                    Ok((Some(start), before)) => {
-                        found = true;
-                        let after = from_position(
-                            args,
-                            file,
-                            &start,
-                            &mut replay,
-                            &mut lines,
-                            &mut progress,
-                        )?;
-                        after.following(before)
-                    }
-                    Ok((None, all)) => {
-                        progress.file_done(file.bytes);
-                        all
-                    }
-                    Err(error) => Reading::failed(error),
-                },
-            };
+            let (reading, is_found) =
+                thread(args, (trace, file), &mut replay, &mut lines, &mut progress)?;
+            found |= is_found;
             status = status.and(reading.report(file, &progress));
             if reading.ending == Ending::Stopped {
                 printed.report_left_out(args, out)?;
@@ -184,7 +201,18 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         }
     }
     printed.report_left_out(args, out)?;
-    if let Some(from) = args.from.as_ref().filter(|_| !found && status == Status::Done) {
+    expect_something(args, found || status != Status::Done, &printed, &progress)?;
+    Ok(status)
+}
+
+/// Reports that nothing was shown: a failure if no thread has the position to begin at.
+fn expect_something(
+    args: &ReplayArgs,
+    is_found: bool,
+    printed: &Printed,
+    progress: &Progress,
+) -> Result<(), Failure> {
+    if let Some(from) = args.from.as_ref().filter(|_| !is_found) {
         return Err(no_such_place(from));
     }
     if printed.calls == 0 && !(args.method.is_empty() && args.part.filter.is_all()) {
@@ -192,5 +220,5 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             "no call matches; patterns are pkg.Class or pkg.Class#method, with ** across packages",
         );
     }
-    Ok(status)
+    Ok(())
 }

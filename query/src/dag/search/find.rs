@@ -238,6 +238,7 @@ mod tests {
     use flow_codec::read::{Content, Trace};
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "one random thread, read in three ways")]
     fn all_calls_are_found_where_the_timeline_has_them() {
         let mut state: u64 = 5;
         let mut random = |below: u64| {
