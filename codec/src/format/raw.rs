@@ -94,7 +94,7 @@
 //!   event is the END of a constructor further down, it is mistaken for the END of the unwound one. If no
 //!   event follows, the exit is missing.
 //! - The stack overflows in our handler: the exit of its frame is missing until the thread's end. The probes
-//!   of entries prevent this (`agent/java/java/lang/FlowProbe.java`) where pages have 4 KiB.
+//!   of entries prevent this (`agent/java/FlowProbe.java.in`) where pages have 4 KiB.
 //!
 //! # Examples
 //!

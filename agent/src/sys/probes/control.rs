@@ -193,7 +193,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    const PROBES: &str = include_str!("../../../java/java/lang/FlowProbe.java");
+    const PROBES: &str = include_str!("../../../java/FlowProbe.java.in");
 
     /// A constant of the probe class.
     pub(crate) fn constant(name: &str) -> usize {
