@@ -1,6 +1,7 @@
 //! Arguments of `flow export`.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::builder::PossibleValue;
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
@@ -26,23 +27,10 @@ pub(crate) enum To {
 
 impl ValueEnum for To {
     fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [To; 15] = [
-            To::Tool(Target::Perfetto),
-            To::Tool(Target::Chrome),
-            To::Tool(Target::Speedscope),
-            To::Tool(Target::Firefox),
-            To::Tool(Target::Pprof),
-            To::Tool(Target::Collapsed),
-            To::Tool(Target::Svg),
-            To::Tool(Target::Jsonl),
-            To::Tool(Target::Csv),
-            To::Tool(Target::Parquet),
-            To::Tool(Target::Hpl),
-            To::Tool(Target::Blinky),
-            To::Flowtrace,
-            To::Flow,
-            To::Baseline,
-        ];
+        static ALL: LazyLock<Vec<To>> = LazyLock::new(|| {
+            let tools = Target::value_variants().iter().copied().map(To::Tool);
+            tools.chain([To::Flowtrace, To::Flow, To::Baseline]).collect()
+        });
         &ALL
     }
 

@@ -22,56 +22,11 @@ mod scale;
 mod target;
 mod timelines;
 
-use flow_codec::read::Trace;
-
-use crate::output::{Format, Unit};
-
 pub(crate) use blinky::Blinky;
 pub(crate) use emit::{Emit, Exporter, Size};
 pub(crate) use labels::short_program;
 pub(crate) use names::MethodNumbers;
 pub(crate) use parquet::Parquet;
-pub(crate) use paths::path_format::PathFormat;
-pub(crate) use paths::stacks::Stacks;
-pub(crate) use target::{Target, Viewer, is_binary, viewer};
-pub(crate) use timelines::hpl::HplSamples;
-
-/// The writer of a format.
-pub(crate) enum Writer<'a> {
-    /// It writes calls one by one.
-    Timeline(Box<dyn Exporter + 'a>),
-    /// It writes instructions one by one.
-    Instructions(Box<Blinky<'a>>),
-    /// It writes calls into several files.
-    Tables,
-    /// It writes sums by path.
-    Paths(&'static dyn PathFormat),
-}
-
-/// Creates the writer of a format.
-pub(crate) fn writer(target: Target, trace: &Trace, scale: Unit) -> Writer<'_> {
-    match target {
-        Target::Perfetto => {
-            Writer::Timeline(Box::new(timelines::perfetto::Perfetto::new(trace, scale)))
-        }
-        Target::Chrome => Writer::Timeline(Box::new(timelines::chrome::Chrome::new(trace, scale))),
-        Target::Speedscope => {
-            Writer::Timeline(Box::new(timelines::speedscope::Speedscope::new(trace, scale)))
-        }
-        Target::Firefox => {
-            Writer::Timeline(Box::new(timelines::firefox::Firefox::new(trace, scale)))
-        }
-        Target::Jsonl => {
-            Writer::Timeline(Box::new(timelines::calls::Calls::new(trace, Format::Json, scale)))
-        }
-        Target::Csv => {
-            Writer::Timeline(Box::new(timelines::calls::Calls::new(trace, Format::Csv, scale)))
-        }
-        Target::Hpl => Writer::Timeline(Box::new(timelines::hpl::Hpl::new(trace, scale))),
-        Target::Blinky => Writer::Instructions(Box::new(Blinky::new(trace))),
-        Target::Parquet => Writer::Tables,
-        Target::Pprof => Writer::Paths(&paths::pprof::Pprof),
-        Target::Collapsed => Writer::Paths(&paths::collapsed::Collapsed),
-        Target::Svg => Writer::Paths(&paths::svg::Svg),
-    }
-}
+pub(crate) use paths::{PathFormat, Stacks};
+pub(crate) use target::{Target, Viewer, Writer, is_binary, viewer, writer};
+pub(crate) use timelines::HplSamples;

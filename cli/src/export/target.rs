@@ -1,6 +1,13 @@
-//! The formats, and the limits of the programs that open them.
+//! The formats: what writes each, and the limits of the programs that open them.
 
 use clap::ValueEnum;
+use flow_codec::read::Trace;
+
+use super::blinky::Blinky;
+use super::emit::Exporter;
+use super::paths::{Collapsed, PathFormat, Pprof, Svg};
+use super::timelines::{Calls, Chrome, Firefox, Hpl, Perfetto, Speedscope};
+use crate::output::{Format, Unit};
 
 /// A format, by the tool that reads it.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +48,37 @@ impl Target {
     pub(crate) fn is_timeline(self) -> bool {
         !matches!(self, Self::Pprof | Self::Collapsed | Self::Svg)
     }
+}
+
+/// The writer of a format.
+pub(crate) enum Writer<'a> {
+    /// Writes calls one by one.
+    Timeline(Box<dyn Exporter + 'a>),
+    /// Writes instructions one by one.
+    Instructions(Box<Blinky<'a>>),
+    /// Writes calls into several files.
+    Tables,
+    /// Writes sums by path.
+    Paths(&'static dyn PathFormat),
+}
+
+/// Creates the writer of a format.
+pub(crate) fn writer(target: Target, trace: &Trace, scale: Unit) -> Writer<'_> {
+    let exporter: Box<dyn Exporter> = match target {
+        Target::Perfetto => Box::new(Perfetto::new(trace, scale)),
+        Target::Chrome => Box::new(Chrome::new(trace, scale)),
+        Target::Speedscope => Box::new(Speedscope::new(trace, scale)),
+        Target::Firefox => Box::new(Firefox::new(trace, scale)),
+        Target::Jsonl => Box::new(Calls::new(trace, Format::Json, scale)),
+        Target::Csv => Box::new(Calls::new(trace, Format::Csv, scale)),
+        Target::Hpl => Box::new(Hpl::new(trace, scale)),
+        Target::Blinky => return Writer::Instructions(Box::new(Blinky::new(trace))),
+        Target::Parquet => return Writer::Tables,
+        Target::Pprof => return Writer::Paths(&Pprof),
+        Target::Collapsed => return Writer::Paths(&Collapsed),
+        Target::Svg => return Writer::Paths(&Svg),
+    };
+    Writer::Timeline(exporter)
 }
 
 /// A program that opens a format, and how much it can open.

@@ -1,7 +1,13 @@
 //! Formats that add up calls by path.
 
-pub(super) mod collapsed;
-pub(super) mod path_format;
-pub(super) mod pprof;
-pub(super) mod stacks;
-pub(super) mod svg;
+mod collapsed;
+mod path_format;
+mod pprof;
+mod stacks;
+mod svg;
+
+pub(super) use self::collapsed::Collapsed;
+pub(crate) use self::path_format::PathFormat;
+pub(super) use self::pprof::Pprof;
+pub(crate) use self::stacks::Stacks;
+pub(super) use self::svg::Svg;

@@ -1,8 +1,16 @@
 //! Formats that show calls one by one, in order.
 
-pub(super) mod calls;
-pub(super) mod chrome;
-pub(super) mod firefox;
-pub(super) mod hpl;
-pub(super) mod perfetto;
-pub(super) mod speedscope;
+mod calls;
+mod chrome;
+mod firefox;
+mod hpl;
+mod perfetto;
+mod speedscope;
+
+pub(super) use self::calls::Calls;
+pub(super) use self::chrome::Chrome;
+pub(super) use self::firefox::Firefox;
+pub(super) use self::hpl::Hpl;
+pub(crate) use self::hpl::HplSamples;
+pub(super) use self::perfetto::Perfetto;
+pub(super) use self::speedscope::Speedscope;
