@@ -6,7 +6,6 @@ use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
 use flow_codec::format::marks::Position;
-use flow_codec::format::test_marks::TestMark;
 use flow_codec::format::values::CallValue;
 use flow_codec::read::{
     Bounds, EventKind, Executions, MergedItem, Methods, Stamp, ThreadFile, Timeline, TimelineEvent,
@@ -19,6 +18,7 @@ use crate::output::{OpenValues, Progress, Unit, ValueTexts, escaped};
 use flow_query::reading::{
     Ending, Listener as _, Reading, Selected, bytes_read, read_timeline, start_ns,
 };
+use flow_query::text::MarkWords;
 
 /// A buffer of at least this size is written out.
 pub(super) const FULL_BYTES: usize = 64 * 1024;
@@ -62,20 +62,26 @@ impl Exit<'_> {
 }
 
 /// An event of a timeline that takes no time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum InstantEvent<'a> {
-    /// A note of the program.
-    Note(&'a str),
-    /// A test begins or ends.
-    Test(&'a TestMark),
-    /// An exception of this class ends the topmost frame, and perhaps frames below it.
-    Thrown(Option<&'a str>),
-    /// This many events are missing here; `None` if their number is unknown.
-    Gap(Option<u64>),
-    /// Recording is suspended.
-    Paused,
-    /// Recording continues.
-    Resumed,
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Instant {
+    /// The category of the event, for formats that distinguish categories.
+    pub(super) kind: &'static str,
+    /// The event in words, escaped.
+    pub(super) text: String,
+}
+
+impl Instant {
+    /// Returns the instant of an exception, or of a mark; `None` for other events.
+    fn of(kind: &EventKind) -> Option<Self> {
+        if let EventKind::Throw(unwound) = kind {
+            let class = class(unwound).map(|class| format!(" {class}")).unwrap_or_default();
+            let text = escaped(&format!("exception{class}")).into_owned();
+            return Some(Self { kind: "exception", text });
+        }
+        let MarkWords { kind, text } = MarkWords::of(kind)?;
+        let kind = if ["paused", "resumed"].contains(&kind) { "recording" } else { kind };
+        Some(Self { kind, text: escaped(&text).into_owned() })
+    }
 }
 
 /// A format of calls. Each function appends bytes to the output. Times are in the [`Unit`] of the export.
@@ -98,7 +104,7 @@ pub(crate) trait Exporter {
     fn exit(&mut self, exit: Exit<'_>, out: &mut Vec<u8>);
 
     /// Something happened that takes no time. Formats without a form for it omit it.
-    fn instant(&mut self, _what: InstantEvent<'_>, _at: u64, _out: &mut Vec<u8>) {}
+    fn instant(&mut self, _what: &Instant, _at: u64, _out: &mut Vec<u8>) {}
 
     /// The topmost frame is still open at the end of the thread's events. Formats that can express this leave it
     /// open.
@@ -451,17 +457,9 @@ impl VisitTimeline for ThreadEmitter<'_, '_> {
         if let (EventKind::Values(found), Some(frames)) = (&event.kind, &mut self.frames) {
             frames.add(found);
         }
-        let instant = match &event.kind {
-            EventKind::Throw(unwound) => InstantEvent::Thrown(class(unwound)),
-            EventKind::Note(text) => InstantEvent::Note(text),
-            EventKind::Test(test) => InstantEvent::Test(test),
-            EventKind::Gap { events } => InstantEvent::Gap(events.map(NonZeroU64::get)),
-            EventKind::Pause => InstantEvent::Paused,
-            EventKind::Resume => InstantEvent::Resumed,
-            _ => return true,
-        };
+        let Some(instant) = Instant::of(&event.kind) else { return true };
         let at = self.scale.at(event.time, event.calls, self.start_ns);
-        self.exporter.instant(instant, at, &mut self.out.bytes);
+        self.exporter.instant(&instant, at, &mut self.out.bytes);
         self.flush_if_full()
     }
 }

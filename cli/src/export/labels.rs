@@ -1,9 +1,6 @@
-//! The names of programs, threads and instants in exports.
+//! The names of programs and threads in exports.
 
 use flow_codec::read::{ThreadFile, Trace};
-
-use super::emit::InstantEvent;
-use crate::output::{escaped, plural};
 
 /// The program that wrote the file, for formats that name it.
 pub(super) const GENERATOR: &str = concat!("flow ", env!("CARGO_PKG_VERSION"));
@@ -53,33 +50,5 @@ pub(super) fn thread_name(trace: &Trace, file: &ThreadFile) -> String {
     match &file.parts {
         Some(parts) => format!("{name}, {}", parts.title),
         None => name,
-    }
-}
-
-/// The text of an instant in a timeline.
-pub(super) fn label(what: &InstantEvent<'_>) -> String {
-    let text = match what {
-        InstantEvent::Note(text) => return escaped(text).into_owned(),
-        InstantEvent::Test(test) => test.to_string(),
-        InstantEvent::Thrown(Some(class)) => format!("exception {class}"),
-        InstantEvent::Thrown(None) => "exception".to_owned(),
-        InstantEvent::Gap(Some(events)) => {
-            format!("{} missing", plural(*events, "event"))
-        }
-        InstantEvent::Gap(None) => "events missing".to_owned(),
-        InstantEvent::Paused => "recording paused".to_owned(),
-        InstantEvent::Resumed => "recording resumed".to_owned(),
-    };
-    escaped(&text).into_owned()
-}
-
-/// The category of an instant, for formats that distinguish categories.
-pub(super) fn kind(what: &InstantEvent<'_>) -> &'static str {
-    match what {
-        InstantEvent::Note(_) => "note",
-        InstantEvent::Test(_) => "test",
-        InstantEvent::Thrown(_) => "exception",
-        InstantEvent::Gap(_) => "gap",
-        InstantEvent::Paused | InstantEvent::Resumed => "recording",
     }
 }

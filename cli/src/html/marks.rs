@@ -6,8 +6,9 @@ use flow_codec::read::{EventKind, StackSample, StackSamples};
 use serde::Serialize;
 
 use super::names::cut;
-use crate::output::{Labels, plural, text_of_samples};
+use crate::output::{Labels, text_of_samples};
 use flow_query::in_order::LineSamples;
+use flow_query::text::MarkWords;
 
 /// The most marks of the page.
 const MARKS: usize = 2000;
@@ -85,12 +86,6 @@ impl Marks {
     /// Adds what happened in the thread, if it is a mark.
     pub(super) fn add(&mut self, kind: &EventKind, at: u64) {
         match kind {
-            EventKind::Note(text) => self.push("note", at, cut(text, TEXT_CHARS)),
-            EventKind::Gap { events } => {
-                let events = events.map(|events| plural(events.get(), "event"));
-                let text = events.unwrap_or_else(|| "events".to_owned());
-                self.push("gap", at, format!("{text} missing"));
-            }
             EventKind::Pause => self.open(PAUSE, at, "recording paused".to_owned()),
             EventKind::Resume => self.close(at, |mark| mark.kind == PAUSE, "pause"),
             EventKind::Test(TestMark { outcome: None, name, .. }) => {
@@ -106,7 +101,12 @@ impl Marks {
                     self.push(outcome.word(), at, name);
                 }
             }
-            _ => {}
+            kind => {
+                let Some(MarkWords { kind, text }) = MarkWords::of(kind) else { return };
+                // The page has a colour for gaps, and one for all that the program or its surroundings say.
+                let kind = if kind == "gap" { kind } else { "note" };
+                self.push(kind, at, cut(&text, TEXT_CHARS));
+            }
         }
     }
 

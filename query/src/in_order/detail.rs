@@ -7,6 +7,7 @@ use flow_codec::{MethodId, Offset};
 
 use super::line_samples::LineSamples;
 use crate::reading::UNKNOWN_TIMES;
+use crate::text::MarkWords;
 
 /// Something that happened in a call, or between calls.
 #[derive(Clone, Debug)]
@@ -79,8 +80,7 @@ impl Detail {
     /// Returns whether an event is a mark, which is shown between calls.
     #[must_use]
     pub fn is_mark(event: &EventKind) -> bool {
-        use EventKind::{Gap, Note, Pause, Resume, Test};
-        matches!(event, Note(_) | Test(_) | Gap { .. } | Pause | Resume)
+        MarkWords::of(event).is_some()
     }
 
     /// Returns whether nothing that follows can become a part of the row.

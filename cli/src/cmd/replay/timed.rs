@@ -7,11 +7,12 @@ use flow_codec::format::methods::MethodInfo;
 use flow_codec::format::values::{CallValue, Value};
 use flow_codec::read::{CallTimes, EventKind, Methods, Operands, Unwound};
 use flow_query::in_order::{Detail, DetailKind};
+use flow_query::text::MarkWords;
 
 use crate::input::sources::Sources;
 use crate::output::{
     Labels, ValueTexts, bounded_duration, csv_fields, escaped, grouped, instant, place_of_samples,
-    plural, push_csv_times, push_json_times, short_line, text_of_samples, time_numbers,
+    push_csv_times, push_json_times, short_line, text_of_samples, time_numbers,
 };
 
 /// The widths of the columns of text, start and duration.
@@ -75,20 +76,18 @@ impl<'a> DetailRow<'a> {
                 let place = place_of_samples(samples, labels);
                 ("samples", Some(place), format!("· {}", text_of_samples(samples, labels)))
             }
-            DetailKind::Mark(EventKind::Note(text)) => {
-                ("note", Some(text.clone()), format!("# {text}"))
+            DetailKind::Mark(mark) => {
+                let MarkWords { kind, text } = MarkWords::of(mark).unwrap_or_default();
+                match mark {
+                    EventKind::Gap { events: Some(_) } => (kind, None, format!("… {text} here")),
+                    EventKind::Gap { events: None } => {
+                        (kind, None, "… events are missing here".to_owned())
+                    }
+                    EventKind::Pause | EventKind::Resume => (kind, None, format!("… {text}")),
+                    _ => (kind, Some(text.clone()), format!("# {text}")),
+                }
             }
-            DetailKind::Mark(EventKind::Test(test)) => {
-                ("test", Some(test.to_string()), format!("# {test}"))
-            }
-            DetailKind::Mark(EventKind::Gap { events: Some(events) }) => {
-                ("gap", None, format!("… {} missing here", plural(events.get(), "event")))
-            }
-            DetailKind::Mark(EventKind::Gap { .. }) => {
-                ("gap", None, "… events are missing here".to_owned())
-            }
-            DetailKind::Mark(EventKind::Pause) => ("paused", None, "… recording paused".to_owned()),
-            _ => ("resumed", None, "… recording resumed".to_owned()),
+            _ => ("", None, String::new()),
         };
         Self { detail, kind, text, shown, values: json }
     }

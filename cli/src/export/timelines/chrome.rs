@@ -8,8 +8,8 @@
 use flow_codec::MethodId;
 use flow_codec::read::{ThreadFile, Trace};
 
-use super::super::emit::{Exit, Exporter, InstantEvent, Moment};
-use super::super::labels::{GENERATOR, kind, label, process, program, quoted, thread_name};
+use super::super::emit::{Exit, Exporter, Instant, Moment};
+use super::super::labels::{GENERATOR, process, program, quoted, thread_name};
 use super::super::names::ExportNames;
 use crate::output::{Unit, push_digits, push_number};
 
@@ -116,10 +116,10 @@ impl Exporter for Chrome<'_> {
         out.push(b'}');
     }
 
-    fn instant(&mut self, what: InstantEvent<'_>, at: u64, out: &mut Vec<u8>) {
+    fn instant(&mut self, what: &Instant, at: u64, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\n{\"ph\":\"i");
         self.when(at, out);
-        let (kind, name) = (kind(&what), quoted(&label(&what)));
+        let (kind, name) = (what.kind, quoted(&what.text));
         out.extend_from_slice(
             format!(",\"s\":\"t\",\"cat\":\"{kind}\",\"name\":{name}}}").as_bytes(),
         );

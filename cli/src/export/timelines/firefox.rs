@@ -20,8 +20,8 @@ use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{MethodId, MethodNames};
 use serde::{Serialize, Serializer};
 
-use super::super::emit::{Buffer, Exit, Exporter, FULL_BYTES, InstantEvent, Moment};
-use super::super::labels::{GENERATOR, label, process, program, quoted, thread_name};
+use super::super::emit::{Buffer, Exit, Exporter, FULL_BYTES, Instant, Moment};
+use super::super::labels::{GENERATOR, process, program, quoted, thread_name};
 use super::super::names::{MethodNumbers, name};
 use crate::failure::Failure;
 use crate::output::{Unit, push_digits, push_number};
@@ -355,8 +355,8 @@ impl Exporter for Firefox<'_> {
         markers.add(name, Phase::IntervalEnd, exit.now.at, self.scale);
     }
 
-    fn instant(&mut self, what: InstantEvent<'_>, at: u64, _out: &mut Vec<u8>) {
-        let name = self.thread.strings.number(&label(&what));
+    fn instant(&mut self, what: &Instant, at: u64, _out: &mut Vec<u8>) {
+        let name = self.thread.strings.number(&what.text);
         self.thread.markers.add(name, Phase::InstantEvent, at, self.scale);
     }
 

@@ -9,8 +9,8 @@
 use flow_codec::MethodId;
 use flow_codec::read::{ThreadFile, Trace};
 
-use super::super::emit::{Exit, Exporter, InstantEvent, Moment};
-use super::super::labels::{kind, label, process, program, thread_name};
+use super::super::emit::{Exit, Exporter, Instant, Moment};
+use super::super::labels::{process, program, thread_name};
 use super::super::names::{ExportNames, MethodNumbers};
 use super::super::proto::Fields;
 use crate::output::Unit;
@@ -187,11 +187,11 @@ impl Exporter for Perfetto<'_> {
         });
     }
 
-    fn instant(&mut self, what: InstantEvent<'_>, at: u64, out: &mut Vec<u8>) {
+    fn instant(&mut self, what: &Instant, at: u64, out: &mut Vec<u8>) {
         self.event(at, out, |event| {
             event.number(field::EVENT_TYPE, INSTANT);
-            event.bytes(field::EVENT_CATEGORY, kind(&what).as_bytes());
-            event.bytes(field::EVENT_NAME, label(&what).as_bytes());
+            event.bytes(field::EVENT_CATEGORY, what.kind.as_bytes());
+            event.bytes(field::EVENT_NAME, what.text.as_bytes());
         });
     }
 }
