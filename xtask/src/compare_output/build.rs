@@ -14,17 +14,12 @@ use crate::base::failure::{Context, Result};
 use crate::base::process::{cannot_run, clean};
 use crate::traces::{copy, files_in, link};
 
-/// Flags that have another name in older builds: newer and older name.
-const RENAMED: &[(&str, &str)] = &[("--collapse", "--fold")];
-
 /// A program to compare.
 #[derive(Clone, Debug)]
 pub(super) struct Build {
     program: PathBuf,
     /// For the copies of traces that commands run on.
     work: PathBuf,
-    /// Flags that it has by another name.
-    renamed: Vec<(&'static str, &'static str)>,
     /// How links to files begin: with the name of the machine.
     link: String,
 }
@@ -49,13 +44,10 @@ impl Build {
         let copy = work.join("flow");
         let _ = fs::remove_file(&copy);
         fs::copy(program, &copy).context(program.display())?;
-        let help = clean(program).args(["replay", "--help"]).output().context(program.display())?;
-        let help = String::from_utf8_lossy(&help.stdout);
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         Ok(Self {
             program: copy,
             work: work.to_owned(),
-            renamed: RENAMED.iter().copied().filter(|(newer, _)| !help.contains(newer)).collect(),
             link: format!("file://{}", host.trim_end()),
         })
     }
@@ -122,7 +114,7 @@ impl Build {
         process.current_dir(case).env("LC_ALL", "C").env("TZ", "UTC").env("TMPDIR", case);
         process.env("HOME", case).env("FLOW_STARTED_AS", "flow").env_remove("COLUMNS");
         process.env_remove("NO_COLOR").env_remove("TERM").env_remove("TERM_PROGRAM");
-        process.args(arguments.iter().map(|argument| self.known_name(argument)));
+        process.args(arguments);
         if place.words.trace == "-" && arguments.iter().any(|argument| argument == "-") {
             process.stdin(fs::File::open(case.join(State::File.word(&place.name)))?);
         }
@@ -144,13 +136,6 @@ impl Build {
         }
         let status = child.wait()?;
         sink(format!("exit status {}\n", code_of(status)).as_bytes())
-    }
-
-    fn known_name<'a>(&self, argument: &'a str) -> &'a str {
-        self.renamed
-            .iter()
-            .find(|(newer, _)| *newer == argument)
-            .map_or(argument, |(_, older)| older)
     }
 }
 
@@ -290,11 +275,6 @@ mod tests {
         };
         build.run(&command, &place, 0, &mut sink).unwrap();
         String::from_utf8(output).unwrap()
-    }
-
-    #[test]
-    fn newer_names_of_flags_are_replaced() {
-        assert_eq!(output("echo", "report --collapse"), "report --fold t\nexit status 0\n");
     }
 
     #[test]

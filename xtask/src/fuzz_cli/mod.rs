@@ -198,14 +198,7 @@ impl Fuzzer {
         let place = self.failed.join(seed.to_string());
         remove(&place)?;
         fs::create_dir_all(&place).context(place.display())?;
-        let files = traces::files_in(&self.case)?;
-        for path in files {
-            let to = place.join(&path);
-            if let Some(parent) = to.parent() {
-                fs::create_dir_all(parent).context(parent.display())?;
-            }
-            fs::copy(self.case.join(&path), &to).context(to.display())?;
-        }
+        traces::copy(&self.case, &place)?;
         let note = format!("flow {line}\n{fault}\n");
         fs::write(place.join("command.txt"), note).context(place.display())
     }
