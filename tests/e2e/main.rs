@@ -8,7 +8,6 @@ mod builds;
 mod clock;
 mod coexistence;
 mod commands;
-mod contents;
 mod counts;
 mod durability;
 mod ends;

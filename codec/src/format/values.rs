@@ -201,13 +201,13 @@ pub enum Value {
         /// Which object it is.
         object: Identity,
         /// What is in it.
-        content: Content,
+        content: ObjectContent,
     },
 }
 
 /// What is in an object.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Content {
+pub enum ObjectContent {
     /// A text that represents the object, such as a number or a date.
     Text(String),
     /// The elements.
@@ -604,14 +604,14 @@ impl Value {
             }
             kind::CONTENT if depth < MAX_DEPTH => {
                 let object = Identity::decode(rest)?;
-                Self::Content { object, content: Content::decode(rest, depth + 1)? }
+                Self::Content { object, content: ObjectContent::decode(rest, depth + 1)? }
             }
             _ => return Err(Undecoded::Invalid),
         })
     }
 }
 
-impl Content {
+impl ObjectContent {
     fn encode(&self, bytes: &mut Vec<u8>) {
         let counts = |bytes: &mut Vec<u8>, length: u64, stored: usize| {
             put(bytes, length);
@@ -755,15 +755,16 @@ mod tests {
         ];
         let content = |content| Value::Content { object: identity, content };
         let five = || Value::Primitive(Primitive::Int(5));
-        let inner = content(Content::Elements { length: 3, elements: vec![five(), Value::Null] });
+        let inner =
+            content(ObjectContent::Elements { length: 3, elements: vec![five(), Value::Null] });
         values.extend([
-            content(Content::Text("1.19".to_owned())),
-            content(Content::Entries { length: 1, entries: vec![(five(), inner.clone())] }),
-            content(Content::Entries { length: 2, entries: Vec::new() }),
+            content(ObjectContent::Text("1.19".to_owned())),
+            content(ObjectContent::Entries { length: 1, entries: vec![(five(), inner.clone())] }),
+            content(ObjectContent::Entries { length: 2, entries: Vec::new() }),
         ]);
         for is_record in [false, true] {
             let fields = vec![("a".to_owned(), inner.clone()), ("b".to_owned(), Value::Redacted)];
-            values.push(content(Content::Fields { is_record, length: 7, fields }));
+            values.push(content(ObjectContent::Fields { is_record, length: 7, fields }));
         }
         values.extend(primitives.map(Value::Primitive));
         values.extend(primitives.map(Value::Boxed));

@@ -821,14 +821,14 @@ fn the_example_of_accesses_is_that_of_the_specification() {
 
 #[test]
 fn the_example_of_content_is_that_of_the_specification() {
-    use flow_codec::format::values::{CallValue, Content, Identity, Primitive, Role, Value};
+    use flow_codec::format::values::{CallValue, Identity, ObjectContent, Primitive, Role, Value};
     let bytes =
         example_of(include_str!("../../src/format/values.rs"), " of content", "content.hex");
     let object = |class, hash| Identity { class: MethodId::new(class), hash };
     let text = Value::Text { units: 1, beginning: "a".to_owned() };
-    let optional = Content::Elements { length: 1, elements: vec![text] };
+    let optional = ObjectContent::Elements { length: 1, elements: vec![text] };
     let fields = vec![("n".to_owned(), Value::Primitive(Primitive::Int(1)))];
-    let record = Content::Fields { is_record: true, length: 1, fields };
+    let record = ObjectContent::Fields { is_record: true, length: 1, fields };
     let values = [(0, object(4, 9), optional), (1, object(5, 7), record)];
     let values = values.map(|(number, object, content)| {
         CallValue::new(Role::Argument(number), Value::Content { object, content })

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use flow_codec::format::values::{CallValue, Content, Identity, Place, Primitive, Role, Value};
+use flow_codec::format::values::{
+    CallValue, Identity, ObjectContent, Place, Primitive, Role, Value,
+};
 use flow_codec::read::{Method, Methods};
 use flow_codec::{MethodId, type_name};
 use serde_json::json;
@@ -144,7 +146,8 @@ impl<'a> ValueTexts<'a> {
         let size = match value {
             Value::Array { length, .. }
             | Value::Content {
-                content: Content::Elements { length, .. } | Content::Entries { length, .. },
+                content:
+                    ObjectContent::Elements { length, .. } | ObjectContent::Entries { length, .. },
                 ..
             } => Some(*length),
             _ => None,
@@ -153,7 +156,9 @@ impl<'a> ValueTexts<'a> {
             let text = Some(size.to_string());
             all.push(Compared { names: inside("size"), text, is_cut: false });
         }
-        let Value::Content { content: Content::Fields { fields, .. }, .. } = value else { return };
+        let Value::Content { content: ObjectContent::Fields { fields, .. }, .. } = value else {
+            return;
+        };
         for (name, value) in fields {
             let names = inside(name);
             let (text, is_cut) = self.compared_text(value);
@@ -180,7 +185,7 @@ impl<'a> ValueTexts<'a> {
             Value::Null => None,
             Value::Text { beginning, .. } => Some(beginning.clone()),
             Value::Object(identity)
-            | Value::Content { object: identity, content: Content::Fields { .. } } => {
+            | Value::Content { object: identity, content: ObjectContent::Fields { .. } } => {
                 Some(self.full_class(identity.class))
             }
             Value::Primitive(Primitive::Char(unit)) | Value::Boxed(Primitive::Char(unit)) => {
@@ -233,7 +238,7 @@ impl<'a> ValueTexts<'a> {
 
     /// An object with what is in it: `1.19`, `[1, 2]`, `Optional["a"]`, `{"k" = 1}`, `Order@18b4aac2{id = 5}`, `Line{id = 5}`.
     /// Where that was not recorded, how much it is: `[3 elements]`.
-    fn content(&self, object: Identity, content: &Content) -> String {
+    fn content(&self, object: Identity, content: &ObjectContent) -> String {
         let parts = |length: u64, of: &str, shown: &mut dyn Iterator<Item = String>| {
             let mut parts: Vec<_> = shown.take(MOST_ELEMENTS).collect();
             let left = length.saturating_sub(parts.len() as u64);
@@ -247,12 +252,12 @@ impl<'a> ValueTexts<'a> {
         };
         let full = self.full_class(object.class);
         match content {
-            Content::Text(text) if full.starts_with("java.lang.String") => quoted(text),
-            Content::Text(text) => escaped(text).into_owned(),
-            Content::Elements { length: 0, .. } if full.starts_with("java.util.Optional") => {
+            ObjectContent::Text(text) if full.starts_with("java.lang.String") => quoted(text),
+            ObjectContent::Text(text) => escaped(text).into_owned(),
+            ObjectContent::Elements { length: 0, .. } if full.starts_with("java.util.Optional") => {
                 format!("{}.empty", simple(&full))
             }
-            Content::Elements { length, elements } => {
+            ObjectContent::Elements { length, elements } => {
                 let mut elements = elements.iter().map(|element| self.text(element));
                 let parts = parts(*length, "element", &mut elements);
                 let class = simple(&full);
@@ -262,12 +267,12 @@ impl<'a> ValueTexts<'a> {
                     None => format!("{class}[{parts}]"),
                 }
             }
-            Content::Entries { length, entries } => {
+            ObjectContent::Entries { length, entries } => {
                 let entry = |(key, value)| format!("{} = {}", self.text(key), self.text(value));
                 let mut entries = entries.iter().map(|(key, value)| entry((key, value)));
                 format!("{{{}}}", parts(*length, "key", &mut entries))
             }
-            Content::Fields { is_record, length, fields } => {
+            ObjectContent::Fields { is_record, length, fields } => {
                 let field = |(name, value): &(String, Value)| {
                     format!("{} = {}", escaped(name), self.text(value))
                 };
@@ -339,22 +344,27 @@ impl<'a> ValueTexts<'a> {
         }
     }
 
-    fn content_json(&self, name: &str, object: Identity, content: &Content) -> serde_json::Value {
+    fn content_json(
+        &self,
+        name: &str,
+        object: Identity,
+        content: &ObjectContent,
+    ) -> serde_json::Value {
         let inside = |value: &Value| {
             let mut json = self.named_json("", value);
             json.as_object_mut().map(|json| json.remove("name"));
             json
         };
         let (value, length): (serde_json::Value, _) = match content {
-            Content::Text(text) => (text.clone().into(), None),
-            Content::Elements { length, elements } => {
+            ObjectContent::Text(text) => (text.clone().into(), None),
+            ObjectContent::Elements { length, elements } => {
                 (elements.iter().map(inside).collect(), Some(length))
             }
-            Content::Entries { length, entries } => {
+            ObjectContent::Entries { length, entries } => {
                 let entry = |(key, value)| json!({"key": inside(key), "value": inside(value)});
                 (entries.iter().map(|(key, value)| entry((key, value))).collect(), Some(length))
             }
-            Content::Fields { length, fields, .. } => {
+            ObjectContent::Fields { length, fields, .. } => {
                 let fields = fields.iter().map(|(name, value)| self.named_json(name, value));
                 (fields.collect(), Some(length))
             }

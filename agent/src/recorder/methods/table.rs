@@ -77,7 +77,7 @@ pub struct MethodTable {
     filters: Filters,
     shards: [RwLock<HashMap<RawMethod, ResolvedMethod>>; SHARDS],
     generation: AtomicU64,
-    /// That of the filter.
+    /// Changes with the filter.
     filter_generation: AtomicU64,
     ids: Mutex<IdTable>,
     described: Arc<AtomicU64>,

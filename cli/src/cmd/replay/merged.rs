@@ -12,6 +12,7 @@ use flow_codec::read::{
 use flow_codec::{Error, Offset};
 
 use super::lines::{Lines, Printed, shown, with_details};
+use super::start::Start;
 use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
@@ -52,6 +53,25 @@ struct OfThread {
 }
 
 impl OfThread {
+    /// Shows where the thread begins: at the place that was found in it, or where its events begin.
+    fn begin(
+        &mut self,
+        args: &ReplayArgs,
+        (trace, file): (&Trace, &ThreadFile),
+        found: Option<(Start, Reading)>,
+        lines: &mut Lines<'_>,
+    ) -> Result<(), Failure> {
+        if let Some((start, before)) = found {
+            self.reading = std::mem::take(&mut self.reading).following(before);
+            self.replay.start_at(&start, args.is_timed(), lines)?;
+        }
+        if args.from.is_none() {
+            self.before = args.part.filter.open_frames(trace, file.id);
+            self.replay.entered_before(&self.before, lines)?;
+        }
+        Ok(())
+    }
+
     /// Passes on an event of the thread. Returns whether more is to be shown.
     fn pass(
         &mut self,
@@ -77,6 +97,35 @@ impl OfThread {
     }
 }
 
+/// Places in threads at which these begin, and how they were read before.
+type Places = BTreeMap<usize, (Start, Reading)>;
+
+/// Finds where each thread begins. Returns the threads that have that place, and what was found in them.
+fn places(
+    args: &ReplayArgs,
+    trace: &Trace,
+    progress: &mut Progress,
+    done: &mut Replayed,
+) -> (Vec<(usize, Offset)>, Places) {
+    let (mut starts, mut found) = (Vec::new(), Places::new());
+    for (thread, file) in trace.files.iter().enumerate() {
+        let Some(from) = &args.from else {
+            starts.push((thread, Offset::default()));
+            continue;
+        };
+        match from.find(trace, file, progress) {
+            Ok((Some(start), before)) => {
+                done.is_found = true;
+                starts.push((thread, start.place.offset));
+                found.insert(thread, (start, before));
+            }
+            Ok((None, all)) => done.add(&all, file, progress),
+            Err(error) => done.add(&Reading::failed(error), file, progress),
+        }
+    }
+    (starts, found)
+}
+
 /// Replays a trace.
 pub(super) fn run(
     shared: Shared<'_>,
@@ -100,22 +149,7 @@ pub(super) fn run(
     };
     let mut begun = BTreeMap::new();
     let mut done = Replayed { status: Status::Done, is_full: false, is_found: args.from.is_none() };
-    let (mut starts, mut found) = (Vec::new(), BTreeMap::new());
-    for (thread, file) in trace.files.iter().enumerate() {
-        let Some(from) = &args.from else {
-            starts.push((thread, Offset::default()));
-            continue;
-        };
-        match from.find(trace, file, progress) {
-            Ok((Some(start), before)) => {
-                done.is_found = true;
-                starts.push((thread, start.place.offset));
-                found.insert(thread, (start, before));
-            }
-            Ok((None, all)) => done.add(&all, file, progress),
-            Err(error) => done.add(&Reading::failed(error), file, progress),
-        }
-    }
+    let (starts, mut found) = places(args, trace, progress, &mut done);
     let mut last = None;
     let merged = trace.merged_from(starts).with_timelines(|file, from| {
         let timeline = file.timeline_from(from)?;
@@ -143,19 +177,10 @@ pub(super) fn run(
         }
         if let Entry::Vacant(place) = begun.entry(thread) {
             // Where a thread begins is shown when something happens in it.
-            let mut of_thread = match found.remove(&thread) {
-                Some((start, before)) => {
-                    let mut of_thread = new(thread, file, start.place.offset);
-                    of_thread.reading = of_thread.reading.following(before);
-                    of_thread.replay.start_at(&start, args.is_timed(), &mut lines)?;
-                    of_thread
-                }
-                None => new(thread, file, Offset::default()),
-            };
-            if args.from.is_none() {
-                of_thread.before = args.part.filter.open_frames(trace, file.id);
-                of_thread.replay.entered_before(&of_thread.before, &mut lines)?;
-            }
+            let found = found.remove(&thread);
+            let from = found.as_ref().map_or(Offset::default(), |(start, _)| start.place.offset);
+            let mut of_thread = new(thread, file, from);
+            of_thread.begin(args, (trace, file), found, &mut lines)?;
             place.insert(of_thread);
         }
         if last != Some(thread)

@@ -84,112 +84,176 @@ pub(super) enum Known {
     WrappedMap(&'static KnownField),
 }
 
-/// Fields by their classes.
-macro_rules! fields {
-    ($($name:ident = $class:literal $field:literal $descriptor:literal;)*) => {
-        $(pub(super) static $name: KnownField = field($class, $field, $descriptor);)*
-    };
-}
-
-fields! {
-    DECIMAL_COMPACT = c"java/math/BigDecimal" c"intCompact" c"J";
-    DECIMAL_VALUE = c"java/math/BigDecimal" c"intVal" c"Ljava/math/BigInteger;";
-    DECIMAL_SCALE = c"java/math/BigDecimal" c"scale" c"I";
-    INTEGER_SIGN = c"java/math/BigInteger" c"signum" c"I";
-    INTEGER_DIGITS = c"java/math/BigInteger" c"mag" c"[I";
-    UUID_MOST = c"java/util/UUID" c"mostSigBits" c"J";
-    UUID_LEAST = c"java/util/UUID" c"leastSigBits" c"J";
-    DATE_YEAR = c"java/time/LocalDate" c"year" c"I";
-    DATE_MONTH = c"java/time/LocalDate" c"month" c"S";
-    DATE_DAY = c"java/time/LocalDate" c"day" c"S";
-    DATE_MONTH_BYTE = c"java/time/LocalDate" c"month" c"B";
-    DATE_DAY_BYTE = c"java/time/LocalDate" c"day" c"B";
-    TIME_HOUR = c"java/time/LocalTime" c"hour" c"B";
-    TIME_MINUTE = c"java/time/LocalTime" c"minute" c"B";
-    TIME_SECOND = c"java/time/LocalTime" c"second" c"B";
-    TIME_NANO = c"java/time/LocalTime" c"nano" c"I";
-    DATE_TIME_DATE = c"java/time/LocalDateTime" c"date" c"Ljava/time/LocalDate;";
-    DATE_TIME_TIME = c"java/time/LocalDateTime" c"time" c"Ljava/time/LocalTime;";
-    INSTANT_SECONDS = c"java/time/Instant" c"seconds" c"J";
-    INSTANT_NANOS = c"java/time/Instant" c"nanos" c"I";
-    DURATION_SECONDS = c"java/time/Duration" c"seconds" c"J";
-    DURATION_NANOS = c"java/time/Duration" c"nanos" c"I";
-    OFFSET_DATE_TIME = c"java/time/OffsetDateTime" c"dateTime" c"Ljava/time/LocalDateTime;";
-    OFFSET_OFFSET = c"java/time/OffsetDateTime" c"offset" c"Ljava/time/ZoneOffset;";
-    ZONED_DATE_TIME = c"java/time/ZonedDateTime" c"dateTime" c"Ljava/time/LocalDateTime;";
-    ZONED_OFFSET = c"java/time/ZonedDateTime" c"offset" c"Ljava/time/ZoneOffset;";
-    ZONED_ZONE = c"java/time/ZonedDateTime" c"zone" c"Ljava/time/ZoneId;";
-    OFFSET_ID = c"java/time/ZoneOffset" c"id" c"Ljava/lang/String;";
-    REGION_ID = c"java/time/ZoneRegion" c"id" c"Ljava/lang/String;";
-    OLD_DATE = c"java/util/Date" c"fastTime" c"J";
-    BUILDER_BYTES = c"java/lang/AbstractStringBuilder" c"value" c"[B";
-    BUILDER_CODER = c"java/lang/AbstractStringBuilder" c"coder" c"B";
-    BUILDER_COUNT = c"java/lang/AbstractStringBuilder" c"count" c"I";
-    ATOMIC_INTEGER = c"java/util/concurrent/atomic/AtomicInteger" c"value" c"I";
-    ATOMIC_LONG = c"java/util/concurrent/atomic/AtomicLong" c"value" c"J";
-    ATOMIC_BOOLEAN = c"java/util/concurrent/atomic/AtomicBoolean" c"value" c"I";
-    ATOMIC_REFERENCE = c"java/util/concurrent/atomic/AtomicReference" c"value" c"Ljava/lang/Object;";
-    OPTIONAL = c"java/util/Optional" c"value" c"Ljava/lang/Object;";
-    OPTIONAL_HAS_INT = c"java/util/OptionalInt" c"isPresent" c"Z";
-    OPTIONAL_INT = c"java/util/OptionalInt" c"value" c"I";
-    OPTIONAL_HAS_LONG = c"java/util/OptionalLong" c"isPresent" c"Z";
-    OPTIONAL_LONG = c"java/util/OptionalLong" c"value" c"J";
-    OPTIONAL_HAS_DOUBLE = c"java/util/OptionalDouble" c"isPresent" c"Z";
-    OPTIONAL_DOUBLE = c"java/util/OptionalDouble" c"value" c"D";
-    ARRAY_LIST = c"java/util/ArrayList" c"elementData" c"[Ljava/lang/Object;";
-    ARRAY_LIST_SIZE = c"java/util/ArrayList" c"size" c"I";
-    VECTOR = c"java/util/Vector" c"elementData" c"[Ljava/lang/Object;";
-    VECTOR_SIZE = c"java/util/Vector" c"elementCount" c"I";
-    ARRAYS_LIST = c"java/util/Arrays$ArrayList" c"a" c"[Ljava/lang/Object;";
-    LIST_N = c"java/util/ImmutableCollections$ListN" c"elements" c"[Ljava/lang/Object;";
-    COPY_ON_WRITE = c"java/util/concurrent/CopyOnWriteArrayList" c"array" c"[Ljava/lang/Object;";
-    SET_N = c"java/util/ImmutableCollections$SetN" c"elements" c"[Ljava/lang/Object;";
-    SET_N_SIZE = c"java/util/ImmutableCollections$SetN" c"size" c"I";
-    MAP_N = c"java/util/ImmutableCollections$MapN" c"table" c"[Ljava/lang/Object;";
-    MAP_N_SIZE = c"java/util/ImmutableCollections$MapN" c"size" c"I";
-    LIST_0 = c"java/util/ImmutableCollections$List12" c"e0" c"Ljava/lang/Object;";
-    LIST_1 = c"java/util/ImmutableCollections$List12" c"e1" c"Ljava/lang/Object;";
-    SET_0 = c"java/util/ImmutableCollections$Set12" c"e0" c"Ljava/lang/Object;";
-    SET_1 = c"java/util/ImmutableCollections$Set12" c"e1" c"Ljava/lang/Object;";
-    MAP_KEY = c"java/util/ImmutableCollections$Map1" c"k0" c"Ljava/lang/Object;";
-    MAP_VALUE = c"java/util/ImmutableCollections$Map1" c"v0" c"Ljava/lang/Object;";
-    SINGLETON_LIST = c"java/util/Collections$SingletonList" c"element" c"Ljava/lang/Object;";
-    SINGLETON_SET = c"java/util/Collections$SingletonSet" c"element" c"Ljava/lang/Object;";
-    SINGLETON_KEY = c"java/util/Collections$SingletonMap" c"k" c"Ljava/lang/Object;";
-    SINGLETON_VALUE = c"java/util/Collections$SingletonMap" c"v" c"Ljava/lang/Object;";
-    LINKED_LIST = c"java/util/LinkedList" c"first" c"Ljava/util/LinkedList$Node;";
-    LINKED_LIST_SIZE = c"java/util/LinkedList" c"size" c"I";
-    LINKED_ITEM = c"java/util/LinkedList$Node" c"item" c"Ljava/lang/Object;";
-    LINKED_NEXT = c"java/util/LinkedList$Node" c"next" c"Ljava/util/LinkedList$Node;";
-    DEQUE = c"java/util/ArrayDeque" c"elements" c"[Ljava/lang/Object;";
-    DEQUE_HEAD = c"java/util/ArrayDeque" c"head" c"I";
-    DEQUE_TAIL = c"java/util/ArrayDeque" c"tail" c"I";
-    HASH_MAP = c"java/util/HashMap" c"table" c"[Ljava/util/HashMap$Node;";
-    HASH_MAP_SIZE = c"java/util/HashMap" c"size" c"I";
-    HASH_KEY = c"java/util/HashMap$Node" c"key" c"Ljava/lang/Object;";
-    HASH_VALUE = c"java/util/HashMap$Node" c"value" c"Ljava/lang/Object;";
-    HASH_NEXT = c"java/util/HashMap$Node" c"next" c"Ljava/util/HashMap$Node;";
-    LINKED_MAP = c"java/util/LinkedHashMap" c"head" c"Ljava/util/LinkedHashMap$Entry;";
-    LINKED_AFTER = c"java/util/LinkedHashMap$Entry" c"after" c"Ljava/util/LinkedHashMap$Entry;";
-    CONCURRENT = c"java/util/concurrent/ConcurrentHashMap" c"table" c"[Ljava/util/concurrent/ConcurrentHashMap$Node;";
-    CONCURRENT_COUNT = c"java/util/concurrent/ConcurrentHashMap" c"baseCount" c"J";
-    CONCURRENT_HASH = c"java/util/concurrent/ConcurrentHashMap$Node" c"hash" c"I";
-    CONCURRENT_KEY = c"java/util/concurrent/ConcurrentHashMap$Node" c"key" c"Ljava/lang/Object;";
-    CONCURRENT_VALUE = c"java/util/concurrent/ConcurrentHashMap$Node" c"val" c"Ljava/lang/Object;";
-    CONCURRENT_NEXT = c"java/util/concurrent/ConcurrentHashMap$Node" c"next" c"Ljava/util/concurrent/ConcurrentHashMap$Node;";
-    TREE_MAP = c"java/util/TreeMap" c"root" c"Ljava/util/TreeMap$Entry;";
-    TREE_MAP_SIZE = c"java/util/TreeMap" c"size" c"I";
-    TREE_KEY = c"java/util/TreeMap$Entry" c"key" c"Ljava/lang/Object;";
-    TREE_VALUE = c"java/util/TreeMap$Entry" c"value" c"Ljava/lang/Object;";
-    TREE_LEFT = c"java/util/TreeMap$Entry" c"left" c"Ljava/util/TreeMap$Entry;";
-    TREE_RIGHT = c"java/util/TreeMap$Entry" c"right" c"Ljava/util/TreeMap$Entry;";
-    HASH_SET = c"java/util/HashSet" c"map" c"Ljava/util/HashMap;";
-    TREE_SET = c"java/util/TreeSet" c"m" c"Ljava/util/NavigableMap;";
-    UNMODIFIABLE = c"java/util/Collections$UnmodifiableCollection" c"c" c"Ljava/util/Collection;";
-    UNMODIFIABLE_MAP = c"java/util/Collections$UnmodifiableMap" c"m" c"Ljava/util/Map;";
-    SYNCHRONIZED = c"java/util/Collections$SynchronizedCollection" c"c" c"Ljava/util/Collection;";
-    SYNCHRONIZED_MAP = c"java/util/Collections$SynchronizedMap" c"m" c"Ljava/util/Map;";
-}
+pub(super) static DECIMAL_COMPACT: KnownField = field(c"java/math/BigDecimal", c"intCompact", c"J");
+pub(super) static DECIMAL_VALUE: KnownField =
+    field(c"java/math/BigDecimal", c"intVal", c"Ljava/math/BigInteger;");
+pub(super) static DECIMAL_SCALE: KnownField = field(c"java/math/BigDecimal", c"scale", c"I");
+pub(super) static INTEGER_SIGN: KnownField = field(c"java/math/BigInteger", c"signum", c"I");
+pub(super) static INTEGER_DIGITS: KnownField = field(c"java/math/BigInteger", c"mag", c"[I");
+pub(super) static UUID_MOST: KnownField = field(c"java/util/UUID", c"mostSigBits", c"J");
+pub(super) static UUID_LEAST: KnownField = field(c"java/util/UUID", c"leastSigBits", c"J");
+pub(super) static DATE_YEAR: KnownField = field(c"java/time/LocalDate", c"year", c"I");
+pub(super) static DATE_MONTH: KnownField = field(c"java/time/LocalDate", c"month", c"S");
+pub(super) static DATE_DAY: KnownField = field(c"java/time/LocalDate", c"day", c"S");
+pub(super) static DATE_MONTH_BYTE: KnownField = field(c"java/time/LocalDate", c"month", c"B");
+pub(super) static DATE_DAY_BYTE: KnownField = field(c"java/time/LocalDate", c"day", c"B");
+pub(super) static TIME_HOUR: KnownField = field(c"java/time/LocalTime", c"hour", c"B");
+pub(super) static TIME_MINUTE: KnownField = field(c"java/time/LocalTime", c"minute", c"B");
+pub(super) static TIME_SECOND: KnownField = field(c"java/time/LocalTime", c"second", c"B");
+pub(super) static TIME_NANO: KnownField = field(c"java/time/LocalTime", c"nano", c"I");
+pub(super) static DATE_TIME_DATE: KnownField =
+    field(c"java/time/LocalDateTime", c"date", c"Ljava/time/LocalDate;");
+pub(super) static DATE_TIME_TIME: KnownField =
+    field(c"java/time/LocalDateTime", c"time", c"Ljava/time/LocalTime;");
+pub(super) static INSTANT_SECONDS: KnownField = field(c"java/time/Instant", c"seconds", c"J");
+pub(super) static INSTANT_NANOS: KnownField = field(c"java/time/Instant", c"nanos", c"I");
+pub(super) static DURATION_SECONDS: KnownField = field(c"java/time/Duration", c"seconds", c"J");
+pub(super) static DURATION_NANOS: KnownField = field(c"java/time/Duration", c"nanos", c"I");
+pub(super) static OFFSET_DATE_TIME: KnownField =
+    field(c"java/time/OffsetDateTime", c"dateTime", c"Ljava/time/LocalDateTime;");
+pub(super) static OFFSET_OFFSET: KnownField =
+    field(c"java/time/OffsetDateTime", c"offset", c"Ljava/time/ZoneOffset;");
+pub(super) static ZONED_DATE_TIME: KnownField =
+    field(c"java/time/ZonedDateTime", c"dateTime", c"Ljava/time/LocalDateTime;");
+pub(super) static ZONED_OFFSET: KnownField =
+    field(c"java/time/ZonedDateTime", c"offset", c"Ljava/time/ZoneOffset;");
+pub(super) static ZONED_ZONE: KnownField =
+    field(c"java/time/ZonedDateTime", c"zone", c"Ljava/time/ZoneId;");
+pub(super) static OFFSET_ID: KnownField =
+    field(c"java/time/ZoneOffset", c"id", c"Ljava/lang/String;");
+pub(super) static REGION_ID: KnownField =
+    field(c"java/time/ZoneRegion", c"id", c"Ljava/lang/String;");
+pub(super) static OLD_DATE: KnownField = field(c"java/util/Date", c"fastTime", c"J");
+pub(super) static BUILDER_BYTES: KnownField =
+    field(c"java/lang/AbstractStringBuilder", c"value", c"[B");
+pub(super) static BUILDER_CODER: KnownField =
+    field(c"java/lang/AbstractStringBuilder", c"coder", c"B");
+pub(super) static BUILDER_COUNT: KnownField =
+    field(c"java/lang/AbstractStringBuilder", c"count", c"I");
+pub(super) static ATOMIC_INTEGER: KnownField =
+    field(c"java/util/concurrent/atomic/AtomicInteger", c"value", c"I");
+pub(super) static ATOMIC_LONG: KnownField =
+    field(c"java/util/concurrent/atomic/AtomicLong", c"value", c"J");
+pub(super) static ATOMIC_BOOLEAN: KnownField =
+    field(c"java/util/concurrent/atomic/AtomicBoolean", c"value", c"I");
+pub(super) static ATOMIC_REFERENCE: KnownField =
+    field(c"java/util/concurrent/atomic/AtomicReference", c"value", c"Ljava/lang/Object;");
+pub(super) static OPTIONAL: KnownField =
+    field(c"java/util/Optional", c"value", c"Ljava/lang/Object;");
+pub(super) static OPTIONAL_HAS_INT: KnownField =
+    field(c"java/util/OptionalInt", c"isPresent", c"Z");
+pub(super) static OPTIONAL_INT: KnownField = field(c"java/util/OptionalInt", c"value", c"I");
+pub(super) static OPTIONAL_HAS_LONG: KnownField =
+    field(c"java/util/OptionalLong", c"isPresent", c"Z");
+pub(super) static OPTIONAL_LONG: KnownField = field(c"java/util/OptionalLong", c"value", c"J");
+pub(super) static OPTIONAL_HAS_DOUBLE: KnownField =
+    field(c"java/util/OptionalDouble", c"isPresent", c"Z");
+pub(super) static OPTIONAL_DOUBLE: KnownField = field(c"java/util/OptionalDouble", c"value", c"D");
+pub(super) static ARRAY_LIST: KnownField =
+    field(c"java/util/ArrayList", c"elementData", c"[Ljava/lang/Object;");
+pub(super) static ARRAY_LIST_SIZE: KnownField = field(c"java/util/ArrayList", c"size", c"I");
+pub(super) static VECTOR: KnownField =
+    field(c"java/util/Vector", c"elementData", c"[Ljava/lang/Object;");
+pub(super) static VECTOR_SIZE: KnownField = field(c"java/util/Vector", c"elementCount", c"I");
+pub(super) static ARRAYS_LIST: KnownField =
+    field(c"java/util/Arrays$ArrayList", c"a", c"[Ljava/lang/Object;");
+pub(super) static LIST_N: KnownField =
+    field(c"java/util/ImmutableCollections$ListN", c"elements", c"[Ljava/lang/Object;");
+pub(super) static COPY_ON_WRITE: KnownField =
+    field(c"java/util/concurrent/CopyOnWriteArrayList", c"array", c"[Ljava/lang/Object;");
+pub(super) static SET_N: KnownField =
+    field(c"java/util/ImmutableCollections$SetN", c"elements", c"[Ljava/lang/Object;");
+pub(super) static SET_N_SIZE: KnownField =
+    field(c"java/util/ImmutableCollections$SetN", c"size", c"I");
+pub(super) static MAP_N: KnownField =
+    field(c"java/util/ImmutableCollections$MapN", c"table", c"[Ljava/lang/Object;");
+pub(super) static MAP_N_SIZE: KnownField =
+    field(c"java/util/ImmutableCollections$MapN", c"size", c"I");
+pub(super) static LIST_0: KnownField =
+    field(c"java/util/ImmutableCollections$List12", c"e0", c"Ljava/lang/Object;");
+pub(super) static LIST_1: KnownField =
+    field(c"java/util/ImmutableCollections$List12", c"e1", c"Ljava/lang/Object;");
+pub(super) static SET_0: KnownField =
+    field(c"java/util/ImmutableCollections$Set12", c"e0", c"Ljava/lang/Object;");
+pub(super) static SET_1: KnownField =
+    field(c"java/util/ImmutableCollections$Set12", c"e1", c"Ljava/lang/Object;");
+pub(super) static MAP_KEY: KnownField =
+    field(c"java/util/ImmutableCollections$Map1", c"k0", c"Ljava/lang/Object;");
+pub(super) static MAP_VALUE: KnownField =
+    field(c"java/util/ImmutableCollections$Map1", c"v0", c"Ljava/lang/Object;");
+pub(super) static SINGLETON_LIST: KnownField =
+    field(c"java/util/Collections$SingletonList", c"element", c"Ljava/lang/Object;");
+pub(super) static SINGLETON_SET: KnownField =
+    field(c"java/util/Collections$SingletonSet", c"element", c"Ljava/lang/Object;");
+pub(super) static SINGLETON_KEY: KnownField =
+    field(c"java/util/Collections$SingletonMap", c"k", c"Ljava/lang/Object;");
+pub(super) static SINGLETON_VALUE: KnownField =
+    field(c"java/util/Collections$SingletonMap", c"v", c"Ljava/lang/Object;");
+pub(super) static LINKED_LIST: KnownField =
+    field(c"java/util/LinkedList", c"first", c"Ljava/util/LinkedList$Node;");
+pub(super) static LINKED_LIST_SIZE: KnownField = field(c"java/util/LinkedList", c"size", c"I");
+pub(super) static LINKED_ITEM: KnownField =
+    field(c"java/util/LinkedList$Node", c"item", c"Ljava/lang/Object;");
+pub(super) static LINKED_NEXT: KnownField =
+    field(c"java/util/LinkedList$Node", c"next", c"Ljava/util/LinkedList$Node;");
+pub(super) static DEQUE: KnownField =
+    field(c"java/util/ArrayDeque", c"elements", c"[Ljava/lang/Object;");
+pub(super) static DEQUE_HEAD: KnownField = field(c"java/util/ArrayDeque", c"head", c"I");
+pub(super) static DEQUE_TAIL: KnownField = field(c"java/util/ArrayDeque", c"tail", c"I");
+pub(super) static HASH_MAP: KnownField =
+    field(c"java/util/HashMap", c"table", c"[Ljava/util/HashMap$Node;");
+pub(super) static HASH_MAP_SIZE: KnownField = field(c"java/util/HashMap", c"size", c"I");
+pub(super) static HASH_KEY: KnownField =
+    field(c"java/util/HashMap$Node", c"key", c"Ljava/lang/Object;");
+pub(super) static HASH_VALUE: KnownField =
+    field(c"java/util/HashMap$Node", c"value", c"Ljava/lang/Object;");
+pub(super) static HASH_NEXT: KnownField =
+    field(c"java/util/HashMap$Node", c"next", c"Ljava/util/HashMap$Node;");
+pub(super) static LINKED_MAP: KnownField =
+    field(c"java/util/LinkedHashMap", c"head", c"Ljava/util/LinkedHashMap$Entry;");
+pub(super) static LINKED_AFTER: KnownField =
+    field(c"java/util/LinkedHashMap$Entry", c"after", c"Ljava/util/LinkedHashMap$Entry;");
+pub(super) static CONCURRENT: KnownField = field(
+    c"java/util/concurrent/ConcurrentHashMap",
+    c"table",
+    c"[Ljava/util/concurrent/ConcurrentHashMap$Node;",
+);
+pub(super) static CONCURRENT_COUNT: KnownField =
+    field(c"java/util/concurrent/ConcurrentHashMap", c"baseCount", c"J");
+pub(super) static CONCURRENT_HASH: KnownField =
+    field(c"java/util/concurrent/ConcurrentHashMap$Node", c"hash", c"I");
+pub(super) static CONCURRENT_KEY: KnownField =
+    field(c"java/util/concurrent/ConcurrentHashMap$Node", c"key", c"Ljava/lang/Object;");
+pub(super) static CONCURRENT_VALUE: KnownField =
+    field(c"java/util/concurrent/ConcurrentHashMap$Node", c"val", c"Ljava/lang/Object;");
+pub(super) static CONCURRENT_NEXT: KnownField = field(
+    c"java/util/concurrent/ConcurrentHashMap$Node",
+    c"next",
+    c"Ljava/util/concurrent/ConcurrentHashMap$Node;",
+);
+pub(super) static TREE_MAP: KnownField =
+    field(c"java/util/TreeMap", c"root", c"Ljava/util/TreeMap$Entry;");
+pub(super) static TREE_MAP_SIZE: KnownField = field(c"java/util/TreeMap", c"size", c"I");
+pub(super) static TREE_KEY: KnownField =
+    field(c"java/util/TreeMap$Entry", c"key", c"Ljava/lang/Object;");
+pub(super) static TREE_VALUE: KnownField =
+    field(c"java/util/TreeMap$Entry", c"value", c"Ljava/lang/Object;");
+pub(super) static TREE_LEFT: KnownField =
+    field(c"java/util/TreeMap$Entry", c"left", c"Ljava/util/TreeMap$Entry;");
+pub(super) static TREE_RIGHT: KnownField =
+    field(c"java/util/TreeMap$Entry", c"right", c"Ljava/util/TreeMap$Entry;");
+pub(super) static HASH_SET: KnownField =
+    field(c"java/util/HashSet", c"map", c"Ljava/util/HashMap;");
+pub(super) static TREE_SET: KnownField =
+    field(c"java/util/TreeSet", c"m", c"Ljava/util/NavigableMap;");
+pub(super) static UNMODIFIABLE: KnownField =
+    field(c"java/util/Collections$UnmodifiableCollection", c"c", c"Ljava/util/Collection;");
+pub(super) static UNMODIFIABLE_MAP: KnownField =
+    field(c"java/util/Collections$UnmodifiableMap", c"m", c"Ljava/util/Map;");
+pub(super) static SYNCHRONIZED: KnownField =
+    field(c"java/util/Collections$SynchronizedCollection", c"c", c"Ljava/util/Collection;");
+pub(super) static SYNCHRONIZED_MAP: KnownField =
+    field(c"java/util/Collections$SynchronizedMap", c"m", c"Ljava/util/Map;");
 
 impl Known {
     /// How objects of a class are read; `None` if only class and identity are.

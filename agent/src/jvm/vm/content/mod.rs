@@ -9,7 +9,7 @@ mod texts;
 
 use std::ptr;
 
-use flow_codec::format::values::{Content, Identity, Primitive, Value, kind};
+use flow_codec::format::values::{Identity, ObjectContent, Primitive, Value, kind};
 use jni::sys::jobject;
 
 use self::known::Known;
@@ -82,7 +82,7 @@ impl<'a> ContentReader<'a> {
         self.vm.forget(object);
         let bytes = match &value {
             Value::Text { beginning, .. } => beginning.len() + 4,
-            Value::Content { content: Content::Text(text), .. } => text.len() + 8,
+            Value::Content { content: ObjectContent::Text(text), .. } => text.len() + 8,
             Value::Constant { name, .. } => name.len() + 4,
             Value::Array { elements, .. } => 12 + 4 * elements.len(),
             _ => 8,
@@ -127,7 +127,7 @@ impl<'a> ContentReader<'a> {
         read.unwrap_or_else(|| Value::Object(Identity { class, hash: self.vm.identity(object) }))
     }
 
-    fn read(&mut self, object: jobject, plan: &Plan, depth: u32) -> Option<Content> {
+    fn read(&mut self, object: jobject, plan: &Plan, depth: u32) -> Option<ObjectContent> {
         match &plan.reads {
             Reads::Known(known) => self.known(object, *known, depth),
             Reads::Array(_) => {
@@ -147,7 +147,7 @@ impl<'a> ContentReader<'a> {
                     self.left = self.left.saturating_sub(field.name.len() + 1);
                     read.push((field.name.clone(), self.own_field(object, field, depth - 1)));
                 }
-                Some(Content::Fields { is_record, length, fields: read })
+                Some(ObjectContent::Fields { is_record, length, fields: read })
             }
             _ => None,
         }
@@ -188,7 +188,7 @@ impl<'a> ContentReader<'a> {
         length: u64,
         depth: u32,
         all: impl FnOnce(&mut Self, &mut Put<'_, 'a>),
-    ) -> Content {
+    ) -> ObjectContent {
         let mut elements = Vec::new();
         if depth > 0 {
             all(self, &mut |reader, element, _| {
@@ -196,7 +196,7 @@ impl<'a> ContentReader<'a> {
                 elements.len() < reader.max && reader.left > 0
             });
         }
-        Content::Elements { length: length.max(elements.len() as u64), elements }
+        ObjectContent::Elements { length: length.max(elements.len() as u64), elements }
     }
 
     fn entries(
@@ -204,7 +204,7 @@ impl<'a> ContentReader<'a> {
         length: u64,
         depth: u32,
         all: impl FnOnce(&mut Self, &mut Put<'_, 'a>),
-    ) -> Content {
+    ) -> ObjectContent {
         let mut entries = Vec::new();
         if depth > 0 {
             all(self, &mut |reader, key, value| {
@@ -214,11 +214,11 @@ impl<'a> ContentReader<'a> {
                 entries.len() < reader.max && reader.left > 0
             });
         }
-        Content::Entries { length: length.max(entries.len() as u64), entries }
+        ObjectContent::Entries { length: length.max(entries.len() as u64), entries }
     }
 
-    fn known(&mut self, object: jobject, known: Known, depth: u32) -> Option<Content> {
-        let text = |text: Option<String>| text.map(Content::Text);
+    fn known(&mut self, object: jobject, known: Known, depth: u32) -> Option<ObjectContent> {
+        let text = |text: Option<String>| text.map(ObjectContent::Text);
         let vm = self.vm;
         let int = |field: &KnownField| vm.int_field(object, field);
         let long = |field: &KnownField| vm.long_field(object, field);
@@ -272,8 +272,10 @@ impl<'a> ContentReader<'a> {
             Known::AtomicReference => self.one(object, &known::ATOMIC_REFERENCE, true, depth),
             Known::SingletonList => self.one(object, &known::SINGLETON_LIST, true, depth),
             Known::SingletonSet => self.one(object, &known::SINGLETON_SET, true, depth),
-            Known::EmptyCollection => Some(Content::Elements { length: 0, elements: Vec::new() }),
-            Known::EmptyMap => Some(Content::Entries { length: 0, entries: Vec::new() }),
+            Known::EmptyCollection => {
+                Some(ObjectContent::Elements { length: 0, elements: Vec::new() })
+            }
+            Known::EmptyMap => Some(ObjectContent::Entries { length: 0, entries: Vec::new() }),
             Known::WrappedCollection(inner) | Known::WrappedMap(inner) => {
                 let inner = vm.object_field(object, inner)?;
                 let content = self.plan(inner).and_then(|plan| match plan.is_redacted {
@@ -287,7 +289,7 @@ impl<'a> ContentReader<'a> {
         }
     }
 
-    fn collection(&mut self, object: jobject, known: Known, depth: u32) -> Option<Content> {
+    fn collection(&mut self, object: jobject, known: Known, depth: u32) -> Option<ObjectContent> {
         let vm = self.vm;
         let count = |field: &KnownField| vm.int_field(object, field).map(i64::cast_unsigned);
         // Calls with what a field has, which it then gives back.
@@ -331,6 +333,15 @@ impl<'a> ContentReader<'a> {
                     self.entries(size, depth, |reader, put| reader.pairs(array, put))
                 })
             }
+            _ => self.linked(object, known, depth),
+        }
+    }
+
+    /// Collections of a few elements or of nodes.
+    fn linked(&mut self, object: jobject, known: Known, depth: u32) -> Option<ObjectContent> {
+        let vm = self.vm;
+        let count = |field: &KnownField| vm.int_field(object, field).map(i64::cast_unsigned);
+        match known {
             Known::List12 => self.up_to_two(object, &known::LIST_0, &known::LIST_1, depth),
             Known::Set12 => self.up_to_two(object, &known::SET_0, &known::SET_1, depth),
             Known::Map1 => self.one_entry(object, &known::MAP_KEY, &known::MAP_VALUE, depth),
@@ -363,20 +374,33 @@ impl<'a> ContentReader<'a> {
                 let size = count(&known::TREE_MAP_SIZE)?;
                 Some(self.entries(size, depth, |reader, put| reader.tree_map(object, put)))
             }
-            Known::HashSet => with!(&known::HASH_SET, |map| {
-                let size = vm.int_field(map, &known::HASH_MAP_SIZE)?.cast_unsigned();
-                let plan = self.plan(map)?;
-                let is_linked = matches!(plan.reads, Reads::Known(Known::LinkedHashMap));
-                self.elements(size, depth, |reader, put| reader.hash_map(map, is_linked, put))
-            }),
-            Known::TreeSet => with!(&known::TREE_SET, |map| {
-                let plan = self.plan(map)?;
-                let Reads::Known(Known::TreeMap) = plan.reads else { return None };
-                let size = vm.int_field(map, &known::TREE_MAP_SIZE)?.cast_unsigned();
-                self.elements(size, depth, |reader, put| reader.tree_map(map, put))
-            }),
+            Known::HashSet => self.keys(object, &known::HASH_SET, depth),
+            Known::TreeSet => self.keys(object, &known::TREE_SET, depth),
             _ => None,
         }
+    }
+
+    /// The elements of a set, which are the keys of the map in this field.
+    fn keys(&mut self, set: jobject, field: &KnownField, depth: u32) -> Option<ObjectContent> {
+        let map = self.vm.object_field(set, field)?;
+        let known = self.plan(map).and_then(|plan| match plan.reads {
+            Reads::Known(known) => Some(known),
+            _ => None,
+        });
+        let size = |field: &KnownField| self.vm.int_field(map, field).map(i64::cast_unsigned);
+        let content = match known {
+            Some(Known::TreeMap) => size(&known::TREE_MAP_SIZE)
+                .map(|size| self.elements(size, depth, |reader, put| reader.tree_map(map, put))),
+            Some(Known::HashMap | Known::LinkedHashMap) => {
+                size(&known::HASH_MAP_SIZE).map(|size| {
+                    let is_linked = matches!(known, Some(Known::LinkedHashMap));
+                    self.elements(size, depth, |reader, put| reader.hash_map(map, is_linked, put))
+                })
+            }
+            _ => None,
+        };
+        self.vm.forget(map);
+        content
     }
 
     fn inside(
@@ -502,22 +526,27 @@ impl<'a> ContentReader<'a> {
         field: &KnownField,
         counts_null: bool,
         depth: u32,
-    ) -> Option<Content> {
+    ) -> Option<ObjectContent> {
         let element = self.vm.nullable_field(object, field)?;
         if element.is_null() && !counts_null {
-            return Some(Content::Elements { length: 0, elements: Vec::new() });
+            return Some(ObjectContent::Elements { length: 0, elements: Vec::new() });
         }
         Some(self.elements(1, depth.max(1), |reader, put| {
             put(reader, element, None);
         }))
     }
 
-    fn one_number(&self, object: jobject, has: &KnownField, number: Primitive) -> Option<Content> {
+    fn one_number(
+        &self,
+        object: jobject,
+        has: &KnownField,
+        number: Primitive,
+    ) -> Option<ObjectContent> {
         let elements = match self.vm.int_field(object, has)? {
             0 => Vec::new(),
             _ => vec![Value::Primitive(number)],
         };
-        Some(Content::Elements { length: elements.len() as u64, elements })
+        Some(ObjectContent::Elements { length: elements.len() as u64, elements })
     }
 
     fn one_entry(
@@ -526,7 +555,7 @@ impl<'a> ContentReader<'a> {
         key: &KnownField,
         value: &KnownField,
         depth: u32,
-    ) -> Option<Content> {
+    ) -> Option<ObjectContent> {
         let key = self.vm.nullable_field(object, key)?;
         let value = self.vm.nullable_field(object, value)?;
         let entries = self.entries(1, depth, |reader, put| {
@@ -539,14 +568,14 @@ impl<'a> ContentReader<'a> {
         Some(entries)
     }
 
-    /// A list or set of one or two elements. Of one, the other place has an object of the JDK's that stands for nothing.
+    /// A list or set of one or two elements. Of one, the other place has a plain object of the JDK's.
     fn up_to_two(
         &mut self,
         object: jobject,
         first: &KnownField,
         second: &KnownField,
         depth: u32,
-    ) -> Option<Content> {
+    ) -> Option<ObjectContent> {
         let first = self.vm.nullable_field(object, first)?;
         let second = self.vm.nullable_field(object, second)?;
         let is_one = second.is_null() || {
@@ -562,10 +591,10 @@ impl<'a> ContentReader<'a> {
         });
         let mut unread = Vec::new();
         match &content {
-            Content::Elements { elements, .. } if elements.is_empty() => unread.push(first),
+            ObjectContent::Elements { elements, .. } if elements.is_empty() => unread.push(first),
             _ => {}
         }
-        if !matches!(&content, Content::Elements { elements, .. } if elements.len() == 2) {
+        if !matches!(&content, ObjectContent::Elements { elements, .. } if elements.len() == 2) {
             unread.push(second);
         }
         unread.into_iter().for_each(|reference| self.vm.forget(reference));
@@ -573,7 +602,7 @@ impl<'a> ContentReader<'a> {
     }
 
     /// The first elements of an array.
-    fn first_of(&mut self, array: jobject, size: u64, depth: u32) -> Content {
+    fn first_of(&mut self, array: jobject, size: u64, depth: u32) -> ObjectContent {
         let length = self.vm.length(array);
         let length = usize::try_from(size).unwrap_or(usize::MAX).min(length);
         self.elements(length as u64, depth, |reader, put| {
@@ -701,7 +730,7 @@ impl<'a> ContentReader<'a> {
         path.into_iter().chain(next).for_each(|node| self.vm.forget(node));
     }
 
-    fn deque(&mut self, deque: jobject, depth: u32) -> Option<Content> {
+    fn deque(&mut self, deque: jobject, depth: u32) -> Option<ObjectContent> {
         let index = |field| usize::try_from(self.vm.int_field(deque, field)?).ok();
         let (head, tail) = (index(&known::DEQUE_HEAD)?, index(&known::DEQUE_TAIL)?);
         let array = self.vm.object_field(deque, &known::DEQUE)?;

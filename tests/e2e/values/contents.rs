@@ -4,7 +4,7 @@ use std::process::Command;
 
 use flow_e2e::{Program, flow};
 
-use crate::values::values;
+use super::values;
 use crate::{on_every_jdk, shown};
 
 /// What `harness.Contents` passes, by hand from its source.

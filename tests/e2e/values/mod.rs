@@ -1,5 +1,7 @@
 //! `values=`: arguments, results, and messages of exceptions.
 
+mod contents;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
