@@ -161,11 +161,10 @@ pub(super) fn run(
         let item = match item {
             // Nothing happened in the thread since then.
             MergedItem::End { tail, marks, .. } if found.contains_key(&thread) => {
-                let (_, before) = found.remove(&thread).unzip();
-                let mut reading = Reading::default().following(before.unwrap_or_default());
+                let mut reading = found.remove(&thread).map_or_else(Reading::default, |of| of.1);
                 reading.end(tail, marks);
                 progress.file_done(file.bytes);
-                done.status = done.status.and(reading.report(file, progress));
+                done.add(&reading, file, progress);
                 continue;
             }
             item => item,
@@ -210,7 +209,7 @@ pub(super) fn run(
     // A limit ended the output.
     for (thread, (_, before)) in found {
         let Some(file) = trace.files.get(thread) else { continue };
-        done.status = done.status.and(before.report(file, progress));
+        done.add(&before, file, progress);
     }
     for (thread, mut of_thread) in begun {
         let Some(file) = trace.files.get(thread) else { continue };
