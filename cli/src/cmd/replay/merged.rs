@@ -117,7 +117,7 @@ fn places(
             Ok((Some(start), before)) => {
                 done.is_found = true;
                 starts.push((thread, start.place.offset));
-                found.insert(thread, (start, before));
+                found.insert(thread, (start, Reading::default().following(before)));
             }
             Ok((None, all)) => done.add(&all, file, progress),
             Err(error) => done.add(&Reading::failed(error), file, progress),
