@@ -1,5 +1,5 @@
 //! Call trees: from records to nested calls. Nothing here is recursive, so depth is limited only by memory.
-//! [`call_stacks`] finds the stacks of many calls in one pass.
+//! `call_stacks` finds the stacks of many calls in one pass.
 //!
 //! | | order | memory |
 //! |---|---|---|
