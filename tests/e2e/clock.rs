@@ -152,41 +152,51 @@ fn report(dir: &Path, thread: &str) -> Vec<Value> {
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// A machine whose processors are busy with other tests leaves too few samples to tell two methods apart that run equally long,
+/// so the program gets four chances for that; what is exact holds each time.
 #[test]
 fn a_thread_that_waits_has_no_cpu_time() {
     on_every_engine(|jdk, engine| {
-        let run = Program::harness(jdk, "Turns").engine(engine).run();
-        assert_eq!(run.code(), Some(0), "{}", run.errors());
-        let trace = run.trace();
-        let worker = trace.thread("worker");
-        // What the marks add up to is what the system says at the thread's end. It ran a little before its first call.
-        let ran = worker.marks.iter().map(|(_, mark)| match mark {
-            Mark::Time { ran_us, .. } => ran_us.expect("it is known"),
-            _ => 0,
-        });
-        let (ran_us, cpu_us) = (ran.sum::<u64>(), worker.cpu_ns.expect("a clean end") / 1_000);
-        assert!(ran_us <= cpu_us + 2_000 && ran_us + 20_000 >= cpu_us, "{ran_us} of {cpu_us} µs");
+        let mut found = Vec::new();
+        let is_right = (0..4).any(|_| {
+            let run = Program::harness(jdk, "Turns").engine(engine).run();
+            assert_eq!(run.code(), Some(0), "{}", run.errors());
+            let trace = run.trace();
+            let worker = trace.thread("worker");
+            // What the marks add up to is what the system says at the thread's end. It ran a little before its first call.
+            let ran = worker.marks.iter().map(|(_, mark)| match mark {
+                Mark::Time { ran_us, .. } => ran_us.expect("it is known"),
+                _ => 0,
+            });
+            let cpu_us = worker.cpu_ns.expect("a clean end") / 1_000;
+            let ran_us = ran.sum::<u64>();
+            assert!(
+                ran_us <= cpu_us + 2_000 && ran_us + 20_000 >= cpu_us,
+                "{ran_us} of {cpu_us} µs"
+            );
 
-        let report = report(&run.out(), "worker");
-        let row = |name: &str| {
-            let row = report.iter().find(|row| row["name"] == name).expect("a row");
-            assert_eq!(row["unit"], "cpu-ns");
-            [&row["total"], &row["waiting"]]
-                .map(|number| number.as_u64().expect("a number") / 1_000)
-        };
-        let ([turn, waiting], [work, _]) = (row("turn"), row("work"));
-        assert!(
-            turn <= cpu_us + 2_000,
-            "no method runs longer than its thread: {turn} of {cpu_us} µs"
-        );
-        assert!(waiting >= 480_000, "ten waits of 50 ms: {waiting} µs");
-        let [pause, paused] = row("pause");
-        let [spin, _] = row("spin");
-        // A sample that is late makes it uncertain what ran, before or after the wait.
-        assert!(pause <= turn / 3, "{pause} of {turn} µs");
-        assert!(work.min(spin) >= turn / 6, "{work} and {spin} of {turn} µs");
-        // With `waiting`, the thread may have waited for a processor too.
-        assert!(paused >= 300_000, "{paused} of {waiting} µs");
+            let report = report(&run.out(), "worker");
+            let row = |name: &str| {
+                let row = report.iter().find(|row| row["name"] == name).expect("a row");
+                assert_eq!(row["unit"], "cpu-ns");
+                [&row["total"], &row["waiting"]]
+                    .map(|number| number.as_u64().expect("a number") / 1_000)
+            };
+            let ([turn, waiting], [work, _]) = (row("turn"), row("work"));
+            assert!(
+                turn <= cpu_us + 2_000,
+                "no method runs longer than its thread: {turn} of {cpu_us} µs"
+            );
+            assert!(waiting >= 480_000, "ten waits of 50 ms: {waiting} µs");
+            let [pause, paused] = row("pause");
+            let [spin, _] = row("spin");
+            // With `waiting`, the thread may have waited for a processor too.
+            assert!(paused >= 300_000, "{paused} of {waiting} µs");
+            found.push([work, spin, pause, turn]);
+            // A sample that is late makes it uncertain what ran, before or after the wait.
+            pause <= turn / 3 && work.min(spin) >= turn / 6
+        });
+        assert!(is_right, "work, spin and pause of a turn, in µs: {found:?}");
     });
 }
 
