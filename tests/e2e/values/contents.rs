@@ -74,6 +74,8 @@ GREEN
 Contents$Names["n"]
 Contents$$Lambda@?
 Object@?
+AtomicReference[AtomicReference[AtomicReference[AtomicReference[AtomicReference[AtomicReference[AtomicReference[AtomicReference@?]]]]]]]
+Collections$SynchronizedRandomAccessList@?
 "#;
 
 const OPTIONS: &str = "values=harness.Contents#show;harness.Contents#many,redact=password";

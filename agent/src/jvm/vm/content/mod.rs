@@ -25,6 +25,8 @@ use crate::recorder::Recorder;
 const MAX_BYTES: usize = 2_048;
 /// A chain in a table, or a way in a tree, is not followed further.
 const MAX_STEPS: usize = 4_096;
+/// Objects that only hold another one, such as a reference to itself, are not followed further. A reader knows twice as many.
+const MAX_NESTED: u32 = 7;
 /// The most parts of 32 bits of an integer that are read: it has 1,233 digits then.
 const MAX_DIGITS: usize = 128;
 
@@ -37,6 +39,8 @@ pub(in crate::jvm) struct ContentReader<'a> {
     max: usize,
     /// How many bytes are left.
     left: usize,
+    /// How many objects are being read, each inside the one before.
+    nested: u32,
 }
 
 /// Receives entries of a map, or elements with `None`. Returns whether there is room for more.
@@ -44,7 +48,7 @@ type Put<'p, 'a> = dyn FnMut(&mut ContentReader<'a>, jobject, Option<jobject>) -
 
 impl<'a> ContentReader<'a> {
     pub(in crate::jvm) fn new(vm: &'a Vm<'a>, recorder: &'a Recorder, max: usize) -> Self {
-        Self { vm, recorder, max, left: MAX_BYTES }
+        Self { vm, recorder, max, left: MAX_BYTES, nested: 0 }
     }
 
     /// Reads an object of which class and identity are known, and what is in it up to a depth; `None` if nothing is.
@@ -128,6 +132,16 @@ impl<'a> ContentReader<'a> {
     }
 
     fn read(&mut self, object: jobject, plan: &Plan, depth: u32) -> Option<ObjectContent> {
+        if self.nested == MAX_NESTED {
+            return None;
+        }
+        self.nested += 1;
+        let content = self.read_nested(object, plan, depth);
+        self.nested -= 1;
+        content
+    }
+
+    fn read_nested(&mut self, object: jobject, plan: &Plan, depth: u32) -> Option<ObjectContent> {
         match &plan.reads {
             Reads::Known(known) => self.known(object, *known, depth),
             Reads::Array(_) => {

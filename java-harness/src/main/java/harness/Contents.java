@@ -188,6 +188,14 @@ public final class Contents {
         show(names);
         show((Runnable) () -> {});
         show(new Object());
+        AtomicReference<Object> itself = new AtomicReference<>();
+        itself.set(itself);
+        show(itself);
+        List<Integer> wrapped = new ArrayList<>();
+        for (int number = 0; number < 50_000; number++) {
+            wrapped = Collections.synchronizedList(wrapped);
+        }
+        show(wrapped);
         List<Integer> numbers = new ArrayList<>();
         for (int number = 0; number < 5000; number++) {
             numbers.add(number);
