@@ -74,6 +74,7 @@ GREEN
 Contents$Names["n"]
 Contents$$Lambda@?
 Object@?
+{"password" = (redacted), "user" = "me"}
 AtomicReference[AtomicReference[AtomicReference[AtomicReference[AtomicReference[AtomicReference[AtomicReference[AtomicReference@?]]]]]]]
 Collections$SynchronizedRandomAccessList@?
 "#;
@@ -149,6 +150,11 @@ fn calls_are_found_by_what_is_in_their_objects() {
             bytes.windows(7).any(|part| part == b"hunter2")
         });
         assert!(!found, "a secret was stored");
+        let texts = format!("{OPTIONS};java.lang.String,values-depth=2");
+        let run = Program::harness(jdk, "Contents").options(&texts).run();
+        assert_eq!(run.code(), Some(0));
+        let found = values(&run.out()).concat();
+        assert!(found.contains("StringBuilder@?") && !found.contains("ab\\\"cd"), "{found}");
         let unknown = Command::new(flow())
             .args(["calls", "Contents#show", "--where", "valu.id == 8"])
             .arg(run.out())

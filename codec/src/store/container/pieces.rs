@@ -77,7 +77,7 @@ pub(super) struct Begun {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packed {
     pub(super) is_group: bool,
-    /// Its file, its block there, and its stored bytes in it.
+    /// The file, the block there, and which stored bytes of that block these are.
     pub(super) file: u32,
     pub(super) block: u64,
     pub(super) block_bytes: u32,

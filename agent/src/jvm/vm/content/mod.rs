@@ -223,12 +223,24 @@ impl<'a> ContentReader<'a> {
         if depth > 0 {
             all(self, &mut |reader, key, value| {
                 let key = reader.part(key, depth - 1);
-                entries
-                    .push((key, value.map_or(Value::Null, |value| reader.part(value, depth - 1))));
+                let value = match value {
+                    Some(value) if reader.redacts_value_of(&key) => {
+                        reader.vm.forget(value);
+                        Value::Redacted
+                    }
+                    Some(value) => reader.part(value, depth - 1),
+                    None => Value::Null,
+                };
+                entries.push((key, value));
                 entries.len() < reader.max && reader.left > 0
             });
         }
         ObjectContent::Entries { length: length.max(entries.len() as u64), entries }
+    }
+
+    /// Returns whether a key of a map has a name that is redacted.
+    fn redacts_value_of(&self, key: &Value) -> bool {
+        matches!(key, Value::Text { beginning, .. } if self.recorder.methods().filter().redacts(beginning))
     }
 
     fn known(&mut self, object: jobject, known: Known, depth: u32) -> Option<ObjectContent> {
@@ -507,6 +519,10 @@ impl<'a> ContentReader<'a> {
 
     fn builder(&self, builder: jobject) -> Option<String> {
         const LATIN1: i64 = 0;
+        // What it holds is to become a text.
+        if self.recorder.methods().filter().redacts("java.lang.String") {
+            return None;
+        }
         let count = self.vm.int_field(builder, &known::BUILDER_COUNT)?;
         let count = usize::try_from(count).ok()?;
         let is_latin1 = self.vm.int_field(builder, &known::BUILDER_CODER)? == LATIN1;
@@ -570,16 +586,12 @@ impl<'a> ContentReader<'a> {
         value: &KnownField,
         depth: u32,
     ) -> Option<ObjectContent> {
-        let key = self.vm.nullable_field(object, key)?;
-        let value = self.vm.nullable_field(object, value)?;
-        let entries = self.entries(1, depth, |reader, put| {
-            put(reader, key, Some(value));
-        });
-        if depth == 0 {
-            self.vm.forget(key);
-            self.vm.forget(value);
-        }
-        Some(entries)
+        let vm = self.vm;
+        Some(self.entries(1, depth, |reader, put| {
+            if let Some(key) = vm.nullable_field(object, key) {
+                put(reader, key, vm.nullable_field(object, value));
+            }
+        }))
     }
 
     /// A list or set of one or two elements. Of one, the other place has a plain object of the JDK's.
@@ -590,29 +602,21 @@ impl<'a> ContentReader<'a> {
         second: &KnownField,
         depth: u32,
     ) -> Option<ObjectContent> {
-        let first = self.vm.nullable_field(object, first)?;
-        let second = self.vm.nullable_field(object, second)?;
-        let is_one = second.is_null() || {
-            let class = self.vm.class_of(second)?;
-            let name = self.vm.class_name(class);
-            self.vm.forget(class);
-            name.is_none_or(|name| name.binary == "java.lang.Object")
-        };
-        let content = self.elements(if is_one { 1 } else { 2 }, depth, |reader, put| {
-            if put(reader, first, None) && !is_one {
-                put(reader, second, None);
+        let vm = self.vm;
+        let other = vm.object_field(object, second);
+        let class = other.and_then(|other| vm.class_of(other));
+        let name = class.and_then(|class| vm.class_name(class));
+        other.into_iter().chain(class).for_each(|reference| vm.forget(reference));
+        let has_two = name.is_some_and(|name| name.binary != "java.lang.Object");
+        let fields = [Some(first), has_two.then_some(second)];
+        Some(self.elements(1 + u64::from(has_two), depth, |reader, put| {
+            for field in fields.into_iter().flatten() {
+                let element = vm.nullable_field(object, field);
+                if element.is_none_or(|element| !put(reader, element, None)) {
+                    break;
+                }
             }
-        });
-        let mut unread = Vec::new();
-        match &content {
-            ObjectContent::Elements { elements, .. } if elements.is_empty() => unread.push(first),
-            _ => {}
-        }
-        if !matches!(&content, ObjectContent::Elements { elements, .. } if elements.len() == 2) {
-            unread.push(second);
-        }
-        unread.into_iter().for_each(|reference| self.vm.forget(reference));
-        Some(content)
+        }))
     }
 
     /// The first elements of an array.

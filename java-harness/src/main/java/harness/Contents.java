@@ -188,6 +188,7 @@ public final class Contents {
         show(names);
         show((Runnable) () -> {});
         show(new Object());
+        show(new TreeMap<>(Map.of("password", "hunter2", "user", "me")));
         AtomicReference<Object> itself = new AtomicReference<>();
         itself.set(itself);
         show(itself);
