@@ -33,11 +33,19 @@ impl ValueCondition {
         (self.name != "any").then_some(&*self.name)
     }
 
-    /// Returns whether a value meets it.
+    /// Whether it is about a part of an object, which has a name with a dot.
+    pub fn is_about_a_part(&self) -> bool {
+        self.name.contains('.')
+    }
+
+    /// Returns whether a value meets it. All of them are those that are no parts of others.
     pub fn holds(&self, values: &[Compared]) -> bool {
         values
             .iter()
-            .filter(|value| self.name().is_none() || value.names.contains(&self.name))
+            .filter(|value| match self.name() {
+                Some(_) => value.names.contains(&self.name),
+                None => !value.names.iter().any(|name| name.contains('.')),
+            })
             .any(|value| self.test.holds(value) != self.is_negated)
     }
 }
@@ -110,6 +118,7 @@ mod tests {
             value(["arg2", "name"], Some("John"), false),
             value(["arg3", "text"], Some("begin"), true),
             value(["result", ""], Some("-0.5"), false),
+            value(["arg4.size", "lines.size"], Some("77"), false),
         ];
         condition.parse::<ValueCondition>().unwrap_or_else(|error| panic!("{error}")).holds(&values)
     }
@@ -136,6 +145,7 @@ mod tests {
             "total not > 42",
             "text starts beg",
             "any == 42",
+            "lines.size == 77",
             "any contains egi",
             "name contains \"oh\"",
             "name not contains \"x\"",
@@ -157,6 +167,7 @@ mod tests {
             "text == begin",
             "arg9 != null",
             "any == 43",
+            "any == 77",
             "order == \"null\"",
             "name contains \"\"oh\"\"",
         ] {

@@ -121,14 +121,16 @@ impl<'a> ValueTexts<'a> {
         parts.map(|part| format!("  {}", self.line(part))).collect()
     }
 
-    /// A value as conditions see it, and what is in it: of `order` also `order.total`, `order.class` and
+    /// A value as conditions see it, and with its parts also what is in it: of `order` also `order.total`, `order.class` and
     /// `order.lines.size`.
     #[must_use]
-    pub fn compared(&self, compared: &CallValue) -> Vec<Compared> {
-        let first = self.compared_whole(compared);
-        let mut all = Vec::new();
-        self.add_inside(&first.names, &compared.value, &mut all);
-        all.insert(0, first);
+    pub fn compared(&self, value: &CallValue, with_parts: bool) -> Vec<Compared> {
+        let whole = self.compared_whole(value);
+        let names = whole.names.clone();
+        let mut all = vec![whole];
+        if with_parts {
+            self.add_inside(&names, &value.value, &mut all);
+        }
         all
     }
 

@@ -26,8 +26,9 @@ struct Conditions<'a> {
 impl KeepAccesses for Conditions<'_> {
     fn keeps(&self, method: MethodId, kept: &[(usize, CallValue)], access: &CallValue) -> bool {
         let texts = ValueTexts::new(self.methods, Some(method));
-        let holds =
-            |condition: &ValueCondition, value: &CallValue| condition.holds(&texts.compared(value));
+        let holds = |condition: &ValueCondition, value: &CallValue| {
+            condition.holds(&texts.compared(value, condition.is_about_a_part()))
+        };
         self.conditions.iter().any(|condition| {
             holds(condition, access) && !kept.iter().any(|(_, value)| holds(condition, value))
         })
@@ -136,8 +137,9 @@ impl InTrace<'_> {
         let conditions = &self.search.asked.conditions;
         if !conditions.is_empty() {
             let texts = ValueTexts::new(&self.trace.methods, Some(call.method));
-            let compared: Vec<_> =
-                call.values.iter().flat_map(|value| texts.compared(value)).collect();
+            let with_parts = conditions.iter().any(ValueCondition::is_about_a_part);
+            let compared = |value| texts.compared(value, with_parts);
+            let compared: Vec<_> = call.values.iter().flat_map(compared).collect();
             if !conditions.iter().all(|condition| condition.holds(&compared)) {
                 return false;
             }
