@@ -8,9 +8,10 @@ use std::path::Path;
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use flow_query::rows::{
-    ActiveMethodRow, ActiveThreadRow, ChangeRow, Column, ColumnKind, EdgeColumns, ExactRow,
-    ExceptionColumns, FindRow, FrameRow, GraphRow, GrepRow, IndexRow, LineRow, MarkRow, MethodRow,
-    PathColumns, ReachedRow, RefreshRow, Row, ShapeRow, SlowRow, StepRow, TestColumns,
+    ActiveMethodRow, ActiveThreadRow, AroundRow, ChangeRow, Column, ColumnKind, EdgeColumns,
+    ExactRow, ExceptionColumns, FindRow, FrameRow, GraphRow, GrepRow, IndexRow, LineRow, MarkRow,
+    MethodRow, OverviewRow, PathColumns, ReachedRow, RefreshRow, Row, ShapeRow, SlowRow, StepRow,
+    TestColumns,
 };
 use tempfile::TempDir;
 
@@ -24,7 +25,7 @@ const METHOD: [&str; 5] = ["method", "class", "name", "descriptor", "readable"];
 type Listed = (String, Option<&'static str>);
 
 /// The sections whose tables are those of rows, or the lines above such tables, and whether the rows are of traces.
-const TABLES: [(&str, &[Column], bool); 21] = [
+const TABLES: [(&str, &[Column], bool); 23] = [
     ("flow calls --values", GrepRow::COLUMNS, true),
     ("flow report --lines", ReachedRow::COLUMNS, true),
     ("flow report", MethodRow::COLUMNS, true),
@@ -44,6 +45,8 @@ const TABLES: [(&str, &[Column], bool); 21] = [
     ("flow diff --exact", ExactRow::COLUMNS, false),
     ("flow calls --by shape", ShapeRow::COLUMNS, true),
     ("flow calls", FindRow::COLUMNS, true),
+    ("flow calls --around", AroundRow::COLUMNS, true),
+    ("flow replay --budget", OverviewRow::COLUMNS, true),
     ("flow check --index", IndexRow::COLUMNS, true),
     ("flow check --marks", MarkRow::COLUMNS, true),
 ];
@@ -199,6 +202,8 @@ pub(crate) fn verbs(other: &str) -> Vec<(&'static str, Vec<&str>)> {
         ("flow diff --exact", vec!["diff", "--exact", other]),
         ("flow calls --by shape", vec!["calls", "--by", "shape", "**#work*"]),
         ("flow calls", vec!["calls", "--max", "5", "**#work*"]),
+        ("flow calls --around", vec!["calls", "--around", "14:2"]),
+        ("flow replay --budget", [&["replay", "--budget", "2k"][..], &one].concat()),
         ("flow check", vec!["check"]),
         ("flow check --index", vec!["check", "--index"]),
         ("flow check --records", [&["check", "--records"][..], &one].concat()),
