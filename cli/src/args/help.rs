@@ -13,7 +13,7 @@ use flow_options::{KEYS, Key};
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Record", &["record", "attach", "detach", "snapshot", "listen"]),
     ("Look", &["top", "view"]),
-    ("Ask", &["info", "replay", "report", "calls", "tests", "diff"]),
+    ("Ask", &["info", "replay", "report", "calls", "tests", "diff", "mcp"]),
     ("Keep, check and explain", &["export", "check", "help"]),
 ];
 
@@ -325,6 +325,17 @@ Examples:
   flow view flow-trace --thread main --from 1.5s --once
   flow view flow-trace --test OrdersTest.cancels --own"
 );
+
+pub(super) const MCP_HELP: &str = "\
+A client starts this command and asks on its standard input. Each of its questions is a verb with fewer flags, answered with at \
+most 8000 bytes of text, or as many as the client asks for. docs/mcp.md lists the tools, with examples, and how to set up clients.
+
+Clients can read the traces in PATH only, and start nothing without --allow-record.
+
+Examples:
+  flow mcp --install claude                  enter flow into .mcp.json here
+  flow mcp --install vscode --allow-record   let the client record, too
+  flow mcp app.flowtrace                     what a client starts, for one trace";
 
 pub(super) const LISTEN_HELP: &str = "\
 JVMs send what they record with the option stream=ADDR. Each trace is stored in a file that every verb reads, also while \
