@@ -53,10 +53,10 @@ pub(crate) struct TestsArgs {
     pub(crate) source: SourceArgs,
 }
 
-#[derive(ClapArgs, Debug)]
+#[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct DiffArgs {
     /// The trace of the first run: a directory, a .flowtrace file or an .hpl log of samples; with --exact also a file of
-    /// flow export --to baseline
+    /// flow export --to baseline. Without traces, flow compares the last two runs
     #[arg(value_name = "BEFORE", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
     pub(crate) before: PathBuf,
     /// The trace of the second run; without it, flow compares two tests or two threads of the first

@@ -30,6 +30,10 @@ pub(crate) enum ThreadKey {
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct InfoArgs {
+    /// List all runs in the folder of recordings
+    #[arg(help_heading = VIEWS)]
+    #[arg(long, conflicts_with_all = ["patterns", "sort", "verbose", "all_threads", "max"])]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
     /// Sort threads by this column

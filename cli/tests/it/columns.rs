@@ -10,7 +10,7 @@ use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use flow_query::rows::{
     ActiveMethodRow, ActiveThreadRow, AroundRow, ChangeRow, Column, ColumnKind, EdgeColumns,
     ExactRow, ExceptionColumns, FindRow, FrameRow, GraphRow, GrepRow, IndexRow, LineRow, MarkRow,
-    MethodRow, OverviewRow, PathColumns, ReachedRow, RefreshRow, Row, ShapeRow, SlowRow, StepRow,
+    MethodRow, OverviewRow, PathColumns, ReachedRow, RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow,
     TestColumns,
 };
 use tempfile::TempDir;
@@ -25,7 +25,8 @@ const METHOD: [&str; 5] = ["method", "class", "name", "descriptor", "readable"];
 type Listed = (String, Option<&'static str>);
 
 /// The sections whose tables are those of rows, or the lines above such tables, and whether the rows are of traces.
-const TABLES: [(&str, &[Column], bool); 23] = [
+const TABLES: [(\&str, \&[Column], bool); 24] = [
+    ("flow info --all", RunRow::COLUMNS, false),
     ("flow calls --values", GrepRow::COLUMNS, true),
     ("flow report --lines", ReachedRow::COLUMNS, true),
     ("flow report", MethodRow::COLUMNS, true),
@@ -224,8 +225,8 @@ fn every_column_is_on_the_page() {
     let tested: BTreeSet<_> = cases.iter().map(|(title, _)| *title).collect();
     assert_eq!(
         titles,
-        tested.len() + 3,
-        "each section but those of export, listen and top is tested here"
+        tested.len() + 4,
+        "each section but those of export, listen, top and of folders is tested here"
     );
     for (title, args) in cases {
         let columns = columns(&page, title);

@@ -23,6 +23,7 @@ mod profiling;
 mod readers;
 mod reading;
 mod recording;
+mod recordings;
 mod repair;
 mod shapes;
 mod starting;

@@ -8,6 +8,7 @@ mod check;
 mod difference;
 mod info;
 mod overview;
+mod recorded_runs;
 mod test_runs;
 
 pub use self::activity::{
@@ -20,4 +21,5 @@ pub use self::check::Check;
 pub use self::difference::{Differences, DifferingThread, RunDifferences};
 pub use self::info::{Info, StoredShapes, ThreadInfo, ThreadOrder, TraceInfo};
 pub use self::overview::{Overview, OverviewLines};
+pub use self::recorded_runs::RunInfo;
 pub use self::test_runs::{RanTest, RanTests};
