@@ -298,6 +298,9 @@ fn what_needs_a_directory_asks_for_one() {
             "{args:?}"
         );
     }
-    let snapshot = place.flow(&["snapshot", "1", "dir/x"]);
-    assert_ne!(snapshot.code, Some(0));
+    let source = trace();
+    place.record(&[], Some((source.path(), 7)));
+    let run = place.record(&["-o", "flow-trace"], None);
+    let expected = "flow: --out flow-trace: is the folder of recordings; leave out --out for one more, or name another place\n";
+    assert_eq!((run.code, run.err.as_str()), (Some(1), expected));
 }

@@ -15,7 +15,7 @@ use flow_options::{OnError, OptionError, Options, StreamAddress};
 use crate::args::{AgentArgs, DEFAULT_DIR};
 use crate::failure::Failure;
 use crate::output::{escaped, shell_quoted};
-use flow_query::open::{further_among, is_container_name, locate, recording_name};
+use flow_query::open::{Recordings, further_among, is_container_name, locate, recording_name};
 use flow_query::text::is_like;
 
 /// Finds the agent library: at the path that the user gives, or in the directory of this program.
@@ -311,6 +311,12 @@ pub(crate) fn refuse_foreign(place: &Path, out: &Path) -> Result<(), Failure> {
         let why =
             format!("--out {out}: exists and is not a trace in one file; choose another name");
         return if is_free { Ok(()) } else { Err(Failure::Failed(why)) };
+    }
+    if TraceSet::directories(place).is_err() && Recordings::of(place).is_some() {
+        return Err(Failure::Failed(format!(
+            "--out {}: is the folder of recordings; leave out --out for one more, or name another place",
+            out.display()
+        )));
     }
     let is_ours = |name: &str| names::is_trace_file(name) || names::is_trace_directory(name);
     let entries = std::fs::read_dir(place).into_iter().flatten().flatten();

@@ -93,61 +93,71 @@ impl Drop for Claim {
 }
 
 /// Removes the oldest runs of a folder: those beyond the given number, and those for which the disk has no room, with all their
-/// files. Runs without calls are kept only if they are the newest.
+/// files.
 pub(super) fn prune(folder: &Path, keep: Option<u64>) {
     let Some(recordings) = Recordings::of(folder) else { return };
     let keep = keep.map_or(KEPT_RUNS, |keep| usize::try_from(keep).unwrap_or(usize::MAX));
-    let mut with_calls = 0;
-    let (mut removed, mut kept) = (Vec::new(), Vec::new());
-    for run in recordings.runs().iter().rev() {
-        // Files of other names belong to the user.
-        let is_ours = !run.files().is_empty();
-        let has_calls = run.has_calls();
-        let is_wanted = if has_calls { with_calls < keep } else { with_calls == 0 };
-        with_calls += usize::from(has_calls && is_ours);
-        match is_ours && !run.is_recording() && !is_wanted {
-            true => removed.push(run),
-            false if is_ours => kept.push(run),
-            false => {}
-        }
-    }
-    // Nobody misses those without calls.
-    let by_number = removed.iter().filter(|run| run.has_calls()).count();
-    let mut free = free_bytes(folder);
-    let mut used: u64 = kept.iter().map(|run| run.bytes()).sum();
-    while used > free
-        && kept.len() > ALWAYS_KEPT
-        && let Some(oldest) = kept.pop().filter(|run| !run.is_recording())
-    {
-        let bytes = oldest.bytes();
-        (used, free) = (used.saturating_sub(bytes), free.saturating_add(bytes));
-        removed.push(oldest);
-    }
+    let Removal { runs, is_by_number } = to_remove(recordings.runs(), keep, free_bytes(folder));
     let mut names = Vec::new();
-    for run in removed {
+    for run in runs {
+        // Nobody misses those without calls.
         let has_calls = run.has_calls();
         match remove(run) {
             Ok(()) => names.extend(has_calls.then(|| shown(run.path()))),
             Err(error) => message(&format!("{} cannot be removed: {error}", shown(run.path()))),
         }
     }
-    let more = match names.len() {
-        0 => return,
-        1 => String::new(),
-        count => format!(" and {}", plural(count as u64 - 1, "more run")),
+    let Some((first, more)) = names.split_first() else { return };
+    let more = match more.len() {
+        0 => String::new(),
+        more => format!(" and {}", plural(more as u64, "more run")),
     };
-    let why = match by_number {
-        0 => "all runs take more space than is free".to_owned(),
-        _ => format!(
-            "{} kept (--keep-runs)",
-            match keep {
-                1 => "only the newest run is".to_owned(),
-                _ => format!("only the newest {keep} runs are"),
-            }
-        ),
+    let why = match (is_by_number, keep) {
+        (false, _) => "all runs take more space than is free".to_owned(),
+        (true, 1) => "only the newest run is kept (--keep-runs)".to_owned(),
+        (true, keep) => format!("only the newest {keep} runs are kept (--keep-runs)"),
     };
-    let first = names.first().map_or("", String::as_str);
     message(&format!("removed {first}{more}: {why}"));
+}
+
+/// The runs to remove, the oldest first.
+#[derive(Debug)]
+struct Removal<'a> {
+    runs: Vec<&'a RecordedRun>,
+    /// Whether there are too many of them. Else they are too large.
+    is_by_number: bool,
+}
+
+/// Chooses the runs to remove, of those whose files flow has named: others belong to the user. Runs without calls are kept only if
+/// they are the newest.
+fn to_remove(runs: &[RecordedRun], keep: usize, mut free: u64) -> Removal<'_> {
+    let (mut removed, mut kept) = (Vec::new(), Vec::new());
+    let mut with_calls = 0;
+    let mut is_by_number = false;
+    for run in runs.iter().rev().filter(|run| !run.files().is_empty()) {
+        let has_calls = run.has_calls();
+        let is_wanted = if has_calls { with_calls < keep } else { with_calls == 0 };
+        with_calls += usize::from(has_calls);
+        if is_wanted || run.is_recording() {
+            kept.push(run);
+        } else {
+            is_by_number |= has_calls;
+            removed.push(run);
+        }
+    }
+    let mut used: u64 = kept.iter().map(|run| run.bytes()).sum();
+    let mut of_room = Vec::new();
+    while used > free
+        && kept.len() > ALWAYS_KEPT
+        && let Some(oldest) = kept.pop().filter(|run| !run.is_recording())
+    {
+        let bytes = oldest.bytes();
+        (used, free) = (used.saturating_sub(bytes), free.saturating_add(bytes));
+        of_room.push(oldest);
+    }
+    removed.reverse();
+    removed.extend(of_room);
+    Removal { runs: removed, is_by_number }
 }
 
 /// The bytes that are free on the disk of a folder.
@@ -187,7 +197,52 @@ pub(super) fn arguments_of_java(command: &[OsString]) -> Option<&[OsString]> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use flow_codec::format::container::StreamKind;
+    use flow_codec::format::manifest::{End, Manifest, Totals};
+    use flow_codec::write::{Compression, ContainerWriter};
+
     use super::*;
+
+    /// A folder with runs that have these numbers of calls.
+    fn folder(calls: &[u64]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (second, enters) in (0..).zip(calls) {
+            let name = recording_name(UNIX_EPOCH + Duration::from_secs(second), "a", 1);
+            let file = fs::File::create(dir.path().join(name)).unwrap();
+            let mut writer = ContainerWriter::new(file, Compression::Off).unwrap();
+            let totals = Totals { enters: *enters, ..Totals::default() };
+            let end = Some(End { totals, ..End::default() });
+            let text = serde_json::to_vec(&Manifest { end, ..Manifest::default() }).unwrap();
+            writer.write_stream(StreamKind::Manifest, None, &text[..]).unwrap();
+            writer.finish().unwrap();
+        }
+        dir
+    }
+
+    #[test]
+    fn too_many_runs_and_too_large_ones_are_removed_the_oldest_first() {
+        for (calls, keep, free, expected, by_number) in [
+            (&[1, 1, 1, 1][..], 3, u64::MAX, &[0][..], true),
+            (&[1, 1, 1, 1], 1, u64::MAX, &[0, 1, 2], true),
+            // Those without calls do not count, and are removed if there are newer ones.
+            (&[1, 0, 1, 0], 2, u64::MAX, &[1], false),
+            // The last two stay, however large they are.
+            (&[1, 1, 1, 1], 10, 0, &[0, 1], false),
+            // Room for three and a half: each that is removed makes room.
+            (&[1, 1, 1, 1], 10, 3, &[0], false),
+        ] {
+            let dir = folder(calls);
+            let found = Recordings::of(dir.path()).unwrap();
+            let runs = found.runs();
+            let free = if free == 3 { runs[0].bytes() * 7 / 2 } else { free };
+            let Removal { runs: removed, is_by_number } = to_remove(runs, keep, free);
+            let numbers: Vec<_> =
+                removed.iter().map(|run| runs.iter().position(|it| it == *run).unwrap()).collect();
+            assert_eq!((&numbers[..], is_by_number), (expected, by_number), "{calls:?} {keep}");
+        }
+    }
 
     fn name(line: &str) -> String {
         let command: Vec<OsString> = line.split(' ').map(OsString::from).collect();
