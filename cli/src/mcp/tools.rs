@@ -78,8 +78,16 @@ pub(super) static TOOLS: [Tool; 11] = [
         about: "Start here. What was recorded: the program, its JVM, how it ended, its threads with their number of calls, and \
                 what the recording lacks.",
         words: &["info"],
-        parameters: &[PATH, BYTES],
-        narrow: "ask for one path",
+        parameters: &[
+            PATH,
+            Parameter::new(
+                "all",
+                Kind::Switch("--all"),
+                "List all recordings, newest first, with their tests and calls; a path from there is the path of other tools",
+            ),
+            BYTES,
+        ],
+        narrow: "leave out all, or name a path",
         next: "record the program first: flow record -- COMMAND",
     },
     Tool {

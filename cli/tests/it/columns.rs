@@ -10,8 +10,8 @@ use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use flow_query::rows::{
     ActiveMethodRow, ActiveThreadRow, AroundRow, ChangeRow, Column, ColumnKind, EdgeColumns,
     ExactRow, ExceptionColumns, FindRow, FrameRow, GraphRow, GrepRow, IndexRow, LineRow, MarkRow,
-    MethodRow, OverviewRow, PathColumns, ReachedRow, RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow,
-    TestColumns,
+    MethodRow, OverviewRow, PathColumns, ReachedRow, RefreshRow, Row, RunRow, ShapeRow, SlowRow,
+    StepRow, TestColumns,
 };
 use tempfile::TempDir;
 
@@ -25,7 +25,7 @@ const METHOD: [&str; 5] = ["method", "class", "name", "descriptor", "readable"];
 type Listed = (String, Option<&'static str>);
 
 /// The sections whose tables are those of rows, or the lines above such tables, and whether the rows are of traces.
-const TABLES: [(\&str, \&[Column], bool); 24] = [
+const TABLES: [(&str, &[Column], bool); 24] = [
     ("flow info --all", RunRow::COLUMNS, false),
     ("flow calls --values", GrepRow::COLUMNS, true),
     ("flow report --lines", ReachedRow::COLUMNS, true),
