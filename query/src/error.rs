@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use flow_codec::ThreadId;
+
 use crate::text::grouped;
 
 /// The most names that a message lists.
@@ -56,6 +58,15 @@ pub enum Error {
         pattern: String,
         /// The threads of each run, by their ids and names.
         threads: Vec<Vec<String>>,
+    },
+    /// A thread has no call with this number.
+    NoCall {
+        /// The thread.
+        thread: ThreadId,
+        /// The number of the call.
+        number: u64,
+        /// How many calls the thread has.
+        calls: u64,
     },
     /// No test matches a pattern.
     NoTest {
@@ -129,6 +140,13 @@ impl fmt::Display for Error {
                 let threads: Vec<_> = threads.iter().map(names).collect();
                 write!(f, "no thread '{pattern}' with events; there are: {}", threads.join("; "))
             }
+            Self::NoCall { thread, calls: 0, .. } => write!(f, "thread {thread} has no calls"),
+            Self::NoCall { thread, number, calls } => write!(
+                f,
+                "thread {thread} has no call {}: its calls have the numbers 0 to {}",
+                grouped(*number),
+                grouped(calls - 1)
+            ),
             Self::NoTest { pattern, tests, .. } if tests.is_empty() => {
                 write!(f, "no test matches '{pattern}'; no tests are marked in this trace")
             }

@@ -56,12 +56,16 @@ pub(crate) struct TestsArgs {
 #[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct DiffArgs {
     /// The trace of the first run: a directory, a .flowtrace file or an .hpl log of samples; with --exact also a file of
-    /// flow export --to baseline. Without traces, flow compares the last two runs
+    /// flow export --to baseline. Or a call, as THREAD:NUMBER, or TRACE:THREAD:NUMBER in another trace. Without any, flow
+    /// compares the last two runs
     #[arg(value_name = "BEFORE", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
     pub(crate) before: PathBuf,
-    /// The trace of the second run; without it, flow compares two tests or two threads of the first
+    /// The trace of the second run, or the second call; without it, flow compares two tests or two threads of the first
     #[arg(value_name = "AFTER", value_hint = ValueHint::AnyPath)]
     pub(crate) after: Option<PathBuf>,
+    /// The trace of two calls [default: flow-trace]
+    #[arg(value_name = "DIR", value_hint = ValueHint::AnyPath)]
+    pub(crate) dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) part: PartArgs,
     /// Output format; json writes one object per line
@@ -76,21 +80,24 @@ pub(crate) struct DiffArgs {
     /// Show at most N differences, the largest; 0 for all [default: 40 in text, else all]
     #[arg(long, value_name = "N", value_parser = count, help_heading = ORDER)]
     pub(crate) max: Option<u64>,
-    /// Compare call by call, in order: show the smallest calls that differ, the first one first
+    /// Compare call by call, in order: show the smallest calls that differ, the first one first, and values that differ in calls that
+    /// both sides made
     #[arg(long, conflicts_with_all = ["by", "depth", "samples", "methods"], help_heading = VIEWS)]
     pub(crate) exact: bool,
     /// With --exact: leave out calls of methods that match this pattern, and all that they call; repeatable
     ///
     /// For what differs from run to run. Patterns are those of --include.
-    #[arg(long, value_name = "GLOB", requires = "exact", help_heading = VIEWS)]
+    #[arg(long, value_name = "GLOB", help_heading = VIEWS)]
     pub(crate) ignore: Vec<String>,
+    /// With --exact: compare calls only, not their values
+    #[arg(long, help_heading = VIEWS)]
+    pub(crate) ignore_values: bool,
     /// With --exact: continue after the first N differences
-    #[arg(long, value_name = "N", value_parser = count, requires = "exact", default_value = "0")]
-    #[arg(help_heading = VIEWS)]
+    #[arg(long, value_name = "N", value_parser = count, default_value = "0", help_heading = VIEWS)]
     pub(crate) next: u64,
-    /// With --exact: write a page for a browser that shows the differences and unfolds all calls of both sides; - writes it
+    /// With --exact: write a page for a browser that shows the calls that differ and unfolds all calls of both sides; - writes it
     /// to standard output
-    #[arg(long, value_name = "FILE", requires = "exact", conflicts_with_all = ["format", "verbose", "next"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "verbose", "next"])]
     #[arg(value_hint = ValueHint::FilePath, help_heading = VIEWS)]
     pub(crate) html: Option<PathBuf>,
     /// Compare methods, not paths of calls: as a list, with --tree as a tree
@@ -107,6 +114,40 @@ pub(crate) struct DiffArgs {
 }
 
 impl DiffArgs {
+    /// Refuses flags of a comparison call by call, if something else is compared.
+    pub(crate) fn expect_exact(&self) -> Result<(), Failure> {
+        let all = given(&[
+            ("--ignore", !self.ignore.is_empty()),
+            ("--ignore-values", self.ignore_values),
+            ("--next", self.next > 0),
+            ("--html", self.html.is_some()),
+        ]);
+        match all.first() {
+            Some(flag) if !self.exact => Err(Failure::Usage(format!(
+                "{flag} applies to a comparison call by call: add --exact, or name two calls"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses flags that do not apply to two calls.
+    pub(crate) fn expect_calls(&self) -> Result<(), Failure> {
+        let mut all = self.rows.given();
+        all.extend(given(&[
+            ("--thread", !self.part.threads.patterns.is_empty()),
+            ("--test", !self.part.tests.patterns.is_empty()),
+            ("--by", self.by != By::Calls),
+            ("--depth", self.depth.is_some()),
+            ("--methods", self.methods),
+            ("--samples", self.rows.samples),
+            ("--calls", self.rows.calls),
+            ("--tree", self.rows.tree),
+            ("--callers", !self.rows.callers.is_empty()),
+            ("--callees", !self.rows.callees.is_empty()),
+        ]));
+        expect("two calls", &all, &[])
+    }
+
     /// Returns whether samples are compared if both sides have nothing else.
     pub(crate) fn may_be_of_samples(&self) -> bool {
         !self.exact && !self.rows.calls && !self.methods

@@ -134,6 +134,15 @@ did the same are skipped; of calls of one method that did not, the calls that th
 what is shown are the smallest calls that differ. call N is a number for flow replay --from N. How calls were left \
 counts too; when they were made does not.
 
+Where both sides made the same calls, --exact compares what was recorded of them: arguments, results, accesses to fields, and class \
+and message of exceptions. It shows the first value that differs with its callers and arguments, then how many differ, by method. \
+Objects are the same if their class and what is in them is, whichever objects they are; sets and maps have no order. \
+What one side did not record is not compared. Where the calls of one caller part, its later calls are skipped. Of two runs whose \
+recordings have no values, exceptions are compared with --test or --thread only.
+
+Two calls are named by thread and number, as flow calls and flow replay show them: 22:1082 is call 1,082 in thread 22. They are \
+compared as with --exact. TRACE:22:1082 is a call of another trace.
+
 With --samples, samples of two runs are compared by method, as flow report shows them; two logs, and two traces that have only \
 samples, are compared like that without a flag. --methods compares calls in such rows.
 
@@ -149,6 +158,11 @@ Examples:
   flow diff --test '*OrderTest.total*' passing-run failing-run
   flow diff --test '*.total' --test '*.totalOfNothing'
   flow diff --exact --thread worker-1 --thread worker-2
+  flow diff --exact --test '*OrderTest.total*' passing-run failing-run
+  flow diff 22:1082 25:97                    two calls, with their values
+  flow diff 22:1082 25:97 app.flowtrace
+  flow diff trace-before:1:82 trace-after:1:82
+  flow diff 22:1082 25:97 --html calls.html  both side by side
   flow export --to baseline --test '*' -o tests.baseline
   flow diff --exact --exit-code tests.baseline flow-trace
   flow diff before.hpl after.hpl --sort self

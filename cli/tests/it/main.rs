@@ -8,6 +8,7 @@ mod attaching;
 mod columns;
 mod combining;
 mod common;
+mod comparing;
 mod converting;
 mod damage;
 mod exporting;

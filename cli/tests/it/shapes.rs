@@ -41,7 +41,7 @@ fn the_smallest_call_that_differs_is_shown() {
     );
     assert_eq!((&*run.out, run.code), (&*expected, Some(0)), "{}", run.err);
     let csv = diff(&["--format", "csv"], after.path(), before.path()).out;
-    let row = "1 main,1 main,4,4,1,removed,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),1,1,false,\
+    let row = "1 main,1 main,4,4,1,removed,com.app.Main$Job,<init>,()V,com.app.Main$Job.<init>(),1,1,,,,,false,\
                com.app.Main.main([Ljava/lang/String;)V > com.app.Main.work(I)I";
     assert_eq!(csv.lines().skip(1).collect::<Vec<_>>(), [row]);
 }

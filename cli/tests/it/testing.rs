@@ -616,7 +616,11 @@ fn two_tests_of_a_run_are_compared() {
     assert!(run.out.contains("gone  com.app.Main$Job.<init>()"), "{}", run.out);
     let run = flow(&["diff"], dir.path());
     assert_eq!(run.code, Some(2));
-    assert!(run.err.contains("a second trace, or give --test or --thread twice"), "{}", run.err);
+    assert!(
+        run.err.contains("a second trace, two calls, or give --test or --thread twice"),
+        "{}",
+        run.err
+    );
 }
 
 #[test]

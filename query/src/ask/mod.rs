@@ -18,7 +18,10 @@ pub use self::around::{Around, Surroundings};
 pub use self::call_run::CallRun;
 pub use self::calls::{CallSearch, Calls, FoundCall, MethodWays, Searched, ValueNames, Way, Ways};
 pub use self::check::Check;
-pub use self::difference::{Differences, DifferingThread, RunDifferences};
+pub use self::difference::{
+    CallPlace, Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference,
+    RunDifferences, SelectedCall,
+};
 pub use self::info::{Info, StoredShapes, ThreadInfo, ThreadOrder, TraceInfo};
 pub use self::overview::{Overview, OverviewLines};
 pub use self::recorded_runs::RunInfo;

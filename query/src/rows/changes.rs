@@ -52,14 +52,21 @@ crate::rows! {
         call_after: Option<u64>,
         /// how often this difference occurs
         times: u64,
-        /// `removed` or `added`: calls that the call made; or how it was left after, but not before: `returned`, `unwound` (by an exception), `cut` (recording paused or ended)
+        /// `removed` or `added`: calls that the call made; how it was left after, but not before: `returned`, `unwound` (by an exception), `cut` (recording paused or ended); or `value`: it was made on both sides with another value
         change: &'static str,
-        /// the method that was called, or left
+        /// the method that was called, or left, or has the value
         #[serde(flatten)]
         names: NameColumns<'a>,
-        count: u64,
+        count: Option<u64>,
         /// how many consecutive calls, and the calls made in all of these
-        calls: u64,
+        calls: Option<u64>,
+        /// the name of a value that differs, with what leads to the part that does: `result`, `order.lines[].total`, `field(total)`, `exception` (its class), `access` (another field, or none)
+        value: Option<&'a str>,
+        before: Option<&'a str>,
+        /// the value on both sides, where it first differs
+        after: Option<&'a str>,
+        /// how many values of this name were compared in calls of the method
+        compared: Option<u64>,
         /// whether the same calls are removed in one place and added in another
         moved: bool,
         /// the call that differs with its callers, the outermost first; in CSV separated by ` > `

@@ -37,6 +37,11 @@ impl JoinedMethods {
         Some(number)
     }
 
+    /// The number of a method, if one of this name was joined.
+    pub(crate) fn find(&self, name: &MethodName) -> Option<MethodId> {
+        self.numbers.get(name).copied()
+    }
+
     /// Where a method is: in which trace, and its id there.
     pub fn place(&self, number: MethodId) -> Option<(usize, MethodId)> {
         self.places.get(usize::try_from(number.get()).ok()?).copied()
@@ -98,6 +103,8 @@ pub struct JoinedThread {
     pub name: String,
     /// The test, if only its ranges are read.
     pub test: Option<String>,
+    /// The number of its trace among those of its source, and its number among the files of that.
+    pub place: (usize, usize),
     /// Whether it is all of the thread, with the positions of its events.
     pub is_whole: bool,
     /// The shapes of the thread alone.
@@ -283,8 +290,9 @@ impl Joiner {
         let mut status = Soundness::Whole;
         let threads = sources.map(|source| {
             let mut threads = Vec::new();
-            for trace in source {
-                let (found, worst) = self.add(trace, joins, progress);
+            for (number, trace) in source.iter().enumerate() {
+                let (mut found, worst) = self.add(trace, joins, progress);
+                found.iter_mut().for_each(|thread| thread.place.0 = number);
                 status = status.and(worst);
                 threads.extend(found);
             }
@@ -310,7 +318,7 @@ impl Joiner {
         let mut known: MethodMap<Option<Option<MethodId>>> = MethodMap::default();
         let chosen = Selected::of(joins.filter.selection(trace));
         let (mut threads, mut status) = (Vec::new(), Soundness::Whole);
-        for file in files(trace) {
+        for (at, file) in trace.files.iter().enumerate().filter(|(_, file)| file.bytes > 0) {
             let title = file_title(trace, file);
             let name =
                 trace.threads.get(file.id).map_or(String::new(), |thread| thread.name.clone());
@@ -360,7 +368,8 @@ impl Joiner {
             // Numbers of joined shapes take a word each.
             self.left = self.left.saturating_sub(joined.shapes.len());
             let is_whole = is_whole && dag.bytes() == file.bytes;
-            threads.push(JoinedThread { id: file.id, title, name, test, is_whole, dag, joined });
+            let (id, place) = (file.id, (0, at));
+            threads.push(JoinedThread { id, title, name, test, place, is_whole, dag, joined });
         }
         (threads, status)
     }

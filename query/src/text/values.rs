@@ -60,6 +60,20 @@ impl<'a> ValueTexts<'a> {
         }
     }
 
+    /// The name of a value that is compared with another: as [`name`](Self::name), but `field(total)` and `element` of accesses.
+    #[must_use]
+    pub fn compared_name(&self, value: &CallValue) -> String {
+        let field = value.place.as_deref().map(|place| place.field);
+        match field {
+            None => self.name(value),
+            Some(None) => "element".to_owned(),
+            Some(Some(field)) => {
+                let name = self.methods.field(field).map_or("?", |field| &field.name);
+                format!("field({name})")
+            }
+        }
+    }
+
     /// Values that belong together, as one line: `(this = Order@1a2b, n = 5)`, `= 42`, `! "not found"`,
     /// `read Order@1a2b.total = 42`.
     #[must_use]

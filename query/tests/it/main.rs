@@ -5,6 +5,7 @@ mod around;
 mod checks;
 mod corpus;
 mod corrupt;
+mod differences;
 mod examples;
 mod index;
 #[cfg(target_os = "linux")]

@@ -1,5 +1,6 @@
 //! `values=`: arguments, results, and messages of exceptions.
 
+mod compared;
 mod contents;
 
 use std::fs;

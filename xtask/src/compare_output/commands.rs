@@ -107,7 +107,8 @@ impl Words {
     pub(crate) fn arguments(&self, command: &Command) -> Vec<Vec<String>> {
         let arguments = |line: &str| {
             let words = split(line);
-            let names_trace = words.iter().any(|word| *word == "T" || word.starts_with('Q'));
+            let is_trace = |word: &&str| *word == "T" || word.starts_with("T:");
+            let names_trace = words.iter().any(|word| is_trace(word) || word.starts_with('Q'));
             let mut arguments: Vec<String> = words.into_iter().map(|word| self.of(word)).collect();
             if command.needs_trace && !names_trace {
                 arguments.push(self.trace.clone());
@@ -124,7 +125,11 @@ impl Words {
             "M" => self.method.to_owned(),
             "N" => self.thread.to_owned(),
             "W" => self.range.to_owned(),
-            word => word.to_owned(),
+            // A call of a trace.
+            word => match word.split_once(':') {
+                Some((trace @ ("T" | "C"), call)) => format!("{}:{call}", self.of(trace)),
+                _ => word.to_owned(),
+            },
         }
     }
 }
@@ -190,5 +195,6 @@ mod tests {
             [vec!["export", "t", "Q"], vec!["info", "Q"]]
         );
         assert_eq!(arguments("diff T C --time W"), [["diff", "t", "c", "--time", "1ms..2ms"]]);
+        assert_eq!(arguments("diff T:1:2 C:1:3"), [["diff", "t:1:2", "c:1:3"]]);
     }
 }

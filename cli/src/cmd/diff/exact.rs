@@ -3,10 +3,14 @@
 use std::io::Write;
 
 use flow_codec::NameForm;
+use flow_codec::read::CallTimes;
 use flow_query::analysis::Run;
-use flow_query::ask::{Differences, DifferingThread, RunDifferences};
+use flow_query::ask::{
+    Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference, RunDifferences,
+    SelectedCall,
+};
 use flow_query::dag::{Comparison, Difference, Kind, Outcome, ShapeId, Shift};
-use flow_query::rows::{Chain, ExactRow, NameColumns};
+use flow_query::rows::{Cell, Chain, ExactRow, NameColumns};
 use flow_query::shapes::{JoinedNames, JoinedThread};
 
 use super::test_runs::ComparedTests;
@@ -18,7 +22,8 @@ use crate::html::{Compared, ComparedThread, diff_page};
 use crate::input::memory::most_words;
 use crate::input::source::Source;
 use crate::output::{
-    Out, Progress, Records, chain, escaped, grouped, left_out, not_compared, plural,
+    Out, Progress, Records, Table, bounded_duration, chain, escaped, grouped, left_out,
+    not_compared, plural, shortened,
 };
 
 /// Differences shown in text by default.
@@ -27,13 +32,60 @@ const DEFAULT_MAX: u64 = 20;
 const PAGE_MAX: u64 = 1000;
 /// The frames that are named at each end of a stack.
 const CHAIN_ENDS: usize = 3;
-/// The calls that are shown of one difference in text.
+/// The calls that are shown of one difference in text, and those before it that both sides made.
 const SHOWN_SHIFTS: usize = 12;
+const SHOWN_BEFORE: usize = 2;
+/// The columns of a value in a table.
+const SHOWN_VALUE: usize = 32;
+
+/// What is compared, for people.
+pub(super) struct Sides {
+    titles: [String; 2],
+    /// The times of two calls.
+    times: [Option<CallTimes>; 2],
+    /// The numbers of the first calls, if two calls are compared.
+    calls: Option<[u64; 2]>,
+}
+
+impl Sides {
+    /// Two runs, or two tests or threads of one.
+    pub(super) fn of(args: &DiffArgs) -> Self {
+        let after = args.after.as_ref().unwrap_or(&args.before);
+        let titles = [(0, &args.before), (1, after)].map(|(index, dir)| {
+            let part = &args.part;
+            let test = part.tests.patterns.get(index).map(|test| format!(", test {test}"));
+            let thread =
+                part.threads.patterns.get(index).map(|thread| format!(", thread {thread}"));
+            let compared = match args.after {
+                None if args.compares_threads() => thread,
+                None => test,
+                Some(_) => None,
+            };
+            dir.display().to_string() + &compared.unwrap_or_default()
+        });
+        Self { titles, times: [None, None], calls: None }
+    }
+
+    /// Two calls with these titles.
+    pub(super) fn of_calls(titles: [String; 2], calls: &[SelectedCall]) -> Self {
+        let times = |index: usize| calls.get(index).map(|call| call.times.clone());
+        let number = |index: usize| calls.get(index).map_or(0, |call| call.number);
+        let times =
+            [0, 1].map(times).map(|times| times.filter(|times| times.start.estimate_ns.is_some()));
+        Self { titles, times, calls: Some([0, 1].map(number)) }
+    }
+
+    /// What is counted: threads, which may be ranges of threads, or calls.
+    fn noun(&self) -> &'static str {
+        if self.calls.is_some() { "call" } else { "thread" }
+    }
+}
 
 /// Compares the threads of two runs. Returns the status, and whether they differ.
 pub(super) fn run(
     sources: &[(Run, Source); 2],
     tests: &ComparedTests,
+    sides: &Sides,
     args: &DiffArgs,
     progress: &mut Progress,
     out: &mut Out,
@@ -50,13 +102,25 @@ pub(super) fn run(
         .within_words(most_words());
     // A page has the calls of both.
     asked = if args.html.is_some() { asked.with_shapes() } else { asked };
-    asked = if args.compares_threads() { asked.pairing_all() } else { asked };
+    let are_parts = sides.calls.is_some()
+        || !args.part.tests.patterns.is_empty()
+        || !args.part.threads.patterns.is_empty();
+    asked = match (args.html.is_some() || args.ignore_values, are_parts) {
+        (true, _) => asked,
+        (false, true) => asked.with_exceptions(),
+        (false, false) => asked.with_values(),
+    };
+    asked = match sides.calls {
+        Some(numbers) => asked.pairing_all().of_one_run().numbered_from(numbers),
+        None if args.compares_threads() => asked.pairing_all(),
+        None => asked,
+    };
     asked = if args.after.is_none() { asked.of_one_run() } else { asked };
     let both = sources.each_ref().map(|(_, source)| &source.traces);
     let found = asked.find(both, progress)?;
     let status = Status::from(found.soundness);
     let names = found.names(both);
-    let print = Print { found: &found, names: &names, args, most, skipped };
+    let print = Print { found: &found, names: &names, sides, args, most, skipped };
     let differs = !found.differing.is_empty();
     if let Some(path) = &args.html {
         let page = diff_page(&print.compared())?;
@@ -72,6 +136,7 @@ pub(super) fn run(
         }
     }
     let more = found.differing.iter().any(|thread| thread.comparison.is_cut());
+    print.note_more_values(out)?;
     if more || found.room == 0 {
         let text = left_out("further differences", most);
         let text = format!("{}; --next {} continues)", text.trim_end_matches(')'), skipped + most);
@@ -83,6 +148,7 @@ pub(super) fn run(
 struct Print<'a> {
     found: &'a RunDifferences,
     names: &'a JoinedNames<'a>,
+    sides: &'a Sides,
     args: &'a DiffArgs,
     most: usize,
     /// How many differences come before the first that is shown.
@@ -104,9 +170,8 @@ impl<'p> Print<'p> {
         Compared {
             shapes: &self.found.shapes,
             names: self.names,
-            sides: self
-                .sides()
-                .map(|(index, _, side)| (side, calls.get(index).copied().unwrap_or_default())),
+            sides: [(0, calls[0]), (1, calls[1])]
+                .map(|(side, calls)| (self.sides.titles[side].clone(), calls)),
             threads: differing.iter().filter_map(thread).collect(),
             same: self.found.compared - differing.len(),
             has_numbers: self.has_numbers(),
@@ -114,51 +179,54 @@ impl<'p> Print<'p> {
         }
     }
 
-    /// What is compared: before and after.
-    fn sides(&self) -> [(usize, &'static str, String); 2] {
-        let after = self.args.after.as_ref().unwrap_or(&self.args.before);
-        [(0, "before", &self.args.before), (1, "after", after)].map(|(index, what, dir)| {
-            let part = &self.args.part;
-            let test = part.tests.patterns.get(index).map(|test| format!(", test {test}"));
-            let thread =
-                part.threads.patterns.get(index).map(|thread| format!(", thread {thread}"));
-            let compared = match self.args.after {
-                None if self.args.compares_threads() => thread,
-                None => test,
-                Some(_) => None,
-            };
-            (index, what, dir.display().to_string() + &compared.unwrap_or_default())
-        })
-    }
-
     fn text(&self, out: &mut Out) -> Result<(), Failure> {
         let RunDifferences { differing, compared, calls, left_out, .. } = self.found;
         let counts = calls.map(|calls| plural(calls, "call"));
         let width = counts.iter().map(|text| text.chars().count()).max().unwrap_or_default();
-        for (index, what, dir) in self.sides() {
-            let count = counts.get(index).map_or("", String::as_str);
-            writeln!(out, "{what:<6}  {count:>width$}  {}", escaped(&dir))?;
+        let times = self.sides.times.each_ref().map(|times| {
+            times.as_ref().map(|times| format!("  {}", bounded_duration(times.duration)))
+        });
+        for (side, what) in ["before", "after"].into_iter().enumerate() {
+            let (count, title) = (&counts[side], escaped(&self.sides.titles[side]));
+            let time = times[side].as_deref().unwrap_or_default();
+            writeln!(out, "{what:<6}  {count:>width$}{time}  {title}")?;
         }
+        let noun = self.sides.noun();
         if !left_out.is_empty() {
-            writeln!(out, "{}", not_compared(left_out.len() as u64, "thread"))?;
+            writeln!(out, "{}", not_compared(left_out.len() as u64, noun))?;
         }
         if *compared == 0 {
-            writeln!(out, "\nno threads were compared")?;
+            writeln!(out, "\nno {noun}s were compared")?;
             return Ok(());
         }
-        let threads = plural(*compared as u64, "thread");
+        let are_calls = self.sides.calls.is_some();
+        let threads = plural(*compared as u64, noun);
         if differing.is_empty() {
-            writeln!(out, "\nno difference: the same calls in the same order, in {threads}")?;
+            let values = match self.found.values {
+                Some(count) => format!(", with the same {}", plural(count, "value")),
+                None => String::new(),
+            };
+            let within = if are_calls { String::new() } else { format!(", in {threads}") };
+            let what = "the same calls in the same order";
+            writeln!(out, "\nno difference: {what}{values}{within}")?;
             return Ok(());
         }
         let differ = differing.len() as u64;
-        writeln!(
-            out,
-            "{} of {threads} {}",
-            grouped(differ),
-            if differ == 1 { "differs" } else { "differ" }
-        )?;
+        if !are_calls {
+            writeln!(
+                out,
+                "{} of {threads} {}",
+                grouped(differ),
+                if differ == 1 { "differs" } else { "differ" }
+            )?;
+        }
+        self.threads(out)
+    }
+
+    /// Prints the threads that differ.
+    fn threads(&self, out: &mut Out) -> Result<(), Failure> {
         let (mut skip, mut left) = (self.skipped, self.most);
+        let differing = &self.found.differing;
         for thread in differing {
             let comparison = &thread.comparison;
             let differences = comparison.differences();
@@ -172,11 +240,21 @@ impl<'p> Print<'p> {
                 continue;
             }
             out.write_all(b"\n")?;
-            let title = self.found.title(thread);
-            out.heading(&title)?;
+            if self.sides.calls.is_none() {
+                out.heading(&self.found.title(thread))?;
+            }
+            // What comes first may be why the rest differs.
+            if thread.values.is_before_calls {
+                self.values(&thread.values, out)?;
+            } else if differences.is_empty() && !thread.comparison.is_cut() {
+                writeln!(out, "the same calls in the same order")?;
+            }
             for difference in shown.iter().take(left) {
                 self.difference(comparison, difference, out)?;
                 left -= 1;
+            }
+            if !thread.values.is_before_calls {
+                self.values(&thread.values, out)?;
             }
         }
         Ok(())
@@ -210,6 +288,13 @@ impl<'p> Print<'p> {
             let callers = chain(&stack, CHAIN_ENDS, |method| self.names.get(*method, short));
             writeln!(out, "  in {}", escaped(&callers))?;
         }
+        let shapes = &self.found.shapes;
+        for (shape, count) in Comparison::calls_before(shapes, difference, SHOWN_BEFORE) {
+            if let Kind::Call(method, _) = shapes.kind(shape) {
+                let name = self.names.get(method, self.form());
+                writeln!(out, "    {}{}", escaped(&name), times_text(count))?;
+            }
+        }
         for shift in difference.shifts.iter().take(SHOWN_SHIFTS) {
             writeln!(out, "  {}", escaped(&self.shift(comparison, shift)))?;
         }
@@ -233,10 +318,7 @@ impl<'p> Print<'p> {
             }
             _ => ("(events are missing)".to_owned(), 0),
         };
-        let count = match shift.count {
-            1 => String::new(),
-            count => format!(" ×{}", grouped(count)),
-        };
+        let count = times_text(shift.count);
         let inner = if calls > shift.count {
             format!("  {}", plural(calls, "call"))
         } else {
@@ -246,12 +328,69 @@ impl<'p> Print<'p> {
         format!("{sign} {name}{count}{inner}{moved}")
     }
 
+    /// Prints where a value first differs, and how many do.
+    fn values(&self, values: &DifferingValues, out: &mut Out) -> Result<(), Failure> {
+        let Some(DifferingValue { method, first, .. }) = values.first() else { return Ok(()) };
+        if self.skipped > 0 {
+            return Ok(());
+        }
+        let [before, after] = first.numbers;
+        let numbers = match self.has_numbers() {
+            false => String::new(),
+            true if before == after => format!("call {}: ", grouped(before)),
+            true => format!("call {}, after: {}: ", grouped(before), grouped(after)),
+        };
+        let name = self.names.get(*method, self.form());
+        writeln!(out, "{numbers}{}", escaped(&name))?;
+        if let Some((_, callers @ [_, ..])) = first.stack.split_last() {
+            let short = if self.args.verbose { NameForm::Full } else { NameForm::Short };
+            let callers = chain(callers, CHAIN_ENDS, |method| self.names.get(*method, short));
+            writeln!(out, "  in {}", escaped(&callers))?;
+        }
+        if !first.arguments.is_empty() {
+            writeln!(out, "  {}", first.arguments)?;
+        }
+        let [before, after] = &first.texts;
+        writeln!(out, "  {}: {before}; after: {after}", escaped(&first.name))?;
+        if values.count() == 1 {
+            return Ok(());
+        }
+        let calls = plural(values.calls, "call");
+        let (count, compared) = (grouped(values.count()), plural(values.compared, "value"));
+        writeln!(out, "{count} of {compared} differ in {calls} that both made:")?;
+        let rows = || values.values.iter().take(self.most);
+        let text = |row: &DifferingValue, side: usize| {
+            Cell::text(shortened(&row.first.texts[side], SHOWN_VALUE).into_owned())
+        };
+        let mut table = Table::default();
+        table.column("times", rows().map(|row| Cell::Count(row.count)));
+        table.column("of", rows().map(|row| Cell::Count(row.compared)));
+        table.column("value", rows().map(|row| Cell::text(&*row.name)));
+        table.column("before", rows().map(|row| text(row, 0)));
+        table.column("after", rows().map(|row| text(row, 1)));
+        let names = rows().map(|row| Cell::method(self.names.get(row.method, self.form())));
+        table.column("method", names);
+        Ok(table.print(out)?)
+    }
+
+    /// Prints how many kinds of values that differ are left out.
+    fn note_more_values(&self, out: &mut Out) -> Result<(), Failure> {
+        let more = self.found.differing.iter().map(|thread| thread.values.values.len());
+        let more: usize = more.map(|values| values.saturating_sub(self.most)).sum();
+        if more == 0 || self.skipped > 0 {
+            return Ok(());
+        }
+        let text = left_out(&plural(more as u64, "more value"), self.most);
+        Ok(out.remark(self.args.format, None, &text)?)
+    }
+
     fn form(&self) -> NameForm {
         if self.args.verbose { NameForm::Full } else { NameForm::Readable }
     }
 
     fn has_numbers(&self) -> bool {
         let filter = &self.args.part.filter;
+        // Those of a test begin anew.
         self.args.ignore.is_empty()
             && self.args.part.tests.patterns.is_empty()
             && filter.include.is_empty()
@@ -283,8 +422,12 @@ impl<'p> Print<'p> {
                     Kind::Call(method, _) => self.names.columns(method),
                     _ => NameColumns::NOTHING,
                 },
-                count,
-                calls: self.found.shapes.calls(shape).saturating_mul(count),
+                count: Some(count),
+                calls: Some(self.found.shapes.calls(shape).saturating_mul(count)),
+                value: None,
+                before: None,
+                after: None,
+                compared: None,
                 moved,
                 path: Chain(path.clone()),
             };
@@ -297,7 +440,53 @@ impl<'p> Print<'p> {
                 records.row(&row(after.word(), difference.shapes[0], 1, false), out)?;
             }
         }
+        if self.skipped > 0 {
+            return Ok(());
+        }
+        self.found.differing.iter().try_for_each(|thread| self.value_rows(thread, records, out))
+    }
+
+    /// The values of a thread that differ.
+    fn value_rows(
+        &self,
+        thread: &DifferingThread,
+        records: &mut Records,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        let titles = self.found.threads(thread).map(|thread| thread.map(|t| t.title.as_str()));
+        for value in thread.values.values.iter().take(self.most) {
+            let FirstDifference { texts: [before, after], numbers, stack, .. } = &value.first;
+            let [call_before, call_after] =
+                numbers.map(|number| self.has_numbers().then_some(number));
+            let path = stack.iter().map(|method| self.names.get(*method, NameForm::Full));
+            let row = ExactRow {
+                thread: titles[0],
+                thread_after: titles[1],
+                call_before,
+                call_after,
+                times: value.count,
+                change: "value",
+                names: self.names.columns(value.method),
+                count: None,
+                calls: None,
+                value: Some(&value.name),
+                before: Some(before),
+                after: Some(after),
+                compared: Some(value.compared),
+                moved: false,
+                path: Chain(path.collect()),
+            };
+            records.row(&row, out)?;
+        }
         Ok(())
+    }
+}
+
+/// ` ×2`, if it is more than one.
+fn times_text(count: u64) -> String {
+    match count {
+        1 => String::new(),
+        count => format!(" ×{}", grouped(count)),
     }
 }
 

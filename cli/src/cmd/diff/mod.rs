@@ -1,6 +1,7 @@
 //! `flow diff`: what changed between two traces, two tests or two threads.
 
 mod baseline;
+mod calls;
 mod exact;
 mod methods;
 mod print;
@@ -19,6 +20,7 @@ use crate::input::source::{Source, run_of};
 use crate::input::sources;
 use crate::input::times::weight_of;
 use crate::output::{Out, Progress};
+use exact::Sides;
 use flow_query::open::is_log;
 use flow_query::reading::{ContextTree, Selected};
 use flow_query::select::globs;
@@ -26,6 +28,10 @@ use print::print;
 use test_runs::{ComparedTests, TestPairs};
 
 pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
+    if let Some(sides) = calls::named(args)? {
+        return calls::run(args, sides, out);
+    }
+    args.expect_exact()?;
     if baseline::is_one(&args.before) {
         return baseline::run(args, out);
     }
@@ -63,7 +69,7 @@ fn of_runs(args: &DiffArgs) -> Result<DiffArgs, Failure> {
     match last_two(&args.before)? {
         Some([before, after]) => Ok(DiffArgs { before, after: Some(after), ..args }),
         None => Err(Failure::Usage(
-            "nothing to compare with: name a second trace, or give --test or --thread twice"
+            "nothing to compare with: name a second trace, two calls, or give --test or --thread twice"
                 .to_owned(),
         )),
     }
@@ -120,7 +126,8 @@ fn compare(
         status = status.and(source.status);
     }
     if args.exact {
-        let (worst, differs) = exact::run(&runs, &tests, args, &mut progress, out)?;
+        let sides = Sides::of(args);
+        let (worst, differs) = exact::run(&runs, &tests, &sides, args, &mut progress, out)?;
         drop(progress);
         return Ok(status.and(worst).and(args.status(differs)));
     }

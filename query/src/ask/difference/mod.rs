@@ -1,16 +1,25 @@
-//! How the calls of two runs differ.
+//! How the calls of two runs differ, and the values of calls that both made.
+
+mod contents;
+mod in_step;
+mod part;
+mod side;
 
 use std::sync::Arc;
 
-use flow_codec::Glob;
-use flow_codec::read::Trace;
+use flow_codec::read::{Selection, Trace};
+use flow_codec::{Glob, MethodId};
+
+pub use self::in_step::{DifferingValue, DifferingValues, FirstDifference};
+pub use self::part::{CallPlace, SelectedCall};
+use self::side::Source;
 
 use crate::Error;
 use crate::analysis::MethodName;
 use crate::dag::{Comparison, ShapeId, Shapes};
 use crate::open::Traces;
 use crate::reading::{Listener, Soundness};
-use crate::select::{Filter, globs};
+use crate::select::{Filter, bytes_read, globs};
 use crate::shapes::{
     JoinedMethods, JoinedNames, JoinedThread, Joiner, Joins, NotJoined, default_words,
 };
@@ -36,8 +45,20 @@ pub struct Differences<'a> {
     pairs_all: bool,
     of_one_run: bool,
     always_joins: bool,
+    values: Values,
+    first_calls: [u64; 2],
     most: usize,
     most_words: Option<usize>,
+}
+
+/// Whether values are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Values {
+    Never,
+    /// Where both traces may have some.
+    IfRecorded,
+    /// Always: of calls without values, exceptions are compared.
+    Always,
 }
 
 impl std::fmt::Debug for Differences<'_> {
@@ -52,8 +73,10 @@ impl std::fmt::Debug for Differences<'_> {
 pub struct DifferingThread {
     /// Where the thread is in each run.
     pub places: [Option<usize>; 2],
-    /// How the two differ.
+    /// How the calls of the two differ.
     pub comparison: Comparison,
+    /// How the values of calls differ that both made.
+    pub values: DifferingValues,
 }
 
 /// How two runs differ.
@@ -72,6 +95,8 @@ pub struct RunDifferences {
     pub compared: usize,
     /// How many calls each run made.
     pub calls: [u64; 2],
+    /// How many values were compared; `None` if none should be, or if none were recorded.
+    pub values: Option<u64>,
     /// The threads that could not be compared.
     pub left_out: Vec<NotJoined>,
     /// Whether everything could be read.
@@ -91,6 +116,8 @@ impl Default for Differences<'_> {
             pairs_all: false,
             of_one_run: false,
             always_joins: false,
+            values: Values::Never,
+            first_calls: [0; 2],
             most: usize::MAX,
             most_words: None,
         }
@@ -140,6 +167,28 @@ impl<'a> Differences<'a> {
         self
     }
 
+    /// Compares also the values of calls that both made, if both traces may have values: arguments, results, accesses to fields, and
+    /// the class and message of exceptions. Objects are compared by their class and what is in them, not by which they are.
+    #[must_use]
+    pub fn with_values(mut self) -> Self {
+        self.values = Values::IfRecorded;
+        self
+    }
+
+    /// Compares the classes of exceptions even if no values were recorded. All events are read for that.
+    #[must_use]
+    pub fn with_exceptions(mut self) -> Self {
+        self.values = Values::Always;
+        self
+    }
+
+    /// Numbers the calls of each side from these numbers on.
+    #[must_use]
+    pub fn numbered_from(mut self, first_calls: [u64; 2]) -> Self {
+        self.first_calls = first_calls;
+        self
+    }
+
     /// Asks for at most this many differences.
     #[must_use]
     pub fn at_most(mut self, differences: usize) -> Self {
@@ -171,9 +220,15 @@ impl<'a> Differences<'a> {
             None => name,
         };
         let joins = Joins { filter: &self.filter, ignored: &ignored, rename: &rename };
+        let sources = runs;
+        let reads_values = match self.values {
+            Values::Never => false,
+            Values::IfRecorded => runs.iter().all(|run| run.iter().any(may_have_values)),
+            Values::Always => true,
+        };
         joiner.read_stored(runs, joins);
-        let same = joiner.same(runs, joins).filter(|_| !self.always_joins);
-        let (runs, soundness) = match same {
+        let same = joiner.same(runs, joins).filter(|_| !self.always_joins && !reads_values);
+        let (runs, mut soundness) = match same {
             Some(_) => (Default::default(), Soundness::Whole),
             None => joiner.add_all(runs, joins, listener),
         };
@@ -183,14 +238,22 @@ impl<'a> Differences<'a> {
         let mut pairs = pairs(&runs, self.pairs_all);
         pairs.retain(|places| !lacks_one(sides(&runs, *places), &left_out, !self.of_one_run));
         let (mut differing, mut room) = (Vec::new(), self.most);
+        let in_step = Walked { sources, joins, methods: &methods, first_calls: self.first_calls };
+        let mut compared_values = 0_u64;
         for places in &pairs {
             let shapes_of = sides(&runs, *places)
                 .map(|thread| thread.map(|thread| thread.joined.thread).or(nothing));
             let [Some(before), Some(after)] = shapes_of else { continue };
             let comparison = Comparison::of(&shapes, before, after, room);
+            let comparison = comparison.numbered_from(self.first_calls);
             room -= comparison.differences().len().min(room);
-            if !comparison.is_same() {
-                differing.push(DifferingThread { places: *places, comparison });
+            let mut values = DifferingValues::default();
+            if let ([Some(before), Some(after)], true) = (sides(&runs, *places), reads_values) {
+                (values, soundness) = in_step.compare([before, after], soundness, listener);
+                compared_values += values.compared;
+            }
+            if !comparison.is_same() || !values.values.is_empty() {
+                differing.push(DifferingThread { places: *places, comparison, values });
             }
         }
         let counted =
@@ -206,11 +269,82 @@ impl<'a> Differences<'a> {
             differing,
             compared,
             calls,
+            values: Some(compared_values).filter(|count| *count > 0),
             left_out,
             soundness,
             nothing,
             room,
         })
+    }
+}
+
+/// Returns whether a trace may have values of calls: without a manifest, that is not known.
+fn may_have_values(trace: &Trace) -> bool {
+    let Some(manifest) = &trace.manifest else { return true };
+    let is_option = |key: &&str| manifest.options.contains_key(*key);
+    let is_changed = manifest.end.as_ref().is_none_or(|end| !end.filters.is_empty());
+    ["values", "fields"].iter().any(is_option) || is_changed
+}
+
+/// Two runs whose threads are read in step.
+struct Walked<'a> {
+    sources: [&'a Traces; 2],
+    joins: Joins<'a>,
+    methods: &'a JoinedMethods,
+    first_calls: [u64; 2],
+}
+
+impl Walked<'_> {
+    /// Compares the values of two threads, which were joined, with this soundness.
+    fn compare(
+        &self,
+        threads: [&JoinedThread; 2],
+        soundness: Soundness,
+        listener: &mut impl Listener,
+    ) -> (DifferingValues, Soundness) {
+        let found = self.sources.iter().zip(threads).map(|(run, thread)| {
+            let (trace, file) = thread.place;
+            let trace = run.get(trace)?;
+            Some((trace, trace.files.get(file)?))
+        });
+        let found: Option<Vec<_>> = found.collect();
+        let Some(&[(before, file), (after, other_file)]) = found.as_deref() else {
+            return Default::default();
+        };
+        let selections = [before, after].map(|trace| self.joins.filter.selection(trace));
+        let ignored = [before, after].map(|trace| match self.joins.ignored {
+            [] => None,
+            globs => Some(Selection::new(&trace.methods, globs, &[])),
+        });
+        let number = |trace: &Trace, ignored: &Option<Selection>, id: MethodId| {
+            let is_ignored = ignored.as_ref().is_some_and(|ignored| ignored.contains(id));
+            let name = || (self.joins.rename)(MethodName::new(id, &trace.methods));
+            if is_ignored { None } else { self.methods.find(&name()) }
+        };
+        let number_before = |id| number(before, &ignored[0], id);
+        let number_after = |id| number(after, &ignored[1], id);
+        let source = |side: usize, trace, file, number| Source {
+            file,
+            methods: trace,
+            selection: &selections[side],
+            number,
+            first_call: self.first_calls[side],
+        };
+        let sides = [
+            source(0, &before.methods, file, &number_before),
+            source(1, &after.methods, other_file, &number_after),
+        ];
+        listener.expect_more(bytes_read(file, file.bytes));
+        let (values, readings) = in_step::compare(sides, listener);
+        listener.file_done(bytes_read(file, file.bytes));
+        // What is wrong was reported when the threads were joined, unless their shapes were stored.
+        let mut soundness = soundness;
+        if soundness == Soundness::Whole {
+            for (reading, file) in readings.iter().zip([file, other_file]) {
+                soundness = soundness.and(reading.report(file, listener));
+            }
+        }
+        (values, soundness)
     }
 }
 

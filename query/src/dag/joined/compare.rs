@@ -119,6 +119,50 @@ impl Comparison {
         Self { differences, callers, moved, is_cut }
     }
 
+    /// Numbers calls from these numbers on, instead of from 0.
+    #[must_use]
+    pub fn numbered_from(mut self, [before, after]: [u64; 2]) -> Self {
+        for difference in &mut self.differences {
+            let [of_before, of_after] = difference.numbers;
+            difference.numbers = [of_before.saturating_add(before), of_after.saturating_add(after)];
+            for shift in &mut difference.shifts {
+                let from = if shift.is_added { after } else { before };
+                shift.number = shift.number.saturating_add(from);
+            }
+        }
+        self
+    }
+
+    /// The calls that both sides made directly before the first that only one side made: each shape with how many consecutive
+    /// calls of it, at most `most`.
+    #[must_use]
+    pub fn calls_before(
+        shapes: &Shapes,
+        difference: &Difference,
+        most: usize,
+    ) -> Vec<(ShapeId, u64)> {
+        let Some(shift) = difference.shifts.first() else { return Vec::new() };
+        let side = usize::from(shift.is_added);
+        let (Some(caller), Some(number)) =
+            (difference.shapes.get(side), difference.numbers.get(side))
+        else {
+            return Vec::new();
+        };
+        let own = u64::from(matches!(shapes.kind(*caller), Kind::Call(..)));
+        let mut number = number.saturating_add(own);
+        let mut before = Vec::new();
+        for (shape, count) in shapes.runs(*caller) {
+            let calls = shapes.calls(shape).max(1);
+            let fitting = (shift.number.saturating_sub(number) / calls).min(count);
+            if fitting == 0 {
+                break;
+            }
+            before.push((shape, fitting));
+            number = number.saturating_add(shapes.calls(shape).saturating_mul(fitting));
+        }
+        before.split_off(before.len().saturating_sub(most))
+    }
+
     /// The differences, in the order in which the first side made the calls.
     #[must_use]
     pub fn differences(&self) -> &[Difference] {

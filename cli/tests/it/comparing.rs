@@ -1,0 +1,191 @@
+//! `flow diff` of two calls, and of the values of calls.
+
+use std::fs;
+use std::path::Path;
+
+use flow_codec::Offset;
+use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+use flow_codec::format::values::{CallValue, Primitive, Role, Value};
+use tempfile::TempDir;
+
+use crate::common::{Run, bare, command, flow, page_data, text};
+
+/// main > (init; work("a") = `first`; work("b") = `second`).
+fn trace(first: i32, second: i32) -> TempDir {
+    let dir = bare(&[0x80, 0x82, 0x00, 0x81, 0x00, 0x81, 0x01]);
+    let (mut encoder, mut marks) = (MarkEncoder::default(), HEADER.to_vec());
+    for (offset, given, returned) in [(4, "a", first), (6, "b", second)] {
+        let given = Value::Text { units: 1, beginning: given.to_owned() };
+        let returned = Value::Primitive(Primitive::Int(returned));
+        let mut bytes = Vec::new();
+        CallValue::new(Role::Argument(0), given).encode(&mut bytes);
+        CallValue::new(Role::Result, returned).encode(&mut bytes);
+        let position = Position { offset: Offset::new(offset), exits: 0 };
+        encoder.encode(position, &Mark::Values(bytes), &mut marks);
+    }
+    encoder.finish(&mut marks);
+    fs::write(dir.path().join("thread-1.marks"), marks).unwrap();
+    let method = r#"{"id":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","flags":[],"parameters":["sql"]}"#;
+    fs::write(dir.path().join("methods.jsonl"), format!("{method}\n")).unwrap();
+    dir
+}
+
+/// Runs `flow diff ARGS`, without a trace at the end.
+fn diff(args: &[&str]) -> Run {
+    command().arg("diff").args(args).output().unwrap().into()
+}
+
+fn of(dir: &Path, call: &str) -> String {
+    format!("{}:{call}", dir.display())
+}
+
+#[test]
+fn two_calls_of_a_trace_are_compared_with_their_values() {
+    let dir = trace(1, 0);
+    let run = flow(&["diff", "1:2", "1:3"], dir.path());
+    let place = dir.path().display();
+    let expected = format!(
+        "\
+before  1 call  {place}, call 1:2
+after   1 call  {place}, call 1:3
+
+call 2, after: 3: com.app.Main.work(int)
+  sql: \"a\"; after: \"b\"
+2 of 2 values differ in 1 call that both made:
+times  of  value   before  after  method
+    1   1  sql     \"a\"     \"b\"    com.app.Main.work(int)
+    1   1  result  1       0      com.app.Main.work(int)
+"
+    );
+    assert_eq!((&*run.out, run.code), (&*expected, Some(0)), "{}", run.err);
+    // The trace may come first, and numbers may be as lists of calls show them.
+    let place = text(dir.path());
+    assert_eq!(diff(&[&place, "1:2", "1:3"]).out, expected);
+    assert_eq!(diff(&[&of(dir.path(), "1:2"), &of(dir.path(), "1:3")]).out, expected);
+    assert_eq!(diff(&["2 in 1 main", "3 in 1", &place]).out, expected);
+    let run = flow(&["diff", "1:2", "1:2", "--exit-code"], dir.path());
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(
+        run.out.ends_with(
+            "\n\nno difference: the same calls in the same order, with the same 2 values\n"
+        ),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn calls_that_differ_are_shown_with_those_before() {
+    let dir = trace(1, 1);
+    let run = flow(&["diff", "1:0", "1:2"], dir.path());
+    assert!(run.out.contains("outermost calls\n  - com.app.Main.main"), "{run:?}");
+    let other = trace(1, 1);
+    // main > (init; work; init).
+    fs::write(other.path().join("thread-1.flow"), [0x80, 0x82, 0x00, 0x81, 0x00, 0x82, 0x01])
+        .unwrap();
+    let run = diff(&[&of(dir.path(), "1:0"), &of(other.path(), "1:0")]);
+    let expected = "\
+call 0: com.app.Main.main(String[])
+    com.app.Main$Job.<init>()
+    com.app.Main.work(int)
+  - com.app.Main.work(int)
+  + com.app.Main$Job.<init>()
+";
+    assert!(run.out.contains(expected), "{run:?}");
+}
+
+#[test]
+fn a_value_that_differs_is_a_difference_of_two_runs() {
+    let (before, after) = (trace(1, 1), trace(1, 0));
+    let (before, after) = (text(before.path()), text(after.path()));
+    let run = diff(&["--exact", "--exit-code", &before, &after]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let expected = "\
+1 of 1 thread differs
+
+thread 1
+call 3: com.app.Main.work(int)
+  in Main.main
+  (sql = \"b\")
+  result: 1; after: 0
+";
+    assert!(run.out.ends_with(expected), "{run:?}");
+    let run = diff(&["--exact", "--exit-code", "--ignore-values", &before, &after]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.out.ends_with("the same calls in the same order, in 1 thread\n"), "{run:?}");
+    let run = diff(&["--exact", &before, &before]);
+    let same = "the same calls in the same order, with the same 4 values, in 1 thread\n";
+    assert!(run.out.ends_with(same), "{run:?}");
+    // What the values of ignored calls are does not matter.
+    let run = diff(&["--exact", "--exit-code", "--ignore", "**#work", &before, &after]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+}
+
+#[test]
+fn programs_get_a_row_for_each_kind_of_value() {
+    let (before, after) = (trace(1, 1), trace(0, 0));
+    let (before, after) = (text(before.path()), text(after.path()));
+    let run = diff(&["--exact", "--format", "json", &before, &after]);
+    let row: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(
+        (&row["change"], &row["value"], &row["name"]),
+        (&"value".into(), &"result".into(), &"work".into())
+    );
+    assert_eq!((&row["before"], &row["after"]), (&"1".into(), &"0".into()));
+    assert_eq!(
+        (&row["times"], &row["compared"], &row["call_before"]),
+        (&2.into(), &2.into(), &2.into())
+    );
+    assert_eq!(row["path"].as_array().unwrap().len(), 2);
+    let run = diff(&["--exact", "--format", "csv", &before, &after]);
+    let line = run.out.lines().nth(1).unwrap();
+    assert!(line.starts_with("1,1,2,2,2,value,"), "{run:?}");
+    // A limit holds for values, too.
+    let dir = trace(1, 0);
+    let run = flow(&["diff", "1:2", "1:3", "--max", "1"], dir.path());
+    assert!(run.out.ends_with("… 1 more value left out (--max 1; 0 for all)\n"), "{run:?}");
+}
+
+#[test]
+fn the_page_of_two_calls_has_both_sides() {
+    let dir = trace(1, 0);
+    let run = flow(&["diff", "1:0", "1:2", "--html", "-"], dir.path());
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let data = page_data(&run.out);
+    let title = data["sides"][1]["title"].as_str().unwrap();
+    assert!(title.ends_with(", call 1:2"), "{title}");
+    assert_eq!((&data["sides"][0]["calls"], &data["sides"][1]["calls"]), (&4.into(), &1.into()));
+    assert_eq!(data["pairs"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn what_is_no_pair_of_calls_is_an_error() {
+    let dir = trace(1, 1);
+    let place = text(dir.path());
+    for (args, expected) in [
+        (&["1:2"][..], "a call is compared with another call"),
+        (&["1:2", &place], "a call is compared with another call"),
+        (&["1:2", "1:3", "1:4"], "at most two calls are compared"),
+        (&[&place, &place, &place], "at most two traces are compared"),
+        (&[&of(dir.path(), "1:2"), &of(dir.path(), "1:3"), &place], "both calls name their trace"),
+        (&["1:2", "1:3", &place, "--by", "cpu"], "--by does not apply to two calls"),
+        (&["1:2", "1:3", &place, "--thread", "1"], "--thread does not apply to two calls"),
+        (&["1:2", "1:3", &place, "--methods"], "--methods does not apply to two calls"),
+        (&[&place, &place, "--ignore", "x"], "--ignore applies to a comparison call by call"),
+        (&[&place, &place, "--html", "-"], "--html applies to a comparison call by call"),
+    ] {
+        let run = diff(args);
+        assert_eq!((run.code, &*run.out), (Some(2), ""), "{args:?}: {run:?}");
+        assert!(run.err.contains(expected), "{args:?}: {}", run.err);
+    }
+    let run = diff(&["1:2", "1:9", &place]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert_eq!(run.err, "flow: thread 1 has no call 9: its calls have the numbers 0 to 3\n");
+    let run = diff(&["1:2", "7:0", &place]);
+    assert!(run.err.contains("no thread '7' with events; there are: 1"), "{run:?}");
+    // What exists as a path is a trace.
+    let inside = tempfile::tempdir().unwrap();
+    fs::create_dir(inside.path().join("1:2")).unwrap();
+    let run: Run =
+        command().args(["diff", "1:2", "1:3"]).current_dir(inside.path()).output().unwrap().into();
+    assert!(run.err.contains("a call is compared with another call"), "{run:?}");
+}
