@@ -134,11 +134,10 @@ did the same are skipped; of calls of one method that did not, the calls that th
 what is shown are the smallest calls that differ. call N is a number for flow replay --from N. How calls were left \
 counts too; when they were made does not.
 
-Where both sides made the same calls, --exact compares what was recorded of them: arguments, results, accesses to fields, and class \
+Of calls that both sides made, --exact also compares what was recorded: arguments, results, accesses to fields, and class \
 and message of exceptions. It shows the first value that differs with its callers and arguments, then how many differ, by method. \
 Objects are the same if their class and what is in them is, whichever objects they are; sets and maps have no order. \
-What one side did not record is not compared. Where the calls of one caller part, its later calls are skipped. Of two runs whose \
-recordings have no values, exceptions are compared with --test or --thread only.
+What one side did not record is not compared. If neither recording has values, exceptions are compared with --test or --thread only.
 
 Two calls are named by thread and number, as flow calls and flow replay show them: 22:1082 is call 1,082 in thread 22. They are \
 compared as with --exact. TRACE:22:1082 is a call of another trace.

@@ -46,8 +46,8 @@ fn two_calls_of_a_trace_are_compared_with_their_values() {
     let place = dir.path().display();
     let expected = format!(
         "\
-before  1 call  {place}, call 1:2
-after   1 call  {place}, call 1:3
+before  1 call  {place}, call 1:2 of com.app.Main.work(int)
+after   1 call  {place}, call 1:3 of com.app.Main.work(int)
 
 call 2, after: 3: com.app.Main.work(int)
   sql: \"a\"; after: \"b\"
@@ -76,8 +76,10 @@ times  of  value   before  after  method
 #[test]
 fn calls_that_differ_are_shown_with_those_before() {
     let dir = trace(1, 1);
+    // Calls of two methods are compared by what they call.
     let run = flow(&["diff", "1:0", "1:2"], dir.path());
-    assert!(run.out.contains("outermost calls\n  - com.app.Main.main"), "{run:?}");
+    let expected = "  - com.app.Main$Job.<init>()\n  - com.app.Main.work(int) ×2\n";
+    assert!(run.out.ends_with(expected) && run.out.contains("\ncall 0, after: 2: "), "{run:?}");
     let other = trace(1, 1);
     // main > (init; work; init).
     fs::write(other.path().join("thread-1.flow"), [0x80, 0x82, 0x00, 0x81, 0x00, 0x82, 0x01])
@@ -152,7 +154,7 @@ fn the_page_of_two_calls_has_both_sides() {
     assert_eq!(run.code, Some(0), "{run:?}");
     let data = page_data(&run.out);
     let title = data["sides"][1]["title"].as_str().unwrap();
-    assert!(title.ends_with(", call 1:2"), "{title}");
+    assert!(title.ends_with(", call 1:2 of com.app.Main.work(int)"), "{title}");
     assert_eq!((&data["sides"][0]["calls"], &data["sides"][1]["calls"]), (&4.into(), &1.into()));
     assert_eq!(data["pairs"].as_array().unwrap().len(), 1);
 }

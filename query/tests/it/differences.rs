@@ -192,24 +192,27 @@ fn which_object_it_is_does_not_count_but_its_class_does() {
     assert_eq!(shown(&found), ["m0 result 1/1: C@7, D@2f"]);
 }
 
+/// `m0 > (m1 > (callee(inner), m3(inner)) = returned, m4(last))`.
+fn parting(callee: u64, inner: i32, returned: i32, last: i32) -> Vec<Event> {
+    let inner = [Enter(callee), argument(inner), Exit, Enter(3), argument(inner), Exit];
+    [
+        &[Enter(0), Enter(1)],
+        &inner[..],
+        &[result(returned), Exit, Enter(4), argument(last), Exit, Exit],
+    ]
+    .concat()
+}
+
 #[test]
-fn after_calls_part_the_rest_of_their_caller_is_skipped_but_not_its_result() {
-    let run = |callee, inner, returned, last| {
-        let inner = [Enter(callee), argument(inner), Exit, Enter(3), argument(inner), Exit];
-        [
-            &[Enter(0), Enter(1)],
-            &inner[..],
-            &[result(returned), Exit, Enter(4), argument(last), Exit, Exit],
-        ]
-        .concat()
-    };
-    let (found, is_same) = differing(&run(2, 1, 1, 1), &run(5, 2, 2, 2));
+fn calls_that_one_side_made_are_skipped() {
+    let (found, is_same) = differing(&parting(2, 1, 1, 1), &parting(5, 2, 2, 2));
     assert!(!is_same && !found.is_before_calls);
     let shown = shown(&found);
-    assert_eq!(shown.len(), 2, "{shown:?}");
-    assert!(shown[0].ends_with("result 1/1: 1, 2"), "{shown:?}");
-    assert!(shown[1].ends_with("arg0 1/1: 1, 2"), "{shown:?}");
-    assert_eq!(found.calls, 3, "m2 and m3 do not count");
+    assert_eq!(shown.len(), 3, "{shown:?}");
+    for (row, end) in shown.iter().zip(["arg0 1/1: 1, 2", "result 1/1: 1, 2", "arg0 1/1: 1, 2"]) {
+        assert!(row.ends_with(end), "{shown:?}");
+    }
+    assert_eq!(found.calls, 4, "all but m2 and m5");
     // What differs before may be why.
     let given = |number| {
         let callee = if number == 1 { 2 } else { 3 };
@@ -218,6 +221,18 @@ fn after_calls_part_the_rest_of_their_caller_is_skipped_but_not_its_result() {
     let (found, is_same) = differing(&given(1), &given(2));
     assert!(!is_same && found.is_before_calls, "{found:?}");
     assert_eq!(found.count(), 1);
+}
+
+#[test]
+fn where_calls_part_without_a_guide_the_rest_of_their_caller_is_skipped_but_not_its_result() {
+    let asked = Differences::default().with_values().at_most(0);
+    let found = compare(&asked, &parting(2, 1, 1, 1), &parting(5, 2, 2, 2));
+    let values = &found.differing[0].values;
+    let shown = shown(values);
+    assert_eq!(shown.len(), 2, "{shown:?}");
+    assert!(shown[0].ends_with("result 1/1: 1, 2"), "{shown:?}");
+    assert!(shown[1].ends_with("arg0 1/1: 1, 2"), "{shown:?}");
+    assert_eq!(values.calls, 3, "m3 does not count");
 }
 
 #[test]
@@ -406,15 +421,19 @@ proptest! {
         prop_assert_eq!(&first.texts[1], "1000");
     }
 
-    /// Whatever differs, values are compared only in calls of the same method.
+    /// Each call is compared, or only one side made it.
     #[test]
-    fn any_two_threads_are_compared_to_their_end(before in any_events(), after in any_events()) {
-        let (found, is_same) = differing(&before, &after);
-        let (backwards, _) = differing(&after, &before);
-        prop_assert_eq!(found.calls, backwards.calls);
-        prop_assert_eq!(found.compared, backwards.compared);
-        prop_assert_eq!(found.count(), backwards.count());
-        let calls = before.iter().filter(|event| matches!(event, Enter(_))).count() as u64;
-        prop_assert!(found.calls <= calls && (found.calls == calls || !is_same || found == DifferingValues::default()));
+    fn calls_of_any_two_threads_are_read_in_step_or_skipped(before in any_events(), after in any_events()) {
+        let found = compare(&Differences::default().with_values(), &before, &after);
+        let Some(thread) = found.differing.first() else { return Ok(()) };
+        for (events, is_added) in [(&before, false), (&after, true)] {
+            let calls = events.iter().filter(|event| matches!(event, Enter(_))).count() as u64;
+            let only = thread.comparison.differences().iter().map(|difference| {
+                let shifts = difference.shifts.iter().filter(|shift| shift.is_added == is_added);
+                let calls = shifts.map(|shift| found.shapes.calls(shift.shape) * shift.count);
+                difference.times * calls.sum::<u64>()
+            });
+            prop_assert_eq!(thread.values.calls + only.sum::<u64>(), calls);
+        }
     }
 }

@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use flow_query::analysis::Run;
-use flow_query::ask::CallPlace;
+use flow_query::ask::{CallPlace, SelectedCall};
 use flow_query::select::globs;
 
 use super::exact::{self, Sides};
-use super::test_runs::ComparedTests;
 use crate::args::DiffArgs;
 use crate::failure::{Failure, Status};
 use crate::input::flags::DEFAULT_DIR;
@@ -82,11 +81,15 @@ pub(super) fn run(args: &DiffArgs, sides: [CallSide; 2], out: &mut Out) -> Resul
         source.report_losses();
         status = status.and(source.status);
     }
-    let titles =
-        sides.map(|CallSide { trace, place }| format!("{}, call {place}", trace.display()));
-    let compared = Sides::of_calls(titles, &selected);
-    let tests = ComparedTests::default();
-    let (worst, differs) = exact::run(&runs, &tests, &compared, args, &mut progress, out)?;
+    let [before, after] = &selected[..] else { return Ok(status) };
+    let title = |CallSide { trace, place }: &CallSide, call: &SelectedCall| {
+        format!("{}, call {place} of {}", trace.display(), call.name)
+    };
+    let [one, other] = &sides;
+    let compared = Sides::of_calls([title(one, before), title(other, after)], [before, after]);
+    // Calls of two methods are compared below them.
+    let rename = |name| if name == after.method { before.method.clone() } else { name };
+    let (worst, differs) = exact::run(&runs, rename, &compared, args, &mut progress, out)?;
     drop(progress);
     Ok(status.and(worst).and(args.status(differs)))
 }

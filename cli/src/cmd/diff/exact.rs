@@ -4,7 +4,7 @@ use std::io::Write;
 
 use flow_codec::NameForm;
 use flow_codec::read::CallTimes;
-use flow_query::analysis::Run;
+use flow_query::analysis::{MethodName, Run};
 use flow_query::ask::{
     Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference, RunDifferences,
     SelectedCall,
@@ -13,7 +13,6 @@ use flow_query::dag::{Comparison, Difference, Kind, Outcome, ShapeId, Shift};
 use flow_query::rows::{Cell, Chain, ExactRow, NameColumns};
 use flow_query::shapes::{JoinedNames, JoinedThread};
 
-use super::test_runs::ComparedTests;
 use crate::args::{DiffArgs, Format};
 use crate::cmd::line_limit;
 use crate::cmd::page_file::PageFile;
@@ -67,12 +66,10 @@ impl Sides {
     }
 
     /// Two calls with these titles.
-    pub(super) fn of_calls(titles: [String; 2], calls: &[SelectedCall]) -> Self {
-        let times = |index: usize| calls.get(index).map(|call| call.times.clone());
-        let number = |index: usize| calls.get(index).map_or(0, |call| call.number);
-        let times =
-            [0, 1].map(times).map(|times| times.filter(|times| times.start.estimate_ns.is_some()));
-        Self { titles, times, calls: Some([0, 1].map(number)) }
+    pub(super) fn of_calls(titles: [String; 2], calls: [&SelectedCall; 2]) -> Self {
+        let is_known = |times: &CallTimes| times.start.estimate_ns.is_some();
+        let times = calls.map(|call| Some(call.times.clone()).filter(is_known));
+        Self { titles, times, calls: Some(calls.map(|call| call.number)) }
     }
 
     /// What is counted: threads, which may be ranges of threads, or calls.
@@ -84,7 +81,7 @@ impl Sides {
 /// Compares the threads of two runs. Returns the status, and whether they differ.
 pub(super) fn run(
     sources: &[(Run, Source); 2],
-    tests: &ComparedTests,
+    rename: impl Fn(MethodName) -> MethodName,
     sides: &Sides,
     args: &DiffArgs,
     progress: &mut Progress,
@@ -97,7 +94,7 @@ pub(super) fn run(
     let mut asked = Differences::default()
         .of_methods(args.part.filter.filter())
         .ignoring(&args.ignore)
-        .renaming(|name| tests.rename(name))
+        .renaming(rename)
         .at_most(most.saturating_add(skipped).saturating_add(1))
         .within_words(most_words());
     // A page has the calls of both.
@@ -249,11 +246,15 @@ impl<'p> Print<'p> {
             } else if differences.is_empty() && !thread.comparison.is_cut() {
                 writeln!(out, "the same calls in the same order")?;
             }
+            if thread.values.is_before_calls && !shown.is_empty() {
+                out.write_all(b"\n")?;
+            }
             for difference in shown.iter().take(left) {
                 self.difference(comparison, difference, out)?;
                 left -= 1;
             }
-            if !thread.values.is_before_calls {
+            if !thread.values.is_before_calls && !thread.values.values.is_empty() {
+                out.write_all(if shown.is_empty() { b"" } else { b"\n" })?;
                 self.values(&thread.values, out)?;
             }
         }

@@ -127,7 +127,8 @@ fn compare(
     }
     if args.exact {
         let sides = Sides::of(args);
-        let (worst, differs) = exact::run(&runs, &tests, &sides, args, &mut progress, out)?;
+        let rename = |name| tests.rename(name);
+        let (worst, differs) = exact::run(&runs, rename, &sides, args, &mut progress, out)?;
         drop(progress);
         return Ok(status.and(worst).and(args.status(differs)));
     }

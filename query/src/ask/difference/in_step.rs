@@ -1,8 +1,9 @@
 //! Reads two threads in step, and compares the values of calls that both made.
 //!
-//! Which calls differ is found by [shapes](crate::dag::Comparison). Here the two sides are read together, as long as they
-//! enter and leave the same methods. Where they part, the rest of the call in which that happens is skipped on both sides;
-//! its result, and what follows, is compared again. Memory: the open frames with their arguments, and what differs, by method.
+//! Which calls differ is found by [shapes](Comparison). That comparison guides the reader: calls that only one side made are
+//! skipped. Where the two sides part otherwise, because not all was compared, the rest of the call in which that happens is
+//! skipped on both; its result, and what follows, is compared again. Memory: the open frames with their arguments, and what differs, by
+//! method.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -14,6 +15,7 @@ use flow_codec::read::Methods;
 
 use super::contents::Contents;
 use super::side::{Entered, How, Item, Side, Source};
+use crate::dag::{Comparison, PairNumber};
 use crate::reading::{Listener, Reading};
 use crate::text::ValueTexts;
 
@@ -65,7 +67,7 @@ pub struct FirstDifference {
 pub struct DifferingValues {
     /// By method and name, those that differ most often first.
     pub values: Vec<DifferingValue>,
-    /// How many calls both sides made before they parted, in the same order.
+    /// How many calls both sides made, in the same order.
     pub calls: u64,
     /// How many values were compared.
     pub compared: u64,
@@ -90,6 +92,7 @@ impl DifferingValues {
 /// Reads two sides. Returns what differs, and how reading ended.
 pub(super) fn compare(
     sources: [Source<'_>; 2],
+    guide: &Comparison,
     listener: &mut impl Listener,
 ) -> (DifferingValues, [Reading; 2]) {
     let opened = sources.each_ref().map(Side::open);
@@ -107,6 +110,8 @@ pub(super) fn compare(
         before,
         after,
         contents,
+        guide,
+        outermost: guide.outermost(),
         frames: Vec::new(),
         arguments: Vec::new(),
         found: Found::default(),
@@ -127,11 +132,21 @@ struct InStep<'a> {
     before: Side<'a>,
     after: Side<'a>,
     contents: Contents<'a>,
+    /// How the calls of the two sides differ, and its pair of all calls.
+    guide: &'a Comparison,
+    outermost: Option<PairNumber>,
     /// The open calls of both sides.
-    frames: Vec<[Entered; 2]>,
+    frames: Vec<Frame>,
     /// The arguments of open calls, each with the number of frames with which it came.
     arguments: Vec<(usize, CallValue)>,
     found: Found,
+}
+
+/// An open call of both sides.
+struct Frame {
+    sides: [Entered; 2],
+    /// Its pair, if what it calls differs.
+    pair: Option<PairNumber>,
 }
 
 /// What a value is to its call.
@@ -177,18 +192,29 @@ struct Found {
 impl InStep<'_> {
     /// Reads on. Returns whether to continue.
     fn step(&mut self) -> ControlFlow<()> {
+        if self.skip_only() {
+            self.found.is_parted = true;
+            return ControlFlow::Continue(());
+        }
         match (self.before.peek(), self.after.peek()) {
             (None, None) => return ControlFlow::Break(()),
             (Some(Item::Value(_)), _) | (_, Some(Item::Value(_))) => self.values(),
             (Some(Item::Enter(before)), Some(Item::Enter(after)))
                 if before.joined == after.joined =>
             {
-                self.frames.push([*before, *after]);
+                let sides = [*before, *after];
+                let caller = self.caller();
+                let callee = |(pair, [first, _]): (_, [u64; 2])| {
+                    self.guide.callee(pair, sides[0].place.saturating_sub(first))
+                };
+                self.frames.push(Frame { sides, pair: caller.and_then(callee) });
                 self.found.answer.calls += 1;
                 self.pass();
             }
             (Some(Item::Exit(_)), Some(Item::Exit(_))) => self.exit(),
             (Some(Item::Break(before)), Some(Item::Break(after))) if before == after => self.pass(),
+            (Some(Item::Break(_)), _) => self.found.is_parted = self.before.take().is_some(),
+            (_, Some(Item::Break(_))) => self.found.is_parted = self.after.take().is_some(),
             _ => {
                 self.found.is_parted = true;
                 let is_inside = !self.frames.is_empty();
@@ -198,6 +224,32 @@ impl InStep<'_> {
             }
         }
         ControlFlow::Continue(())
+    }
+
+    /// The pair of the innermost call, or of all calls, and the places of its sides.
+    fn caller(&self) -> Option<(PairNumber, [u64; 2])> {
+        match self.frames.last() {
+            Some(frame) => Some((frame.pair?, frame.sides.map(|side| side.place))),
+            None => Some((self.outermost?, [0; 2])),
+        }
+    }
+
+    /// Skips calls that only one side made, if there are some.
+    fn skip_only(&mut self) -> bool {
+        let Some((pair, [first_before, first_after])) = self.caller() else { return false };
+        let mut skips = false;
+        for (number, side, first) in
+            [(0, &mut self.before, first_before), (1, &mut self.after, first_after)]
+        {
+            let Some(Item::Enter(entered)) = side.peek() else { continue };
+            let place = entered.place;
+            let only = self.guide.only_on(number, pair, place.saturating_sub(first));
+            if only > 0 {
+                side.skip_calls(place.saturating_add(only));
+                skips = true;
+            }
+        }
+        skips
     }
 
     fn pass(&mut self) {
@@ -309,7 +361,7 @@ impl InStep<'_> {
     fn compare(&mut self, slot: Slot, before: &CallValue, after: &CallValue) {
         let Contents { before: methods, after: others } = self.contents;
         let part = self.contents.differing_part(&before.value, &after.value);
-        let method = self.frames.last().map(|[before, _]| before.method);
+        let method = self.frames.last().map(|frame| frame.sides[0].method);
         let difference = part.map(|part| {
             let text = |methods, value: &Value| ValueTexts::new(methods, method).text(value);
             let [one, other] = part.values;
@@ -322,7 +374,7 @@ impl InStep<'_> {
 
     /// Counts a value of the innermost call: its name, and how it differs, if it does.
     fn count(&mut self, slot: Slot, difference: Option<(String, Difference)>) {
-        let Some([before, after]) = self.frames.last() else { return };
+        let Some(Frame { sides: [before, after], .. }) = self.frames.last() else { return };
         self.found.answer.compared += 1;
         let counted = self.found.counted.entry((before.joined, slot)).or_default();
         counted.compared += 1;
@@ -339,7 +391,7 @@ impl InStep<'_> {
         let open = self.frames.len();
         let fits = self.found.stored + open <= MOST_FRAMES;
         self.found.stored += if fits { open } else { 0 };
-        let stack = self.frames.iter().map(|[before, _]| before.joined);
+        let stack = self.frames.iter().map(|frame| frame.sides[0].joined);
         // While arguments are compared, not all are known.
         let are_known = !matches!(slot, Slot::Of(Role::Argument(_) | Role::This));
         let given = self.arguments.iter().filter(|(frames, _)| are_known && *frames == open);

@@ -16,7 +16,7 @@ use self::side::Source;
 
 use crate::Error;
 use crate::analysis::MethodName;
-use crate::dag::{Comparison, ShapeId, Shapes};
+use crate::dag::{Comparison, Kind, Outcome, ShapeId, Shapes};
 use crate::open::Traces;
 use crate::reading::{Listener, Soundness};
 use crate::select::{Filter, bytes_read, globs};
@@ -175,7 +175,7 @@ impl<'a> Differences<'a> {
         self
     }
 
-    /// Compares the classes of exceptions even if no values were recorded. All events are read for that.
+    /// Compares also the classes of exceptions if no values were recorded. If there are any, all events are read for that.
     #[must_use]
     pub fn with_exceptions(mut self) -> Self {
         self.values = Values::Always;
@@ -221,9 +221,10 @@ impl<'a> Differences<'a> {
         };
         let joins = Joins { filter: &self.filter, ignored: &ignored, rename: &rename };
         let sources = runs;
+        let has_values = runs.iter().all(|run| run.iter().any(may_have_values));
         let reads_values = match self.values {
             Values::Never => false,
-            Values::IfRecorded => runs.iter().all(|run| run.iter().any(may_have_values)),
+            Values::IfRecorded => has_values,
             Values::Always => true,
         };
         joiner.read_stored(runs, joins);
@@ -248,8 +249,11 @@ impl<'a> Differences<'a> {
             let comparison = comparison.numbered_from(self.first_calls);
             room -= comparison.differences().len().min(room);
             let mut values = DifferingValues::default();
-            if let ([Some(before), Some(after)], true) = (sides(&runs, *places), reads_values) {
-                (values, soundness) = in_step.compare([before, after], soundness, listener);
+            if let ([Some(before), Some(after)], true) = (sides(&runs, *places), reads_values)
+                && (has_values || [before, after].iter().all(|thread| has_exceptions(thread)))
+            {
+                (values, soundness) =
+                    in_step.compare([before, after], &comparison, soundness, listener);
                 compared_values += values.compared;
             }
             if !comparison.is_same() || !values.values.is_empty() {
@@ -286,6 +290,12 @@ fn may_have_values(trace: &Trace) -> bool {
     ["values", "fields"].iter().any(is_option) || is_changed
 }
 
+/// Returns whether an exception left a call.
+fn has_exceptions(thread: &JoinedThread) -> bool {
+    let shapes = thread.dag.shapes();
+    shapes.iter().any(|shape| matches!(shapes.kind(shape), Kind::Call(_, Outcome::Unwound)))
+}
+
 /// Two runs whose threads are read in step.
 struct Walked<'a> {
     sources: [&'a Traces; 2],
@@ -299,6 +309,7 @@ impl Walked<'_> {
     fn compare(
         &self,
         threads: [&JoinedThread; 2],
+        comparison: &Comparison,
         soundness: Soundness,
         listener: &mut impl Listener,
     ) -> (DifferingValues, Soundness) {
@@ -335,7 +346,7 @@ impl Walked<'_> {
             source(1, &after.methods, other_file, &number_after),
         ];
         listener.expect_more(bytes_read(file, file.bytes));
-        let (values, readings) = in_step::compare(sides, listener);
+        let (values, readings) = in_step::compare(sides, comparison, listener);
         listener.file_done(bytes_read(file, file.bytes));
         // What is wrong was reported when the threads were joined, unless their shapes were stored.
         let mut soundness = soundness;

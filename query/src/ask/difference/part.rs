@@ -3,11 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use flow_codec::ThreadId;
 use flow_codec::format::marks::Position;
 use flow_codec::read::{CallTimes, Parts};
+use flow_codec::{MethodNames, NameForm, ThreadId};
 
 use crate::Error;
+use crate::analysis::MethodName;
 use crate::open::Traces;
 use crate::reading::{CallClock, Extent, Listener, open_tree};
 use crate::select::Threads;
@@ -35,6 +36,10 @@ pub struct CallPlace {
 pub struct SelectedCall {
     /// Its number in its thread.
     pub number: u64,
+    /// Its method.
+    pub method: MethodName,
+    /// The method as people read it.
+    pub name: String,
     /// When it began and ended.
     pub times: CallTimes,
 }
@@ -49,7 +54,8 @@ impl CallPlace {
         traces: &mut Traces,
         listener: &mut impl Listener,
     ) -> Result<SelectedCall, Error> {
-        let only = traces.only()?.dir.clone();
+        let trace = traces.only()?;
+        let (only, methods) = (trace.dir.clone(), trace.methods.clone());
         let threads = Threads::of(&[self.thread.to_string()]);
         traces.iter_mut().filter(|trace| trace.dir != only).for_each(|trace| trace.files.clear());
         threads.keep_in(&mut [traces])?;
@@ -70,7 +76,9 @@ impl CallPlace {
         let times = CallClock::new(file).times([extent]).pop();
         *file = file.only(&format!("call {}", grouped(self.number)), &[start..end]);
         let times = times.unwrap_or(crate::reading::UNKNOWN_TIMES);
-        Ok(SelectedCall { number: self.number, times })
+        let method = MethodName::new(call.method, &methods);
+        let name = MethodNames::new(&methods).get(call.method, NameForm::Readable);
+        Ok(SelectedCall { number: self.number, method, name, times })
     }
 
     fn is_none(self, calls: u64) -> Error {

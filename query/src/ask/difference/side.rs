@@ -33,6 +33,8 @@ pub(super) struct Entered {
     pub(super) joined: MethodId,
     /// How many calls of the thread began before it.
     pub(super) number: u64,
+    /// How many of these are not left out.
+    pub(super) place: u64,
 }
 
 /// How a call is left.
@@ -68,6 +70,8 @@ pub(super) struct Side<'a> {
     values: vec::IntoIter<CallValue>,
     /// Exits that were not passed yet, and how these frames are left.
     exits: (u64, How),
+    /// How many calls began that are not left out.
+    calls: u64,
     /// Open frames, and those of a call that is left out with all that it calls.
     open: u64,
     ignored: u64,
@@ -92,6 +96,7 @@ impl<'a> Side<'a> {
             next: None,
             values: Vec::new().into_iter(),
             exits: (0, How::Returned),
+            calls: 0,
             open: 0,
             ignored: 0,
             is_paused: false,
@@ -167,6 +172,21 @@ impl<'a> Side<'a> {
                     return true;
                 }
                 Some(_) => {}
+            }
+            self.next = None;
+        }
+    }
+
+    /// Skips the calls before a place that the innermost call makes, with all that they call.
+    pub(super) fn skip_calls(&mut self, until: u64) {
+        let mut inside = 0_u64;
+        loop {
+            match self.peek() {
+                Some(Item::Enter(entered)) if inside == 0 && entered.place >= until => return,
+                Some(Item::Enter(_)) => inside += 1,
+                Some(Item::Exit(_)) if inside > 0 => inside -= 1,
+                Some(Item::Value(_) | Item::Break(_)) if inside > 0 => {}
+                _ => return,
             }
             self.next = None;
         }
@@ -255,6 +275,8 @@ impl<'a> Side<'a> {
         };
         self.open += 1;
         let number = self.first_call.saturating_add(calls);
-        Some(Item::Enter(Entered { method, joined, number }))
+        let place = self.calls;
+        self.calls += 1;
+        Some(Item::Enter(Entered { method, joined, number, place }))
     }
 }

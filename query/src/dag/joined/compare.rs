@@ -8,6 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
+use super::guide::{Guided, PairNumber};
 use crate::dag::shape::kinds::{Kind, Outcome, ShapeId};
 use crate::dag::shape::shapes::Shapes;
 use flow_codec::MethodId;
@@ -58,6 +59,8 @@ pub struct Comparison {
     callers: Vec<(Option<MethodId>, Option<usize>)>,
     moved: HashSet<ShapeId>,
     is_cut: bool,
+    /// For each pair that was compared, which calls belong together.
+    guided: Vec<Guided>,
 }
 
 /// Two shapes that are compared.
@@ -71,6 +74,7 @@ struct Pair {
     /// Pairs of callees, and how often each.
     callees: Vec<(usize, u64)>,
     times: u64,
+    guided: Guided,
 }
 
 /// What is left to be done: to compare a pair for the first time, or to note that it differs in itself.
@@ -116,7 +120,8 @@ impl Comparison {
             _ => None,
         };
         let callers = search.pairs.iter().map(|pair| (method(pair), pair.caller)).collect();
-        Self { differences, callers, moved, is_cut }
+        let guided = search.pairs.into_iter().map(|pair| pair.guided).collect();
+        Self { differences, callers, moved, is_cut, guided }
     }
 
     /// Numbers calls from these numbers on, instead of from 0.
@@ -181,6 +186,22 @@ impl Comparison {
         stack
     }
 
+    /// The pair of the two themselves, if they differ.
+    pub(crate) fn outermost(&self) -> Option<PairNumber> {
+        (!self.guided.is_empty()).then_some(PairNumber(0))
+    }
+
+    /// How many calls of a pair only this side made, from the one on that has this number among those of the pair, itself included: with
+    /// all calls that these made. 0 if both sides made it, or if that is not known.
+    pub(crate) fn only_on(&self, side: usize, pair: PairNumber, number: u64) -> u64 {
+        self.guided.get(pair.0).map_or(0, |guided| guided.only(side, number))
+    }
+
+    /// The pair of the call that has this number before among those of a pair, if it differs.
+    pub(crate) fn callee(&self, pair: PairNumber, number: u64) -> Option<PairNumber> {
+        self.guided.get(pair.0)?.callee(number)
+    }
+
     /// Returns whether the two are the same. If they are not, it may still be that no difference was found before the
     /// search was cut.
     #[must_use]
@@ -228,7 +249,8 @@ impl Search<'_> {
             return (pair, false);
         }
         let (shifts, callees) = (Vec::new(), Vec::new());
-        self.pairs.push(Pair { shapes, numbers, caller, shifts, callees, times: 0 });
+        let guided = Guided::default();
+        self.pairs.push(Pair { shapes, numbers, caller, shifts, callees, times: 0, guided });
         let pair = self.pairs.len() - 1;
         self.known.insert(shapes, pair);
         (pair, true)
@@ -252,18 +274,25 @@ impl Search<'_> {
         let steps = align(self.shapes, &before_runs, &after_runs, &mut self.cells);
         let (mut next, mut is_reported) = (Vec::new(), false);
         let (mut shifts, mut callees) = (Vec::new(), Vec::new());
+        let mut guided = Guided::default();
         for step in steps {
             match step {
                 Step::Shift(shift) => {
+                    let side = usize::from(shift.is_added);
+                    let from = numbers.get(side).copied().unwrap_or_default();
+                    let calls = self.shapes.calls(shift.shape).saturating_mul(shift.count);
+                    guided.push_only(side, shift.number.saturating_sub(from), calls);
                     if !is_reported {
                         next.push(Task::Report(pair));
                         is_reported = true;
                     }
                     shifts.push(shift);
                 }
-                Step::Change(shapes, numbers, count) => {
-                    let (callee, is_new) = self.pair(shapes, numbers, Some(pair));
+                Step::Change(shapes, places, count) => {
+                    let (callee, is_new) = self.pair(shapes, places, Some(pair));
                     callees.push((callee, count));
+                    let calls = self.shapes.calls(shapes[0]).saturating_mul(count);
+                    guided.push_pair(places[0].saturating_sub(numbers[0]), calls, callee);
                     if is_new {
                         next.push(Task::Compare(callee));
                     }
@@ -275,7 +304,7 @@ impl Search<'_> {
         }
         tasks.extend(next.into_iter().rev());
         if let Some(pair) = self.pairs.get_mut(pair) {
-            (pair.shifts, pair.callees) = (shifts, callees);
+            (pair.shifts, pair.callees, pair.guided) = (shifts, callees, guided);
         }
     }
 
