@@ -349,9 +349,9 @@ impl<'p> Print<'p> {
             writeln!(out, "  in {}", escaped(&callers))?;
         }
         if !first.arguments.is_empty() {
-            writeln!(out, "  {}", first.arguments)?;
+            writeln!(out, "  {}", escaped(&first.arguments))?;
         }
-        let [before, after] = &first.texts;
+        let [before, after] = first.texts.each_ref().map(|text| escaped(text));
         writeln!(out, "  {}: {before}; after: {after}", escaped(&first.name))?;
         if values.count() == 1 {
             return Ok(());

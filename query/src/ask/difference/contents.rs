@@ -189,7 +189,7 @@ impl<'v> DifferingPart<'v> {
         Self { path: String::new(), kind: String::new(), values: [before, after] }
     }
 
-    /// The same part, seen from an object that holds it.
+    /// Returns the part, as seen from an object that holds it.
     fn inside(mut self, path: &str, kind: &str) -> Self {
         self.path.insert_str(0, path);
         self.kind.insert_str(0, kind);

@@ -145,7 +145,7 @@ struct InStep<'a> {
 /// An open call of both sides.
 struct Frame {
     sides: [Entered; 2],
-    /// Its pair, if what it calls differs.
+    /// The pair of the call, if what it calls differs.
     pair: Option<PairNumber>,
 }
 
@@ -324,7 +324,7 @@ impl InStep<'_> {
         }
     }
 
-    /// One side makes an access where the other goes on.
+    /// One side makes an access where the other continues.
     fn lone_access(&mut self, is_before: bool) {
         let (side, others) = match is_before {
             true => (&mut self.before, self.contents.after),

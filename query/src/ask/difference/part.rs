@@ -34,9 +34,9 @@ pub struct CallPlace {
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct SelectedCall {
-    /// Its number in its thread.
+    /// The number of the call in its thread.
     pub number: u64,
-    /// Its method.
+    /// The method of the call.
     pub method: MethodName,
     /// The method as people read it.
     pub name: String,

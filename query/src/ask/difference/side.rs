@@ -27,7 +27,7 @@ pub(super) enum Item {
 /// A call that begins.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entered {
-    /// Its method in its trace.
+    /// The method, by its id in the trace.
     pub(super) method: MethodId,
     /// The number of the method in both traces.
     pub(super) joined: MethodId,
