@@ -32,6 +32,8 @@ pub struct FilterSpec {
     /// Patterns of the fields of which accesses are recorded, in recorded methods; and of the classes in whose methods
     /// accesses to elements are.
     pub fields: Tracked<Glob>,
+    /// Patterns of the methods of which exceptions that reach handlers are recorded, if the methods are.
+    pub exceptions: Tracked<Glob>,
     /// Patterns of values that are left out: of methods, or of names of parameters and classes.
     pub redact: Tracked<Glob>,
     /// How many characters of a string and elements of an array are recorded.
@@ -59,6 +61,7 @@ impl Default for FilterSpec {
             values: Tracked::default(),
             instructions: Tracked::default(),
             fields: Tracked::default(),
+            exceptions: Tracked::default(),
             redact: Tracked::default(),
             max_value: DEFAULT_MAX_VALUE,
             values_depth: DEFAULT_VALUES_DEPTH,
@@ -226,6 +229,12 @@ impl FilterSpec {
         self.fields.find(|glob| glob.selects(field))
     }
 
+    /// Returns whether exceptions that reach handlers of a method are recorded, if the method is.
+    #[must_use]
+    pub fn has_exceptions_of(&self, method: Name<'_>) -> bool {
+        self.exceptions.find(|glob| glob.selects(method))
+    }
+
     /// Returns whether accesses to elements of arrays are recorded in a method, if the method is.
     #[must_use]
     pub fn has_elements_of(&self, method: Name<'_>) -> bool {
@@ -248,6 +257,7 @@ impl FilterSpec {
             ("values", texts(&self.values)),
             ("instructions", texts(&self.instructions)),
             ("fields", texts(&self.fields)),
+            ("exceptions", texts(&self.exceptions)),
             ("redact", texts(&self.redact)),
         ];
         all.into_iter().filter(|(_, patterns)| !patterns.is_empty()).collect()

@@ -337,13 +337,17 @@ fn filter_with_details(
         values: detail("values")?,
         instructions: detail("instructions")?,
         fields: detail("fields")?,
+        exceptions: value("exceptions").map_or(Ok(Tracked::default()), |patterns| {
+            needs_marks(patterns, engine, format)?;
+            globs(patterns).map(Tracked::from)
+        })?,
         redact: value("redact").map_or(Ok(Tracked::default()), |redact| {
-            let of = ["values", "fields", "instructions"].into_iter().find_map(value);
+            let of = ["values", "fields", "instructions", "exceptions"].into_iter().find_map(value);
             needs_values(redact, of)?;
             globs(redact).map(Tracked::from)
         })?,
         max_value: value("max-value").map_or(Ok(DEFAULT_MAX_VALUE), |max| {
-            needs_values(max, value("values").or(value("fields")))?;
+            needs_values(max, value("values").or(value("fields")).or(value("exceptions")))?;
             let number = max.value.parse().ok().filter(|number| *number <= MAX_VALUE);
             number.ok_or_else(|| bad_value(max))
         })?,
@@ -443,6 +447,20 @@ fn needs_probes(
             "format=jsonl has no place for it; use format=binary"
         }
         (EngineKind::Events | EngineKind::None, _) => "needs engine=instrument; leave out engine",
+    };
+    Err(OptionError(format!("{key}={value} ({place}): {why}")))
+}
+
+/// Refuses an option for what only events and marks can store.
+fn needs_marks(
+    Setting { key, value, place }: &Setting,
+    engine: EngineKind,
+    format: EventFormat,
+) -> Result<(), OptionError> {
+    let why = match (engine, format) {
+        (EngineKind::None, _) => "engine=none records no calls; leave out engine",
+        (_, EventFormat::Jsonl) => "format=jsonl has no place for it; use format=binary",
+        _ => return Ok(()),
     };
     Err(OptionError(format!("{key}={value} ({place}): {why}")))
 }

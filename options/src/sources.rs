@@ -22,7 +22,7 @@ const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key
 }
 
 /// All keys.
-pub const KEYS: [Key; 47] = [
+pub const KEYS: [Key; 48] = [
     key("out", "a directory, or a file whose name ends in .flowtrace", "where the trace goes"),
     key("earlier", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
     key(
@@ -73,6 +73,11 @@ pub const KEYS: [Key; 47] = [
         "fields",
         "globs over pkg.Class or pkg.Class#field, separated by ';'",
         "the fields of which accesses are recorded",
+    ),
+    key(
+        "exceptions",
+        "globs over pkg.Class or pkg.Class#method, separated by ';'",
+        "the methods of which exceptions that reach handlers are recorded",
     ),
     key(
         "redact",

@@ -406,6 +406,9 @@ impl Rewriting<'_> {
         if plan.detail().instructions != detail.instructions {
             self.leave_out(Skip::WithoutInstructions.name(), method);
         }
+        if plan.has_other_handlers {
+            self.leave_out(Skip::WithoutExceptions.name(), method);
+        }
         Some(plan)
     }
 
@@ -417,6 +420,7 @@ impl Rewriting<'_> {
             values: filter.has_values_of(name),
             instructions: filter.has_instructions_of(name),
             accesses: !filter.fields.is_empty(),
+            exceptions: filter.has_exceptions_of(name),
             version: 0,
         }
     }
@@ -430,11 +434,12 @@ impl Rewriting<'_> {
         if let Some(values) = &mut plan.values {
             self.redact(values, name);
         }
+        plan.redacts_handled = detail.exceptions && self.filter.redacts_all_of(name);
         Ok(plan)
     }
 
     /// Plans a version of a method other than the first one: its calls are marked with the version. If there are too many
-    /// versions, only calls and accesses are recorded of this one.
+    /// versions, only calls, accesses and exceptions are recorded of this one.
     fn plan_version(
         &self,
         index: usize,
@@ -445,7 +450,11 @@ impl Rewriting<'_> {
         let wanted = self.detail(name);
         let detail = match version {
             Some(version) => Detail { version, ..wanted },
-            None => Detail { accesses: wanted.accesses, ..Detail::default() },
+            None => Detail {
+                accesses: wanted.accesses,
+                exceptions: wanted.exceptions,
+                ..Detail::default()
+            },
         };
         let left_out = [
             (wanted.lines, Skip::WithoutLines),

@@ -6,7 +6,8 @@
 //! …  STEP  …                  at the start of each run of instructions, if these are recorded (`steps`)
 //! …  load  STEP  …            after an instruction that loads an object, for the same
 //! …  COPY  getfield  VALUES …  around accesses to fields and elements, if these are recorded (`accesses`)
-//! …  CATCH  …                 at the start of each exception handler, or soon after it (`catch`)
+//! …  CATCH  HANDLED  …        at the start of each exception handler, or soon after it (`catch`); HANDLED if exceptions are
+//!                             recorded (`handlers`)
 //! …  BEGIN  call  END  …      around super(…) and this(…)
 //! …  VALUES  EXIT  return  …  before each return
 //! VALUES, UNWOUND-EXIT, athrow   for what is covered before this is initialised
@@ -28,7 +29,7 @@ use super::class_file::opcode::{
 use super::class_file::pool::Additions;
 use super::planning::plan::{Ids, Plan, PointKind};
 use super::planning::snippet::{Event, Snippet};
-use super::planning::{accesses, steps, values};
+use super::planning::{accesses, handlers, steps, values};
 use crate::certain::Certain as _;
 use crate::rewrite::Skip;
 
@@ -81,6 +82,8 @@ pub(super) struct Snippets {
     /// How many bytes of these are the exit itself, without the result.
     pub(super) left: usize,
     catch: Snippet,
+    /// One for each handler whose exceptions are recorded.
+    handled: Vec<Vec<u8>>,
     /// One for each line.
     lines: Vec<Snippet>,
     /// For each run of instructions: before and after its first one.
@@ -113,6 +116,9 @@ impl Snippets {
         }
         let accesses = plan.accesses.iter().map(|access| access.probes(&ids.fields, additions));
         let accesses = accesses.collect::<Result<_, _>>()?;
+        let handled =
+            plan.handlers.iter().map(|handler| handler.probe(plan.redacts_handled, additions));
+        let handled = handled.collect::<Result<_, _>>()?;
         let (mut exit, mut unwound_exit) = (Vec::new(), Vec::new());
         if let Some(values) = &plan.values {
             values.push_arguments(additions, &mut enter)?;
@@ -134,6 +140,7 @@ impl Snippets {
             exit,
             left: left.len(),
             catch: Snippet::note(Event::CATCH, additions)?,
+            handled,
             lines: plan
                 .line_starts
                 .iter()
@@ -151,6 +158,7 @@ impl Snippets {
     fn before(&self, kind: PointKind) -> &[u8] {
         match kind {
             PointKind::Catch => self.catch.as_bytes(),
+            PointKind::Handler(number) => self.handled.get(number).map_or(&[], Vec::as_slice),
             PointKind::Line(number) => {
                 self.lines.get(number).map(Snippet::as_bytes).unwrap_or_default()
             }
@@ -223,6 +231,7 @@ impl Layout<'_, '_> {
             shift += self.snippets.before(point.kind).len();
             match point.kind {
                 PointKind::Catch
+                | PointKind::Handler(_)
                 | PointKind::Line(_)
                 | PointKind::Step(_)
                 | PointKind::Exit
@@ -321,7 +330,8 @@ impl Layout<'_, '_> {
         let for_values = if has_values { values::STACK } else { 0 };
         let for_steps = if self.plan.steps.is_some() { steps::STACK } else { 0 };
         let for_accesses = if self.plan.accesses.is_empty() { 0 } else { accesses::STACK };
-        let for_all = for_values.max(for_steps).max(for_accesses);
+        let for_handlers = if self.plan.handlers.is_empty() { 0 } else { handlers::STACK };
+        let for_all = for_values.max(for_steps).max(for_accesses).max(for_handlers);
         let max_stack = max_stack.checked_add(for_all).ok_or(Skip::TooLarge)?;
         out.extend_from_slice(&max_stack.to_be_bytes());
         out.extend_from_slice(&code.max_locals.to_be_bytes());
@@ -360,7 +370,11 @@ impl Layout<'_, '_> {
             }
             out.extend_from_slice(self.snippets.before(point.kind));
             match point.kind {
-                PointKind::Catch | PointKind::Line(_) | PointKind::Step(_) | PointKind::Exit => {}
+                PointKind::Catch
+                | PointKind::Handler(_)
+                | PointKind::Line(_)
+                | PointKind::Step(_)
+                | PointKind::Exit => {}
                 PointKind::Call(_) | PointKind::Access(_) | PointKind::After(_) => {
                     // After an access, it is there already.
                     if from == pc {

@@ -122,6 +122,9 @@ pub enum Skip {
     WithoutInstructions,
     /// The fields and elements that it accesses are not recorded: with probes for more than calls it could not be changed.
     WithoutFields,
+    /// The exceptions that reach one of its handlers are not recorded: with probes for more than calls it could not be changed,
+    /// or other code leads to the handler, too.
+    WithoutExceptions,
 }
 
 impl Skip {
@@ -143,6 +146,7 @@ impl Skip {
             Self::WithoutValues => "without-values",
             Self::WithoutInstructions => "without-instructions",
             Self::WithoutFields => "without-fields",
+            Self::WithoutExceptions => "without-exceptions",
         }
     }
 }

@@ -31,20 +31,21 @@ pub fn rewrite(
     let mut changed = false;
     for (method, plan, ids) in &chosen {
         let mut written = weave.method(*method, plan, ids);
-        let Detail { lines, values, accesses, instructions, .. } = plan.detail();
-        if written.is_err() && instructions && (lines || values || accesses) {
+        let Detail { lines, values, accesses, instructions, exceptions, .. } = plan.detail();
+        if written.is_err() && instructions && (lines || values || accesses || exceptions) {
             written = weave.method(*method, &plan.without_instructions(), ids);
             if written.is_ok() {
                 skipped.push((*method, Skip::WithoutInstructions));
             }
         }
-        if written.is_err() && (lines || values || accesses || instructions) {
+        if written.is_err() && (lines || values || accesses || instructions || exceptions) {
             written = class.plan(*method).and_then(|plan| weave.method(*method, &plan, ids));
             let without = [
                 (lines, Skip::WithoutLines),
                 (values, Skip::WithoutValues),
                 (instructions, Skip::WithoutInstructions),
                 (accesses, Skip::WithoutFields),
+                (exceptions, Skip::WithoutExceptions),
             ];
             let without = without.into_iter().filter(|(wanted, _)| *wanted && written.is_ok());
             skipped.extend(without.map(|(_, skip)| (*method, skip)));

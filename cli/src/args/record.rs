@@ -110,6 +110,10 @@ pub(crate) struct AgentArgs {
     #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "GLOB")]
     pub(crate) fields: Vec<String>,
+    /// Record exceptions that reach a handler of methods that match this pattern, too, also when they end no call; repeatable
+    #[arg(help_heading = WHAT)]
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) exceptions: Vec<String>,
     /// Leave out values of this parameter, field, class or pkg.Class#method; repeatable
     #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "GLOB")]

@@ -1,5 +1,6 @@
 //! Values: the arguments of calls, their results, and the messages of exceptions, in methods that `values=` names; reads
-//! and writes of fields that `fields=` names, and of elements of arrays.
+//! and writes of fields that `fields=` names, and of elements of arrays; exceptions that reach a handler in methods that
+//! `exceptions=` names.
 //!
 //! A value belongs to the call that is the topmost one at its position. Values are bytes, one value after the other: a
 //! probe appends them in [words](super::raw), and in the [marks](super::marks#kinds) of the thread they are pieces of one
@@ -8,7 +9,7 @@
 //! | part | bytes | |
 //! |---|---|---|
 //! | type and role | 1 | the type in the lower four bits, the role in the four above them |
-//! | number | 1 | of an argument, from 0 on, `this` not counted; otherwise 0 |
+//! | number | 1 | of an argument, from 0 on, `this` not counted; of role 10 the part; otherwise 0 |
 //! | content | | depends on the type |
 //!
 //! | role | |
@@ -23,6 +24,7 @@
 //! | 7 | an access: what was read |
 //! | 8 | an access: what will be written |
 //! | 9 | the *version* of the method, an int: see below |
+//! | 10 | a part of an exception that reached a handler: see *Handlers* |
 //!
 //! Classes of one name, each in its own class loader or redefined, may have different versions of a method, which share its
 //! [id](super::ids). A call of a version other than 0 begins with a value of role 9, also if only lines or instructions of the
@@ -32,6 +34,19 @@
 //! an element 6 and 5. They begin with 4 or 6; what comes before one of these and has no end is dropped. A field that a
 //! constructor writes before it calls another one has no object. A read follows the access; a write comes before it, and
 //! may fail. Elements of type byte may be those of a `boolean[]`. Of an array of role 5 there are no elements.
+//!
+//! **Handlers.** An exception has reached a handler of the topmost call: a `catch`, or code that compilers make of `finally`,
+//! `synchronized` and the like, which throws it again. The parts of role 10 follow each other in the order of their numbers;
+//! 0 begins, 4 ends, 2 and 3 are missing if they are not known. What comes before a 0 and has no end is dropped. The
+//! mark's position is where the handler begins.
+//!
+//! | number | type | part |
+//! |---:|---|---|
+//! | 0 | int | the line in which the handler begins; 0 if the class has no line numbers |
+//! | 1 | object | the exception, by its class and identity |
+//! | 2 | text | the class and method on top of the exception's stack trace: where it was created |
+//! | 3 | int | the line there |
+//! | 4 | text, null or redacted | the message |
 //!
 //! | type | name | content |
 //! |---:|---|---|
@@ -107,6 +122,19 @@
 //! | `65 00 02 00 00 00` | the index |
 //! | `5B 00 05 09 00 00 00 03 09 00` | the array |
 //! | `75 00 01 00 00 00` | 1 was read |
+//!
+//! # Example of a handler
+//!
+//! A handler in line 43 gets an exception of class 4 and identity 9 that `a.B.c` created in its line 7, with the message "no".
+//! `codec/tests/golden/handlers.hex` has these bytes.
+//!
+//! | bytes | |
+//! |---|---|
+//! | `A5 00 2B 00 00 00` | line 43 |
+//! | `A9 01 05 09 00 00 00` | the exception |
+//! | `AA 02 05 05 61 2E 42 2E 63` | `a.B.c` |
+//! | `A5 03 07 00 00 00` | line 7 |
+//! | `AA 04 02 02 6E 6F` | the message |
 
 use super::leb128::{put, take};
 use crate::MethodId;
@@ -136,6 +164,16 @@ pub enum Role {
     /// The version of the method, unless that is 0. [Timelines](crate::read::Timeline) report it with the calls and values that
     /// it is about.
     Version,
+    /// Of an exception that reached a handler: the line of that. A [`CallValue`] has it in its [`Handled`].
+    HandlerLine,
+    /// Of an exception that reached a handler: the exception. A [`CallValue`] has it in its [`Handled`].
+    Exception,
+    /// Of an exception that reached a handler: the class and method that created it. A [`CallValue`] has it in its [`Handled`].
+    CreatedIn,
+    /// Of an exception that reached a handler: the line there. A [`CallValue`] has it in its [`Handled`].
+    CreatedAt,
+    /// The message of an exception that reached a handler.
+    Handled,
 }
 
 /// A number, a character or a truth value.
@@ -256,6 +294,8 @@ pub struct CallValue {
     pub value: Value,
     /// What is accessed, if it is an access.
     pub place: Option<Box<Place>>,
+    /// The exception, if it is the message of one that reached a handler.
+    pub handled: Option<Box<Handled>>,
     /// For an argument, the version of the method, from which readers get the name of the parameter. Not part of the bytes.
     pub version: u16,
 }
@@ -269,6 +309,19 @@ pub struct Place {
     pub object: Option<Value>,
     /// The index of the element.
     pub index: Option<i32>,
+}
+
+/// An exception that reached a handler.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Handled {
+    /// The line in which the handler begins, if it is known.
+    pub line: Option<u16>,
+    /// The exception.
+    pub exception: Identity,
+    /// The class and method on top of its stack trace, if it is known.
+    pub created_in: Option<String>,
+    /// The line there, if it is known.
+    pub created_at: Option<u32>,
 }
 
 /// The numbers of types.
@@ -333,23 +386,33 @@ impl Role {
             Self::Read => [7 << ROLE_SHIFT, 0],
             Self::Write => [8 << ROLE_SHIFT, 0],
             Self::Version => [9 << ROLE_SHIFT, 0],
+            Self::HandlerLine => [10 << ROLE_SHIFT, 0],
+            Self::Exception => [10 << ROLE_SHIFT, 1],
+            Self::CreatedIn => [10 << ROLE_SHIFT, 2],
+            Self::CreatedAt => [10 << ROLE_SHIFT, 3],
+            Self::Handled => [10 << ROLE_SHIFT, 4],
         }
     }
 
     /// What the first two bytes of a value say; `None` if there is no such role.
     #[must_use]
     pub const fn of([first, number]: [u8; 2]) -> Option<Self> {
-        Some(match first >> ROLE_SHIFT {
-            0 => Self::Argument(number),
-            1 => Self::This,
-            2 => Self::Result,
-            3 => Self::Message,
-            4 => Self::Field,
-            5 => Self::Object,
-            6 => Self::Index,
-            7 => Self::Read,
-            8 => Self::Write,
-            9 => Self::Version,
+        Some(match (first >> ROLE_SHIFT, number) {
+            (0, number) => Self::Argument(number),
+            (1, _) => Self::This,
+            (2, _) => Self::Result,
+            (3, _) => Self::Message,
+            (4, _) => Self::Field,
+            (5, _) => Self::Object,
+            (6, _) => Self::Index,
+            (7, _) => Self::Read,
+            (8, _) => Self::Write,
+            (9, _) => Self::Version,
+            (10, 0) => Self::HandlerLine,
+            (10, 1) => Self::Exception,
+            (10, 2) => Self::CreatedIn,
+            (10, 3) => Self::CreatedAt,
+            (10, 4) => Self::Handled,
             _ => return None,
         })
     }
@@ -427,7 +490,13 @@ impl CallValue {
     /// A value that is no access.
     #[must_use]
     pub const fn new(role: Role, value: Value) -> Self {
-        Self { role, value, place: None, version: 0 }
+        Self { role, value, place: None, handled: None, version: 0 }
+    }
+
+    /// An exception that reached a handler, with its message.
+    #[must_use]
+    pub fn handled(handled: Handled, message: Value) -> Self {
+        Self { handled: Some(Box::new(handled)), ..Self::new(Role::Handled, message) }
     }
 
     /// Returns the version of the call, if this value has that role.
@@ -455,6 +524,7 @@ impl CallValue {
                 part.iter().for_each(|part| part.encode(role, bytes));
             }
         }
+        self.handled.iter().for_each(|handled| handled.encode(bytes));
         self.value.encode(self.role, bytes);
     }
 
@@ -464,13 +534,15 @@ impl CallValue {
     /// There is no whole value. The bytes stay as they are, or are shortened by what belongs to no value.
     pub fn decode(bytes: &mut &[u8]) -> Result<Self, Undecoded> {
         let mut place: Option<Box<Place>> = None;
+        let mut handled: Option<Box<Handled>> = None;
         let mut rest = *bytes;
         loop {
             let part = rest;
             let (role, value) = Value::decode(&mut rest)?;
-            if let Role::Field | Role::Index = role {
+            if let Role::Field | Role::Index | Role::HandlerLine = role {
                 // What came before it has no end.
                 *bytes = part;
+                (place, handled) = (None, None);
             }
             match (role, value) {
                 (Role::Field, Value::Primitive(Primitive::Int(id))) => {
@@ -486,13 +558,57 @@ impl CallValue {
                     _ => return Err(Undecoded::Invalid),
                 },
                 (Role::Field | Role::Index, _) => return Err(Undecoded::Invalid),
+                (
+                    Role::HandlerLine | Role::Exception | Role::CreatedIn | Role::CreatedAt,
+                    value,
+                ) => Handled::add(&mut handled, role, value).ok_or(Undecoded::Invalid)?,
                 (role, value) => {
                     *bytes = rest;
                     let place = place.filter(|_| role.is_access());
-                    return Ok(Self { role, value, place, version: 0 });
+                    let handled = handled.filter(|_| role == Role::Handled);
+                    if role == Role::Handled && handled.is_none() {
+                        return Err(Undecoded::Invalid);
+                    }
+                    return Ok(Self { role, value, place, handled, version: 0 });
                 }
             }
         }
+    }
+}
+
+impl Handled {
+    /// Appends the parts before the message.
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        let int = |number: i32| Value::Primitive(Primitive::Int(number));
+        int(self.line.unwrap_or_default().into()).encode(Role::HandlerLine, bytes);
+        Value::Object(self.exception).encode(Role::Exception, bytes);
+        if let Some(created_in) = &self.created_in {
+            let units = created_in.encode_utf16().count() as u64;
+            Value::Text { units, beginning: created_in.clone() }.encode(Role::CreatedIn, bytes);
+        }
+        let line = self.created_at.and_then(|line| i32::try_from(line).ok());
+        line.iter().for_each(|line| int(*line).encode(Role::CreatedAt, bytes));
+    }
+
+    /// Adds a part; `None` if it is not one.
+    fn add(handled: &mut Option<Box<Self>>, role: Role, value: Value) -> Option<()> {
+        match (role, value) {
+            (Role::HandlerLine, Value::Primitive(Primitive::Int(line))) => {
+                let line = Some(u16::try_from(line).ok()?).filter(|line| *line > 0);
+                let exception = Identity { class: None, hash: 0 };
+                let begun = Self { line, exception, created_in: None, created_at: None };
+                *handled = Some(Box::new(begun));
+            }
+            (Role::Exception, Value::Object(exception)) => handled.as_mut()?.exception = exception,
+            (Role::CreatedIn, Value::Text { beginning, .. }) => {
+                handled.as_mut()?.created_in = Some(beginning);
+            }
+            (Role::CreatedAt, Value::Primitive(Primitive::Int(line))) => {
+                handled.as_mut()?.created_at = Some(u32::try_from(line).ok()?);
+            }
+            _ => return None,
+        }
+        Some(())
     }
 }
 
@@ -827,11 +943,44 @@ mod tests {
     }
 
     #[test]
+    fn exceptions_come_back_with_the_places_of_handler_and_creation() {
+        let exception = Identity { class: MethodId::new(300), hash: 9 };
+        let text = Value::Text { units: 2, beginning: "no".to_owned() };
+        for (number, message) in [text, Value::Null, Value::Redacted].into_iter().enumerate() {
+            let is_known = number == 0;
+            let handled = Handled {
+                line: is_known.then_some(u16::MAX),
+                exception,
+                created_in: is_known.then(|| "a.B.c".to_owned()),
+                created_at: is_known.then_some(7),
+            };
+            let handled = CallValue::handled(handled, message);
+            let mut bytes = Vec::new();
+            handled.encode(&mut bytes);
+            for len in 0..bytes.len() {
+                let part = CallValue::decode(&mut &bytes[..len]);
+                assert_eq!(part, Err(Undecoded::Incomplete), "{handled:?}");
+            }
+            // After one without an end.
+            let mut two = bytes[..bytes.len() - 2].to_vec();
+            two.truncate(13);
+            two.extend(&bytes);
+            let mut rest = &two[..];
+            assert_eq!((CallValue::decode(&mut rest), rest), (Ok(handled), &[][..]));
+        }
+    }
+
+    #[test]
     fn bytes_that_are_no_value_are_invalid() {
         for bytes in [
             &[0x0F, 0, 0, 0, 0, 0, 0, 0, 0, 0][..],
             &[0x0F, 0, 0, 0, 0, 0, 0, 6, 0, 0],
-            &[0xA0, 0],
+            // No part of an exception, a message alone, a line beyond the limits, and an exception without one.
+            &[0xA0, 5],
+            &[0xA0, 4],
+            &[0xA5, 0, 0, 0, 1, 0],
+            &[0xA9, 1, 0, 0, 0, 0, 0],
+            &[0xB0, 0],
             &[0x40, 0],
             &[0x45, 0, 0xFF, 0xFF, 0xFF, 0xFF],
             &[0x50, 0],

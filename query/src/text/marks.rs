@@ -1,8 +1,10 @@
 //! What marks say, in words: the one place that a new kind of mark needs, so that replay, exports and the page show it.
 
-use flow_codec::read::EventKind;
+use flow_codec::format::values::Value;
+use flow_codec::read::{EventKind, HandledException};
 
 use super::numbers::plural;
+use super::values::message_text;
 
 /// What a mark says.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -25,10 +27,24 @@ impl MarkWords {
             }
             EventKind::Pause => ("paused", "recording paused".to_owned()),
             EventKind::Resume => ("resumed", "recording resumed".to_owned()),
+            EventKind::Handled(handled) => ("caught", format!("caught {}", exception(handled))),
             _ => return None,
         };
         Some(Self { kind, text })
     }
+}
+
+/// An exception that reached a handler: its class, its message, and where it was created.
+fn exception(handled: &HandledException) -> String {
+    let HandledException { class, created_in, created_at, message, .. } = handled;
+    let class = class.as_deref().unwrap_or("an exception");
+    let message = match message {
+        Value::Null => String::new(),
+        message => format!(": {}", message_text(message)),
+    };
+    let line = created_at.map_or(String::new(), |line| format!(":{line}"));
+    let created = created_in.as_ref().map(|method| format!(" (created in {method}{line})"));
+    format!("{class}{message}{}", created.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -32,6 +32,22 @@ pub struct Compared {
     pub is_cut: bool,
 }
 
+/// A text, or why there is none, as [`ValueTexts::text`] shows it.
+pub(crate) fn message_text(message: &Value) -> String {
+    match message {
+        Value::Text { units, beginning } => {
+            let quoted = quoted(beginning);
+            match *units > shown_units(beginning) {
+                true => format!("{quoted}… ({} characters)", grouped(*units)),
+                false => quoted,
+            }
+        }
+        Value::Redacted => "(redacted)".to_owned(),
+        Value::Null => "null".to_owned(),
+        _ => "?".to_owned(),
+    }
+}
+
 impl<'a> ValueTexts<'a> {
     /// For the values of a call of this method, if it is known.
     #[must_use]
@@ -224,13 +240,7 @@ impl<'a> ValueTexts<'a> {
             Value::Redacted => "(redacted)".to_owned(),
             Value::Primitive(value) | Value::Boxed(value) => primitive(*value),
             Value::Object(identity) => self.object(*identity),
-            Value::Text { units, beginning } => {
-                let quoted = quoted(beginning);
-                match *units > shown_units(beginning) {
-                    true => format!("{quoted}… ({} characters)", grouped(*units)),
-                    false => quoted,
-                }
-            }
+            Value::Text { .. } => message_text(value),
             Value::Array { array, length, elements } => {
                 let shown = elements.iter().take(MOST_ELEMENTS);
                 let mut texts: Vec<_> = shown.map(|element| primitive(*element)).collect();

@@ -9,7 +9,7 @@ use jni::sys::{JNIEnv, jint, jlong, jobject};
 
 use crate::engine::instrument;
 use crate::jvm::guard::for_probe;
-use crate::jvm::vm::{ContentReader, Vm};
+use crate::jvm::vm::{ContentReader, Reached, Vm};
 use crate::recorder::Recorder;
 
 /// An object that is a value.
@@ -83,6 +83,11 @@ pub(super) unsafe fn object(jni: *mut JNIEnv, thread: jobject, id: jlong, found:
             if !recorder.is_recording() {
                 return;
             }
+            if found.head & 0xFF == HANDLED {
+                let value = handled(found, recorder, vm);
+                instrument::on_value(recorder, vm, id, &value);
+                return;
+            }
             let [first, number, ..] = found.head.to_le_bytes();
             let Some(role) = Role::of([first, number]) else { return };
             let value = value_of(found, role, recorder, vm);
@@ -92,6 +97,21 @@ pub(super) unsafe fn object(jni: *mut JNIEnv, thread: jobject, id: jlong, found:
             instrument::on_value(recorder, vm, id, &bytes);
         });
     }
+}
+
+/// The first byte of an exception that reached a handler, as a value: its role and type.
+const HANDLED: u32 = 0xA9;
+
+/// An exception that reached a handler: in the second byte is whether its message is left out, in the others the line.
+fn handled(found: Found, recorder: &Recorder, vm: &Vm<'_>) -> Vec<u8> {
+    let Found { value, head, event, hash } = found;
+    let [_, without_message, low, high] = head.to_le_bytes();
+    let line = u16::from_le_bytes([low, high]);
+    let reached = Reached { line, redacts_message: without_message != 0 };
+    let class = class_of(event.to_le_bytes());
+    let mut bytes = Vec::with_capacity(256);
+    vm.handled(recorder, value, class, hash.cast_unsigned(), reached).encode(&mut bytes);
+    bytes
 }
 
 fn value_of(found: Found, role: Role, recorder: &Recorder, vm: &Vm<'_>) -> Value {

@@ -12,6 +12,7 @@ mod method_handle;
 mod prepare;
 mod shutdown;
 mod signature;
+mod thrown;
 mod values;
 
 pub use classes::LoadedClass;
@@ -21,3 +22,4 @@ pub use handle::Vm;
 pub(super) use loaders::KnowsProbes;
 pub use method_handle::MethodHandle;
 pub(super) use signature::ClassName;
+pub(super) use thrown::Reached;

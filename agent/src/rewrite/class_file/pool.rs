@@ -225,6 +225,7 @@ struct Added {
     exit: u16,
     unwound: u16,
     line: u16,
+    handled: u16,
     /// By the number of operands.
     steps: [u16; 3],
     step_value: u16,
@@ -275,6 +276,7 @@ impl Additions {
             exit: NOT_YET,
             unwound: NOT_YET,
             line: NOT_YET,
+            handled: NOT_YET,
             steps: [NOT_YET; 3],
             step_value: NOT_YET,
             step_this: NOT_YET,
@@ -362,6 +364,12 @@ impl Additions {
     /// The method of the probe class that appends a line.
     pub(in crate::rewrite) fn line(&mut self) -> Result<u16, Skip> {
         self.once(b"line", b"(I)V", |state| Some(&mut state.line))
+    }
+
+    /// The method of the probe class that records an exception that reached a handler.
+    pub(in crate::rewrite) fn handled(&mut self) -> Result<u16, Skip> {
+        // Not `Throwable`: the verifier might load the class of the exception to see that it is one.
+        self.once(b"handled", b"(Ljava/lang/Object;I)V", |state| Some(&mut state.handled))
     }
 
     /// The method of the probe class that appends that a run begins, and operands.

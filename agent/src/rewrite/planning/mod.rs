@@ -3,6 +3,7 @@
 pub(super) mod accesses;
 pub(super) mod catch;
 pub(super) mod constructor;
+pub(super) mod handlers;
 pub(super) mod leaf;
 pub(super) mod lines;
 pub(super) mod plan;

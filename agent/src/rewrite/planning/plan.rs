@@ -5,6 +5,7 @@ use flow_codec::MethodId;
 use super::accesses::{Access, Accessed, Accesses, Choice, FieldName};
 use super::catch::CatchPlaces;
 use super::constructor::{self, Before};
+use super::handlers::{Handler, Handlers};
 use super::leaf;
 use super::lines;
 use super::steps::Steps;
@@ -27,6 +28,8 @@ pub struct Detail {
     pub instructions: bool,
     /// Accesses to fields and elements of arrays.
     pub accesses: bool,
+    /// Exceptions that reach handlers.
+    pub exceptions: bool,
     /// The version of the method. Calls of any version but 0 are marked.
     pub version: u16,
 }
@@ -44,6 +47,10 @@ pub struct Plan<'a> {
     pub steps: Option<Steps>,
     /// The fields of which accesses are recorded, each once.
     pub fields: Vec<FieldName>,
+    /// Whether messages of exceptions that reach handlers are left out.
+    pub redacts_handled: bool,
+    /// Whether the exceptions of a handler are not recorded, though those of others would be.
+    pub has_other_handlers: bool,
     /// The version with which calls of the method are marked; `None` for version 0.
     pub(in crate::rewrite) version: u16,
     /// Whether probes might make HotSpot's compilers refuse the method, so that the result must be
@@ -53,6 +60,8 @@ pub struct Plan<'a> {
     pub(in crate::rewrite) line_starts: Vec<u16>,
     /// The accesses that are recorded, in the order of the code.
     pub(in crate::rewrite) accesses: Vec<Access>,
+    /// The handlers whose exceptions are recorded, in the order of the code.
+    pub(in crate::rewrite) handlers: Vec<Handler>,
     pub(in crate::rewrite) code: Code<'a>,
     /// In the order of the code.
     pub(in crate::rewrite) points: Vec<Point>,
@@ -83,6 +92,8 @@ pub(in crate::rewrite) struct Point {
 pub(in crate::rewrite) enum PointKind {
     /// The start of an exception handler, or soon after it.
     Catch,
+    /// The same place, for the exception: its number in [`Plan::handlers`].
+    Handler(usize),
     /// The start of a line: its number in [`Plan::line_starts`].
     Line(usize),
     /// The start of a run of instructions: its number in [`Plan::steps`].
@@ -201,20 +212,27 @@ impl<'a> Plan<'a> {
             false => Accesses::default(),
             true => Accesses::of(class, &code, is_early, choose)?,
         };
+        let places = CatchPlaces::new(&code, locks).collect::<Result<Vec<_>, _>>()?;
+        let Handlers { list: handlers, has_others } = match detail.exceptions {
+            false => Handlers::default(),
+            true => Handlers::of(&code, &places)?,
+        };
         // All of this comes between entry and exit.
         let has_probes = !lines.numbers.is_empty()
             || !accesses.is_empty()
+            || !handlers.is_empty()
             || detail.instructions
             || detail.version > 0;
         let leaf = !has_probes && values.is_none() && leaf::is_leaf(class, entry, &code);
         delicate |= has_probes && !code.handlers.is_empty();
-        let places = accesses.iter().enumerate();
-        points.extend(places.map(|(n, it)| Point { pc: it.pc, kind: PointKind::Access(n) }));
+        let accessed = accesses.iter().enumerate();
+        points.extend(accessed.map(|(n, it)| Point { pc: it.pc, kind: PointKind::Access(n) }));
+        let handled = handlers.iter().enumerate();
+        points.extend(handled.map(|(n, it)| Point { pc: it.pc, kind: PointKind::Handler(n) }));
         let starts = lines.places.iter().enumerate();
         points.extend(starts.map(|(number, pc)| Point { pc: *pc, kind: PointKind::Line(number) }));
         let calls = constructor_calls(class, before.as_ref(), &mut points);
-        for place in CatchPlaces::new(&code, locks) {
-            let place = place?;
+        for place in places {
             points.push(Point { pc: place.pc, kind: PointKind::Catch });
             delicate |= place.leads_back;
         }
@@ -237,10 +255,13 @@ impl<'a> Plan<'a> {
             values,
             steps,
             fields,
+            redacts_handled: false,
+            has_other_handlers: has_others,
             version: detail.version,
             delicate,
             line_starts,
             accesses,
+            handlers,
             code,
             points,
             covered,
@@ -263,6 +284,7 @@ impl<'a> Plan<'a> {
             lines: !self.line_starts.is_empty(),
             values: self.values.is_some(),
             accesses: !self.accesses.is_empty(),
+            exceptions: !self.handlers.is_empty(),
             instructions: self.steps.is_some(),
             version: self.version,
         }
@@ -372,7 +394,10 @@ fn cover(
             piece.throws |=
                 matches!(point.kind, PointKind::Catch | PointKind::Call(_) | PointKind::After(_));
             piece.add_probe(match point.kind {
-                PointKind::Line(_) | PointKind::Step(_) | PointKind::Access(_) => true,
+                PointKind::Line(_)
+                | PointKind::Step(_)
+                | PointKind::Access(_)
+                | PointKind::Handler(_) => true,
                 PointKind::Exit => has_result,
                 _ => false,
             });

@@ -187,6 +187,7 @@ fn reason(word: &str) -> &str {
         "without-values" => "recorded without their values",
         "without-instructions" => "recorded without their instructions",
         "without-fields" => "recorded without what they access",
+        "without-exceptions" => "recorded without some exceptions that reach their handlers",
         "accessor" => "that are accessors",
         "empty-finalizer" => "that are empty finalizers",
         word => word,

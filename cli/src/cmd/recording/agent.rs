@@ -404,6 +404,7 @@ impl AgentOptions {
             ("values", &args.values, ";"),
             ("instructions", &args.instructions, ";"),
             ("fields", &args.fields, ";"),
+            ("exceptions", &args.exceptions, ";"),
             ("redact", &args.redact, ";"),
             ("snapshot-on", &args.snapshot_on, ";"),
         ] {

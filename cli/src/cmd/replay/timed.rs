@@ -79,6 +79,11 @@ impl<'a> DetailRow<'a> {
             DetailKind::Mark(mark) => {
                 let MarkWords { kind, text } = MarkWords::of(mark).unwrap_or_default();
                 match mark {
+                    EventKind::Handled(handled) => {
+                        let place = handled.line.map(|line| line_of(info, line, sources));
+                        let place = place.map_or(String::new(), |(shown, _)| format!("  {shown}"));
+                        (kind, Some(text.clone()), format!("! {}{place}", escaped(&text)))
+                    }
                     EventKind::Gap { events: Some(_) } => (kind, None, format!("… {text} here")),
                     EventKind::Gap { events: None } => {
                         (kind, None, "… events are missing here".to_owned())

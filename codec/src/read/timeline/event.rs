@@ -9,7 +9,7 @@ use crate::MethodId;
 use crate::format::instructions::Step;
 use crate::format::marks::Position;
 use crate::format::test_marks::TestMark;
-use crate::format::values::CallValue;
+use crate::format::values::{CallValue, Handled, Value};
 use crate::read::{Bounds, StackSample};
 
 /// When something happened.
@@ -82,6 +82,9 @@ pub enum EventKind {
     /// Values of the topmost call, if the timeline is one [with values](super::Timeline::with_values): arguments directly after the
     /// entry, result and message directly before the exit, and in between what it reads and writes.
     Values(Vec<CallValue>),
+    /// An exception reached a handler of the topmost call, if the timeline is one
+    /// [with handlers](super::Timeline::with_handlers).
+    Handled(HandledException),
     /// The version of the method of the topmost call, which has just begun, if the timeline is one with lines, values or
     /// instructions. Without this event, the version is 0.
     Version(u16),
@@ -91,6 +94,30 @@ pub enum EventKind {
     Pause,
     /// Recording continues.
     Resume,
+}
+
+/// An exception that reached a handler.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HandledException {
+    /// The class of the exception, if it is known.
+    pub class: Option<Arc<str>>,
+    /// What `System.identityHashCode` returns for it.
+    pub hash: u32,
+    /// The line in which the handler begins, if it is known.
+    pub line: Option<u16>,
+    /// The class and method on top of its stack trace, if it is known: where it was created.
+    pub created_in: Option<String>,
+    /// The line there, if it is known.
+    pub created_at: Option<u32>,
+    /// Its message: a text, null or redacted.
+    pub message: Value,
+}
+
+impl HandledException {
+    pub(super) fn new(handled: Handled, class: Option<Arc<str>>, message: Value) -> Self {
+        let Handled { line, exception, created_in, created_at } = handled;
+        Self { class, hash: exception.hash, line, created_in, created_at, message }
+    }
 }
 
 /// How frames were left by an exception.

@@ -150,6 +150,11 @@ impl Known {
         }
     }
 
+    /// The name of a class, if it is known.
+    pub(super) fn class(&self, class: MethodId) -> Option<Arc<str>> {
+        self.classes.get(&class).cloned()
+    }
+
     /// Opens the marks of a thread, from a record on.
     pub(super) fn open(file: &ThreadFile, from: Offset) -> Self {
         let (times, damage) = match file.marks() {

@@ -82,7 +82,10 @@ impl Limit {
                     None => {}
                 }
             }
-            EventKind::Line(_) | EventKind::Values(_) | EventKind::Step(_) => {
+            EventKind::Line(_)
+            | EventKind::Values(_)
+            | EventKind::Handled(_)
+            | EventKind::Step(_) => {
                 self.release(now, &mut to);
                 if self.held.is_empty() && self.later == 0 && (from_ns..=to_ns).contains(&now) {
                     to(event);

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
-use super::event::{EventKind, Stamp, TimelineEvent, Visited, When};
+use super::event::{EventKind, HandledException, Stamp, TimelineEvent, Visited, When};
 use super::known::Known;
 use super::limit::Limit;
 use super::placing::Placing;
@@ -12,6 +12,7 @@ use super::stages::Stages;
 use super::values::Values;
 use crate::format::flow::Record;
 use crate::format::marks::{Mark, Position};
+use crate::format::values::CallValue;
 use crate::read::{Events, ReadRecords, Selection, StackSamples, Tail, ThreadFile, TimeLimits};
 use crate::{Error, Offset, Result, ThreadId};
 
@@ -67,10 +68,11 @@ pub struct Timeline<'a> {
     has_lines: bool,
     has_steps: bool,
     has_values: bool,
+    has_handlers: bool,
     /// The values of open calls, if more than events is read: they contain the versions of methods.
     values: Option<Values>,
-    /// Values that follow the version of their call.
-    held: Option<TimelineEvent>,
+    /// What follows the first event of a mark with values.
+    held: VecDeque<TimelineEvent>,
     pub(super) stages: Stages<'a>,
     /// Events to be returned.
     pub(super) ready: VecDeque<TimelineEvent>,
@@ -111,8 +113,9 @@ impl<'a> Timeline<'a> {
             has_lines: false,
             has_steps: false,
             has_values: false,
+            has_handlers: false,
             values: None,
-            held: None,
+            held: VecDeque::new(),
             stages: Stages::default(),
             ready: VecDeque::new(),
         }
@@ -142,6 +145,12 @@ impl<'a> Timeline<'a> {
     #[must_use]
     pub fn with_values(self) -> Self {
         Self { has_values: true, values: Some(Values::default()), ..self }
+    }
+
+    /// Adds the exceptions that reached handlers.
+    #[must_use]
+    pub fn with_handlers(self) -> Self {
+        Self { has_handlers: true, values: Some(Values::default()), ..self }
     }
 
     /// Leaves out calls of methods that are not selected; their callees move up to the nearest caller that
@@ -321,8 +330,8 @@ impl<'a> Timeline<'a> {
     /// The next event that comes from a mark, if it is before an event.
     #[inline]
     fn next_mark(&mut self, is_before: impl Fn(Position) -> bool) -> Option<TimelineEvent> {
-        if self.held.is_some() {
-            return self.held.take();
+        if let Some(held) = self.held.pop_front() {
+            return Some(held);
         }
         while self.known.may_have_mark() {
             let (position, mark) = self.known.next_mark(&is_before)?;
@@ -359,18 +368,40 @@ impl<'a> Timeline<'a> {
         None
     }
 
-    /// Returns the event for a mark with pieces of values.
+    /// Returns the first event for a mark with pieces of values, and keeps the others.
     fn of_values(&mut self, position: Position, pieces: &[u8]) -> Option<EventKind> {
         let place = (self.calls, self.open);
         let (version, values) = self.values.as_mut()?.add(pieces, place);
-        let values = Some(values).filter(|values| self.has_values && !values.is_empty());
-        let values = values.map(EventKind::Values);
-        let Some(version) = version else { return values };
-        if let Some(kind) = values {
-            self.now = self.known.when_marked(position);
-            self.held = Some(self.event(position, kind));
+        let mut kinds: Vec<_> = version.map(EventKind::Version).into_iter().collect();
+        for value in values {
+            match (value.handled, kinds.last_mut()) {
+                (Some(handled), _) if self.has_handlers => {
+                    let class = handled.exception.class;
+                    let class = class.and_then(|class| self.known.class(class));
+                    kinds.push(EventKind::Handled(HandledException::new(
+                        *handled,
+                        class,
+                        value.value,
+                    )));
+                }
+                (Some(_), _) => {}
+                (None, _) if !self.has_values => {}
+                (None, Some(EventKind::Values(values))) => {
+                    values.push(CallValue { handled: None, ..value });
+                }
+                (None, _) => {
+                    kinds.push(EventKind::Values(vec![CallValue { handled: None, ..value }]));
+                }
+            }
         }
-        Some(EventKind::Version(version))
+        let mut kinds = kinds.into_iter();
+        let first = kinds.next()?;
+        if kinds.len() > 0 {
+            self.now = self.known.when_marked(position);
+            let rest: Vec<_> = kinds.map(|kind| self.event(position, kind)).collect();
+            self.held.extend(rest);
+        }
+        Some(first)
     }
 
     /// The next sample that has been placed.

@@ -34,7 +34,9 @@ mod visit;
 
 pub use self::ahead::{CallTimes, Lookahead};
 pub use self::calls::{Call, Calls, KeepAccesses};
-pub use self::event::{EventKind, Stamp, TimelineEvent, Unwound, VisitTimeline, Visited, When};
+pub use self::event::{
+    EventKind, HandledException, Stamp, TimelineEvent, Unwound, VisitTimeline, Visited, When,
+};
 pub use self::executions::{Executed, Executions, Operands, This};
 pub use self::merge::Timeline;
 pub use self::merged::{Merged, MergedItem};

@@ -64,6 +64,7 @@ impl<'a> Select<'a> {
             EventKind::Throw(_) => self.throw = Some(event),
             EventKind::Line(_)
             | EventKind::Values(_)
+            | EventKind::Handled(_)
             | EventKind::Version(_)
             | EventKind::Step(_)
                 if !self.shows_topmost() => {}
