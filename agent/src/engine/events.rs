@@ -10,7 +10,9 @@
 
 use std::sync::Arc;
 
+use flow_codec::Name;
 use flow_codec::format::ids::key;
+use flow_codec::format::raw::words_of;
 
 use super::{Jvm, exceptions};
 use crate::recorder::{
@@ -149,6 +151,31 @@ pub fn on_exception<'a>(
     if let Ok(Some(thread)) = vm.thread_recorder() {
         thread.note_thrown(exceptions::class_of(recorder, class()));
     }
+}
+
+/// A handler of a method gets an exception. `describe` returns what is known of it, in bytes of a value, for a method whose
+/// messages are left out or not.
+pub fn on_handler<'a>(
+    recorder: &Recorder,
+    vm: &impl Jvm<'a>,
+    method: RawMethod,
+    describe: impl FnOnce(bool) -> Vec<u8>,
+) {
+    let resolved = look_up(recorder, vm, method);
+    let thread = match resolved.is_disputed {
+        true => thread_of_recorded_frame(recorder, vm, method, resolved),
+        false if resolved.recorded().is_some() => vm.thread_recorder().ok().flatten(),
+        false => None,
+    };
+    let Some(thread) = thread else { return };
+    let Some(MethodFacts { info, .. }) = vm.method(method).facts() else { return };
+    let name = Name::new(&info.class, &info.name, &info.descriptor);
+    let redacts_message = {
+        let filter = recorder.methods().filter();
+        filter.has_exceptions_of(name).then(|| filter.redacts_all_of(name))
+    };
+    let Some(redacts_message) = redacts_message else { return };
+    words_of(&describe(redacts_message)).for_each(|word| recorder.append(thread, &word));
 }
 
 /// A class is about to become usable; no method of it has run yet.

@@ -44,6 +44,7 @@ pub(super) fn table() -> CallbackTable {
     table.known.MethodEntry = Some(method_entry);
     table.known.MethodExit = Some(method_exit);
     table.known.Exception = Some(exception);
+    table.known.ExceptionCatch = Some(exception_catch);
     table.virtual_thread_start = Some(virtual_thread_start);
     table.virtual_thread_end = Some(thread_end);
     table
@@ -496,6 +497,25 @@ unsafe extern "C" fn exception(
         // SAFETY: the arguments of this callback.
         let vm = unsafe { vm(jvmti, jni, thread) };
         events::on_exception(agent.recorder(), &vm, || vm.class_of_thrown(thrown));
+    });
+}
+
+/// Comes before the first instruction of a handler.
+unsafe extern "C" fn exception_catch(
+    jvmti: *mut sys::jvmtiEnv,
+    jni: *mut sys::JNIEnv,
+    thread: sys::jobject,
+    method: sys::jmethodID,
+    location: sys::jlocation,
+    thrown: sys::jobject,
+) {
+    while_recording_events(jvmti, |agent| {
+        // SAFETY: the arguments of this callback.
+        let vm = unsafe { vm(jvmti, jni, thread) };
+        let recorder = agent.recorder();
+        events::on_handler(recorder, &vm, RawMethod(method.expose_provenance()), |redacts| {
+            vm.handled_at(recorder, thrown, (method, location), redacts)
+        });
     });
 }
 

@@ -128,10 +128,14 @@ fn wanted(
         ],
         _ => &[],
     };
+    let for_handlers = engine == EngineKind::Events && !options.filter.exceptions.is_empty();
+    let for_handlers = for_handlers.then_some(&(
+        EXCEPTIONS,
+        "exception events, which exceptions= needs with engine=events and which exist only from the start of the JVM",
+    ));
     let for_memory = on.oom.then_some(&(OUT_OF_MEMORY, "events for snapshot-on=oom"));
-    for (bit, what) in
-        needed.iter().chain(for_methods).chain(for_memory).chain(for_accessors).chain(for_synthetic)
-    {
+    let for_options = for_methods.into_iter().chain(for_memory).chain(for_accessors);
+    for (bit, what) in needed.iter().chain(for_options).chain(for_handlers).chain(for_synthetic) {
         if !potential._bitfield_1.get_bit(*bit) {
             return Err(format!("this JVM offers no {what}; another agent may hold them"));
         }
@@ -197,6 +201,9 @@ pub(super) fn subscribe(agent: &Agent, jvmti: Jvmti) -> Result<(), String> {
     if agent.engine() == EngineKind::Events {
         // Refused if another agent has the capability: then the classes of exceptions are unknown.
         let _ = jvmti.enable(sys::JVMTI_EVENT_EXCEPTION);
+        if !agent.recorder().methods().filter().exceptions.is_empty() {
+            jvmti.enable(sys::JVMTI_EVENT_EXCEPTION_CATCH).map_err(failed)?;
+        }
     }
     Ok(())
 }
@@ -207,7 +214,8 @@ pub(super) fn subscribe(agent: &Agent, jvmti: Jvmti) -> Result<(), String> {
 pub(super) fn unsubscribe(agent: &Agent, jvmti: Jvmti) {
     if agent.first_to_unsubscribe() {
         // Refused after VMDeath, when it no longer matters.
-        for event in events(agent.engine()).iter().chain([&sys::JVMTI_EVENT_EXCEPTION]) {
+        let of_exceptions = [&sys::JVMTI_EVENT_EXCEPTION, &sys::JVMTI_EVENT_EXCEPTION_CATCH];
+        for event in events(agent.engine()).iter().chain(of_exceptions) {
             let _ = jvmti.disable(*event);
         }
         mounts::unsubscribe(jvmti);

@@ -58,7 +58,7 @@ impl<'a> Vm<'a> {
 
     /// The JVM is asked once: with `-Xcheck:jni` each JNI function counts local references, and while classes are changed there
     /// are more of them than a hook has announced.
-    fn version(&self) -> i32 {
+    pub(super) fn version(&self) -> i32 {
         static VERSION: AtomicI32 = AtomicI32::new(0);
         // Relaxed: every thread would store the same number.
         match VERSION.load(Ordering::Relaxed) {

@@ -2,6 +2,7 @@
 
 mod classes;
 mod content;
+mod created;
 mod for_engines;
 mod for_samples;
 mod handle;

@@ -139,13 +139,14 @@ impl Vm<'_> {
         self.text_field(constant, &ENUM_NAME, MAX_NAME)?.map(|(_, name)| name)
     }
 
-    /// The message that an exception was created with; `Some(None)` if it has none.
+    /// The message that an exception was created with, or that the JVM works out for it; `Some(None)` if it has none.
     pub(in crate::jvm) fn message_of(
         &self,
         thrown: jobject,
         max: usize,
     ) -> Option<Option<(u64, String)>> {
-        self.text_field(thrown, &MESSAGE, max)
+        let created_with = self.text_field(thrown, &MESSAGE, max)?;
+        Some(created_with.or_else(|| self.helpful_message(thrown, max)))
     }
 
     fn text_field(

@@ -766,7 +766,7 @@ impl<'a> ContentReader<'a> {
 
 impl Vm<'_> {
     /// What a field of an object has: a number of at most 32 bits, or a truth value.
-    fn int_field(&self, object: jobject, field: &KnownField) -> Option<i64> {
+    pub(super) fn int_field(&self, object: jobject, field: &KnownField) -> Option<i64> {
         let id = ptr::with_exposed_provenance_mut(self.known(field)?.0);
         let jni = self.jni().v1_1();
         macro_rules! get {
@@ -811,18 +811,18 @@ impl Vm<'_> {
     }
 
     /// A reference to what a field has, unless that is null.
-    fn object_field(&self, object: jobject, field: &KnownField) -> Option<jobject> {
+    pub(super) fn object_field(&self, object: jobject, field: &KnownField) -> Option<jobject> {
         self.nullable_field(object, field).filter(|object| !object.is_null())
     }
 
-    fn length(&self, array: jobject) -> usize {
+    pub(super) fn length(&self, array: jobject) -> usize {
         // SAFETY: a reference to an array, not null.
         let length = unsafe { (self.jni().v1_1().GetArrayLength)(self.jni, array) };
         usize::try_from(length).certain()
     }
 
     /// A reference to an element of an array of references, which may be null; `None` if there is no such element.
-    fn element(&self, array: jobject, index: usize) -> Option<jobject> {
+    pub(super) fn element(&self, array: jobject, index: usize) -> Option<jobject> {
         let index = i32::try_from(index).ok()?;
         // SAFETY: a reference to an array of references; the JVM checks the index.
         let element = unsafe { (self.jni().v1_1().GetObjectArrayElement)(self.jni, array, index) };
@@ -830,7 +830,7 @@ impl Vm<'_> {
     }
 
     /// What `System.identityHashCode` returns for an object.
-    fn identity(&self, object: jobject) -> u32 {
+    pub(super) fn identity(&self, object: jobject) -> u32 {
         self.jvmti.hash_code(object).unwrap_or_default().cast_unsigned()
     }
 
