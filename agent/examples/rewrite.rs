@@ -1,5 +1,6 @@
 //! Rewrites every method of many classes, without a JVM: `rewrite [--lines] [--values] [--fields]
-//! [--instructions] IN OUT`, which also record lines, values, accesses to fields and elements, and instructions.
+//! [--instructions] [--exceptions] IN OUT`, which also record lines, values, accesses to fields and elements, instructions, and
+//! exceptions that reach handlers.
 //!
 //! Class files below the directory `IN` get probes and are written to the same place below `OUT`; unchanged
 //! ones are copied. JVMs then verify the result. The last line sums up, as `key=value` words: `skipped-…`
@@ -28,10 +29,13 @@ fn main() -> ExitCode {
         values: has("--values"),
         accesses: has("--fields"),
         instructions: has("--instructions"),
+        exceptions: has("--exceptions"),
         version: 0,
     };
     let [input, output] = arguments.as_slice() else {
-        eprintln!("usage: rewrite [--lines] [--values] [--fields] [--instructions] IN OUT");
+        eprintln!(
+            "usage: rewrite [--lines] [--values] [--fields] [--instructions] [--exceptions] IN OUT"
+        );
         return ExitCode::from(2);
     };
     match run(detail, input, output) {
@@ -156,6 +160,9 @@ impl Tally {
             match plan {
                 Ok(plan) => {
                     self.leaves += u64::from(plan.leaf);
+                    if plan.has_other_handlers {
+                        *self.skipped.entry(Skip::WithoutExceptions).or_default() += 1;
+                    }
                     let id = match &*method.name {
                         "<init>" => numbers.constructor(&name, &method.descriptor),
                         _ => numbers.fresh(),

@@ -478,12 +478,14 @@ mod tests {
             targets: vec!["com.other.".to_owned()].into(),
             include: globs(&["com.app.**", "com.app.A#m", "com.typo.**", "com.own.**"]),
             values: globs(&["com.app.A", "com.app.A#typo"]),
+            exceptions: globs(&["com.app.**", "com.app.A#log"]),
             redact: globs(&["com.app.A#m", "java.lang.String", "password", "passwrd", "com.Key"]),
             ..spec()
         };
         assert_eq!(spec.verdict(method("com.app.A", "m")), Verdict::Record);
         let login = Name::new("com.app.A", "login", "(Ljava/lang/String;)V");
         assert!(spec.has_values_of(login) && !spec.redacts_all_of(login));
+        assert!(spec.has_exceptions_of(login));
         assert!(spec.redacts_parameter(Some("password"), "java.lang.String"));
         // Values that are left out to be safe show nothing about the patterns; nor does a check before values are known.
         assert!(spec.redacts_parameter(None, "int") && spec.may_redact("com.Key"));
@@ -493,6 +495,7 @@ mod tests {
                 ("target", vec!["com.other.".to_owned()]),
                 ("include", vec!["com.typo.**".to_owned()]),
                 ("values", vec!["com.app.A#typo".to_owned()]),
+                ("exceptions", vec!["com.app.A#log".to_owned()]),
                 ("redact", ["com.app.A#m", "passwrd", "com.Key"].map(str::to_owned).to_vec()),
             ]
         );

@@ -473,7 +473,7 @@ fn needs_values(
     match values {
         Some(_) => Ok(()),
         None => Err(OptionError(format!(
-            "{key}={value} ({place}): has a meaning with values or fields only; add values=PATTERN"
+            "{key}={value} ({place}): has a meaning with values, fields or exceptions only; add values=PATTERN"
         ))),
     }
 }

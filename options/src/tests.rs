@@ -158,8 +158,16 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
             "fields=a.B (agent options): needs engine=instrument; leave out engine",
         ),
         (
+            "exceptions=a.B,format=jsonl",
+            "exceptions=a.B (agent options): format=jsonl has no place for it; use format=binary",
+        ),
+        (
+            "exceptions=",
+            "exceptions= (agent options): expected globs over pkg.Class or pkg.Class#method, separated by ';'",
+        ),
+        (
             "redact=password",
-            "redact=password (agent options): has a meaning with values or fields only; add values=PATTERN",
+            "redact=password (agent options): has a meaning with values, fields or exceptions only; add values=PATTERN",
         ),
         (
             "values=a.B,max-value=1001",

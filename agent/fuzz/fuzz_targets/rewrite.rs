@@ -16,7 +16,7 @@ fn id(number: usize) -> MethodId {
 
 fn chosen<'a>(class: &ClassFile<'a>) -> Vec<(usize, Plan<'a>, Ids)> {
     let plan = |method: usize| {
-        let detail = Detail { lines: true, values: true, accesses: true, instructions: true, version: 3 };
+        let detail = Detail { lines: true, values: true, accesses: true, instructions: true, exceptions: true, version: 3 };
         let plan = class.plan_for(method, detail).ok()?;
         let callees = (0..plan.calls.len()).map(|call| (call % 2 == 0).then(|| id(call))).collect();
         let fields = (0..plan.fields.len()).map(id).collect();

@@ -271,7 +271,7 @@ impl Emit<'_> {
             Err(error) => Reading::failed(error),
             Ok(timeline) => {
                 let mut timeline = match thread.frames {
-                    Some(_) => timeline.with_values(),
+                    Some(_) => timeline.with_values().with_handlers(),
                     None => timeline,
                 };
                 let mut reading = read_timeline(file, &mut timeline, progress, &mut thread);

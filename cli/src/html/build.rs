@@ -155,9 +155,11 @@ fn read(
     let opened = chosen.timeline(file, start_ns);
     let mut timeline = match opened {
         Ok(timeline) => match sampled {
-            Some((samples, _)) => timeline.with_values().with_samples(samples, file.id),
-            None => timeline.with_values(),
-        },
+            Some((samples, _)) => timeline.with_samples(samples, file.id),
+            None => timeline,
+        }
+        .with_values()
+        .with_handlers(),
         Err(error) => return (Reading::failed(error), gather.end_thread(0, 0)),
     };
     let mut scaled = Scaled { gather, marks, instants, sampled, scale, start_ns, has_cpu };

@@ -820,6 +820,26 @@ fn the_example_of_accesses_is_that_of_the_specification() {
 }
 
 #[test]
+fn the_example_of_a_handler_is_that_of_the_specification() {
+    use flow_codec::format::values::{CallValue, Handled, Identity, Value};
+    let spec = include_str!("../../src/format/values.rs");
+    let bytes = example_of(spec, " of a handler", "handlers.hex");
+    let handled = Handled {
+        line: Some(43),
+        exception: Identity { class: MethodId::new(4), hash: 9 },
+        created_in: Some("a.B.c".to_owned()),
+        created_at: Some(7),
+    };
+    let message = Value::Text { units: 2, beginning: "no".to_owned() };
+    let handled = CallValue::handled(handled, message);
+    let mut rest = &bytes[..];
+    assert_eq!((CallValue::decode(&mut rest).as_ref(), rest), (Ok(&handled), &[][..]));
+    let mut encoded = Vec::new();
+    handled.encode(&mut encoded);
+    assert_eq!(encoded, bytes);
+}
+
+#[test]
 fn the_example_of_content_is_that_of_the_specification() {
     use flow_codec::format::values::{CallValue, Identity, ObjectContent, Primitive, Role, Value};
     let bytes =

@@ -44,7 +44,7 @@ pub use by_path::{
 pub use called::{Called, CalledShapes};
 pub use deepest::Deepest;
 pub use diff::{Change, ChangeKind, ComparedSums, Counts, Diff, MethodName, Place, Run};
-pub use exceptions::{ExceptionRow, Exceptions};
+pub use exceptions::{ExceptionRow, Exceptions, Handler};
 pub use lines::{LineCounts, MethodLines};
 pub use nodes::AddShapes;
 pub use sampled::AddSampled;

@@ -55,11 +55,18 @@ crate::rows! {
         /// the method; `null` for what called the outermost recorded methods
         #[serde(flatten)]
         method: MethodColumns<'a>,
-        /// how many of its calls such an exception ended first: the method threw it, or something that is not recorded and that it called
+        /// the line of the handler that they reached, if that was recorded (`--exceptions` of `record`): such rows are those of one handler
+        line: Option<u32>,
+        created_in: Option<String>,
+        /// of the exceptions that reached the handler: the class, method and line on top of their stack traces
+        created_line: Option<u32>,
+        /// of these: the first message, as text
+        message: Option<String>,
+        /// how many of its calls such an exception ended first, or how often one reached the handler that had ended no call before: the method threw it, or something that is not recorded and that it called
         thrown: u64,
-        /// how many of its calls one ended after it had ended one that the method made: it passed through, or was caught and thrown again, as by `finally`
+        /// how many of its calls one ended after it had ended one that the method made, or had reached the handler: it passed through, or was caught and thrown again, as by `finally`
         passed: u64,
-        /// how often one ended a call that the method made, and not the method
+        /// how often one ended a call that the method made, or reached the handler, and did not end the method
         caught: u64,
     }
 }

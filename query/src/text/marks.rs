@@ -63,6 +63,18 @@ mod tests {
         assert_eq!(gap(0), Some(("gap", "events missing".to_owned())));
         assert_eq!(words(EventKind::Pause), Some(("paused", "recording paused".to_owned())));
         assert_eq!(words(EventKind::Note("a\nb".to_owned())), Some(("note", "a\nb".to_owned())));
+        let handled = |message| {
+            let (class, line) = (Some("a.Oops".into()), Some(5));
+            let (created_in, created_at) = (Some("a.B.c".to_owned()), Some(7));
+            let handled =
+                HandledException { class, hash: 9, line, created_in, created_at, message };
+            words(EventKind::Handled(handled))
+        };
+        let text = Value::Text { units: 2, beginning: "no".to_owned() };
+        let expected = "caught a.Oops: \"no\" (created in a.B.c:7)".to_owned();
+        assert_eq!(handled(text), Some(("caught", expected)));
+        let expected = "caught a.Oops (created in a.B.c:7)".to_owned();
+        assert_eq!(handled(Value::Null), Some(("caught", expected)));
         assert_eq!(words(EventKind::Enter(MethodId::new(1).unwrap())), None);
     }
 }

@@ -10,4 +10,5 @@ pub use self::escape::{acts, escaped};
 pub use self::like::is_like;
 pub use self::marks::MarkWords;
 pub use self::numbers::{bytes, grouped, plural, seconds};
+pub(crate) use self::values::message_text;
 pub use self::values::{Compared, ValueTexts};

@@ -2,6 +2,7 @@
 
 mod compared;
 mod contents;
+mod handlers;
 
 use std::fs;
 use std::path::Path;

@@ -249,6 +249,10 @@ impl Listing {
                     listing.pop();
                     listing.push(format!("step {}", value & 0xFFFF));
                 }
+                (Some(name), Some(value)) if name == "handled" => {
+                    listing.pop();
+                    listing.push(format!("handled {value}"));
+                }
                 (Some(name), Some(value)) if name == "line" => {
                     listing.pop();
                     listing.push(format!("line {}", value & 0xFFFF));

@@ -100,6 +100,88 @@ fn no_catch_leads_back_to_itself() {
     assert_eq!(new.handlers, [[1, 2, 4], [4, 7, 4], [1, 2, 10], [4, 10, 10]]);
 }
 
+const EXCEPTIONS: Detail = Detail {
+    exceptions: true,
+    lines: false,
+    values: false,
+    instructions: false,
+    accesses: false,
+    version: 0,
+};
+
+#[test]
+fn an_exception_is_recorded_where_its_handler_begins() {
+    let mut class = Class::new(49, OBJECT);
+    let [a, b] = class.method("p/D", "f", "()V");
+    let body = Body {
+        handlers: vec![[0, 3, 4], [0, 3, 6]],
+        lines: vec![[0, 10], [4, 12], [6, 40000]],
+        ..Body::from([INVOKESTATIC, a, b, RETURN, POP, RETURN, POP, RETURN])
+    };
+    class.add_method(STATIC, "f", "()V", body);
+    let plain = Listing::of(&rewrite_one(&class.build(), 0).unwrap());
+    let (new, skipped) = rewrite_for(&class.build(), 0, EXCEPTIONS);
+    let new = Listing::of(&new);
+    assert_eq!(skipped, []);
+    assert_eq!(new.code[4..8], ["note 7E", "59", "handled 12", "57"]);
+    assert_eq!(new.code[10..14], ["note 7E", "59", "handled 40000", "57"]);
+    assert_eq!(new.max_stack, plain.max_stack + 2);
+    assert_eq!(new.lines.len(), plain.lines.len());
+}
+
+#[test]
+fn an_exception_is_found_in_the_variable_that_the_handler_stores_it_in() {
+    // As javac compiles `synchronized` and `finally`: the handler covers its first instructions.
+    let handler = |code: &[u8], covers: u16| {
+        let mut class = Class::new(49, OBJECT);
+        let [a, b] = class.method("p/D", "f", "()V");
+        let code = [&[INVOKESTATIC, a, b, RETURN], code].concat();
+        let body = Body {
+            handlers: vec![[0, 3, 4], [4, 4 + covers, 4]],
+            ..Body { code, ..Body::from([NOP]) }
+        };
+        class.add_method(STATIC, "f", "()V", body);
+        let (new, skipped) = rewrite_for(&class.build(), 0, EXCEPTIONS);
+        assert_eq!(skipped, []);
+        let parsed = class.build();
+        let parsed = ClassFile::parse(&parsed).unwrap();
+        let has_others = parsed.plan_for(0, EXCEPTIONS).unwrap().has_other_handlers;
+        (Listing::of(&new).code[4..].to_vec(), has_others)
+    };
+    const LSTORE_0: u8 = 63;
+    const LCONST_0: u8 = 9;
+    let (code, has_others) = handler(&[ASTORE_2, NOP, ALOAD_2, ATHROW], 1);
+    assert_eq!(
+        (&code[..4], has_others),
+        (&["4D", "note 7E", "19 02", "handled 0"].map(String::from)[..], false)
+    );
+    // It is stored in no variable, or something else is there by then; a branch leads to the place.
+    for (code, covers) in [
+        (&[POP, ACONST_NULL, ATHROW][..], 1),
+        (&[ASTORE_1, ACONST_NULL, ASTORE_1, ALOAD_1, ATHROW], 3),
+        (&[ASTORE_1, LCONST_0, LSTORE_0, ALOAD_1, ATHROW], 3),
+        (&[ASTORE_1, NOP, GOTO, 0xFF, 0xFF], 1),
+    ] {
+        let (code, has_others) = handler(code, covers);
+        assert!(has_others && !code.iter().any(|line| line.starts_with("handled")), "{code:?}");
+    }
+    // Other code continues in the handler.
+    let mut class = Class::new(49, OBJECT);
+    let body = Body { handlers: vec![[0, 1, 1]], ..Body::from([ACONST_NULL, POP, RETURN]) };
+    class.add_method(STATIC, "f", "()V", body);
+    let bytes = class.build();
+    assert!(ClassFile::parse(&bytes).unwrap().plan_for(0, EXCEPTIONS).unwrap().has_other_handlers);
+}
+
+#[test]
+fn a_class_without_handlers_has_the_same_bytes_with_exceptions() {
+    let mut class = Class::new(61, OBJECT);
+    let [a, b] = class.method("p/D", "f", "()V");
+    class.add_method(STATIC, "f", "()V", Body::from([INVOKESTATIC, a, b, RETURN]));
+    let (new, _) = rewrite_for(&class.build(), 0, EXCEPTIONS);
+    assert_eq!(new, rewrite_one(&class.build(), 0).unwrap());
+}
+
 #[test]
 fn a_loop_to_the_start_enters_once() {
     let mut class = Class::new(61, OBJECT);
@@ -438,8 +520,14 @@ fn a_method_that_lines_would_make_too_large_is_recorded_without_them() {
     assert_eq!(rewritten(65_500), (false, vec![(0, Skip::WithoutLines)]), "too large for a class");
 }
 
-const ACCESSES: Detail =
-    Detail { lines: false, values: false, accesses: true, instructions: false, version: 0 };
+const ACCESSES: Detail = Detail {
+    lines: false,
+    values: false,
+    accesses: true,
+    instructions: false,
+    exceptions: false,
+    version: 0,
+};
 
 /// The code of a method that is one access, with its probes: opcodes, and of what is pushed the id or the first byte.
 fn accessed(op: u8, descriptor: &str) -> String {
@@ -741,7 +829,7 @@ proptest::proptest! {
             bytes[at] = byte;
         }
         if let Ok(class) = ClassFile::parse(&bytes)
-            && let detail = (Detail { lines: true, values: true, accesses: true, instructions: true, version: 3 })
+            && let detail = (Detail { lines: true, values: true, accesses: true, instructions: true, exceptions: true, version: 3 })
             && let Ok(plan) = class.plan_for(0, detail)
             && let ids = (Ids { method: id(1), callees: vec![], fields: vec![id(3); plan.fields.len()] })
             && let (Some(new), _) = rewrite(&class, vec![(0, plan, ids)], Probes::Plain)

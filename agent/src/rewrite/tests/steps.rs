@@ -3,8 +3,14 @@
 use super::assembler::{Body, Class, Listing, rewrite_for};
 use super::*;
 
-const INSTRUCTIONS: Detail =
-    Detail { lines: false, values: false, accesses: false, instructions: true, version: 0 };
+const INSTRUCTIONS: Detail = Detail {
+    lines: false,
+    values: false,
+    accesses: false,
+    instructions: true,
+    exceptions: false,
+    version: 0,
+};
 const LLOAD_1: u8 = 31;
 const LASTORE: u8 = 80;
 const AALOAD: u8 = 50;

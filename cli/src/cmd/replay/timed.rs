@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use flow_codec::format::instructions::{EventType, Instruction, mnemonic};
 use flow_codec::format::methods::MethodInfo;
 use flow_codec::format::values::{CallValue, Value};
-use flow_codec::read::{CallTimes, EventKind, Methods, Operands, Unwound};
+use flow_codec::read::{CallTimes, EventKind, HandledException, Methods, Operands, Unwound};
 use flow_query::in_order::{Detail, DetailKind};
 use flow_query::text::MarkWords;
 
@@ -39,6 +39,8 @@ pub(super) struct DetailRow<'a> {
     pub(super) shown: String,
     /// The values of a call, as JSON.
     values: Option<serde_json::Value>,
+    /// An exception that reached a handler, as JSON.
+    caught: Option<serde_json::Value>,
 }
 
 impl<'a> DetailRow<'a> {
@@ -50,7 +52,7 @@ impl<'a> DetailRow<'a> {
     ) -> Self {
         let method = detail.method.and_then(|method| methods.get(method));
         let info = method.map(|method| method.version(detail.version));
-        let mut json = None;
+        let (mut json, mut caught) = (None, None);
         let (kind, text, shown) = match &detail.kind {
             DetailKind::Line { line, count } => {
                 let (text, place) = line_of(info, *line, sources);
@@ -80,6 +82,7 @@ impl<'a> DetailRow<'a> {
                 let MarkWords { kind, text } = MarkWords::of(mark).unwrap_or_default();
                 match mark {
                     EventKind::Handled(handled) => {
+                        caught = Some(caught_json(handled, info));
                         let place = handled.line.map(|line| line_of(info, line, sources));
                         let place = place.map_or(String::new(), |(shown, _)| format!("  {shown}"));
                         (kind, Some(text.clone()), format!("! {}{place}", escaped(&text)))
@@ -94,7 +97,7 @@ impl<'a> DetailRow<'a> {
             }
             _ => ("", None, String::new()),
         };
-        Self { detail, kind, text, shown, values: json }
+        Self { detail, kind, text, shown, values: json, caught }
     }
 
     /// How many events are missing, if that is known.
@@ -147,6 +150,9 @@ impl<'a> DetailRow<'a> {
         if let Some(values) = &self.values {
             line.extend_from_slice(format!(",\"values\":{values}").as_bytes());
         }
+        if let Some(caught) = &self.caught {
+            line.extend_from_slice(format!(",\"caught\":{caught}").as_bytes());
+        }
         if let Some([samples, ns, waiting_ns]) = self.sampled() {
             let numbers =
                 format!(",\"samples\":{samples},\"sampled_ns\":{ns},\"waiting_ns\":{waiting_ns}");
@@ -166,6 +172,27 @@ fn line_of(info: Option<&MethodInfo>, number: u16, sources: &mut Sources) -> (St
         None => place.clone(),
     };
     (text, place)
+}
+
+/// An exception that reached a handler of a method, as JSON.
+fn caught_json(handled: &HandledException, info: Option<&MethodInfo>) -> serde_json::Value {
+    let HandledException { class, hash, line, created_in, created_at, message } = handled;
+    let named = |line: &u16| match info {
+        Some(info) => info.named_line((*line).into()).1,
+        None => (*line).into(),
+    };
+    let message = match message {
+        Value::Text { beginning, .. } => Some(beginning),
+        _ => None,
+    };
+    serde_json::json!({
+        "exception": class.as_deref(),
+        "identity": format!("{hash:x}"),
+        "line": line.as_ref().map(named),
+        "created_in": created_in,
+        "created_line": created_at,
+        "message": message,
+    })
 }
 
 /// Values of a call that belong together. `thrown` is the class of the exception if they are its message.

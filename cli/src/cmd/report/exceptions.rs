@@ -1,9 +1,10 @@
-//! `flow report --exceptions`: which exceptions ended calls, and which methods caught them.
+//! `flow report --exceptions`: which exceptions ended calls or reached handlers, and which methods caught them.
 
 use crate::input::times::selected;
 use flow_query::reading::{read_thread, start_ns};
 use std::io::Write;
 
+use flow_codec::read::{Timeline, Trace};
 use flow_query::analysis::{ExceptionRow, Exceptions};
 use flow_query::rows::{Cell, ExceptionColumns, RowNames};
 
@@ -12,7 +13,7 @@ use crate::args::ReportArgs;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
-use crate::output::{Labels, Out, Progress, Table, plural};
+use crate::output::{Labels, Out, Progress, Table, plural, short_line};
 
 /// What caught exceptions that left all recorded methods of their thread.
 const OUTSIDE: &str = "(outside of recorded methods)";
@@ -28,6 +29,7 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
         let mut exceptions = Exceptions::default();
         for file in &trace.files {
             let timeline = chosen.timeline(file, start_ns(trace, file));
+            let timeline = timeline.map(Timeline::with_handlers);
             let reading = read_thread(file, timeline, &mut progress, &mut exceptions, |sums, _| {
                 sums.end_thread();
             });
@@ -36,14 +38,18 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
         let mut rows = exceptions.rows();
         answer.begin(trace, out)?;
         if answer.is_text() {
-            heading(&rows, out)?;
+            heading(&rows, exceptions.ended(), out)?;
         }
         let more = answer.cut(&mut rows);
         if answer.is_text() {
-            table(&rows, &Labels::new(&trace.methods, format, args.verbose), out)?;
+            table(&rows, trace, &Labels::new(&trace.methods, format, args.verbose), out)?;
         } else {
             let mut names = RowNames::new(&trace.methods);
             let rows = rows.into_iter().map(|row| ExceptionColumns {
+                line: line_of(trace, &row).map(|(_, line)| line),
+                created_in: row.handler.as_ref().and_then(|handler| handler.created_in.clone()),
+                created_line: row.handler.as_ref().and_then(|handler| handler.created_at),
+                message: row.message,
                 exception: row.class,
                 method: names.get(row.method),
                 thrown: row.thrown,
@@ -53,21 +59,64 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
             answer.rows(rows, out)?;
         }
         answer.more(trace, more, "more line", out)?;
+        if let Some(text) = unseen(trace) {
+            answer.remark(trace, &text, out)?;
+        }
     }
     Ok(status)
 }
 
-fn heading(rows: &[ExceptionRow], out: &mut Out) -> Result<(), Failure> {
+/// What was not recorded of exceptions, if anything.
+fn unseen(trace: &Trace) -> Option<String> {
+    let manifest = trace.manifest.as_ref()?;
+    match manifest.options.get("exceptions").map(String::as_str) {
+        None => Some(
+            "only exceptions that ended a call of a recorded method are counted; with --exceptions '**', 'flow record' also \
+             records those that a method catches in the same call, or gets from code that is not recorded"
+                .to_owned(),
+        ),
+        Some("**") => {
+            let left_out = manifest.end.iter().flat_map(|end| &end.not_recorded);
+            let left_out = left_out.filter(|left_out| left_out.reason == "without-exceptions");
+            let count = left_out.map(|left_out| left_out.count).sum();
+            (count > 0).then(|| {
+                let methods = plural(count, "method");
+                format!("in {methods}, some handlers were not recorded; 'flow info --verbose' names these methods")
+            })
+        }
+        Some(patterns) => Some(format!(
+            "exceptions that reached a handler are counted in methods that match {patterns}; in others only those that ended a call"
+        )),
+    }
+}
+
+/// The line of the handler of a row: as it is shown, and its number in its file.
+fn line_of(trace: &Trace, row: &ExceptionRow) -> Option<(String, u32)> {
+    let line = row.handler.as_ref()?.line?.into();
+    let method = row.method.and_then(|method| trace.methods.get(method));
+    Some(match method {
+        Some(method) => (short_line(&method.info, line), method.info.named_line(line).1),
+        None => (line.to_string(), line),
+    })
+}
+
+fn heading(rows: &[ExceptionRow], ended: u64, out: &mut Out) -> Result<(), Failure> {
     let thrown: u64 = rows.iter().map(|row| row.thrown).sum();
-    let passed: u64 = rows.iter().map(|row| row.passed).sum();
     if rows.is_empty() {
         return Ok(writeln!(out, "no exception ended a call")?);
     }
-    let calls = plural(thrown.saturating_add(passed), "call");
-    Ok(writeln!(out, "{} ended {calls}\n", plural(thrown, "exception"))?)
+    let (thrown, ended) = (plural(thrown, "exception"), plural(ended, "call"));
+    // Some may have ended none.
+    let which = if rows.iter().any(|row| row.handler.is_some()) { ", which" } else { "" };
+    Ok(writeln!(out, "{thrown}{which} ended {ended}\n")?)
 }
 
-fn table(rows: &[ExceptionRow], labels: &Labels<'_>, out: &mut Out) -> Result<(), Failure> {
+fn table(
+    rows: &[ExceptionRow],
+    trace: &Trace,
+    labels: &Labels<'_>,
+    out: &mut Out,
+) -> Result<(), Failure> {
     let mut table = Table::default();
     table.column("thrown", rows.iter().map(|row| Cell::Count(row.thrown)));
     table.column("passed", rows.iter().map(|row| Cell::Count(row.passed)));
@@ -76,5 +125,19 @@ fn table(rows: &[ExceptionRow], labels: &Labels<'_>, out: &mut Out) -> Result<()
     table.column("exception", rows.iter().map(class));
     let method = |row: &ExceptionRow| row.method.map_or(Cell::text(OUTSIDE), |id| labels.cell(id));
     table.column("method", rows.iter().map(method));
+    if rows.iter().any(|row| row.handler.is_some()) {
+        let line = |row: &ExceptionRow| line_of(trace, row).map_or(String::new(), |(line, _)| line);
+        table.column("line", rows.iter().map(|row| Cell::text(line(row))));
+        table.column("created in", rows.iter().map(|row| Cell::text(created(row))));
+        let message = |row: &ExceptionRow| row.message.clone().unwrap_or_default();
+        table.column("message", rows.iter().map(|row| Cell::text(message(row))));
+    }
     Ok(table.print(out)?)
+}
+
+/// Where the exceptions of a row were created.
+fn created(row: &ExceptionRow) -> String {
+    let Some(handler) = &row.handler else { return String::new() };
+    let line = handler.created_at.map_or(String::new(), |line| format!(":{line}"));
+    handler.created_in.as_ref().map_or(String::new(), |method| format!("{method}{line}"))
 }

@@ -10,6 +10,7 @@ use super::calls::Calls;
 use super::tree::Row;
 use crate::output::{ValueTexts, bounded_duration, escaped, grouped, instant, plural, short_line};
 use flow_query::select::thread_title;
+use flow_query::text::MarkWords;
 
 /// At most this many events of a call are read for its values and lines.
 const MOST_EVENTS: usize = 4096;
@@ -77,7 +78,7 @@ fn recorded(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error> {
     let mut info = method.map(|method| &method.info);
     let mut depth = 0_u64;
     let timeline = calls.file.timeline_from(row.node.place.offset)?;
-    for event in timeline.with_values().with_lines().take(MOST_EVENTS) {
+    for event in timeline.with_values().with_handlers().with_lines().take(MOST_EVENTS) {
         let Ok(event) = event else { break };
         match event.kind {
             EventKind::Enter(_) => depth += 1,
@@ -88,6 +89,13 @@ fn recorded(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error> {
                 }
             }
             EventKind::Values(values) if depth == 1 => shown.push(texts.line(&values)),
+            EventKind::Handled(ref handled) if depth == 1 => {
+                let line = handled.line.zip(info);
+                let line =
+                    line.map(|(line, info)| format!(" line {}", short_line(info, line.into())));
+                let text = MarkWords::of(&event.kind).unwrap_or_default().text;
+                shown.push(format!("{text}{}", line.unwrap_or_default()));
+            }
             EventKind::Version(version) if depth == 1 => {
                 info = method.map(|method| method.version(version));
             }

@@ -680,4 +680,42 @@ mod tests {
         let seen = timeline.by_ref().filter(|event| event.is_ok()).count();
         assert_eq!((seen, timeline.marks_damage().is_some()), (4, true));
     }
+
+    #[test]
+    fn exceptions_that_reached_handlers_are_events_of_their_own() {
+        use crate::format::values::{Handled, Identity, Primitive, Role, Value};
+        let int = Value::Primitive(Primitive::Int(5));
+        let argument = CallValue::new(Role::Argument(0), int.clone());
+        let exception = Identity { class: None, hash: 9 };
+        let handled = Handled { line: Some(43), exception, created_in: None, created_at: None };
+        let handled = CallValue::handled(handled, Value::Null);
+        let mut bytes = Vec::new();
+        for value in [&argument, &handled, &argument, &handled] {
+            value.encode(&mut bytes);
+        }
+        let (first, rest) = bytes.split_at(9);
+        let marks =
+            [(at(1, 0), Mark::Values(first.to_vec())), (at(1, 0), Mark::Values(rest.to_vec()))];
+        let (_dir, file) = thread(&[0x81, 0x00], &marks);
+        let kinds = |timeline: Timeline<'_>| -> Vec<EventKind> {
+            let kinds = timeline.map(|event| event.unwrap().kind);
+            kinds
+                .filter(|kind| !matches!(kind, EventKind::Enter(_) | EventKind::Exit { .. }))
+                .collect()
+        };
+        let values = EventKind::Values(vec![argument]);
+        let EventKind::Handled(found) = kinds(file.timeline().unwrap().with_handlers()).remove(0)
+        else {
+            panic!("an exception")
+        };
+        assert_eq!((found.line, found.hash, found.class.as_deref()), (Some(43), 9, None));
+        let handled = EventKind::Handled(found);
+        let both = file.timeline().unwrap().with_values().with_handlers();
+        assert_eq!(kinds(both), [&values, &handled, &values, &handled].map(Clone::clone));
+        let alone = kinds(file.timeline().unwrap().with_handlers());
+        assert_eq!(alone, [&handled, &handled].map(Clone::clone));
+        let without = kinds(file.timeline().unwrap().with_values());
+        assert_eq!(without, [&values, &values].map(Clone::clone));
+        assert_eq!(kinds(file.timeline().unwrap()), []);
+    }
 }

@@ -54,6 +54,9 @@ pub(crate) struct VerifyCorpusArgs {
     /// With probes for accesses to fields and elements of arrays, too
     #[arg(long)]
     fields: bool,
+    /// With probes for exceptions that reach handlers, too
+    #[arg(long)]
+    exceptions: bool,
     /// Where everything is left (target/corpus)
     #[arg(value_name = "DIR", value_parser = absolute)]
     dir: Option<PathBuf>,
@@ -67,6 +70,7 @@ impl VerifyCorpusArgs {
             ("values", self.values),
             ("instructions", self.instructions),
             ("fields", self.fields),
+            ("exceptions", self.exceptions),
         ];
         all.into_iter().filter(|(_, is_wanted)| *is_wanted).map(|(name, _)| name).collect()
     }
