@@ -72,7 +72,8 @@ pub(crate) struct ReportViewArgs {
     /// With --lines: print a tracefile of LCOV, for tools that show coverage
     #[arg(long, requires = "lines", conflicts_with_all = ["format", "samples"])]
     pub(crate) lcov: bool,
-    /// Show which exceptions ended calls: where they were thrown, passed through, and caught
+    /// Show which exceptions ended calls, and of record --exceptions also those that reached handlers: where they were thrown,
+    /// passed through, and caught
     #[arg(long, group = "instead", conflicts_with_all = ["tree", "samples"])]
     pub(crate) exceptions: bool,
     /// Write a page for a browser, with threads, calls in order, flame graph and methods; - writes

@@ -129,6 +129,18 @@ fn names<'a>(columns: &'a [Listed], not: &str) -> Vec<&'a str> {
     columns.map(|(name, _)| name.as_str()).collect()
 }
 
+/// An exception that reached a handler.
+fn handled() -> flow_codec::format::marks::Mark {
+    use flow_codec::format::values::{CallValue, Handled, Identity, Value};
+    let exception = Identity { class: None, hash: 9 };
+    let created_in = Some("a.B.c".to_owned());
+    let handled = Handled { line: Some(8), exception, created_in, created_at: Some(7) };
+    let message = Value::Text { units: 2, beginning: "no".to_owned() };
+    let mut bytes = Vec::new();
+    CallValue::handled(handled, message).encode(&mut bytes);
+    flow_codec::format::marks::Mark::Values(bytes)
+}
+
 /// A trace with times, a note and a test, of one thread that is large enough for an index.
 pub(crate) fn trace() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
@@ -145,6 +157,7 @@ pub(crate) fn trace() -> TempDir {
         (1, test_mark("test started a.T.t")),
         (2, test_mark("a note")),
         (2, flow_codec::format::marks::Mark::Line(7)),
+        (2, handled()),
         (5, test_mark("test passed a.T.t")),
         (
             7,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
-use flow_codec::format::values::{CallValue, Primitive, Role, Value};
+use flow_codec::format::values::{CallValue, Handled, Identity, Primitive, Role, Value};
 use tempfile::TempDir;
 
 use crate::common::{Run, bare, flow};
@@ -142,4 +142,76 @@ fn a_trace_without_values_says_so() {
     }
     let run = flow(&["replay", "--values"], values().path());
     assert!(run.out.contains("order_line") && run.err.is_empty(), "{run:?}");
+}
+
+/// work, in which an exception is thrown and caught, twice.
+fn caught() -> TempDir {
+    let dir = values();
+    let (mut encoder, mut marks) = (MarkEncoder::default(), HEADER.to_vec());
+    for (offset, message) in [(1, Some("no")), (2, None)] {
+        let exception = Identity { class: None, hash: 9 };
+        let created_in = Some("a.B.c".to_owned());
+        let handled = Handled { line: Some(43), exception, created_in, created_at: Some(7) };
+        let text = |text: &str| Value::Text { units: 2, beginning: text.to_owned() };
+        let mut bytes = Vec::new();
+        CallValue::handled(handled, message.map_or(Value::Null, text)).encode(&mut bytes);
+        let position = Position { offset: Offset::new(offset), exits: 0 };
+        encoder.encode(position, &Mark::Values(bytes), &mut marks);
+    }
+    encoder.finish(&mut marks);
+    fs::write(dir.path().join("thread-1.marks"), marks).unwrap();
+    dir
+}
+
+#[test]
+fn exceptions_that_reach_handlers_are_at_their_place_and_in_the_report() {
+    let dir = caught();
+    let run = |args: &[&str]| {
+        let run = flow(args, dir.path());
+        assert_eq!((run.code, &*run.err), (Some(0), ""), "{args:?}");
+        run.out
+    };
+    for args in [&["replay", "--time"][..], &["replay", "--merged", "--time"]] {
+        let rows = run(args);
+        let text = "! caught an exception: \"no\" (created in a.B.c:7)";
+        assert!(rows.contains(text) && rows.contains(":43\n"), "{rows}");
+        assert!(rows.contains("! caught an exception (created in a.B.c:7)"), "{rows}");
+    }
+    assert!(!run(&["replay"]).contains("caught"));
+    let csv = run(&["replay", "--time", "--format", "csv"]);
+    assert!(
+        csv.contains(",caught,\"caught an exception: \"\"no\"\" (created in a.B.c:7)\""),
+        "{csv}"
+    );
+    let json = run(&["replay", "--time", "--format", "json"]);
+    let parts = r#""caught":{"created_in":"a.B.c","created_line":7,"exception":null,"identity":"9","line":43,"message":"no"}"#;
+    assert!(json.contains(parts), "{json}");
+    let chrome = run(&["export", "--to", "chrome"]);
+    assert!(chrome.contains("caught an exception"), "{chrome}");
+
+    let report = run(&["report", "--exceptions"]);
+    assert!(report.starts_with("2 exceptions, which ended 0 calls\n"), "{report}");
+    assert!(
+        report.contains(" 43 ") && report.contains("a.B.c:7") && report.contains("\"no\""),
+        "{report}"
+    );
+    let csv = run(&["report", "--exceptions", "--format", "csv"]);
+    let row = ",43,a.B.c,7,\"\"\"no\"\"\",2,0,2";
+    assert_eq!(csv.matches(row).count(), 1, "{csv}");
+}
+
+#[test]
+fn the_report_says_which_exceptions_it_cannot_know() {
+    let dir = caught();
+    let remark = |options: &str| {
+        let manifest = crate::common::manifest(0, Some((3, 3, 8)));
+        let manifest = manifest.replace(r#"{"target":"com.app."}"#, options);
+        fs::write(dir.path().join("trace.json"), manifest).unwrap();
+        flow(&["report", "--exceptions"], dir.path()).out
+    };
+    assert!(remark("{}").contains("only exceptions that ended a call of a recorded method"));
+    let some = remark(r#"{"exceptions":"a.B"}"#);
+    assert!(some.contains("are counted in methods that match a.B;"), "{some}");
+    let all = remark(r#"{"exceptions":"**"}"#);
+    assert!(!all.contains("counted"), "{all}");
 }

@@ -24,6 +24,7 @@ nested Handlers$Failure "inner" Handlers.nested
 nested Handlers$Failure "outer" Handlers.nested
 lambda NumberFormatException "For input string: \"lambda\"" NumberFormatException.forInputString
 wide Handlers$Failure "wide" Handlers.wide
+ignored NumberFormatException "For input string: \"ignored\"" NumberFormatException.forInputString
 passed NumberFormatException "For input string: \"finally\"" NumberFormatException.forInputString
 caughtBy NumberFormatException "For input string: \"finally\"" NumberFormatException.forInputString
 locked NumberFormatException "For input string: \"locked\"" NumberFormatException.forInputString

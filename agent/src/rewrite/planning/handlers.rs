@@ -8,6 +8,10 @@
 //! All handlers count, also those that compilers make of `finally` and `synchronized`: the JVM makes no difference, and neither
 //! do the events of JVMTI. What is thrown again leaves the call, which is recorded anyway.
 //!
+//! Between a handler and the place of its CATCH may be a place that other code leads to, as when an empty `catch` is the last
+//! thing in a `synchronized` block. There, the probe is at the start of the handler if another handler covers that, which then
+//! releases what is locked.
+//!
 //! A handler that other code leads to, too, has no probe, because it would record exceptions that there are not. Nor has one
 //! whose exception is in no variable at the place of its CATCH. No known compiler makes either.
 
@@ -15,7 +19,7 @@ use super::catch::CatchPlace;
 use super::snippet::push_integer;
 use crate::rewrite::Skip;
 use crate::rewrite::class_file::bytes::u16_at;
-use crate::rewrite::class_file::code::{Code, Instruction, Places};
+use crate::rewrite::class_file::code::{ByPlace, Code, Coverage, Instruction, Places};
 use crate::rewrite::class_file::opcode::{
     self, ALOAD, ASTORE, ASTORE_3, DUP, Flow, INVOKESTATIC, ISTORE, ISTORE_0, WIDE,
 };
@@ -76,23 +80,39 @@ impl Handlers {
             }
         }
         let lines = lines::table(code, &starts)?;
+        let coverage = Coverage::new(&code.handlers).by_place();
         for place in places {
-            let variable = match (place.handler..=place.pc).any(|pc| reached.contains(pc)) {
+            let later = match (place.handler..=place.pc).any(|pc| reached.contains(pc)) {
                 true => None,
-                false if place.pc == place.handler => Some(None),
-                false => variable(code, place)?.map(Some),
+                false if place.pc == place.handler => Some((place.pc, None)),
+                false => variable(code, place)?.map(|variable| (place.pc, Some(variable))),
             };
-            let Some(variable) = variable else {
+            let at_start = || {
+                let may_be = !reached.contains(place.handler)
+                    && is_covered_by_others(&coverage, place.handler);
+                may_be.then_some((place.handler, None))
+            };
+            let Some((pc, variable)) = later.or_else(at_start) else {
                 handlers.has_others = true;
                 continue;
             };
             let line = lines.range(..=place.handler).next_back();
             let line = line.map_or(0, |(_, line)| *line);
-            handlers.list.push(Handler { pc: place.pc, line, variable });
+            handlers.list.push(Handler { pc, line, variable });
         }
         handlers.list.sort_unstable_by_key(|handler| handler.pc);
         Ok(handlers)
     }
+}
+
+/// Returns whether handlers cover the start of a handler, and it is none of these.
+fn is_covered_by_others(coverage: &ByPlace, handler: usize) -> bool {
+    let mut is_covered = false;
+    let own = coverage.at(handler, &mut |by| {
+        is_covered = true;
+        if by == handler { Err(()) } else { Ok(()) }
+    });
+    is_covered && own.is_ok()
 }
 
 /// The variable into which the first instruction of a handler stores the exception, if it is still there at the place of the CATCH.

@@ -165,6 +165,27 @@ fn an_exception_is_found_in_the_variable_that_the_handler_stores_it_in() {
         let (code, has_others) = handler(code, covers);
         assert!(has_others && !code.iter().any(|line| line.starts_with("handled")), "{code:?}");
     }
+    // As javac compiles an empty `catch` at the end of a `synchronized` block: another handler covers it.
+    let mut class = Class::new(49, OBJECT);
+    let [a, b] = class.method("p/D", "f", "()V");
+    let code =
+        [INVOKESTATIC, a, b, GOTO, 0, 4, ASTORE_1, ALOAD_0, MONITOREXIT, RETURN, ASTORE_2, ALOAD_0]
+            .into_iter()
+            .chain([MONITOREXIT, ALOAD_2, ATHROW])
+            .collect();
+    let handlers = vec![[0, 3, 6], [0, 9, 10], [10, 13, 10]];
+    class.add_method(
+        STATIC,
+        "f",
+        "(Ljava/lang/Object;)V",
+        Body { code, handlers, ..Body::from([NOP]) },
+    );
+    let plan = class.build();
+    let plan = ClassFile::parse(&plan).unwrap().plan_for(0, EXCEPTIONS).map(|plan| {
+        let places: Vec<_> = plan.handlers.iter().map(|handler| handler.pc).collect();
+        (places, plan.has_other_handlers)
+    });
+    assert_eq!(plan, Ok((vec![6, 13], false)));
     // Other code continues in the handler.
     let mut class = Class::new(49, OBJECT);
     let body = Body { handlers: vec![[0, 1, 1]], ..Body::from([ACONST_NULL, POP, RETURN]) };

@@ -16,7 +16,7 @@ public final class Handlers {
 
     public static void main(String[] args) {
         int sum = parsed("x") + parsed("7") + own(3) + own(0) + many(0) + many(1) + many(2);
-        sum += length(null) + swallowed("z") + loop() + nested() + inLambda() + wide();
+        sum += length(null) + swallowed("z") + loop() + nested() + inLambda() + wide() + ignored();
         caughtBy(() -> passed("finally"));
         caughtBy(() -> locked("locked"));
         caughtBy(Handlers::closed);
@@ -144,6 +144,19 @@ public final class Handlers {
         } finally {
             before = 3;
         }
+    }
+
+    /** NumberFormatException, in an empty handler that ends a {@code synchronized} block. */
+    private static int ignored() {
+        int result = -9;
+        synchronized (LOCK) {
+            try {
+                result = Integer.parseInt("ignored");
+            } catch (NumberFormatException caught) {
+                // Nothing.
+            }
+        }
+        return result;
     }
 
     /** NumberFormatException, which goes on after {@code finally}. */

@@ -40,7 +40,7 @@ class ProgramsTest {
         "Daemons;; 0; main done",
         "Uncaught;; 1; ''",
         "Shapes;; 0; done",
-        "Handlers;; 0; For input string: \"finally\"|For input string: \"locked\"|body|again|wrapped|built|deep|sum -28",
+        "Handlers;; 0; For input string: \"finally\"|For input string: \"locked\"|body|again|wrapped|built|deep|sum -37",
         "Constructors;; 0; done 1",
         "Names;; 0; é漢字𝑓",
         "HostileNames;; 0; done",
