@@ -115,8 +115,8 @@ pub(crate) struct ReplayArgs {
     pub(crate) within: Option<From>,
     /// Show start and duration of each call, exceptions (!) and notes
     ///
-    /// As precisely as the times are known. Exceptions are those that ended calls, and of record --exceptions those that were caught, notes those of the program. With
-    /// --follow, a call that has not ended yet has the time since its start.
+    /// As precisely as the times are known. Exceptions are those that ended calls, and of record --exceptions those that were
+    /// caught; notes are those of the program. With --follow, a call that has not ended yet has the time since its start.
     #[arg(help_heading = DETAILS)]
     #[arg(long)]
     pub(crate) time: bool,

@@ -962,9 +962,7 @@ mod tests {
                 assert_eq!(part, Err(Undecoded::Incomplete), "{handled:?}");
             }
             // After one without an end.
-            let mut two = bytes[..bytes.len() - 2].to_vec();
-            two.truncate(13);
-            two.extend(&bytes);
+            let two = [&bytes[..6], &bytes].concat();
             let mut rest = &two[..];
             assert_eq!((CallValue::decode(&mut rest), rest), (Ok(handled), &[][..]));
         }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use flow_e2e::{Engine, Program, harness};
+use flow_e2e::{Engine, Program};
 
 use crate::{on_every_jdk, shown};
 
@@ -51,7 +51,7 @@ fn handled(out: &Path) -> Vec<(String, [Option<u64>; 2])> {
         let depth = usize::try_from(row["depth"].as_u64().unwrap()).unwrap();
         if row["mark"] == "caught" {
             let caught = &row["caught"];
-            let method = open[depth - 1].split('$').nth(0).filter(|name| !name.is_empty());
+            let method = open[depth - 1].split('$').next().filter(|name| !name.is_empty());
             let short = |name: &str| {
                 let name = name.strip_prefix("java.lang.").or(name.strip_prefix("harness."));
                 name.unwrap_or("?").to_owned()
@@ -85,7 +85,8 @@ fn line_of(source: &str, method: &str, text: &str) -> u64 {
 #[test]
 fn exceptions_are_recorded_wherever_they_are_caught() {
     let expected: Vec<_> = EXPECTED.trim().lines().collect();
-    let source = harness().join("../../src/main/java/harness/Handlers.java");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let source = root.join("java-harness/src/main/java/harness/Handlers.java");
     let source = fs::read_to_string(source).unwrap();
     on_every_jdk(|jdk| {
         let plain = Program::harness(jdk, "Handlers").run_without_agent();

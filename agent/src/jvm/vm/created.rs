@@ -58,13 +58,13 @@ type Place = (u32, i16, i32);
 
 /// A place whose name was made before.
 #[derive(Debug)]
-struct Known {
+struct Seen {
     /// A weak reference to its class.
     class: usize,
     created: Option<Arc<Created>>,
 }
 
-static PLACES_SEEN: OnceCell<RwLock<HashMap<Place, Known>>> = OnceCell::new();
+static PLACES_SEEN: OnceCell<RwLock<HashMap<Place, Seen>>> = OnceCell::new();
 
 /// What makes names of a stack trace.
 #[derive(Clone, Copy, Debug)]
@@ -163,8 +163,8 @@ impl Vm<'_> {
         if !self.unless_failed(!class.is_null()) {
             return;
         }
-        let known = Known { class: class.expose_provenance(), created };
-        if let Some(Known { class, .. }) = seen.insert(place, known) {
+        let known = Seen { class: class.expose_provenance(), created };
+        if let Some(Seen { class, .. }) = seen.insert(place, known) {
             // Of a class that was unloaded, or of another one with the same identity hash.
             let class = ptr::with_exposed_provenance_mut(class);
             // SAFETY: a weak reference that nobody else finds: the table is locked.

@@ -37,7 +37,7 @@ const WITHOUT_MESSAGE: i32 = 1 << 16;
 
 /// A handler whose exceptions are recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::rewrite) struct Handler {
+pub(in crate::rewrite) struct HandlerProbe {
     /// Where the probe is.
     pub(in crate::rewrite) pc: usize,
     /// The line in which the handler begins, 0 if it is not known.
@@ -48,14 +48,14 @@ pub(in crate::rewrite) struct Handler {
 
 /// The handlers of a method.
 #[derive(Debug, Default)]
-pub(in crate::rewrite) struct Handlers {
+pub(in crate::rewrite) struct HandlerProbes {
     /// Those with a probe, in the order of the code.
-    pub(in crate::rewrite) list: Vec<Handler>,
+    pub(in crate::rewrite) list: Vec<HandlerProbe>,
     /// Whether there are others.
     pub(in crate::rewrite) has_others: bool,
 }
 
-impl Handlers {
+impl HandlerProbes {
     /// The handlers with these places.
     pub(in crate::rewrite) fn of(code: &Code<'_>, places: &[CatchPlace]) -> Result<Self, Skip> {
         let mut handlers = Self::default();
@@ -72,7 +72,7 @@ impl Handlers {
             for target in code.targets(pc, flow)? {
                 reached.add(target?);
             }
-            // Handlers inside the first instructions of another one are reached from there.
+            // HandlerProbes inside the first instructions of another one are reached from there.
             let is_left =
                 matches!(flow, Flow::Return | Flow::Stop | Flow::Switch) || opcode::is_goto(op);
             if !is_left && begins.contains(next) {
@@ -98,7 +98,7 @@ impl Handlers {
             };
             let line = lines.range(..=place.handler).next_back();
             let line = line.map_or(0, |(_, line)| *line);
-            handlers.list.push(Handler { pc, line, variable });
+            handlers.list.push(HandlerProbe { pc, line, variable });
         }
         handlers.list.sort_unstable_by_key(|handler| handler.pc);
         Ok(handlers)
@@ -152,7 +152,7 @@ fn is_reference(code: &[u8], pc: usize, op: u8) -> bool {
     matches!(op, ASTORE | ASTORE_0..=ASTORE_3) || code.get(pc + 1) == Some(&ASTORE)
 }
 
-impl Handler {
+impl HandlerProbe {
     /// Returns what is inserted. `redacts_message`: the message is left out.
     pub(in crate::rewrite) fn probe(
         self,

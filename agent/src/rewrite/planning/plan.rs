@@ -5,7 +5,7 @@ use flow_codec::MethodId;
 use super::accesses::{Access, Accessed, Accesses, Choice, FieldName};
 use super::catch::CatchPlaces;
 use super::constructor::{self, Before};
-use super::handlers::{Handler, Handlers};
+use super::handlers::{HandlerProbe, HandlerProbes};
 use super::leaf;
 use super::lines;
 use super::steps::Steps;
@@ -61,7 +61,7 @@ pub struct Plan<'a> {
     /// The accesses that are recorded, in the order of the code.
     pub(in crate::rewrite) accesses: Vec<Access>,
     /// The handlers whose exceptions are recorded, in the order of the code.
-    pub(in crate::rewrite) handlers: Vec<Handler>,
+    pub(in crate::rewrite) handlers: Vec<HandlerProbe>,
     pub(in crate::rewrite) code: Code<'a>,
     /// In the order of the code.
     pub(in crate::rewrite) points: Vec<Point>,
@@ -213,9 +213,9 @@ impl<'a> Plan<'a> {
             true => Accesses::of(class, &code, is_early, choose)?,
         };
         let places = CatchPlaces::new(&code, locks).collect::<Result<Vec<_>, _>>()?;
-        let Handlers { list: handlers, has_others } = match detail.exceptions {
-            false => Handlers::default(),
-            true => Handlers::of(&code, &places)?,
+        let HandlerProbes { list: handlers, has_others } = match detail.exceptions {
+            false => HandlerProbes::default(),
+            true => HandlerProbes::of(&code, &places)?,
         };
         // All of this comes between entry and exit.
         let has_probes = !lines.numbers.is_empty()
@@ -225,12 +225,7 @@ impl<'a> Plan<'a> {
             || detail.version > 0;
         let leaf = !has_probes && values.is_none() && leaf::is_leaf(class, entry, &code);
         delicate |= has_probes && !code.handlers.is_empty();
-        let accessed = accesses.iter().enumerate();
-        points.extend(accessed.map(|(n, it)| Point { pc: it.pc, kind: PointKind::Access(n) }));
-        let handled = handlers.iter().enumerate();
-        points.extend(handled.map(|(n, it)| Point { pc: it.pc, kind: PointKind::Handler(n) }));
-        let starts = lines.places.iter().enumerate();
-        points.extend(starts.map(|(number, pc)| Point { pc: *pc, kind: PointKind::Line(number) }));
+        points.extend(detail_points(&accesses, &handlers, &lines));
         let calls = constructor_calls(class, before.as_ref(), &mut points);
         for place in places {
             points.push(Point { pc: place.pc, kind: PointKind::Catch });
@@ -306,6 +301,21 @@ fn step_points(steps: &Steps) -> impl Iterator<Item = Point> {
         let kinds = [PointKind::Step(number)].into_iter().chain(after);
         kinds.map(|kind| Point { pc: run.place, kind })
     })
+}
+
+/// Where accesses, exceptions of handlers and lines have probes.
+fn detail_points<'p>(
+    accesses: &'p [Access],
+    handlers: &'p [HandlerProbe],
+    lines: &'p lines::Lines,
+) -> impl Iterator<Item = Point> + use<'p> {
+    let of_access = |(number, access): (_, &Access)| (access.pc, PointKind::Access(number));
+    let of_handler = |(number, probe): (_, &HandlerProbe)| (probe.pc, PointKind::Handler(number));
+    let of_line = |(number, pc): (_, &usize)| (*pc, PointKind::Line(number));
+    let accesses = accesses.iter().enumerate().map(of_access);
+    let handlers = handlers.iter().enumerate().map(of_handler);
+    let lines = lines.places.iter().enumerate().map(of_line);
+    accesses.chain(handlers).chain(lines).map(|(pc, kind)| Point { pc, kind })
 }
 
 /// Returns the calls of other constructors by a constructor, and adds where they are to `points`.
