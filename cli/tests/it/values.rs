@@ -171,19 +171,19 @@ fn exceptions_that_reach_handlers_are_at_their_place_and_in_the_report() {
         assert_eq!((run.code, &*run.err), (Some(0), ""), "{args:?}");
         run.out
     };
-    for args in [&["replay", "--time"][..], &["replay", "--merged", "--time"]] {
+    for args in [&["replay", "--values"][..], &["replay", "--merged", "--values"]] {
         let rows = run(args);
         let text = "! caught an exception: \"no\" (created in a.B.c:7)";
         assert!(rows.contains(text) && rows.contains(":43\n"), "{rows}");
         assert!(rows.contains("! caught an exception (created in a.B.c:7)"), "{rows}");
     }
     assert!(!run(&["replay"]).contains("caught"));
-    let csv = run(&["replay", "--time", "--format", "csv"]);
+    let csv = run(&["replay", "--values", "--format", "csv"]);
     assert!(
         csv.contains(",caught,\"caught an exception: \"\"no\"\" (created in a.B.c:7)\""),
         "{csv}"
     );
-    let json = run(&["replay", "--time", "--format", "json"]);
+    let json = run(&["replay", "--values", "--format", "json"]);
     let parts = r#""caught":{"created_in":"a.B.c","created_line":7,"exception":null,"identity":"9","line":43,"message":"no"}"#;
     assert!(json.contains(parts), "{json}");
     let chrome = run(&["export", "--to", "chrome"]);

@@ -414,7 +414,7 @@ mod tests {
         assert_eq!(visited(&["12=A5A=A5)"]), [row("A", 1, [0, 0, 1]), row("A", 2, [1, 1, 0])]);
         // A handler of `finally`, then another one of the same call.
         assert_eq!(visited(&["12=A53)=A5))"]), [row("A", 2, [1, 1, 1])]);
-        // Another exception goes on in place of the first one.
+        // Another exception continues in place of the first one.
         let wrapped = [row("A", 2, [1, 0, 1]), row("B", 1, [0, 0, 1]), row("B", 2, [1, 0, 0])];
         assert_eq!(visited(&["12=A5B=B6)"]), wrapped);
         // Recorded code threw another one than the handler gets: code in between wrapped it.

@@ -49,9 +49,9 @@ pub(in crate::rewrite) struct HandlerProbe {
 /// The handlers of a method.
 #[derive(Debug, Default)]
 pub(in crate::rewrite) struct HandlerProbes {
-    /// Those with a probe, in the order of the code.
+    /// The handlers with a probe, in the order of the code.
     pub(in crate::rewrite) list: Vec<HandlerProbe>,
-    /// Whether there are others.
+    /// Whether there are handlers without a probe.
     pub(in crate::rewrite) has_others: bool,
 }
 

@@ -92,7 +92,7 @@ pub(in crate::rewrite) struct Point {
 pub(in crate::rewrite) enum PointKind {
     /// The start of an exception handler, or soon after it.
     Catch,
-    /// The same place, for the exception: its number in [`Plan::handlers`].
+    /// The place where the exception of a handler is recorded: its number in [`Plan::handlers`].
     Handler(usize),
     /// The start of a line: its number in [`Plan::line_starts`].
     Line(usize),

@@ -109,7 +109,7 @@ pub struct HandledException {
     pub created_in: Option<String>,
     /// The line there, if it is known.
     pub created_at: Option<u32>,
-    /// Its message: a text, null or redacted.
+    /// The message: a text, null or redacted.
     pub message: Value,
 }
 

@@ -159,7 +159,7 @@ public final class Handlers {
         return result;
     }
 
-    /** NumberFormatException, which goes on after {@code finally}. */
+    /** NumberFormatException, which continues after {@code finally}. */
     private static Object passed(String text) {
         try {
             return Integer.parseInt(text);
@@ -168,7 +168,7 @@ public final class Handlers {
         }
     }
 
-    /** NumberFormatException, which goes on after the lock is released. */
+    /** NumberFormatException, which continues after the lock is released. */
     private static Object locked(String text) {
         synchronized (LOCK) {
             return Integer.parseInt(text);
@@ -192,7 +192,7 @@ public final class Handlers {
         }
     }
 
-    /** NumberFormatException, in place of which another exception goes on. */
+    /** NumberFormatException, in place of which another exception continues. */
     private static Object wrapped(String text) {
         try {
             return Integer.parseInt(text);
