@@ -1,9 +1,7 @@
 //! Counts the events of threads.
 
-use std::sync::atomic::AtomicU64;
-
 use flow_codec::Error;
-use flow_codec::parallel::on_cores;
+use flow_codec::parallel::{BytesRead, on_cores};
 use flow_codec::read::{Content, ThreadFile};
 use flow_codec::scan::{Summary, Swept};
 
@@ -58,7 +56,7 @@ pub fn count_threads<L: Listener>(
     let sound = Reading::default();
     let count_small = |file: &ThreadFile| {
         (file.bytes < SMALL_BYTES).then(|| {
-            let (total, reading) = counted(file, sweep_all(file, &AtomicU64::new(0)));
+            let (total, reading) = counted(file, sweep_all(file, &BytesRead::default()));
             (Counted::of(&total), (!reading.is_plain()).then(|| Box::new(reading)))
         })
     };

@@ -1,8 +1,7 @@
 //! Adds up the calls of a thread: from its stored shapes if possible, otherwise from its events.
 
-use std::sync::atomic::AtomicU64;
-
 use flow_codec::index::SMALLEST_INDEXED_BYTES;
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{Content, ThreadFile, TimeLimits, Visit};
 
 use super::events::{visit_events, visit_timed};
@@ -74,7 +73,7 @@ pub(crate) fn all_shapes(files: &[ThreadFile], selected: &Selected) -> Option<Ve
             None => {
                 left = left.checked_sub(file.bytes).filter(|_| file.parts.is_none())?;
                 let content = Content::open(file).ok()?;
-                let built = Dag::build(file, &content, &AtomicU64::new(0)).ok()?;
+                let built = Dag::build(file, &content, &BytesRead::default()).ok()?;
                 let is_sound = built.not_stored(file, &content).is_none();
                 built.dag.filter(|_| is_sound)?
             }

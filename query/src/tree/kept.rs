@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::sync::atomic::AtomicU64;
 
 use super::{LazyTree, Node};
 use flow_codec::Result;
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::ThreadFile;
 
 /// A part of a thread's call tree in memory, for a view in which calls are opened and closed. A call is known by
@@ -39,7 +39,7 @@ impl KeptTree {
     /// # Errors
     /// The events cannot be read. Damage is not an error: it is skipped.
     pub fn open(file: &ThreadFile) -> Result<Self> {
-        let tree = LazyTree::open(file, &AtomicU64::new(0))?;
+        let tree = LazyTree::open(file, &BytesRead::default())?;
         Ok(Self { tree, children: HashMap::new(), nodes: HashMap::new() })
     }
 
@@ -124,7 +124,7 @@ impl KeptTree {
     /// # Errors
     /// Like those of [`open`](Self::open). Then nothing has changed.
     pub fn reload(&mut self, file: &ThreadFile, of: Option<u64>) -> Result<Vec<Node>> {
-        let tree = LazyTree::open(file, &AtomicU64::new(0))?;
+        let tree = LazyTree::open(file, &BytesRead::default())?;
         let kept = self.children.get(&of);
         let first = kept.and_then(|kept| kept.keys().next()).copied().unwrap_or(0);
         let last = kept.and_then(|kept| kept.keys().next_back()).map_or(0, |last| last + 1);

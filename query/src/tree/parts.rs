@@ -49,10 +49,10 @@ impl LazyTree {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::sync::atomic::AtomicU64;
 
     use super::*;
     use flow_codec::format::marks::Position;
+    use flow_codec::parallel::BytesRead;
     use flow_codec::read::Trace;
 
     #[test]
@@ -68,7 +68,7 @@ mod tests {
             title: String::new(),
             ranges: [at(1, 0)..at(3, 1), at(4, 0)..at(u64::MAX, 0)].into(),
         };
-        let mut tree = LazyTree::open(&trace.files[0], &AtomicU64::new(0)).unwrap();
+        let mut tree = LazyTree::open(&trace.files[0], &BytesRead::default()).unwrap();
         let mut found = Vec::new();
         while let Some((node, frames)) = tree.call_in(&parts, found.len() as u64).unwrap() {
             let frames: Vec<_> = frames.iter().map(|frame| frame.method.get()).collect();

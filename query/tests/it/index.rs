@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
 
 use flow_codec::derived::Origin;
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::index::{IndexFile, IntervalSums};
 use flow_codec::format::manifest::Manifest;
 use flow_codec::index::Index;
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{MethodId, ThreadId, TraceId};
 use flow_query::tree::LazyTree;
@@ -39,7 +39,7 @@ fn file(dir: &Path) -> ThreadFile {
 }
 
 fn open(dir: &Path) -> LazyTree {
-    LazyTree::open(&file(dir), &AtomicU64::new(0)).expect("the thread opens")
+    LazyTree::open(&file(dir), &BytesRead::default()).expect("the thread opens")
 }
 
 /// Some results about a thread, from its first call to its last.

@@ -5,11 +5,11 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::num::NonZeroU64;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
 
 use crate::support::limited::run_limited;
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::names;
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{FlowReader, ReadRecords, ThreadFile, Trace, Visit};
 use flow_codec::{MethodId, Offset};
 use flow_query::analysis::{Graph, Report};
@@ -201,5 +201,5 @@ fn deep(frames: u64) -> FlowReader<impl Read> {
 fn open_lazily(dir: &TempDir) -> LazyTree {
     let trace = Trace::open(dir.path()).expect("a trace");
     let file: &ThreadFile = &trace.files[0];
-    LazyTree::open(file, &AtomicU64::new(0)).expect("it can be read")
+    LazyTree::open(file, &BytesRead::default()).expect("it can be read")
 }

@@ -3,13 +3,13 @@
 use std::fs;
 use std::num::NonZeroU64;
 use std::ops::Range;
-use std::sync::atomic::AtomicU64;
 
 use flow_codec::derived::Origin;
 use flow_codec::format::dag::DagFile;
 use flow_codec::format::flow::{Encoded, Record};
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use flow_codec::format::shape_name::MethodKey;
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{Content, Methods, ReadRecords, Selection, ThreadFile, Trace, Visit};
 use flow_codec::{Glob, MethodId, Offset};
 use flow_query::analysis::{
@@ -95,7 +95,7 @@ fn from_shapes<S: Visit + AddShapes>(
 ) {
     for (number, file) in files.iter().enumerate() {
         let content = Content::open(file).expect("a sound trace");
-        let dag = Dag::build(file, &content, &AtomicU64::new(0))
+        let dag = Dag::build(file, &content, &BytesRead::default())
             .expect("a sound trace")
             .dag
             .expect("a sound trace");
@@ -220,7 +220,7 @@ proptest! {
         let hidden = if is_filtered { &hidden[..] } else { &[] };
         let selection = Selection::new(&Methods::default(), &[], hidden);
         let content = Content::open(&file).unwrap();
-        let dag = Dag::build(&file, &content, &AtomicU64::new(0)).unwrap().dag.unwrap();
+        let dag = Dag::build(&file, &content, &BytesRead::default()).unwrap().dag.unwrap();
         let [mut by_shapes, mut by_events] = [Called::default(), Called::default()];
         let mut called = CalledShapes::new(dag.clone(), &selection);
         for places in &places {
@@ -310,7 +310,7 @@ proptest! {
         let tree = all.into_tree();
         let dags: Vec<_> = files.iter().map(|file| {
             let content = Content::open(file).unwrap();
-            Dag::build(file, &content, &AtomicU64::new(0)).unwrap().dag.unwrap()
+            Dag::build(file, &content, &BytesRead::default()).unwrap().dag.unwrap()
         }).collect();
         let limits = PathLimits { depth, min_total, max };
         let mut weight = None;
@@ -331,7 +331,7 @@ proptest! {
         let dag = |thread: (u64, Vec<Call>)| {
             let dir = written(&[thread]);
             let file = Trace::open(dir.path()).unwrap().files.pop()?;
-            Dag::build(&file, &Content::open(&file).unwrap(), &AtomicU64::new(0)).unwrap().dag
+            Dag::build(&file, &Content::open(&file).unwrap(), &BytesRead::default()).unwrap().dag
         };
         let other = |id: u64| if id < 5 { 4 - id } else { id };
         let renamed = before.1.iter().map(|(id, exits, known)| (other(*id), *exits, *known));
@@ -361,7 +361,7 @@ fn nothing_is_added_if_events_are_read_in_less_time() {
     let dir = written(&[(0, calls)]);
     let file = &Trace::open(dir.path()).unwrap().files[0];
     let content = Content::open(file).unwrap();
-    let dag = Dag::build(file, &content, &AtomicU64::new(0)).unwrap().dag.unwrap();
+    let dag = Dag::build(file, &content, &BytesRead::default()).unwrap().dag.unwrap();
     let (mut report, mut graph) = (Report::default(), Graph::default());
     assert!(!report.add_shapes(&dag, &Selection::all()));
     assert_eq!((report.calls(), report.rows()), (0, Vec::new()));
@@ -381,12 +381,12 @@ fn the_example_of_the_specification_is_what_is_stored() {
     fs::write(dir.path().join("ids.properties"), "").expect("written");
     let trace = Trace::open(dir.path()).expect("a trace");
     let content = Content::open(&trace.files[0]).expect("readable");
-    let built = Dag::build(&trace.files[0], &content, &AtomicU64::new(0)).expect("readable");
+    let built = Dag::build(&trace.files[0], &content, &BytesRead::default()).expect("readable");
     built.store(&trace.files[0], &content).expect("stored");
     let stored = fs::read(dir.path().join("thread-7.dag")).expect("there it is");
     assert_eq!(DagFile::decode(&stored), Ok(file));
     fs::write(dir.path().join("thread-7.dag"), &bytes).expect("written");
     let (again, origin) =
-        Dag::open(&trace.files[0], &content, &AtomicU64::new(0)).expect("readable");
+        Dag::open(&trace.files[0], &content, &BytesRead::default()).expect("readable");
     assert_eq!((again.dag, origin), (built.dag, Origin::Stored));
 }

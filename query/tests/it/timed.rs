@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroU64;
-use std::sync::atomic::AtomicU64;
 
 use crate::support::times::check_times;
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{
     Bounds, Call, Clock, Content, EventKind, Lookahead, Methods, Selection, ThreadFile, TimeAxis,
     TimeLimits, Timeline, Times, Trace, When,
@@ -361,7 +361,7 @@ proptest! {
         let thread = thread(&records);
         let (_dir, file) = written(&thread, &marks(&thread, &picks, &lies, &rans));
         let content = Content::open(&file).expect("readable");
-        let built = Dag::build(&file, &content, &AtomicU64::new(0)).expect("readable");
+        let built = Dag::build(&file, &content, &BytesRead::default()).expect("readable");
         let dag = built.dag.expect("there are few");
         prop_assume!(dag.bytes() == file.bytes);
         let odd = Selection::new(&Methods::default(), &[], &[Glob::new("?#1")]);

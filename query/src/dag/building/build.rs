@@ -3,7 +3,7 @@
 use std::io;
 use std::num::NonZeroU64;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::builder::Builder;
@@ -13,6 +13,7 @@ use crate::dag::shape::of_thread::Dag;
 use crate::dag::shape::table::{Folded, Mix};
 use flow_codec::format::flow::Record;
 use flow_codec::format::marks::{Mark, Position};
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{
     Content, FlowReader, Marks, MarksInput, ReadRecords, Tail, ThreadFile, Visit,
 };
@@ -39,7 +40,7 @@ impl Dag {
     ///
     /// # Errors
     /// The events cannot be read.
-    pub fn build(file: &ThreadFile, content: &Content, progress: &AtomicU64) -> Result<Built> {
+    pub fn build(file: &ThreadFile, content: &Content, progress: &BytesRead) -> Result<Built> {
         Self::build_within(file, content, MAX_SIZE, progress)
     }
 
@@ -52,7 +53,7 @@ impl Dag {
         file: &ThreadFile,
         content: &Content,
         max_size: usize,
-        progress: &AtomicU64,
+        progress: &BytesRead,
     ) -> Result<Built> {
         let io_error = |source| Error::Io { path: file.path(), source };
         let ranges = parts(content, 0..content.len()).map_err(io_error)?;
@@ -67,7 +68,7 @@ fn build_all<H: Mix + Send>(
     content: &Content,
     ranges: &[Range<u64>],
     max_size: usize,
-    progress: &AtomicU64,
+    progress: &BytesRead,
 ) -> io::Result<Built> {
     let built = build_parts::<H>(file, content, ranges, max_size, progress)?;
     if built.dag.is_some() || ranges.len() < 2 {
@@ -83,7 +84,7 @@ fn build_parts<H: Mix + Send>(
     content: &Content,
     ranges: &[Range<u64>],
     max_size: usize,
-    progress: &AtomicU64,
+    progress: &BytesRead,
 ) -> io::Result<Built> {
     // All parts together may take what one may. If one has too much, the others are not needed.
     let (of_part, is_over) = (max_size / ranges.len().max(1), &AtomicBool::new(false));
@@ -169,7 +170,7 @@ impl<H: Mix> Part<H> {
         until: Offset,
         is_last: bool,
         stop: &AtomicBool,
-        progress: &AtomicU64,
+        progress: &BytesRead,
     ) -> io::Result<u64> {
         let (mut known, before) = Known::open(file, self.position);
         let mut records = content.records_in(self.position..until);
@@ -185,7 +186,7 @@ impl<H: Mix> Part<H> {
                 Err(error) => return Err(io::Error::other(error)),
             };
             let now = records.position();
-            progress.fetch_add(now.get() - self.position.get(), Ordering::Relaxed);
+            progress.add(now.get() - self.position.get());
             self.position = now;
             if !more || self.builder.is_over() || stop.load(Ordering::Relaxed) {
                 break;
@@ -242,7 +243,7 @@ impl Growing {
             self.is_given_up = true;
             return Ok(());
         }
-        let (seen, progress) = (self.part.seen, AtomicU64::new(0));
+        let (seen, progress) = (self.part.seen, BytesRead::default());
         let before =
             self.part.read(file, content, until, is_last, stop, &progress).map_err(io_error)?;
         // Marks may have been added where the events were read.
@@ -553,7 +554,7 @@ mod tests {
             let mut gather = crate::dag::Gather::default();
             file.timeline().unwrap().visit(&mut gather);
             prop_assert_eq!(from_dag(&gather.finish().unwrap()), &expected[..]);
-            let progress = AtomicU64::new(0);
+            let progress = BytesRead::default();
             let dag = Dag::build(file, &content, &progress).unwrap().dag.unwrap();
             prop_assert_eq!(from_dag(&dag), &expected[..]);
             prop_assert_eq!(dag.bytes(), bytes.len() as u64);
@@ -564,7 +565,7 @@ mod tests {
                 open = (open + 1).saturating_sub(*exits);
             }
             prop_assert_eq!(dag.levels(), most);
-            prop_assert_eq!(progress.into_inner(), bytes.len() as u64);
+            prop_assert_eq!(progress.get(), bytes.len() as u64);
 
             // Each method's first call is that of one of its shapes.
             let found = dag.occurrences();
@@ -630,8 +631,8 @@ mod tests {
         }
     }
 
-    fn progress_of() -> AtomicU64 {
-        AtomicU64::new(0)
+    fn progress_of() -> BytesRead {
+        BytesRead::default()
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The stored shapes of a thread, next to its file.
 
 use std::hash::{Hash, Hasher};
-use std::sync::atomic::AtomicU64;
 
 use super::build::Built;
 use crate::dag::MAX_SIZE;
@@ -14,6 +13,7 @@ use flow_codec::format::container::StreamKind;
 use flow_codec::format::dag::{DagBody, DagFile, Head, StoredRoot};
 use flow_codec::format::names::EventFormat;
 use flow_codec::index::SMALLEST_INDEXED_BYTES;
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{Content, Tail, ThreadFile};
 use flow_codec::{Error, MethodId, Result};
 
@@ -26,7 +26,7 @@ impl Dag {
     pub fn open(
         file: &ThreadFile,
         content: &Content,
-        progress: &AtomicU64,
+        progress: &BytesRead,
     ) -> Result<(Built, Origin)> {
         Self::open_within(file, content, MAX_SIZE, progress)
     }
@@ -40,7 +40,7 @@ impl Dag {
         file: &ThreadFile,
         content: &Content,
         max_size: usize,
-        progress: &AtomicU64,
+        progress: &BytesRead,
     ) -> Result<(Built, Origin)> {
         let origin = match load(file, content) {
             Ok(None) if max_size > MAX_SIZE => Origin::Built,
@@ -293,7 +293,7 @@ mod tests {
 
     fn opened(dir: &Path) -> (Option<Dag>, Origin) {
         let (file, content) = trace(dir);
-        let (built, origin) = Dag::open(&file, &content, &AtomicU64::new(0)).unwrap();
+        let (built, origin) = Dag::open(&file, &content, &BytesRead::default()).unwrap();
         (built.dag, origin)
     }
 
@@ -308,7 +308,7 @@ mod tests {
 
     fn stored(dir: &Path) {
         let (file, content) = trace(dir);
-        let built = Dag::build(&file, &content, &AtomicU64::new(0)).unwrap();
+        let built = Dag::build(&file, &content, &BytesRead::default()).unwrap();
         assert_eq!(built.not_stored(&file, &content), None);
         let bytes = built.store(&file, &content).unwrap();
         assert_eq!(bytes, Dag::stored_bytes(&file));
@@ -400,7 +400,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let dag = written(dir.path(), &events());
         let (file, content) = trace(dir.path());
-        let progress = AtomicU64::new(0);
+        let progress = BytesRead::default();
         let built = Dag::build_within(&file, &content, 8, &progress).unwrap();
         assert!(built.dag.is_none());
         built.store(&file, &content).unwrap();
@@ -423,7 +423,7 @@ mod tests {
             fs::write(dir.path().join("ids.properties"), "").unwrap();
             fs::write(dir.path().join("thread-1.flow"), events).unwrap();
             let (file, content) = trace(dir.path());
-            let built = Dag::build(&file, &content, &AtomicU64::new(0)).unwrap();
+            let built = Dag::build(&file, &content, &BytesRead::default()).unwrap();
             built.not_stored(&file, &content)
         };
         assert_eq!(reason(&[0x81, 0x00]), None);

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::atomic::AtomicU64;
 
 use flow_codec::derived::Origin;
 use flow_codec::format::index::{IndexFile, IntervalSums, sample};
 use flow_codec::format::marks::Position;
 use flow_codec::index::Index;
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{Content, Parts, ThreadFile, Trace};
 use flow_codec::{Error, Offset, ThreadId};
 use flow_model::{End, Record, Stream, decode};
@@ -37,7 +37,7 @@ pub(super) fn check(bytes: &[u8]) {
     // An index has sums, and sums of too many events stop at the largest number.
     let trace = open(bytes, if index.intervals.is_empty() { &[] } else { &encoded });
     let is_usual = exits(&stream) < FAR_FROM_THE_END && !index.intervals.is_empty();
-    let mut tree = LazyTree::open(&trace.files[0], &AtomicU64::new(0)).expect("it can be read");
+    let mut tree = LazyTree::open(&trace.files[0], &BytesRead::default()).expect("it can be read");
     ask(&mut tree, &stream);
     ask_in_parts(&mut tree, &stream);
     load(&trace, &stream);
@@ -59,9 +59,9 @@ fn exits(stream: &Stream) -> u128 {
 /// A stored index is loaded unchanged.
 fn store_and_load(file: &ThreadFile) {
     let content = Content::open(file).expect("it can be read");
-    let made = Index::build(file, &content, &AtomicU64::new(0)).expect("it can be read");
+    let made = Index::build(file, &content, &BytesRead::default()).expect("it can be read");
     made.store(file, &content).expect("there is room");
-    let (loaded, _) = Index::open(file, &content, &AtomicU64::new(0)).expect("it can be read");
+    let (loaded, _) = Index::open(file, &content, &BytesRead::default()).expect("it can be read");
     assert_eq!((loaded.intervals(), loaded.end()), (made.intervals(), made.end()));
 }
 
