@@ -41,7 +41,7 @@ fn dag(bencher: Bencher<'_, '_>, program: &str) {
     std::fs::write(dir.path().join("thread-1.flow"), &bytes).expect("there is room");
     std::fs::write(dir.path().join("ids.properties"), "").expect("there is room");
     let trace = Trace::open(dir.path()).expect("a trace");
-    let file = trace.files.first().expect("a thread");
+    let file = trace.files().first().expect("a thread");
     let content = Content::open(file).expect("its events");
     bencher
         .counter(ItemsCount::new(count.0))

@@ -19,12 +19,12 @@ pub(crate) fn note(trace: &Path) {
 
 /// Warns of a trace that is in the place of a later run.
 pub(crate) fn warning(trace: &Trace) -> Option<String> {
-    let ended = fs::symlink_metadata(place(&trace.dir)).and_then(|found| found.modified()).ok()?;
-    let started = trace.manifest.as_ref()?.start_unix_ns;
+    let ended = fs::symlink_metadata(place(trace.dir())).and_then(|found| found.modified()).ok()?;
+    let started = trace.manifest()?.start_unix_ns;
     let started = UNIX_EPOCH.checked_add(Duration::from_nanos(started))?;
     // A trace that began after that run is not an earlier one.
     (started < ended).then(|| {
-        let (dir, started) = (trace.dir.display(), humantime::format_rfc3339_seconds(started));
+        let (dir, started) = (trace.dir().display(), humantime::format_rfc3339_seconds(started));
         format!("{dir}: a later run recorded 0 calls; this is the trace of the run before it, begun at {started}")
     })
 }

@@ -29,16 +29,25 @@ pub enum Depths {
 
 /// The result of a sweep.
 #[derive(Clone, Default, Debug)]
-#[non_exhaustive]
 pub struct Swept {
-    /// A summary for each range, in order, up to the end or to a truncated record. Only the last range may be
-    /// shorter than requested.
-    pub summaries: Vec<Summary>,
-    /// The places that were skipped.
-    pub damage: Damage,
+    pub(crate) summaries: Vec<Summary>,
+    pub(crate) damage: Damage,
 }
 
 impl Swept {
+    /// Returns a summary for each range, in order, up to the end or to a truncated record. Only the last range may be
+    /// shorter than requested.
+    #[must_use]
+    pub fn summaries(&self) -> &[Summary] {
+        &self.summaries
+    }
+
+    /// Returns the places that were skipped.
+    #[must_use]
+    pub fn damage(&self) -> &Damage {
+        &self.damage
+    }
+
     /// The summary of all ranges together.
     #[must_use]
     pub fn total(&self) -> Summary {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use flow_codec::format::names;
-use flow_codec::read::{Trace, TraceSet};
+use flow_codec::read::Trace;
 
 use crate::Error;
 
@@ -15,7 +15,7 @@ use crate::Error;
 pub fn directories(path: &Path) -> Result<Vec<PathBuf>, Error> {
     let is_alone = path.as_os_str().as_encoded_bytes().ends_with(b"/.");
     let file = without_dot(path);
-    let found = TraceSet::directories(if file.is_file() { &file } else { path });
+    let found = Trace::directories(if file.is_file() { &file } else { path });
     match found {
         Ok(mut found) => {
             // The trace in the directory itself comes first, if there is one.
@@ -42,7 +42,7 @@ pub(super) fn without_dot(path: &Path) -> PathBuf {
 fn traces_inside(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let has_trace = |path: &PathBuf| match path.is_dir() {
-        true => TraceSet::directories(path).is_ok(),
+        true => Trace::directories(path).is_ok(),
         false => is_container_name(path) && Trace::is_container(path),
     };
     let mut found: Vec<_> = entries.map(|entry| entry.path()).filter(has_trace).collect();

@@ -74,9 +74,9 @@ pub(crate) fn find_stacks(
     numbers: &[u64],
     progress: &mut impl Listener,
 ) -> Result<Vec<CallStack>, Error> {
-    progress.expect_more(file.bytes);
+    progress.expect_more(file.bytes());
     let found = watch(file, progress, |read| call_stacks(file, numbers, read));
-    progress.file_done(file.bytes);
+    progress.file_done(file.bytes());
     found
 }
 
@@ -103,9 +103,9 @@ pub fn report_thread(
     file: &ThreadFile,
     progress: &mut impl Listener,
 ) -> Option<(Vec<Report>, Tail)> {
-    let most = usize::try_from(file.bytes / BYTES_A_PART).unwrap_or(usize::MAX);
+    let most = usize::try_from(file.bytes() / BYTES_A_PART).unwrap_or(usize::MAX);
     // To ask for the number of cores takes longer than to read a small thread.
-    if file.parts.is_some() || most < 2 || cores() < 2 {
+    if file.parts().is_some() || most < 2 || cores() < 2 {
         return None;
     }
     let parts = cores().min(most);
@@ -203,7 +203,7 @@ fn watch<T: Send>(
     work: impl FnOnce(&BytesRead) -> T + Send,
 ) -> T {
     let read = BytesRead::default();
-    if file.bytes < LARGE_BYTES {
+    if file.bytes() < LARGE_BYTES {
         return work(&read);
     }
     let is_done = AtomicBool::new(false);

@@ -63,7 +63,7 @@ impl LazyTree {
     pub fn open(file: &ThreadFile, progress: &BytesRead) -> Result<Self> {
         let content = Content::open(file)?;
         if Index::stored_bytes(file) == 0
-            && let Some(dag) = Dag::open_small(file, file.bytes, REPEATS)
+            && let Some(dag) = Dag::open_small(file, file.bytes(), REPEATS)
         {
             return Ok(Self::of_shapes(file, content, dag));
         }
@@ -92,17 +92,13 @@ impl LazyTree {
     /// # Errors
     /// The events cannot be read. Damage is not an error: it is skipped.
     pub fn open_shapes_first(file: &ThreadFile, progress: &BytesRead) -> Result<Self> {
-        if let Some(dag) = Dag::open_small(file, file.bytes, REPEATS) {
+        if let Some(dag) = Dag::open_small(file, file.bytes(), REPEATS) {
             return Ok(Self::of_shapes(file, Content::open(file)?, dag));
         }
-        if file.bytes < SMALLEST_INDEXED_BYTES {
+        if file.bytes() < SMALLEST_INDEXED_BYTES {
             let content = Content::open(file)?;
             let built = Dag::build(file, &content, progress)?;
-            // Offsets must be those of the events.
-            let is_same = |dag: &Dag| dag.bytes() == content.len();
-            if let Some(dag) = built.dag.filter(is_same)
-                && built.damage.places.is_empty()
-            {
+            if let Some(dag) = built.into_whole(&content) {
                 return Ok(Self::of_shapes(file, content, dag));
             }
         }

@@ -564,7 +564,7 @@ mod tests {
                 file = file.only("", &ranges);
             }
             let expected = shown(&file, &selection);
-            let parts = file.parts.as_deref();
+            let parts = file.parts();
             let mut tree = SelectedTree::new(tree, selection, parts, &BytesRead::default()).unwrap();
 
             prop_assert_eq!(tree.count_in(0..u64::MAX).unwrap(), expected.len() as u64);

@@ -32,7 +32,7 @@ pub(crate) fn call_stacks(
     progress: &BytesRead,
 ) -> Result<Vec<CallStack>> {
     let all = Position::before(Offset::default())..Position::before(Offset::new(u64::MAX));
-    let ranges = file.parts.as_ref().map_or(std::slice::from_ref(&all), |parts| &parts.ranges);
+    let ranges = file.parts().map_or(std::slice::from_ref(&all), |parts| parts.ranges());
     let whole = file.whole();
     let mut events = whole.events()?;
     let mut search = Search::new(numbers);
@@ -166,7 +166,7 @@ mod tests {
             let mut tree = LazyTree::open(&file, &BytesRead::default()).unwrap();
             let mut expected = Vec::new();
             for number in 0.. {
-                let found = match &file.parts {
+                let found = match file.parts() {
                     Some(parts) => tree.call_in(parts, number).unwrap(),
                     None => tree.call(number).unwrap().map(|node| (node, tree.frames(node.place).unwrap())),
                 };

@@ -35,7 +35,7 @@ fn events(rounds: u64, seed: u64) -> Vec<u8> {
 }
 
 fn file(dir: &Path) -> ThreadFile {
-    Trace::open(dir).expect("a trace").files.remove(0)
+    Trace::open(dir).expect("a trace").take_files().remove(0)
 }
 
 fn open(dir: &Path) -> LazyTree {
@@ -77,7 +77,7 @@ fn a_stored_index_is_found_and_small() {
     let mut tree = open(dir.path());
     assert_eq!(tree.origin(), Origin::Stored);
     assert_eq!(answers(&mut tree), expected);
-    let bytes = file(dir.path()).bytes;
+    let bytes = file(dir.path()).bytes();
     assert!(index.len() as u64 * 100 < bytes, "{} of {bytes} bytes", index.len());
 }
 

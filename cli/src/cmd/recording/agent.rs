@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use flow_codec::format::names;
-use flow_codec::read::{Trace, TraceSet};
+use flow_codec::read::Trace;
 use flow_options::{OnError, OptionError, Options, StreamAddress};
 
 use crate::args::{AgentArgs, DEFAULT_DIR};
@@ -279,7 +279,7 @@ pub(crate) fn refuse_foreign(place: &Path, out: &Path) -> Result<(), Failure> {
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let foreign = names.filter(|name| !is_ours(name) && !name.starts_with('.')).min();
     match foreign {
-        Some(name) if TraceSet::directories(place).is_err() => Err(Failure::Failed(format!(
+        Some(name) if Trace::directories(place).is_err() => Err(Failure::Failed(format!(
             "--out {}: has other files, such as {}; give a directory of its own, such as {}",
             out.display(),
             shell_quoted(&name),

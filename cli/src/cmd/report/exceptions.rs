@@ -26,7 +26,7 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
     for trace in &source.traces {
         let chosen = selected(trace, &args.part.filter, &args.when)?;
         let mut exceptions = Exceptions::default();
-        for file in &trace.files {
+        for file in trace.files() {
             let timeline = chosen.timeline(file, start_ns(trace, file));
             let reading = read_thread(file, timeline, &mut progress, &mut exceptions, |sums, _| {
                 sums.end_thread();
@@ -40,9 +40,9 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
         }
         let more = answer.cut(&mut rows);
         if answer.is_text() {
-            table(&rows, &Labels::new(&trace.methods, format, args.verbose), out)?;
+            table(&rows, &Labels::new(trace.methods(), format, args.verbose), out)?;
         } else {
-            let mut names = RowNames::new(&trace.methods);
+            let mut names = RowNames::new(trace.methods());
             let rows = rows.into_iter().map(|row| ExceptionColumns {
                 exception: row.class,
                 method: names.get(row.method),

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
         .iter()
         .zip(&runs)
         .flat_map(|(trace, runs)| runs.iter().flat_map(move |run| threads_of_test(trace, run)));
-    let mut progress = Progress::new(read.map(|file| bytes_read(&file, file.bytes)).sum(), out);
+    let mut progress = Progress::new(read.map(|file| bytes_read(&file, file.bytes())).sum(), out);
     let asked = RanTests::all().select(Select::all().in_tests(tests).of_methods(filter));
     let mut print = TestPrinter::new(args, &source, out)?;
     for (trace, runs) in source.traces.iter().zip(runs) {
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
         let (mut rows, soundness) = asked.read(trace, runs, &mut progress);
         status = status.and(soundness);
         sort(&mut rows, args.sort);
-        sources::link(&trace.methods, &[], out);
+        sources::link(trace.methods(), &[], out);
         print.trace(trace, &rows, out)?;
     }
     drop(progress);

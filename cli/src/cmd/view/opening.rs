@@ -35,7 +35,7 @@ impl Opening {
         let (file, progress) = (file.clone(), Arc::clone(&read));
         thread::spawn(move || {
             let opened = LazyTree::open_shapes_first(&file.whole(), &progress);
-            let parts = file.parts.as_deref();
+            let parts = file.parts();
             let selected =
                 opened.and_then(|tree| SelectedTree::new(tree, selection, parts, &progress));
             let _ = sender.send(selected);

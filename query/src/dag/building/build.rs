@@ -22,16 +22,35 @@ use flow_codec::{Error, Offset, Result};
 
 /// The result of building the shapes of a thread.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct Built {
-    /// The shapes; `None` if the thread repeats itself too little.
-    pub dag: Option<Dag>,
+    pub(crate) dag: Option<Dag>,
     /// The places of the events that were skipped. Each is a [`Break::Gap`].
-    pub damage: Damage,
+    pub(crate) damage: Damage,
     /// How the events end.
-    pub tail: Tail,
+    pub(crate) tail: Tail,
     /// The error of the marks. How later calls were left is not known.
-    pub marks: Option<Error>,
+    pub(crate) marks: Option<Error>,
+}
+
+impl Built {
+    /// Returns the shapes; `None` if the thread repeats itself too little.
+    #[must_use]
+    pub fn dag(&self) -> Option<&Dag> {
+        self.dag.as_ref()
+    }
+
+    /// Returns the shapes by value.
+    #[must_use]
+    pub fn into_dag(self) -> Option<Dag> {
+        self.dag
+    }
+
+    /// Returns the shapes if they have all events of the thread, at their positions.
+    #[must_use]
+    pub fn into_whole(self, content: &Content) -> Option<Dag> {
+        let is_sound = self.damage.is_empty() && self.tail == Tail::Complete;
+        self.dag.filter(|dag| is_sound && dag.bytes() == content.len())
+    }
 }
 
 impl Dag {
@@ -547,8 +566,8 @@ mod tests {
             fs::write(dir.path().join("thread-1.marks"), &marks).unwrap();
             fs::write(dir.path().join("ids.properties"), "").unwrap();
             let trace = Trace::open(dir.path()).unwrap();
-            let file = &trace.files[0];
-            prop_assert_eq!(file.id, ThreadId::new(1));
+            let file = &trace.files()[0];
+            prop_assert_eq!(file.id(), ThreadId::new(1));
             let content = Content::open(file).unwrap();
             let expected = from_timeline(file.timeline().unwrap());
             let mut gather = crate::dag::Gather::default();
@@ -620,9 +639,7 @@ mod tests {
             // The file grows from cut to cut.
             let mut growing = Growing::default();
             for range in &ranges {
-                let mut until = file.clone();
-                until.bytes = range.end;
-                growing.read(&until, &AtomicBool::new(false)).unwrap();
+                growing.read(&file.with_bytes(range.end), &AtomicBool::new(false)).unwrap();
                 prop_assert_eq!(growing.bytes(), range.end);
             }
             let grown = growing.finish(file, &content).unwrap().unwrap();
@@ -642,10 +659,10 @@ mod tests {
         let events = [vec![0x81; 1 << 20], [0x82, 0x00].repeat(1 << 20)].concat();
         fs::write(dir.path().join("thread-1.flow"), &events).unwrap();
         let trace = Trace::open(dir.path()).unwrap();
-        let content = Content::open(&trace.files[0]).unwrap();
+        let content = Content::open(&trace.files()[0]).unwrap();
         let parts = [0..1 << 20, 1 << 20..events.len() as u64];
         let build =
-            |max| build_parts::<Folded>(&trace.files[0], &content, &parts, max, &progress_of());
+            |max| build_parts::<Folded>(&trace.files()[0], &content, &parts, max, &progress_of());
         let built = build(3 << 19).unwrap();
         assert_eq!((built.dag, built.tail), (None, Tail::Complete));
         assert_eq!(build(3 << 20).unwrap().dag.unwrap().calls(), 2 << 20);
@@ -660,9 +677,9 @@ mod tests {
         fs::write(dir.path().join("thread-1.flow"), &bytes).unwrap();
         fs::write(dir.path().join("ids.properties"), "").unwrap();
         let trace = Trace::open(dir.path()).unwrap();
-        let content = Content::open(&trace.files[0]).unwrap();
-        let built = Dag::build(&trace.files[0], &content, &progress_of()).unwrap();
-        assert_eq!(built.damage.places, [Offset::new(2)..Offset::new(15)]);
+        let content = Content::open(&trace.files()[0]).unwrap();
+        let built = Dag::build(&trace.files()[0], &content, &progress_of()).unwrap();
+        assert_eq!(built.damage.places(), [Offset::new(2)..Offset::new(15)]);
         let expected = ["enter 1", "enter 2", "Gap", "enter 3", "Returned", "Returned", "Returned"];
         assert_eq!(from_dag(&built.dag.unwrap()), expected);
     }
@@ -675,12 +692,12 @@ mod tests {
         fs::write(dir.path().join("thread-1.flow"), round.repeat(2)).unwrap();
         fs::write(dir.path().join("ids.properties"), "").unwrap();
         let trace = Trace::open(dir.path()).unwrap();
-        let content = Content::open(&trace.files[0]).unwrap();
+        let content = Content::open(&trace.files()[0]).unwrap();
         let half = round.len() as u64;
         let build = |max_size| {
             let ranges = [0..half, half..2 * half];
             let built =
-                build_all::<Folded>(&trace.files[0], &content, &ranges, max_size, &progress_of());
+                build_all::<Folded>(&trace.files()[0], &content, &ranges, max_size, &progress_of());
             built.unwrap().dag.map(|dag| dag.calls())
         };
         assert_eq!(build(1000), Some(4 * 31));
@@ -695,15 +712,13 @@ mod tests {
         fs::write(dir.path().join("ids.properties"), "").unwrap();
         let open = || Trace::open(dir.path()).unwrap();
         let (mut growing, never) = (Growing::default(), AtomicBool::new(false));
-        let mut trace = open();
-        trace.files[0].bytes = 2;
-        growing.read(&trace.files[0], &never).unwrap();
+        growing.read(&open().files()[0].with_bytes(2), &never).unwrap();
         let (mut encoder, mut marks) = (MarkEncoder::default(), HEADER.to_vec());
         let late = Position { offset: Offset::new(1), exits: 1 };
         encoder.encode(late, &Mark::Gap { events: None }, &mut marks);
         fs::write(dir.path().join("thread-1.marks"), &marks).unwrap();
         let trace = open();
-        let content = Content::open(&trace.files[0]).unwrap();
-        assert!(growing.finish(&trace.files[0], &content).unwrap().is_none());
+        let content = Content::open(&trace.files()[0]).unwrap();
+        assert!(growing.finish(&trace.files()[0], &content).unwrap().is_none());
     }
 }

@@ -142,9 +142,9 @@ impl Built {
     pub fn not_stored(&self, file: &ThreadFile, content: &Content) -> Option<&'static str> {
         let bytes = self.dag.as_ref().map_or(content.len(), Dag::bytes);
         Some(match () {
-            () if file.open.is_some() => "events are in the journal",
+            () if file.open_chunk().is_some() => "events are in the journal",
             () if file.format() != EventFormat::Binary => "events are stored as JSON",
-            () if !self.damage.places.is_empty() || self.marks.is_some() => "damaged",
+            () if !self.damage.is_empty() || self.marks.is_some() => "damaged",
             () if self.tail != Tail::Complete => "cut short",
             () if bytes != content.len() => "events are not in canonical form",
             () => return None,
@@ -160,7 +160,7 @@ impl Built {
         let io_error = |source| Error::Io { path: file.path(), source };
         let [events, marks] = derived::fingerprints(file, content).map_err(io_error)?;
         let body = self.dag.as_ref().map(encode);
-        let stored = DagFile { thread: file.id, events, marks, body };
+        let stored = DagFile { thread: file.id(), events, marks, body };
         derived::store(file, StreamKind::Dag, &stored.encode().map_err(io_error)?)
     }
 }
@@ -286,7 +286,7 @@ mod tests {
     use flow_codec::read::Trace;
 
     fn trace(dir: &Path) -> (ThreadFile, Content) {
-        let file = Trace::open(dir).unwrap().files.remove(0);
+        let file = Trace::open(dir).unwrap().take_files().remove(0);
         let content = Content::open(&file).unwrap();
         (file, content)
     }

@@ -282,7 +282,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             fs::write(dir.path().join("thread-1.flow"), &events).unwrap();
             fs::write(dir.path().join("thread-1.marks"), marks).unwrap();
-            let file = Trace::open(dir.path()).unwrap().files.remove(0);
+            let file = Trace::open(dir.path()).unwrap().take_files().remove(0);
             let content = Content::open(&file).unwrap();
             let dag = Dag::build(&file, &content, &BytesRead::default()).unwrap().dag.unwrap();
             assert_eq!(dag.bytes(), events.len() as u64);
@@ -343,7 +343,7 @@ mod tests {
         let last = events.len();
         events.extend([0x82, 0x83, 0x01]);
         fs::write(dir.path().join("thread-1.flow"), events).unwrap();
-        let file = Trace::open(dir.path()).unwrap().files.remove(0);
+        let file = Trace::open(dir.path()).unwrap().take_files().remove(0);
         let content = Content::open(&file).unwrap();
         let dag = Dag::build(&file, &content, &BytesRead::default()).unwrap().dag.unwrap();
         let three = MethodId::new(3).unwrap();

@@ -174,7 +174,7 @@ mod tests {
             }
             let dir = tempfile::tempdir().unwrap();
             fs::write(dir.path().join("thread-1.flow"), &bytes).unwrap();
-            let file = Trace::open(dir.path()).unwrap().files.remove(0);
+            let file = Trace::open(dir.path()).unwrap().take_files().remove(0);
             let content = Content::open(&file).unwrap();
             let dag = Dag::build(&file, &content, &BytesRead::default()).unwrap().dag.unwrap();
 

@@ -60,7 +60,8 @@ pub(super) fn number(byte: u8) -> u64 {
 
 fn ask(index: &[u8], stream: &Stream) {
     let trace = open(&EVENTS, index);
-    let mut tree = LazyTree::open(&trace.files[0], &BytesRead::default()).expect("it can be read");
+    let mut tree =
+        LazyTree::open(&trace.files()[0], &BytesRead::default()).expect("it can be read");
     let calls = naive_calls(stream);
     for (number, call) in calls.iter().enumerate() {
         let Some(node) = tree.call(number as u64).expect("readable") else { continue };

@@ -34,12 +34,13 @@ pub(super) fn check(bytes: &[u8]) {
     // An index has sums, and sums of too many events stop at the largest number.
     let trace = open(bytes, if index.intervals.is_empty() { &[] } else { &encoded });
     let is_usual = exits(&stream) < FAR_FROM_THE_END && !index.intervals.is_empty();
-    let mut tree = LazyTree::open(&trace.files[0], &BytesRead::default()).expect("it can be read");
+    let mut tree =
+        LazyTree::open(&trace.files()[0], &BytesRead::default()).expect("it can be read");
     ask(&mut tree, &stream);
     ask_in_parts(&mut tree, &stream);
     if is_usual {
         assert!(matches!(tree.origin(), Origin::Stored | Origin::Extended), "{:?}", tree.origin());
-        store_and_load(&trace.files[0]);
+        store_and_load(&trace.files()[0]);
     }
 }
 
@@ -156,8 +157,8 @@ fn ask_in_parts(tree: &mut LazyTree, stream: &Stream) {
         Position::before(Offset::new(calls.get(call).map_or(u64::MAX, |call| call.offset)))
     };
     let cuts = [cut(1)..cut(4), cut(6)..cut(8)];
-    let ranges = cuts.clone().map(|part| position(part.start)..position(part.end)).into();
-    let parts = Parts { title: String::new(), ranges };
+    let ranges = cuts.clone().map(|part| position(part.start)..position(part.end));
+    let parts = Parts::new("", &ranges);
     let mut inside =
         cuts.into_iter().flat_map(|part| part.clone().map(move |call| (call, part.start)));
     for number in 0..ASKED {
