@@ -1023,7 +1023,8 @@ fn the_example_of_marks_is_that_of_the_specification() {
 
 #[test]
 fn the_example_of_an_index_is_that_of_the_specification() {
-    use flow_codec::format::index::{IndexFile, IntervalSums, sample};
+    use flow_codec::format::index::{IndexFile, IntervalSums};
+    use flow_codec::format::of_events::sample;
     let thread = [0x81, 0x82, 0x01, 0x83];
     let bytes = example(include_str!("../../src/format/derived/index.rs"), "index.hex");
     let index = IndexFile::decode(&bytes).expect("sound");

@@ -3,8 +3,9 @@
 //! The first byte determines the length of the index's intervals, which is a little larger.
 
 use flow_codec::derived::Origin;
-use flow_codec::format::index::{IndexFile, IntervalSums, sample};
+use flow_codec::format::index::{IndexFile, IntervalSums};
 use flow_codec::format::marks::Position;
+use flow_codec::format::of_events::sample;
 use flow_codec::index::Index;
 use flow_codec::parallel::BytesRead;
 use flow_codec::read::{Content, Parts, ThreadFile, Trace};
