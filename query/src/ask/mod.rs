@@ -13,5 +13,7 @@ pub use self::activity::{
 pub use self::calls::{CallSearch, Calls, FoundCall, MethodWays, Searched, ValueNames, Way, Ways};
 pub use self::check::Check;
 pub use self::difference::{Differences, DifferingThread, RunDifferences};
-pub use self::info::{Info, StoredShapes, ThreadInfo, ThreadOrder, TraceInfo};
+pub use self::info::{
+    Info, LogInfo, SampledThread, StoredShapes, ThreadInfo, ThreadOrder, TraceInfo,
+};
 pub use self::test_runs::{RanTest, RanTests};

@@ -6,14 +6,14 @@ mod sums;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, MethodMap, MethodNames, NameForm, ThreadId};
 
 pub use self::refresh::{ActiveMethod, ActiveThread, Edge, Refresh};
 pub use self::reports::{ReportOn, Reported, Reports};
-use self::sums::{By, Edges, Sum, Sums, Wanted};
+use self::sums::{By, Edges, Sum, Sums, Wanted, now_ns};
 use crate::Error;
 use crate::open::{Traces, is_open};
 use crate::process::{Follower, Handle, Router};
@@ -182,13 +182,6 @@ fn title(traces: &[Trace]) -> String {
         traces => format!(" and {} more", traces - 1),
     };
     format!("process {}{more}", manifest.pid)
-}
-
-/// The time since the start of a recording.
-fn now_ns(trace: &Trace) -> Option<u64> {
-    let start_ns = trace.manifest()?.start_unix_ns;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos();
-    u64::try_from(now).ok()?.checked_sub(start_ns)
 }
 
 fn is_alive(trace: &Trace, id: ThreadId) -> bool {

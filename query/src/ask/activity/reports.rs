@@ -1,12 +1,11 @@
 //! Reports on a trace that grows, one for each interval.
 
 use std::cmp::Reverse;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use flow_codec::MethodMap;
 use flow_codec::read::Trace;
 
-use super::sums::{By, Edges, Note, Notes, Sum, Sums, Wanted};
+use super::sums::{By, Edges, Note, Notes, Sum, Sums, Wanted, now_ns};
 use crate::process::{Failed, Follower, Handle, Router};
 use crate::rows::{CallRow, NoteRow, RowNames, SumRow};
 use crate::select::Filter;
@@ -112,7 +111,9 @@ impl Reports {
                         is_end.then(|| Reported::Callers(callers(pid, trace, sums.edges())));
                     return report.into_iter().collect();
                 }
-                let before = if is_end { None } else { Some(now_ns(trace)) };
+                // So long ago that the events have arrived.
+                let arrived = || now_ns(trace).map_or(u64::MAX, |now| now.saturating_sub(DELAY_NS));
+                let before = (!is_end).then(arrived);
                 let intervals = sums.take_before(before);
                 let rows = intervals.iter().map(|(interval, methods)| {
                     let from_ns = interval.map(|number| number.saturating_mul(self.every_ns));
@@ -166,11 +167,4 @@ fn callers<'a>(pid: u32, trace: &'a Trace, edges: &Edges) -> Vec<CallRow<'a>> {
 fn note_row(pid: u32, note: &Note) -> NoteRow<'_> {
     let Note { at_ns, thread, thread_name, text } = note;
     NoteRow { pid, at_ns: *at_ns, thread: *thread, thread_name, text }
-}
-
-/// The time since the start of a recording, so long ago that its events have arrived.
-fn now_ns(trace: &Trace) -> u64 {
-    let start_ns = trace.manifest().map_or(0, |manifest| manifest.start_unix_ns);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    u64::try_from(now).unwrap_or(u64::MAX).saturating_sub(start_ns).saturating_sub(DELAY_NS)
 }

@@ -1,5 +1,6 @@
 //! What is known about a trace as a whole, and its threads.
 
+mod log;
 mod marks;
 mod threads;
 
@@ -7,6 +8,7 @@ use std::thread;
 
 use flow_codec::read::{SampleCounts, Trace};
 
+pub use self::log::{LogInfo, SampledThread};
 pub use self::threads::{StoredShapes, ThreadInfo, ThreadOrder};
 use self::threads::{ThreadRows, read_threads};
 use crate::open::State;

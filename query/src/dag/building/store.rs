@@ -87,7 +87,7 @@ impl Dag {
 
 /// The stored shapes of a thread, before they are decoded: equal ones are decoded to equal shapes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StoredDag {
+pub(crate) struct StoredDag {
     body: DagBody,
     /// How many bytes the events have.
     bytes: u64,
@@ -103,13 +103,13 @@ impl Hash for StoredDag {
 impl StoredDag {
     /// Reads the stored shapes of a thread; `None` if there are none, or if they belong to other events.
     #[must_use]
-    pub fn open(file: &ThreadFile) -> Option<Self> {
+    pub(crate) fn open(file: &ThreadFile) -> Option<Self> {
         read(file, &Content::open(file).ok()?).ok()?
     }
 
     /// Returns the most words that the shapes may need, as [`MAX_SIZE`] counts them: a stored word takes a byte or more.
     #[must_use]
-    pub fn most_words(&self) -> usize {
+    pub(crate) fn most_words(&self) -> usize {
         self.body
             .bytes
             .len()
@@ -118,7 +118,7 @@ impl StoredDag {
 
     /// Returns the shapes; `None` if they violate the format, or do not add up.
     #[must_use]
-    pub fn decode(&self) -> Option<Dag> {
+    pub(crate) fn decode(&self) -> Option<Dag> {
         self.dag().ok()
     }
 
