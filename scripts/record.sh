@@ -20,10 +20,11 @@ target=$(cargo metadata --format-version 1 --no-deps --offline --manifest-path "
 flow="$target/trial/flow"
 
 if [ $# -gt 0 ]; then
-    out=flow-trace
-    set -- --out "$out" -- "$@"
+    # The newest run in the folder flow-trace.
+    out=
+    set -- -- "$@"
 else
-    out="$target/flow-trace"
+    out="$target/record.flowtrace"
     set -- --all --out "$out" -- java -m jdk.compiler/com.sun.tools.javac.Main -proc:none \
         -d "$target/record-classes" "$root/java-harness/src/main/java/harness/Recursion.java"
 fi
@@ -33,9 +34,9 @@ status=0
 echo
 echo "What was called, in order (flow replay --collapse --depth 5 --max 60):"
 echo
-"$flow" replay --collapse --depth 5 --max 60 "$out"
+"$flow" replay --collapse --depth 5 --max 60 ${out:+"$out"}
 echo
 echo "Which methods did the most (flow report --max 20):"
 echo
-"$flow" report --max 20 "$out"
+"$flow" report --max 20 ${out:+"$out"}
 exit "$status"

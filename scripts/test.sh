@@ -58,6 +58,7 @@ step building cargo test --workspace --no-run $quiet
 # Includes the short form of scripts/torture.sh. Many tests wait for a program: one more than there are cores at a time.
 step tests env RUST_TEST_THREADS="$(($(nproc) + 1))" cargo test --workspace --no-fail-fast
 step "what flow prints, compared with stored digests" scripts/compare-output.sh --sample
+step "clients of flow mcp" scripts/verify-mcp.sh
 step "the class of the probes" scripts/probe.sh --check
 step "rewritten classes of a JDK and of two libraries" scripts/verify-corpus.sh --fast
 if [ -n "${FLOW_FUZZ_SECONDS:-}" ]; then

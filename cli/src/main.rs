@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! args ─▶ cmd::<verb> ─▶ input (a trace directory, through flow-codec) ─▶ output ─▶ stdout
-//!                   └─▶ export, html, repair, live, jvm, own, terminal
+//!                   └─▶ export, html, repair, live, jvm, own, terminal, mcp
 //! ```
 //!
 //! Imports point one way: `cmd` alone knows `args`, and nothing knows `cmd`.
@@ -20,6 +20,7 @@ mod html;
 mod input;
 mod jvm;
 mod live;
+mod mcp;
 mod output;
 mod own;
 mod repair;
@@ -37,6 +38,8 @@ use crate::output::{Format, Out, message, terminal_columns};
 fn main() {
     report_limits_of_files();
     let outcome = match Args::read(terminal_columns()) {
+        // Before standard output is locked: the server writes there from another thread.
+        Ok(Args { verb: Verb::Mcp(args), .. }) => mcp::run(&args.request()),
         Ok(args) => {
             let mut out = Out::new(args.color, args.width);
             args.memory.into_iter().for_each(input::memory::set_most);
@@ -96,6 +99,7 @@ fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
         Verb::Diff(args) => cmd::diff::run(args, out),
         Verb::Export(args) => cmd::export::run(args, out),
         Verb::Check(args) => cmd::check::run(args, out),
+        Verb::Mcp(_) => unreachable!("has no output of this kind"),
         Verb::Help(args) => cmd::help::run(args, out),
     }
 }

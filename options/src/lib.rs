@@ -26,7 +26,7 @@ pub use kinds::{
     Parts, Sampling, SnapshotOn, StreamAddress, Streaming, default_token_file,
 };
 pub use notice::{NOTICES, Notice};
-pub use parse::{MAX_EARLIER, Options, parse_filter};
+pub use parse::{Options, parse_filter};
 pub use sources::{KEYS, Key, split};
 pub use tracked::Tracked;
 pub use values::{parse_bytes, patterns};

@@ -27,7 +27,7 @@ const DEFAULT_OUT: &str = "flow-trace";
 
 const DEFAULT_EARLIER: usize = 1;
 /// The largest value of `earlier`.
-pub const MAX_EARLIER: usize = 99;
+const MAX_EARLIER: usize = 99;
 const DEFAULT_CHUNK_BYTES: usize = 64 * 1024;
 const CHUNK_BYTES: RangeInclusive<u64> = 64..=16 << 20;
 /// The most characters of a string and elements of an array.

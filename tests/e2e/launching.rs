@@ -12,10 +12,11 @@ use crate::attach::Session;
 use crate::recording::{classes, errors, manifest};
 use crate::{on_every_jdk, shown};
 
-/// Runs `flow record FLAGS -- COMMAND` in a directory.
+/// Runs `flow record FLAGS -o flow-trace -- COMMAND` in a directory.
 fn record(dir: &Path, flags: &[&str], command: &[&str]) -> Output {
     let mut record = Command::new(flow());
-    record.args(["record", "--agent"]).arg(library()).args(flags).arg("--").args(command);
+    record.args(["record", "--agent"]).arg(library()).args(flags);
+    record.args(["-o", "flow-trace", "--"]).args(command);
     record.current_dir(dir);
     for name in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH"] {
         record.env_remove(name);

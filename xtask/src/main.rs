@@ -38,6 +38,7 @@ enum Verb {
     VerifyCorpus(verify::corpus::VerifyCorpusArgs),
     VerifyExports(verify::exports::VerifyExportsArgs),
     VerifyHtml(verify::html::VerifyHtmlArgs),
+    VerifyMcp(verify::mcp::VerifyMcpArgs),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Verb::VerifyCorpus(args) => (verify::corpus::NAME, verify::corpus::run(args)),
         Verb::VerifyExports(args) => (verify::exports::NAME, verify::exports::run(args)),
         Verb::VerifyHtml(args) => (verify::html::NAME, verify::html::run(args)),
+        Verb::VerifyMcp(args) => (verify::mcp::NAME, verify::mcp::run(args)),
     };
     match result {
         Ok(Outcome::Passed) => ExitCode::SUCCESS,

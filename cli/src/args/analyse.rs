@@ -9,7 +9,7 @@ use super::report::{OF_ROWS, OF_SAMPLES, OF_TREES};
 use super::rows::RowArgs;
 use crate::failure::{Failure, Status};
 use crate::input::flags::{
-    By, DEFAULT_DIR, FilterArgs, ORDER, OUTPUT, PartArgs, SourceArgs, TestArgs, VIEWS,
+    By, DEFAULT_DIR, FilterArgs, ORDER, OUTPUT, PartArgs, SELECTION, SourceArgs, TestArgs, VIEWS,
 };
 use crate::input::values::{count, positive};
 use crate::output::Format;
@@ -29,6 +29,13 @@ pub(crate) enum TestKey {
 pub(crate) struct TestsArgs {
     #[command(flatten)]
     pub(crate) tests: TestArgs,
+    /// Show only tests that reach this code, with the number of their calls of it: a pattern for methods, or Orders.java:12
+    ///
+    /// A line belongs to the method that begins last at or before it, in a file of this name, or of this path below the folder
+    /// of its package.
+    #[arg(long, value_name = "METHOD|FILE:LINE", help_heading = SELECTION)]
+    #[arg(conflicts_with_all = ["include", "exclude", "own"])]
+    pub(crate) reaching: Option<String>,
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
     /// Sort by this column
@@ -46,10 +53,10 @@ pub(crate) struct TestsArgs {
     pub(crate) source: SourceArgs,
 }
 
-#[derive(ClapArgs, Debug)]
+#[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct DiffArgs {
     /// The trace of the first run: a directory, a .flowtrace file or an .hpl log of samples; with --exact also a file of
-    /// flow export --to baseline
+    /// flow export --to baseline. Without traces, flow compares the last two runs
     #[arg(value_name = "BEFORE", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
     pub(crate) before: PathBuf,
     /// The trace of the second run; without it, flow compares two tests or two threads of the first

@@ -11,6 +11,7 @@ use crate::input::flags::{
     DEFAULT_DIR, ORDER, OUTPUT, PartArgs, SELECTION, SourceArgs, TestArgs, ThreadArgs, TimeArgs,
     VIEWS,
 };
+use crate::input::place::From;
 use crate::input::values::{count, positive};
 use flow_query::select::ValueCondition;
 
@@ -48,7 +49,7 @@ impl HowLeft {
 pub(crate) struct CallsArgs {
     /// The name of a shape, which --by shape shows, or methods: a pattern as for --include; with --slowest, all methods
     /// without it
-    #[arg(value_name = "SHAPE|METHOD", required_unless_present = "slowest")]
+    #[arg(value_name = "SHAPE|METHOD", required_unless_present_any = ["slowest", "around"])]
     pub(crate) what: Option<String>,
     /// Show in how many ways the methods ran, how often each, and what distinguishes it
     #[arg(long, value_name = "WHAT", group = "calls_view", help_heading = VIEWS)]
@@ -64,6 +65,10 @@ pub(crate) struct CallsArgs {
     /// Show the N longest calls
     #[arg(long, value_name = "N", value_parser = positive, group = "calls_view", help_heading = VIEWS)]
     pub(crate) slowest: Option<u64>,
+    /// Show what is around a call, THREAD:N: callers, callees, calls before and after it, and the nearest calls of its method
+    #[arg(long, value_name = "CALL", group = "calls_view", help_heading = VIEWS)]
+    #[arg(conflicts_with_all = ["values", "conditions", "outcome"])]
+    pub(crate) around: Option<From>,
     /// Show calls with their recorded values, in the order in which they began; with --slowest, of these
     #[arg(long, conflicts_with = "by", help_heading = VIEWS)]
     pub(crate) values: bool,
@@ -96,6 +101,17 @@ pub(crate) enum CallsQuestion {
     WithValues(GrepArgs),
     ByShape(ShapesArgs),
     Slowest(SlowestArgs),
+    Around(AroundArgs),
+}
+
+/// What is around a call.
+#[derive(Debug)]
+pub(crate) struct AroundArgs {
+    pub(crate) call: From,
+    pub(crate) source: SourceArgs,
+    pub(crate) part: PartArgs,
+    pub(crate) max: Option<u64>,
+    pub(crate) verbose: bool,
 }
 
 /// The calls of a shape or of methods.
@@ -178,6 +194,20 @@ impl CallsArgs {
             }
             let slowest = SlowestArgs { count, method, source, part, when, verbose };
             return Ok(CallsQuestion::Slowest(slowest));
+        }
+        if let Some(call) = &self.around {
+            self.expect(
+                "one call",
+                &["--test", "--include", "--exclude", "--own", "--max"],
+                false,
+            )?;
+            let (method, source) = self.method_and_source();
+            if let Some(method) = method {
+                let text = format!("--around has the call already: leave out {method}");
+                return Err(Failure::Usage(text));
+            }
+            let (call, part) = (call.clone(), part.clone());
+            return Ok(CallsQuestion::Around(AroundArgs { call, source, part, max, verbose }));
         }
         let what = self.what.clone().unwrap_or_default();
         let (source, threads) = (self.source.clone(), part.threads.clone());

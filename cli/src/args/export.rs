@@ -55,8 +55,9 @@ impl ValueEnum for To {
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ExportArgs {
-    /// The trace: a directory, a .flowtrace file, - for such a file on standard input, or an .hpl log of samples
-    #[arg(value_name = "DIR", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
+    /// The trace: a .flowtrace file, - for such a file on standard input, a directory, the newest run in a folder of recordings, or an
+    /// .hpl log of samples
+    #[arg(value_name = "TRACE", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
     pub(crate) dir: PathBuf,
     /// What to write
     #[arg(long, value_name = "FORMAT")]

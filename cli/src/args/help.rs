@@ -13,7 +13,7 @@ use flow_options::{KEYS, Key};
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Record", &["record", "attach", "detach", "snapshot", "listen"]),
     ("Look", &["top", "view"]),
-    ("Ask", &["info", "replay", "report", "calls", "tests", "diff"]),
+    ("Ask", &["info", "replay", "report", "calls", "tests", "diff", "mcp"]),
     ("Keep, check and explain", &["export", "check", "help"]),
 ];
 
@@ -73,18 +73,26 @@ Examples:
   flow replay --min-duration 5ms             long calls, with their times
   flow check old-trace                       is the trace whole?
 
-Verbs that read take a trace, by default flow-trace, where record writes. flow help VERB explains a verb.
+Verbs that read take a trace, by default the newest run in the folder flow-trace, where record writes. flow help VERB \
+explains a verb.
 Exit status: 0 done, 1 damaged or failed, 2 usage, 3 incomplete result; record: the command's own.";
 
 const RECORD_ABOUT: &str = "\
 java itself is started with the agent. Every other command gets it through JAVA_TOOL_OPTIONS, for all JVMs \
-that it starts. In DIR, %p is replaced by the process id, %t by the start time, %h by the host name.";
+that it starts.
+
+Without -o, each run has a file of its own in the folder flow-trace, named by its start and what ran, and further JVMs of the run have \
+files beside it. Verbs without a trace show the newest run, and flow info --all lists all. The newest 10 runs are kept, or as many as \
+--keep-runs says, and fewer if they take more space than is free; files that you rename stay. In PATH of -o, %p is replaced by the \
+process id, %t by the start time, %h by the host name; an earlier trace there moves to PATH.old.";
 
 const RECORD_EXAMPLES: &str = "\
 Examples:
   flow record -- java -jar app.jar
   flow record --include 'com.app.**' --exclude '**#get*' -- java -jar app.jar
   flow record --target com.app. -- mvn test
+  flow record --keep last:64m -- java -jar server.jar
+  flow record -o app.flowtrace -- java -jar app.jar
   flow record --gradle -- ./gradlew test";
 
 pub(super) const ATTACH_EXAMPLES: &str = "\
@@ -92,7 +100,11 @@ The process must be a HotSpot JVM of the same user. It is recorded until flow de
 that were already running, the trace has only the names. The JVM replaces the code of the recorded classes, which takes \
 up to a minute if there are thousands, as with --all in a large application; flow detach takes as long.
 
+Without -o, the recording is a file in the folder flow-trace, as with flow record, with the process id in its name. Without \
+PID, the JVMs of this user are listed.
+
 Examples:
+  flow attach
   flow attach 4711
   flow attach 4711 -o /tmp/trace --target com.app.
   flow detach 4711";
@@ -111,8 +123,8 @@ Examples:
   flow diff --exact --exit-code tests.baseline flow-trace";
 
 pub(super) const DIFF_HELP: &str = "\
-With two directories, tests are compared too, by name, if they are marked. With one directory, give --test twice: \
-what does the second test call that the first one does not?
+Without traces, the last two runs in the folder flow-trace are compared. Of two runs, tests are compared too, by name, if \
+they are marked. With one trace, give --test twice: what does the second test call that the first one does not?
 
 Calls are compared by path: the names of the methods on the stack, in all threads together. A call that appeared \
 or vanished with all its callees is one line, which counts all of these calls.
@@ -128,6 +140,7 @@ samples, are compared like that without a flag. --methods compares calls in such
 Exit status: 0 if both were read, whether they differ or not; with --exit-code 1 if they differ.
 
 Examples:
+  flow diff
   flow diff trace-before trace-after
   flow diff --depth 5 --max 0 trace-before trace-after
   flow diff --exact trace-before trace-after
@@ -251,12 +264,14 @@ Examples:
   flow detach 4711";
 
 pub(super) const SNAPSHOT_HELP: &str = "\
-The JVM must record into one file, app.flowtrace; the snapshot is app-snapshot-NAME.flowtrace beside it. Recording \
+The JVM must record into one file, as with flow record and flow attach without -o. The snapshot is the file that you name; or, with a \
+name that does not end in .flowtrace, app-snapshot-NAME.flowtrace beside the recording app.flowtrace. Recording \
 continues, and no thread of the program waits. With keep=last:64m the snapshot has the newest 64 MB.
 
 Examples:
   flow snapshot 4711
-  flow snapshot 4711 slow-login";
+  flow snapshot 4711 slow-login
+  flow snapshot 4711 /tmp/login.flowtrace";
 
 pub(super) const TOP_HELP: &str = "\
 Methods by what they did since the last time, and what each thread does now. Calls are counted exactly as long as the \
@@ -325,6 +340,17 @@ Examples:
   flow view flow-trace --thread main --from 1.5s --once
   flow view flow-trace --test OrdersTest.cancels --own"
 );
+
+pub(super) const MCP_HELP: &str = "\
+A client starts this command and asks on its standard input. Each of its questions is a verb with fewer flags, answered with at \
+most 8000 bytes of text, or as many as the client asks for. docs/mcp.md lists the tools, with examples, and how to set up clients.
+
+Clients can read the traces in PATH only, and start nothing without --allow-record.
+
+Examples:
+  flow mcp --install claude                  enter flow into .mcp.json here
+  flow mcp --install vscode --allow-record   let the client record, too
+  flow mcp app.flowtrace                     what a client starts, for one trace";
 
 pub(super) const LISTEN_HELP: &str = "\
 JVMs send what they record with the option stream=ADDR. Each trace is stored in a file that every verb reads, also while \
@@ -397,10 +423,12 @@ Examples:
 
 pub(super) const INFO_HELP: &str = "\
 A thread is ended, alive (at the end of the recording, or as far as it is known), killed with its JVM, damaged or \
-truncated. Threads with the same name, or without one, share a line that has their number.
+truncated. Threads with the same name, or without one, share a line that has their number. --all lists the runs in the folder \
+flow-trace, or in the folder that is named.
 
 Examples:
   flow info
+  flow info --all
   flow info --sort calls --max 10
   flow info --all-threads --thread 'worker-*'";
 

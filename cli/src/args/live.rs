@@ -1,11 +1,12 @@
-//! Arguments of the verb that receives traces.
+//! Arguments of the verbs that serve: `listen` receives traces, `mcp` answers questions.
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 use flow_options::StreamAddress;
 
 use crate::input::flags::{FilterArgs, OUTPUT};
+use crate::mcp::{Client, Request};
 use flow_query::select::nanoseconds;
 
 /// What `flow listen` prints.
@@ -63,4 +64,31 @@ impl ListenArgs {
 /// Parses an address.
 pub(super) fn address(text: &str) -> Result<StreamAddress, String> {
     text.parse().map_err(|()| format!("expected {}", StreamAddress::FORM))
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct McpArgs {
+    /// A trace, or the folder that traces are in: clients may name those in there, and no others [default: this directory]
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) path: Option<PathBuf>,
+    /// Let clients run programs in this directory, to record them
+    ///
+    /// Without it nothing is started or changed, except for derived data beside traces.
+    #[arg(long)]
+    pub(crate) allow_record: bool,
+    /// Enter flow into the settings of a client in this directory, and end
+    #[arg(long, value_name = "CLIENT")]
+    pub(crate) install: Option<Client>,
+    /// With --install: the command that starts flow [default: flow]
+    #[arg(long, value_name = "COMMAND", requires = "install", value_hint = ValueHint::CommandName)]
+    pub(crate) program: Option<String>,
+}
+
+impl McpArgs {
+    /// What is requested.
+    pub(crate) fn request(&self) -> Request {
+        let (path, may_record) = (self.path.clone(), self.allow_record);
+        let install = self.install.map(|client| (client, self.program.clone()));
+        Request { path, may_record, install }
+    }
 }

@@ -23,16 +23,16 @@ use clap::{Command, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use self::analyse::{DiffArgs, TestKey, TestsArgs};
 pub(crate) use self::calls::{
-    CallsArgs, CallsQuestion, FindArgs, GrepArgs, ShapesArgs, SlowestArgs,
+    AroundArgs, CallsArgs, CallsQuestion, FindArgs, GrepArgs, ShapesArgs, SlowestArgs,
 };
 pub(crate) use self::export::{BaselineArgs, ConvertArgs, ExportArgs, To};
 pub(crate) use self::help::VIEW_KEYS;
 use self::help::{
     ATTACH_EXAMPLES, CALLS_HELP, CHECK_HELP, DETACH_HELP, DIFF_HELP, EXAMPLES, EXPORT_HELP,
-    HELP_HELP, INFO_HELP, LISTEN_HELP, REPLAY_HELP, REPORT_HELP, SNAPSHOT_HELP, TESTS_HELP,
-    TOP_HELP, VIEW_HELP, by_purpose,
+    HELP_HELP, INFO_HELP, LISTEN_HELP, MCP_HELP, REPLAY_HELP, REPORT_HELP, SNAPSHOT_HELP,
+    TESTS_HELP, TOP_HELP, VIEW_HELP, by_purpose,
 };
-pub(crate) use self::live::{ListenArgs, ReportKind};
+pub(crate) use self::live::{ListenArgs, McpArgs, ReportKind};
 pub(crate) use self::read::{CheckArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs, ThreadKey};
 pub(crate) use self::record::{AgentArgs, AttachArgs, DetachArgs, RecordArgs, SnapshotArgs};
 pub(crate) use self::report::{LinesArgs, PathsKind, ReportArgs};
@@ -196,6 +196,9 @@ pub(crate) enum Verb {
     /// Verify that a trace is whole, repair it, or show its records
     #[command(after_long_help = CHECK_HELP)]
     Check(CheckArgs),
+    /// Answer questions of coding agents and other programs, by the Model Context Protocol
+    #[command(after_long_help = MCP_HELP)]
+    Mcp(McpArgs),
     /// Explain a verb, or print the manual or completions for a shell
     #[command(after_long_help = HELP_HELP)]
     Help(HelpArgs),

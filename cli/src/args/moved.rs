@@ -175,6 +175,21 @@ pub(super) fn flag(verb: &str, flag: &str, rest: &[String]) -> Option<String> {
         ("listen", "--jsonl") => {
             words.replace(flag, &["--report", "calls", "--format", "json"]);
         }
+        ("record" | "attach", "--earlier") => {
+            let is_flag = |flags: &[&str]| flags.iter().any(|flag| words.has(flag));
+            let has_place = is_flag(&["-o", "--out"]);
+            let at = words.0.iter().position(|word| self::is_flag(word, flag))?;
+            let earlier = words.take(flag)?;
+            // The last run counts, too.
+            let runs = earlier
+                .parse()
+                .map_or(earlier.clone(), |earlier: u32| earlier.saturating_add(1).to_string());
+            let new = match has_place {
+                true => ["-O".to_owned(), format!("earlier={earlier}")],
+                false => ["--keep-runs".to_owned(), runs],
+            };
+            words.0.splice(at..at, new);
+        }
         ("record" | "attach", _) => match agent_option(flag)? {
             (key, Some(value)) => drop(words.replace(flag, &["-O", &format!("{key}={value}")])),
             (key, None) => {

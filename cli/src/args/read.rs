@@ -8,7 +8,7 @@ use crate::input::flags::{
     FilterArgs, ORDER, OUTPUT, PartArgs, SELECTION, SourceArgs, ThreadArgs, VIEWS,
 };
 use crate::input::place::From;
-use crate::input::values::{count, positive};
+use crate::input::values::{count, positive, size};
 use crate::output::Format;
 use flow_query::select::nanoseconds;
 
@@ -30,6 +30,10 @@ pub(crate) enum ThreadKey {
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct InfoArgs {
+    /// List all runs in the folder of recordings
+    #[arg(help_heading = VIEWS)]
+    #[arg(long, conflicts_with_all = ["patterns", "sort", "verbose", "all_threads", "max"])]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
     /// Sort threads by this column
@@ -95,6 +99,20 @@ pub(crate) struct ReplayArgs {
     #[arg(help_heading = VIEWS)]
     #[arg(long)]
     pub(crate) collapse: bool,
+    /// Show what has room in SIZE bytes of text, such as 8k: the calls with most calls in them
+    ///
+    /// As with --collapse, one line for consecutive calls that did the same. A line has the number of calls below that have no
+    /// line, and the place of the call for --in.
+    #[arg(help_heading = VIEWS)]
+    #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with_all = ["follow", "merged", "from", "method", "max"])]
+    #[arg(conflicts_with_all = ["time", "min_duration", "samples", "lines", "values", "instructions"])]
+    pub(crate) budget: Option<u64>,
+    /// With --budget: show only this call and what is in it
+    ///
+    /// THREAD:N, or N (the Nth call of the thread) if one thread is selected.
+    #[arg(help_heading = SELECTION)]
+    #[arg(long = "in", value_name = "CALL", requires = "budget")]
+    pub(crate) within: Option<From>,
     /// Show start and duration of each call, exceptions (!) and notes
     ///
     /// As precisely as the times are known. Exceptions are those that ended calls, notes those of the program. With

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueHint};
-use flow_options::{MAX_EARLIER, StreamAddress};
+use flow_options::StreamAddress;
+
+use crate::input::values::positive;
 
 /// Headings of the agent's options.
 const WHERE: &str = "Where the trace goes";
@@ -46,8 +48,8 @@ pub(crate) struct DetachArgs {
 pub(crate) struct SnapshotArgs {
     /// The process id of the JVM
     pub(crate) pid: String,
-    /// The name of the snapshot, a part of that of its file
-    #[arg(default_value = "1")]
+    /// The file to write, or a name that becomes a part of the name of a file beside the trace
+    #[arg(value_name = "FILE|NAME", default_value = "1", value_hint = ValueHint::FilePath)]
     pub(crate) name: String,
     /// The agent library [default: the one that the process has loaded]
     #[arg(long = "agent", value_name = "PATH")]
@@ -57,19 +59,19 @@ pub(crate) struct SnapshotArgs {
 /// Options of the agent, and its path.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct AgentArgs {
-    /// Where the trace goes: a directory, or one file if the name ends in .flowtrace [default: flow-trace]
+    /// Where the trace goes: a directory, or one file if the name ends in .flowtrace [default: a new file in flow-trace]
     #[arg(help_heading = WHERE)]
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     /// Send the trace to flow listen at this address, for example unix:/run/user/1000/flow.sock or tcp:4770; with --out, store it
     /// in a file too
     #[arg(help_heading = WHERE)]
     #[arg(long, value_name = "ADDR", value_parser = super::live::address)]
     pub(crate) stream: Option<StreamAddress>,
-    /// How many earlier traces to keep, in DIR.old, DIR.old.2 and so on [default: 1]
+    /// How many runs to keep in flow-trace, of which the oldest are removed; without -o [default: 10]
     #[arg(help_heading = WHERE)]
-    #[arg(long, value_name = "N", value_parser = earlier)]
-    pub(crate) earlier: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = positive, conflicts_with = "out")]
+    pub(crate) keep_runs: Option<u64>,
     /// Keep only the newest part of a trace in one file (for example last:64m), or all of it in memory until the end
     /// (memory)
     #[arg(help_heading = WHERE)]
@@ -158,9 +160,4 @@ fn key_value(text: &str) -> Result<(String, String), String> {
         return Err("a key has letters, digits and '-'".to_owned());
     }
     Ok((key.to_owned(), value.to_owned()))
-}
-
-fn earlier(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| *number <= MAX_EARLIER);
-    number.ok_or_else(|| format!("expected a number from 0 to {MAX_EARLIER}"))
 }

@@ -106,7 +106,7 @@ mod tests {
     fn an_option_of_another_verb_is_found_there() {
         for (line, tip) in [
             (&["flow", "tests", "--method", "x"][..], "tip: replay and report have --method\n"),
-            (&["flow", "report", "--all"], "tip: record and attach have --all\n"),
+            (&["flow", "report", "--all"], "tip: record, attach and info have --all\n"),
             (&["flow", "tests", "--dept", "3"], "have --depth\n"),
             (&["flow", "info", "--html", "x"], "tip: report and diff have --html\n"),
             (&["flow", "report", "--verbos"], "similar argument exists: '--verbose'\n"),

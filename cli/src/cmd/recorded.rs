@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use flow_codec::format::names;
 
 use crate::failure::Failure;
+use crate::input::source::run_of;
 use crate::jvm::Process;
 use crate::output::flow_command;
 
-/// The trace of a path, or the one that the process with an id records.
+/// The trace of a path, the newest run of a folder of recordings, or the trace that the process with an id records.
 pub(in crate::cmd) fn trace_of(source: &str) -> Result<PathBuf, Failure> {
     let path = PathBuf::from(source);
     let pid = source.parse().ok().filter(|pid| *pid > 0 && !path.exists());
-    let Some(pid) = pid else { return Ok(path) };
+    let Some(pid) = pid else { return Ok(run_of(&path)) };
     recorded_by(&Process::find(pid)?).ok_or_else(|| {
         Failure::Failed(format!(
             "process {pid}: no trace is recorded there, or of another user; {} begins a recording",

@@ -44,15 +44,16 @@ pub(crate) struct WeightArgs {
 /// Where a trace is, and how to show it.
 #[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct SourceArgs {
-    /// The trace: a directory, a .flowtrace file, - for such a file on standard input, or an .hpl log of samples
-    #[arg(value_name = "DIR", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
+    /// The trace: a .flowtrace file, - for such a file on standard input, a directory, the newest run in a folder of recordings, or an
+    /// .hpl log of samples
+    #[arg(value_name = "TRACE", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
     pub(crate) dir: PathBuf,
     /// Output format; json writes one object per line
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = OUTPUT)]
     pub(crate) format: Format,
 }
 
-/// Where `record` writes and the other verbs read by default.
+/// The folder of recordings in which `record` writes and the other verbs read by default.
 pub(crate) const DEFAULT_DIR: &str = "flow-trace";
 
 /// Which threads.

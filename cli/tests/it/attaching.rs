@@ -275,16 +275,20 @@ fn a_jvm_without_the_agent_has_nothing_to_end() {
 
 #[test]
 fn what_is_no_process_id_is_answered_with_those_that_could_be_meant() {
-    for (verb, pid) in [("attach", "foo"), ("detach", "0"), ("attach", "4711x")] {
-        let run: Run = command().args([verb, pid]).output().unwrap().into();
-        let expected = format!("flow: '{pid}': expected the process id of a JVM; ");
-        assert!(run.err.starts_with(&expected), "{}", run.err);
-        assert_eq!((run.code, run.err.lines().count()), (Some(2), 1), "{}", run.err);
-    }
-    for verb in ["attach", "detach"] {
-        let run: Run = command().arg(verb).output().unwrap().into();
-        assert!(run.err.starts_with("flow: name the process id of a JVM; "), "{}", run.err);
-        assert_eq!((run.code, run.err.lines().count()), (Some(2), 1), "{}", run.err);
+    let jvm = Jvm::start(JVM);
+    let listed = format!("{}  sh", jvm.child.id());
+    for (verb, pid) in
+        [("attach", Some("foo")), ("detach", Some("0")), ("attach", None), ("detach", None)]
+    {
+        let run: Run = command().arg(verb).args(pid).output().unwrap().into();
+        let found = pid.map_or_else(String::new, |pid| format!(", found '{pid}'"));
+        let expected = format!(
+            "flow: expected the process id of a JVM{found}; those of this user are listed above\n"
+        );
+        assert!(run.err.ends_with(&expected), "{}", run.err);
+        // One a line, as they can be typed.
+        assert!(run.err.lines().any(|line| line.ends_with(&listed)), "{}", run.err);
+        assert_eq!(run.code, Some(2), "{}", run.err);
     }
 }
 

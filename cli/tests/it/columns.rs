@@ -8,10 +8,10 @@ use std::path::Path;
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use flow_query::rows::{
-    ActiveMethodRow, ActiveThreadRow, CallRow, ChangeRow, CheckRow, Column, ColumnKind,
+    ActiveMethodRow, ActiveThreadRow, AroundRow, CallRow, ChangeRow, CheckRow, Column, ColumnKind,
     EdgeColumns, ExactRow, ExceptionColumns, FindRow, FindingRow, FrameRow, GraphRow, GrepRow,
-    IndexRow, InfoRow, LineRow, MarkRow, MethodRow, NoteRow, PathColumns, ReachedRow, RefreshRow,
-    Row, ShapeRow, SlowRow, StepRow, SumRow, TestColumns, ThreadRow,
+    IndexRow, InfoRow, LineRow, MarkRow, MethodRow, NoteRow, OverviewRow, PathColumns, ReachedRow,
+    RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow, SumRow, TestColumns, ThreadRow,
 };
 use tempfile::TempDir;
 
@@ -30,9 +30,10 @@ const TRACE: &str = "the directory, relative to the one that was named; `.` if i
 
 /// The sections whose tables are those of rows, with the line above the table if there are several; the columns; and what
 /// the column `trace` is, if there is one.
-const TABLES: [(&str, &[Column], Option<&str>); 28] = [
+const TABLES: [(&str, &[Column], Option<&str>); 31] = [
     ("flow info|JSON has an object per trace:", InfoRow::COLUMNS, Some(TRACE)),
     ("flow info|CSV has a row per thread:", ThreadRow::COLUMNS, Some("as for JSON")),
+    ("flow info --all", RunRow::COLUMNS, None),
     ("flow listen --report|With `methods` and `exceptions`:", SumRow::COLUMNS, Some("the file")),
     ("flow listen --report|With `graph`:", CallRow::COLUMNS, Some("the file")),
     ("flow listen --report|With `notes`:", NoteRow::COLUMNS, Some("the file")),
@@ -57,6 +58,8 @@ const TABLES: [(&str, &[Column], Option<&str>); 28] = [
     ("flow diff --exact", ExactRow::COLUMNS, None),
     ("flow calls --by shape", ShapeRow::COLUMNS, Some(AS_INFO)),
     ("flow calls", FindRow::COLUMNS, Some(AS_INFO)),
+    ("flow calls --around", AroundRow::COLUMNS, Some(AS_INFO)),
+    ("flow replay --budget", OverviewRow::COLUMNS, Some(AS_INFO)),
     ("flow check --index", IndexRow::COLUMNS, Some(AS_INFO)),
     ("flow check --marks", MarkRow::COLUMNS, Some(AS_INFO)),
 ];
@@ -228,6 +231,8 @@ pub(crate) fn verbs(other: &str) -> Vec<(&'static str, Vec<&str>)> {
         ("flow diff --exact", vec!["diff", "--exact", other]),
         ("flow calls --by shape", vec!["calls", "--by", "shape", "**#work*"]),
         ("flow calls", vec!["calls", "--max", "5", "**#work*"]),
+        ("flow calls --around", vec!["calls", "--around", "14:2"]),
+        ("flow replay --budget", [&["replay", "--budget", "2k"][..], &one].concat()),
         ("flow check", vec!["check"]),
         ("flow check --index", vec!["check", "--index"]),
         ("flow check --records", [&["check", "--records"][..], &one].concat()),
@@ -248,8 +253,8 @@ fn every_column_is_on_the_page() {
     let tested: BTreeSet<_> = cases.iter().map(|(title, _)| *title).collect();
     assert_eq!(
         titles,
-        tested.len() + 3,
-        "each section but those of export, listen and top is tested here"
+        tested.len() + 4,
+        "each section but those of export, listen, top and of folders is tested here"
     );
     for (title, args) in cases {
         let columns = columns(&page, title);

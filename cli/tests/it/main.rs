@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod analysing;
+mod asking;
 mod attaching;
 mod columns;
 mod combining;
@@ -22,6 +23,7 @@ mod profiling;
 mod readers;
 mod reading;
 mod recording;
+mod recordings;
 mod repair;
 mod shapes;
 mod starting;

@@ -811,8 +811,8 @@ fn numbers_are_explained() {
         (&["replay", "--depth", "0"], "'--depth <N>': expected a number from 1 on"),
         (&["calls", "--slowest", "few"], "'--slowest <N>': expected a number from 1 on"),
         (
-            &["record", "--earlier", "foo", "--", "true"],
-            "'--earlier <N>': expected a number from 0 to 99",
+            &["record", "--keep-runs", "foo", "--", "true"],
+            "'--keep-runs <N>': expected a number from 1 on",
         ),
         (&["info", "--width", "wide"], "expected a number of columns from 20 on"),
     ] {

@@ -100,12 +100,12 @@ fn other_commands_get_it_through_the_environment() {
     let (dir, agent) = library();
     let tool = script(dir.path(), "mvn", PRINTS);
     let here = text(fs::canonicalize(dir.path()).unwrap());
-    let run_ = run(record(dir.path(), &agent, &["--", &text(&tool), "test"])
+    let run_ = run(record(dir.path(), &agent, &["-o", "trace", "--", &text(&tool), "test"])
         .env("JAVA_TOOL_OPTIONS", "-Xmx1g"));
     assert_eq!(
         run_.out,
         format!(
-            "<test>\nJAVA_TOOL_OPTIONS=-Xmx1g -agentpath:{}=out={here}/flow-trace\n",
+            "<test>\nJAVA_TOOL_OPTIONS=-Xmx1g -agentpath:{}=out={here}/trace\n",
             agent.display()
         )
     );
@@ -211,7 +211,8 @@ fn options_that_contradict_each_other_are_misuse() {
         &["-O", "a,b=c"],
         &["--out", ""],
         &["-O", "ids=a", "-O", "optimize=b"],
-        &["--earlier", "100"],
+        &["--keep-runs", "0"],
+        &["--keep-runs", "3", "-o", "x"],
     ] {
         let run = run(&mut record(dir.path(), &agent, &[args, &["--", "true"]].concat()));
         assert_eq!(run.code, Some(2), "{args:?}: {}", run.err);
@@ -234,7 +235,7 @@ fn recording_java(dir: &Path, manifest: &str) -> (PathBuf, TempDir) {
 fn the_summary_counts_and_names_the_next_step() {
     let (dir, agent) = library();
     let (java, _source) = recording_java(dir.path(), &manifest(0, Some((5210, 5210, 12_400))));
-    let run_ = run(&mut record(dir.path(), &agent, &["--", &text(&java)]));
+    let run_ = run(&mut record(dir.path(), &agent, &["-o", "flow-trace", "--", &text(&java)]));
     assert_eq!(run_.code, Some(0));
     assert_eq!(
         run_.err,
@@ -247,7 +248,7 @@ flow:   flow replay flow-trace         calls in order
 "
     );
     // A run that records nothing does not claim an earlier trace.
-    let run_ = run(&mut record(dir.path(), &agent, &["--", "true"]));
+    let run_ = run(&mut record(dir.path(), &agent, &["-o", "flow-trace", "--", "true"]));
     assert!(run_.err.contains("JVMs of build tools are not recorded; -O 'only-main=**'"));
     assert!(run_.err.ends_with("; the directory holds an older trace\n"));
     assert_eq!(run_.err.lines().count(), 1, "{}", run_.err);
@@ -290,7 +291,8 @@ fn commands_to_type_begin_as_flow_was_started() {
     let prints = fs::read_to_string(&java).unwrap().replacen("#!/bin/sh\n", "", 1)
         + "echo \"<$FLOW_STARTED_AS>\"\n";
     let java = script(dir.path(), "java", &prints);
-    let run_ = run(record(dir.path(), &agent, &["--all", "--", &text(&java)]).env(jar.0, jar.1));
+    let args = ["--all", "-o", "flow-trace", "--", &text(&java)];
+    let run_ = run(record(dir.path(), &agent, &args).env(jar.0, jar.1));
     let hints = "
 flow:   java -jar '/my jars/flow-all.jar' report flow-trace         calls per method
 flow:   java -jar '/my jars/flow-all.jar' report --open flow-trace  timeline and flame graph, in the browser
@@ -303,7 +305,7 @@ flow:   java -jar '/my jars/flow-all.jar' replay flow-trace         calls in ord
     let hint = "or record a program with java -jar '/my jars/flow-all.jar' record\n";
     assert!(run_.err.ends_with(hint), "{}", run_.err);
     let run_ = run(command().args(["report", "--quux"]).env(jar.0, jar.1));
-    let usage = "\nUsage: java -jar '/my jars/flow-all.jar' report [OPTIONS] [DIR]\n";
+    let usage = "\nUsage: java -jar '/my jars/flow-all.jar' report [OPTIONS] [TRACE]\n";
     assert!(run_.err.contains(usage), "{}", run_.err);
 }
 
@@ -326,7 +328,7 @@ fn what_is_recorded_is_reported_when_a_class_is() {
         (&["--", &text(&java), "Main"], everything),
         (&["--", "sh", "-c", &text(&java)], "flow: recording all but compilers, because "),
     ] {
-        let mut record = record(dir.path(), &agent, args);
+        let mut record = record(dir.path(), &agent, &[&["-o", "flow-trace"], args].concat());
         let mut child = record.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         // While the program runs.
@@ -342,8 +344,8 @@ fn what_is_recorded_is_reported_when_a_class_is() {
         "rm -r flow-trace; mkdir flow-trace; printf '%s' '{now}' > flow-trace/trace.json; exit 1\n"
     );
     let java = script(dir.path(), "java", &text_);
-    let run_ =
-        run(&mut record(dir.path(), &agent, &["--", &text(&java), "-cp", "classes", "demo.App"]));
+    let args = ["-o", "flow-trace", "--", &text(&java), "-cp", "classes", "demo.App"];
+    let run_ = run(&mut record(dir.path(), &agent, &args));
     assert!(!run_.err.contains("recording"), "{}", run_.err);
     assert!(run_.err.starts_with("flow: recorded 0 calls; "), "{}", run_.err);
     assert_eq!(run_.err.lines().count(), 1, "{}", run_.err);
@@ -353,7 +355,8 @@ fn what_is_recorded_is_reported_when_a_class_is() {
 fn the_trace_of_a_killed_jvm_can_be_read() {
     let (dir, agent) = library();
     let (java, _source) = recording_java(dir.path(), &manifest(0, None));
-    let run_ = run(&mut record(dir.path(), &agent, &["--all", "--", &text(&java)]));
+    let args = ["--all", "-o", "flow-trace", "--", &text(&java)];
+    let run_ = run(&mut record(dir.path(), &agent, &args));
     assert!(
         run_.err.starts_with(
             "flow: the JVM was killed; what was written until then, 12 B in flow-trace, can be read\n"
@@ -419,6 +422,20 @@ fn a_trace_in_one_file_is_summed_up_and_watched_like_a_directory() {
     let mut line = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
     assert!(line.starts_with("flow: recording everything, because "), "{line}");
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    // A file that grows is reported earlier than a directory: it has more calls in a byte.
+    let java = script(
+        dir.path(),
+        "java",
+        &format!("cp {killed} app.flowtrace; truncate -s 70M app.flowtrace; read line\n"),
+    );
+    let mut record_ =
+        record(dir.path(), &agent, &["--all", "-o", "app.flowtrace", "--", &text(&java)]);
+    let mut child = record_.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("flow: the recording has 70.0 MB, and grows by "), "{line}");
     drop(child.stdin.take());
     child.wait().unwrap();
     // With a placeholder, further files are not taken for first ones.
@@ -542,7 +559,8 @@ fn a_recording_that_grows_large_is_reported_while_it_runs() {
     ));
     lines.push_str("read line; exit 0\n");
     fs::write(&java, lines).unwrap();
-    let mut record = record(dir.path(), &agent, &["--all", "--", &text(&java)]);
+    let args = ["--all", "-o", "flow-trace", "--", &text(&java)];
+    let mut record = record(dir.path(), &agent, &args);
     let mut child = record.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();

@@ -616,11 +616,7 @@ fn two_tests_of_a_run_are_compared() {
     assert!(run.out.contains("gone  com.app.Main$Job.<init>()"), "{}", run.out);
     let run = flow(&["diff"], dir.path());
     assert_eq!(run.code, Some(2));
-    assert!(
-        run.err.contains("a second directory, or give --test or --thread twice"),
-        "{}",
-        run.err
-    );
+    assert!(run.err.contains("a second trace, or give --test or --thread twice"), "{}", run.err);
 }
 
 #[test]
@@ -697,5 +693,49 @@ fn two_tests_are_compared_below_their_methods() {
     assert_eq!(changes.len(), 1, "{}", run.out);
     for absent in ["new", "gone", "sum", "lambda"] {
         assert!(!run.out.contains(absent), "{absent} in {}", run.out);
+    }
+}
+
+#[test]
+fn tests_that_reach_code_are_found_by_method_and_by_line() {
+    let dir = crate::columns::trace();
+    let line = |id: u32, class: &str, name: &str, line: u32| {
+        format!(
+            r#"{{"id":{id},"class":"{class}","name":"{name}","descriptor":"()V","source":"Main.java","line":{line},"loader":"app","flags":[]}}"#
+        ) + "\n"
+    };
+    let methods = [
+        line(0, "com.app.Main", "main", 5),
+        line(1, "com.app.Main", "work", 10),
+        line(2, "com.app.Main$Job", "<init>", 20),
+    ];
+    fs::write(dir.path().join("methods.jsonl"), methods.concat()).unwrap();
+    let reaching = |code: &str| flow(&["tests", "--reaching", code], dir.path());
+    // The test called work, and from there the constructor twice.
+    for (code, calls) in [
+        ("Main#work", 1),
+        ("work", 1),
+        ("Main.java:10", 1),
+        ("Main.java:19", 1),
+        ("com/app/Main.java:21", 2),
+        ("src/main/java/com/app/Main.java:99", 2),
+    ] {
+        let run = reaching(code);
+        assert!(run.out.contains("a.T.t"), "{code}: {run:?}");
+        let row = run.out.lines().find(|line| line.ends_with("a.T.t")).unwrap();
+        assert_eq!(row.split_whitespace().nth(1), Some(&*calls.to_string()), "{code}: {row}");
+    }
+    let run = reaching("Main.java:7");
+    assert!(run.err.contains("no recorded test reaches Main.java:7"), "{run:?}");
+    assert!(run.out.starts_with("0 tests"), "{run:?}");
+    for (code, expected) in [
+        ("Main.java:1", "no method matches 'Main.java:1'; the nearest: Main.java:5"),
+        ("Mian.java:7", "no method matches 'Mian.java:7'; the nearest: Main.java"),
+        ("org/Main.java:7", "no method matches 'org/Main.java:7'"),
+        ("Main#wrk", "no method matches 'Main#wrk'"),
+    ] {
+        let run = reaching(code);
+        assert!(run.code == Some(2) || run.code == Some(1), "{run:?}");
+        assert!(run.err.contains(expected), "{code}: {run:?}");
     }
 }

@@ -1,19 +1,27 @@
 //! Questions about calls, tests and runs: each is a struct that describes what is asked for, and returns typed answers.
 
 mod activity;
+mod around;
+mod call_run;
 mod calls;
 mod check;
 mod difference;
 mod info;
+mod overview;
+mod recorded_runs;
 mod test_runs;
 
 pub use self::activity::{
     ActiveMethod, ActiveThread, Activity, Edge, Refresh, ReportOn, Reported, Reports,
 };
+pub use self::around::{Around, Surroundings};
+pub use self::call_run::CallRun;
 pub use self::calls::{CallSearch, Calls, FoundCall, MethodWays, Searched, ValueNames, Way, Ways};
 pub use self::check::Check;
 pub use self::difference::{Differences, DifferingThread, RunDifferences};
 pub use self::info::{
     Info, LogInfo, SampledThread, StoredShapes, ThreadInfo, ThreadOrder, TraceInfo,
 };
+pub use self::overview::{Overview, OverviewLines};
+pub use self::recorded_runs::RunInfo;
 pub use self::test_runs::{RanTest, RanTests};

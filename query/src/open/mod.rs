@@ -1,17 +1,21 @@
-//! Opens traces: a directory, a file, a folder with those of several JVMs, or a log of samples.
+//! Opens traces: a directory, a file, a folder with those of several JVMs, a folder of recordings, or a log of samples.
 
+mod locate;
 mod lock;
 mod logs;
 mod missing;
 mod paths;
+mod recordings;
 mod state;
 mod traces;
 mod words;
 
+pub use self::locate::{Chosen, Located, locate};
 pub use self::lock::{Lock, is_open, is_recording, take_lock};
 pub use self::logs::is_log;
 pub use self::missing::{Missing, is_received, missing_journal};
-pub use self::paths::{directories, further_among, is_container_name};
+pub use self::paths::{further_among, is_container_name};
+pub use self::recordings::{Newest, RecordedRun, Recordings, is_named_by_start, recording_name};
 pub use self::state::State;
 pub use self::traces::Traces;
 pub use self::words::{

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use flow_codec::format::names;
 use flow_codec::read::{TestRun, TimeLimits, Trace};
 
+use super::locate::{Chosen, Located, locate};
 use super::logs::{is_log, trace_of_log, with_calls, without_calls};
 use super::missing::Missing;
-use super::paths::{directories, without_dot};
+use super::paths::without_dot;
 use crate::select::{Select, Tests, bytes_read, check, expect_times, globs, thread_name};
 use crate::{Error, Remark};
 
@@ -28,6 +29,7 @@ use crate::{Error, Remark};
 pub struct Traces {
     traces: Vec<Trace>,
     path: PathBuf,
+    chosen: Option<Chosen>,
     is_several: bool,
     unreadable: Vec<(PathBuf, flow_codec::Error)>,
     missing: BTreeMap<PathBuf, Missing>,
@@ -35,8 +37,8 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Opens the traces of a run: a directory, a file, or a log of samples, which becomes a trace of guessed calls. One of
-    /// several traces may be [unreadable](Self::unreadable).
+    /// Opens the traces of a run: a directory, a file, the newest run in a folder of recordings, or a log of samples, which becomes
+    /// a trace of guessed calls. One of several traces may be [unreadable](Self::unreadable).
     ///
     /// # Errors
     /// There is none, or the only one cannot be opened.
@@ -57,8 +59,9 @@ impl Traces {
             opened.unreadable.extend(damage.map(|error| (path.to_path_buf(), error)));
             return Ok(opened);
         }
-        let directories = directories(path)?;
-        let mut opened = Self::nothing(path);
+        let Located { path, traces: directories, chosen } = locate(path)?;
+        let mut opened = Self::nothing(&path);
+        opened.chosen = chosen;
         let mut before = before.map_or_else(Vec::new, |before| before.traces);
         opened.is_several = directories.len() > 1;
         for directory in directories {
@@ -108,6 +111,7 @@ impl Traces {
         Self {
             traces: Vec::new(),
             path: without_dot(path),
+            chosen: None,
             is_several: false,
             unreadable: Vec::new(),
             missing: BTreeMap::new(),
@@ -126,10 +130,16 @@ impl Traces {
         self.traces.iter_mut().for_each(|trace| trace.show_raw_names());
     }
 
-    /// The path that was opened.
+    /// The path that was opened; of a folder of recordings, that of its newest run.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The folder of recordings from which the run was taken, if it was.
+    #[must_use]
+    pub fn chosen(&self) -> Option<&Chosen> {
+        self.chosen.as_ref()
     }
 
     /// Returns whether the run has more than one trace, readable or not.

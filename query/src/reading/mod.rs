@@ -17,7 +17,7 @@ pub use self::counts::{Counted, count_thread, count_threads};
 pub use self::events::{read_records, read_thread, read_timeline, visit_events, visit_timed};
 pub use self::listener::Listener;
 pub use self::outcome::{Ending, Reading, Soundness};
-pub(crate) use self::parallel::find_stacks;
+pub(crate) use self::parallel::{find_stacks, open_selected};
 pub use self::parallel::{open_dag, open_index, open_tree, report_thread};
 pub use self::precision::usual_interval;
 pub use self::sums::{add_stored, add_times, stored_shapes, visit_thread};

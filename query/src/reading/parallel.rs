@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use crate::analysis::Report;
 use crate::dag::{Built, Dag};
-use crate::tree::{CallStack, LazyTree, call_stacks};
+use crate::tree::{CallStack, LazyTree, SelectedTree, call_stacks};
 use flow_codec::derived::Origin;
 use flow_codec::index::Index;
 use flow_codec::parallel::{BytesRead, cores};
-use flow_codec::read::{Content, ReadRecords, Tail, ThreadFile};
+use flow_codec::read::{Content, ReadRecords, Selection, Tail, ThreadFile};
 use flow_codec::scan::{Depths, Swept, sweep};
 use flow_codec::{Error, MethodId, Offset};
 
@@ -31,6 +31,21 @@ const UPDATE: Duration = Duration::from_millis(20);
 /// The events cannot be read.
 pub fn open_tree(file: &ThreadFile, progress: &mut impl Listener) -> Result<LazyTree, Error> {
     watch(file, progress, |read| LazyTree::open(file, read))
+}
+
+/// Opens the selected calls of a thread as a tree: those of selected methods, and of a thread with parts those in them.
+///
+/// # Errors
+/// The events cannot be read.
+pub(crate) fn open_selected(
+    file: &ThreadFile,
+    selection: &Selection,
+    progress: &mut impl Listener,
+) -> Result<SelectedTree, Error> {
+    watch(file, progress, |read| {
+        let tree = LazyTree::open_shapes_first(&file.whole(), read)?;
+        SelectedTree::new(tree, selection.clone(), file.parts(), read)
+    })
 }
 
 /// The index of a thread, and the content that it is of. Without a stored one this reads all of it.

@@ -46,6 +46,33 @@ crate::rows! {
         path: Chain,
     }
 
+    /// A call, or consecutive ones that did the same, in an overview.
+    pub struct OverviewRow<'a> {
+        thread: ThreadId,
+        /// where the first call is: `THREAD:N`, for `replay --in` and `calls --around`
+        call: u64,
+        /// the number of its shown callers
+        depth: u64,
+        /// what was called
+        #[serde(flatten)]
+        method: MethodColumns<'a>,
+        /// how many consecutive calls did the same
+        count: u64,
+        /// calls in each, including itself
+        calls: u64,
+        /// of these, calls that have no row
+        left_out: u64,
+    }
+
+    /// A call near another.
+    pub struct AroundRow<'a> {
+        /// `caller`; `before` and `after`: of the same caller; `call`: the call itself; `callee`; `previous` and `next`: call of
+        /// the same method
+        place: &'static str,
+        #[serde(flatten)]
+        run: OverviewRow<'a>,
+    }
+
     /// A call with its values.
     pub struct GrepRow<'a> {
         /// where the call is

@@ -70,6 +70,29 @@ crate::rows! {
         threads: OnlyJson<Vec<ThreadRow<'a>>>,
     }
 
+    /// A run in a folder of recordings.
+    pub struct RunRow {
+        /// the file of its first JVM; `DIR/.` if the folder itself is a trace
+        run: String,
+        /// when it began, in nanoseconds since 1970
+        start_unix_ns: Option<u64>,
+        /// until its last JVM ended; `null` if one was killed or still records
+        duration_ns: Option<u64>,
+        /// how many calls were recorded; likewise
+        calls: Option<u64>,
+        /// the size of its files
+        bytes: u64,
+        tests: u64,
+        /// how many tests it ran, and how many of these failed
+        failed: u64,
+        /// how it ended, as for `flow info`; of several JVMs, that of the first one that did not finish
+        state: &'static str,
+        jvms: usize,
+        version: String,
+        /// how many JVMs were recorded, and the version and the command line of the first one
+        command: String,
+    }
+
     /// A thread, from its file and from `threads.jsonl`.
     pub struct ThreadRow<'a> {
         thread: ThreadId,

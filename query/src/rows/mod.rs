@@ -19,13 +19,13 @@ mod times;
 mod traces;
 mod weights;
 
-pub use calls::{FindRow, GrepRow, ShapeRow, SlowRow};
+pub use calls::{AroundRow, FindRow, GrepRow, OverviewRow, ShapeRow, SlowRow};
 pub use cell::Cell;
 pub use changes::{ChangeRow, ExactRow, TestChange};
 pub use checks::{CheckRow, Finding, FindingRow, Severity};
 pub use column::{Column, ColumnKind};
 pub use field::{Chain, Field, Members, OnlyJson, Percent, Raw};
-pub use infos::{InfoRow, MarkCounts, OpenFrameNames, ThreadRow};
+pub use infos::{InfoRow, MarkCounts, OpenFrameNames, RunRow, ThreadRow};
 pub use method::{
     GroupColumns, MethodColumns, NameColumns, PlaceColumns, RowNames, ThreadNameColumns,
 };

@@ -1,6 +1,7 @@
 //! What a question is about: threads, tests, methods and times, as a person names them, and the calls of a trace that these
 //! are.
 
+mod code;
 mod comparison;
 mod filter;
 mod own;
@@ -12,6 +13,7 @@ mod time_texts;
 mod times;
 mod value_conditions;
 
+pub use self::code::methods_at;
 pub use self::comparison::{NumberOrder, Operator, TextTest};
 pub use self::filter::Filter;
 pub use self::own::{Library, largest_library, own_patterns};

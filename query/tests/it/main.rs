@@ -1,6 +1,7 @@
 //! Tests of the crate from outside: one module per subject, in one test binary, so that it is linked once.
 
 mod analysis;
+mod around;
 mod checks;
 mod corpus;
 mod corrupt;

@@ -144,7 +144,7 @@ const FLOORS: [(&str, &[&str]); 5] = [
         "cli",
         &[
             "failure", "output", "terminal", "input", "jvm", "own", "repair", "export", "html",
-            "live", "args", "cmd",
+            "live", "mcp", "args", "cmd",
         ],
     ),
 ];

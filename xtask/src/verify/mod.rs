@@ -3,4 +3,5 @@
 pub(crate) mod corpus;
 pub(crate) mod exports;
 pub(crate) mod html;
+pub(crate) mod mcp;
 mod samples;

@@ -1,5 +1,6 @@
-//! `flow calls`: calls one by one: as a list, with their values, by shape, or the slowest.
+//! `flow calls`: calls one by one: as a list, with what is around one, with their values, by shape, or the slowest.
 
+mod around;
 mod list;
 mod slowest;
 mod values;
@@ -14,6 +15,7 @@ pub(crate) fn run(args: &CallsArgs, out: &mut Out) -> Result<Status, Failure> {
         CallsQuestion::Listed(args) => list::run(&args, out),
         CallsQuestion::WithValues(args) => values::run(&args, out),
         CallsQuestion::ByShape(args) => ways::run(&args, out),
+        CallsQuestion::Around(args) => around::run(args, out),
         CallsQuestion::Slowest(args) => slowest::run(&args, out),
     }
 }

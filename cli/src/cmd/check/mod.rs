@@ -14,14 +14,14 @@ mod index;
 mod print;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use flow_codec::read::Trace;
 
 use crate::args::{CheckArgs, Format};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
-use crate::input::source::{Source, directories};
+use crate::input::source::{Source, directories, run_of};
 use crate::output::{Out, Progress, Records, message};
 use crate::repair::{Repair, repair};
 use flow_query::ask::Check;
@@ -37,9 +37,10 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
     if let Some(args) = args.index() {
         return index::run(&args, out);
     }
-    let mut repairs = if args.repair { repair_all(args)? } else { Vec::new() };
+    let place = run_of(&args.source.dir);
+    let mut repairs = if args.repair { repair_all(&place)? } else { Vec::new() };
     let mut status = Status::Done;
-    let (source, unreadable) = Source::open_silently(&args.source.dir)?;
+    let (source, unreadable) = Source::open_silently(&place)?;
     let mut progress = Progress::new(source.bytes().saturating_mul(PASSES), out);
     let mut checks = Vec::new();
     for trace in &source.traces {
@@ -92,9 +93,9 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
 }
 
 /// Repairs all traces of a directory that need it.
-fn repair_all(args: &CheckArgs) -> Result<Vec<(PathBuf, Repair)>, Failure> {
+fn repair_all(place: &Path) -> Result<Vec<(PathBuf, Repair)>, Failure> {
     let mut repairs = Vec::new();
-    for dir in directories(&args.source.dir)? {
+    for dir in directories(place)? {
         // The check reports one that cannot be opened.
         if let Ok(trace) = Trace::open(&dir) {
             repairs.push((dir, repair(trace)?));

@@ -14,7 +14,8 @@ use flow_query::analysis::{Diff, MethodName, Place, Run};
 use crate::args::{DiffArgs, TestArgs};
 use crate::failure::{Failure, Status};
 use crate::input::flags::ThreadArgs;
-use crate::input::source::Source;
+use crate::input::newest::last_two;
+use crate::input::source::{Source, run_of};
 use crate::input::sources;
 use crate::input::times::weight_of;
 use crate::output::{Out, Progress};
@@ -28,12 +29,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     if baseline::is_one(&args.before) {
         return baseline::run(args, out);
     }
-    if args.after.is_none() && args.part.tests.patterns.len() != 2 && !args.compares_threads() {
-        return Err(Failure::Usage(
-            "nothing to compare with: name a second directory, or give --test or --thread twice"
-                .to_owned(),
-        ));
-    }
+    let args = &of_runs(args)?;
     if args.methods {
         return methods::run(args, false, [None, None], out);
     }
@@ -52,6 +48,25 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     args.expect_paths()?;
     compare(args, [(Run::Before, before), (Run::After, after)], out)
+}
+
+/// Names the runs to compare: of a folder of recordings alone, its last two.
+fn of_runs(args: &DiffArgs) -> Result<DiffArgs, Failure> {
+    let args = args.clone();
+    if args.after.is_some() {
+        return Ok(args);
+    }
+    if args.part.tests.patterns.len() == 2 || args.compares_threads() {
+        // Reported once for both sides.
+        return Ok(DiffArgs { before: run_of(&args.before), ..args });
+    }
+    match last_two(&args.before)? {
+        Some([before, after]) => Ok(DiffArgs { before, after: Some(after), ..args }),
+        None => Err(Failure::Usage(
+            "nothing to compare with: name a second trace, or give --test or --thread twice"
+                .to_owned(),
+        )),
+    }
 }
 
 /// Compares the calls of two runs, tests or threads: one by one with `--exact`, else by path.

@@ -3,6 +3,7 @@
 mod log;
 mod marks;
 mod print;
+mod runs;
 mod threads;
 
 use std::io::Write;
@@ -23,6 +24,9 @@ use flow_query::select::Threads;
 const DEFAULT_ROWS: u64 = 40;
 
 pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
+    if args.all {
+        return runs::run(&args.source, out);
+    }
     if is_log(&args.source.dir) && args.source.format == Format::Text {
         return log::run(args, out);
     }

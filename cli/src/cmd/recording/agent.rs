@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use flow_codec::format::names;
 use flow_codec::read::Trace;
@@ -14,7 +15,7 @@ use flow_options::{OnError, OptionError, Options, StreamAddress};
 use crate::args::{AgentArgs, DEFAULT_DIR};
 use crate::failure::Failure;
 use crate::output::{escaped, shell_quoted};
-use flow_query::open::{further_among, is_container_name};
+use flow_query::open::{Recordings, further_among, is_container_name, locate, recording_name};
 use flow_query::text::is_like;
 
 /// Finds the agent library: at the path that the user gives, or in the directory of this program.
@@ -197,19 +198,56 @@ pub(crate) struct TraceDir {
     pub(crate) out: PathBuf,
     /// The `out` option.
     pub(crate) pattern: String,
+    /// Whether the user named no place, and it is a file in the folder of recordings.
+    pub(crate) is_default: bool,
 }
 
 impl TraceDir {
-    /// The place that the flags, or else the environment, name.
-    pub(crate) fn of(args: &AgentArgs) -> Result<Self, Failure> {
+    /// The place that the flags, or else the environment, name; or a file in the folder of recordings, for a program that starts
+    /// now, that is not `taken`.
+    pub(crate) fn of(
+        args: &AgentArgs,
+        program: &str,
+        taken: impl Fn(&Self) -> bool,
+    ) -> Result<Self, Failure> {
         let out = match (&args.out, std::env::var_os("FLOW_OUT")) {
             (Some(out), _) => out.clone(),
             // The agent reads it too, but the option string takes precedence.
             (None, Some(out)) if !out.is_empty() => PathBuf::from(out),
-            (None, _) => PathBuf::from(DEFAULT_DIR),
+            (None, _) => {
+                let now = SystemTime::now();
+                let file =
+                    |number| Path::new(DEFAULT_DIR).join(recording_name(now, program, number));
+                let mut number = 1;
+                let mut place = Self::in_folder(file(number))?;
+                while taken(&place) {
+                    number += 1;
+                    place = Self::in_folder(file(number))?;
+                }
+                return Ok(place);
+            }
         };
         let pattern = absolute_pattern(&out)?;
-        Ok(Self { out, pattern })
+        Ok(Self { out, pattern, is_default: false })
+    }
+
+    /// This file in the folder of recordings.
+    pub(crate) fn in_folder(file: PathBuf) -> Result<Self, Failure> {
+        let pattern = absolute_pattern(&file)?;
+        Ok(Self { out: file, pattern, is_default: true })
+    }
+
+    /// Refuses an option with which a trace in one file cannot be written, before the agent does so in words that do not suit a
+    /// place that the user has not named.
+    pub(crate) fn expect_one_file(&self, args: &AgentArgs) -> Result<(), Failure> {
+        let is_text = |(key, value): &(String, String)| key == "format" && value == "jsonl";
+        let is_in_environment =
+            || std::env::var("FLOW_FORMAT").is_ok_and(|format| format == "jsonl");
+        if self.is_default && (args.options.iter().any(is_text) || is_in_environment()) {
+            let text = "format=jsonl needs a directory: name one with -o, for example -o trace";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        Ok(())
     }
 
     /// Refuses a place in which no trace can be created, as far as it is known before the agent replaces `%p`, `%t` and
@@ -274,6 +312,12 @@ pub(crate) fn refuse_foreign(place: &Path, out: &Path) -> Result<(), Failure> {
             format!("--out {out}: exists and is not a trace in one file; choose another name");
         return if is_free { Ok(()) } else { Err(Failure::Failed(why)) };
     }
+    if Trace::directories(place).is_err() && Recordings::of(place).is_some() {
+        return Err(Failure::Failed(format!(
+            "--out {}: is the folder of recordings; leave out --out for one more, or name another place",
+            out.display()
+        )));
+    }
     let is_ours = |name: &str| names::is_trace_file(name) || names::is_trace_directory(name);
     let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -330,6 +374,9 @@ pub(crate) fn earlier_moved(place: &Path) -> String {
 /// Options of the agent whose values are paths.
 const PATHS: [&str; 4] = ["ids", "optimize", "journal", "config"];
 
+/// Of these, those that may be paths of traces.
+const OF_TRACES: [&str; 2] = ["ids", "optimize"];
+
 /// Options of the agent.
 #[derive(Default, Debug)]
 pub(crate) struct AgentOptions(Vec<(String, String)>);
@@ -364,9 +411,6 @@ impl AgentOptions {
                 options.add(key, &values.join(separator))?;
             }
         }
-        if let Some(earlier) = args.earlier {
-            options.add("earlier", &earlier.to_string())?;
-        }
         if args.no_command {
             options.add("command", "none")?;
         }
@@ -392,6 +436,11 @@ impl AgentOptions {
             // The JVM may run in another directory.
             let is_path = PATHS.contains(&key.as_str()) && !value.is_empty();
             let path = is_path.then(|| absolute(Path::new(value))).transpose()?;
+            // The agent takes the names of one trace.
+            let path = match OF_TRACES.contains(&key.as_str()) {
+                true => path.map(|path| locate(&path).map_or(path, |located| located.path)),
+                false => path,
+            };
             options.add(key, path.as_deref().map_or(Ok(value.as_str()), as_text)?)?;
         }
         if ["ids", "optimize"].iter().all(|key| options.has(key)) {

@@ -9,12 +9,12 @@ use flow_codec::format::manifest::Manifest;
 use flow_codec::read::Trace;
 use flow_options::StreamAddress;
 
-use crate::args::{AgentArgs, AttachArgs};
+use crate::args::{AgentArgs, AttachArgs, DEFAULT_DIR};
 use crate::cmd::recording::agent::{
     self, AgentOptions, SelectedBy, Selection, TraceDir, as_text, earlier_moved, is_java, shown,
     trace_directories,
 };
-use crate::cmd::recording::choose;
+use crate::cmd::recording::{choose, folder};
 use crate::failure::{Failure, Status};
 use crate::jvm::{self, Process, Refusal};
 use crate::output::{flow_command, message, shell_quoted};
@@ -27,10 +27,14 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     let process = choose::jvm(args.pid.as_deref())?;
     let library = agent::library(args.agent.library.as_deref())?;
     jvm::expect_same_c_library(&library, &process.program())?;
-    let dir = TraceDir::of(&args.agent)?;
-    let mut options = AgentOptions::of(&args.agent, &dir)?;
     let root = process.root();
-    let place = root.join(dir.pattern.trim_start_matches('/'));
+    let place_of = |dir: &TraceDir| root.join(dir.pattern.trim_start_matches('/'));
+    // Who attaches twice in a second has two recordings.
+    let is_taken = |dir: &TraceDir| place_of(dir).exists();
+    let dir = TraceDir::of(&args.agent, &program_of(&process), is_taken)?;
+    dir.expect_one_file(&args.agent)?;
+    let mut options = AgentOptions::of(&args.agent, &dir)?;
+    let place = place_of(&dir);
     if !agent::is_only_sent(&args.agent) {
         agent::refuse_foreign(&place, &dir.out)?;
     }
@@ -78,7 +82,17 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     if let Some(earlier) = trace.and_then(|(_, manifest)| manifest.earlier) {
         message(&earlier_moved(&process.seen_here(&earlier)));
     }
+    if dir.is_default {
+        folder::prune(Path::new(DEFAULT_DIR), args.agent.keep_runs);
+    }
     Ok(Status::Done)
+}
+
+/// The name of what a JVM runs, and its id, in the name of its recording.
+fn program_of(process: &Process) -> String {
+    let (command, around) = (process.command(), Surroundings::of_process(process));
+    let program = folder::program_of(&command, folder::arguments_of_java(&command), &around);
+    format!("{program}-{}", process.pid())
 }
 
 /// Returns whether a collector listens at an address; `true` if that cannot be known, because a JVM in a container may have

@@ -21,9 +21,9 @@ use super::lines::{Lines, Printed, shown, with_details};
 use super::read::selections;
 use super::start::{no_such_place, of_one_thread};
 use super::thread::ThreadReplay;
-use crate::args::ReplayArgs;
+use crate::args::{ReplayArgs, SourceArgs};
 use crate::failure::{Failure, Status};
-use crate::input::source::{Source, directories};
+use crate::input::source::{Source, directories, run_of};
 use crate::input::times::{has_clock, no_clock};
 use crate::output::{Out, Progress, bytes, message};
 use flow_query::open::{is_open, is_recording};
@@ -37,6 +37,9 @@ const SHARE: u32 = 5;
 
 /// Follows all traces of a directory, until their recordings are over.
 pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
+    // A run that begins later is not followed.
+    let source = SourceArgs { dir: run_of(&args.source.dir), ..args.source.clone() };
+    let args = &ReplayArgs { source, ..args.clone() };
     // Checked before the first pass, so that the pass reads everything if the recording is over.
     let directories = directories(&args.source.dir)?;
     let is_over = directories.iter().all(|dir| is_recording(dir) == Some(false));

@@ -3,6 +3,7 @@
 //! ```text
 //! events of a thread, or its stored shapes ─▶ InOrder (selects, makes rows) ─▶ Lines (prints)
 //! --method, by time ─▶ hits (finds and sorts) ─▶ the same, from each call on
+//! --budget ─▶ overview (the largest calls, which a question of the library finds)
 //! --merged ─▶ merged (all threads in one order) ─▶ a ThreadReplay for each thread
 //! ```
 
@@ -10,6 +11,7 @@ mod follow;
 mod hits;
 mod lines;
 mod merged;
+pub(in crate::cmd) mod overview;
 mod read;
 mod remarks;
 mod start;
@@ -125,6 +127,9 @@ fn thread(
 
 pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     refuse_time_as_directory(args)?;
+    if let Some(budget) = args.budget {
+        return overview::run(args, budget, out);
+    }
     let mut args = args.clone();
     From::choose_thread(&mut args.from, &mut args.part.threads);
     let is_csv = args.source.format == Format::Csv;

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use flow_codec::format::test_marks::Outcome;
 use flow_query::ask::{RanTest, RanTests};
 use flow_query::reading::bytes_read;
-use flow_query::select::{Select, threads_of_test};
+use flow_query::select::{Filter, Select, methods_at, threads_of_test};
 
 use self::print::TestPrinter;
 pub(crate) use self::print::summary;
@@ -19,7 +19,10 @@ use crate::output::{Out, Progress, flow_command, message};
 
 pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
-    let filter = args.filter.filter();
+    let filter = match &args.reaching {
+        Some(code) => Filter::new(&methods_at(code, &source.traces)?, &[], false),
+        None => args.filter.filter(),
+    };
     filter.expect_own(&source.traces)?;
     source.report_losses();
     let tests = args.tests.tests();
@@ -35,7 +38,10 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
         .zip(&runs)
         .flat_map(|(trace, runs)| runs.iter().flat_map(move |run| threads_of_test(trace, run)));
     let mut progress = Progress::new(read.map(|file| bytes_read(&file, file.bytes())).sum(), out);
-    let asked = RanTests::all().select(Select::all().in_tests(tests).of_methods(filter));
+    let asked =
+        if args.reaching.is_some() { RanTests::all().with_calls() } else { RanTests::all() };
+    let asked = asked.select(Select::all().in_tests(tests).of_methods(filter));
+    let mut found = 0;
     let mut print = TestPrinter::new(args, &source, out)?;
     for (trace, runs) in source.traces.iter().zip(runs) {
         // In a build, many JVMs run no tests.
@@ -44,6 +50,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
         }
         let (mut rows, soundness) = asked.read(trace, runs, &mut progress);
         status = status.and(soundness);
+        found += rows.len();
         sort(&mut rows, args.sort);
         sources::link(trace.methods(), &[], out);
         print.trace(trace, &rows, out)?;
@@ -52,6 +59,9 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
     if !any {
         let help = flow_command("help tests");
         message(&format!("no tests are marked in this trace; {help} explains how to mark them"));
+    }
+    if let Some(code) = args.reaching.as_ref().filter(|_| any && found == 0) {
+        message(&format!("no recorded test reaches {code}"));
     }
     Ok(status)
 }

@@ -12,15 +12,17 @@ use flow_codec::Error;
 use flow_codec::format::names;
 use flow_codec::read::Trace;
 use flow_query::Remark;
-use flow_query::open::{Traces, foreign_files, is_log, lost, missing_text, without_names};
+use flow_query::open::{
+    Located, Traces, foreign_files, is_log, locate, lost, missing_text, without_names,
+};
 use flow_query::reading::Soundness;
 use flow_query::select::{Tests, Threads};
 
-use super::empty_run;
 use super::flags::{PartArgs, SourceArgs, TestArgs, ThreadArgs};
 use super::sources;
 use super::stdin::{self, STDIN, is_stdin};
 use super::unanswered::not_opened;
+use super::{empty_run, newest};
 use crate::failure::{Failure, Status};
 use crate::output::{Format, Out, Progress, flow_command, message, remark, shell_quoted};
 
@@ -112,6 +114,9 @@ impl Source {
             }
         }
         self.traces.iter().filter_map(empty_run::warning).for_each(|warning| message(&warning));
+        if let Some(chosen) = self.traces.chosen() {
+            newest::report(chosen, self.traces.path());
+        }
         for (dir, missing) in &self.missing {
             status = status.and(Status::Partial);
             let dir = dir.display();
@@ -292,7 +297,16 @@ pub(crate) fn directories(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
             "{STDIN}: standard input can only be read once; name the file"
         )));
     }
-    flow_query::open::directories(dir).map_err(|error| not_opened(dir, error))
+    locate(dir).map(|located| located.traces).map_err(|error| not_opened(dir, error))
+}
+
+/// The path of the run that a path names: of a folder of recordings, that of its newest run as of now, which is reported. For
+/// verbs that open it again and again.
+pub(crate) fn run_of(path: &Path) -> PathBuf {
+    // What is wrong is reported when it is opened.
+    let Ok(Located { path, chosen, .. }) = locate(path) else { return path.to_path_buf() };
+    chosen.iter().for_each(|chosen| newest::report(chosen, &path));
+    path
 }
 
 /// Refuses to write over a trace in one file.

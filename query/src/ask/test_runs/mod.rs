@@ -29,6 +29,7 @@ pub struct RanTests {
     select: Select,
     calling: Option<String>,
     has_all_methods: bool,
+    are_calling: bool,
 }
 
 /// A test, and what it called.
@@ -65,6 +66,13 @@ impl RanTests {
     pub fn calling(mut self, method: &str) -> Self {
         self.calling = Some(method.to_owned());
         self.with_all_methods()
+    }
+
+    /// Leaves out tests without selected calls.
+    #[must_use]
+    pub fn with_calls(mut self) -> Self {
+        self.are_calling = true;
+        self
     }
 
     /// Asks for all methods that each test called, instead of those that no test before it had called.
@@ -122,7 +130,7 @@ impl RanTests {
             }
             let (calls, methods) = called.take();
             // The new methods of a test depend on all tests before it.
-            if is_selected {
+            if is_selected && (calls > 0 || !self.are_calling) {
                 found.push(RanTest { trace: 0, run, calls, methods });
             }
         }

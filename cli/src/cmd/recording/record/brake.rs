@@ -14,12 +14,14 @@ use std::time::{Duration, Instant};
 
 use flow_codec::format::names;
 use flow_codec::read::Trace;
+use flow_query::open::is_container_name;
 
 use crate::cmd::recording::agent::trace_directories;
 use crate::output::{bytes, message, percent, shell_quoted};
 
-/// The size of the first report.
+/// The size of the first report, of a directory and of one file, in which calls take much less.
 const FIRST_BYTES: u64 = 1 << 30;
+const FIRST_BYTES_OF_FILE: u64 = 64 << 20;
 /// How much of the largest thread file is read.
 const READ_BYTES: u64 = 4 << 20;
 const PAUSE: Duration = Duration::from_secs(1);
@@ -44,7 +46,11 @@ impl Brake {
         let pattern = pattern.to_owned();
         let started_ns = u64::try_from(started.as_nanos()).unwrap_or(u64::MAX);
         let run = move || {
-            let mut growth = Growth { next: FIRST_BYTES, bytes: 0, at: Instant::now() };
+            let next = match is_container_name(Path::new(&pattern)) {
+                true => FIRST_BYTES_OF_FILE,
+                false => FIRST_BYTES,
+            };
+            let mut growth = Growth { next, bytes: 0, at: Instant::now() };
             let mut begun_before = BTreeSet::new();
             let mut pause = if remark.is_some() { FIRST_PAUSE } else { PAUSE };
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {

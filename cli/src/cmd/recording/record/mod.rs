@@ -19,6 +19,8 @@ mod shapes;
 mod summary;
 mod wrapped;
 
+use std::ffi::OsString;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use self::brake::Brake;
@@ -28,11 +30,15 @@ use self::launch::Launch;
 use self::notices::NoticesFile;
 use self::shapes::Shapes;
 use self::summary::Summary;
-use crate::args::RecordArgs;
+use self::wrapped::java_arguments;
+use crate::args::{DEFAULT_DIR, RecordArgs};
 use crate::cmd::recording::agent::{self, AgentOptions, TraceDir};
+use crate::cmd::recording::folder::{self, Claim};
 use crate::failure::{Failure, Status};
+use crate::input::empty_run;
 use crate::jvm;
 use crate::output::{flow_command, message};
+use crate::own::Surroundings;
 
 pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     if args.gradle {
@@ -42,7 +48,9 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     if let Some(java) = defaults::program_of_jdk(&args.command) {
         jvm::expect_same_c_library(&library, &java)?;
     }
-    let dir = TraceDir::of(&args.agent)?;
+    let program = program_of(&args.command);
+    let mut dir = TraceDir::of(&args.agent, &program, |_| false)?;
+    dir.expect_one_file(&args.agent)?;
     let options = AgentOptions::of(&args.agent, &dir)?.encode()?;
     agent::check_options(&options, |name| std::env::var(name).ok())?;
     let is_only_sent = agent::is_only_sent(&args.agent);
@@ -56,6 +64,12 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
         ));
         return Ok(Status::Command(child::run(&Launch::unrecorded(args))?.status));
     }
+    let mut claim = None;
+    if dir.is_default && !is_only_sent {
+        let taken = claim.insert(Claim::new(Path::new(DEFAULT_DIR), &program)?);
+        dir = TraceDir::in_folder(taken.file.clone())?;
+    }
+    let options = AgentOptions::of(&args.agent, &dir)?.encode()?;
     let agent = argument::argument(&library, &options)?;
     let mut defaults = Defaults::of(&args.command, &args.agent)?;
     defaults.limit_size(&args.agent, &dir.pattern);
@@ -74,7 +88,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     if let Some(shapes) = shapes {
         shapes.end();
     }
-    let summary = Summary::of(&dir.out, &dir.pattern, started, pid);
+    let summary = Summary::of(&dir, started, pid);
+    drop(claim);
     // If nothing is recorded, it may be because of the selection, unless the program could not start.
     if let Some(remark) =
         remark.filter(|_| summary.has_calls() || summary.has_traces() && status == 0)
@@ -88,7 +103,21 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
              without flow"
         ));
     }
+    if dir.is_default {
+        let folder = Path::new(DEFAULT_DIR);
+        match summary.has_content() {
+            true => folder::prune(folder, args.agent.keep_runs),
+            // Verbs that show the newest run show an earlier one now.
+            false if folder.exists() => empty_run::note(folder),
+            false => {}
+        }
+    }
     Ok(Status::Command(status))
+}
+
+/// The name of what a command runs, in that of its recording.
+fn program_of(command: &[OsString]) -> String {
+    folder::program_of(command, java_arguments(command).as_deref(), &Surroundings::of_children())
 }
 
 /// The most likely reason if a command recorded nothing.

@@ -11,7 +11,8 @@ use flow_codec::read::{TestRun, Trace};
 use flow_options::patterns;
 
 use super::notices::Notices;
-use crate::cmd::recording::agent::{earlier_moved, shown, trace_directories};
+use crate::args::DEFAULT_DIR;
+use crate::cmd::recording::agent::{TraceDir, earlier_moved, shown, trace_directories};
 use crate::cmd::test_runs::summary as tests_summary;
 use crate::input::empty_run;
 use crate::output::{
@@ -26,6 +27,8 @@ const SHOWN_DIRECTORIES: usize = 4;
 /// The traces of one run of a command.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
+    /// Whether verbs that name no trace show this one.
+    is_default: bool,
     /// The directories, quoted for a shell.
     shown: Vec<String>,
     traces: Vec<Recorded>,
@@ -102,14 +105,15 @@ enum RunEnd {
 }
 
 impl Summary {
-    /// Searches the directories that `pattern` can match for traces recorded since `started`. `out` is the
-    /// pattern as the user wrote it, `child` the process that was run.
-    pub(super) fn of(out: &Path, pattern: &str, started: Duration, child: u32) -> Self {
+    /// Searches the directories that the pattern of a place can match for traces recorded since `started`. `child` is the process
+    /// that was run.
+    pub(super) fn of(place: &TraceDir, started: Duration, child: u32) -> Self {
+        let TraceDir { out, pattern, is_default } = place;
         let started_ns = u64::try_from(started.as_nanos()).unwrap_or(u64::MAX);
-        let mut summary = Self::default();
+        let mut summary = Self { is_default: *is_default, ..Self::default() };
         let has_placeholders = pattern.contains('%');
         for dir in trace_directories(pattern) {
-            let shown = if has_placeholders { dir.as_path() } else { out };
+            let shown = if has_placeholders { dir.as_path() } else { out.as_path() };
             let (mut own, mut has_others) = (Vec::new(), false);
             for trace_dir in Trace::directories(&dir).unwrap_or_default() {
                 let trace = match Trace::open(&trace_dir) {
@@ -159,6 +163,11 @@ impl Summary {
         self.traces.iter().any(|trace| trace.totals.enters > 0 || trace.totals.bytes > 0)
     }
 
+    /// Returns whether there are calls or samples.
+    pub(super) fn has_content(&self) -> bool {
+        self.has_calls() || self.traces.iter().any(|trace| trace.samples > 0)
+    }
+
     /// Prints the summary, with `why_nothing` if nothing was recorded.
     pub(super) fn print(&self, notices: &Notices, why_nothing: &str) {
         for problem in &self.problems {
@@ -201,7 +210,7 @@ impl Summary {
             message(&tests_summary(outcomes));
         }
         if self.has_calls() {
-            print_next_steps(dir, has_tests);
+            print_next_steps((!self.is_default).then_some(dir), has_tests);
         }
     }
 
@@ -269,7 +278,9 @@ impl Summary {
     }
 
     fn print_nothing(&self, why: &str) {
+        let is_in_folder = self.is_default && Path::new(DEFAULT_DIR).exists();
         let earlier = match self.has_earlier {
+            None if is_in_folder => format!("; {DEFAULT_DIR} has earlier runs"),
             None => String::new(),
             Some(place) => format!("; {place} an older trace"),
         };
@@ -279,8 +290,8 @@ impl Summary {
     }
 }
 
-/// Prints commands that read the trace, one below the other.
-fn print_next_steps(dir: &str, has_tests: bool) {
+/// Prints commands that read the trace, one below the other. Without its name, they read the newest one.
+fn print_next_steps(dir: Option<&String>, has_tests: bool) {
     let mut steps = Vec::new();
     if has_tests {
         steps.push(("tests", "what each test called"));
@@ -292,7 +303,10 @@ fn print_next_steps(dir: &str, has_tests: bool) {
     ]);
     let lines: Vec<_> = steps
         .into_iter()
-        .map(|(verb, what)| (flow_command(&format!("{verb} {dir}")), what))
+        .map(|(verb, what)| match dir {
+            Some(dir) => (flow_command(&format!("{verb} {dir}")), what),
+            None => (flow_command(verb), what),
+        })
         .collect();
     let width = lines.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
     for (command, what) in lines {

@@ -1,5 +1,7 @@
 //! `flow record` with real JVMs: what it selects and reports, and which traces it keeps.
 
+mod folder;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -10,10 +12,10 @@ use serde_json::{Value, json};
 use crate::attach::Session;
 use crate::on_every_jdk;
 
-/// Runs `flow record FLAGS -- java ARGUMENTS` in a directory.
+/// Runs `flow record FLAGS -o flow-trace -- java ARGUMENTS` in a directory.
 fn record(jdk: &Jdk, dir: &Path, flags: &[&str], arguments: &[&str]) -> Output {
     let mut command = Command::new(flow());
-    command.args(["record", "--agent"]).arg(library()).args(flags).arg("--");
+    command.args(["record", "--agent"]).arg(library()).args(flags).args(["-o", "flow-trace", "--"]);
     command.arg(jdk.tool("java")).args(arguments).current_dir(dir);
     for name in ["JAVA_TOOL_OPTIONS", "CLASSPATH"] {
         command.env_remove(name);
@@ -122,7 +124,7 @@ fn a_good_trace_survives_runs_without_calls() {
         assert!(!dir.path().join("flow-trace.old.2").exists());
         flow_e2e::assert_verbs_agree(&trace, &flow_e2e::decode_trace(&trace));
 
-        hello(&["--earlier", "2"]);
+        hello(&["-O", "earlier=2"]);
         assert_eq!(manifest(&dir.path().join("flow-trace.old.2"))["pid"], first);
         assert!(trace.join("thesis.txt").exists());
         // A pattern that matches nothing is the usual reason.

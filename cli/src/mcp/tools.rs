@@ -1,0 +1,474 @@
+//! The tools: each is a verb, the words that it always has, and parameters.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::answer::{DEFAULT_BYTES, FEWEST_BYTES, MOST_BYTES};
+use super::parameter::{Kind, Parameter};
+use super::traces::Traces;
+use crate::output::escaped;
+
+/// A question that a client can ask.
+#[derive(Debug)]
+pub(super) struct Tool {
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    /// The verb, and what it always has.
+    words: &'static [&'static str],
+    pub(super) parameters: &'static [Parameter],
+    /// How to ask for less, if an answer is cut.
+    pub(super) narrow: &'static str,
+    /// What to do after an error.
+    pub(super) next: &'static str,
+}
+
+/// A command that answers a question.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) words: Vec<String>,
+    /// The trace that is read, if one is.
+    pub(super) trace: Option<PathBuf>,
+    /// The most bytes of the answer.
+    pub(super) bytes: usize,
+}
+
+const PATH: Parameter = Parameter::new(
+    "path",
+    Kind::Trace,
+    "The trace: a directory or a .flowtrace file; without it, the newest recording",
+);
+const METHOD_ABOUT: &str = "A pattern: Class.method, pkg.Class#method, Class, or pkg.** (* within a package, ** across packages)";
+const TEST: Parameter = Parameter::new(
+    "test",
+    Kind::Texts("--test"),
+    "Only what this test called: its name as the tool tests shows it, * for any text",
+);
+const THREAD: Parameter = Parameter::new(
+    "thread",
+    Kind::Texts("--thread"),
+    "Only this thread: its id, or its name, * for any text",
+);
+const TIME: Parameter = Parameter::new(
+    "time",
+    Kind::Text("--time"),
+    "Only what happened between two times, such as 1.5s..2s",
+);
+const INCLUDE: Parameter = Parameter::new(
+    "include",
+    Kind::Texts("--include"),
+    "Only methods that match this pattern; callees of hidden calls move up",
+);
+const EXCLUDE: Parameter =
+    Parameter::new("exclude", Kind::Texts("--exclude"), "No methods that match this pattern");
+const OWN: Parameter = Parameter::new(
+    "own",
+    Kind::Switch("--own"),
+    "Only methods of the application, without libraries",
+);
+const MAX: Parameter =
+    Parameter::new("max", Kind::Number("--max"), "The most rows; 0 for all that fit");
+const BYTES_ABOUT: &str = "The most bytes of the answer: 500 to 64000; 8000 without it";
+const BYTES: Parameter = Parameter::new("max_bytes", Kind::Bytes(None), BYTES_ABOUT);
+
+/// All tools that read.
+pub(super) static TOOLS: [Tool; 11] = [
+    Tool {
+        name: "recordings",
+        about: "Start here. What was recorded: the program, its JVM, how it ended, its threads with their number of calls, and \
+                what the recording lacks.",
+        words: &["info"],
+        parameters: &[PATH, BYTES],
+        narrow: "ask for one path",
+        next: "record the program first: flow record -- COMMAND",
+    },
+    Tool {
+        name: "tests",
+        about: "The tests that ran: result, number of calls, duration. With verbose, why a test failed.",
+        words: &["tests"],
+        parameters: &[
+            PATH,
+            TEST,
+            Parameter::new(
+                "sort",
+                Kind::Choice("--sort", &["start", "result", "calls", "time", "new", "name"]),
+                "Order: result puts failed tests first",
+            ),
+            Parameter::new(
+                "verbose",
+                Kind::Switch("--verbose"),
+                "Also why a test failed, and which methods only it called",
+            ),
+            MAX,
+            BYTES,
+        ],
+        narrow: "name a test, or use max",
+        next: "recordings shows whether there are tests; report needs none",
+    },
+    Tool {
+        name: "outline",
+        about: "What a program, thread or test did, in order, as an indented tree that fits into max_bytes: the largest calls are \
+                unfolded first, calls in a row that did the same are one line with xN, and what is left out is counted. \
+                [THREAD:N] is the handle of a call.",
+        words: &["replay"],
+        parameters: &[
+            PATH,
+            THREAD,
+            TEST,
+            Parameter::new(
+                "call",
+                Kind::Text("--in"),
+                "Only what this call did: THREAD:N, from another answer",
+            ),
+            INCLUDE,
+            EXCLUDE,
+            OWN,
+            Parameter::new("depth", Kind::Number("--depth"), "Only the N outermost levels"),
+            Parameter::new("max_bytes", Kind::Bytes(Some("--budget")), BYTES_ABOUT),
+        ],
+        narrow: "name a thread, test or call, or use own, include or depth",
+        next: "recordings shows the threads, tests the tests, report the methods",
+    },
+    Tool {
+        name: "calls",
+        about: "Calls of a method one by one: start, duration, handle (thread and call), caller, test; with their recorded \
+                arguments and results if values is set or a condition is given; or the slowest.",
+        words: &["calls"],
+        parameters: &[
+            Parameter::new("method", Kind::Word, METHOD_ABOUT),
+            PATH,
+            Parameter::new(
+                "where",
+                Kind::Texts("--where"),
+                "Conditions on recorded values: 'amount > 10', 'name == \"x\"', 'result == null', 'exception ~ \"timeout\"', \
+                 'order.total > 10'; all must hold",
+            ),
+            Parameter::new(
+                "values",
+                Kind::Switch("--values"),
+                "Show arguments, results and exceptions",
+            ),
+            Parameter::new(
+                "slowest",
+                Kind::Number("--slowest"),
+                "The N longest calls, of all methods if there is no method",
+            ),
+            Parameter::new(
+                "outcome",
+                Kind::Choice("--outcome", &["returned", "exception", "cut"]),
+                "Only calls that were left in this way",
+            ),
+            THREAD,
+            TEST,
+            TIME,
+            MAX,
+            BYTES,
+        ],
+        narrow: "use where, test, thread, time or max",
+        next: "report shows which methods were called; recordings whether values were recorded",
+    },
+    Tool {
+        name: "around",
+        about: "The surroundings of one call: its callers from the outermost, the calls before and after it below the same \
+                caller, what it called, and the previous and the next call of the same method.",
+        words: &["calls"],
+        parameters: &[
+            Parameter::required(
+                "call",
+                Kind::Text("--around"),
+                "The handle of the call: THREAD:N, from another answer",
+            ),
+            PATH,
+            THREAD,
+            MAX,
+            BYTES,
+        ],
+        narrow: "use max",
+        next: "calls shows the handles of the calls of a method",
+    },
+    Tool {
+        name: "report",
+        about: "Which methods were called how often and where the time went: a table; with tree, by path; with callers_of or \
+                callees_of, the methods around one. Calls are exact; times are sampled and marked ~ if few samples support them.",
+        words: &["report"],
+        parameters: &[
+            PATH,
+            Parameter::new(
+                "tree",
+                Kind::Switch("--tree"),
+                "Show paths of calls, not single methods",
+            ),
+            Parameter::new(
+                "callers_of",
+                Kind::Texts("--callers"),
+                "Show which methods call this one",
+            ),
+            Parameter::new(
+                "callees_of",
+                Kind::Texts("--callees"),
+                "Show which methods this one calls",
+            ),
+            Parameter::new(
+                "by",
+                Kind::Choice("--by", &["calls", "cpu", "wall"]),
+                "What is added up: calls, CPU time, or time with waiting",
+            ),
+            Parameter::new(
+                "depth",
+                Kind::Number("--depth"),
+                "With tree: only the N outermost levels",
+            ),
+            INCLUDE,
+            EXCLUDE,
+            OWN,
+            THREAD,
+            TEST,
+            TIME,
+            MAX,
+            BYTES,
+        ],
+        narrow: "use own, include, depth or max",
+        next: "recordings shows what was recorded",
+    },
+    Tool {
+        name: "exceptions",
+        about: "Exceptions: which methods threw or passed them, how often, and the caller that they stopped at.",
+        words: &["report", "--exceptions"],
+        parameters: &[PATH, TEST, THREAD, MAX, BYTES],
+        narrow: "use test, thread or max",
+        next: "calls with outcome exception shows them one by one",
+    },
+    Tool {
+        name: "compare",
+        about: "What differs between two recordings, call by call and in order: the smallest calls that differ, the first one \
+                first. Equal behaviour is said to be equal. Without other: two tests or two threads of one recording.",
+        words: &["diff", "--exact"],
+        parameters: &[
+            PATH,
+            Parameter::new(
+                "other",
+                Kind::OtherTrace,
+                "The recording to compare with: another trace",
+            ),
+            TEST,
+            THREAD,
+            Parameter::new(
+                "ignore",
+                Kind::Texts("--ignore"),
+                "Leave out calls of methods that match this pattern, with all that they call",
+            ),
+            Parameter::new(
+                "next",
+                Kind::Number("--next"),
+                "Continue after the first N differences",
+            ),
+            INCLUDE,
+            EXCLUDE,
+            OWN,
+            MAX,
+            BYTES,
+        ],
+        narrow: "name a test, use ignore for what differs from run to run, or use max",
+        next: "tests shows the tests of a recording, recordings its threads",
+    },
+    Tool {
+        name: "behaviours",
+        about: "In how many ways a method ran: each way with its number of calls, what distinguishes it, and an example to ask \
+                about. odd puts the rarest first.",
+        words: &["calls", "--by", "shape"],
+        parameters: &[
+            Parameter::required("method", Kind::Word, METHOD_ABOUT),
+            PATH,
+            Parameter::new("odd", Kind::Switch("--odd"), "Show the rarest first"),
+            THREAD,
+            TEST,
+            INCLUDE,
+            EXCLUDE,
+            OWN,
+            MAX,
+            BYTES,
+        ],
+        narrow: "use max, test or thread",
+        next: "report shows which methods were called",
+    },
+    Tool {
+        name: "source",
+        about: "Lines of source that ran, with how often each ran, for methods whose lines were recorded (record with lines).",
+        words: &["report", "--lines"],
+        parameters: &[
+            PATH,
+            Parameter::new("method", Kind::Texts("--include"), METHOD_ABOUT),
+            TEST,
+            THREAD,
+            MAX,
+            BYTES,
+        ],
+        narrow: "name a method, a test or max",
+        next: "record with lines for the method; calls shows values without lines",
+    },
+    Tool {
+        name: "who_runs",
+        about: "Which tests reach a method: the tests, and how often each calls it. No test means: no recorded test runs this code.",
+        words: &["tests"],
+        parameters: &[
+            Parameter::required("method", Kind::Text("--reaching"), METHOD_ABOUT),
+            PATH,
+            MAX,
+            BYTES,
+        ],
+        narrow: "use max",
+        next: "tests shows all tests, report which methods were called",
+    },
+];
+
+/// The tool that runs programs.
+pub(super) static RECORD: Tool = Tool {
+    name: "record",
+    about: "Runs a command in the folder of this server and records the JVMs that it starts. Takes as long as the command. Then \
+            ask the other tools, without path: they read the newest recording.",
+    words: &["record"],
+    parameters: &[
+        Parameter::required(
+            "command",
+            Kind::Words,
+            "The command, one string a word: [\"mvn\", \"-q\", \"test\"]",
+        ),
+        Parameter::new(
+            "include",
+            Kind::Texts("--include"),
+            "Record only methods that match this pattern",
+        ),
+        Parameter::new(
+            "exclude",
+            Kind::Texts("--exclude"),
+            "Do not record methods that match this pattern",
+        ),
+        Parameter::new(
+            "values",
+            Kind::Text("--values"),
+            "Also record arguments and results of methods that match this pattern",
+        ),
+        Parameter::new(
+            "lines",
+            Kind::Text("--lines"),
+            "Also record which lines run in methods that match this pattern",
+        ),
+        Parameter::new("all", Kind::Switch("--all"), "Record libraries too"),
+        BYTES,
+    ],
+    narrow: "the rest of its output is not kept",
+    next: "command is an array of words; a shell is not started",
+};
+
+impl Tool {
+    /// The command that answers a question.
+    ///
+    /// # Errors
+    /// An unknown or missing parameter, a value of another type, or a trace that may not be read: a text for the client.
+    pub(super) fn command(
+        &self,
+        given: &Map<String, Value>,
+        traces: &Traces,
+    ) -> Result<Asked, String> {
+        for name in given.keys() {
+            if !self.parameters.iter().any(|parameter| parameter.name == name) {
+                return Err(self.unknown(name));
+            }
+        }
+        let (mut flags, mut words, mut bytes) = (Vec::new(), Vec::new(), DEFAULT_BYTES);
+        let mut trace = None;
+        let is_compared = given.contains_key("other");
+        for parameter in self.parameters {
+            let (name, kind) = (parameter.name, parameter.kind);
+            let value = given.get(name).filter(|value| !value.is_null());
+            let given = value.map(|value| kind.words(value)).transpose();
+            let given = given.map_err(|expected| {
+                let found = value.map_or_else(String::new, |value| shortened(&value.to_string()));
+                format!("{name} of {}: expected {expected}, found {found}", self.name)
+            })?;
+            if given.is_none() && parameter.is_required {
+                return Err(format!("{} needs {name}: {}", self.name, parameter.about));
+            }
+            let texts = given.unwrap_or_default();
+            let first = texts.first().map(String::as_str);
+            match kind {
+                Kind::Word | Kind::Words => words.extend(texts),
+                Kind::Trace => {
+                    let found = traces.find(first)?;
+                    words.push(shown(&found));
+                    trace = Some(found);
+                }
+                Kind::OtherTrace if is_compared => words.push(shown(&traces.find(first)?)),
+                Kind::OtherTrace => {}
+                Kind::Text(flag)
+                | Kind::Texts(flag)
+                | Kind::Number(flag)
+                | Kind::Choice(flag, _) => {
+                    flags.extend(texts.iter().map(|text| format!("{flag}={text}")));
+                }
+                Kind::Switch(flag) if first == Some("true") => flags.push(flag.to_owned()),
+                Kind::Switch(_) => {}
+                Kind::Bytes(flag) => {
+                    let most = first.and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_BYTES);
+                    bytes = most.clamp(FEWEST_BYTES, MOST_BYTES);
+                    // The command and notes take some.
+                    flags.extend(flag.map(|flag| format!("{flag}={}", bytes - FEWEST_BYTES / 2)));
+                }
+            }
+        }
+        let fixed = self.words.iter().map(|word| (*word).to_owned());
+        let separator = (!words.is_empty()).then(|| "--".to_owned());
+        Ok(Asked {
+            words: fixed.chain(flags).chain(separator).chain(words).collect(),
+            trace,
+            bytes,
+        })
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let names = self.parameters.iter().map(|parameter| parameter.name);
+        let known: Vec<_> = names.clone().collect();
+        let meant = nearest(name, names);
+        let meant = meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
+        let (name, known) = (shortened(name), known.join(", "));
+        format!("{} has no parameter {name}{meant}; it has {known}", self.name)
+    }
+
+    /// A message of the verb, with the names of parameters instead of flags.
+    pub(super) fn in_parameters(&self, message: &str) -> String {
+        let flags = self.parameters.iter().filter_map(|p| Some((p.kind.flag()?, p.name)));
+        flags.fold(message.to_owned(), |text, (flag, name)| replace_word(&text, flag, name))
+    }
+}
+
+/// The most similar of some names, if one is similar.
+pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    const SIMILAR: f64 = 0.7;
+    let similarity = |other: &str| strsim::jaro_winkler(name, other);
+    let rated = names.map(|other| (similarity(other), other));
+    let best = rated.max_by(|a, b| a.0.total_cmp(&b.0));
+    best.filter(|(similarity, _)| *similarity > SIMILAR).map(|(_, name)| name)
+}
+
+/// Replaces a flag where it is a word of its own: not `--values` in `--values-depth`.
+fn replace_word(text: &str, flag: &str, name: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(flag) {
+        let is_longer = after.starts_with(|c: char| c == '-' || c.is_ascii_alphanumeric());
+        out.push_str(before);
+        out.push_str(if is_longer { flag } else { name });
+        rest = after;
+    }
+    out + rest
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Text of a client as a message shows it.
+fn shortened(text: &str) -> String {
+    let short: String = text.chars().take(80).collect();
+    escaped(&short).into_owned()
+}
