@@ -13,14 +13,14 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 pub(crate) fn run(dir: &Path, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let trace = Trace::open(dir)?;
-    for thread in &trace.files {
-        writeln!(out, "thread {}", thread.id)?;
+    for thread in trace.files() {
+        writeln!(out, "thread {}", thread.id())?;
         let mut frames: usize = 0;
         for event in thread.timeline()? {
             match event?.kind {
                 EventKind::Enter(method) => {
                     frames += 1;
-                    writeln!(out, "{:1$}{2}", "", 2 * frames, trace.methods.display(method))?;
+                    writeln!(out, "{:1$}{2}", "", 2 * frames, trace.methods().display(method))?;
                 }
                 EventKind::Exit { count, .. } => {
                     frames = frames.saturating_sub(usize::try_from(count.get())?);

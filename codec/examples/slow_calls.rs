@@ -15,11 +15,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 pub(crate) fn run(dir: &Path, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let trace = Trace::open(dir)?;
-    for thread in &trace.files {
+    for thread in trace.files() {
         for call in thread.timeline()?.calls() {
             let call = call?;
             if let Some(duration_ns) = call.duration_ns().filter(|ns| *ns >= LEAST_NS) {
-                let (thread, method) = (thread.id, trace.methods.display(call.method));
+                let (thread, method) = (thread.id(), trace.methods().display(call.method));
                 writeln!(out, "{duration_ns:>12} ns  thread {thread}  {method}")?;
             }
         }

@@ -6,13 +6,13 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Read};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
 
 use crate::derived;
 use crate::format::container::StreamKind;
 use crate::format::manifest::{End, Manifest};
 use crate::format::names::{self, EventFormat};
 use crate::index::{Index, SMALLEST_INDEXED_BYTES};
+use crate::parallel::BytesRead;
 use crate::read::{Content, ThreadFile, Trace};
 use crate::write::{Compression, ContainerWriter};
 use crate::{Error, Result, ThreadId};
@@ -182,7 +182,7 @@ fn index_of(file: &ThreadFile, content: &Content) -> Result<Option<Vec<u8>>> {
     if content.len() < SMALLEST_INDEXED_BYTES {
         return Ok(None);
     }
-    let (index, _) = Index::open(file, content, &AtomicU64::new(0))?;
+    let (index, _) = Index::open(file, content, &BytesRead::default())?;
     index.for_copy(file, content).map(Some)
 }
 

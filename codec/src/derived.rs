@@ -1,8 +1,8 @@
 //! What readers derive from the events of a thread and store beside its file: an index, shapes. Of a trace in one file, it is
 //! in another file beside it.
 //!
-//! Derived data is never needed, and is never believed against the events: it has their length and a checksum of a sample
-//! of them.
+//! Derived data is never needed, and is never believed against the events. Its [header](crate::format::of_events) has their
+//! length and a checksum of a sample of them, and one rule says whether it is valid.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read as _, Write};
@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use crate::format::container::StreamKind;
 use crate::format::dag::DagFile;
-use crate::format::index::{Fingerprint, IndexFile, sum_of_sample};
+use crate::format::index::IndexFile;
+use crate::format::of_events::{Fingerprint, sum_of_sample};
 use crate::read::{Content, ThreadFile};
 use crate::store::Container;
 use crate::write::{Compression, ContainerWriter};
@@ -81,24 +82,36 @@ fn read(
 pub fn fingerprints(file: &ThreadFile, content: &Content) -> io::Result<[Fingerprint; 2]> {
     let bytes = content.len();
     let events = Fingerprint { bytes, sample: content.stored_sample(bytes)? };
+    Ok([events, of_marks(file)?])
+}
+
+/// What identifies the marks of a thread.
+fn of_marks(file: &ThreadFile) -> io::Result<Fingerprint> {
     let Some(marks) = file.open_marks().map_err(io::Error::other)? else {
-        return Ok([events, Fingerprint::default()]);
+        return Ok(Fingerprint::default());
     };
     let bytes = marks.len()?;
     let sample = sum_of_sample(file.trace, bytes, |offset, buffer| {
         marks.read_exact_at(offset, buffer)?;
         Ok(buffer.len())
     });
-    Ok([events, Fingerprint { bytes, sample: sample? }])
+    Ok(Fingerprint { bytes, sample: sample? })
 }
 
-/// Returns whether a stored file of this kind is of the events and marks that a thread has now.
-fn is_of(file: &ThreadFile, content: &Content, kind: StreamKind, stored: [Fingerprint; 2]) -> bool {
-    let [events, _] = stored;
-    events.bytes == content.len()
+/// Returns whether a stored file of this kind is of a thread: of the first bytes of its events, and of its marks if it depends on
+/// them.
+fn is_of(
+    (file, content): (&ThreadFile, &Content),
+    kind: StreamKind,
+    thread: ThreadId,
+    events: Fingerprint,
+    marks: Option<Fingerprint>,
+) -> bool {
+    thread == file.id
         // What is in the file of its events was written with them.
         && (file.stored_inside(kind).is_some()
-            || fingerprints(file, content).is_ok_and(|found| found == stored))
+            || content.stored_sample(events.bytes).is_ok_and(|sample| sample == events.sample)
+                && marks.is_none_or(|marks| of_marks(file).is_ok_and(|found| found == marks)))
 }
 
 /// The bytes of the stored file of this kind; 0 if there is none.
@@ -146,13 +159,9 @@ pub(crate) fn read_index(
     let limit = (content.len_in_file() / LARGEST_PART_OF_INDEX).max(SMALLEST_LIMIT);
     let stored = IndexFile::decode(&read(file, StreamKind::Index, limit)?).map_err(Some)?;
     let covered = stored.covered().filter(|covered| *covered <= content.len_in_file());
-    let Some(covered) = covered else { return Err(Some("the thread file is shorter")) };
-    let is_of_events = || {
-        // What is in the file of its events was written with them.
-        file.stored_inside(StreamKind::Index).is_some()
-            || content.stored_sample(covered).is_ok_and(|found| found == stored.sample)
-    };
-    if stored.thread != content.thread() || !is_of_events() {
+    let Some(bytes) = covered else { return Err(Some("the thread file is shorter")) };
+    let events = Fingerprint { bytes, sample: stored.sample };
+    if !is_of((file, content), StreamKind::Index, stored.thread, events, None) {
         return Err(Some("it belongs to other events"));
     }
     Ok(stored)
@@ -172,8 +181,10 @@ pub fn read_shapes(
     }
     let bytes = read(file, StreamKind::Dag, content.len().max(SMALLEST_LIMIT))?;
     let stored = DagFile::decode(&bytes).map_err(Some)?;
-    let is_of_thread = stored.thread == file.id;
-    if !is_of_thread || !is_of(file, content, StreamKind::Dag, [stored.events, stored.marks]) {
+    let (events, marks) = (stored.events, Some(stored.marks));
+    if events.bytes != content.len()
+        || !is_of((file, content), StreamKind::Dag, stored.thread, events, marks)
+    {
         return Err(Some("it belongs to other events"));
     }
     Ok((stored, bytes))

@@ -21,13 +21,6 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
-    /// A thread has more calls than may be in memory.
-    TooManyCalls {
-        /// The file of the thread at which the limit was reached.
-        path: PathBuf,
-        /// How many calls were allowed for it.
-        most: u64,
-    },
     /// The directory holds no trace.
     NoTrace {
         /// The directory that was searched.
@@ -248,11 +241,6 @@ impl fmt::Display for Error {
             Self::Changed { path } => write!(
                 f,
                 "{}: changed while it was being read; read it again when no program writes to it",
-                path.display()
-            ),
-            Self::TooManyCalls { path, most } => write!(
-                f,
-                "{}: more than {most} calls; read them on demand, or allow more",
                 path.display()
             ),
             Self::BadJson { path, found } => write!(f, "{}: {found}", path.display()),

@@ -9,6 +9,15 @@
 //! The bytes are specified once, in [`mod@format`]. Nothing here knows a JVM, and nothing under
 //! `write` opens a file.
 //!
+//! # Fields and damage
+//!
+//! A struct is a record, or it has methods. A record is what a format stores, an event, or another plain value: all of its
+//! fields are public, and any values of them go together. Everything else, such as [`read::Trace`], has no public field.
+//!
+//! What cannot be read at all is an [`Error`]. What is damaged is skipped, and what follows it is read: a reader that returns one
+//! record or event after the other returns the error in its place; a reader of a whole file keeps its errors, and
+//! returns them as `damage`, or by value as `into_damage`.
+//!
 //! # Example: what a thread did
 //!
 //! ```

@@ -1,6 +1,7 @@
-//! Divides work between cores.
+//! Divides work between cores, and counts how far it is.
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 /// Fewer items are not divided between cores.
@@ -38,6 +39,41 @@ pub fn on_cores_from<T: Sync, R: Send>(
         );
         results
     })
+}
+
+/// How many bytes an operation has read so far. It counts, and other threads show the count.
+///
+/// ```no_run
+/// use flow_codec::index::Index;
+/// use flow_codec::parallel::BytesRead;
+/// use flow_codec::read::{Content, Trace};
+///
+/// let trace = Trace::open("flow-trace")?;
+/// let (read, file) = (BytesRead::default(), &trace.files[0]);
+/// Index::build(file, &Content::open(file)?, &read)?;
+/// println!("{} bytes", read.get());
+/// # Ok::<(), flow_codec::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct BytesRead(AtomicU64);
+
+impl BytesRead {
+    /// Returns the bytes that have been read so far.
+    #[must_use]
+    pub fn get(&self) -> u64 {
+        // Pairs with nothing: the number is only shown.
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Adds bytes that have been read. Called for some hundred kilobytes at a time, by several threads.
+    pub fn add(&self, bytes: u64) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Sets the position that has been reached, if one thread reads everything once more.
+    pub fn set(&self, bytes: u64) {
+        self.0.store(bytes, Ordering::Relaxed);
+    }
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 //! also measures with that.
 
 use std::num::NonZeroU64;
-use std::sync::atomic::AtomicU64;
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use flow_codec::MethodId;
 use flow_codec::format::flow::Encoded;
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{Content, FlowReader, ReadRecords, Trace, Visit};
 use flow_query::analysis::{Graph, Report};
 use flow_query::dag::Dag;
@@ -41,11 +41,11 @@ fn dag(bencher: Bencher<'_, '_>, program: &str) {
     std::fs::write(dir.path().join("thread-1.flow"), &bytes).expect("there is room");
     std::fs::write(dir.path().join("ids.properties"), "").expect("there is room");
     let trace = Trace::open(dir.path()).expect("a trace");
-    let file = trace.files.first().expect("a thread");
+    let file = trace.files().first().expect("a thread");
     let content = Content::open(file).expect("its events");
     bencher
         .counter(ItemsCount::new(count.0))
-        .bench_local(|| Dag::build(file, &content, &AtomicU64::new(0)).expect("it can be read"));
+        .bench_local(|| Dag::build(file, &content, &BytesRead::default()).expect("it can be read"));
 }
 
 /// Counts calls, and nothing else: the cost of reading alone.

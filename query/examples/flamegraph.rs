@@ -16,13 +16,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 pub(crate) fn run(dir: &Path, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let trace = Trace::open(dir)?;
     let mut graph = Graph::default();
-    for thread in &trace.files {
+    for thread in trace.files() {
         thread.events()?.visit_all(&mut graph)?;
         graph.end_thread();
     }
     let tree = graph.into_tree();
     for (path, row) in tree.rows() {
-        let names = tree.stack(path).into_iter().map(|method| trace.methods.display(method));
+        let names = tree.stack(path).into_iter().map(|method| trace.methods().display(method));
         writeln!(out, "{} {}", names.collect::<Vec<_>>().join(";"), row.calls)?;
     }
     Ok(())

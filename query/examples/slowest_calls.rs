@@ -20,7 +20,7 @@ pub(crate) fn run(path: &Path, method: &str, out: &mut impl Write) -> Result<(),
     let mut traces = Traces::open(path)?;
     let slowest = Calls::of_method(method).longest().with_values().at_most(10);
     for call in slowest.find(&mut traces)? {
-        let methods = &traces[call.trace].methods;
+        let methods = traces[call.trace].methods();
         let values = ValueTexts::new(methods, Some(call.method)).all(&call.values);
         let (ns, name) = (call.times.duration_ns, methods.display(call.method));
         writeln!(out, "{ns:>12} ns  {name}{values}")?;

@@ -33,6 +33,17 @@
 //! samples ─▶ profile::{LeanProfile, Frames} ─▶ analysis::PathTree, as of calls
 //! ```
 //!
+//! # Fields and damage
+//!
+//! A struct is a record, or it has methods. A record is a [row](mod@rows), another part of an answer, or the options of a question:
+//! all of its fields are public, and any values of them go together. Everything else has no public field.
+//!
+//! What is damaged is skipped, and everything else is read. Each error reaches the [`Listener`](reading::Listener) of a question
+//! once, and the [`Soundness`](reading::Soundness) of the answer shows whether something is missing. [`open::Traces`] are opened
+//! before there is a question, so they keep what is wrong with them: as [remarks](Remark), and each trace [its
+//! damage](flow_codec::read::Trace::damage). A view that follows a program has the damage of each
+//! [pass](process::Passed).
+//!
 //! Nothing here prints, and nothing knows a JVM. Bytes are the business of [`flow_codec`].
 
 #![forbid(unsafe_code)]

@@ -144,7 +144,7 @@ fn merged(trace: &Path) -> Vec<(u64, u64)> {
         };
         assert!(is_certain);
         let first = event.number.unwrap();
-        all.extend((first..first + count).map(|number| (number, trace.files[thread].id.get())));
+        all.extend((first..first + count).map(|number| (number, trace.files()[thread].id().get())));
     }
     all
 }
@@ -190,7 +190,7 @@ pub(crate) fn assert_claims(on: (&Jdk, Engine), way: &str, threads: usize, hand_
                 EventKind::Exit { count, .. } => usize::try_from(count.get()).unwrap(),
                 _ => continue,
             };
-            let id = merged.files[thread].id.get();
+            let id = merged.files()[thread].id().get();
             let events = seen.entry(id).or_default();
             for event in *events..*events + count {
                 let Some(place) = places.get(&(id, event)) else { continue };

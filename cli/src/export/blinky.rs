@@ -80,7 +80,7 @@ struct Known {
 
 impl<'a> Blinky<'a> {
     pub(crate) fn new(trace: &'a Trace) -> Self {
-        let (methods, known) = (&trace.methods, HashMap::new());
+        let (methods, known) = (trace.methods(), HashMap::new());
         Self { methods, known, instructions: 0, executions: 0 }
     }
 
@@ -141,7 +141,7 @@ impl<'a> Blinky<'a> {
         match one.kind {
             EventType::Enter => {
                 let class = one.this.class.and_then(|class| self.methods.class(class));
-                let info = self.methods.get(one.method).map(|method| &method.info);
+                let info = self.methods.get(one.method).map(|method| method.info());
                 match class.zip(info) {
                     Some((class, info)) => {
                         let class = class.replace('.', "/");
@@ -175,7 +175,7 @@ impl<'a> Blinky<'a> {
     /// Appends the lines of a method and its instructions.
     fn describe(&mut self, one: &Executed<'a>, out: &mut Vec<u8>) -> Known {
         let host = self.known.len() as u64 + 1;
-        let info = self.methods.get(one.method).map(|method| method.info.clone());
+        let info = self.methods.get(one.method).map(|method| method.info().clone());
         let info = info.unwrap_or_default();
         let (owner, access) = (info.class.replace('.', "/"), access_of(&info.flags));
         let is_static = access & ACC_STATIC != 0;

@@ -152,7 +152,7 @@ impl Emit<'_> {
         let mut out = Buffer { bytes: Vec::new(), write };
         let mut status = Status::Done;
         exporter.begin(&mut out.bytes);
-        for file in &trace.files {
+        for file in trace.files() {
             let (reading, _) = self.thread(trace, file, exporter, progress, &mut out)?;
             status = status.and(reading.report(file, progress));
         }
@@ -179,7 +179,7 @@ impl Emit<'_> {
         let mut last = None;
         for item in trace.merged().with_timelines(open) {
             let thread = item.thread();
-            let Some(file) = trace.files.get(thread) else { continue };
+            let Some(file) = trace.files().get(thread) else { continue };
             if let Some(before) = last.replace(thread).filter(|before| *before != thread)
                 && let Some(before) = threads.get_mut(&before)
             {
@@ -197,7 +197,7 @@ impl Emit<'_> {
                     let Some(ended) = threads.remove(&thread) else { continue };
                     let mut reading = ended.reading;
                     reading.end(tail, marks);
-                    progress.file_done(bytes_read(file, file.bytes));
+                    progress.file_done(bytes_read(file, file.bytes()));
                     status = status.and(reading.report(file, progress));
                 }
             }
@@ -236,7 +236,7 @@ impl Emit<'_> {
     ) -> Result<(), Failure> {
         // The export itself reports a thread that cannot be opened.
         let Ok(timeline) = file.timeline_without_marks() else { return Ok(()) };
-        let mut timeline = timeline.select(&self.chosen.selection);
+        let mut timeline = timeline.select(self.chosen.selection());
         let mut count = Count { by_depth, depth: self.depth, open: 0 };
         read_timeline(file, &mut timeline, progress, &mut count);
         Ok(())
@@ -253,7 +253,7 @@ impl Emit<'_> {
         exporter.begin_thread(file, &mut out.bytes);
         let start_ns = start_ns(trace, file);
         let (scale, max_calls, stopped) = (self.scale, self.max_calls, Ok(()));
-        let frames = exporter.shows_values().then(|| Frames::new(&trace.methods));
+        let frames = exporter.shows_values().then(|| Frames::new(trace.methods()));
         let (calls, open) = (0, 0);
         let mut thread = ThreadEmitter {
             exporter,
@@ -277,14 +277,14 @@ impl Emit<'_> {
                 let mut reading = read_timeline(file, &mut timeline, progress, &mut thread);
                 let end = timeline.now();
                 now = thread.moment(end.position, end.time, end.calls);
-                reading.marks = timeline.marks_damage();
+                reading.add_marks(timeline.into_damage());
                 reading
             }
         };
         let ThreadEmitter { exporter, out, calls, open, stopped, .. } = thread;
         stopped?;
         for _ in 0..open {
-            if reading.ending == Ending::Stopped {
+            if reading.ending() == Ending::Stopped {
                 exporter.exit(Exit { now, unwound: None, values: &[] }, &mut out.bytes);
             } else {
                 exporter.unfinished(now.at, &mut out.bytes);
@@ -304,7 +304,7 @@ impl Emit<'_> {
         let timeline = self.chosen.timeline(file, start_ns)?;
         Ok(match self.depth {
             u64::MAX => timeline,
-            depth => timeline.select_outermost(&self.chosen.selection, depth),
+            depth => timeline.select_outermost(self.chosen.selection(), depth),
         })
     }
 }
@@ -318,8 +318,8 @@ struct InstructionsOfThread<'a> {
 
 impl<'a> InstructionsOfThread<'a> {
     fn new(trace: &'a Trace, file: &ThreadFile) -> Self {
-        let executions = Executions::new(&trace.methods);
-        Self { executions, thread: BlinkyThread::new(file.id), reading: Reading::default() }
+        let executions = Executions::new(trace.methods());
+        Self { executions, thread: BlinkyThread::new(file.id()), reading: Reading::default() }
     }
 
     fn add(&mut self, event: &TimelineEvent, blinky: &mut Blinky<'a>, out: &mut Buffer<'_>) {

@@ -13,13 +13,13 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// The name of the recorded program: its command line.
 pub(super) fn program(trace: &Trace) -> String {
-    let command = trace.manifest.as_ref().map(|manifest| manifest.command.join(" "));
+    let command = trace.manifest().map(|manifest| manifest.command.join(" "));
     command.filter(|command| !command.is_empty()).unwrap_or_else(|| "JVM".to_owned())
 }
 
 /// The main class, module or jar of the recorded program, without its path, if it is known.
 pub(crate) fn short_program(trace: &Trace) -> Option<String> {
-    let command = trace.manifest.as_ref().map_or(&[][..], |manifest| &manifest.command);
+    let command = trace.manifest().map_or(&[][..], |manifest| &manifest.command);
     // Options of `java` whose value is the next word. The value of the last two is the program.
     const WITH_VALUE: [&str; 5] = ["-cp", "-classpath", "--class-path", "-p", "--module-path"];
     let mut words = command.iter().skip(1);
@@ -35,20 +35,20 @@ pub(crate) fn short_program(trace: &Trace) -> Option<String> {
 
 /// The id of the recorded process; 1 if it is unknown.
 pub(super) fn process(trace: &Trace) -> u32 {
-    trace.manifest.as_ref().map_or(1, |manifest| manifest.pid.max(1))
+    trace.manifest().map_or(1, |manifest| manifest.pid.max(1))
 }
 
 /// The name of a thread, or its id without a name, and the test whose ranges are exported, if not the whole thread.
 pub(super) fn thread_name(trace: &Trace, file: &ThreadFile) -> String {
-    let thread = trace.threads.get(file.id);
+    let thread = trace.threads().get(file.id());
     let name = thread.map(|thread| thread.name.as_str()).filter(|name| !name.is_empty());
-    let name = name.map_or_else(|| format!("thread {}", file.id), str::to_owned);
+    let name = name.map_or_else(|| format!("thread {}", file.id()), str::to_owned);
     let name = match thread {
         Some(thread) if thread.is_virtual => format!("{name} (virtual)"),
         _ => name,
     };
-    match &file.parts {
-        Some(parts) => format!("{name}, {}", parts.title),
+    match file.parts() {
+        Some(parts) => format!("{name}, {}", parts.title()),
         None => name,
     }
 }

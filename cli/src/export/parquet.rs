@@ -432,13 +432,13 @@ impl Exporter for Parquet<'_> {
     fn begin(&mut self, _out: &mut Vec<u8>) {}
 
     fn begin_thread(&mut self, file: &ThreadFile, _out: &mut Vec<u8>) {
-        self.thread = file.id;
+        self.thread = file.id();
         self.open.clear();
         self.calls = 0;
-        self.tests_of_thread = TestsOfThread::new(self.tests.runs, file.id);
-        self.large = (file.bytes >= LARGE_BYTES).then(|| {
-            let dir = self.dir.join(format!("calls/threads={}", file.id));
-            let files = self.threads.get(&file.id).map_or(0, |written| written.files);
+        self.tests_of_thread = TestsOfThread::new(self.tests.runs, file.id());
+        self.large = (file.bytes() >= LARGE_BYTES).then(|| {
+            let dir = self.dir.join(format!("calls/threads={}", file.id()));
+            let files = self.threads.get(&file.id()).map_or(0, |written| written.files);
             Table { files, ..Table::new(dir, Columns::calls(self.is_timed)) }
         });
     }
@@ -487,9 +487,9 @@ fn write_methods(dir: PathBuf, trace: &Trace) -> Result<(), Failure> {
             Column::text("flags", false),
         ]),
     );
-    let names = MethodNames::new(&trace.methods);
-    for (id, method) in trace.methods.iter() {
-        let info = &method.info;
+    let names = MethodNames::new(trace.methods());
+    for (id, method) in trace.methods().iter() {
+        let info = method.info();
         table.columns.push([
             id.get().into(),
             info.class.as_str().into(),
@@ -523,7 +523,7 @@ fn write_threads(
         ]),
     );
     for (id, Written { calls, .. }) in threads {
-        let thread = trace.threads.get(id);
+        let thread = trace.threads().get(id);
         let kind = match thread {
             Some(thread) if thread.is_virtual => "virtual",
             Some(thread) if thread.daemon => "daemon",

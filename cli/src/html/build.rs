@@ -42,20 +42,21 @@ pub(crate) fn page(
     by: Option<By>,
     notes: Vec<Note>,
 ) -> Result<(Vec<u8>, Status), Failure> {
-    let bytes = trace.files.iter().map(|file| file.bytes).sum();
+    let bytes = trace.files().iter().map(|file| file.bytes()).sum();
     let mut progress = Progress::without_results(bytes);
     let mut status = Status::Done;
     let timing = timing(trace);
     let scale = if timing.is_off() { Unit::Calls } else { Unit::Nanos };
     // A range of time has no CPU time: where it begins and ends is not known on that axis.
-    let has_cpu = by != Some(By::Wall) && chosen.limits == TimeLimits::NONE && trace.has_cpu_time();
+    let has_cpu =
+        by != Some(By::Wall) && chosen.limits() == TimeLimits::NONE && trace.has_cpu_time();
     let kinds = MethodKinds::new(trace);
     let knows_own = kinds.knows_own();
     let mut gather = Gather::new(kinds);
     let mut marks = Marks::default();
-    let is_shown = |thread| trace.files.iter().any(|file| file.id == thread);
+    let is_shown = |thread| trace.files().iter().any(|file| file.id() == thread);
     let samples = StackSamples::read(trace, is_shown)?;
-    let labels = Labels::new(&trace.methods, Format::Text, false);
+    let labels = Labels::new(trace.methods(), Format::Text, false);
     let sampled = samples.as_ref().map(|samples| (samples, &labels));
     let mut threads = Threads::new(trace, scale == Unit::Nanos);
     let rough = std::thread::scope(|scope| {
@@ -64,7 +65,7 @@ pub(crate) fn page(
             Unit::Nanos => rough::<false>(trace, chosen),
             _ => Rough::default(),
         });
-        for file in &trace.files {
+        for file in trace.files() {
             let budget = threads.next_budget();
             gather.begin_thread(budget);
             let of_instants = budget.filter(|_| scale == Unit::Nanos).map(|budget| budget.instants);
@@ -89,10 +90,10 @@ pub(crate) fn page(
     let (edges, more_calls) = (flame.edges(), flame.more_calls());
     let flame = flame.finish(FLAME_BOXES);
     let shown = threads.shown().chain(flame.iter().map(|cell| cell.method));
-    let names = PageMethods::new(&trace.methods, &methods, &rough, shown);
+    let names = PageMethods::new(trace.methods(), &methods, &rough, shown);
     let mut joined = JoinedThreads::default();
     threads.set_shapes(|file, calls| {
-        progress.expect_more(file.bytes);
+        progress.expect_more(file.bytes());
         let (dag, _) = read_shapes(file, chosen, start_ns(trace, file), MAX_SIZE, &mut progress);
         joined.add(dag.as_ref(), calls, |id| names.in_shapes(id))
     });
@@ -110,7 +111,7 @@ pub(crate) fn page(
     let data = Data {
         unit: scale.word(),
         has_cpu,
-        is_filtered: !chosen.is_all() || trace.files.iter().any(|file| file.parts.is_some()),
+        is_filtered: !chosen.is_all() || trace.files().iter().any(|file| file.parts().is_some()),
         knows_own,
         flame: flat_boxes(&flame, &names),
         flame_end: flame.iter().map(|cell| cell.end).max().unwrap_or(0),
@@ -155,7 +156,7 @@ fn read(
     let opened = chosen.timeline(file, start_ns);
     let mut timeline = match opened {
         Ok(timeline) => match sampled {
-            Some((samples, _)) => timeline.with_samples(samples, file.id),
+            Some((samples, _)) => timeline.with_samples(samples, file.id()),
             None => timeline,
         }
         .with_values()
@@ -165,12 +166,12 @@ fn read(
     let mut scaled = Scaled { gather, marks, instants, sampled, scale, start_ns, has_cpu };
     let mut reading = read_timeline(file, &mut timeline, progress, &mut scaled);
     let (mut end, weight) = scaled.at(timeline.now());
-    reading.marks = timeline.marks_damage();
-    if scale == Unit::Nanos && reading.ending != Ending::Stopped && gather.open_frames() > 0 {
+    reading.add_marks(timeline.into_damage());
+    if scale == Unit::Nanos && reading.ending() != Ending::Stopped && gather.open_frames() > 0 {
         // Open calls last until the thread ends.
-        let end_ns = trace.threads.get(file.id).and_then(|thread| thread.end_ns);
-        let trace_end = || Some(trace.manifest.as_ref()?.end.as_ref()?.at_ns);
-        end = end.max(end_ns.or_else(trace_end).unwrap_or(0)).min(chosen.limits.to_ns);
+        let end_ns = trace.threads().get(file.id()).and_then(|thread| thread.end_ns);
+        let trace_end = || Some(trace.manifest()?.end.as_ref()?.at_ns);
+        end = end.max(end_ns.or_else(trace_end).unwrap_or(0)).min(chosen.limits().to_ns);
     }
     let mut sums = gather.end_thread(end, if has_cpu { weight } else { end });
     if scale == Unit::Nanos

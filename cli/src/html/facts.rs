@@ -78,16 +78,16 @@ impl Note {
 impl Head {
     /// The head for a trace, with further notes.
     pub(super) fn new(trace: &Trace, mut notes: Vec<Note>) -> Self {
-        let manifest = trace.manifest.as_ref();
+        let manifest = trace.manifest();
         let end = manifest.and_then(|manifest| manifest.end.as_ref());
         if let Some(lost) = end.and_then(|end| lost(&end.lost)) {
             notes.push(Note::missing(&format!("lost while recording: {lost}")));
         }
-        if trace.journal.is_some_and(|journal| journal.is_restless) {
+        if trace.journal().is_some_and(|journal| journal.is_restless) {
             let text = "the trace changed while it was read; the newest calls may be missing";
             notes.push(Note::missing(text));
         }
-        let open = trace.threads.iter().map(|(_, thread)| thread.open.count());
+        let open = trace.threads().iter().map(|(_, thread)| thread.open.count());
         let open = open.fold(0, u64::saturating_add);
         if open > 0 {
             let frames = plural(open, "frame");
@@ -101,7 +101,7 @@ impl Head {
             );
             notes.push(Note::info(&text));
         }
-        notes.extend(trace.damage.iter().map(|error| Note::missing(&error.to_string())));
+        notes.extend(trace.damage().iter().map(|error| Note::missing(&error.to_string())));
         if notes.len() > NOTES {
             let more = plural((notes.len() - NOTES) as u64, "more note");
             notes.truncate(NOTES);
@@ -111,7 +111,7 @@ impl Head {
         let of = |value: Option<String>| value.map(text).unwrap_or_default();
         Self {
             tool: concat!("flow ", env!("CARGO_PKG_VERSION")),
-            dir: text(shell_quoted(&trace.dir.display().to_string())),
+            dir: text(shell_quoted(&trace.dir().display().to_string())),
             title: of(short_program(trace)),
             command: of(manifest.map(|manifest| manifest.command.join(" "))),
             jvm: of(manifest.map(|manifest| {

@@ -204,7 +204,7 @@ fn words(known: &MethodNames<'_>, id: MethodId) -> (String, [String; 3]) {
     let Some(method) = known.methods().get(id) else {
         return (String::new(), [readable.clone(), readable, String::new()]);
     };
-    let info = &method.info;
+    let info = method.info();
     let label = readable.strip_prefix(&info.class).unwrap_or(&readable);
     let label = label.strip_prefix('.').unwrap_or(label);
     let words = [&info.name, label, &info.descriptor].map(|word| cut(word, NAME_CHARS));

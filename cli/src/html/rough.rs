@@ -16,7 +16,7 @@ pub(super) type Rough = HashMap<MethodId, [bool; 2]>;
 pub(super) fn rough<const CPU: bool>(trace: &Trace, chosen: &Selected) -> Rough {
     let clock = Clock::default();
     let mut report = TimedReport::<CPU>::new(&clock);
-    for file in &trace.files {
+    for file in trace.files() {
         visit_timed(file, chosen, &mut Progress::hidden(), &clock, &mut report);
         report.end_thread();
     }

@@ -231,8 +231,8 @@ fn put(bytes: &mut Vec<u8>, mut number: u64) {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::sync::atomic::AtomicU64;
 
+    use flow_codec::parallel::BytesRead;
     use flow_codec::read::{Content, Trace};
 
     use super::*;
@@ -245,10 +245,10 @@ mod tests {
         }
         let mut joined = JoinedThreads::default();
         let mut roots = Vec::new();
-        for file in &Trace::open(dir.path()).unwrap().files {
+        for file in Trace::open(dir.path()).unwrap().files() {
             let content = Content::open(file).unwrap();
-            let built = Dag::build(file, &content, &AtomicU64::new(0)).unwrap();
-            let dag = built.dag.unwrap();
+            let built = Dag::build(file, &content, &BytesRead::default()).unwrap();
+            let dag = built.into_dag().unwrap();
             let place = |id: MethodId| u32::try_from(id.get()).unwrap();
             assert_eq!(joined.add(Some(&dag), dag.calls() + 1, place), Err(Missing::Changed));
             roots.push(joined.add(Some(&dag), dag.calls(), place).unwrap());

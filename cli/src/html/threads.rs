@@ -142,11 +142,12 @@ pub(super) struct More {
 impl<'a> Threads<'a> {
     /// Begins with no thread read. The budget of a thread is proportional to the size of its file.
     pub(super) fn new(trace: &'a Trace, is_time: bool) -> Self {
-        let mut files: Vec<_> = trace.files.iter().enumerate().collect();
-        files.sort_by_key(|(_, file)| Reverse(file.bytes));
+        let mut files: Vec<_> = trace.files().iter().enumerate().collect();
+        files.sort_by_key(|(_, file)| Reverse(file.bytes()));
         // Platform threads come first: thousands of virtual ones would hide `main`.
-        let is_platform =
-            |file: &ThreadFile| trace.threads.get(file.id).is_some_and(|thread| !thread.is_virtual);
+        let is_platform = |file: &ThreadFile| {
+            trace.threads().get(file.id()).is_some_and(|thread| !thread.is_virtual)
+        };
         let platform = files.iter().filter(|(_, file)| is_platform(file)).take(PLATFORM_ROWS);
         let mut is_listed = vec![false; files.len()];
         let mut listed = 0;
@@ -159,7 +160,7 @@ impl<'a> Threads<'a> {
             }
         }
         let listed = listed.max(1);
-        let bytes: u128 = files.iter().take(CHARTS).map(|(_, file)| u128::from(file.bytes)).sum();
+        let bytes: u128 = files.iter().take(CHARTS).map(|(_, file)| u128::from(file.bytes())).sum();
         let share = |of: u64, boxes: usize, most| {
             let share = u128::from(of) * boxes as u128 / bytes.max(1);
             usize::try_from(share).unwrap_or(boxes).clamp(LEAST_BOXES, most)
@@ -174,7 +175,7 @@ impl<'a> Threads<'a> {
             is_listed.into_iter().map(|is_listed| (is_listed, None)).collect();
         for (place, file) in files.into_iter().take(CHARTS) {
             if let Some((_, of)) = budgets.get_mut(place) {
-                *of = Some(budget(file.bytes));
+                *of = Some(budget(file.bytes()));
             }
         }
         Self {
@@ -225,10 +226,10 @@ impl<'a> Threads<'a> {
         sums.called.truncate(self.most_called);
         sums.called.sort_by_key(|called| called.first);
         sums.called.shrink_to_fit();
-        let thread = self.trace.threads.get(file.id).filter(|_| file.parts.is_none());
+        let thread = self.trace.threads().get(file.id()).filter(|_| file.parts().is_none());
         let has_ended = thread.map(|thread| thread.end_ns.is_some());
-        let state = match (reading.ending, has_ended) {
-            _ if !reading.is_sound() || reading.marks.is_some() => "damaged",
+        let state = match (reading.ending(), has_ended) {
+            _ if reading.is_damaged() => "damaged",
             (Ending::Truncated(_), _) => "truncated",
             (_, Some(true)) => "ended",
             (_, Some(false)) => "alive",
@@ -249,7 +250,7 @@ impl<'a> Threads<'a> {
         self.more_values += values.len().saturating_sub(most) as u64;
         values.truncate(most);
         values.sort_by_key(|(place, ..)| *place);
-        let methods = &self.trace.methods;
+        let methods = self.trace.methods();
         let line = |(place, method, values): (usize, MethodId, Vec<CallValue>)| {
             let line = ValueTexts::new(methods, Some(method)).all(&values);
             (place, cut(line.trim_start(), VALUE_CHARS))
@@ -295,16 +296,16 @@ impl<'a> Threads<'a> {
         Read { file, sums, is_complete, marks, state, instants, values, shape }: &Read<'_>,
         names: &PageMethods,
     ) -> PageThread {
-        let thread = self.trace.threads.get(file.id);
+        let thread = self.trace.threads().get(file.id());
         let name =
             thread.map(|thread| cut(&thread.name, NAME_CHARS)).filter(|name| !name.is_empty());
-        let parts = file.parts.as_ref().map(|parts| cut(&parts.title, NAME_CHARS));
+        let parts = file.parts().map(|parts| cut(parts.title(), NAME_CHARS));
         let charts = sums.charts.as_ref();
         let flame = charts.filter(|_| self.read > 1);
         // A thread cannot have worked for longer than it ran on a processor.
         let cpu_ns = thread.and_then(|thread| thread.cpu_ns).filter(|_| self.is_time);
         PageThread {
-            id: file.id,
+            id: file.id(),
             name: name.into_iter().chain(parts).collect::<Vec<_>>().join(", "),
             kind: match thread {
                 Some(thread) if thread.is_virtual => "virtual",

@@ -20,7 +20,7 @@ pub(crate) fn note(trace: &Path) {
 
 /// Warns of a trace that is in the place of a later run.
 pub(crate) fn warning(trace: &Trace) -> Option<String> {
-    warning_in(&trace.dir, &trace.dir, trace.manifest.as_ref()?.start_unix_ns)
+    warning_in(trace.dir(), trace.dir(), trace.manifest()?.start_unix_ns)
 }
 
 /// Warns of a trace, and when it began, if a later run without calls was noted in a place.

@@ -16,7 +16,7 @@ use crate::output::{
     Out, Progress, Unit, duration, escaped, flow_command, grouped, message, plural,
 };
 use flow_query::open::is_log;
-use flow_query::reading::Listener as _;
+use flow_query::reading::{Listener as _, Soundness};
 use flow_query::select::is_thread as is_of_trace;
 use flow_query::text::is_like;
 
@@ -47,14 +47,14 @@ impl Samples {
         out: &mut Out,
     ) -> Result<Option<Self>, Failure> {
         let part = part.clone();
-        if is_log(&trace.dir) {
+        if is_log(trace.dir()) {
             if part.filter.own || !part.tests.patterns.is_empty() {
                 return Err(Failure::Usage(
                     "--own and --test are for traces: a log has neither the application's packages nor tests"
                         .to_owned(),
                 ));
             }
-            let (profile, status) = read_log(&trace.dir, gaps, out)?;
+            let (profile, status) = read_log(trace.dir(), gaps, out)?;
             let include = part.filter.include.iter().map(|pattern| Glob::new(pattern)).collect();
             let samples = Self {
                 profile,
@@ -69,26 +69,28 @@ impl Samples {
                     || is_like(name, pattern)
                     || is_like(&escaped(name), pattern)
             };
-            return samples.selected(&trace.dir, is_thread).map(Some);
+            return samples.selected(trace.dir(), is_thread).map(Some);
         }
         let Some(read) = read_samples(trace, &part.tests)? else { return Ok(None) };
-        let mut status = source.status;
-        for error in &read.damage {
-            status = Status::Damaged;
-            message(&error.to_string());
-        }
-        let time = match read.clock {
+        let status = source.status.and(Soundness::skipping(read.damage(), &Progress::hidden()));
+        let time = match read.clock() {
             SampleClock::Cpu => Unit::Cpu,
             SampleClock::Wall => Unit::Nanos,
         };
         let include = part.filter.filter().included(trace);
-        let samples =
-            Self { profile: read.profile, time, threads: BTreeSet::new(), part, include, status };
+        let samples = Self {
+            profile: read.into_profile(),
+            time,
+            threads: BTreeSet::new(),
+            part,
+            include,
+            status,
+        };
         let is_thread = |id: i64, _: &str, pattern: &str| {
             let id = u64::try_from(id).ok().map(ThreadId::new);
             id.is_some_and(|id| is_of_trace(trace, id, pattern))
         };
-        samples.selected(&trace.dir, is_thread).map(Some)
+        samples.selected(trace.dir(), is_thread).map(Some)
     }
 
     /// Selects threads.
@@ -185,13 +187,13 @@ pub(crate) fn read_samples(
     if tests.patterns.is_empty() {
         return Ok(TraceProfile::read(trace)?);
     }
-    let is_read = |thread| trace.files.iter().any(|file| file.id == thread);
+    let is_read = |thread| trace.files().iter().any(|file| file.id() == thread);
     let Some(samples) = StackSamples::read(trace, is_read)? else { return Ok(None) };
     let mut inside = HashSet::new();
-    for file in &trace.files {
-        for event in file.timeline()?.with_samples(&samples, file.id) {
+    for file in trace.files() {
+        for event in file.timeline()?.with_samples(&samples, file.id()) {
             if let Ok(TimelineEvent { kind: EventKind::Sample(sample), .. }) = event {
-                inside.insert((file.id, sample.at_ns));
+                inside.insert((file.id(), sample.at_ns()));
             }
         }
     }

@@ -50,7 +50,7 @@ fn no_cpu_time(trace: &Trace) -> Failure {
     let instead = if has_clock(trace) { "--by wall" } else { "--by calls" };
     Failure::Failed(format!(
         "{}: CPU times were not recorded (that needs clock=tick); use {instead}",
-        trace.dir.display()
+        trace.dir().display()
     ))
 }
 
@@ -58,7 +58,7 @@ fn no_cpu_time(trace: &Trace) -> Failure {
 pub(crate) fn no_clock(trace: &Trace) -> Failure {
     Failure::Failed(format!(
         "{}: no times were recorded (clock=off, or format=jsonl)",
-        trace.dir.display()
+        trace.dir().display()
     ))
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn no_samples(trace: &Trace) -> Failure {
         Ok(Some(_)) => "no calls in which samples could be shown; flow report shows samples alone",
         _ => "no samples were recorded; flow record --sample 10ms does",
     };
-    Failure::Failed(format!("{}: {why}", trace.dir.display()))
+    Failure::Failed(format!("{}: {why}", trace.dir().display()))
 }
 
 /// Describes the precision of times that were added up.
@@ -134,5 +134,5 @@ pub(crate) fn selected(
     if limits != TimeLimits::NONE && !has_clock(trace) {
         return Err(no_clock(trace));
     }
-    Ok(Selected { selection: filter.selection(trace), limits })
+    Ok(Selected::new(filter.selection(trace), limits))
 }

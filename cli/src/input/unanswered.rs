@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use flow_codec::read::TraceSet;
+use flow_codec::read::Trace;
 use flow_query::Error;
 use flow_query::open::{is_container_name, is_log};
 
@@ -70,7 +70,7 @@ pub(super) fn not_opened(dir: &Path, error: Error) -> Failure {
             ))
         }
         ErrorKind::NotADirectory => {
-            let of_trace = dir.parent().filter(|parent| TraceSet::directories(parent).is_ok());
+            let of_trace = dir.parent().filter(|parent| Trace::directories(parent).is_ok());
             let instead = match of_trace {
                 Some(parent) if parent.as_os_str().is_empty() => ", which is .".to_owned(),
                 Some(parent) => format!(", {}", shell_quoted(&parent.to_string_lossy())),

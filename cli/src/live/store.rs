@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use flow_codec::format::names;
 use flow_codec::format::stream::Hello;
-use flow_codec::read::{BlockWalk, NoBlock, Trace, TraceSet};
+use flow_codec::read::{BlockWalk, NoBlock, Trace};
 use rustix::fs::OFlags;
 
 /// A file without a manifest that has fewer bytes is one whose JVM never got so far.
@@ -50,7 +50,7 @@ impl Store {
 
     /// The traces that exist.
     pub(crate) fn traces(&self) -> Vec<PathBuf> {
-        TraceSet::directories(&self.first).unwrap_or_default()
+        Trace::directories(&self.first).unwrap_or_default()
     }
 
     /// Opens the file of a JVM, or creates one.

@@ -124,7 +124,7 @@ impl<'a> Labels<'a> {
 
     /// Returns the source file of a line of a method, if it is known, and the number of the line in that file.
     pub(crate) fn line(&self, id: MethodId, number: u32) -> Option<(Option<&'a str>, u32)> {
-        Some(self.memo.names.methods().get(id)?.info.named_line(number))
+        Some(self.memo.names.methods().get(id)?.info().named_line(number))
     }
 
     /// The names of frames of which only the full name is known, in the form of [`name`](Self::name).
@@ -189,7 +189,7 @@ flow_query::rows! {
 
 impl<'a> BriefColumns<'a> {
     fn new(method: MethodId, names: &MethodNames<'a>) -> Self {
-        let name = names.methods().get(method).map(|method| Name::from(&method.info));
+        let name = names.methods().get(method).map(|method| Name::from(method.info()));
         let [class, word, descriptor] =
             name.map_or([None; 3], |name| [name.class, name.name, name.descriptor].map(Some));
         Self { method, class, name: word, descriptor }
@@ -198,10 +198,11 @@ impl<'a> BriefColumns<'a> {
 
 impl<'a> OriginColumns<'a> {
     fn of(method: Option<&'a Method>) -> Self {
-        let Some(Method { info, other_loaders, .. }) = method else {
+        let Some(method) = method else {
             return Self { source: None, line: None, loaders: Raw::default() };
         };
-        let loaders = [&info.loader].into_iter().chain(other_loaders).map(String::as_str);
+        let info = method.info();
+        let loaders = [&info.loader].into_iter().chain(method.other_loaders()).map(String::as_str);
         let loaders: Vec<_> = loaders.filter(|loader| !loader.is_empty()).collect();
         let loaders = Raw { text: loaders.join(" "), json: loaders };
         Self { source: info.source.as_deref(), line: info.line, loaders }

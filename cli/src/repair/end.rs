@@ -35,10 +35,10 @@ fn latest_ns(file: &ThreadFile) -> Option<u64> {
 impl Work<'_> {
     /// Adds an end to `trace.json`, if the file exists.
     pub(super) fn finish_manifest(&mut self) -> Result<(), Failure> {
-        let Some(manifest) = &self.trace.manifest else { return Ok(()) };
+        let Some(manifest) = self.trace.manifest() else { return Ok(()) };
         let end = self.completed_end();
         if manifest.end.as_ref() != Some(&end) {
-            let path = self.trace.dir.join(names::MANIFEST);
+            let path = self.trace.dir().join(names::MANIFEST);
             let mut old = fs::File::open(&path).map_err(|error| failure(&path, error))?;
             self.kept.keep(names::MANIFEST, &mut old)?;
             let manifest = Manifest { end: Some(end), ..manifest.clone() };
@@ -52,7 +52,7 @@ impl Work<'_> {
 
     /// The end of the manifest, once everything is counted.
     pub(super) fn completed_end(&self) -> End {
-        match self.trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref()) {
+        match self.trace.manifest().and_then(|manifest| manifest.end.as_ref()) {
             // The recorder counted the bytes of the files, which now include those of the journal.
             Some(end) => {
                 let totals = Totals { bytes: self.counted.bytes, ..end.totals };
@@ -63,10 +63,10 @@ impl Work<'_> {
     }
 
     fn end(&self) -> End {
-        let known = self.trace.threads.iter();
+        let known = self.trace.threads().iter();
         let known = known.flat_map(|(_, thread)| [thread.start_ns, thread.end_ns]).flatten();
         // Threads that were killed have no end, but their events have times.
-        let known = known.chain(self.trace.files.iter().filter_map(latest_ns));
+        let known = known.chain(self.trace.files().iter().filter_map(latest_ns));
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         End {
             at_ns: known.max().unwrap_or(0),
@@ -95,7 +95,7 @@ impl Work<'_> {
     fn unfinished_records(&self) -> Vec<String> {
         let ends_there = |name: &String| {
             let (file, offset) = names::parse_cut_file(name)?;
-            let len = fs::metadata(self.trace.dir.join(file)).ok()?.len();
+            let len = fs::metadata(self.trace.dir().join(file)).ok()?.len();
             (len == offset.get()).then(|| format!("{file} at offset {offset}"))
         };
         let mut places: Vec<_> = self.kept.names().iter().filter_map(ends_there).collect();
@@ -109,7 +109,7 @@ impl Work<'_> {
 
     /// Removes the file in which the recorder had reserved space for its own end.
     fn remove_room(&mut self) -> Result<(), Failure> {
-        let path = self.trace.dir.join(names::NEW_MANIFEST);
+        let path = self.trace.dir().join(names::NEW_MANIFEST);
         match fs::symlink_metadata(&path) {
             Ok(found) if found.is_file() && found.len() == 0 => {
                 fs::remove_file(&path).map_err(|error| failure(&path, error))

@@ -28,12 +28,12 @@ use flow_query::rows::Severity;
 impl Work<'_> {
     /// Completes the file, unless it would lose something.
     pub(super) fn file(&mut self) -> Result<(), Failure> {
-        let manifest = self.trace.manifest.as_ref();
+        let manifest = self.trace.manifest();
         let has_end = manifest.is_some_and(|manifest| manifest.end.is_some());
-        if has_end && self.trace.journal.is_none() && !self.trace.is_unfinished_file() {
+        if has_end && self.trace.journal().is_none() && !self.trace.is_unfinished_file() {
             return self.remove_journal();
         }
-        for file in &self.trace.files {
+        for file in self.trace.files() {
             let is_read = !matches!(self.count(file), ThreadEnd::Unreadable);
             self.is_whole &= is_read && file.splice().is_ok() && file.marks_splice().is_ok();
         }
@@ -42,7 +42,7 @@ impl Work<'_> {
             self.add(Severity::Note, "trace", text.to_owned());
             return Ok(());
         }
-        if !self.trace.damage.is_empty() || !self.trace.verify_blocks(|_| {})?.is_empty() {
+        if !self.trace.damage().is_empty() || !self.trace.verify_blocks(|_| {})?.is_empty() {
             let convert = flow_command("export --to flowtrace");
             let text = format!(
                 "not repaired, because it is damaged; {convert} writes everything that can be read to a new file"
@@ -71,8 +71,8 @@ impl Work<'_> {
         }
         // A JVM that starts now must neither take it nor the name of the journal.
         let lock = take_lock(&new).map_err(|error| failure(&new, error))?;
-        fs::rename(&new, &self.trace.dir).map_err(|error| failure(&self.trace.dir, error))?;
-        let parent = self.trace.dir.parent().filter(|parent| !parent.as_os_str().is_empty());
+        fs::rename(&new, self.trace.dir()).map_err(|error| failure(self.trace.dir(), error))?;
+        let parent = self.trace.dir().parent().filter(|parent| !parent.as_os_str().is_empty());
         sync(parent.unwrap_or(".".as_ref()))?;
         self.new_file = lock;
         let (threads, events) = self.trace.in_journal();
@@ -93,7 +93,7 @@ impl Work<'_> {
     fn expect_all_in(&self, new: &Path) -> Result<(), Failure> {
         let trace = Trace::open(new)?;
         let mut found = Work::new(&trace);
-        for file in &trace.files {
+        for file in trace.files() {
             found.count(file);
         }
         if found.counted == self.counted {
@@ -104,7 +104,7 @@ impl Work<'_> {
 
     /// Removes what the new file has, and nothing of another recording.
     fn remove_journal(&mut self) -> Result<(), Failure> {
-        for path in Trace::open(&self.trace.dir)?.unused_parts() {
+        for path in Trace::open(self.trace.dir())?.unused_parts() {
             fs::remove_file(&path).map_err(|error| failure(&path, error))?;
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             self.add(

@@ -45,24 +45,24 @@ pub(crate) fn repair(trace: Trace) -> Result<Repair, Failure> {
         let text = format!("nothing to repair: {why}");
         return Ok(Repair::Done(vec![Finding::new(Severity::Note, "trace", text)]));
     }
-    let cannot_lock = |error| failure(&trace.dir, error);
-    let Some(_lock) = take_lock(&trace.dir).map_err(cannot_lock)? else {
+    let cannot_lock = |error| failure(trace.dir(), error);
+    let Some(_lock) = take_lock(trace.dir()).map_err(cannot_lock)? else {
         return Ok(Repair::Refused);
     };
     // Opened again, because a process may have written until it was locked.
-    let trace = Trace::open(&trace.dir)?;
+    let trace = Trace::open(trace.dir())?;
     let mut work = Work::new(&trace);
-    if trace.dir.is_file() {
+    if trace.dir().is_file() {
         work.file()?;
         return Ok(Repair::Done(work.findings));
     }
     work.threads()?;
     if work.is_whole {
-        sync(&trace.dir)?;
+        sync(trace.dir())?;
         work.finish_manifest()?;
-        sync(&trace.dir)?;
+        sync(trace.dir())?;
         work.move_journal()?;
-        sync(&trace.dir)?;
+        sync(trace.dir())?;
     } else {
         let text =
             "kept, because not all of its content fits the files; remove it to give up the rest";
@@ -72,17 +72,17 @@ pub(crate) fn repair(trace: Trace) -> Result<Repair, Failure> {
 }
 
 fn nothing_to_do(trace: &Trace) -> Option<&'static str> {
-    let name = trace.dir.file_name().unwrap_or_default().to_string_lossy();
-    match &trace.manifest {
+    let name = trace.dir().file_name().unwrap_or_default().to_string_lossy();
+    match trace.manifest() {
         _ if names::main_of_part(&name).is_some() => {
             Some("it is a part of another file; name that")
         }
         Some(manifest) if manifest.end.is_none() && manifest.snapshot.is_some() => {
             Some("it is a snapshot, and has everything that was recorded until it was taken")
         }
-        _ if trace.journal.is_some() || trace.is_unfinished_file() => None,
+        _ if trace.journal().is_some() || trace.is_unfinished_file() => None,
         // A repair was interrupted before it removed the journal.
-        _ if trace.dir.is_file() && !trace.journal_files().is_empty() => None,
+        _ if trace.dir().is_file() && !trace.journal_files().is_empty() => None,
         None => Some("there is neither a journal nor a readable trace.json"),
         Some(manifest) => manifest.end.as_ref().map(|_| "the recording has finished"),
     }

@@ -19,7 +19,7 @@ use flow_query::rows::Severity;
 impl Work<'_> {
     pub(super) fn threads(&mut self) -> Result<(), Failure> {
         self.shared()?;
-        for file in &self.trace.files {
+        for file in self.trace.files() {
             let end = self.count(file);
             if file.is_shared() {
                 self.is_whole &= file.splice().is_ok() && file.marks_splice().is_ok();
@@ -48,20 +48,20 @@ impl Work<'_> {
             events.is_some_and(|splice| splice.missing > 0 || splice.cut > 0)
                 || matches!(file.marks_splice(), Ok(Some(_)))
         };
-        let threads = self.trace.files.iter().filter(|file| file.is_shared());
+        let threads = self.trace.files().iter().filter(|file| file.is_shared());
         let missing = threads.filter(is_incomplete).count();
         let lines = self.trace.lines_in_journal();
         if missing == 0 && lines == 0 {
             return Ok(());
         }
-        let path = self.trace.dir.join(names::SHARED);
+        let path = self.trace.dir().join(names::SHARED);
         match File::open(&path) {
             Ok(mut old) => self.kept.keep(names::SHARED, &mut old)?,
             // The journal has all of it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failure(&path, error)),
         }
-        let new = self.trace.dir.join(names::NEW_SHARED);
+        let new = self.trace.dir().join(names::NEW_SHARED);
         let _ = fs::remove_file(&new);
         convert::to_shared(self.trace, &new)?;
         fs::rename(&new, &path).map_err(|error| failure(&path, error))?;
@@ -99,7 +99,7 @@ impl Work<'_> {
         write().map_err(|error| failure(&path, error))?;
         let bytes = plural(marks.len() as u64, "byte");
         let text = format!("{bytes} of the journal written at offset {kept}");
-        self.add(Severity::Repaired, &names::marks_file(file.id), text);
+        self.add(Severity::Repaired, &names::marks_file(file.id()), text);
         Ok(())
     }
 
@@ -147,7 +147,7 @@ impl Work<'_> {
 
     fn cut_record(&mut self, file: &ThreadFile, offset: Offset) -> Result<(), Failure> {
         // Other writers have no manifest, and may have left an unfinished record on purpose.
-        if self.trace.manifest.is_none() {
+        if self.trace.manifest().is_none() {
             return Ok(());
         }
         let offset = file.stored_offset(offset);

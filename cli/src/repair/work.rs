@@ -29,11 +29,11 @@ impl<'a> Work<'a> {
     pub(super) fn new(trace: &'a Trace) -> Self {
         Self {
             trace,
-            kept: Kept::of(&trace.dir),
+            kept: Kept::of(trace.dir()),
             findings: Vec::new(),
-            counted: Totals { methods: trace.methods.met() as u64, ..Totals::default() },
+            counted: Totals { methods: trace.methods().met() as u64, ..Totals::default() },
             new_file: None,
-            is_whole: trace.journal.is_none_or(|journal| journal.is_whole),
+            is_whole: trace.journal().is_none_or(|journal| journal.is_whole),
         }
     }
 
@@ -46,7 +46,7 @@ impl<'a> Work<'a> {
             if ![names::JOURNAL, names::CHECKPOINT].contains(&name) {
                 continue;
             }
-            if path == self.trace.dir.join(name) {
+            if path == self.trace.dir().join(name) {
                 self.kept.take(name)?;
             } else {
                 let mut journal = File::open(&path).map_err(|error| failure(&path, error))?;

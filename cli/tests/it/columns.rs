@@ -8,10 +8,10 @@ use std::path::Path;
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use flow_query::rows::{
-    ActiveMethodRow, ActiveThreadRow, AroundRow, ChangeRow, Column, ColumnKind, EdgeColumns,
-    ExactRow, ExceptionColumns, FindRow, FrameRow, GraphRow, GrepRow, IndexRow, LineRow, MarkRow,
-    MethodRow, OverviewRow, PathColumns, ReachedRow, RefreshRow, Row, RunRow, ShapeRow, SlowRow,
-    StepRow, TestColumns,
+    ActiveMethodRow, ActiveThreadRow, AroundRow, CallRow, ChangeRow, CheckRow, Column, ColumnKind,
+    EdgeColumns, ExactRow, ExceptionColumns, FindRow, FindingRow, FrameRow, GraphRow, GrepRow,
+    IndexRow, InfoRow, LineRow, MarkRow, MethodRow, NoteRow, OverviewRow, PathColumns, ReachedRow,
+    RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow, SumRow, TestColumns, ThreadRow,
 };
 use tempfile::TempDir;
 
@@ -24,32 +24,44 @@ const METHOD: [&str; 5] = ["method", "class", "name", "descriptor", "readable"];
 /// A column of the page, and the format that has it if only one has.
 type Listed = (String, Option<&'static str>);
 
-/// The sections whose tables are those of rows, or the lines above such tables, and whether the rows are of traces.
-const TABLES: [(&str, &[Column], bool); 24] = [
-    ("flow info --all", RunRow::COLUMNS, false),
-    ("flow calls --values", GrepRow::COLUMNS, true),
-    ("flow report --lines", ReachedRow::COLUMNS, true),
-    ("flow report", MethodRow::COLUMNS, true),
-    ("flow report --callers", EdgeColumns::COLUMNS, true),
-    ("flow report --lines --samples", LineRow::COLUMNS, true),
-    ("flow report --exceptions", ExceptionColumns::COLUMNS, true),
-    ("flow calls --slowest", SlowRow::COLUMNS, true),
-    ("flow report --paths longest", StepRow::COLUMNS, true),
-    ("flow report --paths deepest", FrameRow::COLUMNS, true),
-    ("flow report --paths frequent", PathColumns::COLUMNS, true),
-    ("flow report --tree", GraphRow::COLUMNS, true),
-    ("flow top --once", RefreshRow::COLUMNS, false),
-    ("A method:", ActiveMethodRow::COLUMNS, false),
-    ("A thread:", ActiveThreadRow::COLUMNS, false),
-    ("flow tests", TestColumns::COLUMNS, true),
-    ("flow diff", ChangeRow::COLUMNS, false),
-    ("flow diff --exact", ExactRow::COLUMNS, false),
-    ("flow calls --by shape", ShapeRow::COLUMNS, true),
-    ("flow calls", FindRow::COLUMNS, true),
-    ("flow calls --around", AroundRow::COLUMNS, true),
-    ("flow replay --budget", OverviewRow::COLUMNS, true),
-    ("flow check --index", IndexRow::COLUMNS, true),
-    ("flow check --marks", MarkRow::COLUMNS, true),
+const AS_INFO: &str = "as for `info`";
+/// What the column `trace` is, where it is described.
+const TRACE: &str = "the directory, relative to the one that was named; `.` if it is that one";
+
+/// The sections whose tables are those of rows, with the line above the table if there are several; the columns; and what
+/// the column `trace` is, if there is one.
+const TABLES: [(&str, &[Column], Option<&str>); 31] = [
+    ("flow info|JSON has an object per trace:", InfoRow::COLUMNS, Some(TRACE)),
+    ("flow info|CSV has a row per thread:", ThreadRow::COLUMNS, Some("as for JSON")),
+    ("flow info --all", RunRow::COLUMNS, None),
+    ("flow listen --report|With `methods` and `exceptions`:", SumRow::COLUMNS, Some("the file")),
+    ("flow listen --report|With `graph`:", CallRow::COLUMNS, Some("the file")),
+    ("flow listen --report|With `notes`:", NoteRow::COLUMNS, Some("the file")),
+    ("flow check|JSON has an object per trace:", CheckRow::COLUMNS, Some(AS_INFO)),
+    ("flow check|CSV has a row per finding:", FindingRow::COLUMNS, Some(AS_INFO)),
+    ("flow calls --values", GrepRow::COLUMNS, Some(AS_INFO)),
+    ("flow report --lines", ReachedRow::COLUMNS, Some(AS_INFO)),
+    ("flow report", MethodRow::COLUMNS, Some(AS_INFO)),
+    ("flow report --callers", EdgeColumns::COLUMNS, Some(AS_INFO)),
+    ("flow report --lines --samples", LineRow::COLUMNS, Some(AS_INFO)),
+    ("flow report --exceptions", ExceptionColumns::COLUMNS, Some(AS_INFO)),
+    ("flow calls --slowest", SlowRow::COLUMNS, Some(AS_INFO)),
+    ("flow report --paths longest", StepRow::COLUMNS, Some(AS_INFO)),
+    ("flow report --paths deepest", FrameRow::COLUMNS, Some(AS_INFO)),
+    ("flow report --paths frequent", PathColumns::COLUMNS, Some(AS_INFO)),
+    ("flow report --tree", GraphRow::COLUMNS, Some(AS_INFO)),
+    ("flow top --once", RefreshRow::COLUMNS, None),
+    ("flow top --once|A method:", ActiveMethodRow::COLUMNS, None),
+    ("flow top --once|A thread:", ActiveThreadRow::COLUMNS, None),
+    ("flow tests", TestColumns::COLUMNS, Some(AS_INFO)),
+    ("flow diff", ChangeRow::COLUMNS, None),
+    ("flow diff --exact", ExactRow::COLUMNS, None),
+    ("flow calls --by shape", ShapeRow::COLUMNS, Some(AS_INFO)),
+    ("flow calls", FindRow::COLUMNS, Some(AS_INFO)),
+    ("flow calls --around", AroundRow::COLUMNS, Some(AS_INFO)),
+    ("flow replay --budget", OverviewRow::COLUMNS, Some(AS_INFO)),
+    ("flow check --index", IndexRow::COLUMNS, Some(AS_INFO)),
+    ("flow check --marks", MarkRow::COLUMNS, Some(AS_INFO)),
 ];
 
 /// The names of a column on the page.
@@ -57,6 +69,10 @@ fn names_of(column: &Column) -> Vec<String> {
     match column.kind {
         // Described once for all verbs.
         ColumnKind::Several(_) if column.key == "method" => vec!["`method…`".to_owned()],
+        // Objects.
+        ColumnKind::Several(_) if ["caller", "callee"].contains(&column.key) => {
+            vec![format!("`{}`", column.key)]
+        }
         ColumnKind::Several(columns) => columns.iter().flat_map(names_of).collect(),
         ColumnKind::OnlyJson => vec![format!("`{}` *JSON*", column.key)],
         _ => vec![format!("`{}`", column.key)],
@@ -68,7 +84,7 @@ fn lines(columns: &[Column]) -> String {
     let (mut lines, mut names) = (String::new(), Vec::new());
     for column in columns {
         match column.kind {
-            ColumnKind::Several(columns) if column.about.is_empty() => {
+            ColumnKind::Several(columns) if column.about.is_empty() && column.key != "caller" => {
                 lines += &self::lines(columns)
             }
             _ => names.extend(names_of(column)),
@@ -87,15 +103,14 @@ fn tables_of_the_page_are_those_of_the_rows() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/columns.md");
     let mut page = fs::read_to_string(&path).unwrap();
     let before = page.clone();
-    for (title, columns, of_traces) in TABLES {
-        let heading = match title.strip_prefix("flow ") {
-            Some(_) => format!("\n## `{title}`\n"),
-            None => format!("\n{title}\n"),
-        };
+    for (title, columns, trace) in TABLES {
+        let (section, above) = title.split_once('|').unwrap_or((title, ""));
+        let heading = format!("\n## `{section}`\n");
         let begin = page.find(&heading).expect(title) + heading.len();
+        let begin = begin + page[begin..].find(&format!("\n{above}")).expect(title);
         let begin = begin + page[begin..].find("|---|---|\n").unwrap() + "|---|---|\n".len();
         let end = begin + page[begin..].find("\n\n").unwrap() + 1;
-        let trace = if of_traces { "| `trace` | as for `info` |\n" } else { "" };
+        let trace = trace.map(|about| format!("| `trace` | {about} |\n")).unwrap_or_default();
         page.replace_range(begin..end, &format!("{trace}{}", lines(columns)));
     }
     if std::env::var_os("FLOW_BLESS").is_some() {
@@ -109,11 +124,24 @@ fn tables_of_the_page_are_those_of_the_rows() {
 fn columns(page: &str, title: &str) -> Vec<Listed> {
     let (_, section) = page.split_once(&format!("\n## `{title}`\n")).expect(title);
     let section = section.split("\n## ").next().unwrap();
-    let mut columns = Vec::new();
-    for row in section.lines().filter(|line| line.starts_with("| `")) {
+    let (mut columns, formats) = (Vec::new(), ["JSON", "CSV"]);
+    // The format that a table is of, if it is not of both.
+    let mut of_table = None;
+    for row in section.lines() {
+        if let Some(format) = formats.into_iter().find(|of| row.starts_with(&format!("{of} has ")))
+        {
+            of_table = Some(format);
+        }
+        if !row.starts_with("| `") {
+            continue;
+        }
         let names = row.split('|').nth(1).unwrap();
-        let only =
-            ["JSON", "CSV"].into_iter().find(|format| names.contains(&format!("*{format}*")));
+        let only = formats.into_iter().find(|format| names.contains(&format!("*{format}*")));
+        if of_table == Some("CSV") && only == Some("JSON") {
+            // Of the objects that JSON has for these rows.
+            continue;
+        }
+        let only = of_table.or(only);
         for name in names.split('`').skip(1).step_by(2) {
             match name {
                 "method…" => columns.extend(METHOD.map(|name| (name.to_owned(), only))),

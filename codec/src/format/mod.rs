@@ -67,5 +67,5 @@ mod text;
 pub mod values;
 
 pub use self::blocks::{beginning, container, group, stream};
-pub use self::derived::{baseline, dag, index, shape_name};
+pub use self::derived::{baseline, dag, index, of_events, shape_name};
 pub use self::text::{ids, jsonl, lines, manifest, methods, threads};

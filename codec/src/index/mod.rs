@@ -10,10 +10,10 @@
 
 mod store;
 
-use crate::Offset;
 use std::io;
-use std::sync::atomic::AtomicU64;
 
+use crate::Offset;
+use crate::parallel::BytesRead;
 use crate::read::Content;
 use crate::scan::{Damage, Depths, Summary, sweep};
 
@@ -107,7 +107,7 @@ impl Index {
         &mut self,
         content: &Content,
         until: Offset,
-        progress: &AtomicU64,
+        progress: &BytesRead,
     ) -> io::Result<()> {
         if until <= self.end.offset {
             return Ok(());

@@ -1,12 +1,12 @@
 //! The stored index, next to its thread file.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU64;
 
 use super::{Index, Place};
 use crate::derived::{self, Origin};
 use crate::format::container::StreamKind;
 use crate::format::index::{IndexFile, IntervalSums};
+use crate::parallel::BytesRead;
 use crate::read::{Content, ThreadFile};
 use crate::scan::Summary;
 use crate::{Error, Offset, Result, ThreadId};
@@ -38,7 +38,7 @@ impl Index {
     pub fn open(
         file: &ThreadFile,
         content: &Content,
-        progress: &AtomicU64,
+        progress: &BytesRead,
     ) -> Result<(Self, Origin)> {
         Self::open_until(file, content, Offset::new(content.len()), progress)
     }
@@ -51,7 +51,7 @@ impl Index {
         file: &ThreadFile,
         content: &Content,
         until: Offset,
-        progress: &AtomicU64,
+        progress: &BytesRead,
     ) -> Result<(Self, Origin)> {
         let (mut index, origin) = match Self::load(file, content) {
             Ok(index) if index.end.offset.get() == content.len() => (index, Origin::Stored),
@@ -68,7 +68,7 @@ impl Index {
     ///
     /// # Errors
     /// The events cannot be read.
-    pub fn build(file: &ThreadFile, content: &Content, progress: &AtomicU64) -> Result<Self> {
+    pub fn build(file: &ThreadFile, content: &Content, progress: &BytesRead) -> Result<Self> {
         let mut index = Self::empty();
         let io_error = |source| Error::Io { path: file.path(), source };
         index.extend(content, Offset::new(content.len()), progress).map_err(io_error)?;

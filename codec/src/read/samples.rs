@@ -113,9 +113,10 @@ impl<R: Read> Samples<R> {
         &self.damage
     }
 
-    /// The same, by value.
-    pub fn take_damage(&mut self) -> Vec<Error> {
-        std::mem::take(&mut self.damage)
+    /// Returns what is damaged, by value.
+    #[must_use]
+    pub fn into_damage(self) -> Vec<Error> {
+        self.damage
     }
 
     /// Bytes of an unfinished batch at the end: the process was killed while it wrote, or still writes.
@@ -354,7 +355,8 @@ mod tests {
         while let Some((_, sample)) = samples.next_sample().unwrap() {
             times.push(sample.at_ns);
         }
-        (times, samples.take_damage(), samples.unfinished())
+        let unfinished = samples.unfinished();
+        (times, samples.into_damage(), unfinished)
     }
 
     const ALL: [u64; 6] = [0, 1, 10, 11, 20, 21];

@@ -10,18 +10,12 @@ use crate::{Error, MethodId, Result, ThreadId};
 
 /// One sample of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub struct StackSample {
-    /// When it was taken.
-    pub at_ns: u64,
-    /// How many intervals it represents.
-    pub intervals: u64,
-    /// The time of these intervals.
-    pub ns: u64,
-    /// For how much of it the thread waited.
-    pub waiting_ns: u64,
-    /// Whether the thread has not run since its previous sample.
-    pub has_waited: bool,
+    pub(crate) at_ns: u64,
+    intervals: u64,
+    ns: u64,
+    waiting_ns: u64,
+    pub(crate) has_waited: bool,
     stack: Stack,
 }
 
@@ -87,7 +81,7 @@ impl StackSamples {
         }
         // Those of a thread are in order, except where a thread of the agent wrote some of them.
         read.threads.values_mut().for_each(|samples| samples.sort_by_key(|sample| sample.at_ns));
-        read.damage = samples.take_damage();
+        read.damage = samples.into_damage();
         Ok(Some(read))
     }
 
@@ -122,6 +116,36 @@ impl StackSamples {
 }
 
 impl StackSample {
+    /// Returns when the sample was taken.
+    #[must_use]
+    pub const fn at_ns(&self) -> u64 {
+        self.at_ns
+    }
+
+    /// Returns how many intervals the sample represents.
+    #[must_use]
+    pub const fn intervals(&self) -> u64 {
+        self.intervals
+    }
+
+    /// Returns the time of these intervals.
+    #[must_use]
+    pub const fn ns(&self) -> u64 {
+        self.ns
+    }
+
+    /// Returns for how much of that time the thread waited.
+    #[must_use]
+    pub const fn waiting_ns(&self) -> u64 {
+        self.waiting_ns
+    }
+
+    /// Returns whether the thread has not run since its previous sample.
+    #[must_use]
+    pub const fn has_waited(&self) -> bool {
+        self.has_waited
+    }
+
     /// Why it has no stack; `None` if it has one.
     #[must_use]
     pub const fn missed(&self) -> Option<Cause> {

@@ -9,15 +9,30 @@ const KEPT: usize = 1024;
 
 /// Places that were skipped, in order.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-#[non_exhaustive]
 pub struct Damage {
-    /// The first places: the ranges in which no record can be decoded.
-    pub places: Vec<Range<Offset>>,
-    /// How many further ones there are.
-    pub more: u64,
+    pub(crate) places: Vec<Range<Offset>>,
+    more: u64,
 }
 
 impl Damage {
+    /// Returns the first places: the ranges in which no record can be decoded.
+    #[must_use]
+    pub fn places(&self) -> &[Range<Offset>] {
+        &self.places
+    }
+
+    /// Returns how many further places there are.
+    #[must_use]
+    pub fn more(&self) -> u64 {
+        self.more
+    }
+
+    /// Returns whether nothing was skipped.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
     /// Adds a damaged range after the others.
     pub fn add(&mut self, place: Range<Offset>) {
         if self.places.len() < KEPT {

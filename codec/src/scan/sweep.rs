@@ -2,14 +2,13 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use super::scanner::scan_depths;
 use super::{Damage, Scanned, Stop, Summary};
 use crate::Offset;
 use crate::format::flow::is_boundary;
-use crate::parallel::cores;
+use crate::parallel::{BytesRead, cores};
 use crate::read::{Content, Tail};
 
 /// How many bytes are read at a time, so that they fit in a core's cache.
@@ -30,16 +29,25 @@ pub enum Depths {
 
 /// The result of a sweep.
 #[derive(Clone, Default, Debug)]
-#[non_exhaustive]
 pub struct Swept {
-    /// A summary for each range, in order, up to the end or to a truncated record. Only the last range may be
-    /// shorter than requested.
-    pub summaries: Vec<Summary>,
-    /// The places that were skipped.
-    pub damage: Damage,
+    pub(crate) summaries: Vec<Summary>,
+    pub(crate) damage: Damage,
 }
 
 impl Swept {
+    /// Returns a summary for each range, in order, up to the end or to a truncated record. Only the last range may be
+    /// shorter than requested.
+    #[must_use]
+    pub fn summaries(&self) -> &[Summary] {
+        &self.summaries
+    }
+
+    /// Returns the places that were skipped.
+    #[must_use]
+    pub fn damage(&self) -> &Damage {
+        &self.damage
+    }
+
     /// The summary of all ranges together.
     #[must_use]
     pub fn total(&self) -> Summary {
@@ -69,7 +77,7 @@ pub fn sweep(
     range: Range<Offset>,
     range_bytes: usize,
     depths: Depths,
-    progress: &AtomicU64,
+    progress: &BytesRead,
 ) -> io::Result<Swept> {
     let scan = match depths {
         Depths::Both => scan_depths::<true>,
@@ -131,7 +139,7 @@ fn sweep_part(
     range: Range<u64>,
     range_bytes: usize,
     scan: impl Fn(&[u8], usize, &mut Summary) -> Scanned,
-    progress: &AtomicU64,
+    progress: &BytesRead,
 ) -> io::Result<Swept> {
     let mut swept = Swept::default();
     let mut summary = Summary::default();
@@ -152,7 +160,7 @@ fn sweep_part(
         let read = content.fill_at(Offset::new(position), space)?;
         position += read as u64;
         unread.end += read;
-        progress.fetch_add(read as u64, Ordering::Relaxed);
+        progress.add(read as u64);
         while !unread.is_empty() {
             let bytes = buffer.get(unread.clone()).unwrap_or_default();
             let here = position - unread.len() as u64;

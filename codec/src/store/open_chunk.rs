@@ -11,12 +11,10 @@ use crate::write::EventCounts;
 
 /// The canonicalized chunk of a thread in the journal.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub struct OpenChunk {
     /// Bytes of the thread's events that it follows.
-    pub offset: u64,
-    /// The entries and exits in it.
-    pub events: EventCounts,
+    pub(crate) offset: u64,
+    pub(crate) events: EventCounts,
     /// Whole records, in canonical form.
     pub(crate) records: Arc<[u8]>,
     /// The marks in its slot.
@@ -59,6 +57,12 @@ impl OpenMarks {
 }
 
 impl OpenChunk {
+    /// Returns how many entries and exits are in it.
+    #[must_use]
+    pub fn events(&self) -> EventCounts {
+        self.events
+    }
+
     /// Where the next chunk begins.
     pub(crate) fn end(&self) -> u64 {
         self.offset.saturating_add(self.whole.0 as u64)

@@ -149,9 +149,9 @@ fn streams(trace: &Trace) -> Streams {
                 marks.push(mark);
             }
         }
-        (file.id.get(), (events, marks))
+        (file.id().get(), (events, marks))
     };
-    trace.files.iter().map(of).collect()
+    trace.files().iter().map(of).collect()
 }
 
 /// Where the blocks of a file begin.
@@ -169,7 +169,7 @@ fn blocks(bytes: &[u8]) -> Vec<usize> {
 /// All damage of a trace as text.
 fn damage(trace: &Trace) -> Vec<String> {
     let verified = trace.verify_blocks(|_| {}).expect("files can be read");
-    trace.damage.iter().chain(&verified).map(ToString::to_string).collect()
+    trace.damage().iter().chain(&verified).map(ToString::to_string).collect()
 }
 
 /// Changes each byte of each file, and cuts each file at each byte.
@@ -274,7 +274,7 @@ fn a_damaged_index_beside_a_file_is_made_anew() {
     writer.write_stream(StreamKind::Events, Some(ThreadId::new(1)), &events[..]).unwrap();
     fs::write(&path, writer.finish().unwrap().0).unwrap();
     let trace = Trace::open(&path).unwrap();
-    let (file, content) = (&trace.files[0], Content::open(&trace.files[0]).unwrap());
+    let (file, content) = (&trace.files()[0], Content::open(&trace.files()[0]).unwrap());
     let open = || {
         let (index, origin) = Index::open(file, &content, &Default::default()).unwrap();
         (origin, format!("{:?}", index.intervals()))
@@ -317,7 +317,7 @@ fn hostile_lengths_and_counts_take_little_memory() {
 fn read_everything(path: &Path) -> Result<(), Error> {
     let trace = Trace::open(path)?;
     damage(&trace);
-    for file in &trace.files {
+    for file in trace.files() {
         let mut events = file.events()?;
         while let Ok(Some(_)) | Err(_) = events.next_record() {}
         if let Ok(Some(mut marks)) = file.marks() {

@@ -607,12 +607,12 @@ fn the_journal_of_the_specification_is_read() {
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x82]).unwrap();
     fs::write(dir.path().join(names::JOURNAL), &bytes).unwrap();
     let trace = Trace::open(dir.path()).unwrap();
-    assert!(trace.damage.is_empty(), "{:?}", trace.damage);
-    let [file] = &trace.files[..] else { panic!("{:?}", trace.files) };
+    assert!(trace.damage().is_empty(), "{:?}", trace.damage());
+    let [file] = trace.files() else { panic!("{:?}", trace.files()) };
     let mut content = Vec::new();
     Content::open(file).unwrap().reader().read_to_end(&mut content).unwrap();
     assert_eq!(content, [0x80, 0x81, 0x82, 0x01, 0x81, 0x00]);
-    assert_eq!((file.bytes, file.bytes_in_file(), trace.in_journal()), (6, 3, (1, 4)));
+    assert_eq!((file.bytes(), file.bytes_in_file(), trace.in_journal()), (6, 3, (1, 4)));
 }
 
 #[test]
@@ -621,26 +621,26 @@ fn the_golden_trace_opens_as_a_whole() {
         return; // The other tests are rewriting it now.
     }
     let trace = Trace::open(golden_dir().join("trace")).unwrap();
-    assert_eq!(trace.manifest, Some(manifest(Some(end()))));
-    assert_eq!(trace.methods.len(), 6);
+    assert_eq!(trace.manifest(), Some(&manifest(Some(end()))));
+    assert_eq!(trace.methods().len(), 6);
     for (number, key) in (0..).zip(keys()) {
-        let method = trace.methods.get(id(number)).unwrap();
-        let info = &method.info;
+        let method = trace.methods().get(id(number)).unwrap();
+        let info = method.info();
         assert_eq!(ids::key(&info.class, &info.name, &info.descriptor), key);
     }
-    let main = trace.methods.get(id(0)).unwrap();
-    assert_eq!(main.other_loaders, ["com.example.PluginLoader@2"]);
-    let worker = trace.threads.get(ThreadId::new(31)).unwrap();
+    let main = trace.methods().get(id(0)).unwrap();
+    assert_eq!(main.other_loaders(), ["com.example.PluginLoader@2"]);
+    let worker = trace.threads().get(ThreadId::new(31)).unwrap();
     assert_eq!(worker.name, "worker");
     assert_eq!(worker.earlier_names, ["pool-1 \"quoted\"\n"]);
-    assert_eq!(trace.threads.get(ThreadId::new(32)).unwrap().end_ns, Some(61_000_000));
-    let [file] = &trace.files[..] else { panic!("{:?}", trace.files) };
+    assert_eq!(trace.threads().get(ThreadId::new(32)).unwrap().end_ns, Some(61_000_000));
+    let [file] = trace.files() else { panic!("{:?}", trace.files()) };
     assert_eq!(
         file.path().file_name().unwrap().to_str().unwrap(),
         names::thread_file(ThreadId::new(1), EventFormat::Jsonl)
     );
     let killed = Trace::open(golden_dir().join("trace-killed")).unwrap();
-    assert_eq!(killed.manifest, Some(manifest(None)));
+    assert_eq!(killed.manifest(), Some(&manifest(None)));
 }
 
 /// The bytes of a specification's example, which are in a golden file too.
@@ -1043,7 +1043,8 @@ fn the_example_of_marks_is_that_of_the_specification() {
 
 #[test]
 fn the_example_of_an_index_is_that_of_the_specification() {
-    use flow_codec::format::index::{IndexFile, IntervalSums, sample};
+    use flow_codec::format::index::{IndexFile, IntervalSums};
+    use flow_codec::format::of_events::sample;
     let thread = [0x81, 0x82, 0x01, 0x83];
     let bytes = example(include_str!("../../src/format/derived/index.rs"), "index.hex");
     let index = IndexFile::decode(&bytes).expect("sound");

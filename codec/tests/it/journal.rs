@@ -12,15 +12,15 @@ use proptest::prelude::*;
 /// The content of each thread in the trace in `dir`.
 fn contents(dir: &Path) -> Vec<(u64, Vec<u8>)> {
     let trace = Trace::open(dir).expect("a trace");
-    assert!(trace.damage.is_empty(), "{:?}", trace.damage);
+    assert!(trace.damage().is_empty(), "{:?}", trace.damage());
     let of = |file: &flow_codec::read::ThreadFile| {
         let mut bytes = Vec::new();
         let mut reader = Content::open(file).expect("it opens").reader();
         reader.read_to_end(&mut bytes).expect("it can be read");
-        assert_eq!(bytes.len() as u64, file.bytes);
-        (file.id.get(), bytes)
+        assert_eq!(bytes.len() as u64, file.bytes());
+        (file.id().get(), bytes)
     };
-    trace.files.iter().map(of).collect()
+    trace.files().iter().map(of).collect()
 }
 
 /// Asserts that the trace has what was recorded, and that its records are those of its bytes.
@@ -47,14 +47,14 @@ fn verify(recorder: &Recorder) {
             assert!(expected.contains(&encode(&events)), "thread {id}, read by the model");
         }
     }
-    for file in Trace::open(dir.path()).expect("a trace").files {
+    for file in Trace::open(dir.path()).expect("a trace").files() {
         let mut events = file.events().expect("it opens");
         let mut end = 0;
         while let Some((offset, _)) = events.next_record().expect("sound records") {
             assert_eq!(offset.get(), end, "no gap");
             end = events.position().get();
         }
-        assert_eq!((end, events.tail(), events.non_canonical()), (file.bytes, Tail::Complete, 0));
+        assert_eq!((end, events.tail(), events.non_canonical()), (file.bytes(), Tail::Complete, 0));
     }
 }
 

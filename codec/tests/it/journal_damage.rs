@@ -22,14 +22,14 @@ type Event = Vec<Option<u64>>;
 /// Reads as much of a trace as possible, and the errors.
 fn read(dir: &Path) -> (BTreeMap<u64, Event>, usize) {
     let trace = Trace::open(dir).expect("a trace");
-    let mut damage = trace.damage.len();
-    for error in &trace.damage {
+    let mut damage = trace.damage().len();
+    for error in trace.damage() {
         let text = error.to_string();
         let named = text.contains("offset") || text.contains("format version");
         assert!(named && (text.contains("journal") || text.contains("thread-")), "{text}");
     }
     let mut found = BTreeMap::new();
-    for file in &trace.files {
+    for file in trace.files() {
         let mut happened = Vec::new();
         let mut events = file.events().expect("it opens");
         loop {
@@ -48,7 +48,7 @@ fn read(dir: &Path) -> (BTreeMap<u64, Event>, usize) {
             }
         }
         assert!(matches!(events.next_record(), Ok(None)), "the end is final");
-        found.insert(file.id.get(), happened);
+        found.insert(file.id().get(), happened);
     }
     (found, damage)
 }
@@ -158,7 +158,7 @@ fn tell(bytes: &[u8]) -> (Vec<String>, usize) {
     fs::write(dir.path().join(names::JOURNAL), bytes).expect("room");
     let trace = Trace::open(dir.path()).expect("a trace");
     let (found, _) = read(dir.path());
-    (trace.damage.iter().map(ToString::to_string).collect(), found[&1].len())
+    (trace.damage().iter().map(ToString::to_string).collect(), found[&1].len())
 }
 
 #[test]
@@ -255,9 +255,9 @@ fn a_journal_can_be_read_while_it_is_written() {
         assert!(Instant::now() < deadline, "the writer takes too long");
         last = writer.is_finished();
         let Ok(trace) = Trace::open(dir.path()) else { continue };
-        assert!(trace.damage.is_empty(), "{:?}", trace.damage);
-        let is_restless = trace.journal.is_some_and(|journal| journal.is_restless);
-        for file in &trace.files {
+        assert!(trace.damage().is_empty(), "{:?}", trace.damage());
+        let is_restless = trace.journal().is_some_and(|journal| journal.is_restless);
+        for file in trace.files() {
             let mut happened = Vec::new();
             let mut events = file.events().unwrap();
             while let Some((_, record)) = events.next_record().unwrap() {
@@ -266,7 +266,7 @@ fn a_journal_can_be_read_while_it_is_written() {
                     Record::Exit(count) => (0..count.get()).for_each(|_| happened.push(None)),
                 }
             }
-            let id = file.id.get();
+            let id = file.id().get();
             assert!(is_prefix(&happened, &whole, id), "thread {id} at event {}", happened.len());
             let known = before.insert(id, happened.len()).unwrap_or(0);
             assert!(is_restless || known <= happened.len(), "{known} > {}", happened.len());
@@ -306,31 +306,31 @@ fn read_hostile_journals() {
     // A slot of a terabyte, which is a hole.
     let huge = 1 << 40;
     let (trace, _dir) = at(&one_slot([huge - 64, open, 1, 0, 0], &[], &[0x7E]), huge, None);
-    assert!(trace.damage.is_empty() && trace.files[0].bytes == 1, "{trace:?}");
+    assert!(trace.damage().is_empty() && trace.files()[0].bytes() == 1, "{trace:?}");
     // A state and a chunk that are as long as their numbers claim.
     let (trace, _dir) = at(&one_slot([GIB - 64, open, 1, 0, GIB], &[], &[]), GIB, None);
-    assert_eq!((trace.damage.len(), trace.files.len()), (1, 0));
+    assert_eq!((trace.damage().len(), trace.files().len()), (1, 0));
     let notes: Vec<u8> = std::iter::once(0).chain([1, 1].repeat((1 << 23) - 1)).collect();
     let words = [GIB - 64, open, 1, 0, notes.len() as u64];
     let (trace, _dir) = at(&one_slot(words, &notes, &[0xFF]), GIB, None);
-    assert!(trace.damage.is_empty(), "{:?}", trace.damage);
+    assert!(trace.damage().is_empty(), "{:?}", trace.damage());
     // Marks that are as long as their number claims.
     let (size, marks) = ((6 << 30) - 64, u64::from(u32::MAX - 7) << 32);
     let (trace, _dir) = at(&one_slot([size, open, 1, 0, marks], &[], &[0x7E]), size + 64, None);
-    assert_eq!((trace.damage.len(), trace.files[0].bytes), (1, 1), "{:?}", trace.damage);
+    assert_eq!((trace.damage().len(), trace.files()[0].bytes()), (1, 1), "{:?}", trace.damage());
     // A chunk larger than any recorder writes.
     for (byte, bytes) in [(!0x81, journal::MAX_CHUNK_BYTES), (!0x01, 0), (!0xC1, 0)] {
         let size = 130 << 20;
         let (trace, _dir) = at(&one_slot([size, open, 1, 0, 0], &[], &[]), size, Some(byte));
-        assert!((1..4).contains(&trace.damage.len()), "{:?}", trace.damage);
-        assert_eq!(trace.files.first().map_or(0, |file| file.bytes), bytes);
+        assert!((1..4).contains(&trace.damage().len()), "{:?}", trace.damage());
+        assert_eq!(trace.files().first().map_or(0, |file| file.bytes()), bytes);
     }
     // A million slots.
     let slot = one_slot([64, journal::closed(open), 1, 0, 0], &[], &[]).split_off(64);
     let slot = [slot, vec![0; 24]].concat();
     let head = one_slot([0; 5], &[], &[])[..64].to_vec();
     let (trace, _dir) = at(&[head, slot.repeat(1_000_000)].concat(), 64_000_064, None);
-    assert!(trace.damage.is_empty() && trace.files.is_empty());
+    assert!(trace.damage().is_empty() && trace.files().is_empty());
     // More exits than fit on any disk, one line each.
     let exits = [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40];
     let dir = tempfile::tempdir().expect("a folder");
@@ -342,5 +342,5 @@ fn read_hostile_journals() {
     let bytes = one_slot([64, open, 1, 0, 7], &exits, &[0; 16]);
     fs::write(dir.path().join(names::JOURNAL), bytes).expect("a folder");
     let trace = Trace::open(dir.path()).expect("a trace");
-    assert_eq!((trace.damage.len(), trace.files.len()), (1, 0), "{:?}", trace.damage);
+    assert_eq!((trace.damage().len(), trace.files().len()), (1, 0), "{:?}", trace.damage());
 }

@@ -137,8 +137,8 @@ fn parts(
 /// The bytes of the events, and the marks, of the only thread.
 fn read(path: &Path) -> (Vec<u8>, Vec<(Position, Mark)>) {
     let trace = Trace::open(path).expect("a sound trace");
-    assert_eq!(trace.damage.iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);
-    let Some(file) = trace.files.first() else { return Default::default() };
+    assert_eq!(trace.damage().iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);
+    let Some(file) = trace.files().first() else { return Default::default() };
     let mut bytes = Vec::new();
     Content::open(file)
         .expect("a sound trace")
@@ -239,8 +239,8 @@ fn assert_is_end_of_whole(ops: &[u8], seed: &[u8], plan: &[u8], removed: usize) 
     };
     assert_eq!(rest, &kept[..]);
     let trace = Trace::open(&path).expect("a sound trace");
-    assert_eq!(trace.threads.get(THREAD).map(|thread| thread.name.clone()), Some("t".to_owned()));
-    let given_up = trace.files[0].given_up();
+    assert_eq!(trace.threads().get(THREAD).map(|thread| thread.name.clone()), Some("t".to_owned()));
+    let given_up = trace.files()[0].given_up();
     assert_eq!(given_up.enters + given_up.exits, missing);
 }
 

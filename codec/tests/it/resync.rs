@@ -42,8 +42,8 @@ fn write_trace(dir: &Path) {
 
 fn thread(dir: &Path) -> ThreadFile {
     let trace = Trace::open(dir).expect("a trace");
-    assert!(trace.damage.is_empty(), "{:?}", trace.damage);
-    trace.files[0].clone()
+    assert!(trace.damage().is_empty(), "{:?}", trace.damage());
+    trace.files()[0].clone()
 }
 
 /// The events, read in every way. All ways must agree.
@@ -70,7 +70,7 @@ fn a_changed_byte_damages_at_most_up_to_the_next_certain_end_of_a_record() {
     assert!(whole.damage.is_empty());
     let path = dir.path().join(THREAD_FILE);
     let bytes = fs::read(&path).unwrap();
-    let all = thread(dir.path()).bytes;
+    let all = thread(dir.path()).bytes();
     assert!(bytes.len() > 20 && all > bytes.len() as u64, "some of it is in the journal");
     let file = File::options().write(true).open(&path).unwrap();
     let mut damaged = 0;
@@ -115,11 +115,11 @@ fn a_truncated_file_has_its_whole_records_and_the_gap_is_reported() {
     for len in 0..bytes.len() {
         fs::write(&path, &bytes[..len]).unwrap();
         let trace = Trace::open(dir.path()).unwrap();
-        let error = trace.damage[0].to_string();
+        let error = trace.damage()[0].to_string();
         let next = bytes.len();
         let gap = format!("end at offset {len}, but the journal continues at offset {next}");
         assert!(error.contains(THREAD_FILE) && error.contains(&gap), "{error}");
-        let found = read_all(trace.files[0].events().unwrap());
+        let found = read_all(trace.files()[0].events().unwrap());
         let ends = whole.records.iter().map(|(offset, _)| *offset).skip(1);
         let records = ends.take_while(|end| *end <= len as u64).count();
         assert_eq!(found.records, whole.records[..records], "cut at {len}");

@@ -214,7 +214,7 @@ proptest! {
         // They are converted to the bytes that flow writes for the same events.
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("thread-1.jsonl"), &text).unwrap();
-        let file = Trace::open(dir.path()).unwrap().files.remove(0);
+        let file = Trace::open(dir.path()).unwrap().take_files().remove(0);
         let mut raw = Vec::new();
         for event in &events {
             match event {

@@ -11,14 +11,17 @@ use flow_codec::{MethodId, MethodMap};
 /// Counts calls, and collects the methods that were not called before, in the order of their first calls.
 #[derive(Clone, Default, Debug)]
 pub struct Called {
-    /// All calls.
-    pub calls: u64,
-    /// The methods that were not called before. The caller may take them.
-    pub new: Vec<MethodId>,
+    calls: u64,
+    new: Vec<MethodId>,
     known: MethodMap<bool>,
 }
 
 impl Called {
+    /// Returns the number of calls since the last time, and the methods that were not called before.
+    pub fn take(&mut self) -> (u64, Vec<MethodId>) {
+        (std::mem::take(&mut self.calls), std::mem::take(&mut self.new))
+    }
+
     fn meet(&mut self, method: MethodId) {
         if !std::mem::replace(self.known.or_default(method), true) {
             self.new.push(method);

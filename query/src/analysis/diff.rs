@@ -138,7 +138,7 @@ impl MethodName {
     /// Returns the name of a method of a trace.
     #[must_use]
     pub fn new(id: MethodId, methods: &Methods) -> Self {
-        match methods.get(id).map(|method| &method.info) {
+        match methods.get(id).map(|method| method.info()) {
             Some(info) => Self::Known {
                 class: info.class.clone(),
                 name: info.name.clone(),

@@ -8,7 +8,7 @@
 //! | Which calls lasted longest? | [`Slowest`] |
 //! | The same, for the calls made in chosen methods only | [`Rooted`] around a [`Graph`] |
 //! | Who calls a method, and whom does it call? For how long? | [`Edges`]; as a tree [`PathTree::callers`], [`PathTree::callees`] |
-//! | The same of samples of stacks? | [`StackSums`], then [`PathTree`] |
+//! | Where did samples of stacks go? | [`PathTree`], from [`Frames`](crate::profile::Frames) |
 //! | Which exceptions ended calls, and which methods caught them? | [`Exceptions`] |
 //! | How often was each line reached? | [`LineCounts`] |
 //! | What was the deepest stack? | [`Deepest`] |
@@ -37,9 +37,10 @@ mod slowest;
 pub use by_method::{
     EdgeRow, Edges, Precision, Report, ReportRow, Side, Sums, SumsOf, TimedReport,
 };
+pub(crate) use by_path::StackSums;
 pub use by_path::{
     CallWeight, Graph, LargestPaths, PathId, PathLimits, PathNode, PathRow, PathTree, Paths, ROOT,
-    Rooted, StackSums, TimeWeight, Weight,
+    Rooted, TimeWeight, Weight,
 };
 pub use called::{Called, CalledShapes};
 pub use deepest::Deepest;

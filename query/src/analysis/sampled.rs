@@ -31,7 +31,7 @@ pub trait AddSampled<'c>: Visit + Sized {
         file: &ThreadFile,
         selection: &Selection,
     ) -> Result<Option<Option<Error>>> {
-        if dag.bytes() != file.bytes || !self.add_calls(dag, selection) {
+        if dag.bytes() != file.bytes() || !self.add_calls(dag, selection) {
             return Ok(None);
         }
         self.set_calls_an_entry(0);

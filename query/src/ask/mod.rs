@@ -22,7 +22,9 @@ pub use self::difference::{
     CallPlace, Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference,
     RunDifferences, SelectedCall,
 };
-pub use self::info::{Info, StoredShapes, ThreadInfo, ThreadOrder, TraceInfo};
+pub use self::info::{
+    Info, LogInfo, SampledThread, StoredShapes, ThreadInfo, ThreadOrder, TraceInfo,
+};
 pub use self::overview::{Overview, OverviewLines};
 pub use self::recorded_runs::RunInfo;
 pub use self::test_runs::{RanTest, RanTests};

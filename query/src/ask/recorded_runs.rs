@@ -42,7 +42,7 @@ impl RunInfo {
     pub fn of(run: &RecordedRun) -> Self {
         let traces: Vec<_> =
             run.traces().iter().filter_map(|path| Trace::open(path).ok()).collect();
-        let manifests = || traces.iter().filter_map(|trace| trace.manifest.as_ref());
+        let manifests = || traces.iter().filter_map(|trace| trace.manifest());
         let ends =
             || manifests().map(|manifest| Some((manifest.start_unix_ns, manifest.end.as_ref()?)));
         let ends: Option<Vec<_>> = ends()

@@ -27,7 +27,8 @@ mod joined;
 mod search;
 mod shape;
 
-pub use self::building::{Built, Gather, Growing, StoredDag};
+pub(crate) use self::building::StoredDag;
+pub use self::building::{Built, Gather, Growing};
 pub(crate) use self::joined::PairNumber;
 pub use self::joined::{Comparison, Departure, Difference, Join, Joined, Shift};
 pub(crate) use self::search::{Call, Callees};

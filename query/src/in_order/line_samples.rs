@@ -42,7 +42,7 @@ impl LineSamples {
             (None, frame) => Inside::Method(frame.and_then(|frame| frame.method)),
         };
         let line = call.and_then(|call| samples.frame_of(sample, call));
-        let StackSample { intervals: count, ns, waiting_ns, .. } = *sample;
+        let (count, ns, waiting_ns) = (sample.intervals(), sample.ns(), sample.waiting_ns());
         Self { line, inside, count, ns, waiting_ns }
     }
 

@@ -206,7 +206,7 @@ impl InOrder {
     }
 
     /// Takes the error in the marks, if there is one.
-    pub fn marks_damage(&mut self) -> Option<Error> {
+    pub fn take_damage(&mut self) -> Option<Error> {
         self.times.take().and_then(Lookahead::into_damage)
     }
 
@@ -510,7 +510,7 @@ impl<R: Rows> Feed<'_, '_, R> {
                 let depth = frames.shown_depth(self.shown);
                 let Some((depth, samples)) = depth.zip(self.shown.samples) else { return Ok(()) };
                 let (call, _) = frames.method_at(depth);
-                let (samples, last_ns) = (LineSamples::new(&sample, samples, call), sample.at_ns);
+                let (samples, last_ns) = (LineSamples::new(&sample, samples, call), sample.at_ns());
                 self.detail(depth, at, DetailKind::Samples { samples, last_ns })
             }
             (kind, _) if Detail::is_mark(&kind) => {

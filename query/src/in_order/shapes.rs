@@ -25,7 +25,7 @@ impl<R: Rows> Feed<'_, '_, R> {
                 self.thread.repeats.next = walk.repeat(&entry);
             }
             if self.enter_at(entry.offset, entry.method)? == ControlFlow::Break(()) {
-                return Ok(Reading { ending: Ending::Stopped, ..Reading::default() });
+                return Ok(Reading::ended(Ending::Stopped));
             }
             if let Some(inside) = entry.shape.and_then(|shape| known.get(shape, dag.shapes())) {
                 self.thread.skip(inside, &mut walk, self.shown);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use flow_codec::read::{Trace, TraceSet};
+use flow_codec::read::Trace;
 
 use super::paths::{further_among, is_container_name, without_dot};
 use super::recordings::{Newest, Recordings};
@@ -38,7 +38,7 @@ pub struct Chosen {
 pub fn locate(path: &Path) -> Result<Located, Error> {
     let is_alone = path.as_os_str().as_encoded_bytes().ends_with(b"/.");
     let file = without_dot(path);
-    let found = TraceSet::directories(if file.is_file() { &file } else { path });
+    let found = Trace::directories(if file.is_file() { &file } else { path });
     if (!is_alone || found.is_err())
         && let Some(recordings) = Recordings::of(path)
         && let Some(Newest { run, without_calls, .. }) = recordings.newest()
@@ -76,7 +76,7 @@ pub fn locate(path: &Path) -> Result<Located, Error> {
 fn traces_inside(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let has_trace = |path: &PathBuf| match path.is_dir() {
-        true => TraceSet::directories(path).is_ok(),
+        true => Trace::directories(path).is_ok(),
         false => is_container_name(path) && Trace::is_container(path),
     };
     let mut found: Vec<_> = entries.map(|entry| entry.path()).filter(has_trace).collect();

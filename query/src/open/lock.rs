@@ -43,8 +43,8 @@ pub fn is_recording(trace: &Path) -> Option<bool> {
 /// Returns whether a trace that was opened may still grow: it had no end, and a JVM records it.
 #[must_use]
 pub fn is_open(trace: &Trace) -> bool {
-    let has_end = trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
-    !has_end && is_recording(&trace.dir) != Some(false)
+    let has_end = trace.manifest().is_some_and(|manifest| manifest.end.is_some());
+    !has_end && is_recording(trace.dir()) != Some(false)
 }
 
 /// Locks the trace; `None` while a JVM records it, or another process repairs it.

@@ -39,11 +39,11 @@ pub(super) fn without_calls(path: &Path) -> Result<Trace, Error> {
 
 /// The trace with calls in the place of its samples, and what is damaged; `None` if it has calls, or no samples.
 pub(super) fn with_calls(trace: &Trace) -> Result<Option<(Trace, Vec<flow_codec::Error>)>, Error> {
-    if trace.files.iter().any(|file| file.bytes > 0) {
+    if trace.files().iter().any(|file| file.bytes() > 0) {
         return Ok(None);
     }
     let Some(mut samples) = trace.samples()? else { return Ok(None) };
     let mut file = tempfile::tempfile().map_err(Error::TemporaryFile)?;
-    let (_, damage) = write_calls_of_samples(trace, &mut samples, &mut file)?;
-    Ok(Some((Trace::from_file(file, &trace.dir)?, damage)))
+    write_calls_of_samples(trace, &mut samples, &mut file)?;
+    Ok(Some((Trace::from_file(file, trace.dir())?, samples.into_damage())))
 }

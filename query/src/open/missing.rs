@@ -40,14 +40,14 @@ impl Missing {
         if let Some(missing) = missing_journal(trace) {
             return Some(missing);
         }
-        let end = trace.manifest.as_ref()?.end.as_ref()?;
+        let end = trace.manifest()?.end.as_ref()?;
         if end.lost != Lost::default() {
             return None;
         }
-        let there = trace.files.iter().map(|file| file.stored_bytes());
+        let there = trace.files().iter().map(|file| file.stored_bytes());
         let there = there.fold(0_u64, u64::saturating_add);
         let bytes = end.totals.bytes.checked_sub(there).filter(|missing| *missing > 0)?;
-        let threads = end.totals.threads.saturating_sub(trace.files.len() as u64);
+        let threads = end.totals.threads.saturating_sub(trace.files().len() as u64);
         Some(Self::Events { bytes, threads })
     }
 }
@@ -55,23 +55,23 @@ impl Missing {
 /// Returns what is missing because the journal of a trace cannot be used, if it cannot.
 #[must_use]
 pub fn missing_journal(trace: &Trace) -> Option<Missing> {
-    if trace.journal.is_some_and(|journal| journal.is_checkpoint) {
-        let durability = trace.manifest.as_ref().and_then(|manifest| manifest.durability.as_ref());
+    if trace.journal().is_some_and(|journal| journal.is_checkpoint) {
+        let durability = trace.manifest().and_then(|manifest| manifest.durability.as_ref());
         let period = durability.map(|durability| durability.period);
         return Some(Missing::SinceCheckpoint { period });
     }
-    let path = trace.missing_journal.as_ref()?;
+    let path = trace.missing_journal()?;
     if is_received(trace) {
         // What threads record arrives a moment later.
-        let is_open = is_recording(&trace.dir) == Some(true);
+        let is_open = is_recording(trace.dir()) == Some(true);
         return (!is_open).then_some(Missing::Unreceived);
     }
-    Some(Missing::Journal { path: path.clone() })
+    Some(Missing::Journal { path: path.to_path_buf() })
 }
 
 /// Returns whether a trace without an end is the copy that a collector receives: the JVM has the journal.
 #[must_use]
 pub fn is_received(trace: &Trace) -> bool {
     let is_sent = |manifest: &Manifest| manifest.options.contains_key("stream");
-    trace.missing_journal.is_some() && trace.manifest.as_ref().is_some_and(is_sent)
+    trace.missing_journal().is_some() && trace.manifest().is_some_and(is_sent)
 }

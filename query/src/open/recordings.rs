@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use flow_codec::format::manifest::End;
 use flow_codec::format::names;
-use flow_codec::read::{Trace, TraceSet};
+use flow_codec::read::Trace;
 
 use super::lock::is_recording;
 use super::paths::{further_among, is_container_name};
@@ -109,7 +109,7 @@ impl Recordings {
             run.snapshots.sort();
         }
         // The trace in the folder itself.
-        if let Ok(traces) = TraceSet::directories(folder) {
+        if let Ok(traces) = Trace::directories(folder) {
             runs.push(RecordedRun { path: folder.join("."), traces, snapshots: Vec::new() });
         }
         let seconds: Vec<_> = runs.iter().map(RecordedRun::start_second).collect();
@@ -149,7 +149,7 @@ impl Recordings {
 
 impl RecordedRun {
     fn of(first: &Path) -> Self {
-        let traces = TraceSet::directories(first).unwrap_or_else(|_| vec![first.to_path_buf()]);
+        let traces = Trace::directories(first).unwrap_or_else(|_| vec![first.to_path_buf()]);
         Self { path: first.to_path_buf(), traces, snapshots: Vec::new() }
     }
 
@@ -260,7 +260,7 @@ fn has_calls(trace: &Path) -> bool {
     is_recording(trace) != Some(false)
         || Trace::open(trace).map_or(true, |trace| {
             let has_samples = || trace.samples().is_ok_and(|samples| samples.is_some());
-            trace.files.iter().any(|file| file.bytes > 0) || has_samples()
+            trace.files().iter().any(|file| file.bytes() > 0) || has_samples()
         })
 }
 

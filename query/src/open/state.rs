@@ -51,13 +51,13 @@ impl State {
     /// The state of a trace.
     #[must_use]
     pub fn of(trace: &Trace) -> Self {
-        match &trace.manifest {
+        match trace.manifest() {
             None => Self::Unknown,
             Some(Manifest { end: Some(end), .. }) => Self::ended(end),
             Some(Manifest { snapshot: Some(snapshot), .. }) => {
                 Self::Snapshot { name: snapshot.name.clone(), at_ns: snapshot.at_ns }
             }
-            Some(Manifest { end: None, .. }) => match is_recording(&trace.dir) {
+            Some(Manifest { end: None, .. }) => match is_recording(trace.dir()) {
                 Some(true) => Self::Recording,
                 Some(false) if is_received(trace) => Self::Unreceived,
                 Some(false) => Self::Killed,

@@ -65,7 +65,7 @@ impl Traces {
         let mut before = before.map_or_else(Vec::new, |before| before.traces);
         opened.is_several = directories.len() > 1;
         for directory in directories {
-            let known = before.extract_if(.., |trace| trace.dir == directory).next();
+            let known = before.extract_if(.., |trace| trace.dir() == directory).next();
             match known.map_or_else(|| Trace::open(&directory), Trace::open_again) {
                 Ok(trace) => opened.push(trace),
                 Err(error) if opened.is_several => opened.unreadable.push((directory, error)),
@@ -93,9 +93,9 @@ impl Traces {
     /// Sorts threads by their names, so that those with the same name follow each other.
     pub fn sort_threads(&mut self) {
         for trace in &mut self.traces {
-            let mut files = std::mem::take(&mut trace.files);
-            files.sort_by(|a, b| thread_name(trace, a.id).cmp(thread_name(trace, b.id)));
-            trace.files = files;
+            let mut files = trace.take_files();
+            files.sort_by(|a, b| thread_name(trace, a.id()).cmp(thread_name(trace, b.id())));
+            trace.set_files(files);
         }
     }
 
@@ -120,13 +120,14 @@ impl Traces {
     }
 
     fn push(&mut self, trace: Trace) {
-        self.missing.extend(Missing::of(&trace).map(|missing| (trace.dir.clone(), missing)));
+        self.missing
+            .extend(Missing::of(&trace).map(|missing| (trace.dir().to_path_buf(), missing)));
         self.traces.push(trace);
     }
 
     /// Names methods as class files do, instead of as their sources do.
     pub fn show_raw_names(&mut self) {
-        self.traces.iter_mut().for_each(|trace| trace.methods.show_raw_names());
+        self.traces.iter_mut().for_each(|trace| trace.show_raw_names());
     }
 
     /// The path that was opened; of a folder of recordings, that of its newest run.
@@ -221,7 +222,7 @@ impl Traces {
         }
         for trace in &mut self.traces {
             if let Some((guessed, damage)) = with_calls(trace)? {
-                self.remarks.push(Remark::Guessed { path: trace.dir.clone() });
+                self.remarks.push(Remark::Guessed { path: trace.dir().to_path_buf() });
                 self.remarks.extend(damage.into_iter().map(Remark::Damage));
                 *trace = guessed;
             }
@@ -234,16 +235,16 @@ impl Traces {
         if !self.traces.iter().any(has_calls) {
             return;
         }
-        let is_empty = |trace: &mut Trace| !has_calls(trace) && trace.damage.is_empty();
+        let is_empty = |trace: &mut Trace| !has_calls(trace) && trace.damage().is_empty();
         let empty = self.traces.extract_if(.., is_empty);
-        self.remarks.extend(empty.map(|trace| Remark::NoCalls { path: trace.dir }));
+        self.remarks.extend(empty.map(|trace| Remark::NoCalls { path: trace.dir().to_path_buf() }));
     }
 
     /// The size of all threads, or of their selected ranges.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let files = self.traces.iter().flat_map(|trace| &trace.files);
-        files.fold(0, |sum: u64, file| sum.saturating_add(bytes_read(file, file.bytes)))
+        let files = self.traces.iter().flat_map(|trace| trace.files());
+        files.fold(0, |sum: u64, file| sum.saturating_add(bytes_read(file, file.bytes())))
     }
 
     /// The name of a trace within the run: `.` or `jvm-…`.
@@ -271,9 +272,9 @@ impl Traces {
             traces = self.traces.iter().collect();
         }
         let [trace] = traces[..] else {
-            let alone = |trace: &&Trace| match trace.dir == self.path {
-                true => PathBuf::from(format!("{}/.", trace.dir.display())),
-                false => trace.dir.clone(),
+            let alone = |trace: &&Trace| match trace.dir() == self.path {
+                true => PathBuf::from(format!("{}/.", trace.dir().display())),
+                false => trace.dir().to_path_buf(),
             };
             let traces = traces.iter().map(alone).collect();
             return Err(Error::SeveralTraces { path: self.path.clone(), traces });
@@ -296,7 +297,7 @@ impl Traces {
     /// Returns whether a trace has methods whose lines are recorded.
     #[must_use]
     pub fn has_lines(&self) -> bool {
-        let mut methods = self.traces.iter().flat_map(|trace| trace.methods.iter());
+        let mut methods = self.traces.iter().flat_map(|trace| trace.methods().iter());
         methods.any(|(_, method)| method.versions().any(|info| !info.lines.is_empty()))
     }
 }
@@ -306,7 +307,7 @@ fn has_samples(trace: &Trace) -> bool {
 }
 
 fn has_calls(trace: &Trace) -> bool {
-    trace.files.iter().any(|file| file.bytes > 0)
+    trace.files().iter().any(|file| file.bytes() > 0)
 }
 
 impl Deref for Traces {

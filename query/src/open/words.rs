@@ -17,7 +17,7 @@ const STDIN: &str = "-";
 /// Explains what is missing because the journal of a trace cannot be used, if it cannot.
 #[must_use]
 pub fn without_journal(trace: &Trace) -> Option<String> {
-    missing_journal(trace).map(|missing| missing_text(&trace.dir, &missing))
+    missing_journal(trace).map(|missing| missing_text(trace.dir(), &missing))
 }
 
 /// Explains what is missing from a trace.
@@ -122,9 +122,9 @@ pub fn foreign_files(trace: &Trace) -> Option<String> {
 /// Returns why no method of a trace has a name, if another program wrote the trace without names.
 #[must_use]
 pub fn without_names(trace: &Trace) -> Option<String> {
-    let has_calls = trace.files.iter().any(|file| file.bytes > 0);
-    let has_none = trace.manifest.is_none() && !trace.has_text(StreamKind::Ids);
-    (has_none && trace.methods.is_empty() && has_calls).then(|| {
+    let has_calls = trace.files().iter().any(|file| file.bytes() > 0);
+    let has_none = trace.manifest().is_none() && !trace.has_text(StreamKind::Ids);
+    (has_none && trace.methods().is_empty() && has_calls).then(|| {
         "the file is missing, so methods have no names. With ids=, Java-Flow-Agent does not write it: copy the file that \
          ids= named here"
             .to_owned()

@@ -80,8 +80,8 @@ impl Follower {
     /// [break](Cause::Skipped) comes instead. To be called before the first pass.
     pub fn skip_to_end(&mut self, trace: &Trace, router: &mut Router) -> Passed {
         self.pass_names(trace, router);
-        for file in &trace.files {
-            let thread = self.threads.entry(file.id).or_default();
+        for file in trace.files() {
+            let thread = self.threads.entry(file.id()).or_default();
             // What cannot be read is an error of the pass.
             let _ = thread.skip_to_end(file, router);
         }
@@ -94,8 +94,8 @@ impl Follower {
         let mut passed = Passed::default();
         let share = self.most_bytes.map(|most| most / self.growing.max(1));
         let mut growing = 0;
-        for file in &trace.files {
-            let thread = self.threads.entry(file.id).or_default();
+        for file in trace.files() {
+            let thread = self.threads.entry(file.id()).or_default();
             let bytes_before = passed.bytes;
             if let Err(error) = thread.pass(file, share, router, &mut passed) {
                 passed.damage.push(error);
@@ -107,14 +107,15 @@ impl Follower {
     }
 
     fn pass_names(&mut self, trace: &Trace, router: &mut Router) {
-        if std::mem::replace(&mut self.method_count, trace.methods.len()) != trace.methods.len() {
-            for (id, method) in trace.methods.iter() {
+        if std::mem::replace(&mut self.method_count, trace.methods().len()) != trace.methods().len()
+        {
+            for (id, method) in trace.methods().iter() {
                 if self.methods.insert(id) {
-                    router.metadata(&Metadata::Method { id, info: &method.info });
+                    router.metadata(&Metadata::Method { id, info: method.info() });
                 }
             }
         }
-        for (id, thread) in trace.threads.iter() {
+        for (id, thread) in trace.threads().iter() {
             if self.names.get(&id) != Some(&thread.name) {
                 self.names.insert(id, thread.name.clone());
                 router.metadata(&Metadata::Thread { id, name: &thread.name });
@@ -145,7 +146,7 @@ impl Followed {
                 number: None,
                 kind: EventKind::Enter(method),
             };
-            router.pass(Ordered { thread: file.id, event, is_certain: false });
+            router.pass(Ordered { thread: file.id(), event, is_certain: false });
         }
         self.reached.continue_at(last.offset);
         Ok(())
@@ -163,7 +164,7 @@ impl Followed {
         let bytes = from.get().saturating_sub(self.reached.next().get());
         self.reached.continue_at(from);
         let cause = Cause::Skipped { bytes };
-        router.data_break(&DataBreak { thread: Some(file.id), cause });
+        router.data_break(&DataBreak { thread: Some(file.id()), cause });
         Ok(())
     }
 
@@ -183,7 +184,7 @@ impl Followed {
         let removed = self.reached.follow(file);
         if removed > 0 {
             let cause = Cause::Skipped { bytes: removed };
-            router.data_break(&DataBreak { thread: Some(file.id), cause });
+            router.data_break(&DataBreak { thread: Some(file.id()), cause });
             passed.events += 1;
             passed.bytes = passed.bytes.saturating_add(removed);
         }
@@ -197,9 +198,9 @@ impl Followed {
         let timeline = file.timeline_from(self.reached.next())?;
         for event in self.reached.new_events(timeline, end) {
             match event {
-                Ok(event) => router.pass(Ordered { thread: file.id, event, is_certain: false }),
+                Ok(event) => router.pass(Ordered { thread: file.id(), event, is_certain: false }),
                 Err(_) => {
-                    let (thread, cause) = (Some(file.id), Cause::Damaged);
+                    let (thread, cause) = (Some(file.id()), Cause::Damaged);
                     router.data_break(&DataBreak { thread, cause });
                 }
             }

@@ -226,10 +226,10 @@ impl Router {
 
     /// Passes the names of a trace.
     pub(crate) fn pass_names(&mut self, trace: &Trace) {
-        for (id, method) in trace.methods.iter() {
-            self.metadata(&Metadata::Method { id, info: &method.info });
+        for (id, method) in trace.methods().iter() {
+            self.metadata(&Metadata::Method { id, info: method.info() });
         }
-        for (id, thread) in trace.threads.iter() {
+        for (id, thread) in trace.threads().iter() {
             self.metadata(&Metadata::Thread { id, name: &thread.name });
         }
     }
@@ -252,7 +252,7 @@ impl Router {
 
     /// Passes events of a trace that are in one order, and the breaks between them.
     pub(crate) fn pass_events(&mut self, trace: &Trace, merged: Merged<'_>) {
-        let id = |thread: usize| trace.files.get(thread).map(|file| file.id);
+        let id = |thread: usize| trace.files().get(thread).map(|file| file.id());
         for item in merged {
             match item {
                 MergedItem::Event { thread, event, is_certain } => {

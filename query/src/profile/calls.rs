@@ -38,7 +38,7 @@ pub(crate) fn write_calls_of_log<R: Read, W: Write>(log: &mut HplReader<R>, out:
 }
 
 /// The same for the samples of a trace. A call begins with the interval that its first sample represents, and ends
-/// with the last one. Returns the output, and what could not be read.
+/// with the last one.
 ///
 /// # Errors
 /// The samples cannot be read, and errors of the output.
@@ -46,7 +46,7 @@ pub(crate) fn write_calls_of_samples<W: Write>(
     trace: &Trace,
     samples: &mut Samples,
     out: W,
-) -> Result<(W, Vec<Error>)> {
+) -> Result<W> {
     let mut threads = Threads::default();
     let mut stack = Vec::new();
     while let Some((sampling, sample)) = samples.next_sample()? {
@@ -66,17 +66,17 @@ pub(crate) fn write_calls_of_samples<W: Write>(
     }
     let mut container = ContainerWriter::new(out, Compression::Lz4).map_err(io_error)?;
     let written = write_names(trace, &mut container).and_then(|()| threads.write(container));
-    Ok((written.map_err(io_error)?, samples.take_damage()))
+    written.map_err(io_error)
 }
 
 fn write_names<W: Write>(trace: &Trace, container: &mut ContainerWriter<W>) -> io::Result<()> {
-    if let Some(manifest) = &trace.manifest {
+    if let Some(manifest) = trace.manifest() {
         let manifest = serde_json::to_vec(manifest)?;
         container.write_stream(StreamKind::Manifest, None, manifest.as_slice())?;
     }
-    let methods = trace.methods.iter().map(|(id, method)| (id, method.info.clone()));
+    let methods = trace.methods().iter().map(|(id, method)| (id, method.info().clone()));
     write_methods(methods, container)?;
-    write_threads(trace.threads.iter().map(|(id, thread)| (id, thread.name.clone())), container)
+    write_threads(trace.threads().iter().map(|(id, thread)| (id, thread.name.clone())), container)
 }
 
 fn write_methods<W: Write>(
@@ -283,16 +283,16 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&bytes).unwrap();
         let trace = Trace::from_file(file, "test").unwrap();
-        assert!(trace.damage.is_empty(), "{:?}", trace.damage);
+        assert!(trace.damage().is_empty(), "{:?}", trace.damage());
         let mut lines = Vec::new();
-        for file in &trace.files {
-            let title = trace.threads.get(file.id).map_or("?", |thread| thread.name.as_str());
+        for file in trace.files() {
+            let title = trace.threads().get(file.id()).map_or("?", |thread| thread.name.as_str());
             for call in file.timeline().unwrap().calls() {
                 let call = call.unwrap();
                 let (start, end) = (call.start.bounds, call.end.bounds);
                 assert_eq!((start.from_ns, end.from_ns), (start.by_ns, end.by_ns), "exact");
                 let [start, end] = [start, end].map(|bounds| bounds.from_ns / 1_000_000);
-                let name = trace.methods.display(call.method);
+                let name = trace.methods().display(call.method);
                 lines.push(format!("{title} {} {name} {start}..{end}", call.depth.get()));
             }
         }
@@ -368,8 +368,8 @@ mod tests {
         std::fs::write(file("samples"), batch.finish().unwrap()).unwrap();
         let trace = Trace::open(dir.path()).unwrap();
         let mut samples = trace.samples().unwrap().unwrap();
-        let (written, damage) = write_calls_of_samples(&trace, &mut samples, Vec::new()).unwrap();
-        assert!(damage.is_empty(), "{damage:?}");
+        let written = write_calls_of_samples(&trace, &mut samples, Vec::new()).unwrap();
+        assert!(samples.damage().is_empty(), "{:?}", samples.damage());
         assert_eq!(
             calls(written),
             [

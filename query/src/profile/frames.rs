@@ -104,7 +104,7 @@ impl<'a> Frames<'a> {
     pub fn as_methods(&self) -> Methods {
         let mut methods = Methods::default();
         for (number, frame) in self.frames.all().iter().enumerate() {
-            let info = self.methods.get(frame.method).map(|method| method.info.clone());
+            let info = self.methods.get(frame.method).map(|method| method.info().clone());
             let info = info.unwrap_or_default();
             let (source, line) = info.named_place(frame.line);
             let source = source.map(str::to_owned);

@@ -222,7 +222,7 @@ impl LeanProfile {
         self.nodes.counts_mut(node).into_iter().for_each(|sum| sum.add(weight));
     }
 
-    pub(super) fn count_failed(&mut self, thread: i64, samples: u64) {
+    pub(crate) fn count_failed(&mut self, thread: i64, samples: u64) {
         let failed = self.failed.entry(thread).or_default();
         *failed = failed.saturating_add(samples);
     }

@@ -15,19 +15,37 @@ const LAST_CODE: i32 = -10;
 
 /// The samples of a trace, added up.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct TraceProfile {
-    /// The profile. Numbers of threads and methods are those of the trace.
-    pub profile: LeanProfile,
-    /// Whose time it is.
-    pub clock: SampleClock,
-    /// What could not be read.
-    pub damage: Vec<Error>,
-    /// Bytes at the end that were not read, because the process was killed while it wrote them, or still writes.
-    pub unfinished: u64,
+    profile: LeanProfile,
+    clock: SampleClock,
+    damage: Vec<Error>,
 }
 
 impl TraceProfile {
+    /// Returns the profile. Numbers of threads and methods are those of the trace.
+    #[must_use]
+    pub fn profile(&self) -> &LeanProfile {
+        &self.profile
+    }
+
+    /// Returns the profile by value.
+    #[must_use]
+    pub fn into_profile(self) -> LeanProfile {
+        self.profile
+    }
+
+    /// Returns whose time it is.
+    #[must_use]
+    pub fn clock(&self) -> SampleClock {
+        self.clock
+    }
+
+    /// Returns what could not be read.
+    #[must_use]
+    pub fn damage(&self) -> &[Error] {
+        &self.damage
+    }
+
     /// Reads the samples of a trace; `None` if it has none. A sample counts for each interval that it represents.
     ///
     /// # Errors
@@ -47,11 +65,12 @@ impl TraceProfile {
         let Some(mut samples) = trace.samples()? else { return Ok(None) };
         let mut profile = LeanProfile::default();
         let clock = add_all(&mut profile, trace, &mut samples, is_chosen)?;
+        // Bytes at the end that the process still writes, or wrote when it was killed.
         let unfinished = samples.unfinished();
-        let damage = samples.take_damage();
+        let damage = samples.into_damage();
         let is_empty = clock.is_none() && damage.is_empty() && unfinished == 0;
         let clock = clock.unwrap_or(SampleClock::Wall);
-        Ok((!is_empty).then_some(Self { profile, clock, damage, unfinished }))
+        Ok((!is_empty).then_some(Self { profile, clock, damage }))
     }
 }
 
@@ -97,7 +116,7 @@ fn number_of(thread: ThreadId) -> i64 {
 fn name_thread(profile: &mut LeanProfile, trace: &Trace, thread: ThreadId) {
     let number = number_of(thread);
     if !profile.threads().contains_key(&number) {
-        let name = trace.threads.get(thread).map_or("", |thread| thread.name.as_str());
+        let name = trace.threads().get(thread).map_or("", |thread| thread.name.as_str());
         profile.name_thread(number, name);
     }
 }
@@ -124,9 +143,9 @@ fn describe(profile: &mut LeanProfile, trace: &Trace, method: Option<MethodId>) 
         profile.describe_method(number, || MethodInfo { name, ..MethodInfo::default() });
         return;
     };
-    if let Some(method) = trace.methods.get(method) {
+    if let Some(method) = trace.methods().get(method) {
         profile.describe_method(number, || {
-            let MethodInfo { class, name, descriptor, source, inlined, .. } = method.info.clone();
+            let MethodInfo { class, name, descriptor, source, inlined, .. } = method.info().clone();
             MethodInfo { class, name, descriptor, source, inlined, ..MethodInfo::default() }
         });
     }

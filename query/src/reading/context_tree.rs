@@ -16,15 +16,36 @@ pub const MOST_PATHS: u32 = 1 << 20;
 /// Calls added up by path.
 #[derive(Debug)]
 pub struct ContextTree {
-    /// The paths with their sums.
-    pub tree: PathTree,
-    /// The number of threads with calls.
-    pub threads: u64,
-    /// Whether everything was read.
-    pub status: Soundness,
+    tree: PathTree,
+    threads: u64,
+    soundness: Soundness,
 }
 
 impl ContextTree {
+    /// Returns the paths with their sums.
+    #[must_use]
+    pub fn tree(&self) -> &PathTree {
+        &self.tree
+    }
+
+    /// Returns the paths with their sums, by value.
+    #[must_use]
+    pub fn into_tree(self) -> PathTree {
+        self.tree
+    }
+
+    /// Returns the number of threads with calls.
+    #[must_use]
+    pub fn threads(&self) -> u64 {
+        self.threads
+    }
+
+    /// Returns whether everything was read.
+    #[must_use]
+    pub fn soundness(&self) -> Soundness {
+        self.soundness
+    }
+
     /// Reads the selected calls of some threads, if they are calls of the roots or inside one.
     pub fn read(
         files: &[ThreadFile],
@@ -60,9 +81,9 @@ impl ContextTree {
         let dags = all_shapes(files, selected)?;
         let LargestPaths { tree, threads, .. } =
             LargestPaths::of(&dags, &selected.selection, roots, limits)?;
-        files.iter().for_each(|file| progress.file_done(bytes_read(file, file.bytes)));
+        files.iter().for_each(|file| progress.file_done(bytes_read(file, file.bytes())));
         // Neither are there shapes of damaged events.
-        Some(Self { tree, threads, status: Soundness::Whole })
+        Some(Self { tree, threads, soundness: Soundness::Whole })
     }
 }
 
@@ -94,13 +115,13 @@ fn add<W: Weight, L: Listener>(
     progress: &mut L,
     visit: impl Fn(&ThreadFile, &mut L, &mut Graph<W>) -> Reading,
 ) -> ContextTree {
-    let (mut threads, mut status) = (0, Soundness::Whole);
+    let (mut threads, mut soundness) = (0, Soundness::Whole);
     for file in files {
         let before = graph.calls();
         let reading = visit(file, progress, &mut graph);
         graph.end_thread();
         threads += u64::from(graph.calls() > before);
-        status = status.and(reading.report(file, progress));
+        soundness = soundness.and(reading.report(file, progress));
     }
-    ContextTree { tree: graph.into_tree(), threads, status }
+    ContextTree { tree: graph.into_tree(), threads, soundness }
 }

@@ -1,9 +1,7 @@
 //! Counts the events of threads.
 
-use std::sync::atomic::AtomicU64;
-
 use flow_codec::Error;
-use flow_codec::parallel::on_cores;
+use flow_codec::parallel::{BytesRead, on_cores};
 use flow_codec::read::{Content, ThreadFile};
 use flow_codec::scan::{Summary, Swept};
 
@@ -34,7 +32,7 @@ impl Counted {
 
     /// Counts the calls of a thread in its stored shapes. `None` if there are none.
     fn of_shapes(file: &ThreadFile) -> Option<Self> {
-        let whole = Some(file).filter(|file| file.parts.is_none());
+        let whole = Some(file).filter(|file| file.parts().is_none());
         let dag = stored_shapes(whole?)?;
         let shapes = Some(dag.shapes().len() as u64);
         Some(Self { calls: dag.calls(), most_frames: dag.levels(), shapes })
@@ -44,7 +42,7 @@ impl Counted {
 /// Counts the events of a thread.
 pub fn count_thread(file: &ThreadFile, progress: &mut impl Listener) -> (Summary, Reading) {
     let outcome = sweep_thread(file, progress);
-    progress.file_done(bytes_read(file, file.bytes));
+    progress.file_done(bytes_read(file, file.bytes()));
     counted(file, outcome)
 }
 
@@ -57,8 +55,8 @@ pub fn count_threads<L: Listener>(
     // Of a million threads, hardly one is damaged.
     let sound = Reading::default();
     let count_small = |file: &ThreadFile| {
-        (file.bytes < SMALL_BYTES).then(|| {
-            let (total, reading) = counted(file, sweep_all(file, &AtomicU64::new(0)));
+        (file.bytes() < SMALL_BYTES).then(|| {
+            let (total, reading) = counted(file, sweep_all(file, &BytesRead::default()));
             (Counted::of(&total), (!reading.is_plain()).then(|| Box::new(reading)))
         })
     };
@@ -71,8 +69,8 @@ pub fn count_threads<L: Listener>(
                 let (total, reading) = count_thread(file, progress);
                 (Counted::of(&total), Some(Box::new(reading)))
             });
-            if file.bytes < SMALL_BYTES || counted.shapes.is_some() {
-                progress.file_done(bytes_read(file, file.bytes));
+            if file.bytes() < SMALL_BYTES || counted.shapes.is_some() {
+                progress.file_done(bytes_read(file, file.bytes()));
             }
             each(file, counted, reading.as_deref().unwrap_or(&sound), progress);
         }
@@ -83,8 +81,8 @@ fn counted(file: &ThreadFile, outcome: Result<(Content, Swept), Error>) -> (Summ
     match outcome {
         Err(error) => (Summary::default(), Reading::failed(error)),
         Ok((content, swept)) => {
-            let mut reading = Reading::of_content(file, &swept.damage, &content);
-            reading.ending = swept.tail(content.len()).into();
+            let mut reading = Reading::of_content(file, swept.damage(), &content);
+            reading.set_ending(swept.tail(content.len()));
             (swept.total(), reading)
         }
     }

@@ -50,7 +50,7 @@ fn read_pass<V: Visit>(
         match pass.visit_some() {
             Ok(true) => {}
             Ok(false) => {
-                reading.ending = pass.tail().into();
+                reading.set_ending(pass.tail());
                 break;
             }
             Err(error) => {
@@ -60,11 +60,11 @@ fn read_pass<V: Visit>(
             }
         }
     }
-    progress.file_done(bytes_read(file, file.bytes));
+    progress.file_done(bytes_read(file, file.bytes()));
     if pass.is_past_end() {
-        reading.ending = Ending::Stopped;
+        reading.set_ending(Ending::Stopped);
     }
-    reading.marks = pass.finish();
+    reading.add_marks(pass.finish());
     reading
 }
 
@@ -82,7 +82,7 @@ pub fn read_thread<V: VisitTimeline>(
     };
     let mut reading = read_timeline(file, &mut timeline, progress, visitor);
     end(visitor, &timeline);
-    reading.marks = timeline.marks_damage();
+    reading.add_marks(timeline.into_damage());
     reading
 }
 
@@ -100,16 +100,16 @@ pub fn read_timeline(
         match timeline.visit_some(visitor) {
             Ok(Visited::Some) => {}
             Ok(Visited::Stopped) => {
-                reading.ending = Ending::Stopped;
+                reading.set_ending(Ending::Stopped);
                 break;
             }
             Ok(Visited::All) if timeline.is_past_end() => {
-                reading.ending = Ending::Stopped;
+                reading.set_ending(Ending::Stopped);
                 break;
             }
             Ok(Visited::All) => {
-                if reading.ending != Ending::Failed {
-                    reading.ending = timeline.tail().into();
+                if reading.ending() != Ending::Failed {
+                    reading.set_ending(timeline.tail());
                 }
                 break;
             }
@@ -119,7 +119,7 @@ pub fn read_timeline(
             }
         }
     }
-    progress.file_done(bytes_read(file, file.bytes));
+    progress.file_done(bytes_read(file, file.bytes()));
     reading
 }
 
@@ -144,12 +144,12 @@ pub fn read_records<E>(
             Ok(Some((offset, record))) => {
                 let range = offset.get()..events.position().get();
                 if each(range, record)? == ControlFlow::Break(()) {
-                    reading.ending = Ending::Stopped;
+                    reading.set_ending(Ending::Stopped);
                     break;
                 }
             }
             Ok(None) => {
-                reading.ending = events.tail().into();
+                reading.set_ending(events.tail());
                 break;
             }
             Err(error) => {
@@ -159,7 +159,7 @@ pub fn read_records<E>(
             }
         }
     }
-    reading.non_canonical = events.non_canonical();
-    progress.file_done(bytes_read(file, file.bytes));
+    reading.set_non_canonical(events.non_canonical());
+    progress.file_done(bytes_read(file, file.bytes()));
     Ok(reading)
 }

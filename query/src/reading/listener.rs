@@ -1,6 +1,6 @@
 //! What a long reading passes to its caller meanwhile.
 
-use flow_codec::Offset;
+use flow_codec::{Error, Offset};
 
 use crate::Remark;
 
@@ -23,6 +23,12 @@ pub trait Listener {
 
     /// Receives a message for a person.
     fn message(&self, text: &str);
+
+    /// Receives an error in what was read. It is skipped, and everything else is read: see
+    /// [`Soundness`](super::Soundness).
+    fn damage(&self, error: &Error) {
+        self.message(&error.to_string());
+    }
 
     /// Receives a remark about the answer.
     fn remark(&self, remark: &Remark) {

@@ -8,7 +8,7 @@ use flow_codec::{Error, Offset};
 
 use super::Listener;
 
-/// Whether a result has everything that was recorded.
+/// Whether a result has everything that was recorded. What is missing or damaged was reported to the [`Listener`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub enum Soundness {
     /// Nothing is missing.
@@ -25,6 +25,20 @@ impl Soundness {
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         self.max(other)
+    }
+
+    /// Reports what was skipped because it is damaged. Returns whether that is nothing.
+    #[must_use]
+    pub fn skipping<'e>(
+        damage: impl IntoIterator<Item = &'e Error>,
+        listener: &impl Listener,
+    ) -> Self {
+        let mut soundness = Self::Whole;
+        for error in damage {
+            listener.damage(error);
+            soundness = Self::Damaged;
+        }
+        soundness
     }
 }
 
@@ -54,25 +68,53 @@ impl From<Tail> for Ending {
 /// If a file has more places of damage than this, the others are only counted.
 const NAMED_DAMAGE: usize = 8;
 
-/// The result of reading a thread file.
+/// How the reading of a thread file went: how it ended, and what was damaged.
 #[derive(Debug, Default)]
 pub struct Reading {
-    /// How it ended.
-    pub ending: Ending,
+    ending: Ending,
     /// The errors, in order. Everything in between was read.
-    pub damage: Vec<Error>,
+    damage: Vec<Error>,
     /// The number of further places of damage.
-    pub more_damage: u64,
+    more_damage: u64,
     /// The error in the marks, if they were read. Later marks are unknown.
-    pub marks: Option<Error>,
-    /// Records that flow would have written differently, if they were read one by one.
-    pub non_canonical: u64,
+    marks: Option<Error>,
+    non_canonical: u64,
 }
 
 impl Reading {
     /// Nothing can be read.
     pub fn failed(error: Error) -> Self {
-        Self { ending: Ending::Failed, damage: vec![error], ..Self::default() }
+        Self { damage: vec![error], ..Self::ended(Ending::Failed) }
+    }
+
+    /// A sound thread that was read up to here.
+    pub fn ended(ending: impl Into<Ending>) -> Self {
+        Self { ending: ending.into(), ..Self::default() }
+    }
+
+    /// Returns how it ended.
+    pub fn ending(&self) -> Ending {
+        self.ending
+    }
+
+    /// Sets how it ended.
+    pub fn set_ending(&mut self, ending: impl Into<Ending>) {
+        self.ending = ending.into();
+    }
+
+    /// Keeps the error in the marks, if there is one. Later marks are unknown.
+    pub fn add_marks(&mut self, damage: Option<Error>) {
+        self.marks = self.marks.take().or(damage);
+    }
+
+    /// Sets the number of records that flow would have written differently.
+    pub(super) fn set_non_canonical(&mut self, records: u64) {
+        self.non_canonical = records;
+    }
+
+    /// Returns the number of records that flow would have written differently, if they were read one by one.
+    pub(crate) fn non_canonical(&self) -> u64 {
+        self.non_canonical
     }
 
     /// Notes how the events end, and the error of the marks.
@@ -80,7 +122,7 @@ impl Reading {
         if self.ending != Ending::Failed {
             self.ending = tail.into();
         }
-        self.marks = marks;
+        self.add_marks(marks);
     }
 
     /// Everything was read except these places.
@@ -89,9 +131,9 @@ impl Reading {
             let Range { start: offset, end: next } = *place;
             Error::OversizedNumber { path: file.path(), offset, next }
         };
-        let more = damage.places.len().saturating_sub(NAMED_DAMAGE) as u64;
-        let places = damage.places.iter().take(NAMED_DAMAGE).map(error).collect();
-        Self { damage: places, more_damage: damage.more + more, ..Self::default() }
+        let more = damage.places().len().saturating_sub(NAMED_DAMAGE) as u64;
+        let places = damage.places().iter().take(NAMED_DAMAGE).map(error).collect();
+        Self { damage: places, more_damage: damage.more() + more, ..Self::default() }
     }
 
     /// Everything was read except these places, and a journal that does not fit to the end of the file.
@@ -125,19 +167,28 @@ impl Reading {
         flow
     }
 
-    /// Returns whether there was no damage.
+    /// Returns whether there was no damage in the events.
     pub fn is_sound(&self) -> bool {
         self.damage.is_empty()
     }
 
+    /// Returns whether there was damage in the events or in the marks.
+    pub fn is_damaged(&self) -> bool {
+        !self.is_sound() || self.marks.is_some()
+    }
+
     /// Returns whether there is nothing to report.
     pub(super) fn is_plain(&self) -> bool {
-        self.is_sound() && self.marks.is_none() && self.ending == Ending::Whole
+        !self.is_damaged() && self.ending == Ending::Whole
+    }
+
+    /// Returns the damage of the events as texts: the first places, and how many more there are.
+    pub(crate) fn damage_texts(&self) -> impl Iterator<Item = String> {
+        self.damage.iter().map(ToString::to_string).chain(self.more())
     }
 
     /// `… and 7 more places of damage`, if there are more than are named.
-    #[must_use]
-    pub fn more(&self) -> Option<String> {
+    fn more(&self) -> Option<String> {
         match self.more_damage {
             0 => None,
             1 => Some("… and 1 more place of damage".to_owned()),
@@ -147,9 +198,7 @@ impl Reading {
 
     /// Reports what is wrong, if anything is.
     pub fn report(&self, file: &ThreadFile, listener: &impl Listener) -> Soundness {
-        for error in &self.damage {
-            listener.message(&error.to_string());
-        }
+        let soundness = Soundness::skipping(&self.damage, listener);
         if let Some(more) = self.more() {
             listener.message(&format!("{}: {more}", file.path().display()));
         }
@@ -157,7 +206,7 @@ impl Reading {
             listener.message(&format!("{error}; later times are unknown"));
         }
         match self.ending {
-            _ if !self.is_sound() || self.marks.is_some() => Soundness::Damaged,
+            _ if self.is_damaged() => Soundness::Damaged,
             Ending::Truncated(offset) => {
                 let path = file.path();
                 listener.message(&format!(
@@ -166,7 +215,7 @@ impl Reading {
                 ));
                 Soundness::Partial
             }
-            Ending::Whole | Ending::Stopped | Ending::Failed => Soundness::Whole,
+            Ending::Whole | Ending::Stopped | Ending::Failed => soundness,
         }
     }
 }

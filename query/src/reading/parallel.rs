@@ -1,6 +1,6 @@
 //! Reads large threads on all cores.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::dag::{Built, Dag};
 use crate::tree::{CallStack, LazyTree, SelectedTree, call_stacks};
 use flow_codec::derived::Origin;
 use flow_codec::index::Index;
-use flow_codec::parallel::cores;
+use flow_codec::parallel::{BytesRead, cores};
 use flow_codec::read::{Content, ReadRecords, Selection, Tail, ThreadFile};
 use flow_codec::scan::{Depths, Swept, sweep};
 use flow_codec::{Error, MethodId, Offset};
@@ -44,7 +44,7 @@ pub(crate) fn open_selected(
 ) -> Result<SelectedTree, Error> {
     watch(file, progress, |read| {
         let tree = LazyTree::open_shapes_first(&file.whole(), read)?;
-        SelectedTree::new(tree, selection.clone(), file.parts.as_deref(), read)
+        SelectedTree::new(tree, selection.clone(), file.parts(), read)
     })
 }
 
@@ -89,9 +89,9 @@ pub(crate) fn find_stacks(
     numbers: &[u64],
     progress: &mut impl Listener,
 ) -> Result<Vec<CallStack>, Error> {
-    progress.expect_more(file.bytes);
+    progress.expect_more(file.bytes());
     let found = watch(file, progress, |read| call_stacks(file, numbers, read));
-    progress.file_done(file.bytes);
+    progress.file_done(file.bytes());
     found
 }
 
@@ -104,7 +104,7 @@ pub(super) fn sweep_thread(
 }
 
 /// Counts the events of a thread without a listener; `read` counts the bytes.
-pub(super) fn sweep_all(file: &ThreadFile, read: &AtomicU64) -> Result<(Content, Swept), Error> {
+pub(super) fn sweep_all(file: &ThreadFile, read: &BytesRead) -> Result<(Content, Swept), Error> {
     let content = Content::open(file)?;
     let io_error = |source| Error::Io { path: file.path(), source };
     let all = Offset::default()..Offset::new(content.len());
@@ -118,9 +118,9 @@ pub fn report_thread(
     file: &ThreadFile,
     progress: &mut impl Listener,
 ) -> Option<(Vec<Report>, Tail)> {
-    let most = usize::try_from(file.bytes / BYTES_A_PART).unwrap_or(usize::MAX);
+    let most = usize::try_from(file.bytes() / BYTES_A_PART).unwrap_or(usize::MAX);
     // To ask for the number of cores takes longer than to read a small thread.
-    if file.parts.is_some() || most < 2 || cores() < 2 {
+    if file.parts().is_some() || most < 2 || cores() < 2 {
         return None;
     }
     let parts = cores().min(most);
@@ -196,14 +196,14 @@ struct Part {
 }
 
 /// Reads a part of a thread. `None` if it is damaged.
-fn report_part(content: &Content, cut: &Cut, end: Offset, read: &AtomicU64) -> Option<Part> {
+fn report_part(content: &Content, cut: &Cut, end: Offset, read: &BytesRead) -> Option<Part> {
     let mut report = Report::continuing(&cut.open);
     let mut records = content.records_in(cut.offset..end);
     let mut position = cut.offset.get();
     loop {
         let more = records.visit_some(&mut report).ok()?;
         let now = records.position().get();
-        read.fetch_add(now - position, Ordering::Relaxed);
+        read.add(now - position);
         position = now;
         if !more {
             return Some(Part { report, end: records.position(), tail: records.tail() });
@@ -215,10 +215,10 @@ fn report_part(content: &Content, cut: &Cut, end: Offset, read: &AtomicU64) -> O
 fn watch<T: Send>(
     file: &ThreadFile,
     progress: &mut impl Listener,
-    work: impl FnOnce(&AtomicU64) -> T + Send,
+    work: impl FnOnce(&BytesRead) -> T + Send,
 ) -> T {
-    let read = AtomicU64::new(0);
-    if file.bytes < LARGE_BYTES {
+    let read = BytesRead::default();
+    if file.bytes() < LARGE_BYTES {
         return work(&read);
     }
     let is_done = AtomicBool::new(false);
@@ -232,7 +232,7 @@ fn watch<T: Send>(
         });
         // Pairs with the store; a worker that has panicked is finished without it.
         while !is_done.load(Ordering::Acquire) && !worker.is_finished() {
-            progress.at(Offset::new(read.load(Ordering::Relaxed)));
+            progress.at(Offset::new(read.get()));
             thread::park_timeout(UPDATE);
         }
         worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -72,8 +72,8 @@ impl Intervals {
 pub fn usual_interval(trace: &Trace) -> Option<u64> {
     // The smallest of them is the first to leave.
     let mut largest = BinaryHeap::with_capacity(SAMPLED_THREADS);
-    for (place, file) in trace.files.iter().enumerate() {
-        let size = (file.bytes, Reverse(place));
+    for (place, file) in trace.files().iter().enumerate() {
+        let size = (file.bytes(), Reverse(place));
         if largest.len() == SAMPLED_THREADS {
             if largest.peek().is_some_and(|Reverse(smallest)| size < *smallest) {
                 continue;
@@ -84,7 +84,7 @@ pub fn usual_interval(trace: &Trace) -> Option<u64> {
     }
     let mut intervals = Intervals::default();
     let places = largest.into_iter().map(|Reverse((_, Reverse(place)))| place);
-    for file in places.filter_map(|place| trace.files.get(place)) {
+    for file in places.filter_map(|place| trace.files().get(place)) {
         let Ok(Some(mut marks)) = file.marks() else { continue };
         let mut last_ns = None;
         for _ in 0..SAMPLED_MARKS {

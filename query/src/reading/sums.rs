@@ -1,8 +1,7 @@
 //! Adds up the calls of a thread: from its stored shapes if possible, otherwise from its events.
 
-use std::sync::atomic::AtomicU64;
-
 use flow_codec::index::SMALLEST_INDEXED_BYTES;
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{Content, ThreadFile, TimeLimits, Visit};
 
 use super::events::{visit_events, visit_timed};
@@ -30,8 +29,8 @@ const REPEATS_OF_RANGE: u64 = 32;
 /// The stored shapes of a thread, if they take less time than the events that are read: all of them, or those of its
 /// ranges.
 pub fn stored_shapes(file: &ThreadFile) -> Option<Dag> {
-    let repeats = if file.parts.is_some() { REPEATS_OF_RANGE } else { REPEATS };
-    Dag::open_small(file, bytes_read(file, file.bytes), repeats)
+    let repeats = if file.parts().is_some() { REPEATS_OF_RANGE } else { REPEATS };
+    Dag::open_small(file, bytes_read(file, file.bytes()), repeats)
 }
 
 /// Adds up the selected calls of a thread from its stored shapes. `None` if there are none, or if events are needed.
@@ -43,7 +42,7 @@ pub fn add_stored(
 ) -> Option<Reading> {
     let dag = selected_shapes(file, selected)?;
     sums.add_shapes(&dag, &selected.selection).then(|| {
-        progress.file_done(bytes_read(file, file.bytes));
+        progress.file_done(bytes_read(file, file.bytes()));
         // Shapes of damaged events are not stored.
         Reading::default()
     })
@@ -55,9 +54,9 @@ fn selected_shapes(file: &ThreadFile, selected: &Selected) -> Option<Dag> {
         return None;
     }
     let dag = stored_shapes(file)?;
-    match &file.parts {
+    match file.parts() {
         None => Some(dag),
-        Some(parts) => dag.only(&parts.ranges),
+        Some(parts) => dag.only(parts.ranges()),
     }
 }
 
@@ -72,9 +71,9 @@ pub(crate) fn all_shapes(files: &[ThreadFile], selected: &Selected) -> Option<Ve
         dags.push(match stored {
             Some(dag) => dag,
             None => {
-                left = left.checked_sub(file.bytes).filter(|_| file.parts.is_none())?;
+                left = left.checked_sub(file.bytes()).filter(|_| file.parts().is_none())?;
                 let content = Content::open(file).ok()?;
-                let built = Dag::build(file, &content, &AtomicU64::new(0)).ok()?;
+                let built = Dag::build(file, &content, &BytesRead::default()).ok()?;
                 let is_sound = built.not_stored(file, &content).is_none();
                 built.dag.filter(|_| is_sound)?
             }
@@ -92,11 +91,11 @@ pub fn add_times<'c>(
     sums: &mut impl AddSampled<'c>,
 ) -> Reading {
     if selected.limits == TimeLimits::NONE
-        && file.parts.is_none()
+        && file.parts().is_none()
         && let Some(dag) = stored_shapes(file)
         && let Ok(Some(damage)) = sums.add_sampled(&dag, file, &selected.selection)
     {
-        progress.file_done(file.bytes);
+        progress.file_done(file.bytes());
         // Shapes of damaged events are not stored.
         return damage.map_or_else(Reading::default, Reading::failed);
     }

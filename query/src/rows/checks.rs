@@ -65,7 +65,7 @@ impl Finding {
 crate::rows! {
     /// A checked trace.
     pub struct CheckRow<'a> {
-        /// `sound`, `incomplete` or `damaged`
+        /// what the worst finding makes of it: `sound`, `incomplete` or `damaged`
         verdict: &'static str,
         /// as for `info`
         state: &'static str,
@@ -77,7 +77,7 @@ crate::rows! {
 
     /// A finding of a trace, or a trace without any.
     pub struct FindingRow<'a> {
-        /// `sound`, `incomplete` or `damaged`
+        /// that of the trace: `sound`, `incomplete` or `damaged`
         verdict: &'static str,
         severity: Option<&'static str>,
         place: Option<&'a str>,

@@ -53,7 +53,7 @@ impl<'a> OpenFrameNames<'a> {
 crate::rows! {
     /// A trace.
     pub struct InfoRow<'a> {
-        /// how it ended, if it did
+        /// `finished`, `stopped`, `repaired`, `killed`, `recording`, `snapshot`; `unreceived`: the collector or the JVM ended before the end of the trace arrived; `unfinished`: killed, or still being recorded; or `unknown`
         state: &'static str,
         methods: usize,
         calls: u64,
@@ -66,7 +66,7 @@ crate::rows! {
         marks: OnlyJson<&'a MarkCounts>,
         /// `trace.json`
         manifest: OnlyJson<Option<&'a Manifest>>,
-        /// an object per thread
+        /// an object per thread, with the columns of CSV and `open`: the frames entered before recording; `null` if there are none
         threads: OnlyJson<Vec<ThreadRow<'a>>>,
     }
 

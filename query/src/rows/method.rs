@@ -72,7 +72,7 @@ impl<'a> MethodColumns<'a> {
 
     fn with(method: MethodId, names: &MethodNames<'a>, readable: impl FnOnce() -> Rc<str>) -> Self {
         let known = names.methods().get(method);
-        let columns = known.map(|known| NameColumns::new(Name::from(&known.info), readable()));
+        let columns = known.map(|known| NameColumns::new(Name::from(known.info()), readable()));
         Self { method: Some(method), names: columns.unwrap_or(NameColumns::NOTHING) }
     }
 }

@@ -7,35 +7,42 @@ use super::{Chain, MethodColumns};
 crate::rows! {
     /// What a method did in an interval.
     pub struct SumRow<'a> {
+        /// the process
         pid: u32,
         from_ns: Option<u64>,
         /// the interval, since the start of the recording; `null` for events without a time
         to_ns: Option<u64>,
+        /// the method
         #[serde(flatten)]
         method: MethodColumns<'a>,
         calls: u64,
         /// as for `report`; calls that began in the interval, time that ended in it
         self_ns: Option<u64>,
-        /// calls that ended by an exception in the interval
+        /// calls that were left by an exception in the interval
         unwound: u64,
     }
 
     /// Calls of a method by another.
     pub struct CallRow<'a> {
+        /// the process
         pid: u32,
+        /// how often one called the other
         calls: u64,
         caller: MethodColumns<'a>,
-        /// with `graph`: objects with `method…`; `null` in those of the outermost calls' caller
+        /// objects with `method…`; `null` in those of the outermost calls' caller
         callee: MethodColumns<'a>,
     }
 
     /// A note.
     pub struct NoteRow<'a> {
+        /// the process
         pid: u32,
+        /// when, since the start of the recording
         at_ns: Option<u64>,
         thread: ThreadId,
+        /// the id and name of the thread
         thread_name: &'a str,
-        /// with `notes`
+        /// the note
         text: &'a str,
     }
 

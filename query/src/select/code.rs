@@ -15,12 +15,12 @@ pub fn methods_at<'a>(
     place: &str,
     traces: impl IntoIterator<Item = &'a Trace> + Clone,
 ) -> Result<Vec<String>, Error> {
-    let all = || traces.clone().into_iter().map(|trace| &trace.methods);
+    let all = || traces.clone().into_iter().map(|trace| trace.methods());
     let line = place.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
     let Some((file, line)) = line.filter(|(file, _)| !file.is_empty()) else {
         return Ok(vec![methods_of(place, all)?.text().to_owned()]);
     };
-    let methods = all().flat_map(|methods| methods.iter()).map(|(_, method)| &method.info);
+    let methods = all().flat_map(|methods| methods.iter()).map(|(_, method)| method.info());
     of_line(file, line, &methods.collect::<Vec<_>>())
 }
 

@@ -43,14 +43,14 @@ impl Filter {
     /// The selected methods of a trace.
     #[must_use]
     pub fn selection(&self, trace: &Trace) -> Selection {
-        Selection::new(&trace.methods, &self.included(trace), &self.exclude)
+        Selection::new(trace.methods(), &self.included(trace), &self.exclude)
     }
 
     /// The selected frames of a thread that were entered before recording. Only their names are known,
     /// `pkg.Class.method(descriptor)`.
     #[must_use]
     pub fn open_frames(&self, trace: &Trace, thread: ThreadId) -> OpenFrames {
-        let open = trace.threads.get(thread).map(|thread| thread.open.clone());
+        let open = trace.threads().get(thread).map(|thread| thread.open.clone());
         let mut open = open.unwrap_or_default();
         let included = self.included(trace);
         open.frames
@@ -78,6 +78,6 @@ impl Filter {
     pub fn expect_own(&self, traces: &[Trace]) -> Result<(), Error> {
         let unknown = traces.iter().find(|trace| self.own && own_patterns(trace).is_empty());
         let Some(trace) = unknown else { return Ok(()) };
-        Err(Error::NoOwnPackages { path: trace.dir.clone(), likely: likely_own(trace) })
+        Err(Error::NoOwnPackages { path: trace.dir().to_path_buf(), likely: likely_own(trace) })
     }
 }

@@ -32,7 +32,7 @@ const FEW_CALLS: u64 = 1000;
 /// The patterns of the application's packages.
 #[must_use]
 pub fn own_patterns(trace: &Trace) -> &[String] {
-    trace.manifest.as_ref().map_or(&[], |manifest| &manifest.own)
+    trace.manifest().map_or(&[], |manifest| &manifest.own)
 }
 
 /// The package of the main class that was called last: launchers call that of the application.
@@ -40,8 +40,8 @@ pub(super) fn likely_own(trace: &Trace) -> Option<String> {
     let is_main = |name: &str, descriptor: &str| {
         name == "main" && matches!(descriptor, "([Ljava/lang/String;)V" | "()V")
     };
-    let classes = trace.methods.iter().filter_map(|(_, method)| {
-        let info = &method.info;
+    let classes = trace.methods().iter().filter_map(|(_, method)| {
+        let info = method.info();
         is_main(&info.name, &info.descriptor).then_some(&*info.class)
     });
     let is_launcher = |class: &&str| LAUNCHERS.iter().any(|launcher| class.starts_with(launcher));
@@ -81,7 +81,7 @@ pub fn largest_library(
     let own: Vec<Glob> = known.iter().chain(&likely).map(|pattern| Glob::new(pattern)).collect();
     let mut packages: HashMap<&str, u64> = HashMap::new();
     let package_of = |method| {
-        let info = &trace.methods.get(method)?.info;
+        let info = trace.methods().get(method)?.info();
         Some((info, info.class.rsplit_once('.').map_or("", |(package, _)| package)))
     };
     for (method, calls) in of_methods.clone() {

@@ -34,7 +34,7 @@ pub fn methods<'a>(
 ) -> Result<Vec<Glob>, Error> {
     let glob = |pattern: &String| {
         let glob = Glob::new(pattern);
-        let all = || traces.clone().into_iter().map(|trace| &trace.methods);
+        let all = || traces.clone().into_iter().map(|trace| trace.methods());
         check(&glob, traces.clone())
             .map(|()| glob)
             .or_else(|error| only_of_name(pattern, all()).unwrap_or(Err(error)))
@@ -52,7 +52,7 @@ pub fn methods_of<'a, I: Iterator<Item = &'a Methods>>(
 ) -> Result<Glob, Error> {
     let glob = Glob::new(pattern);
     let mut methods = all().flat_map(|methods| methods.iter());
-    if methods.any(|(_, method)| glob.matches_name((&method.info).into())) {
+    if methods.any(|(_, method)| glob.matches_name((method.info()).into())) {
         return Ok(glob);
     }
     only_of_name(pattern, all()).unwrap_or_else(|| Err(unmatched(&glob, all())))
@@ -64,8 +64,8 @@ fn only_of_name<'a>(
     methods: impl Iterator<Item = &'a Methods>,
 ) -> Option<Result<Glob, Error>> {
     let all = methods.flat_map(|methods| methods.iter());
-    let of_name = all.filter(|(_, method)| method.info.name == *name);
-    let classes: BTreeSet<_> = of_name.map(|(_, method)| &*method.info.class).collect();
+    let of_name = all.filter(|(_, method)| method.info().name == *name);
+    let classes: BTreeSet<_> = of_name.map(|(_, method)| &*method.info().class).collect();
     if classes.len() < 2 {
         return classes.first().map(|class| Ok(Glob::new(&format!("{class}#{name}"))));
     }
@@ -86,13 +86,14 @@ pub fn check<'a>(
     if is_nameless || traces.clone().into_iter().any(|trace| is_in(trace, glob)) {
         return Ok(());
     }
-    Err(unmatched(glob, traces.into_iter().map(|trace| &trace.methods)))
+    Err(unmatched(glob, traces.into_iter().map(|trace| trace.methods())))
 }
 
 /// The failure if a pattern matches none of these methods, with the nearest names.
 pub fn unmatched<'a>(glob: &Glob, methods: impl Iterator<Item = &'a Methods>) -> Error {
     let methods = methods.flat_map(|methods| methods.iter());
-    let names = methods.map(|(_, method)| format!("{}#{}", method.info.class, method.info.name));
+    let names =
+        methods.map(|(_, method)| format!("{}#{}", method.info().class, method.info().name));
     let nearest = nearest(glob.text(), names);
     Error::NoMethod { pattern: glob.text().to_owned(), nearest }
 }
@@ -133,10 +134,10 @@ pub fn nearest(text: &str, names: impl Iterator<Item = String>) -> Vec<String> {
 /// Returns whether a pattern matches a method of a trace.
 #[must_use]
 pub fn is_in(trace: &Trace, glob: &Glob) -> bool {
-    let mut methods = trace.methods.iter();
+    let mut methods = trace.methods().iter();
     // Of frames that were entered before recording, only the names are known.
-    let open = trace.threads.iter().flat_map(|(_, thread)| &thread.open.frames);
-    methods.any(|(_, method)| glob.matches_name(Name::from(&method.info)))
+    let open = trace.threads().iter().flat_map(|(_, thread)| &thread.open.frames);
+    methods.any(|(_, method)| glob.matches_name(Name::from(method.info())))
         || open.map(|frame| Name::parse(frame)).any(|name| glob.matches_name(name))
 }
 

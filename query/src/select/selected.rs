@@ -6,13 +6,29 @@ use flow_codec::{Error, Offset};
 /// The selection of calls.
 #[derive(Debug)]
 pub struct Selected {
-    /// By method.
-    pub selection: Selection,
-    /// By time and duration.
-    pub limits: TimeLimits,
+    pub(crate) selection: Selection,
+    pub(crate) limits: TimeLimits,
 }
 
 impl Selected {
+    /// Calls of these methods, in these limits of time and duration.
+    #[must_use]
+    pub fn new(selection: Selection, limits: TimeLimits) -> Self {
+        Self { selection, limits }
+    }
+
+    /// Returns which methods are selected.
+    #[must_use]
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    /// Returns the limits of time and duration.
+    #[must_use]
+    pub fn limits(&self) -> TimeLimits {
+        self.limits
+    }
+
     /// All calls.
     pub fn all() -> Self {
         Self::of(Selection::all())
@@ -20,7 +36,7 @@ impl Selected {
 
     /// Calls of these methods, at any time.
     pub fn of(selection: Selection) -> Self {
-        Self { selection, limits: TimeLimits::NONE }
+        Self::new(selection, TimeLimits::NONE)
     }
 
     /// The selected events of a thread, in order.
@@ -39,15 +55,15 @@ impl Selected {
 
 /// The start of a thread according to `threads.jsonl`, which may be later than its first events.
 pub fn start_ns(trace: &Trace, file: &ThreadFile) -> u64 {
-    trace.threads.get(file.id).and_then(|thread| thread.start_ns).unwrap_or(0)
+    trace.threads().get(file.id()).and_then(|thread| thread.start_ns).unwrap_or(0)
 }
 
 /// How much of a thread has been read at an offset: of its selected ranges, if it has any.
 pub fn bytes_read(file: &ThreadFile, until: u64) -> u64 {
-    let until = until.min(file.bytes);
-    let Some(parts) = &file.parts else { return until };
+    let until = until.min(file.bytes());
+    let Some(parts) = file.parts() else { return until };
     let before = |offset: Offset| offset.get().min(until);
-    parts.ranges.iter().fold(0, |sum, range| {
+    parts.ranges().iter().fold(0, |sum, range| {
         sum + before(range.end.offset).saturating_sub(before(range.start.offset))
     })
 }

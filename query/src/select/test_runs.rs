@@ -70,7 +70,7 @@ impl Tests {
         self.expect_in(&runs)?;
         for (trace, runs) in traces.iter_mut().zip(runs) {
             let chosen = runs.iter().filter(|run| self.include(&run.name));
-            trace.files = chosen.flat_map(|run| threads_of_test(trace, run)).collect();
+            trace.set_files(chosen.flat_map(|run| threads_of_test(trace, run)).collect());
         }
         Ok(())
     }
@@ -79,7 +79,7 @@ impl Tests {
 /// The ranges of threads in which a test ran: those of its own thread, then its helper threads.
 #[must_use]
 pub fn threads_of_test(trace: &Trace, run: &TestRun) -> Vec<ThreadFile> {
-    let file = |id: ThreadId| trace.files.iter().find(|file| file.id == id);
+    let file = |id: ThreadId| trace.files().iter().find(|file| file.id() == id);
     let title = format!("test {} ({})", run.name, outcome(run));
     let of_test = file(run.thread).map(|file| file.only(&title, &run.ranges));
     let helpers =

@@ -38,16 +38,17 @@ impl Threads {
             return Ok(());
         }
         for pattern in &self.patterns {
-            let is_in = |trace: &Trace| trace.files.iter().any(|f| is_thread(trace, f.id, pattern));
+            let is_in =
+                |trace: &Trace| trace.files().iter().any(|f| is_thread(trace, f.id(), pattern));
             if !runs.iter().any(|run| run.iter().any(is_in)) {
                 let threads = runs.iter().map(|run| names(run)).collect();
                 return Err(Error::NoThread { pattern: pattern.clone(), threads });
             }
         }
         for trace in runs.iter_mut().flat_map(|run| run.iter_mut()) {
-            let mut files = std::mem::take(&mut trace.files);
-            files.retain(|file| self.include(trace, file.id));
-            trace.files = files;
+            let mut files = trace.take_files();
+            files.retain(|file| self.include(trace, file.id()));
+            trace.set_files(files);
         }
         Ok(())
     }
@@ -55,8 +56,8 @@ impl Threads {
 
 /// The ids and names of all threads of a run.
 fn names(run: &[Trace]) -> Vec<String> {
-    let files = run.iter().flat_map(|trace| trace.files.iter().map(move |file| (trace, file)));
-    files.map(|(trace, file)| thread_title(trace, file.id)).collect()
+    let files = run.iter().flat_map(|trace| trace.files().iter().map(move |file| (trace, file)));
+    files.map(|(trace, file)| thread_title(trace, file.id())).collect()
 }
 
 /// Returns whether a thread matches: by its id, or by a name that it has or had. A number that is an id never
@@ -64,10 +65,10 @@ fn names(run: &[Trace]) -> Vec<String> {
 #[must_use]
 pub fn is_thread(trace: &Trace, id: ThreadId, pattern: &str) -> bool {
     let number = pattern.parse().ok().map(ThreadId::new);
-    if number.is_some_and(|number| number == id || trace.threads.get(number).is_some()) {
+    if number.is_some_and(|number| number == id || trace.threads().get(number).is_some()) {
         return number == Some(id);
     }
-    trace.threads.get(id).is_some_and(|thread| {
+    trace.threads().get(id).is_some_and(|thread| {
         let mut names = thread.earlier_names.iter().chain([&thread.name]);
         // Also as it is shown, with escapes.
         names.any(|name| is_like(name, pattern) || is_like(&escaped(name), pattern))
@@ -77,13 +78,13 @@ pub fn is_thread(trace: &Trace, id: ThreadId, pattern: &str) -> bool {
 /// The name of a thread; empty if it is unknown.
 #[must_use]
 pub fn thread_name(trace: &Trace, id: ThreadId) -> &str {
-    trace.threads.get(id).map_or("", |thread| &thread.name)
+    trace.threads().get(id).map_or("", |thread| &thread.name)
 }
 
 /// `1 main`; only the id if the name is empty or unknown.
 #[must_use]
 pub fn thread_title(trace: &Trace, id: ThreadId) -> String {
-    match trace.threads.get(id) {
+    match trace.threads().get(id) {
         Some(thread) if !thread.name.is_empty() => format!("{id} {}", thread.name),
         _ => id.to_string(),
     }
@@ -92,9 +93,9 @@ pub fn thread_title(trace: &Trace, id: ThreadId) -> String {
 /// The title of a thread, with the test whose ranges are read, if not the whole thread.
 #[must_use]
 pub fn file_title(trace: &Trace, file: &ThreadFile) -> String {
-    let thread = thread_title(trace, file.id);
-    match &file.parts {
-        Some(parts) => format!("{thread}, {}", parts.title),
+    let thread = thread_title(trace, file.id());
+    match file.parts() {
+        Some(parts) => format!("{thread}, {}", parts.title()),
         None => thread,
     }
 }

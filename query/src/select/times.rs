@@ -18,7 +18,7 @@ pub fn has_clock(trace: &Trace) -> bool {
 pub(crate) fn expect_clock(trace: &Trace) -> Result<(), Error> {
     match has_clock(trace) {
         true => Ok(()),
-        false => Err(Error::NoTimes { path: trace.dir.clone() }),
+        false => Err(Error::NoTimes { path: trace.dir().to_path_buf() }),
     }
 }
 
@@ -37,7 +37,7 @@ pub fn expect_times(
         return Ok(());
     }
     let timed: Vec<_> = traces.iter().filter(|trace| has_clock(trace)).collect();
-    let files = || timed.iter().flat_map(|trace| &trace.files);
+    let files = || timed.iter().flat_map(|trace| trace.files());
     // Damage is reported where it is read.
     let is_after =
         |file: &ThreadFile| file.offset_at(end).is_ok_and(|at| at == Some(Offset::default()));
@@ -48,13 +48,13 @@ pub fn expect_times(
     if start == 0 || timed.is_empty() || !files().all(is_before) {
         return Ok(());
     }
-    let end = |trace: &Trace| Some(trace.manifest.as_ref()?.end.as_ref()?.at_ns);
+    let end = |trace: &Trace| Some(trace.manifest()?.end.as_ref()?.at_ns);
     let ends: Option<Vec<u64>> = traces.iter().map(end).collect();
     match ends.and_then(|ends| ends.into_iter().max()) {
         // Something may have happened after the last known time.
         Some(end_ns) if start < end_ns => {}
         Some(end_ns) => return Err(Error::AfterEnd { from_ns: start, end_ns }),
-        None if traces.iter().all(|trace| trace.manifest.is_none()) => {}
+        None if traces.iter().all(|trace| trace.manifest().is_none()) => {}
         None => remarks.push(Remark::NoTimeAfter { at_ns: start }),
     }
     Ok(())

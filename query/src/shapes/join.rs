@@ -58,7 +58,7 @@ pub struct JoinedNames<'a> {
 impl<'a> JoinedNames<'a> {
     /// The names of methods of these traces, in the order in which they were added.
     pub fn new(methods: &'a JoinedMethods, traces: impl Iterator<Item = &'a Trace>) -> Self {
-        Self { methods, names: traces.map(|trace| MethodNames::new(&trace.methods)).collect() }
+        Self { methods, names: traces.map(|trace| MethodNames::new(trace.methods())).collect() }
     }
 
     /// All methods in the order of their numbers: each with the names of its trace, and its id there.
@@ -87,7 +87,7 @@ impl<'a> JoinedNames<'a> {
         let found = place.and_then(|(trace, id)| self.names.get(trace)?.methods().get(id));
         found.map_or(NameColumns::NOTHING, |method| {
             let readable = self.get(number, NameForm::Readable);
-            NameColumns::new(Name::from(&method.info), readable)
+            NameColumns::new(Name::from(method.info()), readable)
         })
     }
 }
@@ -161,7 +161,7 @@ pub struct NotJoined {
 pub struct Joiner {
     join: Join,
     /// The methods of all shapes.
-    pub methods: JoinedMethods,
+    methods: JoinedMethods,
     traces: usize,
     /// The stored shapes of the whole threads that are added next; `None` for one that has none, or for which there was no
     /// memory yet.
@@ -170,7 +170,7 @@ pub struct Joiner {
     left: usize,
     most_words: usize,
     /// Threads that cannot be joined, each of which was reported; and the number of the source that is being added.
-    pub left_out: Vec<NotJoined>,
+    pub(crate) left_out: Vec<NotJoined>,
     source: usize,
 }
 
@@ -194,6 +194,18 @@ impl Joiner {
             left_out: Vec::new(),
             source: 0,
         }
+    }
+
+    /// Returns the methods of all shapes.
+    #[must_use]
+    pub fn methods(&self) -> &JoinedMethods {
+        &self.methods
+    }
+
+    /// Returns the threads that cannot be joined; each was reported.
+    #[must_use]
+    pub fn left_out(&self) -> &[NotJoined] {
+        &self.left_out
     }
 
     /// Decodes the stored shapes of the threads that are added next, several at the same time, and equal ones once. Those for
@@ -260,13 +272,13 @@ impl Joiner {
         for (number, ((trace, file), (other, other_file))) in before.iter().zip(&after).enumerate()
         {
             let name = |trace: &Trace, file: &ThreadFile| {
-                trace.threads.get(file.id).map_or(String::new(), |thread| thread.name.clone())
+                trace.threads().get(file.id()).map_or(String::new(), |thread| thread.name.clone())
             };
             let dag = self.stored.get(number)?.as_ref()?;
             let other_dag = self.stored.get(before.len() + number)?.as_ref()?;
             let is_same = |id, other_id| {
-                let method = trace.methods.get(id).map(|method| Name::from(&method.info));
-                let others = other.methods.get(other_id).map(|method| Name::from(&method.info));
+                let method = trace.methods().get(id).map(|method| Name::from(method.info()));
+                let others = other.methods().get(other_id).map(|method| Name::from(method.info()));
                 method == others && (method.is_some() || id == other_id)
             };
             if name(trace, file) != name(other, other_file) || !dag.is_same(other_dag, is_same) {
@@ -313,21 +325,21 @@ impl Joiner {
         self.traces += 1;
         let ignored = match joins.ignored {
             [] => Selection::all(),
-            globs => Selection::new(&trace.methods, globs, &[]),
+            globs => Selection::new(trace.methods(), globs, &[]),
         };
         let mut known: MethodMap<Option<Option<MethodId>>> = MethodMap::default();
         let chosen = Selected::of(joins.filter.selection(trace));
         let (mut threads, mut status) = (Vec::new(), Soundness::Whole);
-        for (at, file) in trace.files.iter().enumerate().filter(|(_, file)| file.bytes > 0) {
+        for (at, file) in trace.files().iter().enumerate().filter(|(_, file)| file.bytes() > 0) {
             let title = file_title(trace, file);
             let name =
-                trace.threads.get(file.id).map_or(String::new(), |thread| thread.name.clone());
-            let test = file.parts.as_ref().map(|parts| test_of(&parts.title).to_owned());
+                trace.threads().get(file.id()).map_or(String::new(), |thread| thread.name.clone());
+            let test = file.parts().map(|parts| test_of(parts.title()).to_owned());
             let is_whole = is_whole(file, &chosen);
             let stored = if is_whole { self.stored.pop_front().flatten() } else { None };
             let (dag, reading) = match stored {
                 Some(dag) => {
-                    progress.file_done(file.bytes);
+                    progress.file_done(file.bytes());
                     (Some(dag), Reading::default())
                 }
                 None => {
@@ -340,7 +352,7 @@ impl Joiner {
             let source = self.source;
             let left_out = || NotJoined { source, unit: unit(test.as_deref(), &name) };
             let Some(dag) = dag else {
-                status = status.and(match reading.ending {
+                status = status.and(match reading.ending() {
                     Ending::Failed => Soundness::Whole,
                     _ => too_many_shapes(
                         &title,
@@ -356,7 +368,7 @@ impl Joiner {
             let joined = self.join.add(&dag, |id| {
                 *known.or_default(id).get_or_insert_with(|| {
                     let is_ignored = !ignored.is_all() && ignored.contains(id);
-                    let name = || (joins.rename)(MethodName::new(id, &trace.methods));
+                    let name = || (joins.rename)(MethodName::new(id, trace.methods()));
                     if is_ignored { None } else { methods.number(number, id, name()) }
                 })
             });
@@ -367,8 +379,8 @@ impl Joiner {
             };
             // Numbers of joined shapes take a word each.
             self.left = self.left.saturating_sub(joined.shapes.len());
-            let is_whole = is_whole && dag.bytes() == file.bytes;
-            let (id, place) = (file.id, (0, at));
+            let is_whole = is_whole && dag.bytes() == file.bytes();
+            let (id, place) = (file.id(), (0, at));
             threads.push(JoinedThread { id, title, name, test, place, is_whole, dag, joined });
         }
         (threads, status)
@@ -387,5 +399,5 @@ impl Joiner {
 
 /// The threads of a trace that recorded anything.
 fn files(trace: &Trace) -> impl Iterator<Item = &ThreadFile> {
-    trace.files.iter().filter(|file| file.bytes > 0)
+    trace.files().iter().filter(|file| file.bytes() > 0)
 }

@@ -6,5 +6,5 @@ mod whole;
 
 pub use self::join::{JoinedMethods, JoinedNames, JoinedThread, Joiner, Joins, NotJoined};
 pub use self::memory::{default_words, words_of};
-pub use self::whole::{WholeThread, read_shapes};
-pub(crate) use self::whole::{read_whole, too_many_shapes};
+pub use self::whole::read_shapes;
+pub(crate) use self::whole::{WholeThread, read_whole, too_many_shapes};

@@ -11,11 +11,11 @@ use crate::select::{Selected, bytes_read};
 
 /// The shapes of all calls of a thread.
 #[derive(Debug)]
-pub struct WholeThread {
+pub(crate) struct WholeThread {
     /// The shapes.
-    pub dag: Dag,
+    pub(crate) dag: Dag,
     /// Whether positions are those of the thread. They are not after damage.
-    pub has_positions: bool,
+    pub(crate) has_positions: bool,
 }
 
 /// Reads the shapes of all calls of a thread; `None` if its calls repeat too little for `most_words`.
@@ -25,13 +25,13 @@ pub(crate) fn read_whole(
     progress: &mut impl Listener,
 ) -> (Option<WholeThread>, Reading) {
     let opened = open_dag(file, most_words, progress);
-    progress.file_done(file.bytes);
+    progress.file_done(file.bytes());
     match opened {
         Err(error) => (None, Reading::failed(error)),
         Ok((built, _, content)) => {
             let mut reading = Reading::of_content(file, &built.damage, &content);
-            reading.ending = built.tail.into();
-            reading.marks = built.marks;
+            reading.set_ending(built.tail);
+            reading.add_marks(built.marks);
             let len = content.len();
             let whole = |dag: Dag| WholeThread { has_positions: dag.bytes() == len, dag };
             (built.dag.map(whole), reading)
@@ -41,7 +41,7 @@ pub(crate) fn read_whole(
 
 /// Returns whether all of a thread is read.
 pub(super) fn is_whole(file: &ThreadFile, chosen: &Selected) -> bool {
-    file.parts.is_none() && chosen.is_all()
+    file.parts().is_none() && chosen.is_all()
 }
 
 /// The shapes of the selected calls of a thread, which [started](crate::select::start_ns) then; `None` if they repeat
@@ -58,7 +58,7 @@ pub fn read_shapes(
         return (whole.map(|whole| whole.dag), reading);
     }
     if let Some(dag) = of_ranges(file, chosen) {
-        progress.file_done(bytes_read(file, file.bytes));
+        progress.file_done(bytes_read(file, file.bytes()));
         return (Some(dag), Reading::default());
     }
     let mut gather = Gather::within(most_words);
@@ -68,21 +68,21 @@ pub fn read_shapes(
         Err(error) => return (None, Reading::failed(error)),
     };
     let mut reading = read_timeline(file, &mut timeline, progress, &mut gather);
-    reading.marks = timeline.marks_damage();
-    if reading.ending == Ending::Stopped {
-        reading.ending = Ending::Whole;
+    reading.add_marks(timeline.into_damage());
+    if reading.ending() == Ending::Stopped {
+        reading.set_ending(Ending::Whole);
     }
     (gather.finish(), reading)
 }
 
 /// The shapes of the ranges of a thread, from its stored ones.
 fn of_ranges(file: &ThreadFile, chosen: &Selected) -> Option<Dag> {
-    let parts = file.parts.as_ref().filter(|_| chosen.is_all())?;
+    let parts = file.parts().filter(|_| chosen.is_all())?;
     let dag = stored_shapes(file)?;
     let shapes = dag.shapes();
     // Those at a border of a range may be in it or not.
     let has_breaks = shapes.iter().any(|shape| matches!(shapes.kind(shape), Kind::Break(_)));
-    if has_breaks { None } else { dag.only(&parts.ranges) }
+    if has_breaks { None } else { dag.only(parts.ranges()) }
 }
 
 /// Reports that a thread has no shapes, though it could be read: its calls repeat too little, or there is no memory because of

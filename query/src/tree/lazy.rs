@@ -1,7 +1,6 @@
 //! The call tree of a thread, of which only the requested places are read.
 
 use std::ops::{ControlFlow, Range};
-use std::sync::atomic::AtomicU64;
 
 use super::node::{Node, Subtree};
 use super::shaped::Shaped;
@@ -9,6 +8,7 @@ use crate::dag::{Dag, REPEATS};
 use flow_codec::derived::Origin;
 use flow_codec::format::flow::Record;
 use flow_codec::index::{Index, Place, SMALLEST_INDEXED_BYTES};
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{Content, ReadRecords, ThreadFile};
 use flow_codec::{Error, MethodId, Offset, Result};
 
@@ -18,13 +18,12 @@ use flow_codec::{Error, MethodId, Offset, Result};
 /// no events. Nothing else is kept; a [`Node`] holds no resources.
 ///
 /// ```no_run
-/// use std::sync::atomic::AtomicU64;
-///
+/// use flow_codec::parallel::BytesRead;
 /// use flow_codec::read::Trace;
 /// use flow_query::tree::LazyTree;
 ///
 /// let trace = Trace::open("flow-trace")?;
-/// let mut tree = LazyTree::open(&trace.files[0], &AtomicU64::new(0))?;
+/// let mut tree = LazyTree::open(&trace.files[0], &BytesRead::default())?;
 /// for root in tree.children(None, 0, 10)? {
 ///     println!("{}: {} calls", trace.methods.display(root.method), tree.subtree(&root)?.calls);
 /// }
@@ -61,10 +60,10 @@ impl LazyTree {
     ///
     /// # Errors
     /// The events cannot be read. Damage is not an error: it is skipped.
-    pub fn open(file: &ThreadFile, progress: &AtomicU64) -> Result<Self> {
+    pub fn open(file: &ThreadFile, progress: &BytesRead) -> Result<Self> {
         let content = Content::open(file)?;
         if Index::stored_bytes(file) == 0
-            && let Some(dag) = Dag::open_small(file, file.bytes, REPEATS)
+            && let Some(dag) = Dag::open_small(file, file.bytes(), REPEATS)
         {
             return Ok(Self::of_shapes(file, content, dag));
         }
@@ -81,7 +80,7 @@ impl LazyTree {
         file: &ThreadFile,
         content: Content,
         until: Offset,
-        progress: &AtomicU64,
+        progress: &BytesRead,
     ) -> Result<Self> {
         let (index, origin) = Index::open_until(file, &content, until, progress)?;
         Ok(Self::new(file, content, index, origin))
@@ -92,18 +91,14 @@ impl LazyTree {
     ///
     /// # Errors
     /// The events cannot be read. Damage is not an error: it is skipped.
-    pub fn open_shapes_first(file: &ThreadFile, progress: &AtomicU64) -> Result<Self> {
-        if let Some(dag) = Dag::open_small(file, file.bytes, REPEATS) {
+    pub fn open_shapes_first(file: &ThreadFile, progress: &BytesRead) -> Result<Self> {
+        if let Some(dag) = Dag::open_small(file, file.bytes(), REPEATS) {
             return Ok(Self::of_shapes(file, Content::open(file)?, dag));
         }
-        if file.bytes < SMALLEST_INDEXED_BYTES {
+        if file.bytes() < SMALLEST_INDEXED_BYTES {
             let content = Content::open(file)?;
             let built = Dag::build(file, &content, progress)?;
-            // Offsets must be those of the events.
-            let is_same = |dag: &Dag| dag.bytes() == content.len();
-            if let Some(dag) = built.dag.filter(is_same)
-                && built.damage.places.is_empty()
-            {
+            if let Some(dag) = built.into_whole(&content) {
                 return Ok(Self::of_shapes(file, content, dag));
             }
         }
@@ -307,7 +302,7 @@ impl LazyTree {
         let mut answer =
             if self.origin == found_out { ask_there(self) } else { question(self, place) };
         if let Err(Fault::Index) = answer {
-            self.index = Index::build(&self.file, &self.content, &AtomicU64::new(0))?;
+            self.index = Index::build(&self.file, &self.content, &BytesRead::default())?;
             self.origin = found_out;
             answer = ask_there(self);
         }
@@ -566,13 +561,13 @@ pub(super) mod tests {
         fn tree_until(&self, until: u64, interval_bytes: usize) -> LazyTree {
             let content = Content::open(&self.file).unwrap();
             let mut index = Index::with_intervals_of(interval_bytes);
-            index.extend(&content, Offset::new(until), &AtomicU64::new(0)).unwrap();
+            index.extend(&content, Offset::new(until), &BytesRead::default()).unwrap();
             LazyTree::new(&self.file, content, index, Origin::Built)
         }
 
         pub(in crate::tree) fn tree_of_shapes(&self) -> LazyTree {
             let content = Content::open(&self.file).unwrap();
-            let built = Dag::build(&self.file, &content, &AtomicU64::new(0)).unwrap();
+            let built = Dag::build(&self.file, &content, &BytesRead::default()).unwrap();
             assert_eq!(built.not_stored(&self.file, &content), None);
             LazyTree::of_shapes(&self.file, content, built.dag.unwrap())
         }

@@ -3,13 +3,9 @@
 //!
 //! | | order | memory |
 //! |---|---|---|
-//! | [`Forest`] | any | 24 bytes a call, up to a limit |
 //! | [`LazyTree`] | any | an [`Index`](flow_codec::index::Index), a thousandth of the thread file, or its stored [shapes](crate::dag) |
 //! | [`SelectedTree`] | any | the same, and a count for each shape or for each interval of the index |
-//! | [`KeptTree`] | any | that of a `LazyTree`, and the calls that were read and not forgotten |
 
-mod forest;
-mod kept;
 mod lazy;
 mod node;
 mod parts;
@@ -18,8 +14,6 @@ mod shaped;
 mod stacks;
 mod steps;
 
-pub use forest::{Forest, ForestCall};
-pub use kept::KeptTree;
 pub use lazy::LazyTree;
 pub use node::{EqualCalls, Node, Subtree};
 pub use selected::{SelectedCalls, SelectedTree};

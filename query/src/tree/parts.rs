@@ -14,7 +14,7 @@ impl LazyTree {
     /// As those of [`call`](Self::call).
     pub fn call_in(&mut self, parts: &Parts, number: u64) -> Result<Option<(Node, Vec<Node>)>> {
         let mut before = 0_u64;
-        for range in parts.ranges.iter() {
+        for range in parts.ranges().iter() {
             let first = self.enters_before(range.start.offset)?;
             let calls = self.enters_before(range.end.offset)?.saturating_sub(first);
             if number - before < calls {
@@ -31,7 +31,7 @@ impl LazyTree {
     /// The numbers of the calls in each range that has calls.
     pub(super) fn numbers_in(&mut self, parts: &Parts) -> Result<Vec<Range<u64>>> {
         let mut numbers = Vec::new();
-        for range in parts.ranges.iter() {
+        for range in parts.ranges().iter() {
             let first = self.enters_before(range.start.offset)?;
             let end = self.enters_before(range.end.offset)?;
             if first < end {
@@ -49,10 +49,10 @@ impl LazyTree {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::sync::atomic::AtomicU64;
 
     use super::*;
     use flow_codec::format::marks::Position;
+    use flow_codec::parallel::BytesRead;
     use flow_codec::read::Trace;
 
     #[test]
@@ -64,11 +64,8 @@ mod tests {
         fs::write(dir.path().join("thread-1.flow"), bytes).unwrap();
         let trace = Trace::open(dir.path()).unwrap();
         let at = |offset, exits| Position { offset: Offset::new(offset), exits };
-        let parts = Parts {
-            title: String::new(),
-            ranges: [at(1, 0)..at(3, 1), at(4, 0)..at(u64::MAX, 0)].into(),
-        };
-        let mut tree = LazyTree::open(&trace.files[0], &AtomicU64::new(0)).unwrap();
+        let parts = Parts::new("", &[at(1, 0)..at(3, 1), at(4, 0)..at(u64::MAX, 0)]);
+        let mut tree = LazyTree::open(&trace.files()[0], &BytesRead::default()).unwrap();
         let mut found = Vec::new();
         while let Some((node, frames)) = tree.call_in(&parts, found.len() as u64).unwrap() {
             let frames: Vec<_> = frames.iter().map(|frame| frame.method.get()).collect();

@@ -1,12 +1,12 @@
 //! The selected calls of a thread as a tree: callees of all others move up to their callers.
 
 use std::ops::{ControlFlow, Range};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Direction, EqualCalls, LazyTree, Node, SearchStep, Subtree};
 use crate::dag::Matches;
 use flow_codec::format::flow::Record;
 use flow_codec::index::Place;
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{Parts, Selection};
 use flow_codec::{Depth, MethodId, Result};
 
@@ -52,7 +52,7 @@ impl SelectedTree {
         mut whole: LazyTree,
         selection: Selection,
         parts: Option<&Parts>,
-        progress: &AtomicU64,
+        progress: &BytesRead,
     ) -> Result<Self> {
         let ranges = match parts {
             None => std::iter::once(0..u64::MAX).collect(),
@@ -474,7 +474,7 @@ fn search(
 
 impl LazyTree {
     /// For each interval of the index, and its end, how many calls of selected methods are before it.
-    fn count(&mut self, selection: &Selection, progress: &AtomicU64) -> Result<Vec<u64>> {
+    fn count(&mut self, selection: &Selection, progress: &BytesRead) -> Result<Vec<u64>> {
         self.ask(Place::default(), |tree, _| {
             let mut before = vec![0_u64];
             let mut count = 0;
@@ -486,7 +486,7 @@ impl LazyTree {
                     ControlFlow::<()>::Continue(())
                 })?;
                 before.push(count);
-                progress.store(tree.index.end_of(interval).offset.get(), Ordering::Relaxed);
+                progress.set(tree.index.end_of(interval).offset.get());
             }
             Ok(before)
         })
@@ -564,8 +564,8 @@ mod tests {
                 file = file.only("", &ranges);
             }
             let expected = shown(&file, &selection);
-            let parts = file.parts.as_deref();
-            let mut tree = SelectedTree::new(tree, selection, parts, &AtomicU64::new(0)).unwrap();
+            let parts = file.parts();
+            let mut tree = SelectedTree::new(tree, selection, parts, &BytesRead::default()).unwrap();
 
             prop_assert_eq!(tree.count_in(0..u64::MAX).unwrap(), expected.len() as u64);
             let made_by = |caller: Option<usize>| {

@@ -1,9 +1,9 @@
 //! The stacks of many calls of a thread, found in one pass.
 
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use flow_codec::format::marks::Position;
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{Events, ReadRecords, ThreadFile, Visit};
 use flow_codec::{Error, MethodId, Offset, Result};
 
@@ -29,10 +29,10 @@ pub struct CallStack {
 pub(crate) fn call_stacks(
     file: &ThreadFile,
     numbers: &[u64],
-    progress: &AtomicU64,
+    progress: &BytesRead,
 ) -> Result<Vec<CallStack>> {
     let all = Position::before(Offset::default())..Position::before(Offset::new(u64::MAX));
-    let ranges = file.parts.as_ref().map_or(std::slice::from_ref(&all), |parts| &parts.ranges);
+    let ranges = file.parts().map_or(std::slice::from_ref(&all), |parts| parts.ranges());
     let whole = file.whole();
     let mut events = whole.events()?;
     let mut search = Search::new(numbers);
@@ -54,7 +54,7 @@ fn read_until(
     events: &mut Events,
     end: Offset,
     search: &mut Search<'_>,
-    progress: &AtomicU64,
+    progress: &BytesRead,
 ) -> Result<bool> {
     while events.position() < end && !search.wanted.is_empty() {
         let before = events.position().get();
@@ -64,7 +64,7 @@ fn read_until(
             Err(error @ Error::Io { .. }) => return Err(error),
             Err(_) => {}
         }
-        progress.fetch_add(events.position().get().saturating_sub(before), Ordering::Relaxed);
+        progress.add(events.position().get().saturating_sub(before));
     }
     Ok(!search.wanted.is_empty())
 }
@@ -163,10 +163,10 @@ mod tests {
                 .map(|(offset, exits)| Position { offset: Offset::new(offset), exits }).collect();
             let ranges: Vec<_> = cuts.chunks_exact(2).map(|pair| pair[0]..pair[1]).collect();
             let file = if is_in_parts { whole.only("x", &ranges) } else { whole };
-            let mut tree = LazyTree::open(&file, &AtomicU64::new(0)).unwrap();
+            let mut tree = LazyTree::open(&file, &BytesRead::default()).unwrap();
             let mut expected = Vec::new();
             for number in 0.. {
-                let found = match &file.parts {
+                let found = match file.parts() {
                     Some(parts) => tree.call_in(parts, number).unwrap(),
                     None => tree.call(number).unwrap().map(|node| (node, tree.frames(node.place).unwrap())),
                 };
@@ -176,7 +176,7 @@ mod tests {
             }
             let numbers: Vec<_> = (0..expected.len() as u64 + 2).step_by(step).collect();
             let expected: Vec<_> = expected.into_iter().step_by(step).collect();
-            prop_assert_eq!(call_stacks(&file, &numbers, &AtomicU64::new(0)).unwrap(), expected);
+            prop_assert_eq!(call_stacks(&file, &numbers, &BytesRead::default()).unwrap(), expected);
         }
     }
 }

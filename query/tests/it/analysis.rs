@@ -336,7 +336,7 @@ fn methods_are_matched_by_name_not_by_id() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("ids.properties"), lines).unwrap();
         std::fs::write(dir.path().join("thread-1.flow"), []).unwrap();
-        flow_codec::read::Trace::open(dir.path()).unwrap().methods
+        flow_codec::read::Trace::open(dir.path()).unwrap().methods().clone()
     };
     let before = names("a.B#m()V=0\na.B#gone(I)V=1\n");
     let after = names("a.B#gone(J)V=0\na.B#m()V=1\n");

@@ -26,7 +26,7 @@ fn with_thread(bytes: &[u8], check: impl FnOnce(&ThreadFile, &Stream)) {
     let dir = tempfile::tempdir().expect("a directory");
     std::fs::write(dir.path().join("thread-1.flow"), bytes).expect("a file");
     let trace = Trace::open(dir.path()).expect("a trace");
-    check(&trace.files[0], &decode(bytes));
+    check(&trace.files()[0], &decode(bytes));
 }
 
 /// The numbers of calls below a call, or of the outermost calls.

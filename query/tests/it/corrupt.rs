@@ -11,9 +11,9 @@ use crate::support::limited::run_limited;
 use crate::support::readers::{read_all, visit_all};
 use flow_codec::format::flow::{Encoded, Record};
 use flow_codec::format::{jsonl, names};
-use flow_codec::read::{FlowReader, ReadRecords, Tail, Trace, TraceSet};
+use flow_codec::read::{FlowReader, ReadRecords, Tail, Trace};
 use flow_codec::scan::Summary;
-use flow_codec::{Error, MethodId, Result};
+use flow_codec::{Error, MethodId};
 use flow_model::{End, Stream, decode};
 use flow_query::analysis::Report;
 
@@ -105,8 +105,8 @@ fn converted(dir: &Path, lines: &[u8]) -> (Stream, u64, Vec<u64>) {
         Error::BadLine { line, .. } => *line,
         error => panic!("{error}"),
     };
-    let events = trace.files[0].events().expect("it is there");
-    (read_all(events), trace.files[0].bytes, trace.damage.iter().map(number).collect())
+    let events = trace.files()[0].events().expect("it is there");
+    (read_all(events), trace.files()[0].bytes(), trace.damage().iter().map(number).collect())
 }
 
 #[test]
@@ -191,33 +191,34 @@ fn write_small_trace(dir: &Path) {
 }
 
 /// Opens a directory in both ways and reads all of it. Errors must name the damaged file.
-fn read_dir(dir: &Path, damaged: &str) -> Result<()> {
-    let checked = |result: Result<()>| {
-        if let Err(error) = &result {
-            let message = error.to_string();
+fn read_dir(dir: &Path, damaged: &str) -> Result<(), String> {
+    let checked = |result: Result<(), &Error>| {
+        let result = result.map_err(ToString::to_string);
+        if let Err(message) = &result {
             assert!(message.contains(damaged), "{damaged} is not named: {message}");
         }
         result
     };
-    let set = TraceSet::open(dir).map(|set| assert_eq!(set.traces.len(), 1));
+    let set = Trace::open_all(dir).map(|set| assert_eq!(set.len(), 1));
     let opened = Trace::open(dir);
     assert_eq!(set.is_ok(), opened.is_ok());
-    checked(set)?;
-    let mut trace = match opened {
+    checked(set.as_ref().copied())?;
+    let trace = match opened {
         Ok(trace) => trace,
-        Err(error) => return checked(Err(error)),
+        Err(error) => return checked(Err(&error)),
     };
     let mut outcome = Ok(());
-    for error in std::mem::take(&mut trace.damage) {
+    for error in trace.damage() {
         outcome = checked(Err(error));
     }
-    for (id, method) in trace.methods.iter() {
-        assert!(!trace.methods.display(id).is_empty());
+    for (id, method) in trace.methods().iter() {
+        assert!(!trace.methods().display(id).is_empty());
         assert!(id <= MethodId::MAX, "{method}");
     }
-    for file in &trace.files {
-        if let Err(error) = file.events()?.visit_all(&mut Report::default()) {
-            outcome = checked(Err(error));
+    for file in trace.files() {
+        let read = file.events().and_then(|mut events| events.visit_all(&mut Report::default()));
+        if let Err(error) = read {
+            outcome = checked(Err(&error));
         }
     }
     outcome
@@ -226,8 +227,8 @@ fn read_dir(dir: &Path, damaged: &str) -> Result<()> {
 /// The only damage in the files other than the events.
 fn damage(dir: &Path) -> String {
     let trace = Trace::open(dir).expect("the trace opens");
-    assert_eq!(trace.damage.len(), 1, "{:?}", trace.damage);
-    trace.damage[0].to_string()
+    assert_eq!(trace.damage().len(), 1, "{:?}", trace.damage());
+    trace.damage()[0].to_string()
 }
 
 fn file_names(dir: &Path) -> Vec<String> {
@@ -293,7 +294,7 @@ fn a_number_beyond_the_limits_is_named_with_its_file() {
     bytes.extend([0xFF; 16]);
     fs::write(dir.path().join("thread-1.flow"), bytes).unwrap();
     let trace = Trace::open(dir.path()).unwrap();
-    let mut events = trace.files[0].events().unwrap();
+    let mut events = trace.files()[0].events().unwrap();
     assert!(events.next_record().unwrap().is_some());
     let error = events.next_record().unwrap_err().to_string();
     assert!(error.contains("thread-1.flow: offset 1:"), "{error}");

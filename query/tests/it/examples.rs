@@ -16,9 +16,6 @@ mod first_difference;
 #[path = "../../examples/flamegraph.rs"]
 #[allow(dead_code, reason = "an example has a main function")]
 mod flamegraph;
-#[path = "../../examples/side_by_side.rs"]
-#[allow(dead_code, reason = "an example has a main function")]
-mod side_by_side;
 #[path = "../../../codec/examples/slow_calls.rs"]
 #[allow(dead_code, reason = "an example has a main function")]
 mod slow_calls;
@@ -71,19 +68,6 @@ fn slow_calls_are_printed_with_their_durations() {
     let mut out = Vec::new();
     slow_calls::run(trace().path(), &mut out).expect("a trace");
     assert_eq!(lines(out)[0], "    30000000 ns  thread 1  p.App.work(I)V");
-}
-
-#[test]
-fn two_traces_are_open_at_once() {
-    let (one, other) = (trace(), trace());
-    // Another call at the end, as if a JVM still recorded.
-    fs::write(other.path().join("thread-1.flow"), [0x80, 0x81, 0x00, 0x81, 0x01, 0x81]).unwrap();
-    let mut out = Vec::new();
-    side_by_side::run(one.path(), other.path(), &mut out).expect("two traces");
-    let (main, work) = ("        3  p.App.main()V", "        1  p.App.work(I)V");
-    let expected =
-        ["thread 1".to_owned(), format!("{main:<60}  {main}"), format!("{:<60}  {work}", "")];
-    assert_eq!(lines(out), expected);
 }
 
 #[test]

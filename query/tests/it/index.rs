@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
 
 use flow_codec::derived::Origin;
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::index::{IndexFile, IntervalSums};
 use flow_codec::format::manifest::Manifest;
 use flow_codec::index::Index;
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{MethodId, ThreadId, TraceId};
 use flow_query::tree::LazyTree;
@@ -35,11 +35,11 @@ fn events(rounds: u64, seed: u64) -> Vec<u8> {
 }
 
 fn file(dir: &Path) -> ThreadFile {
-    Trace::open(dir).expect("a trace").files.remove(0)
+    Trace::open(dir).expect("a trace").take_files().remove(0)
 }
 
 fn open(dir: &Path) -> LazyTree {
-    LazyTree::open(&file(dir), &AtomicU64::new(0)).expect("the thread opens")
+    LazyTree::open(&file(dir), &BytesRead::default()).expect("the thread opens")
 }
 
 /// Some results about a thread, from its first call to its last.
@@ -77,7 +77,7 @@ fn a_stored_index_is_found_and_small() {
     let mut tree = open(dir.path());
     assert_eq!(tree.origin(), Origin::Stored);
     assert_eq!(answers(&mut tree), expected);
-    let bytes = file(dir.path()).bytes;
+    let bytes = file(dir.path()).bytes();
     assert!(index.len() as u64 * 100 < bytes, "{} of {bytes} bytes", index.len());
 }
 

@@ -5,11 +5,11 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::num::NonZeroU64;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
 
 use crate::support::limited::run_limited;
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::names;
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{FlowReader, ReadRecords, ThreadFile, Trace, Visit};
 use flow_codec::{MethodId, Offset};
 use flow_query::analysis::{Graph, Report};
@@ -132,8 +132,8 @@ limited!(text_nested_a_million_deep_is_refused, 256 * MIB, 60, || {
             let line = format!("{{\"id\":1,\"event\":\"end\",\"format_version\":1,\"x\":{deep}\n");
             fs::write(dir.path().join(name), line).expect("room");
             let trace = Trace::open(dir.path()).expect("it opens without");
-            assert_eq!(trace.damage.len(), 1);
-            let error = trace.damage[0].to_string();
+            assert_eq!(trace.damage().len(), 1);
+            let error = trace.damage()[0].to_string();
             assert!(error.contains(name) && error.len() < 1_000, "{error}");
         }
     }
@@ -147,14 +147,14 @@ limited!(files_of_a_million_lines_take_no_more_than_what_they_say, 512 * MIB, 60
     write_lines(dir.path(), names::THREADS, "{\"event\":\"end\",\"id\":1,\"at_ns\":1}\n");
     write_lines(dir.path(), "thread-1.jsonl", "{\"e\":\"enter\",\"method\":7}\n{\"e\":\"exit\"}\n");
     let trace = Trace::open(dir.path()).expect("a trace");
-    assert!(trace.damage.is_empty());
-    assert_eq!((trace.methods.len(), trace.threads.iter().count()), (1, 1));
-    assert_eq!(trace.files[0].bytes, 2_000_000);
+    assert!(trace.damage().is_empty());
+    assert_eq!((trace.methods().len(), trace.threads().iter().count()), (1, 1));
+    assert_eq!(trace.files()[0].bytes(), 2_000_000);
     for name in [names::IDS, names::METHODS, names::THREADS, "thread-1.jsonl"] {
         write_lines(dir.path(), name, "rubbish\n");
     }
     let trace = Trace::open(dir.path()).expect("a trace");
-    assert!(trace.damage.len() <= 100, "{}", trace.damage.len());
+    assert!(trace.damage().len() <= 100, "{}", trace.damage().len());
 });
 
 fn write_lines(dir: &Path, name: &str, line: &str) {
@@ -200,6 +200,6 @@ fn deep(frames: u64) -> FlowReader<impl Read> {
 
 fn open_lazily(dir: &TempDir) -> LazyTree {
     let trace = Trace::open(dir.path()).expect("a trace");
-    let file: &ThreadFile = &trace.files[0];
-    LazyTree::open(file, &AtomicU64::new(0)).expect("it can be read")
+    let file: &ThreadFile = &trace.files()[0];
+    LazyTree::open(file, &BytesRead::default()).expect("it can be read")
 }

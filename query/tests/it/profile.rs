@@ -296,7 +296,7 @@ fn a_method_that_calls_itself_counts_once_for_each_sample() {
 /// Returns whether a frame is of a method with this name.
 fn is_named(frames: &Frames<'_>, frame: MethodId, name: &str) -> bool {
     let method = frames.get(frame).and_then(|frame| frames.methods().get(frame.method));
-    method.is_some_and(|method| method.info.name == name)
+    method.is_some_and(|method| method.info().name == name)
 }
 
 #[test]
@@ -361,7 +361,7 @@ fn samples_weigh_1_or_their_time() {
     let wall = Some(TimeAxis::Wall);
     assert_eq!(weight(wall), (wall, 150, Some((0, 75, 75))));
     let methods = frames.as_methods();
-    let lines: Vec<_> = methods.iter().filter_map(|(_, method)| method.info.line).collect();
+    let lines: Vec<_> = methods.iter().filter_map(|(_, method)| method.info().line).collect();
     assert_eq!(lines, [5, 7, 8]);
 }
 
@@ -406,7 +406,7 @@ fn lines_of_inlined_code_are_those_of_their_source() {
     let frames = Frames::new(&samples, FrameGrouping::Line);
     let methods = frames.as_methods();
     let place = |method: &flow_codec::read::Method| {
-        (method.info.source.clone().unwrap(), method.info.line.unwrap())
+        (method.info().source.clone().unwrap(), method.info().line.unwrap())
     };
     let places: Vec<_> = methods.iter().map(|(_, method)| place(method)).collect();
     let place = |file: &str, line| (file.to_owned(), line);

@@ -147,10 +147,10 @@ impl Simulated {
         fs::write(dir.path().join("thread-1.flow"), &self.bytes).expect("written");
         fs::write(dir.path().join("thread-1.marks"), &self.marks).expect("written");
         let trace = Trace::open(dir.path()).expect("a trace");
-        assert_eq!(trace.files[0].id, ThreadId::new(1));
+        assert_eq!(trace.files()[0].id(), ThreadId::new(1));
         let (clock, all) = (Clock::default(), Selection::all());
         let mut report = TimedReport::<true>::new(&clock);
-        let mut pass = trace.files[0]
+        let mut pass = trace.files()[0]
             .timed_pass(&all, TimeLimits::NONE, &clock, &mut report)
             .expect("readable");
         while pass.visit_some().expect("sound") {}

@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroU64;
-use std::sync::atomic::AtomicU64;
 
 use crate::support::times::check_times;
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{
     Bounds, Call, Clock, Content, EventKind, Lookahead, Methods, Selection, ThreadFile, TimeAxis,
     TimeLimits, Timeline, Times, Trace, When,
@@ -187,7 +187,7 @@ pub(crate) fn written(thread: &Thread, marks: &[u8]) -> (tempfile::TempDir, Thre
     let path = dir.path().join("thread-1.flow");
     fs::write(&path, &thread.bytes).expect("written");
     fs::write(path.with_extension("marks"), marks).expect("written");
-    let file = Trace::open(dir.path()).expect("a trace").files.remove(0);
+    let file = Trace::open(dir.path()).expect("a trace").take_files().remove(0);
     (dir, file)
 }
 
@@ -361,9 +361,9 @@ proptest! {
         let thread = thread(&records);
         let (_dir, file) = written(&thread, &marks(&thread, &picks, &lies, &rans));
         let content = Content::open(&file).expect("readable");
-        let built = Dag::build(&file, &content, &AtomicU64::new(0)).expect("readable");
-        let dag = built.dag.expect("there are few");
-        prop_assume!(dag.bytes() == file.bytes);
+        let built = Dag::build(&file, &content, &BytesRead::default()).expect("readable");
+        let dag = built.into_dag().expect("there are few");
+        prop_assume!(dag.bytes() == file.bytes());
         let odd = Selection::new(&Methods::default(), &[], &[Glob::new("?#1")]);
         let selection = if is_all { &*ALL } else { &odd };
 
@@ -711,8 +711,8 @@ proptest! {
         let (includes, patterns) = patterns;
         let globs: Vec<_> = patterns.iter().map(|id| Glob::new(&format!("p.C#m{id}"))).collect();
         let (include, exclude) = if includes { (&globs[..], &[][..]) } else { (&[][..], &globs[..]) };
-        let methods = Trace::open(dir.path()).expect("a trace").methods;
-        let selection = Selection::new(&methods, include, exclude);
+        let trace = Trace::open(dir.path()).expect("a trace");
+        let selection = Selection::new(trace.methods(), include, exclude);
 
         let last = thread.events.last().map_or(0, |event| event.at_ns);
         let (from_ns, to_ns) = (last * from / 100, last * to / 100);

@@ -223,8 +223,8 @@ fn with_other_text(line: &str, random: &mut Random) -> String {
 /// Corrects the checksum of what readers store beside a trace.
 fn with_check(mut bytes: Vec<u8>) -> Vec<u8> {
     let at = match bytes.get(..8) {
-        Some(b"flow-idx") => 56,
-        Some(b"flow-dag" | b"flow-sct") => 80,
+        Some(b"flow-idx") => 72,
+        Some(b"flow-dag") => 80,
         _ => return bytes,
     };
     if bytes.len() >= at + 8 {
@@ -259,9 +259,9 @@ mod tests {
     #[test]
     fn checks_are_corrected() {
         let mut index = b"flow-idx".to_vec();
-        index.resize(96, 7);
+        index.resize(112, 7);
         let corrected = with_check(index);
-        let sum = crc32fast::hash(&[&corrected[..56], &corrected[64..]].concat());
-        assert_eq!(corrected[56..64], u64::from(sum).to_le_bytes());
+        let sum = crc32fast::hash(&[&corrected[..72], &corrected[80..]].concat());
+        assert_eq!(corrected[72..80], u64::from(sum).to_le_bytes());
     }
 }

@@ -12,7 +12,7 @@ use flow_codec::MethodId;
 use flow_codec::format::flow::Record;
 use flow_codec::format::ids::{CLASS, FIELD, decode_line, encode_line, key};
 use flow_codec::format::methods::{MethodInfo, MethodLine};
-use flow_codec::read::{ReadRecords, Trace, TraceSet};
+use flow_codec::read::{ReadRecords, Trace};
 
 use super::known::{Fingerprint, KnownMethods};
 use crate::options::IdSource;
@@ -84,17 +84,17 @@ impl StartIds {
     /// Numbers the methods of earlier traces by how often they were entered, most frequent first: the
     /// shortest ids go where they save most.
     fn from_counts(dir: &Path) -> Result<Self, String> {
-        let set = TraceSet::open(dir).map_err(|error| {
+        let traces = Trace::open_all(dir).map_err(|error| {
             // The caller names the directory.
             let (text, place) = (error.to_string(), format!("{}: ", dir.display()));
             text.strip_prefix(&place).unwrap_or(&text).to_owned()
         })?;
         let mut calls: HashMap<String, u64> = HashMap::new();
         let mut order = Vec::new();
-        for trace in &set.traces {
+        for trace in &traces {
             let counts = count_enters(trace);
-            for (id, method) in trace.methods.iter() {
-                let info = &method.info;
+            for (id, method) in trace.methods().iter() {
+                let info = method.info();
                 let key = key(&info.class, &info.name, &info.descriptor);
                 let count = counts.get(&id).copied().unwrap_or_default();
                 *calls.entry(key.clone()).or_insert_with(|| {
@@ -112,7 +112,7 @@ impl StartIds {
 
 fn count_enters(trace: &Trace) -> HashMap<MethodId, u64> {
     let mut counts = HashMap::new();
-    for file in &trace.files {
+    for file in trace.files() {
         let outcome = file.events().and_then(|mut events| {
             while let Some((_, record)) = events.next_record()? {
                 if let Record::Enter(id) = record {

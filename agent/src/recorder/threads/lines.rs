@@ -175,8 +175,8 @@ mod tests {
         let lines = SharedLines::default();
         let check = |count: u64| {
             let trace = Trace::open(&out).unwrap();
-            assert!(trace.damage.is_empty(), "{:?}", trace.damage);
-            let names = trace.threads.iter().map(|(_, thread)| thread.name.clone());
+            assert!(trace.damage().is_empty(), "{:?}", trace.damage());
+            let names = trace.threads().iter().map(|(_, thread)| thread.name.clone());
             let expected = (1..=count).map(|id| format!("t{id}"));
             assert_eq!(names.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
             trace.lines_in_journal()
@@ -209,6 +209,6 @@ mod tests {
         lines.append(&line(1), &journal, &sink).unwrap();
         assert!(lines.finish(&journal, &sink).is_err() && journal.is_needed());
         let trace = Trace::open(&out).unwrap();
-        assert_eq!(trace.threads.get(ThreadId::new(1)).unwrap().name, "t1");
+        assert_eq!(trace.threads().get(ThreadId::new(1)).unwrap().name, "t1");
     }
 }

@@ -529,11 +529,11 @@ mod tests {
         let trace = Trace::open(&out).unwrap();
         let bytes = |number: usize| {
             let mut bytes = Vec::new();
-            let content = Content::open(&trace.files[number]).unwrap();
+            let content = Content::open(&trace.files()[number]).unwrap();
             io::copy(&mut content.reader(), &mut bytes).unwrap();
-            (trace.files[number].id.get(), bytes)
+            (trace.files()[number].id().get(), bytes)
         };
-        assert_eq!(trace.files.len(), 2);
+        assert_eq!(trace.files().len(), 2);
         assert_eq!((bytes(0), bytes(1)), ((7, vec![0x81, 0x00]), (8, vec![0x82, 0x00])));
     }
 
@@ -575,12 +575,13 @@ mod tests {
         let bytes = fs::metadata(directory.path().join(SHARED)).unwrap().len();
         assert!(bytes < large.len() as u64 + 10_000, "{bytes}");
         let trace = Trace::open(directory.path()).unwrap();
-        assert!(trace.damage.is_empty(), "{:?}", trace.damage);
-        let lens: Vec<_> = trace.files.iter().map(|file| (file.id.get(), file.bytes)).collect();
+        assert!(trace.damage().is_empty(), "{:?}", trace.damage());
+        let lens: Vec<_> =
+            trace.files().iter().map(|file| (file.id().get(), file.bytes())).collect();
         assert_eq!(lens[..4], [(1, 2), (2, 2), (3, large.len() as u64), (4, 2)]);
         assert_eq!(lens.len(), 999);
         let has_marks = |file: &flow_codec::read::ThreadFile| file.marks().unwrap().is_some();
-        let with_marks: Vec<_> = trace.files.iter().map(has_marks).collect();
+        let with_marks: Vec<_> = trace.files().iter().map(has_marks).collect();
         assert_eq!(with_marks.iter().position(|has| !has), Some(1));
         assert_eq!(with_marks.iter().filter(|has| **has).count(), 998);
     }
@@ -598,7 +599,7 @@ mod tests {
             file.close();
             assert!(file.append(stream, bytes.len() as u64, &bytes, pack).is_err());
             let trace = Trace::open(directory.path()).unwrap();
-            assert_eq!(trace.files[0].bytes, bytes.len() as u64);
+            assert_eq!(trace.files()[0].bytes(), bytes.len() as u64);
             directory.remove(SHARED).unwrap();
         }
     }
@@ -629,7 +630,7 @@ mod tests {
         let bytes = fs::read(&path).unwrap();
         assert!(bytes.len() < text.len() && bytes.ends_with(&[END]));
         let trace = Trace::open(&path).unwrap();
-        assert_eq!((trace.files.len(), trace.files[0].bytes), (1, 2));
+        assert_eq!((trace.files().len(), trace.files()[0].bytes()), (1, 2));
     }
 
     /// A trace in memory with one call.
@@ -650,7 +651,7 @@ mod tests {
 
     fn event_bytes(dir: &Path) -> u64 {
         let trace = Trace::open(dir.join("app.flowtrace")).unwrap();
-        trace.files.iter().map(|file| file.bytes).sum()
+        trace.files().iter().map(|file| file.bytes()).sum()
     }
 
     #[test]

@@ -158,9 +158,9 @@ fn has_no_calls(path: &Path) -> bool {
             };
             list(dir, of_thread).is_ok_and(|files| files.is_empty())
                 && Trace::open(dir).is_ok_and(|trace| {
-                    trace.damage.is_empty()
-                        && trace.missing_journal.is_none()
-                        && trace.files.iter().all(|file| file.bytes == 0)
+                    trace.damage().is_empty()
+                        && trace.missing_journal().is_none()
+                        && trace.files().iter().all(|file| file.bytes() == 0)
                 })
         }
         _ => false,

@@ -332,9 +332,9 @@ fn has_no_calls_itself(path: &Path) -> bool {
         _ if path.metadata().is_ok_and(|found| found.len() == 0) => true,
         // Of a killed JVM.
         _ => Trace::open(path).is_ok_and(|trace| {
-            trace.damage.is_empty()
-                && trace.missing_journal.is_none()
-                && trace.files.iter().all(|file| file.bytes == 0)
+            trace.damage().is_empty()
+                && trace.missing_journal().is_none()
+                && trace.files().iter().all(|file| file.bytes() == 0)
         }),
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn run(mut args: AroundArgs, out: &mut Out) -> Result<Status, Failure
     source.choose_part(&args.part)?;
     source.report_losses();
     let threads =
-        source.traces.iter().flat_map(|trace| trace.files.iter().map(move |file| (trace, file)));
+        source.traces.iter().flat_map(|trace| trace.files().iter().map(move |file| (trace, file)));
     let threads: Vec<_> = threads.collect();
     let [(trace, file)] = threads[..] else {
         return Err(Failure::Usage(format!(
@@ -53,7 +53,7 @@ pub(super) fn run(mut args: AroundArgs, out: &mut Out) -> Result<Status, Failure
     answer.begin(trace, out)?;
     let places = places(&found);
     if !answer.is_text() {
-        let mut names = RowNames::new(&trace.methods);
+        let mut names = RowNames::new(trace.methods());
         let rows =
             places.iter().flat_map(|(place, _, runs)| runs.iter().map(move |run| (*place, run)));
         let rows: Vec<_> = rows
@@ -62,14 +62,14 @@ pub(super) fn run(mut args: AroundArgs, out: &mut Out) -> Result<Status, Failure
         answer.rows(rows, out)?;
         return Ok(source.status);
     }
-    let labels = Labels::new(&trace.methods, Format::Text, args.verbose);
-    out.heading(&format!("call {}:{number} of thread {}", file.id, file_title(trace, file)))?;
+    let labels = Labels::new(trace.methods(), Format::Text, args.verbose);
+    out.heading(&format!("call {}:{number} of thread {}", file.id(), file_title(trace, file)))?;
     for (_, title, runs) in places.iter().filter(|(.., runs)| !runs.is_empty()) {
         out.heading(title)?;
         for run in *runs {
             let mut text = line(run, 1, file, &labels);
             if run.left_out == 0 {
-                text += &format!("  [{}:{}]", file.id, run.number);
+                text += &format!("  [{}:{}]", file.id(), run.number);
             }
             writeln!(out, "{text}")?;
         }

@@ -40,7 +40,7 @@ pub(super) fn run(args: &FindArgs, out: &mut Out) -> Result<Status, Failure> {
         answer.begin(trace, out)?;
         let has_tests = !search.tests(number).is_empty();
         let mut printer = Printer { args, trace, has_tests, rows: Vec::new(), shown: 0 };
-        let mut names = RowNames::new(&trace.methods);
+        let mut names = RowNames::new(trace.methods());
         let searched = search.read(&source.traces, number, &mut progress, |call| {
             printer.call(call, &mut names, &mut answer, out)
         })?;
@@ -147,7 +147,7 @@ impl<'a> Printer<'a> {
     }
 
     fn table(&self, searched: &Searched, out: &mut Out) -> Result<(), Failure> {
-        let labels = Labels::new(&self.trace.methods, Format::Text, self.args.verbose);
+        let labels = Labels::new(self.trace.methods(), Format::Text, self.args.verbose);
         let methods: BTreeSet<_> = self.rows.iter().map(|found| found.method).collect();
         let what = match methods.first() {
             Some(method) if methods.len() == 1 => labels.name(*method),
@@ -167,7 +167,7 @@ impl<'a> Printer<'a> {
             let duration = |times: &CallTimes, _| bounded_duration(times.duration);
             table.column("duration", calls().map(|found| known(found, duration)));
         }
-        if self.trace.files.len() > 1 {
+        if self.trace.files().len() > 1 {
             let title = |thread| Cell::text(thread_title(self.trace, thread));
             table.column("thread", calls().map(|found| title(found.thread)));
         }

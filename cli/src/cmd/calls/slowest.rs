@@ -34,11 +34,11 @@ pub(super) fn run(args: &SlowestArgs, out: &mut Out) -> Result<Status, Failure> 
         status = status.and(searched.soundness);
         answer.begin(trace, out)?;
         if answer.is_text() {
-            let labels = Labels::new(&trace.methods, Format::Text, args.verbose);
+            let labels = Labels::new(trace.methods(), Format::Text, args.verbose);
             print(&found, trace, &labels, out)?;
             continue;
         }
-        let mut names = RowNames::new(&trace.methods);
+        let mut names = RowNames::new(trace.methods());
         let rows = found.iter().map(|call| SlowRow {
             thread: call.thread,
             call: call.number,
@@ -64,7 +64,8 @@ fn print(
         Cell::number(format!("{}{open}", bounded_duration(call.times.duration)))
     };
     let start = |call: &FoundCall| instant(call.times.start.estimate_ns.unwrap_or(0));
-    let thread = |call: &FoundCall| trace.files.get(call.file).map(|file| file_title(trace, file));
+    let thread =
+        |call: &FoundCall| trace.files().get(call.file).map(|file| file_title(trace, file));
     let mut table = Table::default();
     table.column("duration", calls.iter().map(duration));
     table.column("start", calls.iter().map(|call| Cell::number(start(call))));

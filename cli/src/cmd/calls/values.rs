@@ -51,8 +51,8 @@ pub(super) fn run(args: &GrepArgs, out: &mut Out) -> Result<Status, Failure> {
         let mut printer = Printer {
             trace,
             answer: &mut answer,
-            labels: Labels::new(&trace.methods, Format::Text, args.verbose),
-            names: RowNames::new(&trace.methods),
+            labels: Labels::new(trace.methods(), Format::Text, args.verbose),
+            names: RowNames::new(trace.methods()),
             shown: 0,
         };
         let searched =
@@ -123,7 +123,7 @@ impl Printer<'_, '_> {
     /// Prints a call.
     fn call(&mut self, call: &FoundCall, out: &mut Out) -> Result<(), Failure> {
         self.shown += 1;
-        let texts = ValueTexts::new(&self.trace.methods, Some(call.method));
+        let texts = ValueTexts::new(self.trace.methods(), Some(call.method));
         let thrown = call.thrown.as_deref();
         if !self.answer.is_text() {
             let row = GrepRow {

@@ -37,7 +37,7 @@ pub(super) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
     let (mut status, mut is_found, mut left_out) = (source.status, false, 0);
     let filter = args.part.filter.filter();
     for trace in &source.traces {
-        let asked = Selection::new(&trace.methods, &asked, &[]);
+        let asked = Selection::new(trace.methods(), &asked, &[]);
         let ways = Ways::find(trace, &filter, &asked, args.time, most_words(), &mut progress);
         status = status.and(ways.soundness);
         left_out += ways.left_out;
@@ -101,7 +101,7 @@ impl Print<'_> {
             out.heading(&format!("{}: {counts}", self.names.get(method, form)))?;
             self.table(calls, ways, threads, out)?;
         } else if let Some((_, id)) = self.ways.methods.place(method) {
-            let method = RowNames::new(&self.trace.methods).get(id);
+            let method = RowNames::new(self.trace.methods()).get(id);
             let rows = ways
                 .iter()
                 .map(|(way, comparison)| self.row(method.clone(), way, comparison, threads));

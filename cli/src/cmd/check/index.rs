@@ -28,13 +28,13 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
         let text = "an index is stored beside its trace; name the file instead of standard input";
         return Err(Failure::Usage(text.to_owned()));
     }
-    let is_inside = |trace: &&Trace| trace.files.iter().any(Index::is_inside);
+    let is_inside = |trace: &&Trace| trace.files().iter().any(Index::is_inside);
     if args.remove
         && let Some(trace) = source.traces.iter().find(is_inside)
     {
         return Err(Failure::Failed(format!(
             "{}: the indexes are in the file itself, and cannot be removed",
-            trace.dir.display()
+            trace.dir().display()
         )));
     }
     let mut status = source.status;
@@ -50,10 +50,10 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
         answer.begin(trace, out)?;
         let mut rows = Vec::new();
         let mut small: u64 = 0;
-        for file in &trace.files {
+        for file in trace.files() {
             let outcome = if args.remove {
                 remove(file)
-            } else if file.bytes < SMALLEST_INDEXED_BYTES {
+            } else if file.bytes() < SMALLEST_INDEXED_BYTES {
                 small += 1;
                 Ok(())
             } else {
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
                     status = status.and(reading.report(file, &progress));
                 })
             };
-            progress.file_done(file.bytes);
+            progress.file_done(file.bytes());
             if let Err(error) = outcome {
                 status = status.and(Status::Damaged);
                 progress.message(&error.to_string());
@@ -113,15 +113,15 @@ fn store(file: &ThreadFile, progress: &mut Progress) -> Result<(IndexRow, Readin
             (index_bytes, "created again")
         }
     };
-    progress.file_done(file.bytes);
+    progress.file_done(file.bytes());
     let end = index.end();
     drop(index);
     let (shapes, shapes_bytes, shapes_state) = store_shapes(file, progress)?;
     let row = IndexRow {
-        thread: file.id,
+        thread: file.id(),
         calls: end.enters,
         events: end.events(),
-        bytes: file.bytes,
+        bytes: file.bytes(),
         index_bytes,
         state,
         shapes,
@@ -134,7 +134,7 @@ fn store(file: &ThreadFile, progress: &mut Progress) -> Result<(IndexRow, Readin
 /// Stores the shapes of a thread, or that its calls repeat too little.
 fn store_shapes(file: &ThreadFile, progress: &mut Progress) -> Result<Stored, Error> {
     let (built, origin, content) = open_dag(file, MAX_SIZE, progress)?;
-    let shapes = built.dag.as_ref().map(|dag| dag.shapes().len() as u64);
+    let shapes = built.dag().map(|dag| dag.shapes().len() as u64);
     let (path, stored_bytes) = (Dag::path(file), Dag::stored_bytes(file));
     let not_stored = built.not_stored(file, &content);
     let store = || built.store(file, &content);

@@ -44,13 +44,13 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut progress = Progress::new(source.bytes().saturating_mul(PASSES), out);
     let mut checks = Vec::new();
     for trace in &source.traces {
-        if repairs.iter().any(|(dir, repair)| *dir == trace.dir && *repair == Repair::Refused) {
-            let dir = trace.dir.display();
+        if repairs.iter().any(|(dir, repair)| *dir == trace.dir() && *repair == Repair::Refused) {
+            let dir = trace.dir().display();
             message(&format!("{dir}: not repaired: a JVM still records here"));
             status = Status::Damaged;
             continue;
         }
-        checks.push((trace.dir.as_path(), Check::of(trace, &mut progress)?));
+        checks.push((trace.dir(), Check::of(trace, &mut progress)?));
     }
     for (dir, error) in &unreadable {
         checks.push((dir, Check::unreadable(error)));

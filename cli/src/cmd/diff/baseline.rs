@@ -62,9 +62,9 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     let status = source.status.and(worst);
     drop(progress);
     // Threads of one name are compared in order, so all of them need their shapes.
-    let left_out: HashSet<_> = joiner.left_out.iter().map(|left| left.unit.clone()).collect();
+    let left_out: HashSet<_> = joiner.left_out().iter().map(|left| left.unit.clone()).collect();
     let has_shapes = threads.iter().filter(|thread| left_out.contains(&thread.unit())).count();
-    let count_left_out = joiner.left_out.len() + has_shapes;
+    let count_left_out = joiner.left_out().len() + has_shapes;
     let (shapes, methods) = joiner.finish();
     let names = JoinedNames::new(&methods, source.traces.iter());
     let names_of_shapes = shapes.names(|number| names.key(number));

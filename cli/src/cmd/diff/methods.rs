@@ -131,7 +131,7 @@ impl Compared<'_> {
             if !rows.conditions.is_empty() {
                 let file = |row: &_| {
                     let method = counted.methods().get(counted.frame(*row).method)?;
-                    Some((name(*row), method.info.source.clone()?))
+                    Some((name(*row), method.info().source.clone()?))
                 };
                 self.files.extend(view.methods().iter().filter_map(file));
             }

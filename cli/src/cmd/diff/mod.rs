@@ -151,16 +151,16 @@ fn by_path(
     let (mut diff, mut status) = (Diff::default(), Status::Done);
     for (run, source) in runs {
         for trace in &source.traces {
-            sources::link(&trace.methods, &[], out);
+            sources::link(trace.methods(), &[], out);
             let (chosen, all) = (Selected::of(args.part.filter.selection(trace)), Selection::all());
             let unit = weight_of(Some(args.by), trace)?;
-            let read = ContextTree::read(&trace.files, &chosen, &all, unit.axis(), progress);
-            status = status.and(read.status);
-            if trace.methods.has_raw_names() {
+            let read = ContextTree::read(trace.files(), &chosen, &all, unit.axis(), progress);
+            status = status.and(read.soundness());
+            if trace.methods().has_raw_names() {
                 diff.show_raw_names();
             }
-            diff.add_named(*run, &read.tree, |id| {
-                (tests.rename(MethodName::new(id, &trace.methods)), Place::default())
+            diff.add_named(*run, read.tree(), |id| {
+                (tests.rename(MethodName::new(id, trace.methods())), Place::default())
             });
         }
     }

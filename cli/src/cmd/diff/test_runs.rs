@@ -61,7 +61,7 @@ impl TestPairs {
             for RanTest { run: test, calls, methods, .. } in tests {
                 let numbers: Vec<_> = methods
                     .iter()
-                    .map(|method| self.number(trace.methods.display(*method)))
+                    .map(|method| self.number(trace.methods().display(*method)))
                     .collect();
                 let pair = self.pairs.entry(test.name).or_default();
                 let attempt = match run {

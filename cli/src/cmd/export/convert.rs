@@ -45,7 +45,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Status, Failure> 
         .enumerate()
         .map(|(number, trace)| match number {
             0 => args.out.clone(),
-            _ => beside(&args.out, &source.name(&trace.dir), is_file),
+            _ => beside(&args.out, &source.name(trace.dir()), is_file),
         })
         .collect();
     if let Some(taken) = places.iter().find(|place| place.symlink_metadata().is_ok()) {
@@ -109,7 +109,7 @@ fn convert(
 }
 
 fn report(trace: &Trace, place: &Path, written: Option<u64>, progress: &Progress) {
-    let events = trace.files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.bytes));
+    let events = trace.files().iter().fold(0_u64, |sum, file| sum.saturating_add(file.bytes()));
     let size = match written {
         Some(written) => format!("{}, with {} of events", bytes(written), bytes(events)),
         None => format!("{} of events", bytes(events)),
@@ -117,6 +117,6 @@ fn report(trace: &Trace, place: &Path, written: Option<u64>, progress: &Progress
     progress.message(&format!("{}: {size}", place.display()));
     if State::of(trace) == State::Recording {
         let text = "still records: the copy ends where it was when it was read";
-        message(&format!("{}: {text}", trace.dir.display()));
+        message(&format!("{}: {text}", trace.dir().display()));
     }
 }

@@ -18,10 +18,10 @@ use crate::input::flags::ThreadArgs;
 use crate::input::samples::Samples;
 use crate::input::source::Source;
 use crate::input::times::{no_samples, selected, time_line, weight_of};
-use crate::output::{Out, Unit, bytes, message, plural};
+use crate::output::{Out, Progress, Unit, bytes, message, plural};
 use destination::Destination;
 use flow_query::open::is_log;
-use flow_query::reading::Selected;
+use flow_query::reading::{Selected, Soundness};
 use request::Export;
 
 pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -97,7 +97,7 @@ fn log_of_samples(
         return Ok(None);
     }
     let trace = source.only("export")?;
-    let has_calls = trace.files.iter().any(|file| file.bytes > 0);
+    let has_calls = trace.files().iter().any(|file| file.bytes() > 0);
     if has_calls && !args.samples {
         return Ok(None);
     }
@@ -128,11 +128,7 @@ fn log_of_samples(
         ));
         status = status.and(Status::Partial);
     }
-    for error in samples.damage() {
-        status = status.and(Status::Damaged);
-        message(&error.to_string());
-    }
-    Ok(Some(status))
+    Ok(Some(status.and(Soundness::skipping(samples.damage(), &Progress::hidden()))))
 }
 
 /// Refuses to write a log of samples that is too large for its reader.
@@ -181,7 +177,8 @@ fn samples(
             false => Ok(None),
         };
     }
-    let has_calls = source.traces.iter().flat_map(|trace| &trace.files).any(|file| file.bytes > 0);
+    let has_calls =
+        source.traces.iter().flat_map(|trace| trace.files()).any(|file| file.bytes() > 0);
     if has_calls && !args.samples && !is_log(&args.dir) {
         return Ok(None);
     }
@@ -204,7 +201,7 @@ fn samples(
     let (tree, methods) = (samples.tree(&frames, &samples.threads, unit), frames.as_methods());
     source.status = source.status.and(samples.status);
     for trace in &mut source.traces {
-        trace.methods = methods.clone();
+        trace.set_methods(methods.clone());
     }
     Ok(Some(tree))
 }

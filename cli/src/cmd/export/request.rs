@@ -28,12 +28,12 @@ impl Export<'_> {
 
     /// Returns whether calls are left out by their time.
     pub(super) fn is_limited(&self) -> bool {
-        self.chosen.limits != TimeLimits::NONE
+        self.chosen.limits() != TimeLimits::NONE
     }
 
     /// The size of all thread files.
     pub(super) fn bytes(&self) -> u64 {
-        self.trace.files.iter().fold(0, |sum, file| file.bytes.saturating_add(sum))
+        self.trace.files().iter().fold(0, |sum, file| file.bytes().saturating_add(sum))
     }
 
     /// The deepest calls that are written.

@@ -69,8 +69,8 @@ impl Export<'_> {
 
     fn estimate_at(&self, depth: u64, measured_calls: u64) -> Result<Size, Failure> {
         let mut progress = Progress::without_results(self.bytes());
-        let mut files: Vec<&ThreadFile> = self.trace.files.iter().collect();
-        files.sort_by_key(|file| Reverse(file.bytes));
+        let mut files: Vec<&ThreadFile> = self.trace.files().iter().collect();
+        files.sort_by_key(|file| Reverse(file.bytes()));
         // How many calls are left out by their time is known only after all of them were read.
         let most = if self.is_limited() { u64::MAX } else { measured_calls };
         let mut measured = Size { bytes: 0, calls: 0, is_exact: true };
@@ -108,7 +108,7 @@ impl Export<'_> {
         depth: u64,
         progress: &mut Progress,
     ) -> Result<u64, Failure> {
-        if self.chosen.selection.is_all() && depth == u64::MAX {
+        if self.chosen.selection().is_all() && depth == u64::MAX {
             return Ok(count_thread(file, progress).0.enters);
         }
         let mut calls = [0];
@@ -124,7 +124,7 @@ impl Export<'_> {
     ) -> Result<Option<(u64, Size)>, Failure> {
         let mut progress = Progress::without_results(self.bytes());
         let mut by_depth = vec![0; DEPTHS];
-        for file in &self.trace.files {
+        for file in self.trace.files() {
             self.emit(u64::MAX).count(file, &mut by_depth, &mut progress)?;
         }
         let mut calls: u64 = 0;

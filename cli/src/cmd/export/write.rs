@@ -56,9 +56,9 @@ impl<'a> Export<'a> {
         blinky: &mut Blinky<'a>,
         out: &mut Out,
     ) -> Result<Status, Failure> {
-        let has_code = |(_, method): (_, &flow_codec::read::Method)| method.info.code.is_some();
-        if !self.trace.methods.iter().any(has_code) {
-            let dir = self.trace.dir.display();
+        let has_code = |(_, method): (_, &flow_codec::read::Method)| method.info().code.is_some();
+        if !self.trace.methods().iter().any(has_code) {
+            let dir = self.trace.dir().display();
             return Err(Failure::Failed(format!(
                 "{dir}: no instructions; record with --instructions GLOB"
             )));
@@ -110,9 +110,9 @@ impl<'a> Export<'a> {
         let mut progress = Progress::without_results(self.bytes());
         let all = Selection::all();
         let axis = self.scale.axis();
-        let ContextTree { tree, status, .. } =
-            ContextTree::read(&self.trace.files, &self.chosen, &all, axis, &mut progress);
-        let mut status = Status::from(status);
+        let read = ContextTree::read(self.trace.files(), &self.chosen, &all, axis, &mut progress);
+        let mut status = Status::from(read.soundness());
+        let tree = read.into_tree();
         if tree.beyond() > 0 {
             progress.message(beyond(tree.beyond(), "exported").trim_start_matches("… "));
             status = status.and(Status::Partial);

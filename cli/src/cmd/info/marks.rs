@@ -8,7 +8,7 @@ use crate::output::{duration, grouped, plural};
 
 /// The clock in words, if there is one.
 pub(super) fn clock(counts: &MarkCounts, trace: &Trace) -> Option<String> {
-    let timing = trace.manifest.as_ref().map(|manifest| manifest.timing).unwrap_or_default();
+    let timing = trace.manifest().map(|manifest| manifest.timing).unwrap_or_default();
     if timing.is_off() && counts.times == 0 {
         return None;
     }

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
         let info = question.about(trace, &mut progress);
         status = status.and(info.soundness);
         if let Some(records) = &mut records {
-            records.begin(&source.name(&trace.dir));
+            records.begin(&source.name(trace.dir()));
             match format {
                 Format::Csv => {
                     info.threads.iter().try_for_each(|thread| records.row(&thread.row, out))?
@@ -59,13 +59,13 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
             if number > 0 {
                 out.write_all(b"\n")?;
             }
-            out.heading(&format!("trace {}", trace.dir.display()))?;
+            out.heading(&format!("trace {}", trace.dir().display()))?;
             print(args, &info, out)?;
             print_threads(&info.threads, out)?;
         }
         if info.left > 0 {
             let text = left_out(&plural(info.left, "more thread"), max);
-            out.remark(format, source.place(&trace.dir).as_deref(), &text)?;
+            out.remark(format, source.place(trace.dir()).as_deref(), &text)?;
         }
     }
     // The process ends: to free a million threads one by one takes longer than to print them.

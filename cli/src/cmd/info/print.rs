@@ -15,14 +15,14 @@ use flow_query::ask::{StoredShapes, TraceInfo};
 use flow_query::open::{lost, unmatched};
 
 fn manifest_option<'a>(trace: &'a Trace, key: &str) -> Option<&'a String> {
-    trace.manifest.as_ref()?.options.get(key)
+    trace.manifest()?.options.get(key)
 }
 
 /// Prints the sums of a trace as text.
 pub(super) fn print(args: &InfoArgs, info: &TraceInfo<'_>, out: &mut Out) -> Result<(), Failure> {
     let trace = info.trace;
     let mut fact = |key: &str, value: &str| writeln!(out, "{key:<9} {}", escaped(value));
-    if let Some(manifest) = &trace.manifest {
+    if let Some(manifest) = trace.manifest() {
         if !manifest.command.is_empty() {
             fact("command", &manifest.command.join(" "))?;
         }
@@ -80,8 +80,8 @@ pub(super) fn print(args: &InfoArgs, info: &TraceInfo<'_>, out: &mut Out) -> Res
         let kept = kept.unwrap_or_default();
         fact("given up", &format!("{calls} before these, because newer ones were kept{kept}"))?;
     }
-    fact("methods", &grouped(trace.methods.met() as u64))?;
-    if let Some(end) = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref()) {
+    fact("methods", &grouped(trace.methods().met() as u64))?;
+    if let Some(end) = trace.manifest().and_then(|manifest| manifest.end.as_ref()) {
         fact("lost", &lost(&end.lost).unwrap_or_else(|| "nothing".to_owned()))?;
         print_not_recorded(args, end, out)?;
         print_asked_loaders(args, end, out)?;

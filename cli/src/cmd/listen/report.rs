@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use flow_codec::read::{Trace, TraceSet};
+use flow_codec::read::Trace;
 use flow_query::ask::{ReportOn, Reported, Reports};
 use flow_query::rows::{CallRow, Cell, MethodColumns, NoteRow, Row, SumRow};
 
@@ -34,7 +34,7 @@ pub(super) fn run(
     loop {
         let is_last = stop.load(Ordering::Relaxed);
         let begun = Instant::now();
-        for path in TraceSet::directories(&args.out).unwrap_or_default() {
+        for path in Trace::directories(&args.out).unwrap_or_default() {
             let jvm = jvms.get_mut(&path);
             if jvm.as_ref().is_some_and(|jvm| jvm.reports.is_over()) {
                 continue;
@@ -44,7 +44,7 @@ pub(super) fn run(
             let Ok(trace) = known.map_or_else(|| Trace::open(&path), Trace::open_again) else {
                 continue;
             };
-            if trace.manifest.is_none() {
+            if trace.manifest().is_none() {
                 continue;
             }
             if !jvms.contains_key(&path) {
@@ -98,7 +98,7 @@ struct Printer<'a> {
 
 impl Printer<'_> {
     fn pid(&self) -> u32 {
-        self.trace.manifest.as_ref().map_or(0, |manifest| manifest.pid)
+        self.trace.manifest().map_or(0, |manifest| manifest.pid)
     }
 
     fn report(&self, report: &Reported<'_>, out: &mut Out) -> Result<(), Failure> {
@@ -114,7 +114,7 @@ impl Printer<'_> {
 
     /// Prints rows as JSON.
     fn rows(&self, rows: &[impl Row], out: &mut Out) -> Result<(), Failure> {
-        let name = self.trace.dir.file_name().unwrap_or(self.trace.dir.as_os_str());
+        let name = self.trace.dir().file_name().unwrap_or(self.trace.dir().as_os_str());
         let mut records = Records::json(&name.to_string_lossy());
         Ok(rows.iter().try_for_each(|row| records.row(row, out))?)
     }
@@ -160,7 +160,7 @@ impl Printer<'_> {
         methods: impl Iterator<Item = &'m MethodColumns<'a>>,
         table: &mut Table<'_>,
     ) {
-        let labels = Labels::new(&self.trace.methods, Format::Text, false);
+        let labels = Labels::new(self.trace.methods(), Format::Text, false);
         let name = |method: &MethodColumns<'_>| match method.method {
             Some(id) => labels.cell(id),
             None => Cell::Nothing,

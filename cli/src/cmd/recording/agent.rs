@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use flow_codec::format::names;
-use flow_codec::read::{Trace, TraceSet};
+use flow_codec::read::Trace;
 use flow_options::{OnError, OptionError, Options, StreamAddress};
 
 use crate::args::{AgentArgs, DEFAULT_DIR};
@@ -312,7 +312,7 @@ pub(crate) fn refuse_foreign(place: &Path, out: &Path) -> Result<(), Failure> {
             format!("--out {out}: exists and is not a trace in one file; choose another name");
         return if is_free { Ok(()) } else { Err(Failure::Failed(why)) };
     }
-    if TraceSet::directories(place).is_err() && Recordings::of(place).is_some() {
+    if Trace::directories(place).is_err() && Recordings::of(place).is_some() {
         return Err(Failure::Failed(format!(
             "--out {}: is the folder of recordings; leave out --out for one more, or name another place",
             out.display()
@@ -323,7 +323,7 @@ pub(crate) fn refuse_foreign(place: &Path, out: &Path) -> Result<(), Failure> {
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let foreign = names.filter(|name| !is_ours(name) && !name.starts_with('.')).min();
     match foreign {
-        Some(name) if TraceSet::directories(place).is_err() => Err(Failure::Failed(format!(
+        Some(name) if Trace::directories(place).is_err() => Err(Failure::Failed(format!(
             "--out {}: has other files, such as {}; give a directory of its own, such as {}",
             out.display(),
             shell_quoted(&name),

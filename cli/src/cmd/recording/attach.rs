@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use flow_codec::format::manifest::Manifest;
-use flow_codec::read::{Trace, TraceSet};
+use flow_codec::read::Trace;
 use flow_options::StreamAddress;
 
 use crate::args::{AgentArgs, AttachArgs, DEFAULT_DIR};
@@ -136,7 +136,7 @@ fn recording(process: &Process, pattern: &str) -> Option<(PathBuf, Manifest)> {
         u32::try_from(process.own_pid()) == Ok(manifest.pid) && manifest.end.is_none()
     };
     let places = trace_directories(&inside);
-    let traces = places.iter().flat_map(|place| TraceSet::directories(place).unwrap_or_default());
+    let traces = places.iter().flat_map(|place| Trace::directories(place).unwrap_or_default());
     let recording = traces.filter_map(|dir| {
         let manifest = Trace::manifest_of(&dir).ok().flatten().filter(of_process)?;
         let seen_by_jvm = Path::new("/").join(dir.strip_prefix(&root).ok()?);

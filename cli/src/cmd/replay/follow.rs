@@ -155,8 +155,8 @@ impl<'a> Follower<'a> {
         let mut starts = source
             .traces
             .iter()
-            .filter_map(|trace| Some((&trace.dir, trace.manifest.as_ref()?.start_unix_ns)));
-        starts.any(|(dir, start)| *self.starts.entry(dir.clone()).or_insert(start) != start)
+            .filter_map(|trace| Some((trace.dir(), trace.manifest()?.start_unix_ns)));
+        starts.any(|(dir, start)| *self.starts.entry(dir.to_path_buf()).or_insert(start) != start)
     }
 
     /// Prints the new events of all threads.
@@ -164,19 +164,19 @@ impl<'a> Follower<'a> {
         let mut pass = Pass::Nothing;
         let is_selected = |trace: &_, id| self.args.part.threads.include(trace, id);
         for trace in &source.traces {
-            let methods = trace.methods.len();
-            if self.selections.get(&trace.dir).is_none_or(|(known, ..)| *known != methods) {
+            let methods = trace.methods().len();
+            if self.selections.get(trace.dir()).is_none_or(|(known, ..)| *known != methods) {
                 if self.args.is_timed() && !self.args.shows_details() && !has_clock(trace) {
                     return Err(no_clock(trace));
                 }
                 let (selection, wanted) = selections(self.args, trace);
-                self.selections.insert(trace.dir.clone(), (methods, selection, wanted));
+                self.selections.insert(trace.dir().to_path_buf(), (methods, selection, wanted));
             }
-            let Some((_, selection, wanted)) = self.selections.get(&trace.dir) else { continue };
+            let Some((_, selection, wanted)) = self.selections.get(trace.dir()) else { continue };
             let selections = (selection, wanted.as_ref());
             let shown = shown(self.args, trace, selections, None);
             let mut lines = Lines::new(self.args, &shown, &mut self.printed, out);
-            let threads = || trace.files.iter().filter(|file| is_selected(trace, file.id));
+            let threads = || trace.files().iter().filter(|file| is_selected(trace, file.id()));
             if let Some(from) = self.args.from.as_ref().filter(|from| from.is_number())
                 && (source.traces.len() > 1 || threads().count() > 1)
             {
@@ -185,9 +185,9 @@ impl<'a> Follower<'a> {
             for file in threads() {
                 let number = self.threads.len() as u64;
                 let thread =
-                    self.threads.entry((trace.dir.clone(), file.id)).or_insert_with(|| {
-                        Followed::new(self.args, &shown, source, (trace, file), number)
-                    });
+                    self.threads.entry((trace.dir().to_path_buf(), file.id())).or_insert_with(
+                        || Followed::new(self.args, &shown, source, (trace, file), number),
+                    );
                 if self.stop.load(Ordering::Relaxed) {
                     return Ok(Pass::Enough);
                 }
@@ -211,12 +211,13 @@ impl<'a> Follower<'a> {
         mut each: impl FnMut(&mut Followed, &Trace, &ThreadFile, &mut Lines<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         for trace in &source.traces {
-            let Some((_, selection, wanted)) = self.selections.get(&trace.dir) else { continue };
+            let Some((_, selection, wanted)) = self.selections.get(trace.dir()) else { continue };
             let selections = (selection, wanted.as_ref());
             let shown = shown(self.args, trace, selections, None);
             let mut lines = Lines::new(self.args, &shown, &mut self.printed, out);
-            for file in &trace.files {
-                if let Some(thread) = self.threads.get_mut(&(trace.dir.clone(), file.id)) {
+            for file in trace.files() {
+                if let Some(thread) = self.threads.get_mut(&(trace.dir().to_path_buf(), file.id()))
+                {
                     each(thread, trace, file, &mut lines)?;
                 }
             }
@@ -241,18 +242,18 @@ impl<'a> Follower<'a> {
         source.report_losses();
         let (args, progress) = (self.args, Progress::without_results(0));
         // If a limit has been reached in one thread, the ends of the others are not shown.
-        let mut endings = self.threads.values().map(|thread| thread.reading.ending);
+        let mut endings = self.threads.values().map(|thread| thread.reading.ending());
         let is_stopped = endings.any(|ending| ending == Ending::Stopped);
         self.for_each_thread(source, out, |thread, trace, file, lines| {
-            if is_stopped && thread.reading.ending != Ending::Stopped {
+            if is_stopped && thread.reading.ending() != Ending::Stopped {
                 return Ok(());
             }
             let before = match args.from {
-                None => args.part.filter.open_frames(trace, file.id),
+                None => args.part.filter.open_frames(trace, file.id()),
                 Some(_) => OpenFrames::default(),
             };
             is_found |= !thread.waits;
-            thread.replay.end(thread.reading.ending, &before, lines)?;
+            thread.replay.end(thread.reading.ending(), &before, lines)?;
             status = status.and(thread.reading.report(file, &progress));
             Ok(())
         })?;
@@ -285,8 +286,8 @@ impl Followed {
         (trace, file): (&Trace, &ThreadFile),
         number: u64,
     ) -> Self {
-        let name = source.name(&trace.dir);
-        let prefix = Lines::prefix(args, &name, file.id);
+        let name = source.name(trace.dir());
+        let prefix = Lines::prefix(args, &name, file.id());
         Self {
             replay: ThreadReplay::new(shown, number, String::new(), prefix),
             reading: Reading::default(),
@@ -308,10 +309,10 @@ impl Followed {
         let size = file.size();
         let is_due = self.size != Some(size)
             || !is_growing && self.replay.calls.stopped() == Some(Stopped::Undecided);
-        if !is_due || self.reading.ending == Ending::Failed {
+        if !is_due || self.reading.ending() == Ending::Failed {
             return Ok(Pass::Nothing);
         }
-        let title = format!("{}thread {}", self.place, thread_title(trace, file.id));
+        let title = format!("{}thread {}", self.place, thread_title(trace, file.id()));
         let removed = self.reached.follow(file);
         if removed > 0 {
             message(&format!(
@@ -340,7 +341,7 @@ impl Followed {
             }
         } else if is_new {
             self.replay
-                .entered_before(&lines.args.part.filter.open_frames(trace, file.id), lines)?;
+                .entered_before(&lines.args.part.filter.open_frames(trace, file.id()), lines)?;
         }
         if lines.args.is_timed() {
             // As far as they are known now: of calls that are still open, the least duration.
@@ -367,7 +368,7 @@ impl Followed {
             }
         };
         let mut events =
-            self.reached.new_events(with_details(lines.args, None, timeline, file.id), end);
+            self.reached.new_events(with_details(lines.args, None, timeline, file.id()), end);
         let (replay, reading) = (&mut self.replay, &mut self.reading);
         let (mut pass, mut is_enough) = (Pass::Nothing, false);
         replay.feed(lines, None, |feed| {
@@ -392,10 +393,10 @@ impl Followed {
                     }
                 }
             }
-            reading.ending = events.tail().into();
+            reading.set_ending(events.tail());
         })?;
         if is_enough {
-            self.reading.ending = Ending::Stopped;
+            self.reading.set_ending(Ending::Stopped);
             return Ok(Pass::Enough);
         }
         Ok(pass)

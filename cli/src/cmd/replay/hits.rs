@@ -82,10 +82,10 @@ pub(super) fn find(
     let mut finder =
         Finder { wanted, kept, hits: Vec::new(), stack: Vec::new(), open: None, file: 0 };
     let mut status = Status::Done;
-    for (number, file) in trace.files.iter().enumerate() {
+    for (number, file) in trace.files().iter().enumerate() {
         finder.file = number;
         if selection.is_all() && finder.find_in_shapes(file, false).is_some() {
-            progress.file_done(file.bytes);
+            progress.file_done(file.bytes());
             if finder.hits.len() > MOST {
                 return (None, status);
             }
@@ -97,7 +97,7 @@ pub(super) fn find(
                 let mut reading = read_timeline(file, &mut timeline, progress, &mut finder);
                 let end = timeline.now();
                 finder.leave(u64::MAX, end, None, true);
-                reading.marks = timeline.marks_damage();
+                reading.add_marks(timeline.into_damage());
                 reading
             }
         };
@@ -132,7 +132,7 @@ pub(super) fn pass_rows(
         match replay.feed(lines, None, |feed| feed.call_alone(&call, hit.calls)).flatten() {
             Ok(ControlFlow::Continue(())) => {}
             Ok(ControlFlow::Break(())) => {
-                return Some(Ok(Reading { ending: Ending::Stopped, ..Reading::default() }));
+                return Some(Ok(Reading::ended(Ending::Stopped)));
             }
             Err(failure) => return Some(Err(failure)),
         }
@@ -173,7 +173,7 @@ impl Finder<'_> {
     /// that match were not left, or by an exception, or because events are missing; if `alone`, also because something
     /// else is shown: exits without entries, or notes in these calls.
     fn find_in_shapes(&mut self, file: &ThreadFile, alone: bool) -> Option<()> {
-        if file.parts.is_some() {
+        if file.parts().is_some() {
             return None;
         }
         let dag = stored_shapes(file)?;
@@ -358,12 +358,12 @@ fn table(
     if shown.is_empty() {
         return Ok(ControlFlow::Continue(()));
     }
-    let labels = Labels::new(&trace.methods, args.source.format, args.verbose);
+    let labels = Labels::new(trace.methods(), args.source.format, args.verbose);
     let duration = |hit: &Hit| {
         let open = if hit.is_open { ", still open" } else { "" };
         Cell::number(format!("{}{open}", bounded_duration(hit.times.duration)))
     };
-    let thread = |hit: &Hit| trace.files.get(hit.file).map(|file| file_title(trace, file));
+    let thread = |hit: &Hit| trace.files().get(hit.file).map(|file| file_title(trace, file));
     let rows = || shown.iter().copied();
     let mut table = Table::default();
     table.column("start", rows().map(|hit| Cell::number(hit.start())));
@@ -391,7 +391,7 @@ fn trees(
     lines: &mut Lines<'_>,
 ) -> Result<ControlFlow<()>, Failure> {
     for (number, hit) in hits.iter().enumerate() {
-        let Some(file) = trace.files.get(hit.file) else { continue };
+        let Some(file) = trace.files().get(hit.file) else { continue };
         if lines.printed.calls >= lines.max {
             return Ok(ControlFlow::Break(()));
         }
@@ -431,7 +431,7 @@ fn heading(hit: &Hit, trace: &Trace, file: &ThreadFile, is_verbose: bool) -> Str
     };
     text += &format!(" in thread {}", file_title(trace, file));
     // Numbers of calls in ranges of a thread are of no use elsewhere.
-    if file.parts.is_none() {
+    if file.parts().is_none() {
         text += &format!(", call {}", grouped(hit.number));
         if is_verbose {
             text += &format!(" at offset {}", hit.offset);
@@ -457,7 +457,7 @@ fn tree(
             })
         })??;
     } else if let Ok(timeline) = file.timeline_from(from) {
-        let mut timeline = with_details(args, lines.shown.samples, timeline, file.id);
+        let mut timeline = with_details(args, lines.shown.samples, timeline, file.id());
         replay.calls.keep_time(file, from);
         replay.feed(lines, None, |feed| read_timeline(file, &mut timeline, &mut progress, feed))?;
     }

@@ -54,7 +54,7 @@ pub(super) fn shown<'a>(
 ) -> Shown<'a> {
     let is_text = args.source.format == Format::Text;
     Shown {
-        methods: &trace.methods,
+        methods: trace.methods(),
         selection,
         wanted,
         samples,

@@ -66,7 +66,7 @@ impl OfThread {
             self.replay.start_at(&start, args.is_timed(), lines)?;
         }
         if args.from.is_none() {
-            self.before = args.part.filter.open_frames(trace, file.id);
+            self.before = args.part.filter.open_frames(trace, file.id());
             self.replay.entered_before(&self.before, lines)?;
         }
         Ok(())
@@ -91,8 +91,8 @@ impl OfThread {
         marks: Option<Error>,
         lines: &mut Lines<'_>,
     ) -> Result<Reading, Failure> {
-        self.reading.end(tail, marks.or(self.replay.calls.marks_damage()));
-        self.replay.end(self.reading.ending, &self.before, lines)?;
+        self.reading.end(tail, marks.or(self.replay.calls.take_damage()));
+        self.replay.end(self.reading.ending(), &self.before, lines)?;
         Ok(self.reading)
     }
 }
@@ -108,7 +108,7 @@ fn places(
     done: &mut Replayed,
 ) -> (Vec<(usize, Offset)>, Places) {
     let (mut starts, mut found) = (Vec::new(), Places::new());
-    for (thread, file) in trace.files.iter().enumerate() {
+    for (thread, file) in trace.files().iter().enumerate() {
         let Some(from) = &args.from else {
             starts.push((thread, Offset::default()));
             continue;
@@ -140,7 +140,7 @@ pub(super) fn run(
     let mut lines = Lines::new(args, &shown, printed, out);
     let new = |thread: usize, file: &ThreadFile, from: Offset| {
         let title = format!("thread {}", file_title(trace, file));
-        let prefix = Lines::prefix(args, name, file.id);
+        let prefix = Lines::prefix(args, name, file.id());
         let mut replay = ThreadReplay::new(&shown, threads + 1 + thread as u64, title, prefix);
         if args.is_timed() {
             replay.calls.keep_time(file, from);
@@ -153,17 +153,17 @@ pub(super) fn run(
     let mut last = None;
     let merged = trace.merged_from(starts).with_timelines(|file, from| {
         let timeline = file.timeline_from(from)?;
-        Ok(with_details(args, samples, timeline, file.id))
+        Ok(with_details(args, samples, timeline, file.id()))
     });
     for item in merged {
         let thread = item.thread();
-        let Some(file) = trace.files.get(thread) else { continue };
+        let Some(file) = trace.files().get(thread) else { continue };
         let item = match item {
             // Nothing happened in the thread since then.
             MergedItem::End { tail, marks, .. } if found.contains_key(&thread) => {
                 let mut reading = found.remove(&thread).map_or_else(Reading::default, |of| of.1);
                 reading.end(tail, marks);
-                progress.file_done(file.bytes);
+                progress.file_done(file.bytes());
                 done.add(&reading, file, progress);
                 continue;
             }
@@ -192,7 +192,7 @@ pub(super) fn run(
         match item {
             MergedItem::Event { event, is_certain, .. } => {
                 if !of_thread.pass(event, is_certain, &mut lines)? {
-                    of_thread.reading.ending = Ending::Stopped;
+                    of_thread.reading.set_ending(Ending::Stopped);
                     done.is_full = true;
                     break;
                 }
@@ -201,18 +201,18 @@ pub(super) fn run(
             MergedItem::End { tail, marks, .. } => {
                 let Some(ended) = begun.remove(&thread) else { continue };
                 let reading = ended.end(tail, marks, &mut lines)?;
-                progress.file_done(file.bytes);
+                progress.file_done(file.bytes());
                 done.add(&reading, file, progress);
             }
         }
     }
     // A limit ended the output.
     for (thread, (_, before)) in found {
-        let Some(file) = trace.files.get(thread) else { continue };
+        let Some(file) = trace.files().get(thread) else { continue };
         done.add(&before, file, progress);
     }
     for (thread, mut of_thread) in begun {
-        let Some(file) = trace.files.get(thread) else { continue };
+        let Some(file) = trace.files().get(thread) else { continue };
         if last == Some(thread) {
             of_thread.replay.end(Ending::Stopped, &of_thread.before, &mut lines)?;
         }

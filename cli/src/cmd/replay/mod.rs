@@ -35,8 +35,8 @@ use crate::input::place::From;
 use crate::input::source::Source;
 use crate::input::sources;
 use crate::input::times::{has_clock, no_clock, no_samples};
-use crate::output::{Out, Progress, message};
-use flow_query::reading::{Ending, Listener as _, Reading};
+use crate::output::{Out, Progress};
+use flow_query::reading::{Ending, Listener as _, Reading, Soundness};
 use flow_query::select::file_title;
 use flow_query::select::window;
 use flow_query::select::{check, methods};
@@ -67,14 +67,11 @@ fn samples(
     if !args.samples {
         return Ok(None);
     }
-    let is_shown = |thread| trace.files.iter().any(|file| file.id == thread);
+    let is_shown = |thread| trace.files().iter().any(|file| file.id() == thread);
     let Some(samples) = StackSamples::read(trace, is_shown)? else {
         return Err(no_samples(trace));
     };
-    for error in samples.damage() {
-        *status = status.and(Status::Damaged);
-        message(&error.to_string());
-    }
+    *status = status.and(Soundness::skipping(samples.damage(), &Progress::hidden()));
     Ok(Some(samples))
 }
 
@@ -97,7 +94,7 @@ fn open(args: &mut ReplayArgs) -> Result<Source, Failure> {
 
 /// Refuses a number as a position where there is more than one thread.
 fn refuse_number_in_many_threads(args: &ReplayArgs, source: &Source) -> Result<(), Failure> {
-    let count: usize = source.traces.iter().map(|trace| trace.files.len()).sum();
+    let count: usize = source.traces.iter().map(|trace| trace.files().len()).sum();
     let Some(from) = args.from.as_ref().filter(|from| from.is_number() && count != 1) else {
         return Ok(());
     };
@@ -121,7 +118,7 @@ fn thread(
             (after.following(before), true)
         }
         Ok((None, all)) => {
-            progress.file_done(file.bytes);
+            progress.file_done(file.bytes());
             (all, false)
         }
         Err(error) => (Reading::failed(error), false),
@@ -155,7 +152,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         if needs_clock && !has_clock(trace) {
             return Err(no_clock(trace));
         }
-        sources::link(&trace.methods, &args.sources, out);
+        sources::link(trace.methods(), &args.sources, out);
         source.begin(trace, args.source.format, out)?;
         printed.thread = None;
         let samples = samples(args, trace, &mut status)?;
@@ -178,9 +175,9 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         if args.merged {
             let (printed, progress) = (&mut printed, &mut progress);
             let shared = merged::Shared { args, printed, progress, threads };
-            let (name, samples) = (source.name(&trace.dir), samples.as_ref());
+            let (name, samples) = (source.name(trace.dir()), samples.as_ref());
             let done = merged::run(shared, trace, &name, selections, samples, out)?;
-            threads += trace.files.len() as u64;
+            threads += trace.files().len() as u64;
             found |= done.is_found;
             status = status.and(done.status);
             if done.is_full {
@@ -190,16 +187,16 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         }
         let shown = shown(args, trace, selections, samples.as_ref());
         let mut lines = Lines::new(args, &shown, &mut printed, out);
-        for file in &trace.files {
+        for file in trace.files() {
             let title = format!("thread {}", file_title(trace, file));
-            let prefix = Lines::prefix(args, &source.name(&trace.dir), file.id);
+            let prefix = Lines::prefix(args, &source.name(trace.dir()), file.id());
             threads += 1;
             let mut replay = ThreadReplay::new(&shown, threads, title, prefix);
             let (reading, is_found) =
                 thread(args, (trace, file), &mut replay, &mut lines, &mut progress)?;
             found |= is_found;
             status = status.and(reading.report(file, &progress));
-            if reading.ending == Ending::Stopped {
+            if reading.ending() == Ending::Stopped {
                 printed.report_left_out(args, out)?;
                 return Ok(status);
             }

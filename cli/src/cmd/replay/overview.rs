@@ -33,7 +33,7 @@ pub(super) fn run(args: &ReplayArgs, budget: u64, out: &mut Out) -> Result<Statu
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
     source.report_losses();
-    let threads: usize = source.traces.iter().map(|trace| trace.files.len()).sum();
+    let threads: usize = source.traces.iter().map(|trace| trace.files().len()).sum();
     if let Some(from) = args.within.as_ref().filter(|_| threads != 1) {
         return Err(of_one_thread(from, threads, source.traces.len()));
     }
@@ -42,9 +42,9 @@ pub(super) fn run(args: &ReplayArgs, budget: u64, out: &mut Out) -> Result<Statu
     let mut progress = Progress::new(source.bytes(), out);
     for trace in source.traces.iter() {
         answer.begin(trace, out)?;
-        let labels = Labels::new(&trace.methods, args.source.format, args.verbose);
+        let labels = Labels::new(trace.methods(), args.source.format, args.verbose);
         let mut left_out = 0_u64;
-        for file in &trace.files {
+        for file in trace.files() {
             let most = room.of_thread(file);
             if most == 0 {
                 left_out += 1;
@@ -77,8 +77,8 @@ struct Room {
 
 impl Room {
     fn of(source: &Source, budget: u64) -> Self {
-        let files = source.traces.iter().flat_map(|trace| &trace.files);
-        let mut sizes: Vec<_> = files.map(|file| file.bytes).collect();
+        let files = source.traces.iter().flat_map(|trace| trace.files());
+        let mut sizes: Vec<_> = files.map(|file| file.bytes()).collect();
         sizes.sort_unstable_by(|a, b| b.cmp(a));
         sizes.truncate(usize::try_from(budget / LEAST_ROOM).unwrap_or(usize::MAX).max(1));
         let least = sizes.last().copied().unwrap_or(0);
@@ -86,11 +86,11 @@ impl Room {
     }
 
     fn of_thread(&self, file: &ThreadFile) -> u64 {
-        if file.bytes < self.least {
+        if file.bytes() < self.least {
             return 0;
         }
         let share =
-            u128::from(self.budget) * u128::from(file.bytes) / u128::from(self.bytes.max(1));
+            u128::from(self.budget) * u128::from(file.bytes()) / u128::from(self.bytes.max(1));
         u64::try_from(share).unwrap_or(self.budget).max(LEAST_ROOM)
     }
 }
@@ -104,7 +104,7 @@ fn print(
     out: &mut Out,
 ) -> Result<(), Failure> {
     if !answer.is_text() {
-        let mut names = RowNames::new(&trace.methods);
+        let mut names = RowNames::new(trace.methods());
         let rows = lines.runs.iter().map(|run| overview_row(run, file, &mut names));
         return answer.rows(rows, out);
     }
@@ -129,7 +129,7 @@ pub(in crate::cmd) fn overview_row<'a>(
     names: &mut RowNames<'a>,
 ) -> OverviewRow<'a> {
     OverviewRow {
-        thread: file.id,
+        thread: file.id(),
         call: run.number,
         depth: run.depth,
         method: names.get(run.method),
@@ -154,7 +154,7 @@ pub(in crate::cmd) fn line(
     }
     if run.left_out > 0 {
         let below = plural(run.left_out, "call");
-        line += &format!("  … {below} below [{}:{}]", file.id, run.number);
+        line += &format!("  … {below} below [{}:{}]", file.id(), run.number);
     }
     line
 }

@@ -1,6 +1,6 @@
 //! Passes the events of a thread to its replay.
 
-use flow_codec::read::{OpenFrames, Selection, Tail, ThreadFile, Trace};
+use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace};
 use flow_codec::{Glob, Offset};
 use flow_query::dag::{Dag, Walk};
 
@@ -19,7 +19,7 @@ use flow_query::reading::{
 /// The calls that are not left out, and those that are shown with all their callees.
 pub(super) fn selections(args: &ReplayArgs, trace: &Trace) -> (Selection, Option<Selection>) {
     let globs: Vec<_> = args.method.iter().map(|pattern| Glob::new(pattern)).collect();
-    let wanted = (!globs.is_empty()).then(|| Selection::new(&trace.methods, &globs, &[]));
+    let wanted = (!globs.is_empty()).then(|| Selection::new(trace.methods(), &globs, &[]));
     (args.part.filter.selection(trace), wanted)
 }
 
@@ -32,10 +32,10 @@ pub(super) fn whole_thread(
     lines: &mut Lines<'_>,
     progress: &mut Progress,
 ) -> Result<Reading, Failure> {
-    let before = args.part.filter.open_frames(trace, file.id);
+    let before = args.part.filter.open_frames(trace, file.id());
     replay.entered_before(&before, lines)?;
     let reading = events(args, file, Offset::default(), replay, lines, progress)?;
-    replay.end(reading.ending, &before, lines)?;
+    replay.end(reading.ending(), &before, lines)?;
     Ok(reading)
 }
 
@@ -50,7 +50,7 @@ pub(super) fn from_position(
 ) -> Result<Reading, Failure> {
     replay.start_at(start, args.is_timed(), lines)?;
     let reading = events(args, file, start.place.offset, replay, lines, progress)?;
-    replay.end(reading.ending, &OpenFrames::default(), lines)?;
+    replay.end(reading.ending(), &OpenFrames::default(), lines)?;
     Ok(reading)
 }
 
@@ -76,14 +76,13 @@ fn shapes_for(
 /// reported where the events are read; or if there are too many shapes, which is reported.
 fn shapes_to_collapse(file: &ThreadFile, progress: &mut Progress) -> Option<Dag> {
     let (built, _, content) = open_dag(file, most_words(), progress).ok()?;
-    if built.dag.is_none() {
+    if built.dag().is_none() {
         progress.message(&format!(
             "{}: its calls repeat too little: those that did the same are collapsed only if they call nothing",
             file.path().display()
         ));
     }
-    let is_sound = built.damage.places.is_empty() && built.tail == Tail::Complete;
-    built.dag.filter(|dag| is_sound && dag.bytes() == content.len())
+    built.into_whole(&content)
 }
 
 /// Replays from a record on. Times and exceptions need the timeline; without them, records are read directly, which is
@@ -98,14 +97,14 @@ fn events(
 ) -> Result<Reading, Failure> {
     let with_unwinding = args.shows_unwinding() && file.has_unwound().unwrap_or(false);
     let dag = if with_unwinding { None } else { shapes_for(args, file, lines, progress) };
-    let walk = dag.as_ref().map(|dag| match &file.parts {
+    let walk = dag.as_ref().map(|dag| match file.parts() {
         None => Walk::new(dag, from),
-        Some(parts) => Walk::of_ranges(dag, &parts.ranges),
+        Some(parts) => Walk::of_ranges(dag, parts.ranges()),
     });
     if !args.is_timed() && !with_unwinding {
         if let Some((dag, walk)) = dag.as_ref().zip(walk) {
             let reading = replay.feed(lines, None, |feed| feed.shapes(dag, walk))?;
-            progress.file_done(file.bytes);
+            progress.file_done(file.bytes());
             return reading;
         }
         return replay.feed(lines, None, |feed| {
@@ -116,11 +115,11 @@ fn events(
     }
     let is_table = args.is_table() && !lines.is_text() && from == Offset::default();
     if is_table && let Some(reading) = hits::pass_rows(file, replay, lines) {
-        progress.file_done(file.bytes);
+        progress.file_done(file.bytes());
         return reading;
     }
     let mut timeline = match file.timeline_from(from) {
-        Ok(timeline) => with_details(args, lines.shown.samples, timeline, file.id),
+        Ok(timeline) => with_details(args, lines.shown.samples, timeline, file.id()),
         Err(error) => return Ok(Reading::failed(error)),
     };
     if args.is_timed() {
@@ -128,6 +127,6 @@ fn events(
     }
     let mut reading =
         replay.feed(lines, walk, |feed| read_timeline(file, &mut timeline, progress, feed))?;
-    reading.marks = timeline.marks_damage().or(replay.calls.marks_damage());
+    reading.add_marks(timeline.into_damage().or(replay.calls.take_damage()));
     Ok(reading)
 }

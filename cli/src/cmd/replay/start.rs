@@ -109,7 +109,7 @@ fn versions(
     frames: &[MethodId],
 ) -> Result<Vec<u16>, Error> {
     let mut versions = Vec::new();
-    let methods = frames.iter().filter_map(|method| trace.methods.get(*method));
+    let methods = frames.iter().filter_map(|method| trace.methods().get(*method));
     if !{ methods }.any(|method| method.versions().nth(1).is_some()) {
         return Ok(versions);
     }
@@ -147,7 +147,7 @@ fn versions(
 
 /// The methods that match each part of a path.
 fn selections(trace: &Trace, path: &[Glob]) -> Vec<Selection> {
-    let pattern = |glob: &Glob| Selection::new(&trace.methods, std::slice::from_ref(glob), &[]);
+    let pattern = |glob: &Glob| Selection::new(trace.methods(), std::slice::from_ref(glob), &[]);
     path.iter().map(pattern).collect()
 }
 

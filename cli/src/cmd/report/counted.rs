@@ -79,14 +79,14 @@ impl<'a> Counted<'a> {
         if has_raw_names() {
             frames.show_raw_names();
         }
-        let unit = samples.weight_of(by, &trace.dir)?;
+        let unit = samples.weight_of(by, trace.dir())?;
         Ok(Self { trace, source: Counts::Samples(samples, frames), unit })
     }
 
     /// The methods of the rows.
     pub(crate) fn methods(&self) -> &Methods {
         match &self.source {
-            Counts::Calls(_) => &self.trace.methods,
+            Counts::Calls(_) => self.trace.methods(),
             Counts::Samples(_, frames) => frames.methods(),
         }
     }
@@ -110,7 +110,7 @@ impl<'a> Counted<'a> {
     pub(crate) fn place(&self, row: MethodId) -> PlaceColumns<'_> {
         let Frame { method, line, bci } = self.frame(row);
         let known = self.methods().get(method);
-        let (source, line) = known.map_or((None, line), |method| method.info.named_place(line));
+        let (source, line) = known.map_or((None, line), |method| method.info().named_place(line));
         PlaceColumns { source, line, bci }
     }
 
@@ -192,7 +192,7 @@ impl<'a> Counted<'a> {
 
     /// Returns whether a row is of a method that matches.
     fn matches(&self, row: MethodId, globs: &[Glob]) -> bool {
-        let info = self.methods().get(self.frame(row).method).map(|method| &method.info);
+        let info = self.methods().get(self.frame(row).method).map(|method| method.info());
         info.is_some_and(|info| globs.iter().any(|glob| glob.matches_name(info.into())))
     }
 }
@@ -239,7 +239,8 @@ impl Group<'_> {
                 let read = largest.unwrap_or_else(|| {
                     ContextTree::read(files, chosen, roots, self.unit.axis(), progress)
                 });
-                GroupTree { tree: read.tree, threads: read.threads, status: read.status.into() }
+                let (threads, status) = (read.threads(), read.soundness().into());
+                GroupTree { tree: read.into_tree(), threads, status }
             }
             Part::Samples(samples, frames, threads) => GroupTree {
                 tree: samples.tree(frames, threads, self.unit),
@@ -272,11 +273,11 @@ impl Group<'_> {
 type FilesOfGroup<'a> = (&'a [ThreadFile], Option<ThreadId>, Option<String>, Option<String>);
 
 fn groups_of_calls(trace: &Trace, by: ThreadsBy) -> Vec<FilesOfGroup<'_>> {
-    let name = |file: &ThreadFile| thread_name(trace, file.id).to_owned();
+    let name = |file: &ThreadFile| thread_name(trace, file.id()).to_owned();
     match by {
-        ThreadsBy::Merged => vec![(&trace.files[..], None, None, None)],
+        ThreadsBy::Merged => vec![(trace.files(), None, None, None)],
         ThreadsBy::Name => {
-            let groups = trace.files.chunk_by(|one, other| name(one) == name(other));
+            let groups = trace.files().chunk_by(|one, other| name(one) == name(other));
             let named = groups.map(|files| {
                 let name = files.first().map(name).unwrap_or_default();
                 let title = title_of(None, &name);
@@ -285,13 +286,13 @@ fn groups_of_calls(trace: &Trace, by: ThreadsBy) -> Vec<FilesOfGroup<'_>> {
             named.collect()
         }
         ThreadsBy::Id => {
-            let one = |files: &'_ [ThreadFile]| files.first().map(|file| file.id);
+            let one = |files: &'_ [ThreadFile]| files.first().map(|file| file.id());
             let of_thread = |files| {
                 let title = |file| file_title(trace, file);
                 let file = <[ThreadFile]>::first(files);
                 (files, one(files), file.map(name), file.map(title))
             };
-            trace.files.chunks(1).map(of_thread).collect()
+            trace.files().chunks(1).map(of_thread).collect()
         }
     }
 }
@@ -327,7 +328,7 @@ pub(crate) fn choose(
 ) -> Result<(), Failure> {
     if !of_samples {
         source.choose_part(part)?;
-    } else if !source.traces.iter().all(|trace| is_log(&trace.dir)) {
+    } else if !source.traces.iter().all(|trace| is_log(trace.dir())) {
         if !source.has_samples() {
             let path = source.traces.path().display();
             return Err(match &source.traces[..] {

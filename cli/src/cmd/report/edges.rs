@@ -38,11 +38,11 @@ pub(super) fn run(
     let mut status = source.status;
     for trace in &source.traces {
         let shown = selected(trace, &args.part.filter, &args.when)?;
-        let asked = Selection::new(&trace.methods, &globs, &[]);
+        let asked = Selection::new(trace.methods(), &globs, &[]);
         let unit = weight_of(args.weight.by, trace)?;
         let is_asked = |method| asked.contains(method);
-        let mut called = trace.methods.iter().map(|(id, _)| id).filter(|id| is_asked(*id));
-        let is_hidden = called.any(|id| !shown.selection.contains(id));
+        let mut called = trace.methods().iter().map(|(id, _)| id).filter(|id| is_asked(*id));
+        let is_hidden = called.any(|id| !shown.selection().contains(id));
         let hidden_by = args.part.filter.flags().filter(|_| is_hidden);
         let question = Question { side, unit, patterns, hidden_by };
         let found = match unit.axis() {
@@ -103,7 +103,7 @@ impl Found {
         visit: impl Fn(&ThreadFile, &mut Progress, &mut Edges<S, F>) -> Reading,
     ) -> Self {
         let mut status = Status::Done;
-        for file in &trace.files {
+        for file in trace.files() {
             let reading = visit(file, progress, &mut edges);
             edges.end_thread();
             status = status.and(reading.report(file, progress));
@@ -124,7 +124,7 @@ impl Found {
         let (shown, left) = self.rows.split_at(answer.max.min(self.rows.len()));
         let weights: Vec<_> = shown.iter().map(|row| Weight::from(*row)).collect();
         if answer.is_text() {
-            let labels = Labels::new(&trace.methods, Format::Text, is_verbose);
+            let labels = Labels::new(trace.methods(), Format::Text, is_verbose);
             if self.chosen.is_empty() {
                 let hidden = match question.hidden_by {
                     Some(flags) => format!(" that {flags} does not hide"),
@@ -144,7 +144,7 @@ impl Found {
             table.column(title(side), shown.iter().map(name));
             table.print(out)?;
         } else {
-            let mut names = RowNames::new(&trace.methods);
+            let mut names = RowNames::new(trace.methods());
             let rows = shown.iter().zip(&weights).map(|(row, weight)| EdgeColumns {
                 method: names.get(row.method),
                 weight: weight.columns(unit),

@@ -27,7 +27,7 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
     for trace in &source.traces {
         let chosen = selected(trace, &args.part.filter, &args.when)?;
         let mut exceptions = Exceptions::default();
-        for file in &trace.files {
+        for file in trace.files() {
             let timeline = chosen.timeline(file, start_ns(trace, file));
             let timeline = timeline.map(Timeline::with_handlers);
             let reading = read_thread(file, timeline, &mut progress, &mut exceptions, |sums, _| {
@@ -42,9 +42,9 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
         }
         let more = answer.cut(&mut rows);
         if answer.is_text() {
-            table(&rows, trace, &Labels::new(&trace.methods, format, args.verbose), out)?;
+            table(&rows, trace, &Labels::new(trace.methods(), format, args.verbose), out)?;
         } else {
-            let mut names = RowNames::new(&trace.methods);
+            let mut names = RowNames::new(trace.methods());
             let rows = rows.into_iter().map(|row| ExceptionColumns {
                 line: line_of(trace, &row).map(|(_, line)| line),
                 created_in: row.handler.as_ref().and_then(|handler| handler.created_in.clone()),
@@ -68,7 +68,7 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
 
 /// What was not recorded of exceptions, if anything.
 fn unseen(trace: &Trace) -> Option<String> {
-    let manifest = trace.manifest.as_ref()?;
+    let manifest = trace.manifest()?;
     match manifest.options.get("exceptions").map(String::as_str) {
         None => Some(
             "only exceptions that ended a call of a recorded method are counted; with --exceptions '**', 'flow record' also \
@@ -93,9 +93,9 @@ fn unseen(trace: &Trace) -> Option<String> {
 /// The line of the handler of a row: as it is shown, and its number in its file.
 fn line_of(trace: &Trace, row: &ExceptionRow) -> Option<(String, u32)> {
     let line = row.handler.as_ref()?.line?.into();
-    let method = row.method.and_then(|method| trace.methods.get(method));
+    let method = row.method.and_then(|method| trace.methods().get(method));
     Some(match method {
-        Some(method) => (short_line(&method.info, line), method.info.named_line(line).1),
+        Some(method) => (short_line(method.info(), line), method.info().named_line(line).1),
         None => (line.to_string(), line),
     })
 }

@@ -27,7 +27,7 @@ impl<'a> Filter<'a> {
             return true;
         }
         let method = self.counted.frame(row).method;
-        let info = self.counted.methods().get(method).map(|method| &method.info);
+        let info = self.counted.methods().get(method).map(|method| method.info());
         let name = self.names.get(method, NameForm::Readable);
         let facts = Facts {
             name: &name,

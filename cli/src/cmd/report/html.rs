@@ -29,11 +29,11 @@ pub(super) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     let trace = source.only("name")?;
     let chosen = selected(trace, &args.part.filter, &args.when)?;
     let mut notes: Vec<_> = source.missing.values().map(|missing| Note::missing(missing)).collect();
-    if !chosen.selection.is_all() {
+    if !chosen.selection().is_all() {
         let text = "--include or --exclude hides calls; their callees move up to their callers";
         notes.push(Note::info(text));
     }
-    if let Some(text) = limits_text(chosen.limits) {
+    if let Some(text) = limits_text(chosen.limits()) {
         notes.push(Note::info(&text));
     }
     let (threads, tests) = (&args.part.threads.patterns, &args.part.tests.patterns);

@@ -7,6 +7,7 @@ use std::io::Write;
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, Name, ThreadId};
 use flow_query::profile::{FrameGrouping, Frames};
+use flow_query::reading::Soundness;
 use flow_query::rows::{Cell, LineRow, RowNames};
 
 use super::limit::max_lines;
@@ -17,7 +18,7 @@ use crate::input::samples::read_samples;
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
 use crate::input::times::{no_samples, scale_of, selected, times_note, weight_of};
-use crate::output::{Labels, Out, Progress, Scale, Table, Unit, Weight, duration, message, plural};
+use crate::output::{Labels, Out, Progress, Scale, Table, Unit, Weight, duration, plural};
 
 /// Prints the lines of each trace.
 pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -30,11 +31,8 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
         let Some(read) = read_samples(trace, &args.part.tests)? else {
             return Err(no_samples(trace));
         };
-        for error in &read.damage {
-            status = Status::Damaged;
-            message(&error.to_string());
-        }
-        let frames = Frames::new(&read.profile, FrameGrouping::Line);
+        status = status.and(Soundness::skipping(read.damage(), &progress));
+        let frames = Frames::new(read.profile(), FrameGrouping::Line);
         let is_selected = |id| {
             let id = u64::try_from(id).ok().map(ThreadId::new);
             id.is_some_and(|id| args.part.threads.include(trace, id))
@@ -46,7 +44,7 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
             waiting_ns: Some(all.waiting_ns(all.root())).filter(|ns| *ns > 0),
         };
         let flat = all.flat();
-        let sums = sums(&trace.files, &chosen, unit, &mut progress);
+        let sums = sums(trace.files(), &chosen, unit, &mut progress);
         status = status.and(sums.status);
         let by_name: HashMap<Name<'_>, (MethodId, Weight)> =
             sums.rows.iter().filter_map(|row| Some((name_of(trace, row.0)?, *row))).collect();
@@ -56,10 +54,10 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
             _ => Reverse(row.total),
         });
         // Methods that were sampled and not recorded are in `flow report --samples`.
-        let mut names = RowNames::new(&trace.methods);
+        let mut names = RowNames::new(trace.methods());
         let found = rows.into_iter().filter_map(|sampled| {
             let frame = frames.get(sampled.method)?;
-            let info = &frames.methods().get(frame.method)?.info;
+            let info = frames.methods().get(frame.method)?.info();
             let (method, of_method) = *by_name.get(&Name::from(info))?;
             let (source, line) = info.named_place(frame.line);
             let row = LineRow {
@@ -81,7 +79,7 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
         let more = answer.cut(&mut lines);
         answer.begin(trace, out)?;
         if answer.is_text() {
-            let labels = Labels::new(&trace.methods, Format::Text, args.verbose);
+            let labels = Labels::new(trace.methods(), Format::Text, args.verbose);
             text(&lines, whole, sums.calls, scale, &labels, out)?;
         } else {
             answer.rows(lines.iter().map(|(.., row)| row.clone()), out)?;
@@ -96,7 +94,7 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
 }
 
 fn name_of(trace: &Trace, method: MethodId) -> Option<Name<'_>> {
-    trace.methods.get(method).map(|method| Name::from(&method.info))
+    trace.methods().get(method).map(|method| Name::from(method.info()))
 }
 
 /// All samples.

@@ -42,11 +42,11 @@ pub(super) fn run(
     let mut status = source.status;
     for trace in &source.traces {
         let shown = selected(trace, &args.part.filter, &args.when)?;
-        let labels = Labels::new(&trace.methods, args.source.format, args.verbose);
-        let names = RowNames::new(&trace.methods);
+        let labels = Labels::new(trace.methods(), args.source.format, args.verbose);
+        let names = RowNames::new(trace.methods());
         if kind == PathsKind::Deepest {
             let mut deepest = Deepest::default();
-            for file in &trace.files {
+            for file in trace.files() {
                 let reading = visit_thread(file, &shown, &mut progress, &mut deepest);
                 deepest.end_thread();
                 status = status.and(reading.report(file, &progress));
@@ -65,9 +65,9 @@ pub(super) fn run(
             args.weight.by
         };
         let (all, unit) = (Selection::all(), weight_of(by, trace)?);
-        let read = ContextTree::read(&trace.files, &shown, &all, unit.axis(), &mut progress);
-        status = status.and(read.status);
-        let tree = read.tree;
+        let read = ContextTree::read(trace.files(), &shown, &all, unit.axis(), &mut progress);
+        status = status.and(read.soundness());
+        let tree = read.into_tree();
         answer.begin(trace, out)?;
         let mut paths = PathPrinter { trace, answer: &mut answer, labels, names };
         let is_rough = match kind {
@@ -97,7 +97,7 @@ impl PathPrinter<'_, '_> {
         out: &mut Out,
     ) -> Result<(), Failure> {
         let stack = deepest.stack();
-        let Some(file) = self.trace.files.get(deepest.thread()).filter(|_| !stack.is_empty())
+        let Some(file) = self.trace.files().get(deepest.thread()).filter(|_| !stack.is_empty())
         else {
             return Ok(());
         };
@@ -121,7 +121,7 @@ impl PathPrinter<'_, '_> {
             return self.table(table, &ends, out);
         }
         let rows = ends.shown().map(|(depth, method)| FrameRow {
-            thread: file.id,
+            thread: file.id(),
             event,
             depth: *depth,
             method: self.names.get(*method),

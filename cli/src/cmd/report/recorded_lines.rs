@@ -51,8 +51,8 @@ pub(crate) fn run(args: &LinesArgs, mut source: Source, out: &mut Out) -> Result
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
-        let mut counts = LineCounts::new(&trace.methods);
-        for file in &trace.files {
+        let mut counts = LineCounts::new(trace.methods());
+        for file in trace.files() {
             let timeline = file.timeline().map(Timeline::with_lines);
             let reading = read_thread(file, timeline, &mut progress, &mut counts, |counts, _| {
                 counts.end_thread();
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &LinesArgs, mut source: Source, out: &mut Out) -> Result
         if args.lcov {
             lcov(&files, &mut texts, out)?;
         } else {
-            sources::link(&trace.methods, &args.sources, out);
+            sources::link(trace.methods(), &args.sources, out);
             answer.begin(trace, out)?;
             for (number, (file, lines)) in files.iter().enumerate() {
                 if answer.is_text() {
@@ -97,8 +97,8 @@ pub(crate) fn run(args: &LinesArgs, mut source: Source, out: &mut Out) -> Result
 /// The lines of the selected methods, by file.
 fn by_file(trace: &Trace, args: &LinesArgs, counts: &LineCounts) -> BTreeMap<String, FileLines> {
     let selection = args.part.filter.selection(trace);
-    let names = MethodNames::new(&trace.methods);
-    let end = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref());
+    let names = MethodNames::new(trace.methods());
+    let end = trace.manifest().and_then(|manifest| manifest.end.as_ref());
     let groups = end.iter().flat_map(|end| &end.not_recorded);
     // Their lines are known, but were not recorded.
     let without: BTreeSet<&String> = groups
@@ -106,8 +106,8 @@ fn by_file(trace: &Trace, args: &LinesArgs, counts: &LineCounts) -> BTreeMap<Str
         .flat_map(|group| &group.methods)
         .collect();
     let mut files: BTreeMap<String, FileLines> = BTreeMap::new();
-    for (id, method) in trace.methods.iter().filter(|(id, _)| selection.contains(*id)) {
-        let info = &method.info;
+    for (id, method) in trace.methods().iter().filter(|(id, _)| selection.contains(*id)) {
+        let info = method.info();
         if without.contains(&key(&info.class, &info.name, &info.descriptor)) {
             continue;
         }

@@ -95,8 +95,8 @@ fn read(
         && let Some((parts, tail)) = report_thread(file, progress)
     {
         parts.into_iter().for_each(|part| report.add(part));
-        progress.file_done(file.bytes);
-        return Reading { ending: tail.into(), ..Reading::default() };
+        progress.file_done(file.bytes());
+        return Reading::ended(tail);
     }
     let reading = visit_events(file, chosen, progress, report);
     report.end_thread();

@@ -138,7 +138,7 @@ impl List<'_> {
 /// How long the calls of a trace took. Threads run at the same time, so their sum may be more than the recording.
 fn took(trace: &Trace, total_ns: u64, threads: u64) -> String {
     let all = duration(total_ns);
-    let end = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref());
+    let end = trace.manifest().and_then(|manifest| manifest.end.as_ref());
     match end {
         _ if threads < 2 => format!(" took {all}"),
         Some(end) => format!(" took {all}, added up, in a recording of {}", duration(end.at_ns)),
@@ -149,7 +149,7 @@ fn took(trace: &Trace, total_ns: u64, threads: u64) -> String {
 /// How long threads ran and waited, and how long the recording took.
 fn ran(trace: &Trace, cpu_ns: u64, waiting_ns: u64) -> String {
     let (cpu, waiting) = (duration(cpu_ns), duration(waiting_ns));
-    let end = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref());
+    let end = trace.manifest().and_then(|manifest| manifest.end.as_ref());
     let recording =
         end.map_or(String::new(), |end| format!(", in a recording of {}", duration(end.at_ns)));
     format!(" ran for {cpu} and waited for {waiting}{recording}")

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
         .iter()
         .zip(&runs)
         .flat_map(|(trace, runs)| runs.iter().flat_map(move |run| threads_of_test(trace, run)));
-    let mut progress = Progress::new(read.map(|file| bytes_read(&file, file.bytes)).sum(), out);
+    let mut progress = Progress::new(read.map(|file| bytes_read(&file, file.bytes())).sum(), out);
     let asked =
         if args.reaching.is_some() { RanTests::all().with_calls() } else { RanTests::all() };
     let asked = asked.select(Select::all().in_tests(tests).of_methods(filter));
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
         status = status.and(soundness);
         found += rows.len();
         sort(&mut rows, args.sort);
-        sources::link(&trace.methods, &[], out);
+        sources::link(trace.methods(), &[], out);
         print.trace(trace, &rows, out)?;
     }
     drop(progress);

@@ -52,11 +52,11 @@ impl<'a> TestPrinter<'a> {
                 out.write_all(b"\n")?;
             }
             if self.source.several {
-                out.heading(&format!("trace {}", trace.dir.display()))?;
+                out.heading(&format!("trace {}", trace.dir().display()))?;
             }
             self.text(trace, shown, rows, out)?;
         } else {
-            self.answer.records.begin(&self.source.name(&trace.dir));
+            self.answer.records.begin(&self.source.name(trace.dir()));
             self.answer.rows(shown.iter().map(|row| columns(trace, row)), out)?;
         }
         self.answer.more(trace, (rows.len() - shown.len()) as u64, "more test", out)
@@ -121,7 +121,7 @@ fn verbose(trace: &Trace, row: &RanTest, out: &mut Out) -> Result<(), Failure> {
         let threads = plural(run.helpers.len() as u64, "thread");
         writeln!(out, "  with {threads} that lived only in it")?;
     }
-    let names = MethodNames::new(&trace.methods);
+    let names = MethodNames::new(trace.methods());
     for method in &row.methods {
         writeln!(out, "  new {}", escaped(&names.get(*method, NameForm::Readable)))?;
     }
@@ -137,7 +137,7 @@ fn columns<'a>(trace: &Trace, row: &'a RanTest) -> TestColumns<'a> {
         detail: &run.detail,
         calls: row.calls,
         duration_ns: run.elapsed_ns(),
-        new: Members(row.methods.iter().map(|method| trace.methods.display(*method)).collect()),
+        new: Members(row.methods.iter().map(|method| trace.methods().display(*method)).collect()),
         thread: run.thread,
         helpers: Members(run.helpers.clone()),
     }

@@ -59,8 +59,8 @@ impl<'a> Calls<'a> {
             tree: CallTree::new(tree),
             clock: TimesOfRows::new(&file),
             file,
-            labels: Labels::new(&trace.methods, Format::Text, false),
-            own: (!own.is_empty()).then(|| Selection::new(&trace.methods, &own, &[])),
+            labels: Labels::new(trace.methods(), Format::Text, false),
+            own: (!own.is_empty()).then(|| Selection::new(trace.methods(), &own, &[])),
             rows: Vec::new(),
             chosen: 0,
             callers: Vec::new(),
@@ -281,7 +281,7 @@ impl<'a> Calls<'a> {
     pub(super) fn go_to_position(&mut self, position: &From) -> Result<bool, Error> {
         match position {
             From::Call(number) => self.go_to_number(*number),
-            From::CallIn(number, thread) if *thread == self.file.id => self.go_to_number(*number),
+            From::CallIn(number, thread) if *thread == self.file.id() => self.go_to_number(*number),
             From::CallIn(..) => Ok(false),
             From::Offset(offset) => self.go_to_offset(Offset::new(*offset)),
             From::Time(at_ns) => match self.file.offset_at(*at_ns)? {

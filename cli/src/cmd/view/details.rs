@@ -16,9 +16,9 @@ use flow_query::text::MarkWords;
 const MOST_EVENTS: usize = 4096;
 /// What is known of the calls of a row, in lines.
 pub(super) fn details(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error> {
-    let name = MethodNames::new(&calls.trace.methods).get(row.method(), NameForm::Full);
+    let name = MethodNames::new(calls.trace.methods()).get(row.method(), NameForm::Full);
     let mut lines = vec![escaped(&name).into_owned()];
-    let info = calls.trace.methods.get(row.method()).map(|method| &method.info);
+    let info = calls.trace.methods().get(row.method()).map(|method| method.info());
     if let Some(info) = info {
         lines.push(escaped(&origin(info)).into_owned());
     }
@@ -29,7 +29,7 @@ pub(super) fn details(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error
     lines.push(format!(
         "call {} of thread {}, depth {}, at offset {}{several}",
         grouped(row.number()),
-        escaped(&thread_title(calls.trace, calls.file.id)),
+        escaped(&thread_title(calls.trace, calls.file.id())),
         grouped(row.node.place.frames),
         grouped(row.node.place.offset.get()),
     ));
@@ -72,10 +72,10 @@ fn origin(info: &MethodInfo) -> String {
 
 /// The values and the lines that were recorded of a call.
 fn recorded(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error> {
-    let texts = ValueTexts::new(&calls.trace.methods, Some(row.method()));
+    let texts = ValueTexts::new(calls.trace.methods(), Some(row.method()));
     let (mut shown, mut reached) = (Vec::new(), Vec::new());
-    let method = calls.trace.methods.get(row.method());
-    let mut info = method.map(|method| &method.info);
+    let method = calls.trace.methods().get(row.method());
+    let mut info = method.map(|method| method.info());
     let mut depth = 0_u64;
     let timeline = calls.file.timeline_from(row.node.place.offset)?;
     for event in timeline.with_values().with_handlers().with_lines().take(MOST_EVENTS) {
@@ -145,7 +145,7 @@ fn result(
 
 /// The source of the chosen method: the file, and the number of its first line.
 pub(super) fn source_of(trace: &Trace, row: &Row) -> Option<(String, Option<u32>)> {
-    let info = &trace.methods.get(row.method())?.info;
+    let info = trace.methods().get(row.method())?.info();
     Some((info.source_path().into_owned(), info.line))
 }
 

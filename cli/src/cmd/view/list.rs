@@ -36,22 +36,22 @@ impl List {
     /// All threads; the largest one is chosen.
     pub(super) fn of_threads(source: &Source, threads: &[(&Trace, &ThreadFile)]) -> Self {
         let row = |(at, (trace, file)): (usize, &(&Trace, &ThreadFile))| {
-            let thread = trace.threads.get(file.id);
+            let thread = trace.threads().get(file.id());
             let start_ns = thread.and_then(|thread| thread.start_ns);
             let end_ns = thread.and_then(|thread| thread.end_ns);
             let lasted = start_ns.zip(end_ns).map(|(start, end)| end.saturating_sub(start));
-            let of = if source.several { source.name(&trace.dir) + " " } else { String::new() };
+            let of = if source.several { source.name(trace.dir()) + " " } else { String::new() };
             let title = format!("{of}{}", file_title(trace, file));
             let text = format!(
                 "{:>10}  {:>14}  {:>10}  {}",
-                bytes(file.bytes),
+                bytes(file.bytes()),
                 start_ns.map_or(String::new(), instant),
                 lasted.map_or(String::new(), duration),
                 escaped(&title)
             );
             (text, Target::Thread(at))
         };
-        let sizes = threads.iter().map(|(_, file)| file.bytes).enumerate();
+        let sizes = threads.iter().map(|(_, file)| file.bytes()).enumerate();
         let largest = sizes.max_by_key(|(at, bytes)| (*bytes, Reverse(*at)));
         Self {
             header: format!("{:>10}  {:>14}  {:>10}  thread", "events", "begins", "lasts"),

@@ -74,7 +74,7 @@ fn opened(path: PathBuf, args: &ViewArgs) -> Result<Source, Failure> {
 fn first(source: &Source, args: &ViewArgs) -> Result<Start, Failure> {
     let threads = || {
         let traces = source.traces.iter();
-        traces.flat_map(|trace| trace.files.iter().map(move |file| (trace, file)))
+        traces.flat_map(|trace| trace.files().iter().map(move |file| (trace, file)))
     };
     if threads().next().is_none() {
         let source = escaped(&args.source);

@@ -51,9 +51,9 @@ impl Neighbours {
             this.callers.add_shapes(dag, &this.selection)
                 && this.callees.add_shapes(dag, &this.selection)
         };
-        let is_added = tree.whole().shapes().is_some_and(|dag| match &file.parts {
+        let is_added = tree.whole().shapes().is_some_and(|dag| match file.parts() {
             None => add(dag),
-            Some(parts) => dag.only(&parts.ranges).is_some_and(|dag| add(&dag)),
+            Some(parts) => dag.only(parts.ranges()).is_some_and(|dag| add(&dag)),
         });
         if !is_added {
             (this.callers, this.callees) = (edges(Side::Callers), edges(Side::Callees));

@@ -1,11 +1,11 @@
 //! Opens a thread in the background, because without an index and shapes all events of a large one must be read.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use flow_codec::Error;
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{Selection, ThreadFile};
 use flow_query::tree::{LazyTree, SelectedTree};
 
@@ -16,7 +16,7 @@ pub(super) struct Opening {
     /// Its place among all threads.
     pub(super) thread: usize,
     /// How many bytes were read.
-    pub(super) read: Arc<AtomicU64>,
+    pub(super) read: Arc<BytesRead>,
     pub(super) tree: Receiver<Result<SelectedTree, Error>>,
     /// Where to go then.
     pub(super) then: Option<From>,
@@ -31,11 +31,11 @@ impl Opening {
         then: Option<From>,
     ) -> Self {
         let (sender, tree) = channel();
-        let read = Arc::new(AtomicU64::new(0));
+        let read = Arc::new(BytesRead::default());
         let (file, progress) = (file.clone(), Arc::clone(&read));
         thread::spawn(move || {
             let opened = LazyTree::open_shapes_first(&file.whole(), &progress);
-            let parts = file.parts.as_deref();
+            let parts = file.parts();
             let selected =
                 opened.and_then(|tree| SelectedTree::new(tree, selection, parts, &progress));
             let _ = sender.send(selected);

@@ -14,7 +14,7 @@ pub(in crate::export) struct Collapsed;
 
 impl PathFormat for Collapsed {
     fn size(&self, stacks: &Stacks<'_>, trace: &Trace) -> u64 {
-        let mut names = ExportNames::new(&trace.methods, form);
+        let mut names = ExportNames::new(trace.methods(), form);
         let weight = if stacks.tree().axis().is_some() { " 1000000\n" } else { " 1000\n" };
         stacks.size(weight.len() as u64, |method| names.get(method).len() as u64 + 1)
     }
@@ -37,7 +37,7 @@ pub(in crate::export) fn lines(
     form: fn(&str) -> String,
     mut each: impl FnMut(&str, u64),
 ) {
-    let mut names = ExportNames::new(&trace.methods, form);
+    let mut names = ExportNames::new(trace.methods(), form);
     let mut line = String::new();
     // The end of each frame in the line.
     let mut ends: Vec<usize> = Vec::new();

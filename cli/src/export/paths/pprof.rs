@@ -51,7 +51,7 @@ impl PathFormat for Pprof {
             *numbers.or_default(*method) = index as u64;
         }
         let varint = |number: u64| u64::from(64 - (number | 1).leading_zeros()).div_ceil(7);
-        let names = MethodNames::new(&trace.methods);
+        let names = MethodNames::new(trace.methods());
         let names = stacks.tree().methods().iter().map(|method| {
             let (readable, key) = names_of(&names, *method);
             // The numbers of its function and location take about 36 bytes.
@@ -63,7 +63,7 @@ impl PathFormat for Pprof {
 
     fn write(&self, stacks: &Stacks<'_>, trace: &Trace, to: &mut dyn Write) -> io::Result<()> {
         let mut profile = Profile { out: Vec::new(), to, strings: 0, outcome: Ok(()) };
-        let names = MethodNames::new(&trace.methods);
+        let names = MethodNames::new(trace.methods());
         profile.head(trace, scale_of(stacks), stacks.counted());
         let mut locations = MethodMap::<u64>::default();
         for (method, id) in stacks.tree().methods().iter().zip(1..) {
@@ -85,7 +85,7 @@ impl PathFormat for Pprof {
 
 /// The readable name of a method, and its key in `ids.properties`.
 fn names_of(names: &MethodNames<'_>, method: MethodId) -> (String, Option<String>) {
-    let info = names.methods().get(method).map(|method| &method.info);
+    let info = names.methods().get(method).map(|method| method.info());
     let key = info.map(|info| ids::key(&info.class, &info.name, &info.descriptor));
     (name(names, method), key)
 }
@@ -115,7 +115,7 @@ impl Profile<'_> {
         });
         let comment = self.string(GENERATOR);
         self.out.number(field::PROFILE_COMMENT, comment);
-        if let Some(manifest) = &trace.manifest {
+        if let Some(manifest) = trace.manifest() {
             self.out.number(field::PROFILE_TIME_NANOS, manifest.start_unix_ns);
         }
         self.flush();
@@ -126,7 +126,7 @@ impl Profile<'_> {
         let (readable, key) = names_of(names, method);
         let readable = self.string(&readable);
         let system = key.map_or(readable, |key| self.string(&key));
-        let info = names.methods().get(method).map(|method| &method.info);
+        let info = names.methods().get(method).map(|method| method.info());
         let source = info.and_then(|info| info.source.as_deref());
         let source = source.map(|source| self.string(source));
         let line = info.and_then(|info| info.line);

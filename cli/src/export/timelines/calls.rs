@@ -78,7 +78,7 @@ impl ShortText {
 impl<'a> Calls<'a> {
     /// Rows as one JSON object per line, or as CSV.
     pub(in crate::export) fn new(trace: &'a Trace, format: Format, scale: Unit) -> Self {
-        let labels = Labels::new(&trace.methods, format, false).brief();
+        let labels = Labels::new(trace.methods(), format, false).brief();
         let is_json = format == Format::Json;
         let before = NUMBERS.map(|title| match title {
             THREAD if is_json => ShortText::new("{\"thread\":"),
@@ -142,7 +142,7 @@ impl Exporter for Calls<'_> {
     }
 
     fn begin_thread(&mut self, file: &ThreadFile, _out: &mut Vec<u8>) {
-        self.thread = file.id;
+        self.thread = file.id();
         self.open.clear();
     }
 

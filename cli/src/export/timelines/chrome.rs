@@ -27,7 +27,7 @@ pub(in crate::export) struct Chrome<'a> {
 
 impl<'a> Chrome<'a> {
     pub(in crate::export) fn new(trace: &'a Trace, scale: Unit) -> Self {
-        let names = ExportNames::new(&trace.methods, quoted);
+        let names = ExportNames::new(trace.methods(), quoted);
         Self { trace, scale, names, place: String::new(), threads: 0, open: Vec::new() }
     }
 
@@ -85,7 +85,7 @@ impl Exporter for Chrome<'_> {
     fn begin_thread(&mut self, file: &ThreadFile, out: &mut Vec<u8>) {
         self.threads += 1;
         // Ranges of one thread would overlap in the viewer, so each becomes a separate thread.
-        let id = if file.parts.is_some() { self.threads } else { file.id.get() };
+        let id = if file.parts().is_some() { self.threads } else { file.id().get() };
         self.place = format!(",\"pid\":{},\"tid\":{id}", process(self.trace));
         self.open.clear();
         out.extend_from_slice(b",\n");

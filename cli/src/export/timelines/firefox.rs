@@ -239,14 +239,15 @@ impl StackTable {
 
 impl<'a> Firefox<'a> {
     pub(in crate::export) fn new(trace: &'a Trace, scale: Unit) -> Self {
-        let names = MethodNames::new(&trace.methods);
+        let names = MethodNames::new(trace.methods());
         Self { trace, scale, names, is_first_thread: true, thread: ThreadTables::default() }
     }
 
     /// The tables that samples and markers refer to, as JSON, and the end of the thread.
     fn tables(&mut self, end: u64) -> String {
         let ThreadTables { methods, method_names, paths, strings, .. } = &mut self.thread;
-        let info = |method: &MethodId| self.trace.methods.get(*method).map(|method| &method.info);
+        let info =
+            |method: &MethodId| self.trace.methods().get(*method).map(|method| method.info());
         let count = methods.methods().len();
         let all = |value: Option<i64>| array(vec![value; count]);
         let (zeros, nulls, none) = (all(Some(0)), all(None), all(Some(-1)));
@@ -299,7 +300,7 @@ impl Exporter for Firefox<'_> {
             Unit::Nanos | Unit::Cpu => (program(self.trace), "0.1"),
         };
         let product = quoted(&product);
-        let start = self.trace.manifest.as_ref().map_or(0, |manifest| manifest.start_unix_ns);
+        let start = self.trace.manifest().map_or(0, |manifest| manifest.start_unix_ns);
         let head = format!(
             "{{\"meta\":{{\"interval\":{interval},\"startTime\":{},\"processType\":0,\"product\":{product},\
              \"importedFrom\":{},\"stackwalk\":0,\"debug\":false,\"version\":24,\
@@ -325,7 +326,7 @@ impl Exporter for Firefox<'_> {
              \"showMarkersInTimeline\":false,\n",
             quoted(&thread_name(self.trace, file)),
             process(self.trace),
-            file.id,
+            file.id(),
             quoted(&program(self.trace)),
         );
         out.extend_from_slice(head.as_bytes());

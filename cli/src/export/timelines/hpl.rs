@@ -32,7 +32,7 @@ pub(in crate::export) struct Hpl<'a> {
 
 impl<'a> Hpl<'a> {
     pub(in crate::export) fn new(trace: &'a Trace, scale: Unit) -> Self {
-        let start_ns = trace.manifest.as_ref().map_or(0, |manifest| manifest.start_unix_ns);
+        let start_ns = trace.manifest().map_or(0, |manifest| manifest.start_unix_ns);
         Self {
             trace,
             scale,
@@ -98,7 +98,9 @@ impl<'a> Hpl<'a> {
     }
 
     fn describe(&self, method: MethodId, number: u32, out: &mut Vec<u8>) {
-        let Some(info) = self.trace.methods.get(method).map(|method| &method.info) else { return };
+        let Some(info) = self.trace.methods().get(method).map(|method| method.info()) else {
+            return;
+        };
         let descriptor = Cow::Borrowed(info.descriptor.as_str());
         let record = HplMethod {
             method: number_of(number),
@@ -196,7 +198,7 @@ impl<'a> HplSamples<'a> {
         bytes.clear();
         let thread = sample.thread;
         let last_ns = threads.entry(thread).or_insert_with(|| {
-            let known = hpl.trace.threads.get(thread);
+            let known = hpl.trace.threads().get(thread);
             let name = known.map_or("", |thread| thread.name.as_str()).into();
             encode(&HplRecord::Thread { thread: thread.get().cast_signed(), name }, bytes);
             0
@@ -278,7 +280,7 @@ impl Exporter for Hpl<'_> {
     fn begin(&mut self, _out: &mut Vec<u8>) {}
 
     fn begin_thread(&mut self, file: &ThreadFile, out: &mut Vec<u8>) {
-        self.thread = file.id.get().cast_signed();
+        self.thread = file.id().get().cast_signed();
         let name = thread_name(self.trace, file).into();
         encode(&HplRecord::Thread { thread: self.thread, name }, out);
         self.stack.clear();

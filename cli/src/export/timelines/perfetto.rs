@@ -79,7 +79,7 @@ pub(in crate::export) struct Perfetto<'a> {
 
 impl<'a> Perfetto<'a> {
     pub(in crate::export) fn new(trace: &'a Trace, scale: Unit) -> Self {
-        let names = ExportNames::new(&trace.methods, str::to_owned);
+        let names = ExportNames::new(trace.methods(), str::to_owned);
         Self { trace, scale, names, numbers: MethodNumbers::default(), sequence: PROCESS_TRACK }
     }
 }
@@ -131,8 +131,8 @@ impl Exporter for Perfetto<'_> {
                 track.number(field::TRACK_ID, self.sequence);
                 // Perfetto's thread ids have 31 bits, Java's may be larger. And ranges of a thread would overlap if
                 // they had the same id.
-                let id = file.id.get();
-                if i32::try_from(id).is_ok() && file.parts.is_none() {
+                let id = file.id().get();
+                if i32::try_from(id).is_ok() && file.parts().is_none() {
                     track.message(field::TRACK_THREAD, |thread| {
                         thread.number(field::THREAD_PROCESS, process(self.trace).into());
                         thread.number(field::THREAD_ID, id);

@@ -105,9 +105,9 @@ impl Exporter for Speedscope<'_> {
 
     fn finish(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\n],\"shared\":{\"frames\":[");
-        let names = MethodNames::new(&self.trace.methods);
+        let names = MethodNames::new(self.trace.methods());
         for (number, method) in self.frames.methods().iter().enumerate() {
-            let info = self.trace.methods.get(*method).map(|method| &method.info);
+            let info = self.trace.methods().get(*method).map(|method| method.info());
             let comma = if number > 0 { "," } else { "" };
             let name = quoted(&name(&names, *method));
             out.extend_from_slice(format!("{comma}\n{{\"name\":{name}").as_bytes());

@@ -53,12 +53,12 @@ impl MethodKinds {
         let globs = |patterns: &[&str]| patterns.iter().map(|p| Glob::new(p)).collect::<Vec<_>>();
         let (own, waiting) = (own_classes(trace), globs(&WAITING));
         let kind = |(id, method): (MethodId, &flow_codec::read::Method)| {
-            let (class, name) = (&method.info.class, &method.info.name);
+            let (class, name) = (&method.info().class, &method.info().name);
             let is_own = own.iter().any(|glob| glob.matches(class, name));
             let waits = waiting.iter().any(|glob| glob.matches(class, name));
             (is_own || waits).then_some((id, MethodKind { is_own, waits }))
         };
-        let kinds = trace.methods.iter().filter_map(kind).collect();
+        let kinds = trace.methods().iter().filter_map(kind).collect();
         Self { kinds, knows_own: !own.is_empty() }
     }
 

@@ -48,7 +48,7 @@ impl<'a> Answer<'a> {
 
     /// Begins the rows of a trace.
     pub(crate) fn begin(&mut self, trace: &Trace, out: &mut Out) -> Result<(), Failure> {
-        self.records.begin(&self.source.name(&trace.dir));
+        self.records.begin(&self.source.name(trace.dir()));
         self.source.begin(trace, self.format, out)
     }
 
@@ -79,7 +79,7 @@ impl<'a> Answer<'a> {
         text: &str,
         out: &mut Out,
     ) -> Result<(), Failure> {
-        let trace = self.source.place(&trace.dir);
+        let trace = self.source.place(trace.dir());
         let places: Vec<_> = trace.as_deref().into_iter().chain(place).collect();
         let place = (!places.is_empty()).then(|| places.join(", "));
         Ok(out.remark(self.format, place.as_deref(), text)?)

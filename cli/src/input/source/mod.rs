@@ -15,6 +15,7 @@ use flow_query::Remark;
 use flow_query::open::{
     Located, Traces, foreign_files, is_log, locate, lost, missing_text, without_names,
 };
+use flow_query::reading::Soundness;
 use flow_query::select::{Tests, Threads};
 
 use super::flags::{PartArgs, SourceArgs, TestArgs, ThreadArgs};
@@ -23,7 +24,7 @@ use super::stdin::{self, STDIN, is_stdin};
 use super::unanswered::not_opened;
 use super::{empty_run, newest};
 use crate::failure::{Failure, Status};
-use crate::output::{Format, Out, flow_command, message, remark, shell_quoted};
+use crate::output::{Format, Out, Progress, flow_command, message, remark, shell_quoted};
 
 /// The traces of one run. More than one if several JVMs were recorded.
 #[derive(Debug)]
@@ -98,20 +99,18 @@ impl Source {
     /// Reports what is wrong with the traces, before their threads are selected, and with those that could
     /// not be opened.
     pub(crate) fn report_damage(&self, unreadable: &[(PathBuf, Error)]) -> Status {
-        let mut status = Status::Done;
-        let damage = self.traces.iter().flat_map(|trace| &trace.damage);
-        for error in unreadable.iter().map(|(_, error)| error).chain(damage) {
-            status = Status::Damaged;
-            message(&error.to_string());
-        }
-        let is_restless = |trace: &&Trace| trace.journal.is_some_and(|journal| journal.is_restless);
+        let damage = self.traces.iter().flat_map(|trace| trace.damage());
+        let damage = unreadable.iter().map(|(_, error)| error).chain(damage);
+        let mut status = Status::from(Soundness::skipping(damage, &Progress::hidden()));
+        let is_restless =
+            |trace: &&Trace| trace.journal().is_some_and(|journal| journal.is_restless);
         for trace in self.traces.iter().filter(is_restless) {
-            let dir = trace.dir.display();
+            let dir = trace.dir().display();
             message(&format!("{dir}: changed while it was read; the newest calls may be missing"));
         }
         for trace in &self.traces {
             if let Some(text) = foreign_files(trace) {
-                message(&format!("{}: {text}", trace.dir.display()));
+                message(&format!("{}: {text}", trace.dir().display()));
             }
         }
         self.traces.iter().filter_map(empty_run::warning).for_each(|warning| message(&warning));
@@ -215,12 +214,11 @@ impl Source {
             if let Some(text) = without_names(trace) {
                 message(&format!("{}: {text}", trace.file(names::IDS).display()));
             }
-            let Some(end) = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref())
-            else {
+            let Some(end) = trace.manifest().and_then(|manifest| manifest.end.as_ref()) else {
                 continue;
             };
             if let Some(lost) = lost(&end.lost) {
-                message(&format!("{}: lost while recording: {lost}", trace.dir.display()));
+                message(&format!("{}: lost while recording: {lost}", trace.dir().display()));
             }
         }
     }
@@ -279,13 +277,13 @@ impl Source {
         format: Format,
         out: &mut Out,
     ) -> Result<(), Failure> {
-        sources::link(&trace.methods, &[], out);
+        sources::link(trace.methods(), &[], out);
         if self.several && format == Format::Text {
-            let first = self.traces.first().is_some_and(|first| first.dir == trace.dir);
+            let first = self.traces.first().is_some_and(|first| first.dir() == trace.dir());
             if !first {
                 out.write_all(b"\n")?;
             }
-            out.heading(&format!("trace {}", trace.dir.display()))?;
+            out.heading(&format!("trace {}", trace.dir().display()))?;
         }
         Ok(())
     }

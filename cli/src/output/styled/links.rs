@@ -128,13 +128,13 @@ impl Links {
     ) {
         let names = MethodNames::new(methods);
         for (id, method) in methods.iter() {
-            if method.info.source.is_none() {
+            if method.info().source.is_none() {
                 continue;
             }
-            for inlined in &method.info.inlined {
+            for inlined in &method.info().inlined {
                 self.add_file(&inlined.file, &mut find);
             }
-            let (file, line) = method.info.source_line(method.info.line.unwrap_or(1));
+            let (file, line) = method.info().source_line(method.info().line.unwrap_or(1));
             let Some(path) = self.add_file(&file, &mut find) else { continue };
             let place = Place { path, line };
             for form in [NameForm::Readable, NameForm::Full] {
@@ -144,7 +144,7 @@ impl Links {
                 self.methods.entry(name.to_owned()).or_insert_with(|| place.clone());
             }
             // As tests are named that have no parameters.
-            let test = format!("{}.{}", method.info.class, method.info.name);
+            let test = format!("{}.{}", method.info().class, method.info().name);
             self.methods.entry(escaped(&test).into_owned()).or_insert(place);
         }
     }

@@ -7,23 +7,16 @@
 //! A *shape* is a method, how it was left, and the calls that it made, as *runs*: a shape and the number of
 //! consecutive calls of it. Equal shapes are one, and each comes after those that it is made of.
 //!
-//! The header has words of eight bytes, the lowest byte first:
+//! After the [header](super::of_events), whose magic is `flow-dag`, with three words of its own:
 //!
 //! | offset | word | |
 //! |---:|---|---|
-//! | 0 | magic | `flow-dag` |
-//! | 8 | version | [`VERSION`] |
-//! | 16 | thread | the thread |
-//! | 24 | events | bytes of its events |
-//! | 32 | sample | CRC-32 of some bytes of these, the same as in an [`index`](super::index) |
-//! | 40 | marks | bytes of its marks; 0 if it has none |
-//! | 48 | sample | the same of the marks |
 //! | 56 | shapes | how many there are; 2^64 − 1 if there are too many to be stored. Then nothing follows |
 //! | 64 | roots | how many there are |
 //! | 72 | body | its bytes before they are compressed |
-//! | 80 | check | CRC-32 of all bytes before this word, and of all after it |
+//! | 80 | check | |
 //!
-//! The *body* follows, as one Zstandard frame: all shapes, then all roots. Numbers in it are LEB128: groups of seven
+//! the *body* follows, as one Zstandard frame: all shapes, then all roots. Numbers in it are LEB128: groups of seven
 //! bits, the lowest first.
 //!
 //! | shape | |
@@ -46,8 +39,7 @@
 //!
 //! | file | result |
 //! |---|---|
-//! | none, a wrong check, events or marks of another length or sample, another thread | the shapes are built anew, in memory |
-//! | another version | the same |
+//! | what the [header](super::of_events) excludes, more events or marks than it covers | the shapes are built anew, in memory |
 //! | larger than the events, or a body that violates this description | the same |
 //! | records of the calls that are not, in canonical form, as long as the events | the same |
 //!
@@ -80,8 +72,7 @@
 
 use std::io::Read;
 
-use super::index::Fingerprint;
-use super::of_events::{self, Owner};
+use super::of_events::{self, Fingerprint, Owner};
 use crate::format::leb128::{put, take};
 use crate::{MethodId, ThreadId};
 
@@ -95,6 +86,7 @@ pub const MAX_BODY_BYTES: u64 = 256 << 20;
 /// The most memory that is reserved before a body is decompressed.
 const FIRST_BODY_BYTES: usize = 16 << 20;
 const GIVEN_UP: u64 = u64::MAX;
+const LEVEL: i32 = 6;
 
 /// The content of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -156,8 +148,11 @@ impl DagFile {
         let body = self.body.as_ref().unwrap_or(&none);
         let words = [body.shapes, body.roots, body.bytes.len() as u64];
         let owner = Owner { thread: self.thread, events: self.events, marks: self.marks };
-        let bytes = self.body.as_ref().map(|body| &*body.bytes);
-        of_events::encode(MAGIC, VERSION, owner, &words, bytes, &[])
+        let bytes = match &self.body {
+            Some(body) => zstd::bulk::compress(&body.bytes, LEVEL)?,
+            None => Vec::new(),
+        };
+        Ok(of_events::encode(MAGIC, VERSION, owner, &words, &bytes))
     }
 
     /// Reads the bytes of a file. The error describes what is wrong with it.

@@ -3,5 +3,5 @@
 pub mod baseline;
 pub mod dag;
 pub mod index;
-mod of_events;
+pub mod of_events;
 pub mod shape_name;

@@ -33,7 +33,7 @@
 //!
 //! | field | present | value |
 //! |---|---|---|
-//! | `id` | not in older traces | the identity of the recording: a random number, as 16 hexadecimal digits. [Parts](crate::format::container#parts), the [journal](crate::format::journal), and what readers [store](crate::format::index) beside the trace have it too |
+//! | `id` | not in older traces | the identity of the recording: a random number, as 16 hexadecimal digits. [Parts](crate::format::container#parts), the [journal](crate::format::journal), and what readers [store](crate::format::of_events) beside the trace have it too |
 //! | `order` | with `order=total` | `total`: events have [sequence numbers](crate::format::marks) |
 //! | `session` | if one `flow record` started several JVMs | the same for all of them |
 //! | `own` | if the application's classes are known | patterns for them, as in [`Glob`](crate::Glob). They say nothing about what was recorded |

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::format::flow::{is_boundary, records};
-use crate::format::index::sum_of_sample;
+use crate::format::of_events::sum_of_sample;
 use crate::read::{FlowReader, ThreadFile};
 use crate::store::Stored;
 use crate::{Error, Offset, Result, ThreadId, TraceId};
@@ -141,7 +141,7 @@ impl Content {
         Ok(filled)
     }
 
-    /// CRC-32 of the [`sample`](crate::format::index::sample) of the first `covered` bytes.
+    /// CRC-32 of the [`sample`](crate::format::of_events::sample) of the first `covered` bytes.
     ///
     /// # Errors
     /// Those of the file.

@@ -97,7 +97,7 @@ impl Lookahead {
         let mut end = timeline.now().time;
         end.bounds.by_ns = u64::MAX;
         ahead.leave(u64::MAX, end, None);
-        self.damage = self.damage.take().or(timeline.marks_damage());
+        self.damage = self.damage.take().or(timeline.into_damage());
         Ok(())
     }
 }

@@ -20,7 +20,7 @@ impl ThreadFile {
     /// Opens the timeline of the thread, or of the ranges of it that are read.
     ///
     /// # Errors
-    /// The events cannot be opened. An error in the marks is [kept](Timeline::marks_damage).
+    /// The events cannot be opened. An error in the marks is [kept](Timeline::into_damage).
     pub fn timeline(&self) -> Result<Timeline<'static>> {
         self.timeline_from(Offset::default())
     }
@@ -213,7 +213,7 @@ impl<'a> Timeline<'a> {
 
     /// The error of the marks, if there was one in those that were read.
     #[must_use]
-    pub fn marks_damage(self) -> Option<Error> {
+    pub fn into_damage(self) -> Option<Error> {
         self.known.damage
     }
 
@@ -678,7 +678,7 @@ mod tests {
         fs::write(&path, bytes).unwrap();
         let mut timeline = file.timeline().unwrap();
         let seen = timeline.by_ref().filter(|event| event.is_ok()).count();
-        assert_eq!((seen, timeline.marks_damage().is_some()), (4, true));
+        assert_eq!((seen, timeline.into_damage().is_some()), (4, true));
     }
 
     #[test]

@@ -317,7 +317,7 @@ impl<'a> Merged<'a> {
                 Some(Err(error)) => self.ready.push(MergedItem::Damage { thread, error }),
                 None => {
                     let tail = timeline.tail();
-                    let marks = timeline.marks_damage();
+                    let marks = timeline.into_damage();
                     self.ready.push(MergedItem::End { thread, tail, marks });
                     return None;
                 }

@@ -71,7 +71,7 @@ impl TestRun {
                 tests.add(position, not_before(time), mark);
             }
         }
-        (tests.finish(), timeline.marks_damage())
+        (tests.finish(), timeline.into_damage())
     }
 
     /// The duration, if known.

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::listing::{Listing, contained_threads};
+use super::{JournalReading, Trace};
 use crate::format::container::{self, StreamKind};
 use crate::format::manifest::{self, Manifest, Timing, Totals};
 use crate::format::marks::Mark;
@@ -25,41 +26,6 @@ use crate::{Error, Result, ThreadId};
 const MANY_LINES_BYTES: u64 = 4 << 20;
 /// More bytes of a file than this do not lie between chunks that wait.
 const MAX_BETWEEN: u64 = 64 << 20;
-
-/// One trace: everything recorded by one run of a JVM.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Trace {
-    /// The directory, or the file.
-    pub dir: PathBuf,
-    /// `trace.json`; absent in traces of writers without one.
-    pub manifest: Option<Manifest>,
-    /// Names of methods.
-    pub methods: Methods,
-    /// Names, starts and ends of threads.
-    pub threads: Threads,
-    /// The events of each thread, in the order of the threads.
-    pub files: Vec<ThreadFile>,
-    /// How reading the journal went; `None` if there is none.
-    pub journal: Option<JournalReading>,
-    /// Where a missing journal should be; without it, the trace lacks the last events of its threads.
-    pub missing_journal: Option<PathBuf>,
-    /// Errors in the other files. Everything valid in them was read.
-    pub damage: Vec<Error>,
-    place: Place,
-}
-
-/// How reading a journal went.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct JournalReading {
-    /// Whether all of it could be read, and follows its files.
-    pub is_whole: bool,
-    /// Whether it kept changing while it was read, so that the newest events of a thread may be missing.
-    pub is_restless: bool,
-    /// Whether it was the checkpoint: what was recorded after it is missing.
-    pub is_checkpoint: bool,
-}
 
 impl Trace {
     /// Returns whether a file is a [container](crate::format::container), from its first bytes.

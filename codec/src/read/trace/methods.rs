@@ -14,26 +14,45 @@ use crate::{Error, MethodId, Name};
 
 /// A method of a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
 pub struct Method {
-    /// What is known about it; without a line in `methods.jsonl`, only its key.
-    pub info: MethodInfo,
-    /// Further class loaders that define the same class and method.
-    pub other_loaders: Vec<String>,
+    pub(crate) info: MethodInfo,
+    other_loaders: Vec<String>,
     /// Further versions of the method.
     #[expect(
         clippy::box_collection,
         reason = "one word: of a million methods, nearly none has another version"
     )]
     other_versions: Option<Box<BTreeMap<u16, MethodInfo>>>,
-    /// Whether it has a line in `ids.properties`.
-    pub has_key: bool,
-    /// Whether it has a line in `methods.jsonl`. Methods of a reused mapping that were not called in this run
-    /// have none.
-    pub is_described: bool,
+    has_key: bool,
+    is_described: bool,
 }
 
 impl Method {
+    /// Returns what is known about the method; without a line in `methods.jsonl`, only its key.
+    #[must_use]
+    pub fn info(&self) -> &MethodInfo {
+        &self.info
+    }
+
+    /// Returns further class loaders that define the same class and method.
+    #[must_use]
+    pub fn other_loaders(&self) -> &[String] {
+        &self.other_loaders
+    }
+
+    /// Returns whether the method has a line in `ids.properties`.
+    #[must_use]
+    pub fn has_key(&self) -> bool {
+        self.has_key
+    }
+
+    /// Returns whether the method has a line in `methods.jsonl`. Methods of a reused mapping that were not called in this run
+    /// have none.
+    #[must_use]
+    pub fn is_described(&self) -> bool {
+        self.is_described
+    }
+
     /// Returns all versions of the method, version 0 first.
     pub fn versions(&self) -> impl Iterator<Item = &MethodInfo> {
         let others = self.other_versions.iter().flat_map(|others| others.values());

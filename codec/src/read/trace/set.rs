@@ -4,32 +4,23 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::directory::Trace;
+use super::Trace;
 use super::listing::Listing;
 use crate::format::names;
 use crate::{Error, Result};
 
-/// The traces of a directory: its own, and those of further JVMs that found the directory in use. Or the traces of a
-/// file, and of the files beside it of further JVMs.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct TraceSet {
-    /// The traces, that of the first JVM first.
-    pub traces: Vec<Trace>,
-}
-
-impl TraceSet {
-    /// Opens all traces of a directory, or of a file and those beside it.
+impl Trace {
+    /// Opens the traces of all JVMs of a run: those in a directory, its own and those of further JVMs that found it in use;
+    /// or that of a file, and those of the files beside it of further JVMs. The one of the first JVM is first.
     ///
     /// # Errors
     /// There is none, or one cannot be opened.
-    pub fn open(dir: &Path) -> Result<Self> {
-        let traces = Self::directories(dir)?.into_iter().map(|dir| Trace::open(&dir));
-        Ok(Self { traces: traces.collect::<Result<_>>()? })
+    pub fn open_all(dir: &Path) -> Result<Vec<Self>> {
+        Self::directories(dir)?.into_iter().map(Self::open).collect()
     }
 
-    /// Returns where all of these traces are, that of the first JVM first, for callers that continue when one
-    /// of them cannot be opened.
+    /// Returns the places of all traces that [`open_all`](Self::open_all) opens, for callers that continue when one of them cannot
+    /// be opened.
     ///
     /// # Errors
     /// There is none, or `dir` cannot be listed.
@@ -86,7 +77,7 @@ mod tests {
     fn a_directory_without_traces_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("notes.txt"), "hello").unwrap();
-        assert!(matches!(TraceSet::open(dir.path()), Err(Error::NoTrace { .. })));
+        assert!(matches!(Trace::open_all(dir.path()), Err(Error::NoTrace { .. })));
     }
 
     #[test]
@@ -97,12 +88,12 @@ mod tests {
         }
         fs::write(dir.path().join("jvm-8-1/thread-1.flow"), [0x80]).unwrap();
         assert_eq!(
-            TraceSet::directories(dir.path()).unwrap(),
+            Trace::directories(dir.path()).unwrap(),
             [dir.path().join("jvm-8-1")],
             "the other one wrote nothing"
         );
-        let set = TraceSet::open(dir.path()).unwrap();
-        assert_eq!(set.traces.len(), 1);
-        assert!(set.traces[0].dir.ends_with("jvm-8-1"));
+        let set = Trace::open_all(dir.path()).unwrap();
+        assert_eq!(set.len(), 1);
+        assert!(set[0].dir.ends_with("jvm-8-1"));
     }
 }

@@ -21,20 +21,13 @@ const MAX_LINES: u64 = 1 << 28;
 
 /// The events of one thread. A trace may have a million of them, so what most do not have is elsewhere.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct ThreadFile {
-    /// The thread.
-    pub id: ThreadId,
+    pub(crate) id: ThreadId,
     /// The directory with its files, or the container.
     pub(crate) place: Arc<Path>,
-    /// How many bytes of [`flow`](crate::format::flow) its events have: those in the file when the trace was
-    /// opened, and those of the open chunk.
-    pub bytes: u64,
-    /// The events that are not in the file yet. If present, only the bytes of the file before the chunk
-    /// count.
-    pub open: Option<Box<OpenChunk>>,
-    /// The ranges that are read, if not all.
-    pub parts: Option<Arc<Parts>>,
+    pub(crate) bytes: u64,
+    pub(crate) open: Option<Box<OpenChunk>>,
+    pub(crate) parts: Option<Arc<Parts>>,
     /// How its events are stored, and the result of converting them.
     pub(crate) format: EventFormat,
     pub(crate) converted: Option<Arc<Converted>>,
@@ -53,10 +46,8 @@ pub struct ThreadFile {
 /// Ranges of a thread, in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Parts {
-    /// Their name for people.
-    pub title: String,
-    /// The ranges, in order and without overlaps.
-    pub ranges: Arc<[Range<Position>]>,
+    title: String,
+    pub(crate) ranges: Arc<[Range<Position>]>,
 }
 
 impl Parts {
@@ -65,6 +56,24 @@ impl Parts {
         offset: Offset::new(u64::MAX),
         exits: 0,
     };
+
+    /// Ranges that are called `title`: in order, and without overlaps.
+    #[must_use]
+    pub fn new(title: &str, ranges: &[Range<Position>]) -> Self {
+        Self { title: title.to_owned(), ranges: ranges.into() }
+    }
+
+    /// Returns the name of the ranges for people.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// Returns the ranges, in order and without overlaps.
+    #[must_use]
+    pub fn ranges(&self) -> &[Range<Position>] {
+        &self.ranges
+    }
 }
 
 impl ThreadFile {
@@ -90,6 +99,38 @@ impl ThreadFile {
         }
     }
 
+    /// Returns the thread.
+    #[must_use]
+    pub fn id(&self) -> ThreadId {
+        self.id
+    }
+
+    /// Returns how many bytes of [`flow`](crate::format::flow) its events have: those in the file when the trace was
+    /// opened, and those of the open chunk.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Returns the events that are not in the file yet. If present, only the bytes of the file before the chunk count.
+    #[must_use]
+    pub fn open_chunk(&self) -> Option<&OpenChunk> {
+        self.open.as_deref()
+    }
+
+    /// Returns the ranges that are read, if not all.
+    #[must_use]
+    pub fn parts(&self) -> Option<&Parts> {
+        self.parts.as_deref()
+    }
+
+    /// The thread as if it had only this many bytes.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_bytes(&self, bytes: u64) -> Self {
+        Self { bytes, ..self.clone() }
+    }
+
     /// The file. It may not exist yet if there is an open chunk, and does not in a trace in one file.
     #[must_use]
     pub fn path(&self) -> PathBuf {
@@ -105,8 +146,7 @@ impl ThreadFile {
     /// Restricts it to ranges, which are called `title`.
     #[must_use]
     pub fn only(&self, title: &str, ranges: &[Range<Position>]) -> Self {
-        let parts = Parts { title: title.to_owned(), ranges: ranges.into() };
-        Self { parts: Some(Arc::new(parts)), ..self.clone() }
+        Self { parts: Some(Arc::new(Parts::new(title, ranges))), ..self.clone() }
     }
 
     /// The thread without restriction to ranges.

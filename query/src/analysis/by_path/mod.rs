@@ -9,6 +9,7 @@ mod rooted;
 
 pub use self::graph::{CallWeight, Graph, TimeWeight, Weight};
 pub use self::largest::{LargestPaths, PathLimits};
-pub use self::path_tree::{PathId, PathRow, PathTree, StackSums};
+pub(crate) use self::path_tree::StackSums;
+pub use self::path_tree::{PathId, PathRow, PathTree};
 pub use self::paths::{PathNode, Paths, ROOT};
 pub use self::rooted::Rooted;

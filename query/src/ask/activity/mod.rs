@@ -6,14 +6,14 @@ mod sums;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, MethodMap, MethodNames, NameForm, ThreadId};
 
 pub use self::refresh::{ActiveMethod, ActiveThread, Edge, Refresh};
 pub use self::reports::{ReportOn, Reported, Reports};
-use self::sums::{By, Edges, Sum, Sums, Wanted};
+use self::sums::{By, Edges, Sum, Sums, Wanted, now_ns};
 use crate::Error;
 use crate::open::{Traces, is_open};
 use crate::process::{Follower, Handle, Router};
@@ -61,14 +61,14 @@ impl Activity {
         let interval = self.last.replace(now).map_or_else(Default::default, |last| now - last);
         let mut refresh = Refresh { title: title(traces), interval, ..Refresh::default() };
         for trace in traces.iter_mut() {
-            let mut files = std::mem::take(&mut trace.files);
-            files.retain(|file| self.threads.include(trace, file.id));
-            trace.files = files;
+            let mut files = trace.take_files();
+            files.retain(|file| self.threads.include(trace, file.id()));
+            trace.set_files(files);
         }
         for (number, trace) in traces.iter().enumerate() {
-            let jvm = self.jvms.entry(trace.dir.clone());
+            let jvm = self.jvms.entry(trace.dir().to_path_buf());
             let jvm = jvm.or_insert_with(|| Jvm::new(&self.filter, trace));
-            let name = if traces.is_several() { traces.name(&trace.dir) } else { String::new() };
+            let name = if traces.is_several() { traces.name(trace.dir()) } else { String::new() };
             jvm.add(&name, (number, trace), is_first, &mut refresh);
         }
         Ok(refresh)
@@ -109,21 +109,21 @@ impl Jvm {
         let now_ns = is_recording.then(|| now_ns(trace)).flatten();
         refresh.is_recording |= is_recording;
         refresh.age_ns = refresh.age_ns.max(now_ns);
-        let names = MethodNames::new(&trace.methods);
-        for file in &trace.files {
-            let alive = is_alive(trace, file.id);
+        let names = MethodNames::new(trace.methods());
+        for file in trace.files() {
+            let alive = is_alive(trace, file.id());
             if let Some(now_ns) = now_ns.filter(|_| alive) {
-                sums.pass_time_until(file.id, now_ns);
+                sums.pass_time_until(file.id(), now_ns);
             }
-            let stack = sums.stack(file.id);
+            let stack = sums.stack(file.id());
             let calls = stack.map_or(0, |stack| stack.calls);
             if alive || calls > 0 {
                 let shown = stack.map_or(&[][..], |stack| &stack.shown);
                 let last_ns = stack.and_then(|stack| stack.last_ns);
-                let thread_name = trace.threads.get(file.id).map_or("", |thread| &thread.name);
+                let thread_name = trace.threads().get(file.id()).map_or("", |thread| &thread.name);
                 refresh.threads.push(ActiveThread {
                     trace: name.to_owned(),
-                    id: file.id,
+                    id: file.id(),
                     name: thread_name.to_owned(),
                     calls,
                     stack: shown.iter().map(|id| names.get(*id, NameForm::Readable)).collect(),
@@ -174,7 +174,7 @@ fn add_sums(
 
 /// What is recorded: the process of the first trace, and how many others there are.
 fn title(traces: &[Trace]) -> String {
-    let Some(manifest) = traces.first().and_then(|trace| trace.manifest.as_ref()) else {
+    let Some(manifest) = traces.first().and_then(|trace| trace.manifest()) else {
         return "no trace yet".to_owned();
     };
     let more = match traces.len() {
@@ -184,15 +184,8 @@ fn title(traces: &[Trace]) -> String {
     format!("process {}{more}", manifest.pid)
 }
 
-/// The time since the start of a recording.
-fn now_ns(trace: &Trace) -> Option<u64> {
-    let start_ns = trace.manifest.as_ref()?.start_unix_ns;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos();
-    u64::try_from(now).ok()?.checked_sub(start_ns)
-}
-
 fn is_alive(trace: &Trace, id: ThreadId) -> bool {
-    trace.threads.get(id).is_none_or(|thread| thread.end_ns.is_none())
+    trace.threads().get(id).is_none_or(|thread| thread.end_ns.is_none())
 }
 
 #[cfg(test)]

@@ -135,7 +135,7 @@ impl Refresh {
         methods: impl IntoIterator<Item = &'a ActiveMethod>,
         traces: &'a [Trace],
     ) -> impl Iterator<Item = ActiveMethodRow<'a>> {
-        let mut names: Vec<_> = traces.iter().map(|trace| RowNames::new(&trace.methods)).collect();
+        let mut names: Vec<_> = traces.iter().map(|trace| RowNames::new(trace.methods())).collect();
         methods.into_iter().filter_map(move |method| {
             Some(ActiveMethodRow {
                 method: names.get_mut(method.trace)?.get(method.id),

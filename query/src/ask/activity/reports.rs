@@ -1,12 +1,11 @@
 //! Reports on a trace that grows, one for each interval.
 
 use std::cmp::Reverse;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use flow_codec::MethodMap;
 use flow_codec::read::Trace;
 
-use super::sums::{By, Edges, Note, Notes, Sum, Sums, Wanted};
+use super::sums::{By, Edges, Note, Notes, Sum, Sums, Wanted, now_ns};
 use crate::process::{Failed, Follower, Handle, Router};
 use crate::rows::{CallRow, NoteRow, RowNames, SumRow};
 use crate::select::Filter;
@@ -69,7 +68,7 @@ impl Reports {
             _ => {
                 let by = if on == ReportOn::Callers { By::Caller } else { By::Interval(every_ns) };
                 // The first times may not be there yet.
-                let manifest = trace.manifest.as_ref();
+                let manifest = trace.manifest();
                 let has_clock = manifest.is_some_and(|manifest| !manifest.timing.is_off());
                 let sums = Sums::new(Wanted::new(by, has_clock, filter, trace));
                 Found::Sums(router.add("sums", sums))
@@ -94,11 +93,11 @@ impl Reports {
     /// What is new in the trace, which was opened again. With `is_last`, also intervals that have not ended.
     pub fn next<'a>(&'a mut self, trace: &'a Trace, is_last: bool) -> Vec<Reported<'a>> {
         // Not when nobody writes: a JVM may connect again.
-        self.is_over = trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
+        self.is_over = trace.manifest().is_some_and(|manifest| manifest.end.is_some());
         self.follower.pass(trace, &mut self.router);
         self.is_over |= !self.router.failed().is_empty();
         let is_end = self.is_over || is_last;
-        let pid = trace.manifest.as_ref().map_or(0, |manifest| manifest.pid);
+        let pid = trace.manifest().map_or(0, |manifest| manifest.pid);
         match &self.found {
             Found::Notes(notes) => {
                 let Some(notes) = self.router.get_mut(notes) else { return Vec::new() };
@@ -112,7 +111,9 @@ impl Reports {
                         is_end.then(|| Reported::Callers(callers(pid, trace, sums.edges())));
                     return report.into_iter().collect();
                 }
-                let before = if is_end { None } else { Some(now_ns(trace)) };
+                // So long ago that the events have arrived.
+                let arrived = || now_ns(trace).map_or(u64::MAX, |now| now.saturating_sub(DELAY_NS));
+                let before = (!is_end).then(arrived);
                 let intervals = sums.take_before(before);
                 let rows = intervals.iter().map(|(interval, methods)| {
                     let from_ns = interval.map(|number| number.saturating_mul(self.every_ns));
@@ -139,7 +140,7 @@ fn methods_of<'a>(
         let first = if is_exceptions { sum.unwound } else { sum.self_ns.unwrap_or(0) };
         (Reverse((first, sum.calls)), *id)
     });
-    let mut names = RowNames::new(&trace.methods);
+    let mut names = RowNames::new(trace.methods());
     let row = |(id, sum): (_, &Sum)| SumRow {
         pid,
         from_ns: interval.map(|(from_ns, _)| from_ns),
@@ -155,7 +156,7 @@ fn methods_of<'a>(
 fn callers<'a>(pid: u32, trace: &'a Trace, edges: &Edges) -> Vec<CallRow<'a>> {
     let mut edges: Vec<_> = edges.iter().collect();
     edges.sort_by_key(|(edge, calls)| (Reverse(**calls), **edge));
-    let mut names = RowNames::new(&trace.methods);
+    let mut names = RowNames::new(trace.methods());
     let row = |((caller, callee), calls): (&(_, _), &u64)| {
         let (caller, callee) = (names.get(*caller), names.get(*callee));
         CallRow { pid, calls: *calls, caller, callee }
@@ -166,11 +167,4 @@ fn callers<'a>(pid: u32, trace: &'a Trace, edges: &Edges) -> Vec<CallRow<'a>> {
 fn note_row(pid: u32, note: &Note) -> NoteRow<'_> {
     let Note { at_ns, thread, thread_name, text } = note;
     NoteRow { pid, at_ns: *at_ns, thread: *thread, thread_name, text }
-}
-
-/// The time since the start of a recording, so long ago that its events have arrived.
-fn now_ns(trace: &Trace) -> u64 {
-    let start_ns = trace.manifest.as_ref().map_or(0, |manifest| manifest.start_unix_ns);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    u64::try_from(now).unwrap_or(u64::MAX).saturating_sub(start_ns).saturating_sub(DELAY_NS)
 }

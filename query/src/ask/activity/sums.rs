@@ -1,12 +1,20 @@
 //! Processors: what methods did in each interval of time, who called whom, and what the program noted.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use flow_codec::read::{EventKind, Selection, Trace};
 use flow_codec::{Glob, MethodId, MethodMap, Name, ThreadId};
 
 use crate::process::{Cause, DataBreak, Metadata, Ordered, Processor};
 use crate::select::Filter;
+
+/// Returns the time since the start of a recording; `None` if that is not known.
+pub(super) fn now_ns(trace: &Trace) -> Option<u64> {
+    let start_ns = trace.manifest()?.start_unix_ns;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos();
+    u64::try_from(now).ok()?.checked_sub(start_ns)
+}
 
 /// What a method did in an interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -23,13 +23,14 @@ impl InTrace<'_> {
         let mut left = self.search.asked.most;
         let most_words = self.search.asked.most_words.unwrap_or_else(default_words);
         let methods = self.search.methods(self.trace);
-        for (number, file) in self.trace.files.iter().enumerate().filter(|(_, file)| file.bytes > 0)
+        for (number, file) in
+            self.trace.files().iter().enumerate().filter(|(_, file)| file.bytes() > 0)
         {
             let (whole, reading) = read_whole(file, most_words, listener);
             searched.reading(reading.report(file, listener));
             let Some(whole) = whole else {
                 searched.left_out += 1;
-                if reading.ending != Ending::Failed {
+                if reading.ending() != Ending::Failed {
                     let title = file_title(self.trace, file);
                     searched.reading(too_many_shapes(&title, most_words, false, listener));
                 }
@@ -62,7 +63,7 @@ impl<'a> Thread<'a> {
         methods: &Selection,
     ) -> Self {
         let shapes = whole.dag.shapes();
-        let names = shapes.names(|id| place.trace.methods.key(id));
+        let names = shapes.names(|id| place.trace.methods().key(id));
         let asked = place.search.asked;
         let is_matching = |shape: ShapeId| {
             let Kind::Call(method, outcome) = shapes.kind(shape) else { return false };
@@ -99,7 +100,7 @@ impl<'a> Thread<'a> {
         let mut clock = CallClock::new(self.file);
         let mut find = dag.find(|shape| self.is_matching(shape));
         let runs = self.place.search.tests(self.place.number);
-        let tests = TestsOfThread::new(runs, self.file.id);
+        let tests = TestsOfThread::new(runs, self.file.id());
         let select = &self.place.search.asked.select.tests;
         let is_selected = |test: usize| runs.get(test).is_some_and(|run| select.include(&run.name));
         // With times, calls are counted when these are known.
@@ -148,7 +149,7 @@ impl<'a> Thread<'a> {
         Some(FoundCall {
             trace: self.place.number,
             file: self.number,
-            thread: self.file.id,
+            thread: self.file.id(),
             number: call.number,
             method,
             times: UNKNOWN_TIMES,

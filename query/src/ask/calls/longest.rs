@@ -23,7 +23,7 @@ impl InTrace<'_> {
         let (asked, trace, selected) = (self.search.asked, self.trace, self.timed()?);
         let mut slowest = Slowest::of(asked.most, self.search.methods(trace));
         let mut searched = Searched::default();
-        for file in &trace.files {
+        for file in trace.files() {
             let timeline = selected.timeline(file, start_ns(trace, file));
             let reading = read_thread(file, timeline, listener, &mut slowest, Slowest::end_thread);
             searched.reading(reading.report(file, listener));
@@ -44,8 +44,8 @@ impl InTrace<'_> {
     ) -> Result<(), E> {
         let stacks = self.stacks(&mut calls, selection, listener);
         for ((number, call), callers) in calls.into_iter().zip(stacks) {
-            let Some(file) = self.trace.files.get(number) else { continue };
-            each(FoundCall { callers, ..self.found(number, file.id, call) })?;
+            let Some(file) = self.trace.files().get(number) else { continue };
+            each(FoundCall { callers, ..self.found(number, file.id(), call) })?;
         }
         Ok(())
     }
@@ -64,7 +64,7 @@ impl InTrace<'_> {
         rows.sort_by_key(|((thread, call), _)| (*thread, call.number));
         for of_thread in rows.chunk_by_mut(|((a, _), _), ((b, _), _)| a == b) {
             let number = of_thread.first().map(|((thread, _), _)| *thread);
-            let file = number.and_then(|number| self.trace.files.get(number));
+            let file = number.and_then(|number| self.trace.files().get(number));
             let Some(file) = file else { continue };
             let rows = of_thread.iter_mut().map(|((_, call), stack)| (call, &mut **stack));
             let mut rows: Vec<CallAndStack<'_>> = rows.collect();
@@ -87,10 +87,10 @@ type CallAndStack<'a> = (&'a mut Call, &'a mut Vec<MethodId>);
 
 /// Returns whether finding the calls one by one would read more than the whole thread.
 fn is_for_one_pass(file: &ThreadFile, rows: usize) -> bool {
-    let parts = file.parts.as_ref().map_or(0, |parts| parts.ranges.len());
+    let parts = file.parts().map_or(0, |parts| parts.ranges().len());
     let lookups = rows.saturating_mul(parts.saturating_add(1));
     let bytes = lookups.saturating_mul(INTERVALS_A_LOOKUP * INTERVAL_BYTES);
-    lookups > FEW_LOOKUPS && bytes as u64 > file.bytes
+    lookups > FEW_LOOKUPS && bytes as u64 > file.bytes()
 }
 
 fn stacks_in_one_pass(
@@ -113,7 +113,7 @@ fn stacks_one_by_one(
 ) -> Result<(), Error> {
     let mut tree = open_tree(file, listener)?;
     for (call, stack) in rows {
-        if let Some(parts) = &file.parts {
+        if let Some(parts) = file.parts() {
             let Some((node, frames)) = tree.call_in(parts, call.number)? else { continue };
             call.number = node.place.enters;
             **stack = frames.iter().map(|frame| frame.method).collect();

@@ -364,7 +364,7 @@ impl CallSearch<'_> {
     /// The methods whose calls are asked for.
     fn methods(&self, trace: &Trace) -> Selection {
         match self.asked.what {
-            What::Methods(_) => Selection::new(&trace.methods, &self.globs, &[]),
+            What::Methods(_) => Selection::new(trace.methods(), &self.globs, &[]),
             What::All | What::Shape(_) => Selection::all(),
         }
     }

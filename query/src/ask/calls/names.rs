@@ -25,18 +25,18 @@ impl CallSearch<'_> {
         let mut names = ValueNames::default();
         for trace in traces {
             let selection = self.methods(trace);
-            for (_, method) in trace.methods.iter().filter(|(id, _)| selection.contains(*id)) {
-                names.arguments = names.arguments.max(argument_count(&method.info.descriptor));
+            for (_, method) in trace.methods().iter().filter(|(id, _)| selection.contains(*id)) {
+                names.arguments = names.arguments.max(argument_count(&method.info().descriptor));
                 for info in method.versions() {
                     names.have_parameters |= !info.parameters.is_empty();
                     let named = info.parameters.iter().filter(|name| !name.is_empty());
                     names.parameters.extend(named.cloned());
                 }
             }
-            let fields = trace.methods.fields().map(|field| format!("field({})", field.name));
+            let fields = trace.methods().fields().map(|field| format!("field({})", field.name));
             names.fields.extend(fields);
             // Accesses to elements of arrays.
-            names.fields.extend(trace.methods.have_fields().then(|| "access".to_owned()));
+            names.fields.extend(trace.methods().have_fields().then(|| "access".to_owned()));
         }
         names
     }

@@ -105,7 +105,7 @@ fn times(
 ) -> Vec<Option<DurationSum>> {
     let mut times = vec![None; shapes.len()];
     for (number, thread) in threads.iter().enumerate().filter(|(_, thread)| thread.is_whole) {
-        let Some(file) = trace.files.iter().find(|file| file.id == thread.id) else { continue };
+        let Some(file) = trace.files().iter().find(|file| file.id() == thread.id) else { continue };
         let joined = |shape: ShapeId| thread.joined.shapes.get(shape.index()).copied().flatten();
         let mut calls = thread.dag.find(|shape| {
             let kind = joined(shape).map(|shape| shapes.kind(shape));

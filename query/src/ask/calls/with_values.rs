@@ -64,7 +64,8 @@ impl InTrace<'_> {
         let selection = self.search.methods(self.trace);
         let searched = Searched::default();
         let mut reader = Reader { place: self, selection, searched, passed: 0, each };
-        for (number, file) in self.trace.files.iter().enumerate().filter(|(_, file)| file.bytes > 0)
+        for (number, file) in
+            self.trace.files().iter().enumerate().filter(|(_, file)| file.bytes() > 0)
         {
             let mut reading = Reading::default();
             let (mut from, mut most) = (Some(Start::default()), FIRST_CALLS);
@@ -72,7 +73,7 @@ impl InTrace<'_> {
                 from = reader.some((number, file), start, most, &mut reading)?;
                 most = (2 * most).min(MOST_CALLS);
             }
-            listener.file_done(file.bytes);
+            listener.file_done(file.bytes());
             reader.searched.reading(reading.report(file, listener));
         }
         Ok(reader.searched)
@@ -88,7 +89,7 @@ impl InTrace<'_> {
         let mut searched = Searched::default();
         // By duration, the longest first; of equally long ones, the first in the trace.
         let mut longest = BTreeMap::new();
-        for (number, file) in trace.files.iter().enumerate() {
+        for (number, file) in trace.files().iter().enumerate() {
             let mut reading = Reading::default();
             let timeline = match selected.timeline(file, start_ns(trace, file)) {
                 Ok(timeline) => timeline.with_values(),
@@ -116,8 +117,8 @@ impl InTrace<'_> {
                 }
             }
             let timeline = calls.into_timeline();
-            reading.end(timeline.tail(), timeline.marks_damage());
-            listener.file_done(file.bytes);
+            reading.end(timeline.tail(), timeline.into_damage());
+            listener.file_done(file.bytes());
             searched.reading(reading.report(file, listener));
         }
         let calls = longest.into_iter().map(|((_, number, _), call)| (number, call)).collect();
@@ -127,7 +128,7 @@ impl InTrace<'_> {
 
     fn conditions(&self) -> Conditions<'_> {
         let conditions = &self.search.asked.conditions;
-        Conditions { methods: &self.trace.methods, conditions }
+        Conditions { methods: self.trace.methods(), conditions }
     }
 
     /// Returns whether a call meets all conditions, and counts it.
@@ -136,7 +137,7 @@ impl InTrace<'_> {
         searched.has_values |= !call.values.is_empty();
         let conditions = &self.search.asked.conditions;
         if !conditions.is_empty() {
-            let texts = ValueTexts::new(&self.trace.methods, Some(call.method));
+            let texts = ValueTexts::new(self.trace.methods(), Some(call.method));
             let with_parts = conditions.iter().any(ValueCondition::is_about_a_part);
             let compared = |value| texts.compared(value, with_parts);
             let compared: Vec<_> = call.values.iter().flat_map(compared).collect();
@@ -201,7 +202,7 @@ impl<E, F: FnMut(FoundCall) -> Result<(), E>> Reader<'_, F> {
             let is_early = |number: u64| outermost.is_none_or(|outermost| number < outermost);
             while let Some(first) = waiting.first_entry().filter(|first| is_early(*first.key())) {
                 self.passed += 1;
-                (self.each)(self.place.found(number, file.id, first.remove()))?;
+                (self.each)(self.place.found(number, file.id(), first.remove()))?;
             }
             if rest.is_some_and(|rest| outermost.is_none_or(|outermost| outermost >= rest.calls)) {
                 return Ok(rest);
@@ -209,7 +210,7 @@ impl<E, F: FnMut(FoundCall) -> Result<(), E>> Reader<'_, F> {
         }
         let timeline = calls.into_timeline();
         if rest.is_none() {
-            reading.end(timeline.tail(), timeline.marks_damage());
+            reading.end(timeline.tail(), timeline.into_damage());
         }
         Ok(rest)
     }

@@ -45,8 +45,8 @@ impl Contents {
         progress: &mut impl Listener,
     ) -> Option<(Self, Reading)> {
         let (total, reading) = count_thread(file, progress);
-        let bytes = match reading.ending {
-            Ending::Whole => file.bytes,
+        let bytes = match reading.ending() {
+            Ending::Whole => file.bytes(),
             Ending::Truncated(offset) => offset.get(),
             Ending::Failed | Ending::Stopped => return None,
         };
@@ -57,7 +57,7 @@ impl Contents {
         let again = visit_events(file, &Selected::all(), progress, &mut glance);
         let is_well = again.is_sound() && glance.is_named && glance.len.is_that_of(bytes);
         if !is_well {
-            progress.expect_more(file.bytes);
+            progress.expect_more(file.bytes());
             return None;
         }
         Some((Self { total, ..Self::default() }, reading))

@@ -43,11 +43,11 @@ impl Check {
     /// The trace cannot be read at all.
     pub fn of(trace: &Trace, progress: &mut impl Listener) -> Result<Self, Error> {
         let mut check = Self::new(State::of(trace));
-        for error in &trace.damage {
+        for error in trace.damage() {
             check.add(Severity::Damage, "trace", error.to_string());
         }
         let mut named = MethodMap::<bool>::default();
-        for (id, _) in trace.methods.iter() {
+        for (id, _) in trace.methods().iter() {
             *named.or_default(id) = true;
         }
         for error in trace.verify_blocks(|_| {})? {
@@ -63,9 +63,9 @@ impl Check {
         if let Some(text) = foreign_files(trace) {
             check.add(Severity::Note, "trace", text);
         }
-        check.counted.methods = trace.methods.met() as u64;
+        check.counted.methods = trace.methods().met() as u64;
         check.names(trace);
-        for file in &trace.files {
+        for file in trace.files() {
             check.thread(trace, file, &named, progress)?;
         }
         check.samples(trace)?;
@@ -150,14 +150,14 @@ impl Check {
 
     /// Reads all samples of stacks.
     fn samples(&mut self, trace: &Trace) -> Result<(), Error> {
-        let (counts, mut samples) = match SampleCounts::of(trace)? {
+        let (counts, samples) = match SampleCounts::of(trace)? {
             Some(found) => found,
             None => return Ok(()),
         };
-        for error in samples.take_damage() {
+        for error in samples.damage() {
             self.add(Severity::Damage, names::SAMPLES, error.to_string());
         }
-        let end = trace.manifest.as_ref().and_then(|manifest| manifest.end.as_ref());
+        let end = trace.manifest().and_then(|manifest| manifest.end.as_ref());
         let all = end.filter(|end| end.repaired.is_none()).map_or(0, |end| end.samples);
         // The first ones may have been removed with the oldest part.
         if counts.stacks < all && !trace.has_parts() {
@@ -175,7 +175,7 @@ impl Check {
     /// Checks that the files of names exist and agree.
     fn names(&mut self, trace: &Trace) {
         // Other writers have fewer files.
-        let Some(manifest) = &trace.manifest else {
+        let Some(manifest) = trace.manifest() else {
             if let Some(text) = without_names(trace) {
                 self.add(Severity::Missing, names::IDS, text);
             }
@@ -183,13 +183,14 @@ impl Check {
         };
         for kind in [StreamKind::Ids, StreamKind::Methods, StreamKind::Threads] {
             // A JVM that was killed before its first event may not have created them yet.
-            let needed = manifest.end.is_some() || !trace.files.is_empty();
+            let needed = manifest.end.is_some() || !trace.files().is_empty();
             if needed && !trace.has_text(kind) {
                 let name = names::stream_file(kind, ThreadId::new(0));
                 self.add(Severity::Missing, &name, "the file is missing".to_owned());
             }
         }
-        let without_key = trace.methods.iter().filter(|(_, method)| !method.has_key).count() as u64;
+        let without_key =
+            trace.methods().iter().filter(|(_, method)| !method.has_key()).count() as u64;
         // A kill may come between the two files, to which methods are added by class. No event uses them. Repair leaves them
         // as they are.
         let has_ended = manifest.end.as_ref().is_some_and(|end| end.repaired.is_none());
@@ -220,21 +221,21 @@ impl Check {
             let calls = plural(unnamed_calls, "call");
             let text = format!("{calls} of ids without a name: first {}", ids.join(", "));
             // A thread that began after the checkpoint: its file reached the disk before the names did.
-            let is_later = trace.journal.is_some_and(|journal| journal.is_checkpoint);
-            let is_known = is_later && file.open.is_none() || without_names(trace).is_some();
+            let is_later = trace.journal().is_some_and(|journal| journal.is_checkpoint);
+            let is_known =
+                is_later && file.open_chunk().is_none() || without_names(trace).is_some();
             let severity = match is_known {
                 true => Severity::Missing,
                 false => Severity::Damage,
             };
             self.add(severity, &place, text);
         }
-        if let Ending::Truncated(offset) = reading.ending {
+        if let Ending::Truncated(offset) = reading.ending() {
             self.cut += 1;
             let text = format!("ends inside a record at offset {offset}");
             self.add(Severity::Missing, &place, text);
         }
-        let damage = reading.damage.iter().map(ToString::to_string).chain(reading.more());
-        for text in damage {
+        for text in reading.damage_texts() {
             self.add(Severity::Damage, &place, text);
         }
         // While it is being recorded, the file continues after the chunk that was open.
@@ -243,18 +244,19 @@ impl Check {
         {
             self.add(Severity::Damage, &place, error.to_string());
         }
-        let started = trace.threads.get(file.id).is_some_and(|thread| thread.start_ns.is_some());
+        let started =
+            trace.threads().get(file.id()).is_some_and(|thread| thread.start_ns.is_some());
         if !started {
             // Writers without a manifest have no lines for threads.
             let severity =
-                if trace.manifest.is_some() { Severity::Missing } else { Severity::Note };
+                if trace.manifest().is_some() { Severity::Missing } else { Severity::Note };
             self.add(severity, &place, "threads.jsonl has no line for this thread".to_owned());
         }
-        if reading.ending == Ending::Failed {
+        if reading.ending() == Ending::Failed {
             return Ok(());
         }
-        if reading.non_canonical > 0 {
-            let records = plural(reading.non_canonical, "record");
+        if reading.non_canonical() > 0 {
+            let records = plural(reading.non_canonical(), "record");
             let text = format!("{records} not in canonical form: written by another program");
             self.add(Severity::Note, &place, text);
         }
@@ -264,7 +266,7 @@ impl Check {
         self.counted.exits = self.counted.exits.saturating_add(total.exits);
         self.counted.bytes = self.counted.bytes.saturating_add(file.stored_bytes());
         self.in_journal += file.stored_bytes() - file.stored_in_file();
-        let title = thread_title(trace, file.id);
+        let title = thread_title(trace, file.id());
         if total.unseen_exits(0) > 0 {
             let frames = plural(total.unseen_exits(0), "frame");
             let text = format!("thread {title} left {frames} entered before recording");
@@ -274,8 +276,8 @@ impl Check {
         if open > 0 && reading.is_sound() {
             // System.exit, too, ends a thread whose frames are open. Without an end of the recording, the line for the thread
             // may be newer than its events.
-            let is_whole = trace.manifest.as_ref().is_some_and(|manifest| manifest.end.is_some());
-            let thread = trace.threads.get(file.id);
+            let is_whole = trace.manifest().is_some_and(|manifest| manifest.end.is_some());
+            let thread = trace.threads().get(file.id());
             let has_ended = is_whole && thread.is_some_and(|thread| thread.end_ns.is_some());
             let frames = plural(open, "frame");
             let text = match has_ended {
@@ -314,7 +316,7 @@ impl Check {
                     continue;
                 }
             };
-            after_end += u64::from(position.offset.get() > file.bytes);
+            after_end += u64::from(position.offset.get() > file.bytes());
             let known = match mark {
                 Mark::Time { by_ns, from_ns, .. } => Some((by_ns, from_ns)),
                 Mark::Instant { at_ns } => Some((at_ns, at_ns)),
@@ -352,7 +354,7 @@ impl Check {
             self.cut += 1;
             self.add(Severity::Missing, "trace", text);
         }
-        let Some(journal) = trace.journal else { return };
+        let Some(journal) = trace.journal() else { return };
         let (threads, events) = trace.in_journal();
         if events > 0 {
             let (events, threads) = (plural(events, "event"), plural(threads, "thread"));
@@ -366,7 +368,7 @@ impl Check {
     }
 
     fn end(&mut self, trace: &Trace) {
-        match &trace.manifest {
+        match trace.manifest() {
             None => self.add(Severity::Note, "trace", "there is no readable trace.json".to_owned()),
             Some(manifest) => {
                 if let Some(end) = &manifest.end {

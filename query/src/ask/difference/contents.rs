@@ -265,7 +265,8 @@ mod tests {
                    a.B$$Lambda$14/0x7f01#<class>=3\na.B$$Lambda/0x7e#<class>=4\n";
         std::fs::write(dir.path().join("ids.properties"), ids).unwrap();
         std::fs::write(dir.path().join("thread-1.flow"), [0x80, 0x00]).unwrap();
-        let mut methods = flow_codec::read::Trace::open(dir.path()).unwrap().methods;
+        let trace = flow_codec::read::Trace::open(dir.path()).unwrap();
+        let mut methods = trace.methods().clone();
         methods.insert(MethodId::new(9).unwrap(), MethodInfo::default());
         methods
     }

@@ -284,7 +284,7 @@ impl<'a> Differences<'a> {
 
 /// Returns whether a trace may have values of calls: without a manifest, that is not known.
 fn may_have_values(trace: &Trace) -> bool {
-    let Some(manifest) = &trace.manifest else { return true };
+    let Some(manifest) = trace.manifest() else { return true };
     let is_option = |key: &&str| manifest.options.contains_key(*key);
     let is_changed = manifest.end.as_ref().is_none_or(|end| !end.filters.is_empty());
     ["values", "fields"].iter().any(is_option) || is_changed
@@ -316,7 +316,7 @@ impl Walked<'_> {
         let found = self.sources.iter().zip(threads).map(|(run, thread)| {
             let (trace, file) = thread.place;
             let trace = run.get(trace)?;
-            Some((trace, trace.files.get(file)?))
+            Some((trace, trace.files().get(file)?))
         });
         let found: Option<Vec<_>> = found.collect();
         let Some(&[(before, file), (after, other_file)]) = found.as_deref() else {
@@ -325,11 +325,11 @@ impl Walked<'_> {
         let selections = [before, after].map(|trace| self.joins.filter.selection(trace));
         let ignored = [before, after].map(|trace| match self.joins.ignored {
             [] => None,
-            globs => Some(Selection::new(&trace.methods, globs, &[])),
+            globs => Some(Selection::new(trace.methods(), globs, &[])),
         });
         let number = |trace: &Trace, ignored: &Option<Selection>, id: MethodId| {
             let is_ignored = ignored.as_ref().is_some_and(|ignored| ignored.contains(id));
-            let name = || (self.joins.rename)(MethodName::new(id, &trace.methods));
+            let name = || (self.joins.rename)(MethodName::new(id, trace.methods()));
             if is_ignored { None } else { self.methods.find(&name()) }
         };
         let number_before = |id| number(before, &ignored[0], id);
@@ -342,12 +342,12 @@ impl Walked<'_> {
             first_call: self.first_calls[side],
         };
         let sides = [
-            source(0, &before.methods, file, &number_before),
-            source(1, &after.methods, other_file, &number_after),
+            source(0, before.methods(), file, &number_before),
+            source(1, after.methods(), other_file, &number_after),
         ];
-        listener.expect_more(bytes_read(file, file.bytes));
+        listener.expect_more(bytes_read(file, file.bytes()));
         let (values, readings) = in_step::compare(sides, comparison, listener);
-        listener.file_done(bytes_read(file, file.bytes));
+        listener.file_done(bytes_read(file, file.bytes()));
         // What is wrong was reported when the threads were joined, unless their shapes were stored.
         let mut soundness = soundness;
         if soundness == Soundness::Whole {

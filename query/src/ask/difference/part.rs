@@ -55,12 +55,15 @@ impl CallPlace {
         listener: &mut impl Listener,
     ) -> Result<SelectedCall, Error> {
         let trace = traces.only()?;
-        let (only, methods) = (trace.dir.clone(), trace.methods.clone());
+        let (only, methods) = (trace.dir().to_path_buf(), trace.methods().clone());
         let threads = Threads::of(&[self.thread.to_string()]);
-        traces.iter_mut().filter(|trace| trace.dir != only).for_each(|trace| trace.files.clear());
+        let others = traces.iter_mut().filter(|trace| trace.dir() != only);
+        others.for_each(|trace| drop(trace.take_files()));
         threads.keep_in(&mut [traces])?;
-        let files = traces.iter_mut().flat_map(|trace| &mut trace.files);
-        let Some(file) = files.into_iter().next() else { return Err(self.is_none(0)) };
+        let of_thread = traces.iter_mut().find(|trace| !trace.files().is_empty());
+        let Some(of_thread) = of_thread else { return Err(self.is_none(0)) };
+        let Some(file) = of_thread.files().first().cloned() else { return Err(self.is_none(0)) };
+        let file = &file;
         let mut tree = open_tree(file, listener)?;
         let Some(call) = tree.call(self.number)? else {
             return Err(self.is_none(tree.end().enters));
@@ -74,7 +77,8 @@ impl CallPlace {
         let extent = Extent { start, end: exit.unwrap_or(last), is_open: exit.is_none() };
         let end = exit.map_or(Parts::ALL.end, |exit| Position { exits: exit.exits + 1, ..exit });
         let times = CallClock::new(file).times([extent]).pop();
-        *file = file.only(&format!("call {}", grouped(self.number)), &[start..end]);
+        let part = file.only(&format!("call {}", grouped(self.number)), &[start..end]);
+        of_thread.set_files(vec![part]);
         let times = times.unwrap_or(crate::reading::UNKNOWN_TIMES);
         let method = MethodName::new(call.method, &methods);
         let name = MethodNames::new(&methods).get(call.method, NameForm::Readable);

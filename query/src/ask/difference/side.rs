@@ -112,9 +112,10 @@ impl<'a> Side<'a> {
 
     /// How reading ended. Damage after the last item is not known.
     pub(super) fn into_reading(mut self) -> Reading {
+        let tail = self.timeline.tail();
         match self.is_ended {
-            true => self.reading.end(self.timeline.tail(), self.timeline.marks_damage()),
-            false => self.reading.marks = self.timeline.marks_damage(),
+            true => self.reading.end(tail, self.timeline.into_damage()),
+            false => self.reading.add_marks(self.timeline.into_damage()),
         }
         self.reading
     }

@@ -11,7 +11,7 @@ use crate::rows::MarkCounts;
 impl MarkCounts {
     /// Reads the marks of a trace, up to the first error of each thread.
     pub(in crate::ask) fn read(trace: &Trace) -> Self {
-        let parts = on_cores(&trace.files, |files| {
+        let parts = on_cores(trace.files(), |files| {
             let mut facts = Self::default();
             files.iter().for_each(|file| facts.add(file));
             facts

@@ -1,5 +1,6 @@
 //! What is known about a trace as a whole, and its threads.
 
+mod log;
 mod marks;
 mod threads;
 
@@ -7,6 +8,7 @@ use std::thread;
 
 use flow_codec::read::{SampleCounts, Trace};
 
+pub use self::log::{LogInfo, SampledThread};
 pub use self::threads::{StoredShapes, ThreadInfo, ThreadOrder};
 use self::threads::{ThreadRows, read_threads};
 use crate::open::State;
@@ -92,7 +94,7 @@ impl Info {
             let soundness = read_threads(&self.threads, trace, &mut rows, progress);
             (soundness, marks.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
-        let selected = trace.threads.iter().filter(|(id, _)| self.threads.include(trace, *id));
+        let selected = trace.threads().iter().filter(|(id, _)| self.threads.include(trace, *id));
         let open: Vec<u64> =
             selected.map(|(_, thread)| thread.open.count()).filter(|count| *count > 0).collect();
         let (calls, with_calls, shapes) = (rows.calls, rows.with_calls, rows.shapes);
@@ -101,7 +103,7 @@ impl Info {
             trace,
             state: State::of(trace),
             calls,
-            bytes: trace.files.iter().fold(0, |sum, file| sum + file.stored_bytes()),
+            bytes: trace.files().iter().fold(0, |sum, file| sum + file.stored_bytes()),
             with_calls,
             shapes,
             marks,
@@ -123,13 +125,13 @@ impl TraceInfo<'_> {
         let shapes = Some(self.shapes).filter(|shapes| shapes.threads > 0);
         InfoRow {
             state: self.state.word(),
-            methods: self.trace.methods.met(),
+            methods: self.trace.methods().met(),
             calls: self.calls,
             bytes: self.bytes,
             shapes: shapes.map(|shapes| shapes.count),
             shapes_bytes: shapes.map(|shapes| shapes.bytes),
             marks: OnlyJson(&self.marks),
-            manifest: OnlyJson(self.trace.manifest.as_ref()),
+            manifest: OnlyJson(self.trace.manifest()),
             threads: OnlyJson(self.threads.iter().map(|thread| thread.row.clone()).collect()),
         }
     }

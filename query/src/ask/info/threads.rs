@@ -79,14 +79,14 @@ pub(super) fn read_threads<'a>(
         }
     };
     // Both are in the order of the ids.
-    let mut known = trace.threads.iter().peekable();
-    count_threads(&trace.files, progress, |file, counted, reading, progress| {
+    let mut known = trace.threads().iter().peekable();
+    count_threads(trace.files(), progress, |file, counted, reading, progress| {
         soundness = soundness.and(reading.report(file, progress));
-        while let Some(thread) = known.next_if(|(id, _)| *id < file.id) {
+        while let Some(thread) = known.next_if(|(id, _)| *id < file.id()) {
             without_file(thread, rows);
         }
         let mut row =
-            row(file.id, known.next_if(|(id, _)| *id == file.id).map(|(_, thread)| thread));
+            row(file.id(), known.next_if(|(id, _)| *id == file.id()).map(|(_, thread)| thread));
         if let Some(shapes) = counted.shapes {
             rows.shapes.add(shapes, Dag::stored_bytes(file));
         }
@@ -95,7 +95,7 @@ pub(super) fn read_threads<'a>(
         row.bytes = file.stored_bytes();
         if !reading.is_sound() {
             row.state = "damaged";
-        } else if let Ending::Truncated(_) = reading.ending {
+        } else if let Ending::Truncated(_) = reading.ending() {
             row.state = "truncated";
         }
         rows.add(row);

@@ -35,14 +35,14 @@ impl<'a> TestCalls<'a> {
         called: &mut Called,
     ) -> Reading {
         let selection = &self.selected.selection;
-        let shapes = self.threads.entry(file.id).or_insert_with(|| {
-            let dag = Dag::open_small(file, file.bytes, REPEATS)?;
+        let shapes = self.threads.entry(file.id()).or_insert_with(|| {
+            let dag = Dag::open_small(file, file.bytes(), REPEATS)?;
             Some(CalledShapes::new(dag, selection))
         });
-        match (shapes, &file.parts) {
+        match (shapes, file.parts()) {
             (Some(shapes), Some(parts)) => {
-                shapes.add(&parts.ranges, called);
-                progress.file_done(bytes_read(file, file.bytes));
+                shapes.add(parts.ranges(), called);
+                progress.file_done(bytes_read(file, file.bytes()));
                 Reading::default()
             }
             _ => visit_events(file, self.selected, progress, called),

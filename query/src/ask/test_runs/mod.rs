@@ -92,7 +92,7 @@ impl RanTests {
         let calling = methods(self.calling.as_slice(), &*traces)?;
         let mut found = Vec::new();
         for (number, (trace, runs)) in traces.iter().zip(runs).enumerate() {
-            let calling = Selection::new(&trace.methods, &calling, &[]);
+            let calling = Selection::new(trace.methods(), &calling, &[]);
             let (tests, _) = self.read(trace, runs, &mut ());
             let is_asked = |test: &RanTest| {
                 calling.is_all() || test.methods.iter().any(|method| calling.contains(*method))
@@ -123,13 +123,12 @@ impl RanTests {
                 called = Called::default();
                 counts.forget();
             }
-            called.calls = 0;
             let files = threads_of_test(trace, &run);
-            for file in files.iter().filter(|file| threads.include(trace, file.id)) {
+            for file in files.iter().filter(|file| threads.include(trace, file.id())) {
                 let reading = counts.add(file, listener, &mut called);
                 soundness = soundness.and(reading.report(file, listener));
             }
-            let (calls, methods) = (called.calls, std::mem::take(&mut called.new));
+            let (calls, methods) = called.take();
             // The new methods of a test depend on all tests before it.
             if is_selected && (calls > 0 || !self.are_calling) {
                 found.push(RanTest { trace: 0, run, calls, methods });

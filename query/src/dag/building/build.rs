@@ -3,7 +3,7 @@
 use std::io;
 use std::num::NonZeroU64;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::builder::Builder;
@@ -13,6 +13,7 @@ use crate::dag::shape::of_thread::Dag;
 use crate::dag::shape::table::{Folded, Mix};
 use flow_codec::format::flow::Record;
 use flow_codec::format::marks::{Mark, Position};
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{
     Content, FlowReader, Marks, MarksInput, ReadRecords, Tail, ThreadFile, Visit,
 };
@@ -21,16 +22,35 @@ use flow_codec::{Error, Offset, Result};
 
 /// The result of building the shapes of a thread.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct Built {
-    /// The shapes; `None` if the thread repeats itself too little.
-    pub dag: Option<Dag>,
+    pub(crate) dag: Option<Dag>,
     /// The places of the events that were skipped. Each is a [`Break::Gap`].
-    pub damage: Damage,
+    pub(crate) damage: Damage,
     /// How the events end.
-    pub tail: Tail,
+    pub(crate) tail: Tail,
     /// The error of the marks. How later calls were left is not known.
-    pub marks: Option<Error>,
+    pub(crate) marks: Option<Error>,
+}
+
+impl Built {
+    /// Returns the shapes; `None` if the thread repeats itself too little.
+    #[must_use]
+    pub fn dag(&self) -> Option<&Dag> {
+        self.dag.as_ref()
+    }
+
+    /// Returns the shapes by value.
+    #[must_use]
+    pub fn into_dag(self) -> Option<Dag> {
+        self.dag
+    }
+
+    /// Returns the shapes if they have all events of the thread, at their positions.
+    #[must_use]
+    pub fn into_whole(self, content: &Content) -> Option<Dag> {
+        let is_sound = self.damage.is_empty() && self.tail == Tail::Complete;
+        self.dag.filter(|dag| is_sound && dag.bytes() == content.len())
+    }
 }
 
 impl Dag {
@@ -39,7 +59,7 @@ impl Dag {
     ///
     /// # Errors
     /// The events cannot be read.
-    pub fn build(file: &ThreadFile, content: &Content, progress: &AtomicU64) -> Result<Built> {
+    pub fn build(file: &ThreadFile, content: &Content, progress: &BytesRead) -> Result<Built> {
         Self::build_within(file, content, MAX_SIZE, progress)
     }
 
@@ -52,7 +72,7 @@ impl Dag {
         file: &ThreadFile,
         content: &Content,
         max_size: usize,
-        progress: &AtomicU64,
+        progress: &BytesRead,
     ) -> Result<Built> {
         let io_error = |source| Error::Io { path: file.path(), source };
         let ranges = parts(content, 0..content.len()).map_err(io_error)?;
@@ -67,7 +87,7 @@ fn build_all<H: Mix + Send>(
     content: &Content,
     ranges: &[Range<u64>],
     max_size: usize,
-    progress: &AtomicU64,
+    progress: &BytesRead,
 ) -> io::Result<Built> {
     let built = build_parts::<H>(file, content, ranges, max_size, progress)?;
     if built.dag.is_some() || ranges.len() < 2 {
@@ -83,7 +103,7 @@ fn build_parts<H: Mix + Send>(
     content: &Content,
     ranges: &[Range<u64>],
     max_size: usize,
-    progress: &AtomicU64,
+    progress: &BytesRead,
 ) -> io::Result<Built> {
     // All parts together may take what one may. If one has too much, the others are not needed.
     let (of_part, is_over) = (max_size / ranges.len().max(1), &AtomicBool::new(false));
@@ -169,7 +189,7 @@ impl<H: Mix> Part<H> {
         until: Offset,
         is_last: bool,
         stop: &AtomicBool,
-        progress: &AtomicU64,
+        progress: &BytesRead,
     ) -> io::Result<u64> {
         let (mut known, before) = Known::open(file, self.position);
         let mut records = content.records_in(self.position..until);
@@ -185,7 +205,7 @@ impl<H: Mix> Part<H> {
                 Err(error) => return Err(io::Error::other(error)),
             };
             let now = records.position();
-            progress.fetch_add(now.get() - self.position.get(), Ordering::Relaxed);
+            progress.add(now.get() - self.position.get());
             self.position = now;
             if !more || self.builder.is_over() || stop.load(Ordering::Relaxed) {
                 break;
@@ -242,7 +262,7 @@ impl Growing {
             self.is_given_up = true;
             return Ok(());
         }
-        let (seen, progress) = (self.part.seen, AtomicU64::new(0));
+        let (seen, progress) = (self.part.seen, BytesRead::default());
         let before =
             self.part.read(file, content, until, is_last, stop, &progress).map_err(io_error)?;
         // Marks may have been added where the events were read.
@@ -546,14 +566,14 @@ mod tests {
             fs::write(dir.path().join("thread-1.marks"), &marks).unwrap();
             fs::write(dir.path().join("ids.properties"), "").unwrap();
             let trace = Trace::open(dir.path()).unwrap();
-            let file = &trace.files[0];
-            prop_assert_eq!(file.id, ThreadId::new(1));
+            let file = &trace.files()[0];
+            prop_assert_eq!(file.id(), ThreadId::new(1));
             let content = Content::open(file).unwrap();
             let expected = from_timeline(file.timeline().unwrap());
             let mut gather = crate::dag::Gather::default();
             file.timeline().unwrap().visit(&mut gather);
             prop_assert_eq!(from_dag(&gather.finish().unwrap()), &expected[..]);
-            let progress = AtomicU64::new(0);
+            let progress = BytesRead::default();
             let dag = Dag::build(file, &content, &progress).unwrap().dag.unwrap();
             prop_assert_eq!(from_dag(&dag), &expected[..]);
             prop_assert_eq!(dag.bytes(), bytes.len() as u64);
@@ -564,7 +584,7 @@ mod tests {
                 open = (open + 1).saturating_sub(*exits);
             }
             prop_assert_eq!(dag.levels(), most);
-            prop_assert_eq!(progress.into_inner(), bytes.len() as u64);
+            prop_assert_eq!(progress.get(), bytes.len() as u64);
 
             // Each method's first call is that of one of its shapes.
             let found = dag.occurrences();
@@ -619,9 +639,7 @@ mod tests {
             // The file grows from cut to cut.
             let mut growing = Growing::default();
             for range in &ranges {
-                let mut until = file.clone();
-                until.bytes = range.end;
-                growing.read(&until, &AtomicBool::new(false)).unwrap();
+                growing.read(&file.with_bytes(range.end), &AtomicBool::new(false)).unwrap();
                 prop_assert_eq!(growing.bytes(), range.end);
             }
             let grown = growing.finish(file, &content).unwrap().unwrap();
@@ -630,8 +648,8 @@ mod tests {
         }
     }
 
-    fn progress_of() -> AtomicU64 {
-        AtomicU64::new(0)
+    fn progress_of() -> BytesRead {
+        BytesRead::default()
     }
 
     #[test]
@@ -641,10 +659,10 @@ mod tests {
         let events = [vec![0x81; 1 << 20], [0x82, 0x00].repeat(1 << 20)].concat();
         fs::write(dir.path().join("thread-1.flow"), &events).unwrap();
         let trace = Trace::open(dir.path()).unwrap();
-        let content = Content::open(&trace.files[0]).unwrap();
+        let content = Content::open(&trace.files()[0]).unwrap();
         let parts = [0..1 << 20, 1 << 20..events.len() as u64];
         let build =
-            |max| build_parts::<Folded>(&trace.files[0], &content, &parts, max, &progress_of());
+            |max| build_parts::<Folded>(&trace.files()[0], &content, &parts, max, &progress_of());
         let built = build(3 << 19).unwrap();
         assert_eq!((built.dag, built.tail), (None, Tail::Complete));
         assert_eq!(build(3 << 20).unwrap().dag.unwrap().calls(), 2 << 20);
@@ -659,9 +677,9 @@ mod tests {
         fs::write(dir.path().join("thread-1.flow"), &bytes).unwrap();
         fs::write(dir.path().join("ids.properties"), "").unwrap();
         let trace = Trace::open(dir.path()).unwrap();
-        let content = Content::open(&trace.files[0]).unwrap();
-        let built = Dag::build(&trace.files[0], &content, &progress_of()).unwrap();
-        assert_eq!(built.damage.places, [Offset::new(2)..Offset::new(15)]);
+        let content = Content::open(&trace.files()[0]).unwrap();
+        let built = Dag::build(&trace.files()[0], &content, &progress_of()).unwrap();
+        assert_eq!(built.damage.places(), [Offset::new(2)..Offset::new(15)]);
         let expected = ["enter 1", "enter 2", "Gap", "enter 3", "Returned", "Returned", "Returned"];
         assert_eq!(from_dag(&built.dag.unwrap()), expected);
     }
@@ -674,12 +692,12 @@ mod tests {
         fs::write(dir.path().join("thread-1.flow"), round.repeat(2)).unwrap();
         fs::write(dir.path().join("ids.properties"), "").unwrap();
         let trace = Trace::open(dir.path()).unwrap();
-        let content = Content::open(&trace.files[0]).unwrap();
+        let content = Content::open(&trace.files()[0]).unwrap();
         let half = round.len() as u64;
         let build = |max_size| {
             let ranges = [0..half, half..2 * half];
             let built =
-                build_all::<Folded>(&trace.files[0], &content, &ranges, max_size, &progress_of());
+                build_all::<Folded>(&trace.files()[0], &content, &ranges, max_size, &progress_of());
             built.unwrap().dag.map(|dag| dag.calls())
         };
         assert_eq!(build(1000), Some(4 * 31));
@@ -694,15 +712,13 @@ mod tests {
         fs::write(dir.path().join("ids.properties"), "").unwrap();
         let open = || Trace::open(dir.path()).unwrap();
         let (mut growing, never) = (Growing::default(), AtomicBool::new(false));
-        let mut trace = open();
-        trace.files[0].bytes = 2;
-        growing.read(&trace.files[0], &never).unwrap();
+        growing.read(&open().files()[0].with_bytes(2), &never).unwrap();
         let (mut encoder, mut marks) = (MarkEncoder::default(), HEADER.to_vec());
         let late = Position { offset: Offset::new(1), exits: 1 };
         encoder.encode(late, &Mark::Gap { events: None }, &mut marks);
         fs::write(dir.path().join("thread-1.marks"), &marks).unwrap();
         let trace = open();
-        let content = Content::open(&trace.files[0]).unwrap();
-        assert!(growing.finish(&trace.files[0], &content).unwrap().is_none());
+        let content = Content::open(&trace.files()[0]).unwrap();
+        assert!(growing.finish(&trace.files()[0], &content).unwrap().is_none());
     }
 }

@@ -7,4 +7,4 @@ mod store;
 
 pub use self::build::{Built, Growing};
 pub use self::gather::Gather;
-pub use self::store::StoredDag;
+pub(crate) use self::store::StoredDag;

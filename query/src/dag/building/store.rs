@@ -1,7 +1,6 @@
 //! The stored shapes of a thread, next to its file.
 
 use std::hash::{Hash, Hasher};
-use std::sync::atomic::AtomicU64;
 
 use super::build::Built;
 use crate::dag::MAX_SIZE;
@@ -14,6 +13,7 @@ use flow_codec::format::container::StreamKind;
 use flow_codec::format::dag::{DagBody, DagFile, Head, StoredRoot};
 use flow_codec::format::names::EventFormat;
 use flow_codec::index::SMALLEST_INDEXED_BYTES;
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{Content, Tail, ThreadFile};
 use flow_codec::{Error, MethodId, Result};
 
@@ -26,7 +26,7 @@ impl Dag {
     pub fn open(
         file: &ThreadFile,
         content: &Content,
-        progress: &AtomicU64,
+        progress: &BytesRead,
     ) -> Result<(Built, Origin)> {
         Self::open_within(file, content, MAX_SIZE, progress)
     }
@@ -40,7 +40,7 @@ impl Dag {
         file: &ThreadFile,
         content: &Content,
         max_size: usize,
-        progress: &AtomicU64,
+        progress: &BytesRead,
     ) -> Result<(Built, Origin)> {
         let origin = match load(file, content) {
             Ok(None) if max_size > MAX_SIZE => Origin::Built,
@@ -87,7 +87,7 @@ impl Dag {
 
 /// The stored shapes of a thread, before they are decoded: equal ones are decoded to equal shapes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StoredDag {
+pub(crate) struct StoredDag {
     body: DagBody,
     /// How many bytes the events have.
     bytes: u64,
@@ -103,13 +103,13 @@ impl Hash for StoredDag {
 impl StoredDag {
     /// Reads the stored shapes of a thread; `None` if there are none, or if they belong to other events.
     #[must_use]
-    pub fn open(file: &ThreadFile) -> Option<Self> {
+    pub(crate) fn open(file: &ThreadFile) -> Option<Self> {
         read(file, &Content::open(file).ok()?).ok()?
     }
 
     /// Returns the most words that the shapes may need, as [`MAX_SIZE`] counts them: a stored word takes a byte or more.
     #[must_use]
-    pub fn most_words(&self) -> usize {
+    pub(crate) fn most_words(&self) -> usize {
         self.body
             .bytes
             .len()
@@ -118,7 +118,7 @@ impl StoredDag {
 
     /// Returns the shapes; `None` if they violate the format, or do not add up.
     #[must_use]
-    pub fn decode(&self) -> Option<Dag> {
+    pub(crate) fn decode(&self) -> Option<Dag> {
         self.dag().ok()
     }
 
@@ -142,9 +142,9 @@ impl Built {
     pub fn not_stored(&self, file: &ThreadFile, content: &Content) -> Option<&'static str> {
         let bytes = self.dag.as_ref().map_or(content.len(), Dag::bytes);
         Some(match () {
-            () if file.open.is_some() => "events are in the journal",
+            () if file.open_chunk().is_some() => "events are in the journal",
             () if file.format() != EventFormat::Binary => "events are stored as JSON",
-            () if !self.damage.places.is_empty() || self.marks.is_some() => "damaged",
+            () if !self.damage.is_empty() || self.marks.is_some() => "damaged",
             () if self.tail != Tail::Complete => "cut short",
             () if bytes != content.len() => "events are not in canonical form",
             () => return None,
@@ -160,7 +160,7 @@ impl Built {
         let io_error = |source| Error::Io { path: file.path(), source };
         let [events, marks] = derived::fingerprints(file, content).map_err(io_error)?;
         let body = self.dag.as_ref().map(encode);
-        let stored = DagFile { thread: file.id, events, marks, body };
+        let stored = DagFile { thread: file.id(), events, marks, body };
         derived::store(file, StreamKind::Dag, &stored.encode().map_err(io_error)?)
     }
 }
@@ -286,14 +286,14 @@ mod tests {
     use flow_codec::read::Trace;
 
     fn trace(dir: &Path) -> (ThreadFile, Content) {
-        let file = Trace::open(dir).unwrap().files.remove(0);
+        let file = Trace::open(dir).unwrap().take_files().remove(0);
         let content = Content::open(&file).unwrap();
         (file, content)
     }
 
     fn opened(dir: &Path) -> (Option<Dag>, Origin) {
         let (file, content) = trace(dir);
-        let (built, origin) = Dag::open(&file, &content, &AtomicU64::new(0)).unwrap();
+        let (built, origin) = Dag::open(&file, &content, &BytesRead::default()).unwrap();
         (built.dag, origin)
     }
 
@@ -308,7 +308,7 @@ mod tests {
 
     fn stored(dir: &Path) {
         let (file, content) = trace(dir);
-        let built = Dag::build(&file, &content, &AtomicU64::new(0)).unwrap();
+        let built = Dag::build(&file, &content, &BytesRead::default()).unwrap();
         assert_eq!(built.not_stored(&file, &content), None);
         let bytes = built.store(&file, &content).unwrap();
         assert_eq!(bytes, Dag::stored_bytes(&file));
@@ -400,7 +400,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let dag = written(dir.path(), &events());
         let (file, content) = trace(dir.path());
-        let progress = AtomicU64::new(0);
+        let progress = BytesRead::default();
         let built = Dag::build_within(&file, &content, 8, &progress).unwrap();
         assert!(built.dag.is_none());
         built.store(&file, &content).unwrap();
@@ -423,7 +423,7 @@ mod tests {
             fs::write(dir.path().join("ids.properties"), "").unwrap();
             fs::write(dir.path().join("thread-1.flow"), events).unwrap();
             let (file, content) = trace(dir.path());
-            let built = Dag::build(&file, &content, &AtomicU64::new(0)).unwrap();
+            let built = Dag::build(&file, &content, &BytesRead::default()).unwrap();
             built.not_stored(&file, &content)
         };
         assert_eq!(reason(&[0x81, 0x00]), None);

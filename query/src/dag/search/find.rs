@@ -230,11 +230,11 @@ impl Shapes {
 mod tests {
     use std::fs;
     use std::num::NonZeroU64;
-    use std::sync::atomic::AtomicU64;
 
     use super::*;
     use crate::dag::Outcome;
     use flow_codec::format::marks::{Mark, MarkEncoder};
+    use flow_codec::parallel::BytesRead;
     use flow_codec::read::{Content, Trace};
 
     #[test]
@@ -282,9 +282,9 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             fs::write(dir.path().join("thread-1.flow"), &events).unwrap();
             fs::write(dir.path().join("thread-1.marks"), marks).unwrap();
-            let file = Trace::open(dir.path()).unwrap().files.remove(0);
+            let file = Trace::open(dir.path()).unwrap().take_files().remove(0);
             let content = Content::open(&file).unwrap();
-            let dag = Dag::build(&file, &content, &AtomicU64::new(0)).unwrap().dag.unwrap();
+            let dag = Dag::build(&file, &content, &BytesRead::default()).unwrap().dag.unwrap();
             assert_eq!(dag.bytes(), events.len() as u64);
 
             let mut calls: Vec<_> =
@@ -343,9 +343,9 @@ mod tests {
         let last = events.len();
         events.extend([0x82, 0x83, 0x01]);
         fs::write(dir.path().join("thread-1.flow"), events).unwrap();
-        let file = Trace::open(dir.path()).unwrap().files.remove(0);
+        let file = Trace::open(dir.path()).unwrap().take_files().remove(0);
         let content = Content::open(&file).unwrap();
-        let dag = Dag::build(&file, &content, &AtomicU64::new(0)).unwrap().dag.unwrap();
+        let dag = Dag::build(&file, &content, &BytesRead::default()).unwrap().dag.unwrap();
         let three = MethodId::new(3).unwrap();
         let mut find =
             dag.find(|shape| dag.shapes().kind(shape) == Kind::Call(three, Outcome::Returned));

@@ -151,12 +151,12 @@ impl Passed {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::sync::atomic::AtomicU64;
 
     use proptest::prelude::*;
 
     use super::*;
     use flow_codec::format::flow::Record;
+    use flow_codec::parallel::BytesRead;
     use flow_codec::read::{Content, FlowReader, ReadRecords, Trace};
 
     proptest! {
@@ -174,9 +174,9 @@ mod tests {
             }
             let dir = tempfile::tempdir().unwrap();
             fs::write(dir.path().join("thread-1.flow"), &bytes).unwrap();
-            let file = Trace::open(dir.path()).unwrap().files.remove(0);
+            let file = Trace::open(dir.path()).unwrap().take_files().remove(0);
             let content = Content::open(&file).unwrap();
-            let dag = Dag::build(&file, &content, &AtomicU64::new(0)).unwrap().dag.unwrap();
+            let dag = Dag::build(&file, &content, &BytesRead::default()).unwrap().dag.unwrap();
 
             let (mut reader, mut methods) = (FlowReader::new(&bytes[..]), Vec::new());
             while let Some((_, record)) = reader.next_record().unwrap() {

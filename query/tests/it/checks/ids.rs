@@ -28,14 +28,14 @@ pub(super) fn check(bytes: &[u8]) {
     }
 
     let trace = scratch::opened(&[(names::IDS, bytes)]);
-    assert_damaged(&trace.damage, names::IDS, &bad);
-    assert_eq!(trace.methods.len(), expected.len());
-    for ((id, method), (expected_id, key)) in trace.methods.iter().zip(&expected) {
+    assert_damaged(trace.damage(), names::IDS, &bad);
+    assert_eq!(trace.methods().len(), expected.len());
+    for ((id, method), (expected_id, key)) in trace.methods().iter().zip(&expected) {
         assert_eq!(id, *expected_id);
-        assert!(method.has_key && !method.is_described);
-        let info = &method.info;
+        assert!(method.has_key() && !method.is_described());
+        let info = method.info();
         let again = ids::key(&info.class, &info.name, &info.descriptor);
         assert_eq!(again, if key.contains('#') { key.to_string() } else { format!("#{key}") });
-        assert_eq!(trace.methods.display(id), method.to_string());
+        assert_eq!(trace.methods().display(id), method.to_string());
     }
 }

@@ -3,10 +3,9 @@
 //! If the first byte is even, the others are used as they are; if it is odd, they are the numbers of
 //! intervals, with a valid checksum and sample.
 
-use std::sync::atomic::AtomicU64;
-
 use flow_codec::derived::Origin;
 use flow_codec::format::index::{IndexFile, IntervalSums};
+use flow_codec::parallel::BytesRead;
 use flow_model::{Stream, decode};
 use flow_query::tree::LazyTree;
 
@@ -61,7 +60,8 @@ pub(super) fn number(byte: u8) -> u64 {
 
 fn ask(index: &[u8], stream: &Stream) {
     let trace = open(&EVENTS, index);
-    let mut tree = LazyTree::open(&trace.files[0], &AtomicU64::new(0)).expect("it can be read");
+    let mut tree =
+        LazyTree::open(&trace.files()[0], &BytesRead::default()).expect("it can be read");
     let calls = naive_calls(stream);
     for (number, call) in calls.iter().enumerate() {
         let Some(node) = tree.call(number as u64).expect("readable") else { continue };

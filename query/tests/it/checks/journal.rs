@@ -18,15 +18,15 @@ const JSONL: (&str, &[u8]) =
 
 pub(super) fn check(bytes: &[u8]) {
     let trace = scratch::opened(&[FLOW, JSONL, (names::JOURNAL, bytes)]);
-    for error in &trace.damage {
+    for error in trace.damage() {
         let message = error.to_string();
         assert!(message.contains("offset") || message.contains("format version"), "{message}");
         assert!(message.contains(names::JOURNAL) || message.contains("thread-"), "{message}");
     }
-    let reading = trace.journal.expect("there is one");
-    assert_eq!(reading.is_whole, trace.damage.is_empty());
+    let reading = trace.journal().expect("there is one");
+    assert_eq!(reading.is_whole, trace.damage().is_empty());
     assert!(!reading.is_restless, "nobody writes");
-    trace.files.iter().for_each(check_file);
+    trace.files().iter().for_each(check_file);
 }
 
 /// Its marks end, and the marks that complete the file give the same.
@@ -71,7 +71,7 @@ fn check_file(file: &ThreadFile) {
     content.reader().read_to_end(&mut bytes).expect("plain files");
     // Marks that do not fit after the file are skipped.
     let is_whole = content.gap(file).is_none();
-    assert_eq!(bytes.len() as u64, if is_whole { file.bytes } else { file.bytes_in_file() });
+    assert_eq!(bytes.len() as u64, if is_whole { file.bytes() } else { file.bytes_in_file() });
 
     // Enters and exits in the journal.
     let (mut found, mut has_failed) = ((0_u64, 0_u64), false);
@@ -87,11 +87,11 @@ fn check_file(file: &ThreadFile) {
         }
     }
     assert!(in_file <= 3);
-    if let Some(open) = &file.open
+    if let Some(open) = file.open_chunk()
         && !has_failed
     {
-        assert_eq!(found, (open.events.enters, open.events.exits));
-        assert_eq!(events.position().get(), file.bytes);
+        assert_eq!(found, (open.events().enters, open.events().exits));
+        assert_eq!(events.position().get(), file.bytes());
     }
     if let Ok(Some(splice)) = file.splice() {
         let on_disk = std::fs::metadata(file.path()).map_or(0, |metadata| metadata.len());

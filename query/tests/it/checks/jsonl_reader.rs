@@ -16,8 +16,8 @@ pub(super) fn check(bytes: &[u8]) {
         Error::BadLine { line, .. } => *line,
         error => panic!("bytes in memory cannot fail with: {error}"),
     };
-    let mut bad: Vec<u64> = trace.damage.iter().map(number).collect();
-    let [file] = &trace.files[..] else { panic!("{:?}", trace.files) };
+    let mut bad: Vec<u64> = trace.damage().iter().map(number).collect();
+    let [file] = trace.files() else { panic!("{:?}", trace.files()) };
     let stream = read_all(file.events().expect("it is there"));
     let seen = stream.records.into_iter().map(|(_, seen)| seen).collect();
     let is_cut = stream.end != End::Complete;

@@ -2,18 +2,16 @@
 //!
 //! The first byte determines the length of the index's intervals, which is a little larger.
 
-use std::collections::BTreeSet;
-use std::ops::Range;
-use std::sync::atomic::AtomicU64;
-
 use flow_codec::derived::Origin;
-use flow_codec::format::index::{IndexFile, IntervalSums, sample};
+use flow_codec::format::index::{IndexFile, IntervalSums};
 use flow_codec::format::marks::Position;
+use flow_codec::format::of_events::sample;
 use flow_codec::index::Index;
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{Content, Parts, ThreadFile, Trace};
-use flow_codec::{Error, Offset, ThreadId};
+use flow_codec::{Offset, ThreadId};
 use flow_model::{End, Record, Stream, decode};
-use flow_query::tree::{Forest, KeptTree, LazyTree, Node};
+use flow_query::tree::{LazyTree, Node};
 
 use super::scratch;
 use crate::support::calls::{NaiveCall, naive_calls};
@@ -37,14 +35,13 @@ pub(super) fn check(bytes: &[u8]) {
     // An index has sums, and sums of too many events stop at the largest number.
     let trace = open(bytes, if index.intervals.is_empty() { &[] } else { &encoded });
     let is_usual = exits(&stream) < FAR_FROM_THE_END && !index.intervals.is_empty();
-    let mut tree = LazyTree::open(&trace.files[0], &AtomicU64::new(0)).expect("it can be read");
+    let mut tree =
+        LazyTree::open(&trace.files()[0], &BytesRead::default()).expect("it can be read");
     ask(&mut tree, &stream);
     ask_in_parts(&mut tree, &stream);
-    load(&trace, &stream);
-    keep_and_forget(&trace.files[0], &stream);
     if is_usual {
         assert!(matches!(tree.origin(), Origin::Stored | Origin::Extended), "{:?}", tree.origin());
-        store_and_load(&trace.files[0]);
+        store_and_load(&trace.files()[0]);
     }
 }
 
@@ -59,9 +56,9 @@ fn exits(stream: &Stream) -> u128 {
 /// A stored index is loaded unchanged.
 fn store_and_load(file: &ThreadFile) {
     let content = Content::open(file).expect("it can be read");
-    let made = Index::build(file, &content, &AtomicU64::new(0)).expect("it can be read");
+    let made = Index::build(file, &content, &BytesRead::default()).expect("it can be read");
     made.store(file, &content).expect("there is room");
-    let (loaded, _) = Index::open(file, &content, &AtomicU64::new(0)).expect("it can be read");
+    let (loaded, _) = Index::open(file, &content, &BytesRead::default()).expect("it can be read");
     assert_eq!((loaded.intervals(), loaded.end()), (made.intervals(), made.end()));
 }
 
@@ -153,77 +150,6 @@ fn ask(tree: &mut LazyTree, stream: &Stream) {
     assert_eq!(tree.call(calls.len() as u64).expect("readable"), None);
 }
 
-/// Checks all calls of a thread in memory.
-fn load(trace: &Trace, stream: &Stream) {
-    let calls = naive_calls(stream);
-    let most = calls.len() as u64;
-    let [forest] = &Forest::load_all(trace, most).expect("as many as allowed")[..] else {
-        panic!("one thread")
-    };
-    let direct = |of| {
-        let direct = calls.iter().enumerate().filter(move |(_, call)| call.parent == of);
-        direct.map(|(number, _)| number as u64)
-    };
-    assert!(forest.roots().eq(direct(None)));
-    assert_eq!(forest.len(), most);
-    for (number, call) in calls.iter().enumerate() {
-        let found = forest.call(number as u64).expect("there are as many");
-        let found = (found.method.get(), found.depth, found.calls);
-        assert_eq!(found, (call.method, call.depth, call.calls));
-    }
-    for number in (0..calls.len()).step_by((calls.len() / ASKED).max(1)) {
-        assert!(forest.children(number as u64).eq(direct(Some(number))));
-    }
-    assert_eq!(forest.call(most), None);
-    let too_few = most.checked_sub(1).map(|most| Forest::load_all(trace, most));
-    assert!(too_few.is_none_or(|loaded| matches!(loaded, Err(Error::TooManyCalls { .. }))));
-}
-
-/// Checks ranges of calls that are kept, forgotten and read again.
-fn keep_and_forget(file: &ThreadFile, stream: &Stream) {
-    let calls = naive_calls(stream);
-    let mut tree = KeptTree::open(file).expect("it can be read");
-    let mut kept = BTreeSet::new();
-    let direct = |of: Option<u64>| {
-        let is_direct = move |call: &&NaiveCall| call.parent.map(|of| of as u64) == of;
-        calls.iter().enumerate().filter(move |(_, call)| is_direct(call))
-    };
-    let ask = |tree: &mut KeptTree, kept: &mut BTreeSet<usize>, of, range: Range<u64>| {
-        let found = tree.children(of, range.clone()).expect("readable");
-        let len = usize::try_from(range.end - range.start).expect("few");
-        let expected = direct(of).skip(usize::try_from(range.start).expect("few")).take(len);
-        let expected: Vec<_> = expected.collect();
-        assert_eq!(found.len(), expected.len());
-        for (node, (number, call)) in found.iter().zip(expected) {
-            assert_same(node, call);
-            assert_eq!(node.place.enters, number as u64);
-            kept.insert(number);
-        }
-        assert_eq!(tree.len(), kept.len());
-    };
-    let asked: Vec<_> = (0..calls.len() as u64).step_by((calls.len() / 9).max(1)).collect();
-    // Out of order, with gaps, and with overlaps.
-    for range in [4..6, 1..3, 0..5, 8..9, 0..40] {
-        ask(&mut tree, &mut kept, None, range.clone());
-        asked.iter().for_each(|call| ask(&mut tree, &mut kept, Some(*call), range.clone()));
-    }
-    for call in asked {
-        ask(&mut tree, &mut kept, Some(call), 0..40);
-        tree.forget(Some(call));
-        // Of those below, also what was kept of their calls.
-        let forgotten = direct(Some(call)).take(40).count();
-        assert!(tree.len() + forgotten <= kept.len());
-        let again = tree.reload(file, None).expect("readable");
-        assert_eq!(tree.len(), again.len(), "only the outermost calls are read again");
-        kept = again.iter().map(|node| usize::try_from(node.place.enters).expect("few")).collect();
-        for range in [0..2, 1..40] {
-            ask(&mut tree, &mut kept, Some(call), range);
-        }
-    }
-    tree.forget(None);
-    assert!(tree.is_empty());
-}
-
 /// Checks two parts, each of which begins and ends with a call.
 fn ask_in_parts(tree: &mut LazyTree, stream: &Stream) {
     let calls = naive_calls(stream);
@@ -232,8 +158,8 @@ fn ask_in_parts(tree: &mut LazyTree, stream: &Stream) {
         Position::before(Offset::new(calls.get(call).map_or(u64::MAX, |call| call.offset)))
     };
     let cuts = [cut(1)..cut(4), cut(6)..cut(8)];
-    let ranges = cuts.clone().map(|part| position(part.start)..position(part.end)).into();
-    let parts = Parts { title: String::new(), ranges };
+    let ranges = cuts.clone().map(|part| position(part.start)..position(part.end));
+    let parts = Parts::new("", &ranges);
     let mut inside =
         cuts.into_iter().flat_map(|part| part.clone().map(move |call| (call, part.start)));
     for number in 0..ASKED {

@@ -19,7 +19,7 @@ pub(super) fn check(bytes: &[u8]) {
             let again = serde_json::to_string(&manifest).expect("plain fields");
             assert_eq!(serde_json::from_str::<Option<Manifest>>(&again).expect("ours"), manifest);
             let trace = opened.expect("it opens");
-            assert!(trace.damage.is_empty() && trace.manifest == manifest);
+            assert!(trace.damage().is_empty() && trace.manifest() == manifest.as_ref());
         }
         Err(error) => {
             assert_eq!(expected, None);
@@ -31,7 +31,7 @@ pub(super) fn check(bytes: &[u8]) {
                 }
                 _ => {
                     let trace = opened.expect("it opens without");
-                    assert!(trace.damage.len() == 1 && trace.manifest.is_none());
+                    assert!(trace.damage().len() == 1 && trace.manifest().is_none());
                 }
             }
         }

@@ -23,16 +23,16 @@ pub(super) fn check(bytes: &[u8]) {
     }
 
     let trace = scratch::opened(&[(names::METHODS, bytes)]);
-    assert_damaged(&trace.damage, names::METHODS, &bad);
-    assert_eq!(trace.methods.len(), expected.len());
-    for ((id, method), (expected_id, infos)) in trace.methods.iter().zip(&expected) {
-        let (info, first) = (&method.info, &infos[0]);
+    assert_damaged(trace.damage(), names::METHODS, &bad);
+    assert_eq!(trace.methods().len(), expected.len());
+    for ((id, method), (expected_id, infos)) in trace.methods().iter().zip(&expected) {
+        let (info, first) = (method.info(), &infos[0]);
         assert_eq!((id, info.version), (*expected_id, first.version));
         assert_eq!([&info.class, &info.name], [&first.class, &first.name]);
         assert_eq!([&info.descriptor, &info.loader], [&first.descriptor, &first.loader]);
-        assert!(method.is_described && !method.has_key);
+        assert!(method.is_described() && !method.has_key());
         // Each loader and each version of the other lines is there.
-        let loaders: BTreeSet<_> = method.other_loaders.iter().chain([&info.loader]).collect();
+        let loaders: BTreeSet<_> = method.other_loaders().iter().chain([&info.loader]).collect();
         let expected: BTreeSet<_> = infos.iter().map(|info| &info.loader).collect();
         assert_eq!(loaders, expected);
         let versions: BTreeSet<_> = method.versions().map(|info| info.version).collect();

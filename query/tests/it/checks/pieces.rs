@@ -118,8 +118,8 @@ pub(super) fn expect_small(trace: &Trace, dir: &Path, bytes: u64) {
     let expect = |found: u64, what: &str| assert!(found <= most, "{found} of {what}: too many");
     trace.verify_blocks(|_| {}).expect("the files can be read");
     let (mut len, mut events, mut marks) = (0, 0, 0);
-    for file in &trace.files {
-        len += file.bytes;
+    for file in trace.files() {
+        len += file.bytes();
         expect(len, "events, by their length");
         let mut reader = Content::open(file).expect("the file is there").reader();
         events += io::copy(&mut reader, &mut io::sink()).unwrap_or_default();
@@ -131,7 +131,7 @@ pub(super) fn expect_small(trace: &Trace, dir: &Path, bytes: u64) {
         }
         expect(marks, "marks");
     }
-    expect(trace.threads.iter().count() as u64, "threads");
+    expect(trace.threads().iter().count() as u64, "threads");
     let copy = dir.join("copy.flowtrace");
     let _ = fs::remove_file(&copy);
     if to_container(trace, &copy, Compression::Off, &mut |_| {}).is_ok() {

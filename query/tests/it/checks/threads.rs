@@ -35,9 +35,9 @@ pub(super) fn check(bytes: &[u8]) {
     }
 
     let trace = scratch::opened(&[(names::THREADS, bytes)]);
-    assert_damaged(&trace.damage, names::THREADS, &bad);
-    assert!(trace.threads.iter().map(|(id, _)| id).eq(lives.keys().copied()));
-    for ((_, thread), life) in trace.threads.iter().zip(lives.values()) {
+    assert_damaged(trace.damage(), names::THREADS, &bad);
+    assert!(trace.threads().iter().map(|(id, _)| id).eq(lives.keys().copied()));
+    for ((_, thread), life) in trace.threads().iter().zip(lives.values()) {
         assert_eq!(
             (&thread.name, thread.start_ns, thread.end_ns),
             (&life.name, life.start_ns, life.end_ns)

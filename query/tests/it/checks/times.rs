@@ -26,7 +26,7 @@ pub(super) fn check(bytes: &[u8]) {
     let power = |bits: u8, none: u64| if bits == 0 { none } else { 1_u64 << (bits & 63) };
     let limits =
         TimeLimits { from_ns: power(from, 0), to_ns: power(to, u64::MAX), min_ns: power(min, 0) };
-    for file in &trace.files {
+    for file in trace.files() {
         check_times(file, TimeLimits::NONE);
         check_times(file, limits);
     }

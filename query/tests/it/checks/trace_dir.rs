@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use flow_codec::Error;
 use flow_codec::format::{ids, names};
-use flow_codec::read::{ReadRecords, ThreadFile, Trace, TraceSet};
+use flow_codec::read::{ReadRecords, ThreadFile, Trace};
 use flow_model::{Record, Stream};
 use flow_query::analysis::Report;
 
@@ -30,7 +30,7 @@ pub(super) fn check(bytes: &[u8]) {
 
     let dir = scratch::filled(&files);
     let opened = Trace::open(&dir);
-    assert_eq!(opened.is_ok(), TraceSet::open(&dir).is_ok());
+    assert_eq!(opened.is_ok(), Trace::open_all(&dir).is_ok());
     match opened {
         Err(Error::NoTrace { .. }) => assert!(files.is_empty()),
         Err(error) => assert!(error.to_string().contains(names::MANIFEST), "{error}"),
@@ -39,18 +39,18 @@ pub(super) fn check(bytes: &[u8]) {
 }
 
 fn check_trace(trace: &Trace) {
-    let there: BTreeSet<_> = trace.methods.iter().map(|(id, _)| id).collect();
-    assert_eq!(there.len(), trace.methods.len());
-    for (id, method) in trace.methods.iter() {
-        assert_eq!(trace.methods.display(id), method.to_string());
-        let info = &method.info;
+    let there: BTreeSet<_> = trace.methods().iter().map(|(id, _)| id).collect();
+    assert_eq!(there.len(), trace.methods().len());
+    for (id, method) in trace.methods().iter() {
+        assert_eq!(trace.methods().display(id), method.to_string());
+        let info = method.info();
         let key = ids::key(&info.class, &info.name, &info.descriptor);
         let mut line = String::new();
         ids::encode_line(&key, id, &mut line);
         assert_eq!(line.pop(), Some('\n'));
         assert_eq!(ids::decode_line(&line), Ok(Some((key.into(), id))));
     }
-    for file in &trace.files {
+    for file in trace.files() {
         check_events(file);
     }
 }

@@ -74,9 +74,9 @@ fn write_blocks(mut bytes: &[u8], has_end: bool, files: &mut [Vec<u8>; FILES.len
 fn check_trace(dir: &Path) {
     let Ok(trace) = Trace::open(dir.join(FILES[0])) else { return };
     let verified = trace.verify_blocks(|_| {}).expect("the file can be read");
-    let is_sound = trace.damage.is_empty() && verified.is_empty();
+    let is_sound = trace.damage().is_empty() && verified.is_empty();
     let streams = events(&trace);
-    for file in &trace.files {
+    for file in trace.files() {
         if let Ok(Some(mut marks)) = file.marks() {
             while let Ok(Some(_)) = marks.next_mark() {}
         }
@@ -105,7 +105,7 @@ fn events(trace: &Trace) -> Vec<(ThreadId, Stream)> {
         let seen = stream.records.iter().map(|(_, seen)| *seen).collect();
         let visited = visit_all(file.events().expect("the file is there"));
         assert_eq!(visited, (seen, stream.damage.clone(), stream.end));
-        (file.id, stream)
+        (file.id(), stream)
     };
-    trace.files.iter().map(stream).collect()
+    trace.files().iter().map(stream).collect()
 }

@@ -49,7 +49,7 @@ impl<'a> Parts<'a> {
             Mark::Thrown { class } => Parts {
                 kind: "thrown",
                 count: Some(class.get()),
-                text: trace.methods.class(*class).map(Cow::from),
+                text: trace.methods().class(*class).map(Cow::from),
                 ..parts
             },
             Mark::Gap { events } => {
@@ -89,12 +89,12 @@ pub(super) fn run(source: &Source, args: &DumpArgs, out: &mut Out) -> Result<Sta
     let mut status = source.status;
     for trace in &source.traces {
         answer.begin(trace, out)?;
-        for (number, file) in trace.files.iter().enumerate() {
+        for (number, file) in trace.files().iter().enumerate() {
             if format == Format::Text {
                 if number > 0 {
                     out.write_all(b"\n")?;
                 }
-                out.heading(&format!("thread {}", thread_title(trace, file.id)))?;
+                out.heading(&format!("thread {}", thread_title(trace, file.id())))?;
                 out.heading(&format!("{:>10}  {:>10}  {:>6}  mark", "mark at", "offset", "exits"))?;
             }
             status = status.and(thread(trace, file, &mut answer, &mut left, out)?);
@@ -129,7 +129,7 @@ fn thread(
                     continue;
                 }
                 let row = MarkRow {
-                    thread: file.id,
+                    thread: file.id(),
                     mark_offset: offset,
                     offset: position.offset.get(),
                     exits: position.exits,

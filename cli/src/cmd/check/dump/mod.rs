@@ -31,11 +31,11 @@ pub(crate) fn run(args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
         source.begin(trace, format, out)?;
         let mut dump = Dump {
             format,
-            name: source.name(&trace.dir),
-            labels: Labels::new(&trace.methods, format, args.verbose),
+            name: source.name(trace.dir()),
+            labels: Labels::new(trace.methods(), format, args.verbose),
             frames: 0,
         };
-        for file in &trace.files {
+        for file in trace.files() {
             if format == Format::Text {
                 if !std::mem::take(&mut first) {
                     out.write_all(b"\n")?;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &DumpArgs, out: &mut Out) -> Result<Status, Failure> {
             }
             let reading = dump.thread(file, max, &mut printed, &mut progress, out)?;
             status = status.and(reading.report(file, &progress));
-            if reading.ending == Ending::Stopped {
+            if reading.ending() == Ending::Stopped {
                 let text = format!("… stopped after {} (--max {max})", plural(max, "record"));
                 out.remark(format, None, &text)?;
                 return Ok(status);

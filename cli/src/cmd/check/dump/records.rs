@@ -36,7 +36,7 @@ impl Dump<'_> {
         file: &ThreadFile,
         out: &mut Out,
     ) -> Result<(), Failure> {
-        out.heading(&format!("thread {}", thread_title(trace, file.id)))?;
+        out.heading(&format!("thread {}", thread_title(trace, file.id())))?;
         Ok(out.heading(&format!(
             "{:>10}  {:<WIDTH$}  event  {:>8}  {:>6}  method",
             "offset", "bytes", "value", "frames"
@@ -65,11 +65,11 @@ impl Dump<'_> {
             self.record(file, range.start, &bytes, record, out)?;
             Ok(ControlFlow::Continue(()))
         })?;
-        if reading.ending == Ending::Whole {
-            self.left_out(end..file.bytes, out)?;
+        if reading.ending() == Ending::Whole {
+            self.left_out(end..file.bytes(), out)?;
         }
-        if let (Ending::Truncated(offset), Format::Text) = (reading.ending, self.format) {
-            let bytes = raw.show(offset.get()..file.bytes.max(offset.get()))?;
+        if let (Ending::Truncated(offset), Format::Text) = (reading.ending(), self.format) {
+            let bytes = raw.show(offset.get()..file.bytes().max(offset.get()))?;
             writeln!(out, "{offset:>10}  {bytes:<WIDTH$}  cut off")?;
         }
         Ok(reading)
@@ -106,7 +106,7 @@ impl Dump<'_> {
             }
         };
         let frames = self.frames;
-        let thread = file.id;
+        let thread = file.id();
         match self.format {
             Format::Text => {
                 let event = event.to_uppercase();

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use flow_codec::format::names;
-use flow_codec::read::{Trace, TraceSet};
+use flow_codec::read::Trace;
 use flow_query::open::is_container_name;
 
 use crate::cmd::recording::agent::trace_directories;
@@ -132,7 +132,8 @@ impl Watched {
     /// Returns whether a class was loaded of which methods are recorded.
     fn has_methods(&self) -> bool {
         if self.dir.is_file() {
-            return Trace::open(&self.dir).is_ok_and(|trace| trace.methods.iter().next().is_some());
+            return Trace::open(&self.dir)
+                .is_ok_and(|trace| trace.methods().iter().next().is_some());
         }
         fs::metadata(self.dir.join(names::METHODS)).is_ok_and(|found| found.len() > 0)
     }
@@ -145,7 +146,7 @@ pub(super) fn traces(
     known: &mut BTreeSet<PathBuf>,
 ) -> Vec<Watched> {
     let places = trace_directories(pattern);
-    let dirs = places.iter().flat_map(|place| TraceSet::directories(place).unwrap_or_default());
+    let dirs = places.iter().flat_map(|place| Trace::directories(place).unwrap_or_default());
     let is_new = |dir: &PathBuf| {
         let has_begun = || {
             let manifest = Trace::manifest_of(dir).ok().flatten();
@@ -188,13 +189,13 @@ fn loudest(dir: &Path) -> Option<Loudest> {
         return None;
     }
     let trace = Trace::open(dir).ok()?;
-    let file = trace.files.iter().max_by_key(|file| file.bytes)?;
+    let file = trace.files().iter().max_by_key(|file| file.bytes())?;
     let calls = file.recent_calls(READ_BYTES).ok()?;
     let of: u64 = calls.values().sum();
     let (method, of_method) = calls.iter().max_by_key(|(_, calls)| **calls)?;
-    let info = &trace.methods.get(*method)?.info;
+    let info = trace.methods().get(*method)?.info();
     let is_of_class =
-        |id| trace.methods.get(id).is_some_and(|other| other.info.class == info.class);
+        |id| trace.methods().get(id).is_some_and(|other| other.info().class == info.class);
     let of_class = calls.iter().filter(|(id, _)| is_of_class(**id)).map(|(_, calls)| calls).sum();
     Some(match of_method.saturating_mul(100) < of.saturating_mul(LOUD_PERCENT) {
         true => Loudest { pattern: info.class.clone(), calls: of_class, of },

@@ -121,10 +121,10 @@ fn store(dir: &Path, threads: Threads, mut time: Duration) {
     }
     let Ok(trace) = Trace::open(dir) else { return };
     let mut threads = threads;
-    for file in &trace.files {
-        let Some(growing) = threads.remove(&file.id).flatten() else { continue };
+    for file in trace.files() {
+        let Some(growing) = threads.remove(&file.id()).flatten() else { continue };
         let needed = Duration::from_micros(
-            file.bytes.saturating_sub(growing.bytes()).saturating_mul(1_000_000) / BYTES_A_SECOND,
+            file.bytes().saturating_sub(growing.bytes()).saturating_mul(1_000_000) / BYTES_A_SECOND,
         );
         let Some(left) = time.checked_sub(needed) else { continue };
         time = left;
@@ -179,10 +179,11 @@ impl Follower {
     }
 
     fn read_trace(&mut self, trace: &Trace) {
-        let threads = self.threads.entry(trace.dir.clone()).or_default();
-        for file in trace.files.iter().filter(|file| file.bytes_in_file() >= SMALLEST_INDEXED_BYTES)
+        let threads = self.threads.entry(trace.dir().to_path_buf()).or_default();
+        for file in
+            trace.files().iter().filter(|file| file.bytes_in_file() >= SMALLEST_INDEXED_BYTES)
         {
-            let place = threads.entry(file.id).or_insert_with(|| Some(Growing::default()));
+            let place = threads.entry(file.id()).or_insert_with(|| Some(Growing::default()));
             let is_useless = |growing: &mut Growing| {
                 growing.read(file, &self.is_stopped).is_err() || growing.is_given_up()
             };
@@ -247,7 +248,7 @@ mod tests {
         let threads = follower.threads.remove(dir.path()).unwrap();
         store(dir.path(), threads, Duration::from_secs(1));
         let trace = Trace::open(dir.path()).unwrap();
-        let dag = Dag::open_stored(&trace.files[0]).unwrap();
+        let dag = Dag::open_stored(&trace.files()[0]).unwrap();
         assert_eq!(dag.calls(), 3 * (3 * ROUNDS as u64 + 1));
         assert!(!place("thread-2.dag").exists());
     }
@@ -270,7 +271,7 @@ mod tests {
         let threads = follower.threads.remove(&file).unwrap();
         store(&file, threads, Duration::from_secs(1));
         let trace = Trace::open(&file).unwrap();
-        assert_eq!(Dag::open_stored(&trace.files[0]).unwrap().calls(), 3 * ROUNDS as u64);
+        assert_eq!(Dag::open_stored(&trace.files()[0]).unwrap().calls(), 3 * ROUNDS as u64);
     }
 
     #[test]

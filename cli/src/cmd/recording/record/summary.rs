@@ -7,7 +7,7 @@ use std::time::Duration;
 use flow_codec::Glob;
 use flow_codec::format::manifest::{Manifest, Totals, Unmatched};
 use flow_codec::format::test_marks::Outcome;
-use flow_codec::read::{TestRun, Trace, TraceSet};
+use flow_codec::read::{TestRun, Trace};
 use flow_options::patterns;
 
 use super::notices::Notices;
@@ -115,7 +115,7 @@ impl Summary {
         for dir in trace_directories(pattern) {
             let shown = if has_placeholders { dir.as_path() } else { out.as_path() };
             let (mut own, mut has_others) = (Vec::new(), false);
-            for trace_dir in TraceSet::directories(&dir).unwrap_or_default() {
+            for trace_dir in Trace::directories(&dir).unwrap_or_default() {
                 let trace = match Trace::open(&trace_dir) {
                     Ok(trace) => trace,
                     Err(error) => {
@@ -123,13 +123,13 @@ impl Summary {
                         continue;
                     }
                 };
-                match &trace.manifest {
+                match trace.manifest() {
                     Some(manifest) if manifest.start_unix_ns >= started_ns => {
                         own.push(trace_dir);
                         summary.earlier.extend(manifest.earlier.clone());
                         summary.traces.push(Recorded::of(&trace, manifest, child));
                         summary.unmatched.push(unmatched_in(&trace, manifest));
-                        summary.problems.extend(trace.damage.iter().map(ToString::to_string));
+                        summary.problems.extend(trace.damage().iter().map(ToString::to_string));
                     }
                     _ => {
                         has_others = true;
@@ -317,7 +317,7 @@ fn print_next_steps(dir: Option<&String>, has_tests: bool) {
 impl Recorded {
     fn of(trace: &Trace, manifest: &Manifest, child: u32) -> Self {
         let written = Totals {
-            bytes: trace.files.iter().fold(0, |sum, file| sum + file.stored_bytes()),
+            bytes: trace.files().iter().fold(0, |sum, file| sum + file.stored_bytes()),
             ..Totals::default()
         };
         let (tests, _) = TestRun::read_all(trace);

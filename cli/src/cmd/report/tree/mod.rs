@@ -40,7 +40,7 @@ pub(super) fn run(
         let mut progress = Progress::new(source.bytes(), out);
         let counted = counted(trace, samples.as_ref(), args)?;
         let globs = if of_samples { counted.globs(&sides)? } else { globs.clone() };
-        let roots = Selection::new(&trace.methods, &roots, &[]);
+        let roots = Selection::new(trace.methods(), &roots, &[]);
         answer.begin(trace, out)?;
         let groups = counted.groups(rows.threads());
         let all = match rows.percent_of {

@@ -152,10 +152,10 @@ impl View<'_> {
             Target::Test(trace, thread, offset) => {
                 let of = self.source.traces.get(trace);
                 let is_it = |(trace, file): &OfTrace<'_>| {
-                    file.id == thread
-                        && of.is_some_and(|of| of.dir == trace.dir)
-                        && file.parts.as_ref().is_none_or(|parts| {
-                            parts.ranges.iter().any(|range| range.start.offset == offset)
+                    file.id() == thread
+                        && of.is_some_and(|of| of.dir() == trace.dir())
+                        && file.parts().is_none_or(|parts| {
+                            parts.ranges().iter().any(|range| range.start.offset == offset)
                         })
                 };
                 self.page = None;
@@ -190,7 +190,7 @@ impl View<'_> {
         match prompt {
             Prompt::Find => {
                 let Some(calls) = &self.calls else { return };
-                let wanted = Wanted::like(text, &calls.trace.methods);
+                let wanted = Wanted::like(text, calls.trace.methods());
                 if wanted.count == 0 {
                     self.message =
                         Some(format!("no method name has '{text}' in it, or matches it"));

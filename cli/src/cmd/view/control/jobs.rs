@@ -1,6 +1,5 @@
 //! Work that takes longer than a person should wait for a key: a few milliseconds of it at a time.
 
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 
@@ -24,8 +23,8 @@ impl View<'_> {
         let what = match self.job.as_ref()? {
             Job::Open(opening) => {
                 let (_, file) = self.threads.get(opening.thread)?;
-                let read = opening.read.load(Ordering::Relaxed);
-                format!("reading the thread, {}", part(read, file.bytes))
+                let read = opening.read.get();
+                format!("reading the thread, {}", part(read, file.bytes()))
             }
             Job::Search(searching) => {
                 let all = self.calls.as_ref()?.all;
@@ -36,7 +35,7 @@ impl View<'_> {
                 )
             }
             Job::Neighbours(neighbours) => {
-                let all = self.calls.as_ref()?.file.bytes;
+                let all = self.calls.as_ref()?.file.bytes();
                 let read = neighbours.position().map_or(all, Offset::get);
                 let index = flow_command("check --index");
                 format!("adding up calls: {}; {index} makes this fast", part(read, all))
@@ -116,12 +115,12 @@ impl View<'_> {
     fn opened(&mut self, thread: usize, tree: Result<SelectedTree, Error>, then: Option<&From>) {
         let Some((trace, file)) = self.threads.get(thread) else { return };
         let opened = tree.and_then(|mut tree| {
-            let damaged = tree.whole().index().map_or(0, |index| index.damage().places.len());
+            let damaged = tree.whole().index().map_or(0, |index| index.damage().places().len());
             Calls::new(trace, file, tree, self.areas.rows()).map(|calls| (calls, damaged))
         });
         match opened {
             Ok((calls, _)) if calls.count == 0 => {
-                let what = match (calls.all, &calls.part.parts) {
+                let what = match (calls.all, calls.part.parts()) {
                     (0, _) => "this thread has no calls",
                     (_, Some(_)) if self.filter.is_all() => "this test called nothing here",
                     _ => "--include, --exclude and --own leave no call of this thread",

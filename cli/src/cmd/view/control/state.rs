@@ -39,8 +39,8 @@ pub(in super::super) struct ThreadKey(PathBuf, ThreadId, Option<String>);
 
 impl ThreadKey {
     pub(in super::super) fn new(trace: &Trace, file: &ThreadFile) -> Self {
-        let test = file.parts.as_ref().map(|parts| test_of(&parts.title).to_owned());
-        Self(trace.dir.clone(), file.id, test)
+        let test = file.parts().map(|parts| test_of(parts.title()).to_owned());
+        Self(trace.dir().to_path_buf(), file.id(), test)
     }
 }
 
@@ -110,7 +110,7 @@ pub(in super::super) struct View<'a> {
 
 impl<'a> View<'a> {
     pub(in super::super) fn new(source: &'a Source, args: &'a ViewArgs, start: Start) -> Self {
-        let files = |trace: &'a Trace| trace.files.iter().map(move |file| (trace, file));
+        let files = |trace: &'a Trace| trace.files().iter().map(move |file| (trace, file));
         let threads: Vec<_> = source.traces.iter().flat_map(files).collect();
         let folders = source_folders(&args.sources);
         let mut view = Self {
@@ -149,7 +149,7 @@ impl<'a> View<'a> {
 
     /// The first line: what is shown.
     pub(in super::super) fn heading(&self) -> String {
-        let name = |trace: &Trace| trace.dir.display().to_string();
+        let name = |trace: &Trace| trace.dir().display().to_string();
         let Some(calls) = self.calls.as_ref().filter(|_| !self.is_on_threads) else {
             let names: Vec<_> = self.source.traces.iter().take(1).map(name).collect();
             let more = match self.source.traces.len() {

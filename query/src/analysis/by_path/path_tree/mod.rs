@@ -112,19 +112,19 @@ impl PathTimes {
 
 /// Samples of stacks, added up by path: each weighs its time.
 #[derive(Default, Debug)]
-pub struct StackSums {
+pub(crate) struct StackSums {
     numbering: Numbering,
     paths: Paths<Time>,
 }
 
 impl StackSums {
     /// Returns the path with one more method; the empty path is 0.
-    pub fn child(&mut self, parent: u32, method: MethodId) -> u32 {
+    pub(crate) fn child(&mut self, parent: u32, method: MethodId) -> u32 {
         self.paths.child(parent, self.numbering.number(method))
     }
 
     /// Adds samples in which a path is the whole stack: how many, their time, and for how long the thread waited.
-    pub fn add(&mut self, path: u32, samples: u64, ns: u64, waiting_ns: u64) {
+    pub(crate) fn add(&mut self, path: u32, samples: u64, ns: u64, waiting_ns: u64) {
         if let Some((time, waiting)) = self.paths.counts_mut(path) {
             time.add(Elapsed::of_samples(samples, ns));
             *waiting = waiting.saturating_add(waiting_ns);
@@ -133,7 +133,7 @@ impl StackSums {
 
     /// Returns the tree of all samples added, which weigh their time on this axis; if there is none, 1 each.
     #[must_use]
-    pub fn into_tree(self, axis: Option<TimeAxis>) -> PathTree {
+    pub(crate) fn into_tree(self, axis: Option<TimeAxis>) -> PathTree {
         let (mut nodes, mut own) = (Vec::new(), Vec::new());
         for PathNode { counts, parent, method, .. } in self.paths.into_nodes() {
             nodes.push(PathNode { parent, method, ..PathNode::default() });
