@@ -83,7 +83,7 @@ pub(super) static TOOLS: [Tool; 11] = [
             Parameter::new(
                 "all",
                 Kind::Switch("--all"),
-                "List all recordings, newest first, with their tests and calls; a path from there is the path of other tools",
+                "List all recordings in the folder, with their tests and calls; a file in the list is the path of other tools",
             ),
             BYTES,
         ],
@@ -240,7 +240,8 @@ pub(super) static TOOLS: [Tool; 11] = [
     },
     Tool {
         name: "exceptions",
-        about: "Exceptions: which methods threw or passed them, how often, and the caller that they stopped at.",
+        about: "Exceptions: which methods threw, passed and caught them, and how often; if they were recorded (record with exceptions), \
+                also those that ended no call, with line, message and where they were created.",
         words: &["report", "--exceptions"],
         parameters: &[PATH, TEST, THREAD, MAX, BYTES],
         narrow: "use test, thread or max",
@@ -248,10 +249,17 @@ pub(super) static TOOLS: [Tool; 11] = [
     },
     Tool {
         name: "compare",
-        about: "What differs between two recordings, call by call and in order: the smallest calls that differ, the first one \
-                first. Equal behaviour is said to be equal. Without other: two tests or two threads of one recording.",
+        about: "What differs between two recordings, tests, threads or calls, call by call and in order: the smallest calls that \
+                differ, the first one first; and, if values were recorded, the first value that differs in calls that both made \
+                (argument, result, exception). Equal behaviour is reported as equal. Give other, or test twice, or thread twice, \
+                or two calls; without any, the last two recordings are compared.",
         words: &["diff", "--exact"],
         parameters: &[
+            Parameter::new(
+                "calls",
+                Kind::Words,
+                "Two calls to compare: [\"THREAD:N\", \"THREAD:N\"], from another answer",
+            ),
             PATH,
             Parameter::new(
                 "other",
@@ -264,6 +272,11 @@ pub(super) static TOOLS: [Tool; 11] = [
                 "ignore",
                 Kind::Texts("--ignore"),
                 "Leave out calls of methods that match this pattern, with all that they call",
+            ),
+            Parameter::new(
+                "ignore_values",
+                Kind::Switch("--ignore-values"),
+                "Compare only which calls were made, not their values",
             ),
             Parameter::new(
                 "next",
@@ -355,6 +368,11 @@ pub(super) static RECORD: Tool = Tool {
             "values",
             Kind::Text("--values"),
             "Also record arguments and results of methods that match this pattern",
+        ),
+        Parameter::new(
+            "exceptions",
+            Kind::Text("--exceptions"),
+            "Also record exceptions that are caught in methods that match this pattern, with their messages",
         ),
         Parameter::new(
             "lines",
@@ -458,14 +476,17 @@ pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> O
     best.filter(|(similarity, _)| *similarity > SIMILAR).map(|(_, name)| name)
 }
 
-/// Replaces a flag where it is a word of its own: not `--values` in `--values-depth`.
+/// Replaces a flag where it is a word of its own: not `--values` in `--values-depth`, and not in a command such as
+/// `flow info --all`.
 fn replace_word(text: &str, flag: &str, name: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(flag) {
         let is_longer = after.starts_with(|c: char| c == '-' || c.is_ascii_alphanumeric());
         out.push_str(before);
-        out.push_str(if is_longer { flag } else { name });
+        let sentence = out.rsplit(['(', '\n', ';', ',']).next().unwrap_or_default();
+        let is_in_command = sentence.trim_start().starts_with("flow ");
+        out.push_str(if is_longer || is_in_command { flag } else { name });
         rest = after;
     }
     out + rest
@@ -479,4 +500,46 @@ fn shown(path: &Path) -> String {
 fn shortened(text: &str) -> String {
     let short: String = text.chars().take(80).collect();
     escaped(&short).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_parameters_and_keep_commands() {
+        let named = |text| replace_word(text, "--max", "max");
+        assert_eq!(
+            named("… 3 more left out (--max 5; 0 for all)"),
+            "… 3 more left out (max 5; 0 for all)"
+        );
+        assert_eq!(named("--max-size and --max"), "--max-size and max");
+        assert_eq!(
+            named("2 runs (flow info --max 3 lists them)"),
+            "2 runs (flow info --max 3 lists them)"
+        );
+    }
+
+    #[test]
+    fn two_calls_come_before_the_trace() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("t")).unwrap();
+        let traces = Traces::at(Some(folder.path()), "flow-trace").unwrap();
+        let compare = TOOLS.iter().find(|tool| tool.name == "compare").unwrap();
+        let given = serde_json::json!({"path": "t", "calls": ["1:7", "1:15"]});
+        let asked = compare.command(given.as_object().unwrap(), &traces).unwrap();
+        assert_eq!(asked.words, ["diff", "--exact", "--", "1:7", "1:15", "t"]);
+    }
+
+    #[test]
+    fn schemas_name_what_is_needed_and_nothing_else() {
+        for tool in TOOLS.iter().chain([&RECORD]) {
+            let schema = super::super::parameter::schema(tool.parameters);
+            let names = schema["properties"].as_object().unwrap().keys();
+            assert_eq!(names.count(), tool.parameters.len(), "{}", tool.name);
+            assert_eq!(schema["additionalProperties"], false);
+            // What a model reads with each list of tools.
+            assert!(tool.about.len() < 600, "{}", tool.name);
+        }
+    }
 }
