@@ -60,10 +60,11 @@ pub(crate) struct DiffArgs {
     /// compares the last two runs
     #[arg(value_name = "BEFORE", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
     pub(crate) before: PathBuf,
-    /// The trace of the second run, or the second call; without it, flow compares two tests or two threads of the first
+    /// The trace of the second run, or the second call; without it, flow compares two tests or two threads of the first, or the last two
+    /// runs if that is a folder of recordings
     #[arg(value_name = "AFTER", value_hint = ValueHint::AnyPath)]
     pub(crate) after: Option<PathBuf>,
-    /// The trace of two calls [default: flow-trace]
+    /// The trace that has the calls BEFORE and AFTER [default: flow-trace]
     #[arg(value_name = "DIR", value_hint = ValueHint::AnyPath)]
     pub(crate) dir: Option<PathBuf>,
     #[command(flatten)]
@@ -77,7 +78,8 @@ pub(crate) struct DiffArgs {
     /// Compare only the N outermost calls of a path
     #[arg(long, value_name = "N", value_parser = positive, help_heading = ORDER)]
     pub(crate) depth: Option<u64>,
-    /// Show at most N differences, the largest; 0 for all [default: 40 in text, else all]
+    /// Show at most N differences, the largest, with --exact the first; 0 for all [default: 40 in text, 20 with --exact, 1000 on
+    /// a page, else all]
     #[arg(long, value_name = "N", value_parser = count, help_heading = ORDER)]
     pub(crate) max: Option<u64>,
     /// Compare call by call, in order: show the smallest calls that differ, the first one first, and values that differ in calls that

@@ -69,7 +69,7 @@ pub(crate) struct CallsArgs {
     #[arg(long, value_name = "CALL", group = "calls_view", help_heading = VIEWS)]
     #[arg(conflicts_with_all = ["values", "conditions", "outcome"])]
     pub(crate) around: Option<From>,
-    /// Show calls with their recorded values, in the order in which they began; with --slowest, of these
+    /// Show calls with their recorded values, in the order in which they began; with --slowest, only the longest
     #[arg(long, conflicts_with = "by", help_heading = VIEWS)]
     pub(crate) values: bool,
     /// Show only calls with a value such as 'arg0 == null', with their values; repeatable, then all must hold

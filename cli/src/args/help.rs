@@ -81,9 +81,9 @@ const RECORD_ABOUT: &str = "\
 java itself is started with the agent. Every other command gets it through JAVA_TOOL_OPTIONS, for all JVMs \
 that it starts.
 
-Without -o, each run has a file of its own in the folder flow-trace, named by its start and what ran, and further JVMs of the run have \
+Without -o, each run has a file of its own in the folder flow-trace, named after its start time and the program, and further JVMs of the run have \
 files beside it. Verbs without a trace show the newest run, and flow info --all lists all. The newest 10 runs are kept, or as many as \
---keep-runs says, and fewer if they take more space than is free; files that you rename stay. In PATH of -o, %p is replaced by the \
+--keep-runs says, and fewer, but at least 2, if they take more space than is free; files that you rename stay. In PATH of -o, %p is replaced by the \
 process id, %t by the start time, %h by the host name; an earlier trace there moves to PATH.old.";
 
 const RECORD_EXAMPLES: &str = "\
@@ -130,8 +130,7 @@ Calls are compared by path: the names of the methods on the stack, in all thread
 or vanished with all its callees is one line, which counts all of these calls.
 
 With --exact, they are compared in order, thread by thread: those of the same name, or that did the same. Calls that \
-did the same are skipped; of calls of one method that did not, the calls that they made are compared in turn. So \
-what is shown are the smallest calls that differ. call N is a number for flow replay --from N. How calls were left \
+did the same are skipped; of calls of one method that did not, the calls that they made are compared in turn. So the smallest calls that differ are shown. flow replay --from N begins at what is shown as call N. How calls were left \
 counts too; when they were made does not.
 
 Of calls that both sides made, --exact also compares what was recorded: arguments, results, accesses to fields, and class \
@@ -169,8 +168,7 @@ Examples:
 
 pub(super) const CALLS_HELP: &str = "\
 Lists the calls of a shape, or of methods with the shape of each: when they began and how long they took (if the \
-trace has times), their thread, their number (for flow replay --from), the number of their callers, and the test that \
-made them. Calls that are not left are not listed.
+trace has times), their thread, their number (for flow replay --from), their depth (how many callers are on the stack), and the test that made them. Calls that had not ended are not listed.
 
 Two calls have the same shape if they did the same: the same calls in the same order, all the way down, left in the \
 same way. Arguments, results and times do not count. --by shape shows each with its name, the number of its calls, the \
@@ -180,7 +178,8 @@ name of a shape is the same in every run, as it follows from the names of method
 enough. On large traces flow check --index makes this fast.
 
 Values are recorded of methods that flow record --values names. A condition of --where is NAME [not] OPERATOR VALUE. A name \
-is that of a parameter, arg0, arg1, …, this, result, message (of the exception that left the call), or any. Operators are \
+is that of a parameter, arg0, arg1, …, this, result, message (of the exception that ended the call), or any \
+(each of them). order.total is a field of an object, order.lines.size a number of elements. Operators are \
 == (or =, or is), !=, <, <=, >, >=, starts, ends, contains, and matches (a regular expression). Quotes around a value are not part of it: \
 name == \"null\" means the text, name == null a missing object. An object is compared by the name of its class. A text of \
 which only the beginning was recorded equals no value. Calls of a thread are in the order in which they began. The exit \
@@ -355,10 +354,10 @@ Examples:
 );
 
 pub(super) const MCP_HELP: &str = "\
-A client starts this command and asks on its standard input. Each of its questions is a verb with fewer flags, answered with at \
-most 8000 bytes of text, or as many as the client asks for. docs/mcp.md lists the tools, with examples, and how to set up clients.
+A client starts this command and asks on its standard input. Each of its questions is a verb with fewer flags, answered with at most \
+8,000 bytes of text, or as many as the client asks for, up to 64,000. docs/mcp.md lists the tools, and says how to set up clients.
 
-Clients can read the traces in PATH only, and start nothing without --allow-record.
+Clients cannot read traces elsewhere, and cannot start programs without --allow-record.
 
 Examples:
   flow mcp --install claude                  enter flow into .mcp.json here

@@ -68,7 +68,8 @@ pub(super) fn address(text: &str) -> Result<StreamAddress, String> {
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct McpArgs {
-    /// A trace, or the folder that traces are in: clients may name those in there, and no others [default: this directory]
+    /// A folder with traces, or a trace, which is then the default one: clients can read the traces in this folder, or beside this
+    /// trace, and no others [default: this directory]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) path: Option<PathBuf>,
     /// Let clients run programs in this directory, to record them

@@ -99,7 +99,7 @@ pub(crate) struct ReplayArgs {
     #[arg(help_heading = VIEWS)]
     #[arg(long)]
     pub(crate) collapse: bool,
-    /// Show what has room in SIZE bytes of text, such as 8k: the calls with most calls in them
+    /// Show as much as fits into SIZE bytes of text, such as 8k: the calls that contain the most calls first
     ///
     /// As with --collapse, one line for consecutive calls that did the same. A line has the number of calls below that have no
     /// line, and the place of the call for --in.
@@ -129,7 +129,8 @@ pub(crate) struct ReplayArgs {
     /// Show in which lines samples found each call, of a trace with samples; implies --time
     ///
     /// Samples that follow each other in the same line of a call are one row, with their time, how much of it the thread
-    /// waited, and the method that the call had called by then, if that is not recorded.
+    /// waited, and, if the call was inside a method that is not recorded, the
+    /// name of that method.
     #[arg(help_heading = DETAILS)]
     #[arg(long, conflicts_with = "follow")]
     pub(crate) samples: bool,
@@ -166,7 +167,8 @@ pub(crate) struct ReplayArgs {
     /// Continue with new calls while the trace is being recorded, until it ends or Ctrl-C
     ///
     /// With --from, each thread begins there, as soon as it has that place. Not with --merged and --samples, which sort what
-    /// threads have written by time, nor with --test: --from and the method of a test begins there.
+    /// threads have written by time, nor with --test: to follow a test, give --from the method of the
+    /// test.
     #[arg(help_heading = VIEWS)]
     #[arg(long, conflicts_with = "patterns_of_tests")]
     pub(crate) follow: bool,

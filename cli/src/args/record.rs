@@ -68,7 +68,7 @@ pub(crate) struct AgentArgs {
     #[arg(help_heading = WHERE)]
     #[arg(long, value_name = "ADDR", value_parser = super::live::address)]
     pub(crate) stream: Option<StreamAddress>,
-    /// How many runs to keep in flow-trace, of which the oldest are removed; without -o [default: 10]
+    /// Keep the newest N runs in flow-trace and remove older ones; not with -o [default: 10]
     #[arg(help_heading = WHERE)]
     #[arg(long, value_name = "N", value_parser = positive, conflicts_with = "out")]
     pub(crate) keep_runs: Option<u64>,

@@ -36,7 +36,7 @@ pub(super) struct Asked {
 const PATH: Parameter = Parameter::new(
     "path",
     Kind::Trace,
-    "The trace: a directory or a .flowtrace file; without it, the newest recording",
+    "The trace: a directory or a .flowtrace file; without it, the newest recording that has calls",
 );
 const METHOD_ABOUT: &str = "A pattern: Class.method, pkg.Class#method, Class, or pkg.** (* within a package, ** across packages)";
 const TEST: Parameter = Parameter::new(
@@ -68,7 +68,7 @@ const OWN: Parameter = Parameter::new(
 );
 const MAX: Parameter =
     Parameter::new("max", Kind::Number("--max"), "The most rows; 0 for all that fit");
-const BYTES_ABOUT: &str = "The most bytes of the answer: 500 to 64000; 8000 without it";
+const BYTES_ABOUT: &str = "The most bytes of the answer: 500 to 64000, by default 8000";
 const BYTES: Parameter = Parameter::new("max_bytes", Kind::Bytes(None), BYTES_ABOUT);
 
 /// All tools that read.
@@ -83,11 +83,11 @@ pub(super) static TOOLS: [Tool; 11] = [
             Parameter::new(
                 "all",
                 Kind::Switch("--all"),
-                "List all recordings in the folder, with their tests and calls; a file in the list is the path of other tools",
+                "List all recordings, the oldest first, with their tests and calls; a file in the list, below the folder named above it, can be the path of the other tools",
             ),
             BYTES,
         ],
-        narrow: "leave out all, or name a path",
+        narrow: "ask without the parameter all, or name a path",
         next: "record the program first: flow record -- COMMAND",
     },
     Tool {
@@ -105,7 +105,7 @@ pub(super) static TOOLS: [Tool; 11] = [
             Parameter::new(
                 "verbose",
                 Kind::Switch("--verbose"),
-                "Also why a test failed, and which methods only it called",
+                "Also why a test failed, and which methods no earlier test called",
             ),
             MAX,
             BYTES,
@@ -116,8 +116,8 @@ pub(super) static TOOLS: [Tool; 11] = [
     Tool {
         name: "outline",
         about: "What a program, thread or test did, in order, as an indented tree that fits into max_bytes: the largest calls are \
-                unfolded first, calls in a row that did the same are one line with xN, and what is left out is counted. \
-                [THREAD:N] is the handle of a call.",
+                unfolded first, calls in a row that did the same are one line with ×N, and what is left out is counted. \
+                [THREAD:N] on a line with calls left out is the handle of its call; calls shows the others.",
         words: &["replay"],
         parameters: &[
             PATH,
@@ -143,12 +143,16 @@ pub(super) static TOOLS: [Tool; 11] = [
                 arguments and results if values is set or a condition is given; or the slowest.",
         words: &["calls"],
         parameters: &[
-            Parameter::new("method", Kind::Word, METHOD_ABOUT),
+            Parameter::new(
+                "method",
+                Kind::Word,
+                "A pattern: Class.method, pkg.Class#method, Class, or pkg.**; or the name of a shape, from behaviours",
+            ),
             PATH,
             Parameter::new(
                 "where",
                 Kind::Texts("--where"),
-                "Conditions on recorded values: 'amount > 10', 'name == \"x\"', 'result == null', 'exception ~ \"timeout\"', \
+                "Conditions on recorded values: 'amount > 10', 'name == \"x\"', 'result == null', 'message contains \"timeout\"', \
                  'order.total > 10'; all must hold",
             ),
             Parameter::new(
@@ -264,7 +268,7 @@ pub(super) static TOOLS: [Tool; 11] = [
             Parameter::new(
                 "other",
                 Kind::OtherTrace,
-                "The recording to compare with: another trace",
+                "The recording after the change; path is the one before",
             ),
             TEST,
             THREAD,
@@ -294,8 +298,7 @@ pub(super) static TOOLS: [Tool; 11] = [
     },
     Tool {
         name: "behaviours",
-        about: "In how many ways a method ran: each way with its number of calls, what distinguishes it, and an example to ask \
-                about. odd puts the rarest first.",
+        about: "In how many ways a method ran: each way with its number of calls, what distinguishes it, and the handle of an example call. odd puts the rarest first.",
         words: &["calls", "--by", "shape"],
         parameters: &[
             Parameter::required("method", Kind::Word, METHOD_ABOUT),
@@ -324,15 +327,19 @@ pub(super) static TOOLS: [Tool; 11] = [
             MAX,
             BYTES,
         ],
-        narrow: "name a method, a test or max",
-        next: "record with lines for the method; calls shows values without lines",
+        narrow: "name a method or a test, or use max",
+        next: "if no lines were recorded, record again with lines for this method; calls needs none",
     },
     Tool {
         name: "who_runs",
-        about: "Which tests reach a method: the tests, and how often each calls it. No test means: no recorded test runs this code.",
+        about: "Which tests reach a method or a line, and how often each calls it. No test means: no recorded test runs this code.",
         words: &["tests"],
         parameters: &[
-            Parameter::required("method", Kind::Text("--reaching"), METHOD_ABOUT),
+            Parameter::required(
+                "method",
+                Kind::Text("--reaching"),
+                "A pattern as for calls, or a line: Orders.java:120",
+            ),
             PATH,
             MAX,
             BYTES,
