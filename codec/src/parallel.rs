@@ -49,7 +49,7 @@ pub fn on_cores_from<T: Sync, R: Send>(
 /// use flow_codec::read::{Content, Trace};
 ///
 /// let trace = Trace::open("flow-trace")?;
-/// let (read, file) = (BytesRead::default(), &trace.files[0]);
+/// let (read, file) = (BytesRead::default(), &trace.files()[0]);
 /// Index::build(file, &Content::open(file)?, &read)?;
 /// println!("{} bytes", read.get());
 /// # Ok::<(), flow_codec::Error>(())

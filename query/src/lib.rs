@@ -9,7 +9,7 @@
 //!
 //! let mut traces = Traces::open("flow-trace")?;
 //! for call in Calls::of_method("Orders#total").longest().with_values().at_most(10).find(&mut traces)? {
-//!     let methods = &traces[call.trace].methods;
+//!     let methods = traces[call.trace].methods();
 //!     let values = ValueTexts::new(methods, Some(call.method)).all(&call.values);
 //!     println!("{} ns  {}{values}", call.times.duration_ns, methods.display(call.method));
 //! }

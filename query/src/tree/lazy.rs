@@ -23,9 +23,9 @@ use flow_codec::{Error, MethodId, Offset, Result};
 /// use flow_query::tree::LazyTree;
 ///
 /// let trace = Trace::open("flow-trace")?;
-/// let mut tree = LazyTree::open(&trace.files[0], &BytesRead::default())?;
+/// let mut tree = LazyTree::open(&trace.files()[0], &BytesRead::default())?;
 /// for root in tree.children(None, 0, 10)? {
-///     println!("{}: {} calls", trace.methods.display(root.method), tree.subtree(&root)?.calls);
+///     println!("{}: {} calls", trace.methods().display(root.method), tree.subtree(&root)?.calls);
 /// }
 /// # Ok::<(), flow_codec::Error>(())
 /// ```

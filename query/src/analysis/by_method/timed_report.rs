@@ -38,13 +38,13 @@ struct Sum {
 /// let trace = Trace::open("flow-trace")?;
 /// let (all, clock) = (Selection::all(), Clock::default());
 /// let mut report = TimedReport::<false>::new(&clock);
-/// for file in &trace.files {
+/// for file in trace.files() {
 ///     let mut pass = file.timed_pass(&all, TimeLimits::NONE, &clock, &mut report)?;
 ///     while pass.visit_some()? {}
 ///     report.end_thread();
 /// }
 /// for row in report.rows() {
-///     println!("{} ns: {}", row.total, trace.methods.display(row.method));
+///     println!("{} ns: {}", row.total, trace.methods().display(row.method));
 /// }
 /// # Ok::<(), flow_codec::Error>(())
 /// ```
