@@ -21,7 +21,7 @@ use tokio::sync::Semaphore;
 use super::answer;
 use super::parameter::schema;
 use super::run::{Printed, run};
-use super::tools::{RECORD, TOOLS, Tool, nearest};
+use super::tools::{RECORD, TOOLS, Tool, did_you_mean, shortened};
 use super::traces::Traces;
 
 /// How long a question may take.
@@ -187,10 +187,8 @@ impl Server {
             "this server only reads; start it with flow mcp --allow-record to let it run programs"
                 .to_owned()
         } else {
-            let meant = nearest(name, names.iter().copied());
-            let meant = meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
-            let short: String = name.chars().take(80).collect();
-            format!("no tool {}{meant}; there are {}", answer::harmless(&short), names.join(", "))
+            let meant = did_you_mean(name, names.iter().copied());
+            format!("no tool {}{meant}; there are {}", shortened(name), names.join(", "))
         };
         ErrorData::new(ErrorCode::INVALID_PARAMS, text, None)
     }

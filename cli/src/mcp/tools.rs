@@ -8,6 +8,7 @@ use super::answer::{DEFAULT_BYTES, FEWEST_BYTES, MOST_BYTES};
 use super::parameter::{Kind, Parameter};
 use super::traces::Traces;
 use crate::output::escaped;
+use flow_query::select::nearest;
 
 /// A question that a client can ask.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ pub(super) struct Tool {
     pub(super) next: &'static str,
 }
 
-/// A command that answers a question.
+/// What a question runs.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) words: Vec<String>,
@@ -394,7 +395,7 @@ pub(super) static RECORD: Tool = Tool {
 };
 
 impl Tool {
-    /// The command that answers a question.
+    /// Returns the command that a question runs.
     ///
     /// # Errors
     /// An unknown or missing parameter, a value of another type, or a trace that may not be read: a text for the client.
@@ -410,7 +411,6 @@ impl Tool {
         }
         let (mut flags, mut words, mut bytes) = (Vec::new(), Vec::new(), DEFAULT_BYTES);
         let mut trace = None;
-        let is_compared = given.contains_key("other");
         for parameter in self.parameters {
             let (name, kind) = (parameter.name, parameter.kind);
             let value = given.get(name).filter(|value| !value.is_null());
@@ -431,7 +431,7 @@ impl Tool {
                     words.push(shown(&found));
                     trace = Some(found);
                 }
-                Kind::OtherTrace if is_compared => words.push(shown(&traces.find(first)?)),
+                Kind::OtherTrace if first.is_some() => words.push(shown(&traces.find(first)?)),
                 Kind::OtherTrace => {}
                 Kind::Text(flag)
                 | Kind::Texts(flag)
@@ -459,12 +459,10 @@ impl Tool {
     }
 
     fn unknown(&self, name: &str) -> String {
-        let names = self.parameters.iter().map(|parameter| parameter.name);
-        let known: Vec<_> = names.clone().collect();
-        let meant = nearest(name, names);
-        let meant = meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
-        let (name, known) = (shortened(name), known.join(", "));
-        format!("{} has no parameter {name}{meant}; it has {known}", self.name)
+        let names: Vec<_> = self.parameters.iter().map(|parameter| parameter.name).collect();
+        let meant = did_you_mean(name, names.iter().copied());
+        let (name, names) = (shortened(name), names.join(", "));
+        format!("{} has no parameter {name}{meant}; it has {names}", self.name)
     }
 
     /// A message of the verb, with the names of parameters instead of flags.
@@ -474,13 +472,10 @@ impl Tool {
     }
 }
 
-/// The most similar of some names, if one is similar.
-pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    const SIMILAR: f64 = 0.7;
-    let similarity = |other: &str| strsim::jaro_winkler(name, other);
-    let rated = names.map(|other| (similarity(other), other));
-    let best = rated.max_by(|a, b| a.0.total_cmp(&b.0));
-    best.filter(|(similarity, _)| *similarity > SIMILAR).map(|(_, name)| name)
+/// ` (did you mean max?)`: the most similar of some names, if one is similar.
+pub(super) fn did_you_mean<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let nearest = nearest(name, names.map(str::to_owned));
+    nearest.first().map_or(String::new(), |meant| format!(" (did you mean {meant}?)"))
 }
 
 /// Replaces a flag where it is a word of its own: not `--values` in `--values-depth`, and not in a command such as
@@ -504,7 +499,7 @@ fn shown(path: &Path) -> String {
 }
 
 /// Text of a client as a message shows it.
-fn shortened(text: &str) -> String {
+pub(super) fn shortened(text: &str) -> String {
     let short: String = text.chars().take(80).collect();
     escaped(&short).into_owned()
 }
@@ -536,6 +531,10 @@ mod tests {
         let given = serde_json::json!({"path": "t", "calls": ["1:7", "1:15"]});
         let asked = compare.command(given.as_object().unwrap(), &traces).unwrap();
         assert_eq!(asked.words, ["diff", "--exact", "--", "1:7", "1:15", "t"]);
+        // A client that writes null gives nothing.
+        let given = serde_json::json!({"path": "t", "other": null});
+        let asked = compare.command(given.as_object().unwrap(), &traces).unwrap();
+        assert_eq!(asked.words, ["diff", "--exact", "--", "t"]);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use flow_codec::format::names;
+
 /// Finds the traces that clients name.
 #[derive(Debug)]
 pub(super) struct Traces {
@@ -18,7 +20,7 @@ impl Traces {
     /// The path does not exist.
     pub(super) fn at(path: Option<&Path>, in_folder: &str) -> std::io::Result<Self> {
         let given = path.unwrap_or(Path::new(".")).canonicalize()?;
-        let is_trace = given.is_file() || given.join("ids.properties").is_file();
+        let is_trace = given.is_file() || given.join(names::IDS).is_file();
         match given.parent() {
             Some(parent) if is_trace => {
                 Ok(Self { folder: parent.to_owned(), default: given.clone() })

@@ -43,6 +43,7 @@ pub(super) fn run(args: &ReplayArgs, budget: u64, out: &mut Out) -> Result<Statu
     for trace in source.traces.iter() {
         answer.begin(trace, out)?;
         let labels = Labels::new(trace.methods(), args.source.format, args.verbose);
+        let (selection, _) = selections(&args, trace);
         let mut left_out = 0_u64;
         for file in trace.files() {
             let most = room.of_thread(file);
@@ -52,12 +53,11 @@ pub(super) fn run(args: &ReplayArgs, budget: u64, out: &mut Out) -> Result<Statu
             }
             let overview = Overview { within, levels: args.depth.unwrap_or(u64::MAX), most };
             let size = |run: &CallRun| line(run, run.depth, file, &labels).len() as u64 + 1;
-            let (selection, _) = selections(&args, trace);
-            let lines = overview.of_thread(file, &selection, &mut progress, size)?;
-            let Some(lines) = lines else {
-                return Err(args.within.as_ref().map_or_else(|| unreachable!(), no_such_place));
-            };
-            print(&lines, (trace, file), &labels, &mut answer, out)?;
+            match (overview.of_thread(file, &selection, &mut progress, size)?, &args.within) {
+                (Some(lines), _) => print(&lines, (trace, file), &labels, &mut answer, out)?,
+                (None, Some(call)) => return Err(no_such_place(call)),
+                (None, None) => {}
+            }
         }
         if left_out > 0 {
             let text = format!("… {} left out (--budget)", plural(left_out, "smaller thread"));
