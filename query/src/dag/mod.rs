@@ -31,7 +31,7 @@ pub(crate) use self::building::StoredDag;
 pub use self::building::{Built, Gather, Growing};
 pub(crate) use self::joined::PairNumber;
 pub use self::joined::{Comparison, Departure, Difference, Join, Joined, Shift};
-pub(crate) use self::search::{Call, Callees};
+pub(crate) use self::search::{Call, Callees, SampledCall};
 pub use self::search::{Entry, Find, Matches, Occurrence, Occurrences, Ranges, Repeat, Step, Walk};
 pub use self::shape::kinds::{Break, Kind, Outcome, Root, ShapeId};
 pub use self::shape::of_thread::Dag;

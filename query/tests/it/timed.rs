@@ -387,6 +387,14 @@ proptest! {
         let sums = |report: &TimedReport<'_, true>| (report.total_ns(), report.waiting_ns());
         prop_assert_eq!(sums(&sampled), sums(&report));
 
+        for count in [1, 3, 100] {
+            let mut longest = Slowest::new(count);
+            if longest.add_sampled(&dag, &file).expect("readable").is_some() {
+                let calls: Vec<_> = longest.into_calls().into_iter().map(|slow| slow.call).collect();
+                prop_assert_eq!(calls, slowest(&file, count));
+            }
+        }
+
         let clock = Clock::default();
         let mut sampled = Graph::new(TimeWeight::<true>::new(&clock));
         let damage = sampled.add_sampled(&dag, &file, selection).expect("readable");

@@ -1,13 +1,14 @@
 //! Finds the longest calls, with their callers.
 
+use flow_codec::format::manifest::Timing;
 use flow_codec::index::INTERVAL_BYTES;
 use flow_codec::read::{Call, Selection, ThreadFile};
 use flow_codec::{Error, MethodId};
 
 use super::{FoundCall, InTrace, Searched};
 use crate::analysis::{SlowCall, Slowest};
-use crate::reading::{Listener, find_stacks, open_tree, read_thread};
-use crate::select::start_ns;
+use crate::reading::{Listener, Reading, find_stacks, open_tree, read_thread, stored_shapes};
+use crate::select::{Selected, start_ns};
 
 /// The number of intervals of the index that a lookup in the tree reads, for the call and for its frames.
 const INTERVALS_A_LOOKUP: usize = 4;
@@ -24,14 +25,37 @@ impl InTrace<'_> {
         let mut slowest = Slowest::of(asked.most, self.search.methods(trace));
         let mut searched = Searched::default();
         for file in trace.files() {
-            let timeline = selected.timeline(file, start_ns(trace, file));
-            let reading = read_thread(file, timeline, listener, &mut slowest, Slowest::end_thread);
+            let reading = match self.of_samples(file, &selected, listener, &mut slowest) {
+                Some(reading) => reading,
+                None => {
+                    let timeline = selected.timeline(file, start_ns(trace, file));
+                    read_thread(file, timeline, listener, &mut slowest, Slowest::end_thread)
+                }
+            };
             searched.reading(reading.report(file, listener));
         }
         let calls = slowest.into_calls().into_iter();
         let calls = calls.map(|SlowCall { thread, call, .. }| (thread, call)).collect();
         self.pass_longest(calls, &selected.selection, listener, each)?;
         Ok(searched)
+    }
+
+    /// Adds the calls of a thread from its stored shapes and its samples. `None` if events are needed; then nothing was added.
+    fn of_samples(
+        &self,
+        file: &ThreadFile,
+        selected: &Selected,
+        listener: &mut impl Listener,
+        slowest: &mut Slowest,
+    ) -> Option<Reading> {
+        let is_sampled = matches!(self.trace.timing().0, Timing::Sampled { .. });
+        if !is_sampled || !selected.is_all() || file.parts().is_some() {
+            return None;
+        }
+        let damage = slowest.add_sampled(&stored_shapes(file)?, file).ok().flatten()?;
+        listener.file_done(file.bytes());
+        // Shapes of damaged events are not stored.
+        Some(damage.map_or_else(Reading::default, Reading::failed))
     }
 
     /// Finds the callers of calls, and passes these in their order.

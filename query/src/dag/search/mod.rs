@@ -13,4 +13,5 @@ pub use self::matches::Matches;
 pub use self::occurrences::Occurrences;
 pub(crate) use self::places::{Call, Callees};
 pub use self::ranges::Ranges;
+pub(crate) use self::sampled::SampledCall;
 pub use self::walk::{Entry, Repeat, Step, Walk};

@@ -4,11 +4,20 @@ use super::ranges::Ranges;
 use crate::dag::shape::kinds::{Kind, Root};
 use crate::dag::shape::of_thread::Dag;
 use flow_codec::format::marks::Position;
-use flow_codec::read::{Clock, ThreadFile, Times, Visit};
+use flow_codec::read::{Clock, Selection, ThreadFile, Times, Visit};
 use flow_codec::{Error, MethodId, Offset, Result};
 
 /// After all positions.
 const END: Position = Position { offset: Offset::new(u64::MAX), exits: u64::MAX };
+
+/// A call in which a time mark is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SampledCall {
+    pub(crate) method: MethodId,
+    pub(crate) entry: Position,
+    /// Where it is left; `None` if it is not.
+    pub(crate) exit: Option<Position>,
+}
 
 impl Dag {
     /// Sets a clock to the times of a thread, one after the other, and passes to a visitor what is between: the frames that
@@ -52,6 +61,51 @@ impl Dag {
                 None => return Ok(damage),
             }
         }
+    }
+
+    /// Passes the calls in which a time mark of a thread is to `each`, in the order in which they begin, up to the first frame
+    /// that is never left. Other calls have no duration, unless the marks have the instants of events. The shapes must be all
+    /// of the same thread, and their [bytes](Self::bytes) those of its events. Returns the error of the marks, if there is one.
+    ///
+    /// # Errors
+    /// The marks cannot be opened.
+    pub(crate) fn calls_with_samples(
+        &self,
+        file: &ThreadFile,
+        mut each: impl FnMut(SampledCall),
+    ) -> Result<Option<Error>> {
+        let Some(marks) = file.marks()? else { return Ok(None) };
+        let (mut times, mut damage) = (Times::new(marks), None);
+        let (mut at, mut ranges, mut entered) =
+            (Position::default(), Ranges::default(), Vec::new());
+        loop {
+            if let Err(error) = times.interval(at) {
+                // The marks before are used.
+                damage = Some(error);
+                continue;
+            }
+            let Some(next) = times.until() else { return Ok(damage) };
+            ranges.pass(self, next, &mut |root, place| {
+                if let Root::Open(method) = root {
+                    entered.push((method, place));
+                }
+            });
+            let levels = ranges.levels.get(ranges.kept..).unwrap_or_default();
+            // What was entered before these is never left.
+            let never_left = entered.len().saturating_sub(levels.len());
+            for (at, (method, place)) in entered.drain(..).enumerate() {
+                let level = at.checked_sub(never_left).and_then(|at| levels.get(at));
+                let exit = level.map(|level| place.exit_of(self.shapes().sums(level.shape)));
+                each(SampledCall { method, entry: place.next_entry(), exit });
+            }
+            at = next;
+        }
+    }
+
+    /// Returns whether frames of some methods are never left.
+    pub(crate) fn leaves_open(&self, methods: &Selection) -> bool {
+        let mut roots = (0..).map_while(|at| self.root(at));
+        roots.any(|root| matches!(root, Root::Open(method) if methods.contains(method)))
     }
 
     /// The methods of the calls in which a position is, without some of the outermost, and without the frames that are never left.
