@@ -17,7 +17,8 @@ pub(super) fn program(trace: &Trace) -> String {
     command.filter(|command| !command.is_empty()).unwrap_or_else(|| "JVM".to_owned())
 }
 
-/// The main class, module or jar of the recorded program, without its path, if it is known.
+/// The main class, module or jar of the recorded program, without its path, if it is known; of a JVM in which a build runs
+/// tests, what these are of.
 pub(crate) fn short_program(trace: &Trace) -> Option<String> {
     let command = trace.manifest().map_or(&[][..], |manifest| &manifest.command);
     // Options of `java` whose value is the next word. The value of the last two is the program.
@@ -27,10 +28,22 @@ pub(crate) fn short_program(trace: &Trace) -> Option<String> {
         if WITH_VALUE.contains(&word.as_str()) {
             words.next();
         } else if !word.starts_with('-') {
-            return Some(word.rsplit('/').next().unwrap_or(word).to_owned());
+            return Some(match tests_of(word) {
+                Some(module) => format!("tests of {module}"),
+                None if word.ends_with("GradleWorkerMain") => words.next().unwrap_or(word).clone(),
+                None => word.rsplit('/').next().unwrap_or(word).to_owned(),
+            });
         }
     }
     None
+}
+
+/// The folder of the module of which Surefire runs tests, by the jar that it starts: `…/shop/target/surefire/surefirebooter-1.jar`.
+fn tests_of(jar: &str) -> Option<&str> {
+    let (folders, name) = jar.rsplit_once('/')?;
+    let (module, _) =
+        folders.rsplit_once("/target/").filter(|_| name.starts_with("surefirebooter"))?;
+    module.rsplit('/').next().filter(|name| !name.is_empty())
 }
 
 /// The id of the recorded process; 1 if it is unknown.
@@ -50,5 +63,19 @@ pub(super) fn thread_name(trace: &Trace, file: &ThreadFile) -> String {
     match file.parts() {
         Some(parts) => format!("{name}, {}", parts.title()),
         None => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tests_of_a_build_have_the_name_of_their_module() {
+        let jar = |folder: &str| format!("{folder}/surefirebooter-20261127_3.jar");
+        assert_eq!(tests_of(&jar("/home/a/shop/target/surefire")), Some("shop"));
+        assert_eq!(tests_of(&jar("/tmp/surefire")), None);
+        assert_eq!(tests_of("/home/a/shop/target/shop.jar"), None);
+        assert_eq!(tests_of("com.app.Main"), None);
     }
 }

@@ -16,7 +16,7 @@ use crate::terminal::{BOLD, CHOSEN, DIM, draw_page, safe};
 
 const KEYS_OF_CALLS: &str =
     " ↑↓ choose  → unfold  ← fold  / find  c callers  d details  ? help  q end";
-const KEYS_OF_LIST: &str = " ↑↓ choose  Enter open  Esc back  t tests  ? help  q end";
+const KEYS_OF_LIST: &str = " ↑↓ choose  Enter open  / filter  Esc back  t tests  ? help  q end";
 const RED: Style = Style::new().fg(Color::Red);
 
 /// Draws all of it.
@@ -46,18 +46,24 @@ fn prompt_line(prompt: Prompt, text: &str) -> String {
         Prompt::Find => {
             format!(" find a method: {text}_   Enter goes to its next call, Esc ends it")
         }
+        Prompt::Filter => {
+            format!(" rows with: {text}_   Enter shows them, all rows without a text")
+        }
         Prompt::GoTo => format!(" go to call, event:N, offset:N, 1.5s or 50%: {text}_"),
     }
 }
 
 fn draw_list(frame: &mut Frame<'_>, list: &List, view: &View<'_>) {
     let areas = view.areas;
-    frame.render_widget(Line::styled(list.header.clone(), BOLD), areas.header);
+    let filter = list.filtered_by().map(|text| format!("  (with '{}')", safe(text)));
+    let header = format!("{}{}", list.header, filter.unwrap_or_default());
+    frame.render_widget(Line::styled(header, BOLD), areas.header);
     let top = list.top(areas.rows());
     let rows = list.rows.iter().enumerate().skip(top).take(areas.rows());
     let rows = rows.map(|(at, (text, _))| {
         let style = if at == list.chosen { CHOSEN } else { Style::new() };
-        Line::styled(padded(text, areas.body.width), style)
+        let text = list.line(text, areas.body.width.into());
+        Line::styled(padded(&text, areas.body.width), style)
     });
     frame.render_widget(Paragraph::new(Text::from_iter(rows)), areas.body);
 }

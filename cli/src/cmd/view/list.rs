@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use flow_codec::format::test_marks::Outcome;
 use flow_codec::read::{TestRun, ThreadFile, Trace};
 use flow_codec::{Error, MethodId, Offset, ThreadId};
 
@@ -30,6 +31,20 @@ pub(super) struct List {
     pub(super) header: String,
     pub(super) rows: Vec<(String, Target)>,
     pub(super) chosen: usize,
+    /// The text that rows must have, if they are filtered; then, all rows.
+    pub(super) filtered: Option<(String, Vec<(String, Target)>)>,
+    /// How many characters of a row are before the name.
+    pub(super) before_name: usize,
+}
+
+/// A list of tests begins with those that failed, then those that did not end.
+fn rank(outcome: Option<Outcome>) -> u8 {
+    match outcome {
+        Some(Outcome::Failed) => 0,
+        None => 1,
+        Some(Outcome::Aborted) => 2,
+        Some(Outcome::Passed | Outcome::Skipped) => 3,
+    }
 }
 
 impl List {
@@ -57,13 +72,16 @@ impl List {
             header: format!("{:>10}  {:>14}  {:>10}  thread", "events", "begins", "lasts"),
             rows: threads.iter().enumerate().map(row).collect(),
             chosen: largest.map_or(0, |(at, _)| at),
+            before_name: 40,
+            filtered: None,
         }
     }
 
     /// The tests of all traces, and the first error in their marks.
     pub(super) fn of_tests(source: &Source) -> (Self, Option<Error>) {
         let header = format!("{:<10}  {:>10}  test", "result", "lasted");
-        let (mut list, mut damage) = (Self { header, ..Self::default() }, None);
+        let (mut list, mut damage) = (Self { header, before_name: 24, ..Self::default() }, None);
+        let mut ranks = Vec::new();
         for (at, trace) in source.traces.iter().enumerate() {
             let (runs, errors) = TestRun::read_all(trace);
             damage = damage.or(errors.into_iter().next());
@@ -72,10 +90,46 @@ impl List {
                 let text = format!("{:<10}  {lasted:>10}  {}", outcome(run), escaped(&run.name));
                 let begin = run.ranges.first().map(|range| range.start.offset);
                 let target = begin.map(|begin| Target::Test(at, run.thread, begin));
-                list.rows.push((text, target.unwrap_or(Target::Nothing)));
+                ranks.push((rank(run.outcome), (text, target.unwrap_or(Target::Nothing))));
             }
         }
+        ranks.sort_by_key(|(rank, _)| *rank);
+        list.rows = ranks.into_iter().map(|(_, row)| row).collect();
         (list, damage)
+    }
+
+    /// Shows only rows that have a text, in any case; all rows for an empty text.
+    pub(super) fn filter(&mut self, text: &str) {
+        let all = match self.filtered.take() {
+            Some((_, all)) => all,
+            None => std::mem::take(&mut self.rows),
+        };
+        self.chosen = 0;
+        if text.is_empty() {
+            self.rows = all;
+            return;
+        }
+        let wanted = text.to_lowercase();
+        let rows = all.iter().filter(|(row, _)| row.to_lowercase().contains(&wanted));
+        self.rows = rows.cloned().collect();
+        self.filtered = Some((text.to_owned(), all));
+    }
+
+    /// The text by which the rows are filtered.
+    pub(super) fn filtered_by(&self) -> Option<&str> {
+        self.filtered.as_ref().map(|(text, _)| text.as_str())
+    }
+
+    /// A row in a line of this width: names that are too long lose their beginning, because those of many tests and threads differ
+    /// at the end only.
+    pub(super) fn line(&self, row: &str, width: usize) -> String {
+        let too_long = row.chars().count().saturating_sub(width);
+        if too_long == 0 || width <= self.before_name + 1 {
+            return row.to_owned();
+        }
+        let before = row.chars().take(self.before_name);
+        let name = row.chars().skip(self.before_name + too_long + 1);
+        before.chain(['…']).chain(name).collect()
     }
 
     pub(super) fn target(&self) -> Target {
@@ -91,5 +145,27 @@ impl List {
     pub(super) fn top(&self, height: usize) -> usize {
         let last_top = self.rows.len().saturating_sub(height);
         self.chosen.saturating_sub(height / 2).min(last_top)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_filtered_by_text_and_long_names_keep_their_end() {
+        let rows = ["passed  a.FirstTest.one", "failed  a.SecondTest.two"];
+        let rows = rows.map(|row| (row.to_owned(), Target::Nothing)).to_vec();
+        let mut list = List { rows, before_name: 8, ..List::default() };
+        list.filter("SECOND");
+        assert_eq!(list.rows.len(), 1);
+        assert_eq!(list.filtered_by(), Some("SECOND"));
+        list.filter("test");
+        assert_eq!(list.rows.len(), 2, "another filter begins with all rows");
+        list.filter("");
+        assert_eq!((list.rows.len(), list.filtered_by()), (2, None));
+        assert_eq!(list.line("passed  a.FirstTest.one", 16), "passed  …est.one");
+        assert_eq!(list.line("passed  a.FirstTest.one", 23), "passed  a.FirstTest.one");
+        assert_eq!(list.line("passed  a.FirstTest.one", 5), "passed  a.FirstTest.one");
     }
 }

@@ -92,8 +92,11 @@ impl Neighbours {
         self.callers.end_thread();
         self.callees.end_thread();
         let name = labels.get(self.method).to_owned();
-        let mut list =
-            List { header: format!("{:>14}  {:>14}  {name}", "calls", "total"), ..List::default() };
+        let mut list = List {
+            header: format!("{:>14}  {:>14}  {name}", "calls", "total"),
+            before_name: 32,
+            ..List::default()
+        };
         for (title, rows) in [("callers", self.callers.rows()), ("callees", self.callees.rows())] {
             list.rows.push((format!("{title}: {}", rows.len()), Target::Nothing));
             list.rows.extend(rows.iter().map(|row| row_of(row, labels)));

@@ -64,6 +64,7 @@ pub(in super::super) enum Page {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in super::super) enum Prompt {
     Find,
+    Filter,
     GoTo,
 }
 
