@@ -61,7 +61,9 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
         message(&format!("no tests are marked in this trace; {help} explains how to mark them"));
     }
     if let Some(code) = args.reaching.as_ref().filter(|_| any && found == 0) {
-        message(&format!("no recorded test reaches {code}"));
+        message(&format!(
+            "no recorded test reaches {code}, on its own thread or one that lived only in it; threads of a server may"
+        ));
     }
     Ok(status)
 }

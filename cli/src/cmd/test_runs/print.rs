@@ -88,6 +88,9 @@ impl<'a> TestPrinter<'a> {
     }
 }
 
+/// This many methods that no test before called are named, so that the failures of other tests stay in sight.
+const MOST_NEW: usize = 10;
+
 /// `47 tests: 40 passed, 4 failed`.
 pub(crate) fn summary(outcomes: impl Iterator<Item = Option<Outcome>>) -> String {
     let outcomes: Vec<_> = outcomes.collect();
@@ -122,8 +125,11 @@ fn verbose(trace: &Trace, row: &RanTest, out: &mut Out) -> Result<(), Failure> {
         writeln!(out, "  with {threads} that lived only in it")?;
     }
     let names = MethodNames::new(trace.methods());
-    for method in &row.methods {
+    for method in row.methods.iter().take(MOST_NEW) {
         writeln!(out, "  new {}", escaped(&names.get(*method, NameForm::Readable)))?;
+    }
+    if let more @ 1.. = row.methods.len().saturating_sub(MOST_NEW) as u64 {
+        writeln!(out, "  … {} (--format json has all)", plural(more, "more new method"))?;
     }
     Ok(())
 }
