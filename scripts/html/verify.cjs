@@ -122,6 +122,10 @@ async function verifyCalls(browser) {
     await page.keyboard.press("End");
     await drawn();
     assert.equal(await selected().count(), 1, "the end of the tree is in view");
+    await page.keyboard.press("Home");
+    await page.keyboard.press("u");
+    await drawn();
+    assert.notEqual(await selected().getAttribute("aria-expanded"), "false", "u unfolds");
     // Only what is in view exists.
     assert.ok((await page.locator("#tree .row").count()) < 100);
   }

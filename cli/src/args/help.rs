@@ -310,9 +310,11 @@ macro_rules! view_keys {
   n, N              the next, the previous call of what was found
   e, E              the next, the previous call that an exception ended
   c                 callers and callees of the method
-  t                 list the tests
+  t                 list the tests, those that failed first
+  / in a list       show only rows that have a text in them
   Tab               switch between threads and calls
   g                 go to a call, event:N, offset:N, a time such as 1.5s, or 50%
+  u                 unfold the largest calls in it that fit
   x                 show equal calls in a row one by one, or as one line
   d, s              show details of the call, its source
   r                 read the trace again

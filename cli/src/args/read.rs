@@ -107,12 +107,6 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with_all = ["follow", "merged", "from", "method", "max"])]
     #[arg(conflicts_with_all = ["time", "min_duration", "samples", "lines", "values", "instructions"])]
     pub(crate) budget: Option<u64>,
-    /// With --budget: show only this call and what is in it
-    ///
-    /// THREAD:N, or N (the Nth call of the thread) if one thread is selected.
-    #[arg(help_heading = SELECTION)]
-    #[arg(long = "in", value_name = "CALL", requires = "budget")]
-    pub(crate) within: Option<From>,
     /// Show start and duration of each call, exceptions (!) and notes
     ///
     /// As precisely as the times are known. Exceptions are those that ended calls, and of record --exceptions those that were

@@ -9,7 +9,7 @@ use flow_codec::read::TimeLimits;
 
 use flow_codec::ThreadId;
 use flow_codec::read::{OpenFrames, Selection, Trace};
-use flow_query::select::{Filter, Select, Tests, Threads};
+use flow_query::select::{CallPlace, Filter, Select, Tests, Threads};
 use flow_query::select::{nanoseconds, window};
 
 use super::values::glob;
@@ -110,6 +110,11 @@ pub(crate) struct PartArgs {
     pub(crate) tests: TestArgs,
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
+    /// Show only this call and all that it called
+    ///
+    /// THREAD:N, or 'N in THREAD', as other answers name a call.
+    #[arg(long = "in", value_name = "CALL", conflicts_with = "patterns_of_tests", help_heading = SELECTION)]
+    pub(crate) within: Option<CallPlace>,
 }
 
 /// Which calls, by when they happened.
@@ -134,7 +139,7 @@ impl PartArgs {
     pub(crate) fn select(&self) -> Select {
         let (threads, tests) = (&self.threads.patterns, &self.tests.patterns);
         let select = Select::all().in_threads(Threads::of(threads)).in_tests(Tests::of(tests));
-        select.of_methods(self.filter.filter())
+        select.of_methods(self.filter.filter()).in_call(self.within)
     }
 }
 

@@ -47,6 +47,10 @@ impl Samples {
         out: &mut Out,
     ) -> Result<Option<Self>, Failure> {
         let part = part.clone();
+        if part.within.is_some() {
+            let text = "--in is for traces with calls: samples do not know single calls";
+            return Err(Failure::Usage(text.to_owned()));
+        }
         if is_log(trace.dir()) {
             if part.filter.own || !part.tests.patterns.is_empty() {
                 return Err(Failure::Usage(

@@ -55,6 +55,13 @@ const TIME: Parameter = Parameter::new(
     Kind::Text("--time"),
     "Only what happened between two times, such as 1.5s..2s",
 );
+const CALL: Parameter = Parameter::new(
+    "call",
+    Kind::Text("--in"),
+    "Only what this call did: THREAD:N, from another answer",
+);
+const DEPTH: Parameter =
+    Parameter::new("depth", Kind::Number("--depth"), "Only the N outermost levels");
 const INCLUDE: Parameter = Parameter::new(
     "include",
     Kind::Texts("--include"),
@@ -73,7 +80,7 @@ const BYTES_ABOUT: &str = "The most bytes of the answer: 500 to 64000, by defaul
 const BYTES: Parameter = Parameter::new("max_bytes", Kind::Bytes(None), BYTES_ABOUT);
 
 /// All tools that read.
-pub(super) static TOOLS: [Tool; 11] = [
+pub(super) static TOOLS: [Tool; 12] = [
     Tool {
         name: "recordings",
         about: "Start here. What was recorded: the program, its JVM, how it ended, its threads with their number of calls, and \
@@ -124,19 +131,37 @@ pub(super) static TOOLS: [Tool; 11] = [
             PATH,
             THREAD,
             TEST,
-            Parameter::new(
-                "call",
-                Kind::Text("--in"),
-                "Only what this call did: THREAD:N, from another answer",
-            ),
+            CALL,
             INCLUDE,
             EXCLUDE,
             OWN,
-            Parameter::new("depth", Kind::Number("--depth"), "Only the N outermost levels"),
+            DEPTH,
             Parameter::new("max_bytes", Kind::Bytes(Some("--budget")), BYTES_ABOUT),
         ],
         narrow: "name a thread, test or call, or use own, include or depth",
         next: "recordings shows the threads, tests the tests, report the methods",
+    },
+    Tool {
+        name: "steps",
+        about: "What one call did, step by step in order: each call in it with arguments and result, exceptions, accesses to fields, \
+                and the lines that ran, as far as they were recorded (record with values, exceptions, lines).",
+        words: &["replay", "--values", "--lines"],
+        parameters: &[
+            Parameter::required(
+                "call",
+                Kind::Text("--in"),
+                "The handle of the call: THREAD:N, from another answer",
+            ),
+            PATH,
+            INCLUDE,
+            EXCLUDE,
+            OWN,
+            DEPTH,
+            Parameter::new("max", Kind::Number("--max"), "The most calls; 0 for all that fit"),
+            BYTES,
+        ],
+        narrow: "use depth, own, include or max",
+        next: "calls, outline and around show the handles of calls",
     },
     Tool {
         name: "calls",
@@ -173,6 +198,7 @@ pub(super) static TOOLS: [Tool; 11] = [
             ),
             THREAD,
             TEST,
+            CALL,
             TIME,
             MAX,
             BYTES,
@@ -236,6 +262,7 @@ pub(super) static TOOLS: [Tool; 11] = [
             OWN,
             THREAD,
             TEST,
+            CALL,
             TIME,
             MAX,
             BYTES,
@@ -248,8 +275,8 @@ pub(super) static TOOLS: [Tool; 11] = [
         about: "Exceptions: which methods threw, passed and caught them, and how often; if they were recorded (record with exceptions), \
                 also those that ended no call, with line, message and where they were created.",
         words: &["report", "--exceptions"],
-        parameters: &[PATH, TEST, THREAD, MAX, BYTES],
-        narrow: "use test, thread or max",
+        parameters: &[PATH, TEST, THREAD, CALL, MAX, BYTES],
+        narrow: "use test, thread, call or max",
         next: "calls with outcome exception shows them one by one",
     },
     Tool {
@@ -318,13 +345,14 @@ pub(super) static TOOLS: [Tool; 11] = [
     },
     Tool {
         name: "source",
-        about: "Lines of source that ran, with how often each ran, for methods whose lines were recorded (record with lines).",
+        about: "Lines of source that ran, with how often each ran, for methods whose lines were recorded (record with lines). steps shows the lines of one call in order, with its values.",
         words: &["report", "--lines"],
         parameters: &[
             PATH,
             Parameter::new("method", Kind::Texts("--include"), METHOD_ABOUT),
             TEST,
             THREAD,
+            CALL,
             MAX,
             BYTES,
         ],

@@ -19,8 +19,7 @@ pub use self::call_run::CallRun;
 pub use self::calls::{CallSearch, Calls, FoundCall, MethodWays, Searched, ValueNames, Way, Ways};
 pub use self::check::Check;
 pub use self::difference::{
-    CallPlace, Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference,
-    RunDifferences, SelectedCall,
+    Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference, RunDifferences,
 };
 pub use self::info::{
     Info, LogInfo, SampledThread, StoredShapes, ThreadInfo, ThreadOrder, TraceInfo,

@@ -1,5 +1,6 @@
 //! What a thread did, in as many lines as there is room for: the calls with most calls in them have lines.
 
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use flow_codec::Result;
@@ -19,8 +20,6 @@ const MOST_CALLEES: usize = 48;
 /// lines.
 #[derive(Clone, Copy, Debug)]
 pub struct Overview {
-    /// The call that is shown with what is in it; all calls if it is not set.
-    pub within: Option<u64>,
     /// The most levels.
     pub levels: u64,
     /// The size of all lines together.
@@ -48,8 +47,8 @@ struct Line {
 struct Growing<'a> {
     tree: &'a mut SelectedTree,
     lines: Vec<Line>,
-    /// Lines to unfold: the number of calls in them, and their place.
-    largest: BinaryHeap<(u64, usize)>,
+    /// Lines to unfold: the number of calls in them, and their place; of equal ones the first.
+    largest: BinaryHeap<(u64, Reverse<usize>)>,
     room: u64,
 }
 
@@ -57,37 +56,20 @@ impl Overview {
     /// Finds the lines of a thread. `size` is that of one line.
     ///
     /// # Errors
-    /// The events cannot be read, or there is no call with the requested number.
+    /// The events cannot be read.
     pub fn of_thread(
         &self,
         file: &ThreadFile,
         selection: &Selection,
         listener: &mut impl Listener,
         size: impl Fn(&CallRun) -> u64,
-    ) -> Result<Option<OverviewLines>> {
+    ) -> Result<OverviewLines> {
         let mut tree = open_selected(file, selection, listener)?;
-        let root = match self.within {
-            None => None,
-            Some(number) => match tree.whole().call(number)?.filter(|node| tree.has(node)) {
-                None => return Ok(None),
-                found => found,
-            },
-        };
-        let all = match &root {
-            None => tree.count_in(0..u64::MAX)?,
-            Some(node) => tree.subtree(node)?.calls,
-        };
+        let all = tree.count_in(0..u64::MAX)?;
         let (lines, largest) = (Vec::new(), BinaryHeap::new());
         let mut growing = Growing { tree: &mut tree, lines, largest, room: self.most };
-        let outermost = match root {
-            None => growing.callees(None, 0, &size)?,
-            Some(node) => {
-                let run = CallRun { count: 1, ..CallRun::at(growing.tree, &node, 0)? };
-                growing.add(run, node, &size);
-                vec![0]
-            }
-        };
-        while let Some((_, place)) = growing.largest.pop() {
+        let outermost = growing.callees(None, 0, &size)?;
+        while let Some((_, Reverse(place))) = growing.largest.pop() {
             let Some(Line { run, node, .. }) = growing.lines.get(place) else { continue };
             let (node, depth) = (*node, run.depth + 1);
             if depth >= self.levels {
@@ -101,7 +83,42 @@ impl Overview {
             }
         }
         let left_out = all.saturating_sub(growing.calls_of(&outermost));
-        Ok(Some(OverviewLines { runs: growing.in_order(&outermost), left_out }))
+        Ok(OverviewLines { runs: growing.in_order(&outermost), left_out })
+    }
+
+    /// Finds what to unfold below a call, for a reader who sees all callees of an unfolded call: the numbers of the calls with
+    /// most calls in them, as long as the callees of all these have at most `most` lines together. The call itself is always
+    /// unfolded.
+    ///
+    /// # Errors
+    /// The events cannot be read.
+    pub fn to_unfold(&self, tree: &mut SelectedTree, within: Node) -> Result<Vec<u64>> {
+        let size = |_: &CallRun| 1;
+        let (lines, largest) = (Vec::new(), BinaryHeap::new());
+        let mut growing = Growing { tree, lines, largest, room: u64::MAX };
+        let run = CallRun { count: 1, ..CallRun::at(growing.tree, &within, 0)? };
+        growing.add(run, within, &size);
+        growing.room = self.most;
+        let mut unfolded = Vec::new();
+        while let Some((_, Reverse(place))) = growing.largest.pop() {
+            let Some(Line { run, node, .. }) = growing.lines.get(place) else { continue };
+            let (run, node) = (*run, *node);
+            if run.depth + 1 >= self.levels {
+                continue;
+            }
+            let (room, kept) = (growing.room, growing.lines.len());
+            // Of calls that did the same, the one that is unfolded gets a line of its own.
+            growing.room = room.saturating_sub(u64::from(run.count > 1));
+            let found = growing.callees(Some(node), run.depth + 1, &size)?;
+            if growing.calls_of(&found) < run.left_out && !unfolded.is_empty() {
+                growing.lines.truncate(kept);
+                growing.largest.retain(|(_, Reverse(place))| *place < kept);
+                growing.room = room;
+                continue;
+            }
+            unfolded.push(run.number);
+        }
+        Ok(unfolded)
     }
 }
 
@@ -131,7 +148,7 @@ impl Growing<'_> {
         self.room = self.room.checked_sub(size(&run))?;
         let place = self.lines.len();
         if run.calls > 1 {
-            self.largest.push((run.all_calls(), place));
+            self.largest.push((run.all_calls(), Reverse(place)));
         }
         self.lines.push(Line { run, node, callees: Vec::new() });
         Some(place)

@@ -1,5 +1,6 @@
 //! Opens traces: a directory, a file, a folder with those of several JVMs, a folder of recordings, or a log of samples.
 
+mod call;
 mod locate;
 mod lock;
 mod logs;
@@ -10,6 +11,7 @@ mod state;
 mod traces;
 mod words;
 
+pub use self::call::SelectedCall;
 pub use self::locate::{Chosen, Located, locate};
 pub use self::lock::{Lock, is_open, is_recording, take_lock};
 pub use self::logs::is_log;

@@ -7,11 +7,15 @@ use std::path::{Path, PathBuf};
 use flow_codec::format::names;
 use flow_codec::read::{TestRun, TimeLimits, Trace};
 
+use super::call::{SelectedCall, is_none};
 use super::locate::{Chosen, Located, locate};
 use super::logs::{is_log, trace_of_log, with_calls, without_calls};
 use super::missing::Missing;
 use super::paths::without_dot;
-use crate::select::{Select, Tests, bytes_read, check, expect_times, globs, thread_name};
+use crate::reading::Listener;
+use crate::select::{
+    CallPlace, Select, Tests, bytes_read, check, expect_times, globs, thread_name,
+};
 use crate::{Error, Remark};
 
 /// The traces of one run: more than one if several JVMs were recorded. A slice of those that could be opened, the directory's
@@ -188,7 +192,27 @@ impl Traces {
         // selected.
         self.select_tests(&select.tests)?;
         select.threads.keep_in(&mut [&mut self.traces])?;
+        if let Some(call) = select.call {
+            self.select_call(call, &mut ())?;
+        }
         self.expect_times(select.limits)
+    }
+
+    /// Keeps only a call of the only trace, with all that it called. There is no other thread then.
+    ///
+    /// # Errors
+    /// There are several traces, or there is no such thread or call.
+    pub fn select_call(
+        &mut self,
+        call: CallPlace,
+        listener: &mut impl Listener,
+    ) -> Result<SelectedCall, Error> {
+        let only = self.only()?.dir().to_path_buf();
+        self.traces.retain(|trace| trace.dir() == only);
+        match self.traces.first_mut() {
+            Some(trace) => SelectedCall::keep(call, trace, listener),
+            None => Err(is_none(call, 0)),
+        }
     }
 
     /// Checks that something was recorded in the selected time.

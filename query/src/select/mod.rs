@@ -1,6 +1,7 @@
 //! What a question is about: threads, tests, methods and times, as a person names them, and the calls of a trace that these
 //! are.
 
+mod call;
 mod code;
 mod comparison;
 mod filter;
@@ -13,6 +14,7 @@ mod time_texts;
 mod times;
 mod value_conditions;
 
+pub use self::call::CallPlace;
 pub use self::code::methods_at;
 pub use self::comparison::{NumberOrder, Operator, TextTest};
 pub use self::filter::Filter;
@@ -46,13 +48,14 @@ pub struct Select {
     pub(crate) threads: Threads,
     pub(crate) tests: Tests,
     pub(crate) filter: Filter,
+    pub(crate) call: Option<CallPlace>,
     pub(crate) limits: TimeLimits,
 }
 
 impl Default for Select {
     fn default() -> Self {
         let (threads, tests, filter) = (Threads::default(), Tests::default(), Filter::default());
-        Self { threads, tests, filter, limits: TimeLimits::NONE }
+        Self { threads, tests, filter, call: None, limits: TimeLimits::NONE }
     }
 }
 
@@ -79,6 +82,12 @@ impl Select {
     #[must_use]
     pub fn of_methods(self, filter: Filter) -> Self {
         Self { filter, ..self }
+    }
+
+    /// Selects a call with all that it called, instead of the one before.
+    #[must_use]
+    pub fn in_call(self, call: Option<CallPlace>) -> Self {
+        Self { call, ..self }
     }
 
     /// Selects calls by time and duration.

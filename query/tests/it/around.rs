@@ -1,8 +1,12 @@
 //! Overviews and surroundings of calls, compared with a plain list of all calls.
 
+use flow_codec::parallel::BytesRead;
 use flow_codec::read::{Selection, ThreadFile, Trace};
 use flow_model::{Stream, decode};
 use flow_query::ask::{Around, CallRun, Overview};
+use flow_query::open::Traces;
+use flow_query::select::{CallPlace, Select};
+use flow_query::tree::{LazyTree, SelectedTree};
 use proptest::prelude::*;
 
 use crate::support::calls::{NaiveCall, naive_calls};
@@ -51,9 +55,9 @@ proptest! {
     fn an_overview_counts_every_call_once(bytes in events(), room in 0_u64..30, levels in 1_u64..6) {
         with_thread(&bytes, |file, stream| {
             let calls = naive_calls(stream);
-            let overview = Overview { within: None, levels, most: room };
+            let overview = Overview { levels, most: room };
             let lines = overview.of_thread(file, &Selection::all(), &mut (), |_| 1);
-            let lines = lines.unwrap().unwrap();
+            let lines = lines.unwrap();
             assert!(lines.runs.len() as u64 <= room);
             let outermost = lines.runs.iter().filter(|run| run.depth == 0);
             let below: u64 = outermost.map(CallRun::all_calls).sum();
@@ -74,15 +78,60 @@ proptest! {
     fn with_room_an_overview_is_the_tree(bytes in events()) {
         with_thread(&bytes, |file, stream| {
             let calls = naive_calls(stream);
-            let overview = Overview { within: None, levels: u64::MAX, most: u64::MAX };
+            let overview = Overview { levels: u64::MAX, most: u64::MAX };
             let lines = overview.of_thread(file, &Selection::all(), &mut (), |_| 1);
-            let lines = lines.unwrap().unwrap();
+            let lines = lines.unwrap();
             if callees(&calls, None).len() > 40 {
                 return;
             }
             let outermost: Vec<_> = lines.runs.iter().filter(|run| run.depth == 0).copied().collect();
             assert_eq!(expanded(&outermost), callees(&calls, None));
             assert_eq!(lines.left_out, 0);
+        });
+    }
+
+    #[test]
+    fn a_selected_call_has_the_calls_below_it_and_no_others(bytes in events(), number in 0_u64..40) {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("thread-1.flow"), &bytes).unwrap();
+        let calls = naive_calls(&decode(&bytes));
+        let mut traces = Traces::open(dir.path()).unwrap();
+        let call: CallPlace = format!("1:{number}").parse().unwrap();
+        let selected = traces.select(&Select::all().in_call(Some(call)));
+        let Some(expected) = calls.get(usize::try_from(number).unwrap()) else {
+            assert!(selected.is_err());
+            return Ok(());
+        };
+        selected.unwrap();
+        let file = &traces[0].files()[0];
+        let overview = Overview { levels: u64::MAX, most: u64::MAX };
+        let lines = overview.of_thread(file, &Selection::all(), &mut (), |_| 1).unwrap();
+        let [root, ..] = lines.runs[..] else { panic!("there is a call") };
+        assert_eq!((root.number, root.depth, root.all_calls()), (number, 0, expected.calls));
+        assert!(lines.runs[1..].iter().all(|run| run.depth > 0));
+        assert_eq!(lines.left_out, 0);
+    }
+
+    #[test]
+    fn what_is_unfolded_is_within_unfolded_calls_and_fits(bytes in events(), most in 0_u64..30, within in 0_u64..9) {
+        with_thread(&bytes, |file, stream| {
+            let calls = naive_calls(stream);
+            let progress = BytesRead::default();
+            let opened = LazyTree::open_shapes_first(file, &progress).unwrap();
+            let mut tree = SelectedTree::new(opened, Selection::all(), None, &progress).unwrap();
+            let Some(node) = tree.whole().call(within).unwrap() else { return };
+            let overview = Overview { levels: u64::MAX, most };
+            let unfolded = overview.to_unfold(&mut tree, node).unwrap();
+            if calls[usize::try_from(within).unwrap()].calls == 1 {
+                return assert!(unfolded.is_empty());
+            }
+            assert_eq!(unfolded.first(), Some(&within));
+            for number in &unfolded[1..] {
+                let parent = calls[usize::try_from(*number).unwrap()].parent.unwrap();
+                assert!(unfolded.contains(&(parent as u64)));
+            }
+            // Each unfolded call has at least a line below it.
+            assert!(unfolded.len() as u64 <= most.max(1));
         });
     }
 

@@ -8,9 +8,9 @@ use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use flow_codec::format::values::{CallValue, Identity, Primitive, Role, Value};
 use flow_codec::{MethodId, Offset};
 use flow_query::Error;
-use flow_query::ask::{CallPlace, Differences, DifferingValues, RunDifferences};
+use flow_query::ask::{Differences, DifferingValues, RunDifferences};
 use flow_query::open::Traces;
-use flow_query::select::Filter;
+use flow_query::select::{CallPlace, Filter};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -294,7 +294,7 @@ fn select(events: &[Event], call: &str) -> Result<(Traces, TempDir), Error> {
     let dir = trace(events, 0);
     let mut traces = Traces::open(dir.path()).expect("a sound trace");
     let place: CallPlace = call.parse()?;
-    place.select_in(&mut traces, &mut ())?;
+    traces.select_call(place, &mut ())?;
     Ok((traces, dir))
 }
 

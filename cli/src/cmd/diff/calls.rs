@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use flow_query::analysis::Run;
-use flow_query::ask::{CallPlace, SelectedCall};
-use flow_query::select::globs;
+use flow_query::open::SelectedCall;
+use flow_query::select::{CallPlace, globs};
 
 use super::exact::{self, Sides};
 use crate::args::DiffArgs;
@@ -77,7 +77,7 @@ pub(super) fn run(args: &DiffArgs, sides: [CallSide; 2], out: &mut Out) -> Resul
         args.part.filter.filter().expect_own(&source.traces)?;
         // In another JVM, the same id is another thread.
         source.only("compare calls of")?;
-        selected.push(source.ask(|traces| side.place.select_in(traces, &mut progress))?);
+        selected.push(source.ask(|traces| traces.select_call(side.place, &mut progress))?);
         source.report_losses();
         status = status.and(source.status);
     }

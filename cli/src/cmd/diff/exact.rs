@@ -7,9 +7,9 @@ use flow_codec::read::CallTimes;
 use flow_query::analysis::{MethodName, Run};
 use flow_query::ask::{
     Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference, RunDifferences,
-    SelectedCall,
 };
 use flow_query::dag::{Comparison, Difference, Kind, Outcome, ShapeId, Shift};
+use flow_query::open::SelectedCall;
 use flow_query::rows::{Cell, Chain, ExactRow, NameColumns};
 use flow_query::shapes::{JoinedNames, JoinedThread};
 

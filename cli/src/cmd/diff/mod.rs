@@ -31,6 +31,10 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     if let Some(sides) = calls::named(args)? {
         return calls::run(args, sides, out);
     }
+    if args.part.within.is_some() {
+        let text = "--in is for one trace; two calls are compared by flow diff CALL CALL";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     args.expect_exact()?;
     if baseline::is_one(&args.before) {
         return baseline::run(args, out);

@@ -20,6 +20,7 @@ pub(super) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
         threads: args.threads.clone(),
         tests: TestArgs::default(),
         filter: FilterArgs::default(),
+        within: None,
     };
     let source = Source::of_log(path)?;
     let trace = source.only("name")?;

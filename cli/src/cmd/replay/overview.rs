@@ -8,10 +8,8 @@ use flow_query::rows::{OverviewRow, RowNames};
 use flow_query::select::file_title;
 
 use super::read::selections;
-use super::start::{no_such_place, of_one_thread};
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
-use crate::input::place::From;
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
 use crate::output::{Labels, Out, Progress, escaped, grouped, indent, plural};
@@ -20,30 +18,16 @@ use crate::output::{Labels, Out, Progress, escaped, grouped, indent, plural};
 const LEAST_ROOM: u64 = 160;
 
 pub(super) fn run(args: &ReplayArgs, budget: u64, out: &mut Out) -> Result<Status, Failure> {
-    let mut args = args.clone();
-    From::choose_thread(&mut args.within, &mut args.part.threads);
-    let within = match &args.within {
-        None => None,
-        Some(From::Call(number)) => Some(*number),
-        Some(other) => {
-            let text = format!("--in takes a call, THREAD:N, found {other}");
-            return Err(Failure::Usage(text));
-        }
-    };
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
     source.report_losses();
-    let threads: usize = source.traces.iter().map(|trace| trace.files().len()).sum();
-    if let Some(from) = args.within.as_ref().filter(|_| threads != 1) {
-        return Err(of_one_thread(from, threads, source.traces.len()));
-    }
     let room = Room::of(&source, budget);
     let mut answer = Answer::new::<OverviewRow<'_>>(&source, args.source.format, usize::MAX, out)?;
     let mut progress = Progress::new(source.bytes(), out);
     for trace in source.traces.iter() {
         answer.begin(trace, out)?;
         let labels = Labels::new(trace.methods(), args.source.format, args.verbose);
-        let (selection, _) = selections(&args, trace);
+        let (selection, _) = selections(args, trace);
         let mut left_out = 0_u64;
         for file in trace.files() {
             let most = room.of_thread(file);
@@ -51,13 +35,10 @@ pub(super) fn run(args: &ReplayArgs, budget: u64, out: &mut Out) -> Result<Statu
                 left_out += 1;
                 continue;
             }
-            let overview = Overview { within, levels: args.depth.unwrap_or(u64::MAX), most };
+            let overview = Overview { levels: args.depth.unwrap_or(u64::MAX), most };
             let size = |run: &CallRun| line(run, run.depth, file, &labels).len() as u64 + 1;
-            match (overview.of_thread(file, &selection, &mut progress, size)?, &args.within) {
-                (Some(lines), _) => print(&lines, (trace, file), &labels, &mut answer, out)?,
-                (None, Some(call)) => return Err(no_such_place(call)),
-                (None, None) => {}
-            }
+            let lines = overview.of_thread(file, &selection, &mut progress, size)?;
+            print(&lines, (trace, file), &labels, &mut answer, out)?;
         }
         if left_out > 0 {
             let text = format!("… {} left out (--budget)", plural(left_out, "smaller thread"));

@@ -220,6 +220,13 @@ impl<'a> Calls<'a> {
         }
     }
 
+    /// Shows as much of what is in the chosen call as fits on the screen, the largest calls first.
+    pub(super) fn unfold_largest(&mut self) -> Result<(), Error> {
+        let Some(row) = self.row().filter(Row::has_callees) else { return Ok(()) };
+        let row = self.tree.unfold_largest(&row, self.height.saturating_sub(1))?;
+        self.show(row, 0)
+    }
+
     /// Hides what the chosen call called; if that is hidden, chooses its caller.
     pub(super) fn fold(&mut self) -> Result<(), Error> {
         let Some(row) = self.row() else { return Ok(()) };

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use flow_codec::index::Place;
 use flow_codec::{Error, MethodId};
+use flow_query::ask::Overview;
 use flow_query::tree::{Direction, Node, SelectedTree};
 
 /// A line of the tree: a call, or several in a row that did the same.
@@ -197,6 +198,15 @@ impl CallTree {
             }
             node = only;
         }
+        self.row_of(&row.node)
+    }
+
+    /// Shows what is in the first call of a row, the largest calls first, in at most this many rows if its callees have no more.
+    /// Returns the row, which may be one of several now.
+    pub(super) fn unfold_largest(&mut self, row: &Row, rows: usize) -> Result<Row, Error> {
+        let row = self.fold(row)?;
+        let overview = Overview { levels: u64::MAX, most: rows as u64 };
+        self.unfolded.extend(overview.to_unfold(&mut self.selected, row.node)?);
         self.row_of(&row.node)
     }
 

@@ -2,7 +2,6 @@
 
 mod contents;
 mod in_step;
-mod part;
 mod side;
 
 use std::sync::Arc;
@@ -11,7 +10,6 @@ use flow_codec::read::{Selection, Trace};
 use flow_codec::{Glob, MethodId};
 
 pub use self::in_step::{DifferingValue, DifferingValues, FirstDifference};
-pub use self::part::{CallPlace, SelectedCall};
 use self::side::Source;
 
 use crate::Error;

@@ -95,6 +95,9 @@ impl View<'_> {
 
     /// Ends what is being done, or closes what is on top.
     fn back(&mut self) {
+        if let Some(list) = self.shown_list().filter(|list| list.filtered_by().is_some()) {
+            return list.filter("");
+        }
         if self.job.take().is_none() && self.page.take().is_none() {
             self.is_on_threads = true;
         }
@@ -112,6 +115,7 @@ impl View<'_> {
             Key::End => list.move_by(isize::MAX),
             Key::Enter | Key::Right => self.enter(),
             Key::Left => self.back(),
+            Key::Char('/') => self.prompt = Some((Prompt::Filter, String::new())),
             _ => {}
         }
     }
@@ -129,6 +133,7 @@ impl View<'_> {
             Key::Enter | Key::Char(' ') => self.with_calls(Calls::toggle),
             Key::Char('[') => self.with_calls(|calls| calls.go_to_sibling(Direction::Backwards)),
             Key::Char(']') => self.with_calls(|calls| calls.go_to_sibling(Direction::Forwards)),
+            Key::Char('u') => self.with_calls(Calls::unfold_largest),
             Key::Char('x') => self.with_calls(Calls::collapse),
             Key::Char('/') => self.prompt = Some((Prompt::Find, String::new())),
             Key::Char('g') => self.prompt = Some((Prompt::GoTo, String::new())),
@@ -184,10 +189,17 @@ impl View<'_> {
 
     /// Does what a text was typed for.
     fn typed(&mut self, prompt: Prompt, text: &str) {
+        if prompt == Prompt::Filter {
+            if let Some(list) = self.shown_list() {
+                list.filter(text);
+            }
+            return;
+        }
         if text.is_empty() {
             return;
         }
         match prompt {
+            Prompt::Filter => {}
             Prompt::Find => {
                 let Some(calls) = &self.calls else { return };
                 let wanted = Wanted::like(text, calls.trace.methods());

@@ -148,6 +148,37 @@ mod tests {
     }
 
     #[test]
+    fn the_largest_calls_are_unfolded_as_long_as_they_fit() {
+        let shown = Shown::new(EVENTS, &[]);
+        let mut view = shown.view();
+        press(&mut view, "u");
+        let expected = [
+            ">▾ a.B.main()",
+            "   ▾ a.B.run()",
+            "       ×2 a.B.leaf()",
+            "   ▸ a.B.run()",
+            "   ▾ a.B.run()",
+            "       a.B.leaf()",
+            "       a.B.other()",
+        ];
+        assert_eq!(rows(&mut view), expected);
+        // Six rows: the two callees of the last `run` do not fit.
+        view.resize(Rect::new(0, 0, WIDTH, HEIGHT - 3));
+        press(&mut view, "u");
+        assert_eq!(rows(&mut view), [&expected[..4], &["   ▸ a.B.run()"]].concat());
+        press(&mut view, "↓↓u");
+        assert_eq!(rows(&mut view)[2], ">      ×2 a.B.leaf()", "there is nothing to unfold");
+        // Without shapes, calls that did the same are not known to.
+        let events = without_shapes();
+        let shown = Shown::new(&events, &[]);
+        let mut view = shown.view();
+        press(&mut view, "u");
+        let found = rows(&mut view);
+        assert_eq!(found[1..3], ["   ▾ a.B.run()", "       a.B.leaf()"], "{found:?}");
+        assert_eq!(found.len(), 8, "{found:?}");
+    }
+
+    #[test]
     fn a_search_finds_each_call_of_a_method_with_shapes_and_without() {
         for events in [EVENTS.to_vec(), without_shapes()] {
             let shown = Shown::new(&events, &[]);
@@ -320,7 +351,11 @@ mod tests {
         let list = view.shown_list().unwrap();
         let rows: Vec<_> = list.rows.iter().map(|(text, _)| text.as_str()).collect();
         assert_eq!(rows, ["passed                  a.BTest.runs()"]);
-        press(&mut view, "⏎");
+        press(&mut view, "/none⏎");
+        assert!(view.shown_list().unwrap().rows.is_empty());
+        press(&mut view, "⎋");
+        assert_eq!(view.shown_list().unwrap().rows.len(), 1, "Esc ends the filter first");
+        press(&mut view, "/runs⏎⏎");
         assert_eq!(view.calls.as_ref().unwrap().row().unwrap().number(), 4);
         let shown = Shown::new(EVENTS, &[]);
         let mut view = shown.view();
@@ -396,7 +431,7 @@ mod tests {
     fn every_page_fits_on_every_screen() {
         let shown = Shown::with(&["view", "--source", "."], EVENTS, &[]);
         let mut view = shown.view();
-        for keys in ["", "d", "s", "?", "⎋/x", "⎋c", "⎋t", "⎋⎋"] {
+        for keys in ["", "d", "s", "?", "⎋/x", "⎋c", "⎋t", "⎋⎋", "/1⏎"] {
             press(&mut view, keys);
             for (width, height) in [(1, 1), (20, 5), (80, 24), (200, 60)] {
                 crate::terminal::shown(width, height, |frame| {

@@ -9,6 +9,8 @@ const INDENT = 14;
 const INDENTED = 24;
 // The most levels that are unfolded at first.
 const UNFOLDED = 40;
+// Of the callees of a call, these first ones are unfolded as the largest.
+const MOST_UNFOLDED = 48;
 // A call that is deeper than this below the top of the tree becomes part of a tree of its own.
 const LEVELS = 2000;
 
@@ -240,6 +242,31 @@ class Tree {
     this.redraw();
   }
 
+  // Shows what is in the call of a row, the largest calls first, in as many rows as are in view if its callees have no more.
+  unfoldLargest(row) {
+    if (!row.hasInner) return;
+    if (row.node) this.toggle(row);
+    let room = Math.floor(this.rowsInView()) - 1;
+    const folded = [row];
+    while (folded.length) {
+      const largest = folded.reduce((largest, next, at) => (next.all > folded[largest].all ? at : largest), 0);
+      const [{ parent, entry }] = folded.splice(largest, 1);
+      const node = this.open(parent, entry);
+      if (node.length > room && parent !== row.parent) {
+        parent.inner.splice(parent.inner.indexOf(node), 1);
+        continue;
+      }
+      room -= node.length;
+      this.grow(parent, node.rows);
+      const first = this.firstNumber(node);
+      for (let inner = 0; inner < Math.min(node.length, MOST_UNFOLDED); inner++) {
+        const next = this.rowOf({ parent: node, entry: inner }, first);
+        if (next.hasInner && !next.isGroup) folded.push(next);
+      }
+    }
+    this.setTop(this.placeOf(row));
+  }
+
   // Unfolds another one of consecutive calls.
   choose(row, at) {
     at = Math.max(0, Math.min(at, row.times - 1));
@@ -430,6 +457,7 @@ class Tree {
     else if (key === "ArrowLeft" && row.node) this.toggle(row);
     else if (key === "ArrowLeft" && row.parent.parent) this.select({ parent: row.parent.parent, entry: row.parent.entry });
     else if (key === "ArrowLeft" && this.isPart) this.reveal(this.callerOfTop());
+    else if (key === "u") this.unfoldLargest(row);
     else if (key === "]") this.choose(row, row.at + 1);
     else if (key === "[") this.choose(row, row.at - 1);
     else return false;
