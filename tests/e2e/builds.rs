@@ -35,7 +35,7 @@ fn on_some_jdks(mut body: impl FnMut(&Jdk)) {
 }
 
 /// Builds take turns, because they share a directory, which saves compiling again.
-fn turn() -> MutexGuard<'static, ()> {
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
     static SUITE: Mutex<()> = Mutex::new(());
     SUITE.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,8 @@
 //! Questions about programs that ran, as an agent asks them with `flow mcp`: each has a right answer, which at most four calls
 //! of tools with 16 kB find.
 
+mod projects;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -16,6 +18,7 @@ const MOST_CALLS: usize = 4;
 const MOST_BYTES: usize = 16_000;
 
 /// A question, the calls that answer it, and what the last one has.
+#[derive(Clone)]
 struct Question {
     asked: &'static str,
     calls: Vec<(&'static str, Value)>,
@@ -177,6 +180,14 @@ fn of_contents() -> Vec<Question> {
             ],
             &["harness.Contents$Colour.$values()"],
         ),
+        question(
+            "which values does the call have that makes the first order?",
+            [
+                ("calls", json!({"path": path, "method": "Order.<init>", "max": 1})),
+                ("steps", json!({"path": path, "call": "MAIN:57"})),
+            ],
+            &["harness.Contents$Order.<init>(int)\n", "(id = 7)\n"],
+        ),
     ]
 }
 
@@ -215,6 +226,28 @@ impl Session {
         assert_ne!(answer["isError"], true, "{tool} {arguments}: {text}");
         text
     }
+
+    /// Asks questions, and compares what is answered. `named` puts names of this run into their texts.
+    fn answers(&mut self, questions: &[Question], named: &dyn Fn(&str) -> String) {
+        for Question { asked, calls, answer } in questions {
+            let mut call = |(tool, arguments): &(&str, Value)| {
+                let arguments = serde_json::from_str(&named(&arguments.to_string())).unwrap();
+                self.call(tool, &arguments)
+            };
+            let texts: Vec<_> = calls.iter().map(&mut call).collect();
+            let last = texts.last().unwrap();
+            for part in *answer {
+                assert!(last.contains(&named(part)), "{asked} expected {part}, found: {last}");
+            }
+            assert!(texts.len() <= MOST_CALLS, "{asked}");
+            assert!(texts.iter().map(String::len).sum::<usize>() <= MOST_BYTES, "{asked}");
+        }
+    }
+
+    fn end(mut self) {
+        drop(self.0.stdin.take());
+        assert!(self.0.wait().unwrap().success());
+    }
 }
 
 #[test]
@@ -234,27 +267,10 @@ fn questions_about_programs_have_right_answers() {
         let outline = session.call("outline", &json!({"path": "exceptions", "max_bytes": 500}));
         let (_, thread) = outline.split_once("\nthread ").unwrap();
         let main = thread.split(' ').next().unwrap().to_owned();
-        let mut count = 0;
-        for Question { asked, calls, answer } in
-            of_exceptions().into_iter().chain(of_lost_update()).chain(of_contents())
-        {
-            // The id of the main thread depends on the JDK.
-            let of_main = |text: &str| text.replace("MAIN", &main);
-            let call = |(tool, arguments): &(&str, Value)| {
-                let arguments = serde_json::from_str(&of_main(&arguments.to_string())).unwrap();
-                session.call(tool, &arguments)
-            };
-            let texts: Vec<_> = calls.iter().map(call).collect();
-            let last = texts.last().unwrap();
-            for part in answer {
-                assert!(last.contains(&of_main(part)), "{asked} expected {part}, found: {last}");
-            }
-            assert!(texts.len() <= MOST_CALLS, "{asked}");
-            assert!(texts.iter().map(String::len).sum::<usize>() <= MOST_BYTES, "{asked}");
-            count += 1;
-        }
-        assert_eq!(count, 20);
-        drop(session.0.stdin.take());
-        assert!(session.0.wait().unwrap().success());
+        let questions = [of_exceptions(), of_lost_update(), of_contents()].concat();
+        assert_eq!(questions.len(), 21);
+        // The id of the main thread depends on the JDK.
+        session.answers(&questions, &|text: &str| text.replace("MAIN", &main));
+        session.end();
     });
 }

@@ -1,0 +1,3 @@
+package com.example.shop;
+
+record Customer(int id, String name, String region) {}
