@@ -298,7 +298,7 @@ fn large() -> TempDir {
 #[test]
 fn sums_from_stored_shapes_are_those_from_events() {
     let dir = large();
-    let verbs: [&[&str]; 20] = [
+    let verbs: [&[&str]; 23] = [
         &["report"],
         &["report", "--by", "calls", "--sort", "name", "--format", "csv"],
         &["report", "--exclude", "**.Main$Job", "--format", "json"],
@@ -319,6 +319,9 @@ fn sums_from_stored_shapes_are_those_from_events() {
         &["report", "--tree", "--method", "**#work", "--min", "0"],
         &["report", "--tree", "--exclude", "**#work", "--format", "json"],
         &["export", "--to", "collapsed"],
+        &["calls", "--slowest", "5"],
+        &["report", "--exceptions"],
+        &["report", "--lines"],
     ];
     let all = || verbs.map(|args| (args, flow(args, dir.path())));
     let info = || flow(&["info"], dir.path()).out;
@@ -346,6 +349,9 @@ fn sums_from_stored_shapes_are_those_from_events() {
     events[1000] ^= 3;
     fs::write(&place, &events).unwrap();
     assert_eq!(flow(verbs[0], dir.path()).out, from_events[0].1.out);
+    let of_marks = [&["report", "--exceptions"][..], &["report", "--lines"]];
+    let damaged = of_marks.map(|args| flow(args, dir.path()));
+    assert!(damaged.iter().all(|run| run.code == Some(0)), "{damaged:?}");
     events[0] ^= 1;
     fs::write(&place, &events).unwrap();
     assert_ne!(flow(verbs[0], dir.path()).out, from_events[0].1.out);

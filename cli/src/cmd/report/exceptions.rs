@@ -1,9 +1,10 @@
 //! `flow report --exceptions`: which exceptions ended calls or reached handlers, and which methods caught them.
 
 use crate::input::times::selected;
-use flow_query::reading::{read_thread, start_ns};
+use flow_query::reading::{read_marked, start_ns};
 use std::io::Write;
 
+use flow_codec::format::marks::Mark;
 use flow_codec::read::{Timeline, Trace};
 use flow_query::analysis::{ExceptionRow, Exceptions};
 use flow_query::rows::{Cell, ExceptionColumns, RowNames};
@@ -30,9 +31,13 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
         for file in trace.files() {
             let timeline = chosen.timeline(file, start_ns(trace, file));
             let timeline = timeline.map(Timeline::with_handlers);
-            let reading = read_thread(file, timeline, &mut progress, &mut exceptions, |sums, _| {
-                sums.end_thread();
-            });
+            // Values may be those of handlers.
+            let is_needed = |mark: &Mark| {
+                matches!(mark, Mark::Unwound { .. } | Mark::Thrown { .. } | Mark::Values(_))
+            };
+            let end = |sums: &mut Exceptions, _: &Timeline<'_>| sums.end_thread();
+            let reading =
+                read_marked(file, timeline, is_needed, &mut progress, &mut exceptions, end);
             status = status.and(reading.report(file, &progress));
         }
         let mut rows = exceptions.rows();

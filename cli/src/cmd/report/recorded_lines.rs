@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use flow_codec::format::ids::key;
+use flow_codec::format::marks::Mark;
 use flow_codec::read::{Timeline, Trace};
 use flow_codec::{MethodNames, NameForm};
 use flow_query::analysis::LineCounts;
@@ -15,7 +16,7 @@ use crate::input::source::Source;
 use crate::input::source::answer::Answer;
 use crate::input::sources::{self, Sources};
 use crate::output::{Out, Progress, escaped, grouped, message, plural};
-use flow_query::reading::{Listener as _, read_thread};
+use flow_query::reading::{Listener as _, read_marked};
 
 /// The width of counts in text.
 const COUNT_WIDTH: usize = 12;
@@ -54,9 +55,9 @@ pub(crate) fn run(args: &LinesArgs, mut source: Source, out: &mut Out) -> Result
         let mut counts = LineCounts::new(trace.methods());
         for file in trace.files() {
             let timeline = file.timeline().map(Timeline::with_lines);
-            let reading = read_thread(file, timeline, &mut progress, &mut counts, |counts, _| {
-                counts.end_thread();
-            });
+            let is_needed = |mark: &Mark| matches!(mark, Mark::Line(_));
+            let end = |counts: &mut LineCounts, _: &Timeline<'_>| counts.end_thread();
+            let reading = read_marked(file, timeline, is_needed, &mut progress, &mut counts, end);
             status = status.and(reading.report(file, &progress));
         }
         let files = by_file(trace, args, &counts);
