@@ -65,4 +65,6 @@ pub use glob::Glob;
 pub use ids::{Depth, MethodId, Offset, ThreadId, TraceId};
 pub use method_map::MethodMap;
 pub use method_names::MethodNames;
-pub use name::{MADE_WORDS, Name, NameForm, Origin, Overloads, argument_count, type_name};
+pub use name::{
+    KeptOrigin, MADE_WORDS, Name, NameForm, Origin, Overloads, argument_count, type_name,
+};

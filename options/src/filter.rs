@@ -5,8 +5,10 @@
 //! the boot and platform loader are recorded only if a filter *names* them, which a pattern that begins with
 //! a wildcard does not.
 
+use flow_codec::format::roles::MethodRole;
 use flow_codec::{Glob, Name};
 
+use crate::presets::{MAX_TEXT, Presets};
 use crate::tracked::{Text, Tracked};
 
 /// How many characters of a string and elements of an array are recorded by default.
@@ -36,8 +38,12 @@ pub struct FilterSpec {
     pub exceptions: Tracked<Glob>,
     /// Patterns of values that are left out: of methods, or of names of parameters and classes.
     pub redact: Tracked<Glob>,
+    /// Which methods of libraries are recorded too, with their values, and what they are.
+    pub presets: Presets,
     /// How many characters of a string and elements of an array are recorded.
     pub max_value: usize,
+    /// Whether the user chose `max_value`.
+    pub limits_text: bool,
     /// How deep the content of objects is recorded.
     pub values_depth: u32,
     /// Whether constructors and static initialisers are recorded.
@@ -63,7 +69,9 @@ impl Default for FilterSpec {
             fields: Tracked::default(),
             exceptions: Tracked::default(),
             redact: Tracked::default(),
+            presets: Presets::default(),
             max_value: DEFAULT_MAX_VALUE,
+            limits_text: false,
             values_depth: DEFAULT_VALUES_DEPTH,
             constructors: true,
             synthetic: true,
@@ -91,6 +99,8 @@ pub struct Candidate<'a> {
     pub method: &'a str,
     /// JVM descriptor.
     pub descriptor: &'a str,
+    /// Supertypes of the class that presets are about, as far as they are known.
+    pub types: &'a [String],
     /// Whether the method is native.
     pub native: bool,
     /// Whether the method is synthetic, apart from visibility bridges, which only make a method of a superclass visible. May be
@@ -157,6 +167,11 @@ const THREAD_SWITCHING: [&str; 2] = ["java.lang.VirtualThread", "jdk.internal.vm
 const API_CLASSES: [&str; 4] =
     ["dev.flow.Flow", "dev.flow.JUnitListener", "dev.flow.TestNGListener", "dev.flow.TestOutcome"];
 
+/// Returns whether a name begins with a package of the JDK, and is not one of its tools.
+fn is_of_jdk(name: &str) -> bool {
+    !name.starts_with(JDK_TOOLS) && JDK_PACKAGES.iter().any(|jdk| name.starts_with(jdk))
+}
+
 fn is_of_api(class: &str) -> bool {
     API_CLASSES.iter().any(|api| is_or_is_nested_in(class, api))
 }
@@ -194,15 +209,19 @@ impl FilterSpec {
         if candidate.loader == LoaderKind::Jdk && THREAD_SWITCHING.into_iter().any(switches) {
             return Verdict::NotRecorded(Reason::SwitchesThread);
         }
-        if candidate.accessor && self.skips_accessors && !self.has_details_of(candidate.name()) {
+        if candidate.accessor && self.skips_accessors && !self.has_details_of(candidate) {
             return Verdict::NotRecorded(Reason::Accessor);
         }
         Verdict::Record
     }
 
     /// Returns whether more than the calls of a method is recorded, if the method is.
-    fn has_details_of(&self, method: Name<'_>) -> bool {
-        self.has_lines_of(method) || self.has_values_of(method) || self.has_instructions_of(method)
+    fn has_details_of(&self, candidate: Candidate<'_>) -> bool {
+        let Candidate { types, loader, .. } = candidate;
+        let method = candidate.name();
+        self.has_lines_of(method)
+            || self.has_values_of(method, types, loader)
+            || self.has_instructions_of(method)
     }
 
     /// Returns whether the lines of a method are recorded, if the method is.
@@ -211,10 +230,32 @@ impl FilterSpec {
         self.lines.find(|glob| glob.selects(method))
     }
 
-    /// Returns whether the values of a method are recorded, if the method is.
+    /// Returns whether the values of a method are recorded, if the method is. `types` are supertypes of its class that presets
+    /// are about.
     #[must_use]
-    pub fn has_values_of(&self, method: Name<'_>) -> bool {
-        self.values.find(|glob| glob.selects(method))
+    pub fn has_values_of(&self, method: Name<'_>, types: &[String], loader: LoaderKind) -> bool {
+        self.values.find(|glob| glob.selects(method)) || self.presets.select(method, types, loader)
+    }
+
+    /// Returns what a method is to the presets.
+    #[must_use]
+    pub fn roles_of(
+        &self,
+        method: Name<'_>,
+        types: &[String],
+        loader: LoaderKind,
+    ) -> Box<[MethodRole]> {
+        self.presets.roles(method, types, loader).into()
+    }
+
+    /// Returns how many characters of a string are recorded: of statements and messages more than of other values, because
+    /// equal ones are counted.
+    #[must_use]
+    pub fn max_text(&self) -> usize {
+        match self.presets.is_empty() || self.limits_text {
+            true => self.max_value,
+            false => self.max_value.max(MAX_TEXT),
+        }
     }
 
     /// Returns whether the instructions of a method are recorded, if the method is.
@@ -293,12 +334,25 @@ impl FilterSpec {
             }
     }
 
-    /// Returns whether methods of a class may be recorded: `false` only if none is.
+    /// Returns whether methods of a class may be recorded: `false` only if none is. `types` are supertypes of the class that
+    /// presets are about.
     #[must_use]
-    pub fn may_select(&self, class: &str, loader: LoaderKind) -> bool {
+    pub fn may_select(&self, class: &str, types: &[String], loader: LoaderKind) -> bool {
         if is_of_api(class) || self.exclude.iter().any(|glob| glob.matches_all_of(class)) {
             return false;
         }
+        self.may_select_by_name(class, loader) || self.presets.may_select(class, types, loader)
+    }
+
+    /// Returns whether fields of objects of a class are stored, because its methods may be recorded, and not for a preset alone.
+    #[must_use]
+    pub fn has_fields_of(&self, class: &str, loader: LoaderKind) -> bool {
+        !is_of_api(class)
+            && !self.exclude.iter().any(|glob| glob.matches_all_of(class))
+            && self.may_select_by_name(class, loader)
+    }
+
+    fn may_select_by_name(&self, class: &str, loader: LoaderKind) -> bool {
         if self.targets.is_empty() && self.include.is_empty() {
             return loader == LoaderKind::Application;
         }
@@ -312,17 +366,21 @@ impl FilterSpec {
     /// Returns whether classes of the boot and the platform loader may be recorded.
     #[must_use]
     pub fn reaches_boot_classes(&self) -> bool {
-        !self.targets.is_empty() || self.include.iter().any(Glob::names_something)
+        !self.targets.is_empty()
+            || self.include.iter().any(Glob::names_something)
+            || self.presets.named().any(|glob| is_of_jdk(&glob.first_part()))
     }
 
     /// Returns whether the filter selects classes of the JDK, by the names of its packages.
     #[must_use]
     pub fn names_jdk(&self) -> bool {
-        let globs = self.include.iter().filter(|glob| glob.names_something()).map(Glob::first_part);
-        self.targets.iter().cloned().chain(globs).any(|name| {
-            !name.starts_with(JDK_TOOLS)
-                && JDK_PACKAGES.iter().any(|jdk| name.starts_with(jdk) || jdk.starts_with(&name))
-        })
+        let globs = self.include.iter().chain(self.presets.named());
+        let globs = globs.filter(|glob| glob.names_something()).map(Glob::first_part);
+        self.targets
+            .iter()
+            .cloned()
+            .chain(globs)
+            .any(|name| is_of_jdk(&name) || JDK_PACKAGES.iter().any(|jdk| jdk.starts_with(&name)))
     }
 
     /// Returns whether a pattern applies to classes of this loader.
@@ -331,6 +389,12 @@ impl FilterSpec {
     }
 
     fn selects(&self, candidate: Candidate<'_>) -> bool {
+        let Candidate { types, hidden, loader, .. } = candidate;
+        self.selects_by_name(candidate)
+            || (!hidden && self.presets.select(candidate.name(), types, loader))
+    }
+
+    fn selects_by_name(&self, candidate: Candidate<'_>) -> bool {
         let Candidate { class, hidden, loader, .. } = candidate;
         if self.targets.is_empty() && self.include.is_empty() {
             return loader == LoaderKind::Application;
@@ -361,7 +425,8 @@ mod tests {
         let loader = if jdk { LoaderKind::Jdk } else { LoaderKind::Application };
         let (native, synthetic, accessor, hidden) = (false, false, false, false);
         let descriptor = "(I)V";
-        Candidate { class, method, descriptor, native, synthetic, accessor, hidden, loader }
+        let types = &[];
+        Candidate { class, method, descriptor, types, native, synthetic, accessor, hidden, loader }
     }
 
     fn globs<T: From<Vec<Glob>>>(patterns: &[&str]) -> T {
@@ -373,9 +438,9 @@ mod tests {
         let named = FilterSpec { include: globs(&["dev.flow.**"]), ..spec() };
         for spec in [spec(), named] {
             assert_eq!(spec.verdict(method("dev.flow.Flow", "mark")), Verdict::Exclude);
-            assert!(!spec.may_select("dev.flow.JUnitListener", LoaderKind::Application));
-            assert!(!spec.may_select("dev.flow.Flow$1", LoaderKind::Application));
-            assert!(spec.may_select("dev.flow.Flows", LoaderKind::Application));
+            assert!(!spec.may_select("dev.flow.JUnitListener", &[], LoaderKind::Application));
+            assert!(!spec.may_select("dev.flow.Flow$1", &[], LoaderKind::Application));
+            assert!(spec.may_select("dev.flow.Flows", &[], LoaderKind::Application));
             assert_eq!(spec.verdict(method("dev.flow.app.Main", "main")), Verdict::Record);
         }
     }
@@ -446,7 +511,7 @@ mod tests {
         ] {
             let spec = FilterSpec { include: globs(&[pattern]), ..spec() };
             assert_eq!(spec.verdict(method("com.app.A", "m")), expected, "{pattern}");
-            assert!(spec.may_select("com.app.A", LoaderKind::Application), "{pattern}");
+            assert!(spec.may_select("com.app.A", &[], LoaderKind::Application), "{pattern}");
         }
     }
 
@@ -468,7 +533,7 @@ mod tests {
             ("com.app.Any", true),
         ] {
             let loader = method(class, "m").loader;
-            assert_eq!(spec.may_select(class, loader), expected, "{class}");
+            assert_eq!(spec.may_select(class, &[], loader), expected, "{class}");
         }
     }
 
@@ -484,7 +549,9 @@ mod tests {
         };
         assert_eq!(spec.verdict(method("com.app.A", "m")), Verdict::Record);
         let login = Name::new("com.app.A", "login", "(Ljava/lang/String;)V");
-        assert!(spec.has_values_of(login) && !spec.redacts_all_of(login));
+        assert!(
+            spec.has_values_of(login, &[], LoaderKind::Application) && !spec.redacts_all_of(login)
+        );
         assert!(spec.has_exceptions_of(login));
         assert!(spec.redacts_parameter(Some("password"), "java.lang.String"));
         // Values that are left out to be safe show nothing about the patterns; nor does a check before values are known.

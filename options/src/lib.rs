@@ -14,6 +14,7 @@ mod kinds;
 pub mod mains;
 mod notice;
 mod parse;
+pub mod presets;
 mod sources;
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@ use log::LevelFilter;
 
 use crate::filter::{DEFAULT_MAX_VALUE, DEFAULT_VALUES_DEPTH, FilterSpec};
 use crate::mains::MainFilter;
+use crate::presets::{PresetFile, Presets};
 use crate::sources::{Setting, bad_value, from_environment, from_string, gather, split};
 use crate::tracked::Tracked;
 use crate::values::{
@@ -342,23 +343,55 @@ fn filter_with_details(
             globs(patterns).map(Tracked::from)
         })?,
         redact: value("redact").map_or(Ok(Tracked::default()), |redact| {
-            let of = ["values", "fields", "instructions", "exceptions"].into_iter().find_map(value);
+            let of = ["values", "presets", "fields", "instructions", "exceptions"]
+                .into_iter()
+                .find_map(value);
             needs_values(redact, of)?;
             globs(redact).map(Tracked::from)
         })?,
         max_value: value("max-value").map_or(Ok(DEFAULT_MAX_VALUE), |max| {
-            needs_values(max, value("values").or(value("fields")).or(value("exceptions")))?;
+            let of = ["values", "presets", "fields", "exceptions"].into_iter().find_map(value);
+            needs_values(max, of)?;
             let number = max.value.parse().ok().filter(|number| *number <= MAX_VALUE);
             number.ok_or_else(|| bad_value(max))
         })?,
         values_depth: value("values-depth").map_or(Ok(DEFAULT_VALUES_DEPTH), |depth| {
-            needs_values(depth, value("values").or(value("fields")))?;
+            needs_values(depth, value("values").or(value("presets")).or(value("fields")))?;
             let number = depth.value.parse().ok().filter(|number| *number <= MAX_VALUES_DEPTH);
             number.ok_or_else(|| bad_value(depth))
         })?,
+        presets: presets(value("presets"), value("presets-file"), engine, format)?,
+        limits_text: value("max-value").is_some(),
         skips_accessors: value("skip")
             .map_or(Ok(false), |skip| skips_accessors(skip, value("fields")))?,
         ..filter(settings)?
+    })
+}
+
+/// Reads the presets that are chosen, of flow and of the user's file.
+fn presets(
+    names: Option<&Setting>,
+    file: Option<&Setting>,
+    engine: EngineKind,
+    format: EventFormat,
+) -> Result<Presets, OptionError> {
+    let mut known = PresetFile::built_in();
+    if let Some(setting) = file {
+        let Setting { key, value, place } = setting;
+        let text = std::fs::read_to_string(non_empty(setting)?)
+            .map_err(|error| OptionError(format!("{key}={value} ({place}): {error}")))?;
+        known.extend(PresetFile::parse(&text, value)?);
+    }
+    let Some(setting) = names else { return Ok(Presets::default()) };
+    needs_probes(setting, engine, format)?;
+    let names = list(setting, ';')?;
+    let all: Vec<_> = known.names().map(|(name, _)| name.to_owned()).collect();
+    known.choose(&names).map_err(|name| {
+        let Setting { key, value, place } = setting;
+        OptionError(format!(
+            "{key}={value} ({place}): there is no preset '{name}'; there are {}, and those of a file that presets-file= names",
+            all.join(", ")
+        ))
     })
 }
 
@@ -473,7 +506,7 @@ fn needs_values(
     match values {
         Some(_) => Ok(()),
         None => Err(OptionError(format!(
-            "{key}={value} ({place}): has a meaning with values, fields or exceptions only; add values=PATTERN"
+            "{key}={value} ({place}): has a meaning with values, presets, fields or exceptions only; add values=PATTERN"
         ))),
     }
 }

@@ -22,7 +22,7 @@ const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key
 }
 
 /// All keys.
-pub const KEYS: [Key; 48] = [
+pub const KEYS: [Key; 50] = [
     key("out", "a directory, or a file whose name ends in .flowtrace", "where the trace goes"),
     key("earlier", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
     key(
@@ -79,6 +79,12 @@ pub const KEYS: [Key; 48] = [
         "globs over pkg.Class or pkg.Class#method, separated by ';'",
         "the methods of which exceptions that reach handlers are recorded",
     ),
+    key(
+        "presets",
+        "names of presets, such as sql, http and log, separated by ';'",
+        "libraries of which statements, requests or messages are recorded",
+    ),
+    key("presets-file", "a file with rules of presets", "further presets, or further rules"),
     key(
         "redact",
         "globs over names of parameters and fields, pkg.Class, or pkg.Class#method, separated by ';'",

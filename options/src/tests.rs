@@ -7,6 +7,7 @@ use flow_codec::format::manifest::Timing;
 use flow_codec::format::names::EventFormat;
 use log::LevelFilter;
 
+use super::filter::LoaderKind;
 use super::*;
 
 fn parse(text: &str) -> Result<Options, OptionError> {
@@ -15,6 +16,33 @@ fn parse(text: &str) -> Result<Options, OptionError> {
 
 fn message(text: &str) -> String {
     parse(text).unwrap_err().to_string()
+}
+
+#[test]
+fn presets_are_chosen_by_name_and_a_file_adds_some() {
+    let parse = |text: &str| Options::parse(text, |_| None).map(|options| options.filter);
+    let filter = parse("presets=sql;log").unwrap();
+    assert!(filter.presets.need_types() && filter.names_jdk() && filter.max_text() == 4_000);
+    let filter = parse("presets=sql,max-value=100").unwrap();
+    assert!(!filter.names_jdk() && !filter.reaches_boot_classes() && filter.max_text() == 100);
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("own.presets");
+    std::fs::write(&file, "[mine]\nrun com.app.Db#ask(String) arg0\n").unwrap();
+    let file = file.display();
+    let filter = parse(&format!("presets=mine,presets-file={file}")).unwrap();
+    assert!(filter.may_select("com.app.Db", &[], LoaderKind::Application));
+    assert!(!filter.presets.need_types() && filter.may_select("com.Other", &[], LoaderKind::Application));
+    for (text, expected) in [
+        ("presets=sqll", "there is no preset 'sqll'; there are sql, http, log, and those of a file that presets-file= names"),
+        ("presets=sql,engine=events", "needs engine=instrument"),
+        ("presets=sql,format=jsonl", "format=jsonl has no place for it"),
+        ("presets=sql,presets-file=/nowhere", "presets-file=/nowhere (agent options): No such file"),
+        ("redact=password", "has a meaning with values, presets, fields or exceptions only"),
+    ] {
+        let error = parse(text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+    assert!(parse("presets=sql,redact=password").is_ok());
 }
 
 #[test]
@@ -167,7 +195,7 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         ),
         (
             "redact=password",
-            "redact=password (agent options): has a meaning with values, fields or exceptions only; add values=PATTERN",
+            "redact=password (agent options): has a meaning with values, presets, fields or exceptions only; add values=PATTERN",
         ),
         (
             "values=a.B,max-value=1001",

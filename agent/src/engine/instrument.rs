@@ -39,12 +39,14 @@ const NATIVE: u16 = 0x0100;
 const UNNAMED_CLASS: &str = "(unnamed)";
 
 /// Returns the bytes of a class that is being loaded or changed, with probes; `None` to leave it unchanged.
-/// `name` is the internal one, if the JVM knows it already.
+/// `name` is the internal one, if the JVM knows it already. `known_types` are supertypes of the class that presets are about, if
+/// the class is loaded.
 pub fn on_class_file(
     recorder: &Recorder,
     filter: &FilterSpec,
     loader: &Loader,
     name: Option<&[u8]>,
+    known_types: &[String],
     bytes: &[u8],
 ) -> Option<Vec<u8>> {
     let methods = recorder.methods();
@@ -59,9 +61,10 @@ pub fn on_class_file(
         }
     };
     let name = class.name();
+    let types = types_of(&class, known_types, filter);
     if class.has_probes()
         || skip_list::is_probe_class(&name)
-        || !filter.may_select(&name, loader.kind)
+        || !filter.may_select(&name, &types, loader.kind)
     {
         return None;
     }
@@ -74,11 +77,30 @@ pub fn on_class_file(
         (_, Order::Total) => Probes::Numbered,
         (_, Order::Time) => Probes::Plain,
     };
-    let rewriting = Rewriting { methods, filter, loader, class: &class, name: &name, probes };
+    let (class, name, types) = (&class, &*name, &*types);
+    let rewriting = Rewriting { methods, filter, loader, class, name, types, probes };
     rewriting.run().unwrap_or_else(|error| {
         recorder.stop_storing(&error);
         None
     })
+}
+
+/// Returns the supertypes of a class that presets are about: those that are `known`, and those that the class file names. Of a
+/// class that is not loaded yet, those of its supertypes are missing; see [`lacks_types`].
+fn types_of(class: &ClassFile<'_>, known: &[String], filter: &FilterSpec) -> Vec<String> {
+    if !filter.presets.need_types() {
+        return Vec::new();
+    }
+    let direct = class.supertypes();
+    filter.presets.relevant(known.iter().chain(&direct).map(String::as_str))
+}
+
+/// Returns whether a class that is being prepared was judged without a supertype that presets are about. `direct` are those that
+/// its class file names, `all` also theirs.
+#[must_use]
+pub fn lacks_types(filter: &FilterSpec, direct: &[String], all: &[String]) -> bool {
+    let relevant = |types: &[String]| filter.presets.relevant(types.iter().map(String::as_str));
+    relevant(direct) != relevant(all)
 }
 
 /// Names a class with an unknown structure. Most likely the JVM refuses it too; or it is newer than this
@@ -92,7 +114,7 @@ fn leave_out_class(
 ) {
     static WARNING: Once = Once::new();
     let name = name.map_or_else(|| UNNAMED_CLASS.to_owned(), binary_name);
-    if *error == rewrite::Malformed::NotAClass || !filter.may_select(&name, loader.kind) {
+    if *error == rewrite::Malformed::NotAClass || !filter.may_select(&name, &[], loader.kind) {
         return;
     }
     WARNING.call_once(|| {
@@ -119,7 +141,9 @@ fn room_for(class: &[u8]) -> usize {
 /// Returns whether a class may get probes, judged by its name.
 pub fn may_rewrite(recorder: &Recorder, loader: &Loader, bytes: &[u8]) -> bool {
     let filter = recorder.methods().filter();
-    ClassFile::parse(bytes).is_ok_and(|class| filter.may_select(&class.name(), loader.kind))
+    ClassFile::parse(bytes).is_ok_and(|class| {
+        filter.may_select(&class.name(), &types_of(&class, &[], &filter), loader.kind)
+    })
 }
 
 /// Handles a class whose loader does not find the probe class. With probes, the class could not run.
@@ -130,7 +154,7 @@ pub fn on_class_without_probes(
     bytes: &[u8],
 ) {
     if let Ok(class) = ClassFile::parse(bytes)
-        && filter.may_select(&class.name(), loader.kind)
+        && filter.may_select(&class.name(), &types_of(&class, &[], filter), loader.kind)
     {
         methods.leave_out("loader-refuses-probes", key(&class.name(), "*", ""));
     }
@@ -168,18 +192,23 @@ fn recorded_frames<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) -> Option<u32> {
     }
     let methods = recorder.methods();
     let may_be_recorded = |facts: &MethodFacts| {
-        let MethodFacts { info, loader, native, hidden, .. } = facts;
+        let MethodFacts { info, loader, types, native, hidden, .. } = facts;
         // Other names may be spelled differently in the class file.
         !info.class.is_ascii()
-            || !native && !hidden && may_have_probes(methods, &info.class, *loader)
+            || !native && !hidden && may_have_probes(methods, &info.class, types, *loader)
     };
     let recorded = stack.iter().filter(|facts| facts.as_ref().is_none_or(may_be_recorded));
     u32::try_from(recorded.count()).ok()
 }
 
 /// Returns whether any filter of the recording gives probes to a class.
-fn may_have_probes(methods: &MethodTable, class: &str, loader: LoaderKind) -> bool {
-    methods.may_have_selected(class, loader)
+fn may_have_probes(
+    methods: &MethodTable,
+    class: &str,
+    types: &[String],
+    loader: LoaderKind,
+) -> bool {
+    methods.may_have_selected(class, types, loader)
         && !skip_list::is_probe_class(class)
         && !(loader == LoaderKind::Jdk && skip_list::is_skipped(class))
 }
@@ -235,7 +264,7 @@ pub fn on_thread_end<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, id: ThreadId) {
 /// A hidden class is about to become usable. It cannot be rewritten, but it can be named.
 pub fn on_hidden_class(recorder: &Recorder, loader: &Loader, name: &str) {
     let methods = recorder.methods();
-    if methods.filter().may_select(name, loader.kind) {
+    if methods.filter().may_select(name, &[], loader.kind) {
         // The number after the name differs from run to run.
         let (class, _) = name.split_once('/').unwrap_or((name, ""));
         methods.leave_out("hidden-class", key(class, "*", ""));
@@ -246,7 +275,8 @@ pub fn on_hidden_class(recorder: &Recorder, loader: &Loader, name: &str) {
 /// how many they are.
 pub fn rewrite_loaded<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) -> usize {
     let methods = recorder.methods();
-    let selected = |name: &str, loader| may_have_probes(methods, name, loader);
+    let selected =
+        |name: &str, types: &[String], loader| may_have_probes(methods, name, types, loader);
     let classes = vm.loaded_classes(selected);
     log::debug!("{} loaded classes are rewritten", classes.len());
     for refused in retransform(vm, &classes) {
@@ -258,7 +288,9 @@ pub fn rewrite_loaded<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) -> usize {
 /// Restores the code of classes that have probes. Recording is over.
 pub fn restore_loaded<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) {
     let methods = recorder.methods();
-    retransform(vm, &vm.loaded_classes(|name, loader| methods.may_have_selected(name, loader)));
+    let selected =
+        |name: &str, types: &[String], loader| methods.may_have_selected(name, types, loader);
+    retransform(vm, &vm.loaded_classes(selected));
 }
 
 /// This many classes are changed at a time: the JVM stops all threads meanwhile.
@@ -313,6 +345,8 @@ struct Rewriting<'a> {
     loader: &'a Loader,
     class: &'a ClassFile<'a>,
     name: &'a str,
+    /// Supertypes that presets are about.
+    types: &'a [String],
     probes: Probes,
 }
 
@@ -329,11 +363,13 @@ impl Rewriting<'_> {
         }
         let source = self.class.source_file();
         let map = self.class.source_map();
+        let proxied = self.class.proxied();
         let infos = planned.iter().map(|(index, plan, method)| {
             let mut info = MethodInfo {
                 lines: plan.lines(),
                 parameters: plan.values.as_ref().map_or_else(Vec::new, Values::names),
                 code: plan.steps.as_ref().map(|steps| Box::new(steps.code.clone())),
+                interface: proxied.get(index).map(|name| name.as_str().into()),
                 ..self.info(method, source.as_deref())
             };
             if let Some(map) = &map {
@@ -417,7 +453,7 @@ impl Rewriting<'_> {
         let filter = self.filter;
         Detail {
             lines: filter.has_lines_of(name),
-            values: filter.has_values_of(name),
+            values: filter.has_values_of(name, self.types, self.loader.kind),
             instructions: filter.has_instructions_of(name),
             accesses: !filter.fields.is_empty(),
             exceptions: filter.has_exceptions_of(name),
@@ -550,8 +586,18 @@ impl Rewriting<'_> {
         let Name { class, name: method, descriptor, .. } = name;
         let MethodKind { native, synthetic, accessor } = kind;
         let hidden = false;
-        let candidate =
-            Candidate { class, method, descriptor, native, synthetic, accessor, hidden, loader };
+        let types = self.types_of(class);
+        let candidate = Candidate {
+            class,
+            method,
+            descriptor,
+            types,
+            native,
+            synthetic,
+            accessor,
+            hidden,
+            loader,
+        };
         match self.filter.verdict(candidate) {
             Verdict::Record if loader == LoaderKind::Jdk && skip_list::is_skipped(class) => {
                 Verdict::NotRecorded(Reason::Protected)
@@ -560,7 +606,13 @@ impl Rewriting<'_> {
         }
     }
 
+    /// The supertypes of a class that presets are about: only those of this class are known.
+    fn types_of(&self, class: &str) -> &[String] {
+        if class == self.name { self.types } else { &[] }
+    }
+
     fn info(&self, method: &Method<'_>, source: Option<&str>) -> MethodInfo {
+        let name = Name::new(self.name, &method.name, &method.descriptor);
         MethodInfo {
             class: self.name.to_owned(),
             name: method.name.to_string(),
@@ -569,6 +621,7 @@ impl Rewriting<'_> {
             line: method.first_line,
             loader: self.loader.label.clone(),
             flags: flag_names(method.access.into()),
+            roles: self.filter.roles_of(name, self.types, self.loader.kind),
             ..MethodInfo::default()
         }
     }

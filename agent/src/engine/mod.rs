@@ -54,8 +54,12 @@ pub trait Jvm<'a> {
     /// Returns whether threads can be distinguished: not before VMStart has been handled.
     fn knows_threads(&self) -> bool;
 
-    /// Returns the loaded classes that `select` accepts and that can be changed.
-    fn loaded_classes(&self, select: impl Fn(&str, LoaderKind) -> bool) -> Vec<Self::Class>;
+    /// Returns the loaded classes that `select` accepts and that can be changed. It gets the name, the supertypes that presets
+    /// are about, and the loader.
+    fn loaded_classes(
+        &self,
+        select: impl Fn(&str, &[String], LoaderKind) -> bool,
+    ) -> Vec<Self::Class>;
 
     /// Passes classes through the class file hooks again. All of them or none.
     ///

@@ -22,6 +22,7 @@ use super::vm::{KnowsProbes, Retransforming};
 use super::{Vm, own_threads, sampling, state, triggers};
 use crate::certain::Certain as _;
 use crate::engine::{events, instrument};
+use crate::filter::LoaderKind;
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
 use crate::recorder::{Left, RawMethod, Timeout};
@@ -334,16 +335,26 @@ unsafe extern "C" fn class_prepare(
                     return;
                 }
                 let is_old = unprepared::has_old_probes(&name.binary).unwrap_or_else(|| {
-                    let loader = vm.loader_of(class).kind;
-                    agent.recorder().methods().filter().may_select(&name.binary, loader)
+                    let (loader, types) = (vm.loader_of(class).kind, vm.types_for_presets(class));
+                    agent.recorder().methods().filter().may_select(&name.binary, &types, loader)
                 });
-                if is_old {
+                if is_old || lacks_types(agent, &vm, class) {
                     // Gives it probes of this recording and this filter instead, before it runs.
                     aftermath::clean_class(&vm, class, Some(CLASS_TIMEOUT));
                 }
             }
         }
     });
+}
+
+/// Returns whether a class is for a preset, which was not known before its supertypes were loaded.
+fn lacks_types(agent: &Agent, vm: &Vm<'_>, class: sys::jclass) -> bool {
+    let all = vm.types_for_presets(class);
+    if all.is_empty() || vm.loader_of(class).kind == LoaderKind::Jdk {
+        return false;
+    }
+    let direct = vm.direct_supertype_names(class);
+    instrument::lacks_types(&agent.recorder().methods().filter(), &direct, &all)
 }
 
 /// A class file that ends early.
@@ -378,7 +389,11 @@ unsafe extern "C" fn class_file_load_hook(
         // SAFETY: the JVM passes a text that ends in NUL, or null; it stays for this callback.
         let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_bytes());
         let is_new = class_being_redefined.is_null();
-        let probed = with_probes(&vm, is_new, loader, name, class);
+        let types = match is_new {
+            true => Vec::new(),
+            false => vm.types_for_presets(class_being_redefined),
+        };
+        let probed = with_probes(&vm, is_new, loader, name, &types, class);
         match is_ours(Retransforming::ToChange) {
             true => with_lost_parameters(&vm, class_being_redefined, class, probed),
             false => probed,
@@ -395,12 +410,14 @@ unsafe extern "C" fn class_file_load_hook(
     }
 }
 
-/// Returns the bytes of a class with probes, if the recording selects it. `is_new`: the class is not loaded yet.
+/// Returns the bytes of a class with probes, if the recording selects it. `is_new`: the class is not loaded yet. `types`: what is
+/// known of its supertypes.
 fn with_probes(
     vm: &Vm<'_>,
     is_new: bool,
     loader: sys::jobject,
     name: Option<&[u8]>,
+    types: &[String],
     class: &[u8],
 ) -> Option<Vec<u8>> {
     let ended = unprepared::recordings_ended();
@@ -431,7 +448,7 @@ fn with_probes(
             );
             None
         } else {
-            instrument::on_class_file(agent.recorder(), &filter, &loader, name, class)
+            instrument::on_class_file(agent.recorder(), &filter, &loader, name, types, class)
         };
         // A class that is being changed is listed when probes are removed or others inserted.
         let may = if is_new

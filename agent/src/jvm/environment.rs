@@ -141,6 +141,9 @@ fn wanted(
         }
         wanted._bitfield_1.set_bit(*bit, true);
     }
+    if options.filter.presets.need_types() {
+        state::need_types();
+    }
     // From JDK 24 on, classes in the shared archive may hold calls that are resolved to the code that methods
     // of the JDK had before we rewrote them. With this capability the JVM does not use the archive.
     let early = engine == EngineKind::Instrument && options.filter.names_jdk();

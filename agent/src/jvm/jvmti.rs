@@ -313,6 +313,15 @@ impl Jvmti {
         }
     }
 
+    /// Local references to the interfaces that a class names; none before it is prepared.
+    pub(super) fn interfaces(self, class: sys::jclass) -> Vec<sys::jclass> {
+        let (mut count, mut interfaces) = (0, ptr::null_mut());
+        match call!(self, GetImplementedInterfaces, class, &raw mut count, &raw mut interfaces) {
+            Ok(()) => self.take_array(interfaces, count),
+            Err(_) => Vec::new(),
+        }
+    }
+
     /// The name, the descriptor and the modifiers of a field.
     pub(super) fn field(
         self,

@@ -30,6 +30,21 @@ static IS_ENDING: AtomicBool = AtomicBool::new(false);
 /// Whether the agent has the capabilities with which it [knows bridges](knows_bridges).
 static KNOWS_BRIDGES: AtomicBool = AtomicBool::new(false);
 
+/// Whether a recording has presets that are about supertypes of classes. Stays set: a class that such a recording has changed must
+/// be found when it ends.
+static NEEDS_TYPES: AtomicBool = AtomicBool::new(false);
+
+/// Notes that supertypes of classes must be known.
+pub(super) fn need_types() {
+    // Pairs with nothing: no class is judged before the recording begins, which other locks order after this.
+    NEEDS_TYPES.store(true, Ordering::Relaxed);
+}
+
+/// Returns whether supertypes of classes must be known.
+pub(super) fn needs_types() -> bool {
+    NEEDS_TYPES.load(Ordering::Relaxed)
+}
+
 /// The environment, once there is one.
 pub(super) fn current() -> Option<Jvmti> {
     let env = ENVIRONMENT.load(Ordering::Acquire);

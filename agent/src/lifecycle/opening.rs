@@ -343,7 +343,7 @@ fn with_probes(recorder: Recorder, options: &Options) -> Recorder {
     crate::sys::classes::clear();
     let filter = &options.filter;
     let shows_texts = !filter.may_redact("java.lang.String");
-    let text = shows_texts.then_some(filter.max_value);
+    let text = shows_texts.then_some(filter.max_text());
     let shows_objects = filter.redact.is_empty() && filter.values_depth == 0;
     crate::sys::classes::set_shown(shows_objects, text);
     match crate::sys::shared_block() {

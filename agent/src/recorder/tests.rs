@@ -96,7 +96,8 @@ impl DescribeMethod for OneMethod {
         let info = MethodInfo { descriptor: "()V".to_owned(), ..MethodInfo::default() };
         let loader = LoaderKind::Application;
         let (native, synthetic, accessor, hidden) = (false, false, false, false);
-        Some(MethodFacts { info, loader, native, synthetic, accessor, hidden })
+        let types = Vec::new();
+        Some(MethodFacts { info, loader, types, native, synthetic, accessor, hidden })
     }
 
     fn locate(&self, _info: &mut MethodInfo) {}

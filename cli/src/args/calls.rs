@@ -32,6 +32,10 @@ pub(crate) enum HowLeft {
 pub(crate) enum GroupBy {
     /// What the calls did: the calls that they made, and how they were left
     Shape,
+    /// Of statements, requests and messages: the nearest method of the program's own code
+    Caller,
+    /// Of statements, requests and messages: the outermost method of the program's own code
+    Request,
 }
 
 impl HowLeft {
@@ -49,7 +53,7 @@ impl HowLeft {
 pub(crate) struct CallsArgs {
     /// The name of a shape, which --by shape shows, or methods: a pattern as for --include; with --slowest, all methods
     /// without it
-    #[arg(value_name = "SHAPE|METHOD", required_unless_present_any = ["slowest", "around"])]
+    #[arg(value_name = "SHAPE|METHOD", required_unless_present_any = ["slowest", "around", "presets"])]
     pub(crate) what: Option<String>,
     /// Show in how many ways the methods ran, how often each, and what distinguishes it
     #[arg(long, value_name = "WHAT", group = "calls_view", help_heading = VIEWS)]
@@ -69,8 +73,21 @@ pub(crate) struct CallsArgs {
     #[arg(long, value_name = "CALL", group = "calls_view", help_heading = VIEWS)]
     #[arg(conflicts_with_all = ["values", "conditions", "outcome"])]
     pub(crate) around: Option<From>,
+    /// Show the SQL statements that were recorded with flow record --sql: each once, with how often and from where; with a TEXT
+    /// in the place of METHOD only those that contain it, with --values one by one
+    #[arg(long, group = "presets", help_heading = VIEWS)]
+    pub(crate) sql: bool,
+    /// Show the HTTP requests that were recorded with flow record --http, as --sql does
+    #[arg(long, group = "presets", help_heading = VIEWS)]
+    pub(crate) http: bool,
+    /// Show the log messages that were recorded with flow record --log, as --sql does
+    #[arg(long, group = "presets", help_heading = VIEWS)]
+    pub(crate) log: bool,
+    /// Show what was recorded for this preset, as --sql does
+    #[arg(long, value_name = "NAME", group = "presets", help_heading = VIEWS)]
+    pub(crate) preset: Option<String>,
     /// Show calls with their recorded values, in the order in which they began; with --slowest, only the longest
-    #[arg(long, conflicts_with = "by", help_heading = VIEWS)]
+    #[arg(long, help_heading = VIEWS)]
     pub(crate) values: bool,
     /// Show only calls with a value such as 'arg0 == null', with their values; repeatable, then all must hold
     #[arg(long = "where", value_name = "CONDITION", help_heading = SELECTION)]
@@ -97,6 +114,7 @@ pub(crate) struct CallsArgs {
 /// What is asked about calls.
 #[derive(Debug)]
 pub(crate) enum CallsQuestion {
+    OfPreset(PresetArgs),
     Listed(FindArgs),
     WithValues(GrepArgs),
     ByShape(ShapesArgs),
@@ -110,6 +128,22 @@ pub(crate) struct AroundArgs {
     pub(crate) call: From,
     pub(crate) source: SourceArgs,
     pub(crate) part: PartArgs,
+    pub(crate) max: Option<u64>,
+    pub(crate) verbose: bool,
+}
+
+/// Statements, requests or messages.
+#[derive(Debug)]
+pub(crate) struct PresetArgs {
+    pub(crate) preset: String,
+    /// What their texts contain, if only some are asked for.
+    pub(crate) containing: Option<String>,
+    pub(crate) source: SourceArgs,
+    pub(crate) part: PartArgs,
+    pub(crate) when: TimeArgs,
+    pub(crate) by_request: bool,
+    /// Whether they are shown one by one.
+    pub(crate) each: bool,
     pub(crate) max: Option<u64>,
     pub(crate) verbose: bool,
 }
@@ -174,6 +208,20 @@ impl CallsArgs {
     pub(crate) fn question(&self) -> Result<CallsQuestion, Failure> {
         let Self { part, max, verbose, .. } = self;
         let (max, verbose) = (*max, *verbose);
+        if let Some(preset) = self.preset() {
+            return self.of_preset(preset);
+        }
+        if let Some(by @ (GroupBy::Caller | GroupBy::Request)) = self.by {
+            let text = format!(
+                "--by {}: needs --sql, --http, --log or --preset NAME",
+                if by == GroupBy::Caller { "caller" } else { "request" }
+            );
+            return Err(Failure::Usage(text));
+        }
+        if self.by.is_some() && self.values {
+            let text = "--by shape shows no values: leave out --values";
+            return Err(Failure::Usage(text.to_owned()));
+        }
         if let Some(count) = self.slowest {
             self.expect("the slowest calls", &["--test", "--include", "--exclude", "--own"], true)?;
             let (method, source) = self.method_and_source();
@@ -238,6 +286,42 @@ impl CallsArgs {
             let listed = FindArgs { what, source, threads, tests, when, outcome, max, verbose };
             CallsQuestion::Listed(listed)
         })
+    }
+
+    /// The preset that is asked for.
+    fn preset(&self) -> Option<&str> {
+        match (self.sql, self.http, self.log) {
+            (true, ..) => Some("sql"),
+            (_, true, _) => Some("http"),
+            (_, _, true) => Some("log"),
+            _ => self.preset.as_deref(),
+        }
+    }
+
+    fn of_preset(&self, preset: &str) -> Result<CallsQuestion, Failure> {
+        let Self { part, max, verbose, .. } = self;
+        self.expect("statements, requests and messages", &["--test", "--max"], true)?;
+        let others = given(&[
+            ("--slowest", self.slowest.is_some()),
+            ("--around", self.around.is_some()),
+            ("--where", !self.conditions.is_empty()),
+            ("--outcome", self.outcome.is_some()),
+            ("--by shape", self.by == Some(GroupBy::Shape)),
+            ("--by with --values", self.by.is_some() && self.values),
+        ]);
+        expect("statements, requests and messages", &others, &[])?;
+        let (containing, source) = self.method_and_source();
+        Ok(CallsQuestion::OfPreset(PresetArgs {
+            preset: preset.to_owned(),
+            containing,
+            source,
+            part: part.clone(),
+            when: self.when.clone(),
+            by_request: self.by == Some(GroupBy::Request),
+            each: self.values,
+            max: *max,
+            verbose: *verbose,
+        }))
     }
 
     /// Refuses flags that do not apply to what is shown.

@@ -187,7 +187,14 @@ status is 0, also if no call meets the conditions; 2 if a condition has a name t
 
 Reads and writes of fields are recorded of those that flow record --fields names. The name of such a value is field(total).
 
+--sql, --http and --log show statements, requests and messages: each text once, with how often it was there, how long all \
+of them lasted together, and the nearest method of the program's own code. Numbers and quoted texts do not count; with \
+--values each is shown as it was.
+
 Examples:
+  flow calls --sql                           each statement, how often and from where
+  flow calls --http --values --min-duration 100ms
+  flow calls --log 'order' --by request
   flow calls --slowest 20                    the longest calls
   flow calls 'Orders#total' --slowest 5 --values
   flow calls 'Orders#total' --min-duration 5ms --time 1.5s..2s

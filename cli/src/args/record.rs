@@ -118,6 +118,26 @@ pub(crate) struct AgentArgs {
     #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "GLOB")]
     pub(crate) redact: Vec<String>,
+    /// Record SQL statements with their parameters, too, for flow calls --sql
+    #[arg(help_heading = WHAT)]
+    #[arg(long)]
+    pub(crate) sql: bool,
+    /// Record HTTP requests, received and sent, too, for flow calls --http
+    #[arg(help_heading = WHAT)]
+    #[arg(long)]
+    pub(crate) http: bool,
+    /// Record log messages, too, for flow calls --log
+    #[arg(help_heading = WHAT)]
+    #[arg(long)]
+    pub(crate) log: bool,
+    /// Record what this preset is about, too: sql, http, log, or one of a file; repeatable
+    #[arg(help_heading = WHAT)]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) preset: Vec<String>,
+    /// A file with presets, or with further rules for those of flow [default: flow.presets, if it exists]
+    #[arg(help_heading = WHAT)]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) presets: Option<PathBuf>,
     /// Record libraries too, not only the application's own packages
     #[arg(help_heading = WHAT)]
     #[arg(long, conflicts_with_all = ["target", "include"])]
@@ -156,6 +176,29 @@ pub(crate) struct AgentArgs {
     #[arg(help_heading = HOW)]
     #[arg(long = "agent", value_name = "PATH")]
     pub(crate) library: Option<PathBuf>,
+}
+
+/// The file with presets of a project.
+const PROJECT_PRESETS: &str = "flow.presets";
+
+impl AgentArgs {
+    /// The presets that are chosen.
+    pub(crate) fn chosen_presets(&self) -> Vec<String> {
+        let flags = [("sql", self.sql), ("http", self.http), ("log", self.log)];
+        let mut chosen: Vec<_> = flags.into_iter().filter(|(_, is_set)| *is_set).collect();
+        chosen.retain(|(name, _)| !self.preset.iter().any(|other| other == name));
+        let names = chosen.into_iter().map(|(name, _)| name.to_owned());
+        names.chain(self.preset.iter().cloned()).collect()
+    }
+
+    /// The file with presets: the given one, or that of the project if there is one and presets are chosen.
+    pub(crate) fn presets_file(&self) -> Option<PathBuf> {
+        let of_project = || {
+            let file = PathBuf::from(PROJECT_PRESETS);
+            (!self.chosen_presets().is_empty() && file.is_file()).then_some(file)
+        };
+        self.presets.clone().or_else(of_project)
+    }
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

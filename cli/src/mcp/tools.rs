@@ -192,6 +192,13 @@ pub(super) static TOOLS: [Tool; 12] = [
                 "The N longest calls, of all methods if there is no method",
             ),
             Parameter::new(
+                "preset",
+                Kind::Text("--preset"),
+                "Instead of calls of a method: sql for SQL statements, http for requests, log for log messages, if these were \
+                 recorded; each text once, with its number and its caller; with values one by one. method is then a text that they \
+                 contain",
+            ),
+            Parameter::new(
                 "outcome",
                 Kind::Choice("--outcome", &["returned", "exception", "cut"]),
                 "Only calls that were left in this way",

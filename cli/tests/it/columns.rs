@@ -11,7 +11,7 @@ use flow_query::rows::{
     ActiveMethodRow, ActiveThreadRow, AroundRow, CallRow, ChangeRow, CheckRow, Column, ColumnKind,
     EdgeColumns, ExactRow, ExceptionColumns, FindRow, FindingRow, FrameRow, GraphRow, GrepRow,
     IndexRow, InfoRow, LineRow, MarkRow, MethodRow, NoteRow, OverviewRow, PathColumns, ReachedRow,
-    RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow, SumRow, TestColumns, ThreadRow,
+    OperationCallRow, OperationRow, RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow, SumRow, TestColumns, ThreadRow,
 };
 use tempfile::TempDir;
 
@@ -30,7 +30,7 @@ const TRACE: &str = "the directory, relative to the one that was named; `.` if i
 
 /// The sections whose tables are those of rows, with the line above the table if there are several; the columns; and what
 /// the column `trace` is, if there is one.
-const TABLES: [(&str, &[Column], Option<&str>); 31] = [
+const TABLES: [(&str, &[Column], Option<&str>); 33] = [
     ("flow info|JSON has an object per trace:", InfoRow::COLUMNS, Some(TRACE)),
     ("flow info|CSV has a row per thread:", ThreadRow::COLUMNS, Some("as for JSON")),
     ("flow info --all", RunRow::COLUMNS, None),
@@ -40,6 +40,8 @@ const TABLES: [(&str, &[Column], Option<&str>); 31] = [
     ("flow check|JSON has an object per trace:", CheckRow::COLUMNS, Some(AS_INFO)),
     ("flow check|CSV has a row per finding:", FindingRow::COLUMNS, Some(AS_INFO)),
     ("flow calls --values", GrepRow::COLUMNS, Some(AS_INFO)),
+    ("flow calls --sql", OperationRow::COLUMNS, Some(AS_INFO)),
+    ("flow calls --sql --values", OperationCallRow::COLUMNS, Some(AS_INFO)),
     ("flow report --lines", ReachedRow::COLUMNS, Some(AS_INFO)),
     ("flow report", MethodRow::COLUMNS, Some(AS_INFO)),
     ("flow report --callers", EdgeColumns::COLUMNS, Some(AS_INFO)),
@@ -203,7 +205,7 @@ pub(crate) fn trace() -> TempDir {
     }
     encoder.finish(&mut bytes);
     fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
-    let method = r#"{"id":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","source":"Main.java","loader":"app","flags":[],"lines":[7,8]}"#;
+    let method = r#"{"id":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","source":"Main.java","loader":"app","flags":[],"lines":[7,8],"roles":["sql run 'select 1'"]}"#;
     fs::write(dir.path().join("methods.jsonl"), format!("{method}\n")).unwrap();
     let round = [0x81, 0x82, 0x00, 0xC3, 0x05, 0x00, 0x00];
     fs::write(dir.path().join("thread-14.flow"), round.repeat(700_000)).unwrap();
@@ -227,6 +229,8 @@ pub(crate) fn verbs(other: &str) -> Vec<(&'static str, Vec<&str>)> {
         ("flow replay --samples", [&["replay", "--samples"][..], &one].concat()),
         ("flow replay --merged", [&["replay", "--merged"][..], &one].concat()),
         ("flow replay --collapse", [&["replay", "--collapse"][..], &one].concat()),
+        ("flow calls --sql", vec!["calls", "--sql"]),
+        ("flow calls --sql --values", vec!["calls", "--sql", "--values"]),
         ("flow report --lines", vec!["report", "--lines"]),
         ("flow calls --values", vec!["calls", "--values", "**#work*"]),
         ("flow report", [&["report"][..], &samples].concat()),

@@ -68,4 +68,4 @@ pub mod values;
 
 pub use self::blocks::{beginning, container, group, stream};
 pub use self::derived::{baseline, dag, index, of_events, shape_name};
-pub use self::text::{ids, jsonl, lines, manifest, methods, threads};
+pub use self::text::{ids, jsonl, lines, manifest, methods, roles, threads};

@@ -17,13 +17,15 @@
 //! | `Orders.sum$1` | `Orders.sum local` | Scala: a function in a method |
 //! | `Orders.total$` | `Orders.total forwarder` | Scala: calls the method of a trait |
 //! | `Orders$.of` | `Orders.of` | Scala: a method of an object |
+//! | `$Proxy12.find` | `Orders.find` | Java: a proxy's method that implements that of the interface `Orders` |
+//! | `app.Orders$package.of` | `app.of` | Scala 3: a method outside of classes, in `Orders.scala` |
 //! | `Orders.total$default$2` | `Orders.total default 2` | Scala: the default of the second parameter |
 //! | `Orders.$plus$eq` | `Orders.+=` | Scala: an operator, in names of classes too |
 //! | `app.core$map_first$fn__123.invoke` | `app.core/map-first fn` | Clojure: a function in `map-first` |
 //! | `Orders$_total_closure1.doCall` | `Orders.total closure` | Groovy: a closure in `total` |
 //!
-//! Numbers, the names of the methods that are always the same, such as `invoke`, and the `$` of an object are shown only
-//! where methods would have the same name without.
+//! Numbers, the names of the methods that are always the same, such as `invoke`, the `$` of an object and the name of a file are
+//! shown only where methods would have the same name without.
 //!
 //! Most of these forms are those of no other names. Those of functions in functions of Kotlin, and of functions in methods,
 //! objects and forwarders of Scala may be: they are recognised only if [the source file](super::Origin) is of the language.
@@ -34,7 +36,7 @@
 use super::raw::{Name, Source};
 
 /// The words that follow the name of a method in that of what a compiler made of it. The name of a function follows `fun`.
-pub const MADE_WORDS: [&str; 17] = [
+pub const MADE_WORDS: [&str; 18] = [
     "accessor",
     "adapted",
     "anonfun",
@@ -51,6 +53,7 @@ pub const MADE_WORDS: [&str; 17] = [
     "lambda",
     "lazy",
     "local",
+    "proxy",
     "suspend",
 ];
 
@@ -64,6 +67,11 @@ pub(super) struct Written {
 /// Returns the name as its language writes it, if that is another one. `is_whole` adds what is left out where it
 /// distinguishes nothing.
 pub(super) fn written(name: Name<'_>, is_whole: bool) -> Option<Written> {
+    if let Source::Proxy(interface) = name.origin.0 {
+        let proxy = if is_whole { " proxy" } else { "" };
+        let rest = format!(".{}{proxy}", name.name);
+        return Some(Written { class: interface.to_owned(), rest });
+    }
     // Each of them has this character in what its compiler makes.
     if !name.class.contains('$') && !name.name.contains(['$', '-']) {
         return None;
@@ -82,8 +90,16 @@ pub(super) fn written(name: Name<'_>, is_whole: bool) -> Option<Written> {
     let is_object = name.origin.0 == Source::Scala && !is_whole;
     let object = class.strip_suffix('$').filter(|_| is_object);
     let class = object.unwrap_or(class);
+    // What a file of Scala 3 defines outside of classes.
+    let file = class.strip_suffix("$package").filter(|file| is_object && !file.is_empty());
+    let class = file.map_or(class, |file| package(file).0.trim_end_matches('.'));
     let operators = class.contains('$').then(|| scala(class)).flatten();
-    if method.is_none() && operators.is_none() && companion.is_empty() && object.is_none() {
+    if method.is_none()
+        && operators.is_none()
+        && companion.is_empty()
+        && object.is_none()
+        && file.is_none()
+    {
         return None;
     }
     let method = method.unwrap_or_else(|| name.name.to_owned());
@@ -303,7 +319,7 @@ fn of_method(name: Name<'_>, is_whole: bool) -> Option<String> {
 }
 
 /// Names an accessor, by what follows `access$`.
-fn accessor(rest: &str, origin: Source, is_whole: bool) -> String {
+fn accessor(rest: &str, origin: Source<'_>, is_whole: bool) -> String {
     let (rest, kind) = match rest.rsplit_once("$p") {
         Some((rest, kind)) if kind.len() <= 1 => (rest, " p"),
         _ => (rest, ""),
@@ -493,7 +509,7 @@ mod tests {
         both_of(full, Source::Unknown)
     }
 
-    fn both_of(full: &str, source: Source) -> [String; 2] {
+    fn both_of(full: &str, source: Source<'_>) -> [String; 2] {
         [false, true].map(|is_whole| {
             let name = Name::parse(full).of(Origin(source));
             match written(name, is_whole) {
@@ -501,6 +517,14 @@ mod tests {
                 None => Name { descriptor: "", ..name }.to_string(),
             }
         })
+    }
+
+    #[test]
+    fn methods_of_proxies_have_the_names_of_their_interfaces() {
+        let both =
+            both_of("jdk.proxy2.$Proxy12.find(I)I", Source::Proxy("com.app.Orders$Repository"));
+        assert_eq!(both[0], "com.app.Orders$Repository.find");
+        assert_eq!(both[1], "com.app.Orders$Repository.find proxy");
     }
 
     /// As Kotlin 1.8 and 2.0 compile them.
@@ -593,6 +617,14 @@ mod tests {
                 "",
             ),
             ("shop.Named.$init$(Lshop/Named;)V", "shop.Named.$init$", ""),
+            ("shop.Shop$package.run(I)I", "shop.run", "shop.Shop$package.run"),
+            ("shop.Shop$package$.run(I)I", "shop.run", "shop.Shop$package$.run"),
+            ("Shop$package$.run(I)I", "run", "Shop$package$.run"),
+            (
+                "shop.Shop$package$.run$$anonfun$1(I)I",
+                "shop.run anonfun",
+                "shop.Shop$package$.run anonfun 1",
+            ),
         ] {
             let whole = if whole.is_empty() { short } else { whole };
             assert_eq!(both_of(full, Source::Scala), [short, whole], "{full}");

@@ -19,4 +19,4 @@ mod raw;
 
 pub use self::forms::{NameForm, Overloads, argument_count, type_name};
 pub use self::languages::MADE_WORDS;
-pub use self::raw::{Name, Origin};
+pub use self::raw::{KeptOrigin, Name, Origin};

@@ -12,7 +12,7 @@ use super::by_path::path_tree::{PathId, PathTree};
 use super::by_path::paths::{BEYOND, Paths, ROOT, at};
 use flow_codec::Overloads;
 use flow_codec::read::Methods;
-use flow_codec::{MethodId, MethodMap, Name, NameForm, Origin};
+use flow_codec::{KeptOrigin, MethodId, MethodMap, Name, NameForm};
 
 /// One of two runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -128,7 +128,7 @@ pub enum MethodName {
         /// JVM descriptor.
         descriptor: String,
         /// What is known of its source.
-        origin: Origin,
+        origin: KeptOrigin,
     },
     /// An id without a name.
     Unknown(MethodId),
@@ -156,7 +156,7 @@ impl MethodName {
     pub fn name(&self) -> Option<Name<'_>> {
         match self {
             Self::Known { class, name, descriptor, origin } => {
-                Some(Name::new(class, name, descriptor).of(*origin))
+                Some(Name::new(class, name, descriptor).of(origin.origin()))
             }
             Self::Unknown(_) => None,
         }
@@ -308,7 +308,7 @@ impl Diff {
         let form = |(number, name): (u32, &MethodName)| match name {
             MethodName::Unknown(id) => format!("?#{id}"),
             MethodName::Known { class, name, descriptor, origin } => {
-                let name = Name::new(class, name, descriptor).of(*origin);
+                let name = Name::new(class, name, descriptor).of(origin.origin());
                 match form {
                     NameForm::Short => name.short(self.has_raw_names),
                     NameForm::Full => name.to_string(),

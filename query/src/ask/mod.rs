@@ -7,6 +7,7 @@ mod calls;
 mod check;
 mod difference;
 mod info;
+mod operations;
 mod overview;
 mod recorded_runs;
 mod test_runs;
@@ -24,6 +25,7 @@ pub use self::difference::{
 pub use self::info::{
     Info, LogInfo, SampledThread, StoredShapes, ThreadInfo, ThreadOrder, TraceInfo,
 };
+pub use self::operations::{OperationSum, Operations, OperationsBy, ReadOperations};
 pub use self::overview::{Overview, OverviewLines};
 pub use self::recorded_runs::RunInfo;
 pub use self::test_runs::{RanTest, RanTests};

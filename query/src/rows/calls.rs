@@ -90,6 +90,53 @@ crate::rows! {
         values: Raw<Vec<serde_json::Value>>,
     }
 
+    /// Statements, requests or messages with the same text, from the same method.
+    pub struct OperationRow<'a> {
+        /// the statement, the request or the message; `?` for numbers and quoted texts if the operations differ in these alone;
+        /// unknown if values were not recorded, or if a statement was prepared before the recording began
+        text: Option<&'a str>,
+        /// `true` if only the beginning of the text was recorded
+        cut: bool,
+        /// how many operations there are
+        count: u64,
+        failed: u64,
+        /// how many an exception ended, and the class of the first of these
+        thrown: Option<&'a str>,
+        total_ns: Option<u64>,
+        total_from_ns: Option<u64>,
+        /// how long they lasted together, and the bounds of that
+        total_by_ns: Option<u64>,
+        /// how long the longest one lasted
+        longest_ns: Option<u64>,
+        thread: ThreadId,
+        /// where the first one is, for `flow replay --in`
+        call: u64,
+        /// its parameters; in CSV as text, in JSON with `name` and `value`
+        parameters: Raw<Vec<serde_json::Value>>,
+        /// the method of the program's own code from which they came: the nearest, with `--by request` the outermost
+        #[serde(flatten)]
+        method: MethodColumns<'a>,
+    }
+
+    /// A statement, a request or a message.
+    pub struct OperationCallRow<'a> {
+        thread: ThreadId,
+        /// where the call is
+        call: u64,
+        #[serde(flatten)]
+        times: TimeColumns,
+        /// as for sums of operations, but exact
+        text: Option<&'a str>,
+        cut: bool,
+        /// as for sums of operations
+        parameters: Raw<Vec<serde_json::Value>>,
+        /// the class of the exception that ended it, `?` if the class is unknown
+        thrown: Option<&'a str>,
+        /// as for sums of operations
+        #[serde(flatten)]
+        method: MethodColumns<'a>,
+    }
+
     /// A shape of a method.
     pub struct ShapeRow<'a> {
         /// the method

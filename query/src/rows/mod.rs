@@ -19,7 +19,9 @@ mod times;
 mod traces;
 mod weights;
 
-pub use calls::{AroundRow, FindRow, GrepRow, OverviewRow, ShapeRow, SlowRow};
+pub use calls::{
+    AroundRow, FindRow, GrepRow, OperationCallRow, OperationRow, OverviewRow, ShapeRow, SlowRow,
+};
 pub use cell::Cell;
 pub use changes::{ChangeRow, ExactRow, TestChange};
 pub use checks::{CheckRow, Finding, FindingRow, Severity};

@@ -3,6 +3,7 @@
 mod compared;
 mod contents;
 mod handlers;
+mod presets;
 
 use std::fs;
 use std::path::Path;

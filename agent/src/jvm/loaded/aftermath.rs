@@ -50,7 +50,7 @@ pub(in crate::jvm) fn begin(stopped: &Agent) {
 }
 
 /// Passes a class that is being prepared through the class file hook, because it may have probes of an
-/// earlier recording. Waits until that is done, but no longer than `timeout`. Another thread does it: this
+/// earlier recording, or because a preset is about one of its supertypes, which was not known before. Waits until that is done, but no longer than `timeout`. Another thread does it: this
 /// one holds the lock of the class, and would wait for ever for a thread that changes the class and waits for
 /// that lock.
 #[cold]
@@ -64,13 +64,13 @@ pub(in crate::jvm) fn clean_class(vm: &Vm<'_>, class: jclass, timeout: Option<Du
         let cleaned = own_threads::as_thread_of_jvm(|vm, _| {
             let refused = vm.retransform(&[class]).is_err();
             if refused {
-                log::warn!("{} keeps probes of an earlier recording", vm.name_of(class));
+                log::warn!("{} keeps the probes that it has", vm.name_of(class));
             }
             vm.forget_kept(class);
         });
         drop(done);
         if let Err(why) = cleaned {
-            log::warn!("a class keeps probes of an earlier recording: {why}");
+            log::warn!("a class keeps the probes that it has: {why}");
         }
     });
     match spawned {
@@ -78,7 +78,7 @@ pub(in crate::jvm) fn clean_class(vm: &Vm<'_>, class: jclass, timeout: Option<Du
             // Nothing is ever sent: the wait ends when the sender is dropped.
             let _ = timeout.map(|timeout| is_done.recv_timeout(timeout));
         }
-        Err(error) => log::warn!("a class keeps probes of an earlier recording: {error}"),
+        Err(error) => log::warn!("a class keeps the probes that it has: {error}"),
     }
 }
 

@@ -122,10 +122,10 @@ fn value_of(found: Found, role: Role, recorder: &Recorder, vm: &Vm<'_>) -> Value
     let class = class_of(event.to_le_bytes());
     let holds_text = kind == kind::TEXT || role == Role::Message;
     // The filter is not held any longer: it may change while the JVM is asked for the value.
-    let (redacts_text, max, depth) = {
+    let (redacts_text, max, max_text, depth) = {
         let filter = methods.filter();
         let redacts_text = holds_text && filter.redacts("java.lang.String");
-        (redacts_text, filter.max_value, filter.values_depth)
+        (redacts_text, filter.max_value, filter.max_text(), filter.values_depth)
     };
     if redacts_text || (kind != kind::TEXT && methods.redacts(class)) {
         return Value::Redacted;
@@ -142,7 +142,8 @@ fn value_of(found: Found, role: Role, recorder: &Recorder, vm: &Vm<'_>) -> Value
     };
     if has_content
         && let Some(depth) = depth
-        && let Some(value) = ContentReader::new(vm, recorder, max).content(value, identity, depth)
+        && let Some(value) =
+            ContentReader::new(vm, recorder, max, max_text).content(value, identity, depth)
     {
         return value;
     }
@@ -151,7 +152,7 @@ fn value_of(found: Found, role: Role, recorder: &Recorder, vm: &Vm<'_>) -> Value
             Some(message) => message.map_or(Value::Null, text),
             None => object,
         },
-        kind::TEXT => vm.text(value, max).map_or(object, text),
+        kind::TEXT => vm.text(value, max_text).map_or(object, text),
         kind::ARRAY if role == Role::Object => {
             let (length, elements) = vm.elements(value, kind::OBJECT, 0);
             Value::Array { array: identity, length, elements }

@@ -3,8 +3,9 @@
 #![expect(unsafe_code, reason = "calls through the function table of JNI")]
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::ffi::{CStr, c_void};
-use std::ptr;
+use std::{mem, ptr};
 
 use jni::sys::{JNI_OK, JNINativeMethod, jclass, jmethodID, jobject, jvalue};
 
@@ -41,7 +42,70 @@ impl LoadedClass {
     }
 }
 
+/// Classes that extend or implement more than these are judged by the first of them.
+const MAX_SUPERTYPES: usize = 1_000;
+
 impl Vm<'_> {
+    /// The names of what a class extends and implements, directly or not. No class is loaded for that. Before the class is
+    /// prepared, its interfaces are not known.
+    fn supertypes(&self, class: jclass) -> Vec<String> {
+        let mut names = BTreeSet::new();
+        let mut rest = self.direct_supertypes(class);
+        while let Some((name, class)) = rest.pop() {
+            if names.len() < MAX_SUPERTYPES && names.insert(name) {
+                rest.extend(self.direct_supertypes(class));
+            }
+            self.forget(class);
+        }
+        names.into_iter().collect()
+    }
+
+    /// The supertypes of a class, if any preset is about such.
+    pub(in crate::jvm) fn types_for_presets(&self, class: jclass) -> Vec<String> {
+        if state::needs_types() { self.supertypes(class) } else { Vec::new() }
+    }
+
+    /// The names of what a class extends and implements in its source.
+    pub(in crate::jvm) fn direct_supertype_names(&self, class: jclass) -> Vec<String> {
+        let supertypes = self.direct_supertypes(class).into_iter();
+        let names = supertypes.map(|(name, class)| {
+            self.forget(class);
+            name
+        });
+        names.collect()
+    }
+
+    /// The interface that a method of a proxy implements, if the proxy has no other.
+    pub(super) fn interface_of_proxy(&self, class: jclass, method: &str) -> Option<String> {
+        const OF_OBJECT: [&str; 5] = ["<init>", "<clinit>", "hashCode", "equals", "toString"];
+        let name = self.class_name(class)?.binary;
+        if !name.contains("$Proxy") || OF_OBJECT.contains(&method) {
+            return None;
+        }
+        match &mut self.direct_supertype_names(class)[..] {
+            [proxy, interface] if proxy == "java.lang.reflect.Proxy" => Some(mem::take(interface)),
+            _ => None,
+        }
+    }
+
+    fn direct_supertypes(&self, class: jclass) -> Vec<(String, jclass)> {
+        let classes = self.superclass(class).into_iter().chain(self.jvmti.interfaces(class));
+        let named = classes.filter_map(|class| match self.class_name(class) {
+            Some(name) => Some((name.binary, class)),
+            None => {
+                self.forget(class);
+                None
+            }
+        });
+        named.collect()
+    }
+
+    pub(super) fn superclass(&self, class: jclass) -> Option<jobject> {
+        // SAFETY: a class.
+        let class = unsafe { (self.jni().v1_1().GetSuperclass)(self.jni, class) };
+        Some(class).filter(|class| !class.is_null())
+    }
+
     /// The methods of a class that is being prepared.
     pub(in crate::jvm) fn class_methods(&self, class: jobject) -> Vec<RawMethod> {
         let methods = self.jvmti.class_methods(class);

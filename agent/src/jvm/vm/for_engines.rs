@@ -65,12 +65,16 @@ impl<'a> Jvm<'a> for Vm<'a> {
         THREAD_ID.get().is_some()
     }
 
-    fn loaded_classes(&self, select: impl Fn(&str, LoaderKind) -> bool) -> Vec<LoadedClass> {
+    fn loaded_classes(
+        &self,
+        select: impl Fn(&str, &[String], LoaderKind) -> bool,
+    ) -> Vec<LoadedClass> {
         let selected = |class: &jclass| {
             let name = self.class_name(*class).filter(|name| !name.hidden);
-            name.filter(|name| !name.binary.starts_with('['))
-                .is_some_and(|name| select(&name.binary, self.loader_of(*class).kind))
-                && self.jvmti.is_modifiable(*class)
+            name.filter(|name| !name.binary.starts_with('[')).is_some_and(|name| {
+                let types = self.types_for_presets(*class);
+                select(&name.binary, &types, self.loader_of(*class).kind)
+            }) && self.jvmti.is_modifiable(*class)
         };
         let mut classes = self.jvmti.loaded_classes();
         self.expect_references(classes.len());

@@ -45,6 +45,7 @@ impl DescribeMethod for MethodHandle<'_, '_> {
         let class = jvmti.declaring_class(self.id())?;
         let class_name = jvmti.class_signature(class).map(|signature| class_name(&signature));
         let loader = self.vm.loader_of(class);
+        let types = self.vm.types_for_presets(class);
         self.vm.forget(class);
         let class_name = class_name?;
         // Empty without the capability, without which no filter leaves accessors out.
@@ -69,6 +70,7 @@ impl DescribeMethod for MethodHandle<'_, '_> {
                 ..MethodInfo::default()
             },
             loader: loader.kind,
+            types,
             native: access & NATIVE != 0,
             synthetic,
             accessor,
@@ -84,6 +86,7 @@ impl DescribeMethod for MethodHandle<'_, '_> {
         info.line = lines.first().copied();
         let Some(class) = jvmti.declaring_class(self.id()) else { return };
         info.source = jvmti.source_file(class);
+        info.interface = self.vm.interface_of_proxy(class, &info.name).map(Into::into);
         let map = jvmti.source_debug_extension(class);
         self.vm.forget(class);
         if let Some(map) = map.and_then(|text| SourceMap::parse(text.as_bytes())) {

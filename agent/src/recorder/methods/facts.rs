@@ -31,6 +31,8 @@ pub struct MethodFacts {
     pub info: MethodInfo,
     /// Who defined the class.
     pub loader: LoaderKind,
+    /// Supertypes of the class that presets are about.
+    pub types: Vec<String>,
     /// Whether the method is native.
     pub native: bool,
     /// Whether the method is synthetic, apart from visibility bridges, which only make a method of a superclass visible.

@@ -91,19 +91,32 @@ impl Filters {
     }
 
     /// Whether any filter may select methods of a class.
-    pub(in crate::recorder) fn may_have_selected(&self, class: &str, loader: LoaderKind) -> bool {
+    pub(in crate::recorder) fn may_have_selected(
+        &self,
+        class: &str,
+        types: &[String],
+        loader: LoaderKind,
+    ) -> bool {
         let (current, earlier) = (self.current.read(), self.earlier.read());
-        current.may_select(class, loader)
-            || earlier.iter().any(|filter| filter.may_select(class, loader))
+        current.may_select(class, types, loader)
+            || earlier.iter().any(|filter| filter.may_select(class, types, loader))
+    }
+
+    /// Whether fields of objects of a class are stored by any filter.
+    pub(in crate::recorder) fn may_have_fields_of(&self, class: &str, loader: LoaderKind) -> bool {
+        let (current, earlier) = (self.current.read(), self.earlier.read());
+        current.has_fields_of(class, loader)
+            || earlier.iter().any(|filter| filter.has_fields_of(class, loader))
     }
 }
 
 fn candidate(facts: &MethodFacts) -> Candidate<'_> {
-    let MethodFacts { info, loader, native, synthetic, accessor, hidden } = facts;
+    let MethodFacts { info, loader, types, native, synthetic, accessor, hidden } = facts;
     Candidate {
         class: &info.class,
         method: &info.name,
         descriptor: &info.descriptor,
+        types,
         native: *native,
         synthetic: *synthetic,
         accessor: *accessor,

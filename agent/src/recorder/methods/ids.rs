@@ -214,8 +214,8 @@ impl IdTable {
         if !method.has_details() {
             return Ok(Some((0, false)));
         }
-        let MethodInfo { source, lines, parameters, code, inlined, .. } = method;
-        let hash = self.hashes.hash_one((source, lines, parameters, code, inlined));
+        let MethodInfo { source, lines, parameters, code, roles, inlined, .. } = method;
+        let hash = self.hashes.hash_one((source, lines, parameters, code, roles, inlined));
         let no_memory = |_| SinkError::whole_trace("no memory for versions of methods");
         self.versions.try_reserve(1).map_err(no_memory)?;
         let versions = self.versions.entry(id).or_default();
@@ -278,7 +278,7 @@ impl IdTable {
                 method.code = method.code.filter(|_| is_new);
             }
             None => {
-                (method.lines, method.parameters, method.code) = Default::default();
+                (method.lines, method.parameters, method.roles, method.code) = Default::default();
             }
         }
         if news.loader || version.is_some_and(|(_, is_new)| is_new) {

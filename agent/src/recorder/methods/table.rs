@@ -232,8 +232,14 @@ impl MethodTable {
 
     /// Returns whether methods of a class may be or have been recorded.
     #[must_use]
-    pub fn may_have_selected(&self, class: &str, loader: LoaderKind) -> bool {
-        self.filters.may_have_selected(class, loader)
+    pub fn may_have_selected(&self, class: &str, types: &[String], loader: LoaderKind) -> bool {
+        self.filters.may_have_selected(class, types, loader)
+    }
+
+    /// Returns whether fields of objects of a class are stored, because the class may be recorded.
+    #[must_use]
+    pub fn may_have_fields_of(&self, class: &str, loader: LoaderKind) -> bool {
+        self.filters.may_have_fields_of(class, loader)
     }
 
     /// Returns the ids and versions of methods of a class, all of which are recorded. Their names are on disk before this
@@ -402,7 +408,8 @@ mod tests {
             let native = self.1 == "nativeOne";
             let loader = LoaderKind::Application;
             let (synthetic, accessor, hidden) = (false, false, false);
-            Some(MethodFacts { info, loader, native, synthetic, accessor, hidden })
+            let types = Vec::new();
+            Some(MethodFacts { info, loader, types, native, synthetic, accessor, hidden })
         }
 
         fn locate(&self, info: &mut MethodInfo) {

@@ -629,6 +629,7 @@ mod tests {
             Some(MethodFacts {
                 info,
                 loader: LoaderKind::Application,
+                types: Vec::new(),
                 native: false,
                 synthetic: false,
                 accessor: false,

@@ -25,6 +25,7 @@ pub struct ClassFile<'a> {
     access: u16,
     pub(in crate::rewrite) name: &'a [u8],
     pub(in crate::rewrite) super_name: Option<&'a [u8]>,
+    interfaces: Vec<&'a [u8]>,
     pub(in crate::rewrite) fields: Vec<Field<'a>>,
     pub(in crate::rewrite) methods: Vec<Entry<'a>>,
     source_file: Option<&'a [u8]>,
@@ -99,8 +100,10 @@ impl<'a> ClassFile<'a> {
             0 => None,
             index => Some(pool.class_name(index)?),
         };
-        let interfaces = usize::from(reader.u16()?);
-        let _interfaces = reader.take(interfaces * 2)?;
+        let mut interfaces = Vec::new();
+        for _ in 0..reader.u16()? {
+            interfaces.push(pool.class_name(reader.u16()?)?);
+        }
 
         let mut fields = Vec::new();
         for _ in 0..reader.u16()? {
@@ -138,6 +141,7 @@ impl<'a> ClassFile<'a> {
             access,
             name,
             super_name,
+            interfaces,
             fields,
             methods,
             source_file,
@@ -156,6 +160,12 @@ impl<'a> ClassFile<'a> {
     #[must_use]
     pub fn super_name(&self) -> Option<String> {
         self.super_name.map(binary_name)
+    }
+
+    /// The binary names of the superclass and of the interfaces that the class names.
+    #[must_use]
+    pub fn supertypes(&self) -> Vec<String> {
+        self.super_name.iter().chain(&self.interfaces).map(|name| binary_name(name)).collect()
     }
 
     /// The name of the source file.

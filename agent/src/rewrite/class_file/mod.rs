@@ -12,5 +12,6 @@ pub(super) mod judge;
 pub(super) mod kind;
 pub(super) mod opcode;
 pub(super) mod pool;
+mod proxy;
 pub(super) mod source_map;
 pub(super) mod stack;

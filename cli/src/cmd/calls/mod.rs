@@ -1,7 +1,9 @@
-//! `flow calls`: calls one by one: as a list, with what is around one, with their values, by shape, or the slowest.
+//! `flow calls`: calls one by one: as a list, with what is around one, with their values, by shape, the slowest, or what libraries
+//! did: statements, requests, messages.
 
 mod around;
 mod list;
+mod operations;
 mod slowest;
 mod values;
 mod ways;
@@ -12,6 +14,7 @@ use crate::output::Out;
 
 pub(crate) fn run(args: &CallsArgs, out: &mut Out) -> Result<Status, Failure> {
     match args.question()? {
+        CallsQuestion::OfPreset(args) => operations::run(&args, out),
         CallsQuestion::Listed(args) => list::run(&args, out),
         CallsQuestion::WithValues(args) => values::run(&args, out),
         CallsQuestion::ByShape(args) => ways::run(&args, out),

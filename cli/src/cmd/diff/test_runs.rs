@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Write;
 
-use flow_codec::Origin;
+use flow_codec::KeptOrigin;
 use flow_codec::format::test_marks::Outcome;
 use flow_query::analysis::{MethodName, Run};
 use flow_query::rows::{Cell, Members, TestChange};
@@ -224,7 +224,7 @@ impl ComparedTests {
             class: String::new(),
             name: name.to_owned(),
             descriptor: String::new(),
-            origin: Origin::default(),
+            origin: KeptOrigin::default(),
         };
         let MethodName::Known { class, name, .. } = &method else { return method };
         let is_test = |name: &str| self.methods.contains(&(class.clone(), name.to_owned()));

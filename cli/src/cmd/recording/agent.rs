@@ -372,7 +372,7 @@ pub(crate) fn earlier_moved(place: &Path) -> String {
 }
 
 /// Options of the agent whose values are paths.
-const PATHS: [&str; 4] = ["ids", "optimize", "journal", "config"];
+const PATHS: [&str; 5] = ["ids", "optimize", "journal", "config", "presets-file"];
 
 /// Of these, those that may be paths of traces.
 const OF_TRACES: [&str; 2] = ["ids", "optimize"];
@@ -411,6 +411,13 @@ impl AgentOptions {
             if !values.is_empty() {
                 options.add(key, &values.join(separator))?;
             }
+        }
+        let presets = args.chosen_presets();
+        if !presets.is_empty() {
+            options.add("presets", &presets.join(";"))?;
+        }
+        if let Some(file) = args.presets_file() {
+            options.add("presets-file", as_text(&absolute(&file)?)?)?;
         }
         if args.no_command {
             options.add("command", "none")?;

@@ -18,11 +18,13 @@
 //! | `lines` | numbers, optional | the lines of a method that `lines=` names, each once, in order: those that have marks when they are reached |
 //! | `parameters` | strings, optional | the names of the parameters of a method that `values=` names, in order; empty where the class file has none |
 //! | `code` | object, optional | the code of a method that `instructions=` names: see [`instructions`](crate::format::instructions). Of several lines of a version, one has it |
+//! | `interface` | string, optional | of a method of a proxy that the JDK made (`java.lang.reflect.Proxy`): the interface that it implements |
+//! | `roles` | strings, optional | what the method is to the presets of the recording: see [`roles`](super::roles) |
 //! | `inlined` | arrays, optional | lines of other code that a compiler copied into the method: see *Inlined code* |
 //! | `version` | number, optional | version of the method; 0 if absent |
 //!
 //! A second line with the same id describes the same class and method in another class loader, or another *version* of the
-//! method, with other `lines`, `parameters` or `code`. [Calls](crate::format::values) of a version other than 0 begin with its number.
+//! method, with other `lines`, `parameters`, `roles` or `code`. [Calls](crate::format::values) of a version other than 0 begin with its number.
 //! A method has a line for each of its first 16 loaders, and for each version.
 //!
 //! **Inlined code.** Kotlin copies the code of inline functions into their callers, and gives it line numbers after the end of
@@ -49,6 +51,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::MethodId;
 use crate::format::instructions::Code;
+use crate::format::roles::MethodRole;
 
 /// One line of `methods.jsonl`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -89,6 +92,12 @@ pub struct MethodInfo {
     /// Its code, if its instructions are recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<Box<Code>>,
+    /// The interface that a method of a proxy implements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interface: Option<Box<str>>,
+    /// What the method is to presets.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub roles: Box<[MethodRole]>,
     /// Lines of the method that come from other code.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub inlined: Box<[Inlined]>,
@@ -184,10 +193,13 @@ impl MethodInfo {
         }
     }
 
-    /// Returns whether the method has lines, parameters or code, by which versions differ.
+    /// Returns whether the method has lines, parameters, roles or code, by which versions differ.
     #[must_use]
     pub fn has_details(&self) -> bool {
-        !self.lines.is_empty() || !self.parameters.is_empty() || self.code.is_some()
+        !self.lines.is_empty()
+            || !self.parameters.is_empty()
+            || !self.roles.is_empty()
+            || self.code.is_some()
     }
 }
 
@@ -213,6 +225,10 @@ struct FlatLine {
     parameters: Vec<String>,
     #[serde(default)]
     code: Option<Box<Code>>,
+    #[serde(default)]
+    interface: Option<Box<str>>,
+    #[serde(default)]
+    roles: Box<[MethodRole]>,
     #[serde(default)]
     inlined: Box<[Inlined]>,
     #[serde(default)]
@@ -309,6 +325,8 @@ impl From<FlatLine> for MethodLine {
             lines,
             parameters,
             code,
+            interface,
+            roles,
             inlined,
             version,
         } = flat;
@@ -323,6 +341,8 @@ impl From<FlatLine> for MethodLine {
             lines,
             parameters,
             code,
+            interface,
+            roles,
             inlined,
             version,
         };
@@ -403,6 +423,16 @@ mod tests {
         let longer = text.replace('}', ",\"lines\":[12,300]}");
         assert_eq!(serde_json::to_string(&with_lines).unwrap(), longer);
         assert_eq!(MethodLine::decode(&longer), Some(with_lines));
+
+        let of_preset = MethodInfo {
+            interface: Some("com.example.I".into()),
+            roles: [MethodRole::parse("sql run arg0").unwrap()].into(),
+            ..line.method.clone()
+        };
+        let of_preset = MethodLine { id: line.id, method: of_preset };
+        let longer = text.replace('}', ",\"interface\":\"com.example.I\",\"roles\":[\"sql run arg0\"]}");
+        assert_eq!(serde_json::to_string(&of_preset).unwrap(), longer);
+        assert_eq!(MethodLine::decode(&longer), Some(of_preset));
 
         let parameters = vec!["n".to_owned(), String::new()];
         let with_names =

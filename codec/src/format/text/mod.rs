@@ -5,4 +5,5 @@ pub mod jsonl;
 pub mod lines;
 pub mod manifest;
 pub mod methods;
+pub mod roles;
 pub mod threads;

@@ -111,6 +111,12 @@ impl Method {
         if known.parameters.is_empty() {
             known.parameters = other.parameters;
         }
+        if known.interface.is_none() {
+            known.interface = other.interface;
+        }
+        if known.roles.is_empty() {
+            known.roles = other.roles;
+        }
         known.code = known.code.take().or(other.code);
     }
 }

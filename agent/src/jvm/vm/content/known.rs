@@ -42,6 +42,8 @@ pub(super) enum Known {
     ZoneRegion,
     Date,
     Builder,
+    Uri,
+    Url,
     AtomicInteger,
     AtomicLong,
     AtomicBoolean,
@@ -124,6 +126,12 @@ pub(super) static OFFSET_ID: KnownField =
 pub(super) static REGION_ID: KnownField =
     field(c"java/time/ZoneRegion", c"id", c"Ljava/lang/String;");
 pub(super) static OLD_DATE: KnownField = field(c"java/util/Date", c"fastTime", c"J");
+pub(super) static URI_TEXT: KnownField = field(c"java/net/URI", c"string", c"Ljava/lang/String;");
+pub(super) static URL_PROTOCOL: KnownField =
+    field(c"java/net/URL", c"protocol", c"Ljava/lang/String;");
+pub(super) static URL_AUTHORITY: KnownField =
+    field(c"java/net/URL", c"authority", c"Ljava/lang/String;");
+pub(super) static URL_FILE: KnownField = field(c"java/net/URL", c"file", c"Ljava/lang/String;");
 pub(super) static BUILDER_BYTES: KnownField =
     field(c"java/lang/AbstractStringBuilder", c"value", c"[B");
 pub(super) static BUILDER_CODER: KnownField =
@@ -282,6 +290,8 @@ impl Known {
             "util.OptionalInt" => Self::OptionalInt,
             "util.OptionalLong" => Self::OptionalLong,
             "util.OptionalDouble" => Self::OptionalDouble,
+            "net.URI" => Self::Uri,
+            "net.URL" => Self::Url,
             "util.ArrayList" => Self::ArrayList,
             "util.Vector" | "util.Stack" => Self::Vector,
             "util.Arrays$ArrayList" => Self::ArraysList,

@@ -27,6 +27,8 @@ const MAX_BYTES: usize = 2_048;
 const MAX_STEPS: usize = 4_096;
 /// Objects that only hold another one, such as a reference to itself, are not followed further. A reader knows twice as many.
 const MAX_NESTED: u32 = 7;
+/// How many characters of each part of an address are read.
+const MAX_ADDRESS: usize = 1_000;
 /// The most parts of 32 bits of an integer that are read: it has 1,233 digits then.
 const MAX_DIGITS: usize = 128;
 
@@ -35,8 +37,10 @@ const MAX_DIGITS: usize = 128;
 pub(in crate::jvm) struct ContentReader<'a> {
     vm: &'a Vm<'a>,
     recorder: &'a Recorder,
-    /// How many characters and elements are read.
+    /// How many elements are read.
     max: usize,
+    /// How many characters are read.
+    max_text: usize,
     /// How many bytes are left.
     left: usize,
     /// How many objects are being read, each inside the one before.
@@ -47,8 +51,13 @@ pub(in crate::jvm) struct ContentReader<'a> {
 type Put<'p, 'a> = dyn FnMut(&mut ContentReader<'a>, jobject, Option<jobject>) -> bool + 'p;
 
 impl<'a> ContentReader<'a> {
-    pub(in crate::jvm) fn new(vm: &'a Vm<'a>, recorder: &'a Recorder, max: usize) -> Self {
-        Self { vm, recorder, max, left: MAX_BYTES, nested: 0 }
+    pub(in crate::jvm) fn new(
+        vm: &'a Vm<'a>,
+        recorder: &'a Recorder,
+        max: usize,
+        max_text: usize,
+    ) -> Self {
+        Self { vm, recorder, max, max_text, left: MAX_BYTES, nested: 0 }
     }
 
     /// Reads an object of which class and identity are known, and what is in it up to a depth; `None` if nothing is.
@@ -107,7 +116,7 @@ impl<'a> ContentReader<'a> {
         let read = match plan.reads {
             Reads::Identity => None,
             Reads::Text => {
-                let text = self.vm.text(object, self.max);
+                let text = self.vm.text(object, self.max_text.min(self.left.max(self.max)));
                 text.map(|(units, beginning)| Value::Text { units, beginning })
             }
             Reads::Boxed(of) => self.vm.boxed(object, of).map(Value::Boxed),
@@ -151,8 +160,10 @@ impl<'a> ContentReader<'a> {
                 };
                 Some(self.elements(length as u64, depth, put))
             }
-            Reads::Fields { is_record, fields } if depth > 0 => {
+            Reads::Fields { is_record, fields, at_any_depth } if depth > 0 || *at_any_depth => {
                 let (is_record, length) = (*is_record, fields.len() as u64);
+                // The fields that a preset names are parts of its text, and lists of parameters.
+                let depth = if *at_any_depth { depth.max(2) } else { depth };
                 let mut read = Vec::new();
                 for field in fields {
                     if self.left == 0 {
@@ -279,6 +290,8 @@ impl<'a> ContentReader<'a> {
                 text(Some(texts::instant(ms.div_euclid(1_000), nanos)))
             }
             Known::Builder => text(self.builder(object)),
+            Known::Uri => text(self.address(object, &known::URI_TEXT)),
+            Known::Url => text(self.url(object)),
             Known::AtomicInteger => text(int(&known::ATOMIC_INTEGER).map(|n| n.to_string())),
             Known::AtomicLong => text(long(&known::ATOMIC_LONG).map(|n| n.to_string())),
             Known::AtomicBoolean => text(int(&known::ATOMIC_BOOLEAN).map(|n| (n != 0).to_string())),
@@ -515,6 +528,24 @@ impl<'a> ContentReader<'a> {
         let text = self.vm.text(string, self.max);
         self.vm.forget(string);
         text.map(|(_, text)| text)
+    }
+
+    /// The text in a field that is an address or a part of one.
+    fn address(&self, object: jobject, field: &KnownField) -> Option<String> {
+        if self.recorder.methods().filter().redacts("java.lang.String") {
+            return None;
+        }
+        let string = self.vm.object_field(object, field)?;
+        let text = self.vm.text(string, MAX_ADDRESS);
+        self.vm.forget(string);
+        text.map(|(_, text)| text)
+    }
+
+    fn url(&self, url: jobject) -> Option<String> {
+        let protocol = self.address(url, &known::URL_PROTOCOL)?;
+        let host = self.address(url, &known::URL_AUTHORITY);
+        let host = host.map_or_else(String::new, |host| format!("//{host}"));
+        Some(format!("{protocol}:{host}{}", self.address(url, &known::URL_FILE)?))
     }
 
     fn builder(&self, builder: jobject) -> Option<String> {

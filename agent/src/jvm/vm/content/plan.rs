@@ -1,16 +1,13 @@
 //! How objects of each class are read. A class is judged once: its number is in its tag.
 
-#![expect(unsafe_code, reason = "calls through the function table of JNI")]
-
 use std::sync::Arc;
 
 use flow_codec::format::values::kind;
 use flow_codec::{MethodId, Name};
-use jni::sys::{jclass, jobject};
+use jni::sys::jclass;
 use parking_lot::RwLock;
 
 use super::super::Vm;
-use super::super::handle::Versions as _;
 use super::super::java_threads::Field;
 use super::known::Known;
 use crate::engine::exceptions;
@@ -40,6 +37,8 @@ pub(super) enum Reads {
     Known(Known),
     Fields {
         is_record: bool,
+        /// The fields are those that a preset names, which a text consists of.
+        at_any_depth: bool,
         fields: Vec<OwnField>,
     },
 }
@@ -124,8 +123,9 @@ impl Vm<'_> {
         let mut fields = Vec::new();
         let mut is_record = false;
         let mut next = self.superclass(class);
-        let mut is_own = recorder.methods().may_have_selected(name, loader);
-        if is_own {
+        let is_preset = self.has_preset_fields(recorder, name);
+        let mut is_own = recorder.methods().may_have_fields_of(name, loader);
+        if is_own || is_preset {
             self.add_fields(recorder, class, name, &mut fields);
         }
         while let Some(class) = next {
@@ -134,7 +134,8 @@ impl Vm<'_> {
             let reads = of_name(&name);
             is_record |= name == "java.lang.Record";
             is_own &= loader == LoaderKind::Application;
-            if is_own && reads.is_none() {
+            let is_preset = self.has_preset_fields(recorder, &name);
+            if (is_own || is_preset) && reads.is_none() {
                 self.add_fields(recorder, class, &name, &mut fields);
             }
             next = self.superclass(class);
@@ -147,8 +148,12 @@ impl Vm<'_> {
         }
         match fields.is_empty() && !is_record {
             true => Reads::Identity,
-            false => Reads::Fields { is_record, fields },
+            false => Reads::Fields { is_record, fields, at_any_depth: !is_own },
         }
+    }
+
+    fn has_preset_fields(&self, recorder: &Recorder, class: &str) -> bool {
+        recorder.methods().filter().presets.have_fields_of(class)
     }
 
     /// Adds the fields of a class that its objects have, and the compiler did not add.
@@ -167,8 +172,12 @@ impl Vm<'_> {
         // Held only now: the JVM may stop this thread where it is asked.
         let filter = recorder.methods().filter();
         let redacts_all = filter.redacts(class_name);
+        let only_presets = filter.presets.have_fields_of(class_name);
         for (id, (name, descriptor, modifiers)) in known {
-            if modifiers & (STATIC | SYNTHETIC) != 0 || fields.len() == MAX_FIELDS {
+            if modifiers & (STATIC | SYNTHETIC) != 0
+                || fields.len() == MAX_FIELDS
+                || (only_presets && !filter.presets.have_field(class_name, &name))
+            {
                 continue;
             }
             let type_name = flow_codec::type_name(&descriptor).unwrap_or_default();
@@ -180,12 +189,6 @@ impl Vm<'_> {
             let id = Field(id.expose_provenance());
             fields.push(OwnField { name, id, kind, is_redacted });
         }
-    }
-
-    fn superclass(&self, class: jclass) -> Option<jobject> {
-        // SAFETY: a class.
-        let class = unsafe { (self.jni().v1_1().GetSuperclass)(self.jni, class) };
-        Some(class).filter(|class| !class.is_null())
     }
 }
 
