@@ -8,6 +8,7 @@
 use flow_codec::format::roles::MethodRole;
 use flow_codec::{Glob, Name};
 
+pub use crate::loader::LoaderKind;
 use crate::presets::{MAX_TEXT, Presets};
 use crate::tracked::{Text, Tracked};
 
@@ -79,15 +80,6 @@ impl Default for FilterSpec {
             skips_accessors: false,
         }
     }
-}
-
-/// The loader that defined a class.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LoaderKind {
-    /// The boot or the platform loader: the JDK's own classes.
-    Jdk,
-    /// Any other loader.
-    Application,
 }
 
 /// What the filter decides by.

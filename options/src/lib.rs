@@ -11,6 +11,7 @@
 mod error;
 pub mod filter;
 mod kinds;
+mod loader;
 pub mod mains;
 mod notice;
 mod parse;

@@ -10,7 +10,7 @@ use flow_codec::format::roles::{MethodRole, PresetRole};
 use flow_codec::{Glob, Name};
 
 use crate::OptionError;
-use crate::filter::LoaderKind;
+use crate::loader::LoaderKind;
 
 /// The presets that flow has.
 const BUILT_IN: &str = include_str!("presets.txt");

@@ -27,16 +27,25 @@ fn presets_are_chosen_by_name_and_a_file_adds_some() {
     assert!(!filter.names_jdk() && !filter.reaches_boot_classes() && filter.max_text() == 100);
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("own.presets");
-    std::fs::write(&file, "[mine]\nrun com.app.Db#ask(String) arg0\n").unwrap();
+    fs::write(&file, "[mine]\nrun com.app.Db#ask(String) arg0\n").unwrap();
     let file = file.display();
     let filter = parse(&format!("presets=mine,presets-file={file}")).unwrap();
     assert!(filter.may_select("com.app.Db", &[], LoaderKind::Application));
-    assert!(!filter.presets.need_types() && filter.may_select("com.Other", &[], LoaderKind::Application));
+    assert!(
+        !filter.presets.need_types()
+            && filter.may_select("com.Other", &[], LoaderKind::Application)
+    );
     for (text, expected) in [
-        ("presets=sqll", "there is no preset 'sqll'; there are sql, http, log, and those of a file that presets-file= names"),
+        (
+            "presets=sqll",
+            "there is no preset 'sqll'; there are sql, http, log, and those of a file that presets-file= names",
+        ),
         ("presets=sql,engine=events", "needs engine=instrument"),
         ("presets=sql,format=jsonl", "format=jsonl has no place for it"),
-        ("presets=sql,presets-file=/nowhere", "presets-file=/nowhere (agent options): No such file"),
+        (
+            "presets=sql,presets-file=/nowhere",
+            "presets-file=/nowhere (agent options): No such file",
+        ),
         ("redact=password", "has a meaning with values, presets, fields or exceptions only"),
     ] {
         let error = parse(text).unwrap_err().to_string();
@@ -143,7 +152,7 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         (
             "zzz=1",
             "unknown option 'zzz' (agent options); known are out, earlier, keep, rotate, snapshot-on, stream, \
-          stream-token, overflow, target, include, exclude, lines, values, instructions, fields, exceptions, redact, max-value, values-depth, own, constructors, synthetic, natives, skip, engine, sample, sample-clock, max-frames, format, compress, clock, order, ids, \
+          stream-token, overflow, target, include, exclude, lines, values, instructions, fields, exceptions, presets, presets-file, redact, max-value, values-depth, own, constructors, synthetic, natives, skip, engine, sample, sample-clock, max-frames, format, compress, clock, order, ids, \
           optimize, chunk, max-size, min-free, start, only-main, api, journal, durability, overload, command, log, debug, config, onerror",
         ),
         ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),

@@ -192,7 +192,7 @@ of them lasted together, and the nearest method of the program's own code. Numbe
 --values each is shown as it was.
 
 Examples:
-  flow calls --sql                           each statement, how often and from where
+  flow calls --sql                           each statement: how often, where
   flow calls --http --values --min-duration 100ms
   flow calls --log 'order' --by request
   flow calls --slowest 20                    the longest calls

@@ -10,8 +10,9 @@ use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use flow_query::rows::{
     ActiveMethodRow, ActiveThreadRow, AroundRow, CallRow, ChangeRow, CheckRow, Column, ColumnKind,
     EdgeColumns, ExactRow, ExceptionColumns, FindRow, FindingRow, FrameRow, GraphRow, GrepRow,
-    IndexRow, InfoRow, LineRow, MarkRow, MethodRow, NoteRow, OverviewRow, PathColumns, ReachedRow,
-    OperationCallRow, OperationRow, RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow, SumRow, TestColumns, ThreadRow,
+    IndexRow, InfoRow, LineRow, MarkRow, MethodRow, NoteRow, OperationCallRow, OperationRow,
+    OverviewRow, PathColumns, ReachedRow, RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow,
+    SumRow, TestColumns, ThreadRow,
 };
 use tempfile::TempDir;
 

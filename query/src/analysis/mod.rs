@@ -10,7 +10,7 @@
 //! | Who calls a method, and whom does it call? For how long? | [`Edges`]; as a tree [`PathTree::callers`], [`PathTree::callees`] |
 //! | Where did samples of stacks go? | [`PathTree`], from [`Frames`](crate::profile::Frames) |
 //! | Which exceptions ended calls, and which methods caught them? | [`Exceptions`] |
-//! | Which statements, requests or messages were there, by the rules of a preset? | [`Operations`] |
+//! | Which statements, requests or messages were there, by the rules of a preset? | [`FindOperations`] |
 //! | How often was each line reached? | [`LineCounts`] |
 //! | What was the deepest stack? | [`Deepest`] |
 //! | How many calls were there, and of which methods the first ones? | [`Called`] |
@@ -21,7 +21,7 @@
 //!
 //! All but [`Diff`] receive the events of one thread after the other, each followed by `end_thread`: records
 //! ([`Visit`](flow_codec::read::Visit)), for times from a [`Pass`](flow_codec::read::Pass) whose clock they share;
-//! [`Slowest`], [`Exceptions`], [`Operations`] and [`LineCounts`] the events of a [`Timeline`](flow_codec::read::Timeline). None opens a file.
+//! [`Slowest`], [`Exceptions`], [`FindOperations`] and [`LineCounts`] the events of a [`Timeline`](flow_codec::read::Timeline). None opens a file.
 
 mod by_method;
 mod by_path;
@@ -50,6 +50,6 @@ pub use diff::{Change, ChangeKind, ComparedSums, Counts, Diff, MethodName, Place
 pub use exceptions::{ExceptionRow, Exceptions, Handler};
 pub use lines::{LineCounts, MethodLines};
 pub use nodes::AddShapes;
-pub use operations::{Operation, Operations, Parameter, roles_in};
+pub use operations::{FindOperations, Operation, Parameter, roles_in};
 pub use sampled::AddSampled;
 pub use slowest::{SlowCall, Slowest};

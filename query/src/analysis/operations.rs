@@ -33,20 +33,22 @@ pub struct Operation {
     pub text: Option<Rc<str>>,
     /// Whether only the beginning of the text was recorded.
     pub is_cut: bool,
-    /// Its parameters, in order.
+    /// The parameters, in order.
     pub parameters: Vec<Parameter>,
     /// The nearest caller of the program's own code.
     pub caller: Option<MethodId>,
     /// The outermost caller of the program's own code.
     pub request: Option<MethodId>,
+    /// The first method of the program's own code that it called, if it has no such caller: what served a request.
+    pub served_by: Option<MethodId>,
 }
 
 /// A parameter of an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Parameter {
-    /// Its name or number.
+    /// The name or number.
     pub name: String,
-    /// Its value, as Java would write it.
+    /// The value, as Java would write it.
     pub value: String,
 }
 
@@ -62,7 +64,7 @@ const MANY_WAITING: usize = 1 << 16;
 /// values](flow_codec::read::Timeline::with_values). An operation inside another one is a part of it: libraries wrap each other.
 /// Memory: a few words for each open frame, and what is known about the last objects that were made with a text.
 #[derive(Debug)]
-pub struct Operations<'a, F> {
+pub struct FindOperations<'a, F> {
     methods: &'a Methods,
     roles: HashMap<MethodId, MethodRole>,
     own: Own,
@@ -93,6 +95,8 @@ struct PresetCall {
     /// Whether it is an operation, and none is around it.
     is_operation: bool,
     begun: Stamp,
+    /// The first method of the program's own code that was called in it.
+    inner: Option<MethodId>,
     values: Vec<CallValue>,
     /// Parts of the text that calls inside it have, by the names of their methods.
     parts: Vec<(Rc<str>, Piece)>,
@@ -167,7 +171,7 @@ pub fn roles_in(trace: &Trace, preset: &str) -> HashMap<MethodId, MethodRole> {
     found
 }
 
-impl<'a, F: FnMut(Operation)> Operations<'a, F> {
+impl<'a, F: FnMut(Operation)> FindOperations<'a, F> {
     /// Passes the operations of a trace to `each`. `roles` are those of the preset; `own` are patterns for the program's own
     /// classes.
     pub fn new(
@@ -243,14 +247,22 @@ impl<'a, F: FnMut(Operation)> Operations<'a, F> {
             PresetRole::Set => {
                 let this = call.values.iter().find(|value| value.role == Role::This);
                 let Some(this) = this.and_then(|this| key_of(&this.value)) else { return };
-                let name = self.text(&role, &call).map(|piece| piece.text).unwrap_or_default();
-                let value = self.parameters(&role, &call).into_iter().next();
-                let Some(Parameter { value, .. }) = value else { return };
+                let parameter = match call.values.iter().any(|value| value.value == Value::Redacted)
+                {
+                    // Which one it is is left out, too. That there are some is not.
+                    true => Parameter { name: "?".to_owned(), value: "(redacted)".to_owned() },
+                    false => {
+                        let name = self.text(&role, &call).map(|piece| piece.text);
+                        let value = self.parameters(&role, &call).into_iter().next();
+                        let Some(Parameter { value, .. }) = value else { return };
+                        Parameter { name: name.unwrap_or_default(), value }
+                    }
+                };
                 let parameters = &mut self.objects.change(this).parameters;
-                match parameters.iter().position(|known| known.name == name) {
-                    Some(number) => parameters[number].value = value,
+                match parameters.iter().position(|known| known.name == parameter.name) {
+                    Some(number) => parameters[number] = parameter,
                     None if parameters.len() < MAX_PARAMETERS => {
-                        parameters.push(Parameter { name, value });
+                        parameters.push(parameter);
                     }
                     None => {}
                 }
@@ -317,6 +329,7 @@ impl<'a, F: FnMut(Operation)> Operations<'a, F> {
             parameters,
             caller,
             request,
+            served_by: call.inner.filter(|_| caller.is_none()),
         };
         let unknown =
             || role.text().iter().find_map(|source| key_of(value_of(source, &call.values)?));
@@ -415,7 +428,7 @@ fn key_of(value: &Value) -> Option<Key> {
     }
 }
 
-impl<F: FnMut(Operation)> VisitTimeline for Operations<'_, F> {
+impl<F: FnMut(Operation)> VisitTimeline for FindOperations<'_, F> {
     #[inline]
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
         self.open.push(method);
@@ -423,8 +436,14 @@ impl<F: FnMut(Operation)> VisitTimeline for Operations<'_, F> {
             let is_run = role.role() == PresetRole::Run;
             let is_operation = is_run && self.calls.iter().all(|call| !call.is_operation);
             let (frames, values, parts) = (self.open.len(), Vec::new(), Vec::new());
-            let call = PresetCall { method, frames, is_operation, begun: at, values, parts };
+            let (begun, inner) = (at, None);
+            let call = PresetCall { method, frames, is_operation, begun, inner, values, parts };
             self.calls.push(call);
+        } else if let Some(call) = self.calls.iter_mut().find(|call| call.is_operation)
+            && call.inner.is_none()
+            && self.own.has(method, self.methods, false)
+        {
+            call.inner = Some(method);
         }
         true
     }

@@ -8,7 +8,7 @@ use flow_codec::read::{Bounds, TimeLimits, Timeline, Trace};
 use flow_codec::{MethodId, ThreadId};
 
 use crate::Error;
-use crate::analysis::{Operation, Operations as Visitor, Parameter, roles_in};
+use crate::analysis::{FindOperations, Operation, Parameter, roles_in};
 use crate::open::Traces;
 use crate::reading::{Listener, Soundness, read_thread};
 use crate::select::{Select, Selected, expect_clock, own_patterns, start_ns};
@@ -53,8 +53,10 @@ pub struct OperationSum {
     pub is_general: bool,
     /// Whether only the beginning of the text was recorded.
     pub is_cut: bool,
-    /// The method of the program's own code that they are from, if there is one.
+    /// The method of the program's own code that they are from, or the first one that they called.
     pub from: Option<MethodId>,
+    /// Whether they called it, and are from no such method.
+    pub is_served: bool,
     /// How many there are.
     pub count: u64,
     /// How many an exception ended.
@@ -73,9 +75,9 @@ pub struct OperationSum {
     pub has_times: bool,
     /// The thread of the first one that was read.
     pub thread: ThreadId,
-    /// Its number in the thread.
+    /// The number of the first one in the thread.
     pub number: u64,
-    /// Its parameters.
+    /// The parameters of the first one.
     pub parameters: Vec<Parameter>,
 }
 
@@ -164,6 +166,7 @@ impl Operations {
                 OperationsBy::Caller => operation.caller,
                 OperationsBy::Request => operation.request,
             };
+            let from = from.or(operation.served_by);
             let text = operation.text.clone().unwrap_or_default();
             let general: Option<Rc<str>> =
                 operation.text.as_deref().map(|text| general(text).into());
@@ -220,7 +223,7 @@ impl Operations {
             }
         };
         let mut soundness = Soundness::Whole;
-        let mut visitor = Visitor::new(trace.methods(), roles, own_patterns(trace), pass);
+        let mut visitor = FindOperations::new(trace.methods(), roles, own_patterns(trace), pass);
         let all = Selected::all();
         for file in trace.files().iter().filter(|file| file.bytes() > 0) {
             visitor.begin_thread(file.id());
@@ -273,6 +276,7 @@ impl OperationSum {
             is_general: false,
             is_cut: false,
             from,
+            is_served: first.served_by.is_some(),
             count: 0,
             failed: 0,
             thrown: None,

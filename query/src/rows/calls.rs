@@ -113,7 +113,8 @@ crate::rows! {
         call: u64,
         /// its parameters; in CSV as text, in JSON with `name` and `value`
         parameters: Raw<Vec<serde_json::Value>>,
-        /// the method of the program's own code from which they came: the nearest, with `--by request` the outermost
+        /// the method of the program's own code from which they came: the nearest, with `--by request` the outermost; of requests
+        /// that were received, the first one that they called
         #[serde(flatten)]
         method: MethodColumns<'a>,
     }

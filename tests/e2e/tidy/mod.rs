@@ -92,8 +92,8 @@ const FLOORS: [(&str, &[&str]); 5] = [
     (
         "options",
         &[
-            "error", "tracked", "filter", "mains", "notice", "kinds", "sources", "values", "parse",
-            "tests",
+            "error", "tracked", "loader", "presets", "filter", "mains", "notice", "kinds",
+            "sources", "values", "parse", "tests",
         ],
     ),
     (

@@ -23,7 +23,7 @@ use crate::output::{
 /// Different texts shown by default, and operations one by one.
 const DEFAULT_MAX: u64 = 20;
 const DEFAULT_EACH: u64 = 100;
-/// A longer text is shortened, unless all of it is asked for.
+/// A longer text is shortened, except with `--verbose`.
 const MOST_CHARS: usize = 160;
 /// More parameters are not shown in text.
 const MOST_PARAMETERS: usize = 16;
@@ -124,6 +124,7 @@ fn table(
     table.column(noun(&args.preset), sums.iter().map(text));
     for (number, sum) in sums.iter().enumerate() {
         let mut note = match sum.from {
+            Some(from) if sum.is_served => format!("served by {}", labels.get(from)),
             Some(from) => format!("in {}", labels.get(from)),
             None => "not called by the program's own code".to_owned(),
         };
@@ -193,7 +194,7 @@ fn call_row<'a>(
         cut: operation.is_cut,
         parameters: parameters(&operation.parameters),
         thrown: operation.thrown.as_deref(),
-        method: names.get(operation.caller),
+        method: names.get(operation.caller.or(operation.served_by)),
     };
     Ok(answer.records.row(&row, out)?)
 }
@@ -224,6 +225,8 @@ fn line(
     }
     if let Some(caller) = operation.caller {
         rest += &format!("  in {}", labels.get(caller));
+    } else if let Some(served_by) = operation.served_by {
+        rest += &format!("  served by {}", labels.get(served_by));
     }
     Ok(writeln!(out, "{when}{}  call {number}  {}{rest}", escaped(&thread), escaped(&text))?)
 }

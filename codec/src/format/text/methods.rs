@@ -430,7 +430,8 @@ mod tests {
             ..line.method.clone()
         };
         let of_preset = MethodLine { id: line.id, method: of_preset };
-        let longer = text.replace('}', ",\"interface\":\"com.example.I\",\"roles\":[\"sql run arg0\"]}");
+        let longer =
+            text.replace('}', ",\"interface\":\"com.example.I\",\"roles\":[\"sql run arg0\"]}");
         assert_eq!(serde_json::to_string(&of_preset).unwrap(), longer);
         assert_eq!(MethodLine::decode(&longer), Some(of_preset));
 

@@ -47,13 +47,13 @@ struct Parts {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum PresetRole {
-    /// It is an operation.
+    /// An operation.
     Run,
-    /// It makes an object with a text.
+    /// Makes an object with a text.
     Made,
-    /// It sets a parameter of an object.
+    /// Sets a parameter of an object.
     Set,
-    /// It has a part of the text of the operation that it is in.
+    /// Has a part of the text of the operation that it is in.
     Part,
     /// What only a later version of flow knows.
     Unknown,
@@ -64,7 +64,7 @@ pub enum PresetRole {
 pub enum TextSource {
     /// A value of the call, and the names of the fields that lead to it.
     Value(ValueSource, Vec<String>),
-    /// These characters.
+    /// Fixed characters.
     Literal(String),
 }
 
