@@ -206,7 +206,7 @@ pub(crate) fn trace() -> TempDir {
     }
     encoder.finish(&mut bytes);
     fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
-    let method = r#"{"id":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","source":"Main.java","loader":"app","flags":[],"lines":[7,8],"roles":["sql run 'select 1'"]}"#;
+    let method = r#"{"id":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","source":"Main.java","loader":"app","flags":[],"lines":[7,8],"roles":["sql run 'select'"]}"#;
     fs::write(dir.path().join("methods.jsonl"), format!("{method}\n")).unwrap();
     let round = [0x81, 0x82, 0x00, 0xC3, 0x05, 0x00, 0x00];
     fs::write(dir.path().join("thread-14.flow"), round.repeat(700_000)).unwrap();

@@ -21,7 +21,7 @@
 //! |---|---|
 //! | `this`, `result`, `arg0`, `arg1`, … | a value of the call; an object that was made has the text it was made with |
 //! | `arg0.uri`, `arg0.impl.uri` | a field in it |
-//! | `'null'` | these characters |
+//! | `'null'` | these characters, without blanks |
 //!
 //! Readers skip roles with other words.
 
