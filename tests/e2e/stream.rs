@@ -325,7 +325,7 @@ fn what_is_attached_to_is_sent_too() {
 }
 
 /// How often workers have called `step`, in what a collector has received, and how many calls of all threads are open.
-fn steps_and_open_calls(trace: &Path) -> (u64, u64) {
+pub(crate) fn steps_and_open_calls(trace: &Path) -> (u64, u64) {
     // The trace has no end yet, which is not of interest here.
     let report = ["report", "--by", "calls", "--format", "json"];
     let output = Command::new(flow()).args(report).arg(trace).output().unwrap();
@@ -606,6 +606,7 @@ fn an_attached_jvm_is_reported_to_send_to_nobody() {
     };
     let nobody = attach(&format!("unix:{}", session.dir("nobody").display()));
     assert!(nobody.contains("nobody listens there now"), "{nobody}");
+    assert!(nobody.contains(" listen unix:"), "{nobody}");
     session.detach();
     let collector = Collector::start();
     let heard = attach(&collector.address);
@@ -747,6 +748,7 @@ fn a_program_without_a_collector_ends_and_keeps_its_trace() {
         let [left] = &*leftovers(&program) else { panic!("{errors}") };
         assert_eq!(errors.lines().count(), 2, "{errors}");
         assert!(errors.contains("trying again") && errors.contains(left), "{errors}");
+        assert!(errors.contains(&format!("flow listen {address}")), "{errors}");
         let left = program.workspace().join(left).join("app.flowtrace");
         rounds.assert_followed(&decode_trace(&left), |_| Reach::Whole(500));
         assert_sound(&left);

@@ -17,7 +17,7 @@
 //! Without `out`, the file does not stay: parts that are acknowledged are taken out of it, and it is removed at the end.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -129,6 +129,8 @@ enum Closed {
     GivenUp,
     /// The connection failed.
     Failed(String),
+    /// There is no collector.
+    Nobody(io::Error),
     /// The collector belongs to this user, which is another one.
     Foreign(u32),
 }
@@ -245,11 +247,20 @@ impl Streamer {
             let begun = Instant::now();
             let closed = match Socket::connect(&self.streaming.address) {
                 Ok(socket) => self.converse(socket, source),
-                Err(error) => Closed::Failed(error.to_string()),
+                Err(error) => match error.kind() {
+                    ErrorKind::NotFound | ErrorKind::ConnectionRefused => Closed::Nobody(error),
+                    _ => Closed::Failed(error.to_string()),
+                },
             };
             source.release();
+            let mut remedy = String::new();
             let (why, is_reported) = match closed {
                 Closed::Failed(why) => (why, &mut is_failure_reported),
+                Closed::Nobody(error) => {
+                    let address = &self.streaming.address;
+                    remedy = format!("; start a collector with: flow listen {address}");
+                    (format!("nobody listens there ({error})"), &mut is_failure_reported)
+                }
                 Closed::Foreign(user) => (
                     format!("the collector belongs to another user (uid {user}), and gets nothing"),
                     &mut is_user_reported,
@@ -271,7 +282,14 @@ impl Streamer {
             drop(state);
             if !std::mem::replace(is_reported, true) {
                 let address = &self.streaming.address;
-                log::warn!("stream={address}: {why}; trying again, the program continues");
+                let meanwhile = match self.streaming.overflow {
+                    Overflow::Spill => "the program continues, and what it records waits in a file",
+                    Overflow::Wait => "the program waits when 16 MB have not been sent",
+                    Overflow::Drop => {
+                        "the program continues, and loses events when 16 MB have not been sent"
+                    }
+                };
+                log::warn!("stream={address}: {why}; trying again; {meanwhile}{remedy}");
             }
             retry = (2 * retry).min(MAX_RETRY);
         }

@@ -1,27 +1,21 @@
 //! `flow attach`: records a running JVM.
 
-use std::net::{TcpStream, ToSocketAddrs as _};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use flow_codec::format::manifest::Manifest;
 use flow_codec::read::Trace;
-use flow_options::StreamAddress;
 
 use crate::args::{AgentArgs, AttachArgs, DEFAULT_DIR};
 use crate::cmd::recording::agent::{
     self, AgentOptions, SelectedBy, Selection, TraceDir, as_text, earlier_moved, is_java, shown,
     trace_directories,
 };
+use crate::cmd::recording::collector::if_nobody_listens;
 use crate::cmd::recording::{choose, folder};
 use crate::failure::{Failure, Status};
 use crate::jvm::{self, Process, Refusal};
 use crate::output::{flow_command, message, shell_quoted};
 use crate::own::{self, Surroundings};
-
-/// How long another machine may take to accept a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     let process = choose::jvm(args.pid.as_deref())?;
@@ -62,12 +56,9 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Status, Failure> {
     let pid = process.pid();
     let stop = flow_command(&format!("detach {pid}"));
     if let Some(address) = args.agent.stream.as_ref().filter(|_| agent::is_only_sent(&args.agent)) {
-        let nobody = match is_heard(&process, address) {
-            true => "",
-            false => {
-                "; nobody listens there now, so what it records waits in a file for a collector"
-            }
-        };
+        let network = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
+        let has_our_network = network("self") == network(&pid.to_string());
+        let nobody = if_nobody_listens(address, &root, has_our_network);
         message(&format!(
             "process {pid} sends what it records to {address}; stop with: {stop}{nobody}"
         ));
@@ -93,26 +84,6 @@ fn program_of(process: &Process) -> String {
     let (command, around) = (process.command(), Surroundings::of_process(process));
     let program = folder::program_of(&command, folder::arguments_of_java(&command), &around);
     format!("{program}-{}", process.pid())
-}
-
-/// Returns whether a collector listens at an address; `true` if that cannot be known, because a JVM in a container may have
-/// another network.
-fn is_heard(process: &Process, address: &StreamAddress) -> bool {
-    match address {
-        StreamAddress::Unix(path) => {
-            let inside = std::path::absolute(path).unwrap_or_default();
-            let inside = inside.strip_prefix("/").unwrap_or(&inside);
-            UnixStream::connect(process.root().join(inside)).is_ok()
-        }
-        StreamAddress::Tcp { host, port } => {
-            let network = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
-            let mut places = match network("self") == network(&process.pid().to_string()) {
-                true => (host.as_str(), *port).to_socket_addrs().into_iter().flatten(),
-                false => return true,
-            };
-            places.any(|place| TcpStream::connect_timeout(&place, CONNECT_TIMEOUT).is_ok())
-        }
-    }
 }
 
 /// Returns the place of a trace for a message: the path by which it can be read here, and the path in the JVM if that differs.

@@ -1,8 +1,9 @@
-//! The verbs that record: `agent`, `choose` and `folder` are shared by them.
+//! The verbs that record: `agent`, `choose`, `collector` and `folder` are shared by them.
 
 mod agent;
 pub(crate) mod attach;
 mod choose;
+mod collector;
 pub(crate) mod detach;
 mod folder;
 pub(crate) mod record;
