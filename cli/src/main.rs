@@ -92,7 +92,10 @@ fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
         Verb::Top(args) => cmd::top::run(args, out),
         Verb::View(args) => cmd::view::run(args, out),
         Verb::Info(args) => cmd::info::run(args, out),
-        Verb::Replay(args) => cmd::replay::run(args, out),
+        Verb::Replay(args) => match args.ended_calls() {
+            Some(args) => cmd::calls::follow(&args, out),
+            None => cmd::replay::run(args, out),
+        },
         Verb::Report(args) => cmd::report::run(args, out),
         Verb::Calls(args) => cmd::calls::run(args, out),
         Verb::Tests(args) => cmd::test_runs::run(args, out),

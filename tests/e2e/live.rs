@@ -1,9 +1,15 @@
 //! What a program does while it is recorded: `flow top`.
 
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
-use flow_e2e::{Rounds, flow, jdks};
+use flow_e2e::{Jdk, Program, Rounds, flow, jdks};
 use serde_json::Value;
+
+use crate::attach::{Session, workers};
+use crate::stream::Collector;
 
 /// The lines of one interval.
 fn top(source: &str) -> Vec<Value> {
@@ -72,5 +78,85 @@ fn a_program_that_sends_its_trace_here_is_shown() {
         // Nothing is left of what was received.
         let left = std::fs::read_dir(dir.path()).unwrap().count();
         assert_eq!(left, 0);
+    }
+}
+
+/// A running `flow calls --follow`.
+struct Follower {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Follower {
+    /// Shows the calls of a method with their values, once there is a trace.
+    fn start(method: &str, trace: &Path) -> Self {
+        let mut child = Command::new(flow())
+            .args(["calls", "--follow", method, "--values", "--format", "json"])
+            .arg(trace)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Self { child, lines }
+    }
+
+    /// The next calls, which come without further events. There is no deadline except that of the test run.
+    fn next(&mut self, calls: usize) -> Vec<Value> {
+        let line = |_| {
+            let mut line = String::new();
+            self.lines.read_line(&mut line).unwrap();
+            serde_json::from_str(&line).unwrap()
+        };
+        (0..calls).map(line).collect()
+    }
+}
+
+/// Follows the calls of a program that waits again and again.
+fn follow_steps(jdk: &Jdk, program: Program, trace: &Path, is_ordered: bool) {
+    let mut session = Session::recorded(program.options("values=harness.Attached#step"));
+    let workers = workers(jdk);
+    session.command("work 1");
+    let begun = || Command::new(flow()).arg("info").arg(trace).output().unwrap().status.success();
+    while !begun() {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let mut follower = Follower::start("**#step", trace);
+    let mut seen = 1;
+    follower.next(workers);
+    for times in [2, 30] {
+        session.command(&format!("work {times}"));
+        // All threads wait.
+        let rows = follower.next(times * workers);
+        for row in &rows {
+            assert!(row["start_ns"].is_number() && row["duration_ns"].is_number(), "{row}");
+            assert_eq!(row["values"].as_array().map(Vec::len), Some(2), "{row}");
+        }
+        let end =
+            |row: &Value| row["start_ns"].as_u64().unwrap() + row["duration_ns"].as_u64().unwrap();
+        assert!(!is_ordered || rows.is_sorted_by_key(end), "{rows:?}");
+        seen += times;
+        let last = rows.iter().filter_map(|row| row["call"].as_u64()).max();
+        assert!(last >= Some(seen as u64), "{rows:?}");
+    }
+    session.say("exit 5");
+    assert_eq!(session.child.wait().unwrap().code(), Some(5));
+    let mut rest = String::new();
+    follower.lines.read_line(&mut rest).unwrap();
+    assert_eq!((rest.as_str(), follower.child.wait().unwrap().code()), ("", Some(0)));
+}
+
+#[test]
+fn calls_of_all_threads_are_shown_as_they_end() {
+    for jdk in jdks() {
+        let program = Program::harness(jdk, "Attached");
+        let out = program.out();
+        follow_steps(jdk, program, &out, true);
+        let program = Program::harness(jdk, "Attached");
+        let file = program.workspace().join("app.flowtrace");
+        follow_steps(jdk, program.record_into(file.clone()), &file, true);
+        let collector = Collector::start();
+        let program = Program::harness(jdk, "Attached").only_send_to(&collector.address);
+        // What threads that have been silent for long send may come later.
+        follow_steps(jdk, program, &collector.trace(), false);
     }
 }

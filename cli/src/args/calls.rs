@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
+use flow_query::ask::Calls;
 use flow_query::dag::Outcome;
 
 use super::given::{Given, expect, given};
@@ -51,9 +52,9 @@ impl HowLeft {
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct CallsArgs {
-    /// The name of a shape, which --by shape shows, or methods: a pattern as for --include; with --slowest, all methods
-    /// without it
-    #[arg(value_name = "SHAPE|METHOD", required_unless_present_any = ["slowest", "around", "presets"])]
+    /// The name of a shape, which --by shape shows, or methods: a pattern as for --include; with --slowest and --follow, all
+    /// methods without it
+    #[arg(value_name = "SHAPE|METHOD", required_unless_present_any = ["slowest", "around", "follow", "presets"])]
     pub(crate) what: Option<String>,
     /// Show in how many ways the methods ran, how often each, and what distinguishes it
     #[arg(long, value_name = "WHAT", group = "calls_view", help_heading = VIEWS)]
@@ -89,6 +90,12 @@ pub(crate) struct CallsArgs {
     /// Show calls with their recorded values, in the order in which they began; with --slowest, only the longest
     #[arg(long, help_heading = VIEWS)]
     pub(crate) values: bool,
+    /// Show each call when it has ended, while the trace is being recorded, until the recording ends or Ctrl-C
+    ///
+    /// The calls of all threads in the order in which they ended, with the calls that ended before. Text has values, if they are recorded;
+    /// other formats with --values. A call whose events arrive more than a moment late comes late.
+    #[arg(long, conflicts_with_all = ["calls_view", "within"], help_heading = VIEWS)]
+    pub(crate) follow: bool,
     /// Show only calls with a value such as 'arg0 == null', with their values; repeatable, then all must hold
     #[arg(long = "where", value_name = "CONDITION", help_heading = SELECTION)]
     #[arg(conflicts_with = "by")]
@@ -120,6 +127,23 @@ pub(crate) enum CallsQuestion {
     ByShape(ShapesArgs),
     Slowest(SlowestArgs),
     Around(AroundArgs),
+    Followed(FollowArgs),
+}
+
+/// Calls that are shown as they end.
+#[derive(Clone, Debug)]
+pub(crate) struct FollowArgs {
+    /// Whose calls; all if there are none.
+    pub(crate) methods: Vec<String>,
+    pub(crate) source: SourceArgs,
+    pub(crate) part: PartArgs,
+    pub(crate) when: TimeArgs,
+    pub(crate) conditions: Vec<ValueCondition>,
+    pub(crate) outcome: Option<HowLeft>,
+    /// Whether rows for programs have values.
+    pub(crate) has_values: bool,
+    pub(crate) max: Option<u64>,
+    pub(crate) verbose: bool,
 }
 
 /// What is around a call.
@@ -257,6 +281,9 @@ impl CallsArgs {
             let (call, part) = (call.clone(), part.clone());
             return Ok(CallsQuestion::Around(AroundArgs { call, source, part, max, verbose }));
         }
+        if self.follow {
+            return self.followed().map(CallsQuestion::Followed);
+        }
         let what = self.what.clone().unwrap_or_default();
         let (source, threads) = (self.source.clone(), part.threads.clone());
         Ok(if self.by.is_some() {
@@ -322,6 +349,28 @@ impl CallsArgs {
             max: *max,
             verbose: *verbose,
         }))
+    }
+
+    /// What is asked with `--follow`.
+    fn followed(&self) -> Result<FollowArgs, Failure> {
+        self.expect("calls that end now", &["--test", "--max"], true)?;
+        let (method, source) = self.method_and_source();
+        if let Some(name) = method.as_deref().filter(|what| Calls::of(what).is_of_shape()) {
+            return Err(Failure::Usage(format!(
+                "--follow {name}: calls have shapes when a trace is whole; name a method"
+            )));
+        }
+        Ok(FollowArgs {
+            methods: method.into_iter().collect(),
+            source,
+            part: self.part.clone(),
+            when: self.when.clone(),
+            conditions: self.conditions.clone(),
+            outcome: self.outcome,
+            has_values: self.values || !self.conditions.is_empty(),
+            max: self.max,
+            verbose: self.verbose,
+        })
     }
 
     /// Refuses flags that do not apply to what is shown.

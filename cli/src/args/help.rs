@@ -191,6 +191,8 @@ Reads and writes of fields are recorded of those that flow record --fields names
 of them lasted together, and the nearest method of the program's own code. Numbers and quoted texts do not count; with \
 --values each is shown as it was.
 
+--follow shows each call when it has ended, while the trace is recorded or received: of all threads, in the order in which they ended.
+
 Examples:
   flow calls --sql                           each statement: how often, where
   flow calls --http --values --min-duration 100ms
@@ -206,7 +208,9 @@ Examples:
   flow calls 3f9c2a71be04 --max 0 app.flowtrace
   flow calls 'com.app.Orders#total' --where 'order == null'
   flow calls 'Orders#total' --where 'result < 0' --where 'customer starts A'
-  flow calls 'Orders#*' --where 'message contains refused' --format json";
+  flow calls 'Orders#*' --where 'message contains refused' --format json
+  flow calls --follow '*Controller#*' live.flowtrace
+  flow calls --follow '*Controller#*' --outcome exception --format json";
 
 pub(super) const CHECK_HELP: &str = "\
 A trace is sound (exit status 0), incomplete (3: something is missing) or damaged (1: something is wrong). The \

@@ -23,7 +23,8 @@ use clap::{Command, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use self::analyse::{DiffArgs, TestKey, TestsArgs};
 pub(crate) use self::calls::{
-    AroundArgs, CallsArgs, CallsQuestion, FindArgs, GrepArgs, PresetArgs, ShapesArgs, SlowestArgs,
+    AroundArgs, CallsArgs, CallsQuestion, FindArgs, FollowArgs, GrepArgs, PresetArgs, ShapesArgs,
+    SlowestArgs,
 };
 pub(crate) use self::export::{BaselineArgs, ConvertArgs, ExportArgs, To};
 pub(crate) use self::help::VIEW_KEYS;

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 
+use super::calls::FollowArgs;
 use crate::input::flags::{
-    FilterArgs, ORDER, OUTPUT, PartArgs, SELECTION, SourceArgs, ThreadArgs, VIEWS,
+    FilterArgs, ORDER, OUTPUT, PartArgs, SELECTION, SourceArgs, ThreadArgs, TimeArgs, VIEWS,
 };
 use crate::input::place::From;
 use crate::input::values::{count, positive, size};
@@ -160,11 +161,11 @@ pub(crate) struct ReplayArgs {
     pub(crate) verbose: bool,
     /// Continue with new calls while the trace is being recorded, until it ends or Ctrl-C
     ///
-    /// With --from, each thread begins there, as soon as it has that place. Not with --merged and --samples, which sort what
-    /// threads have written by time, nor with --test: to follow a test, give --from the method of the
-    /// test.
+    /// With --from, each thread begins there, as soon as it has that place. With --method and --depth 1, text is a table of the calls of
+    /// all threads, each when it has ended. With --test, each test is shown when it has ended. Not with --merged and --samples, which sort
+    /// what threads have written by time.
     #[arg(help_heading = VIEWS)]
-    #[arg(long, conflicts_with = "patterns_of_tests")]
+    #[arg(long, conflicts_with = "within")]
     pub(crate) follow: bool,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
@@ -247,6 +248,24 @@ impl ReplayArgs {
     /// Returns whether calls are rows of a table, each alone.
     pub(crate) fn is_table(&self) -> bool {
         !self.method.is_empty() && self.depth == Some(1) && !self.collapse
+    }
+
+    /// The question that this is with `--follow`, if calls are rows of a table for people: a row comes when its call has ended.
+    pub(crate) fn ended_calls(&self) -> Option<FollowArgs> {
+        let is_text = self.source.format == Format::Text;
+        let is_alone = self.from.is_none() && self.part.filter.is_all() && !self.lines;
+        let is_table = self.follow && self.is_table() && !self.instructions;
+        (is_table && is_text && is_alone).then(|| FollowArgs {
+            methods: self.method.clone(),
+            source: self.source.clone(),
+            part: self.part.clone(),
+            when: TimeArgs::at_least(self.min_duration),
+            conditions: Vec::new(),
+            outcome: None,
+            has_values: self.values,
+            max: self.max,
+            verbose: self.verbose,
+        })
     }
 
     /// Returns whether lines, values or instructions are shown.

@@ -196,6 +196,11 @@ impl ThreadArgs {
 }
 
 impl TimeArgs {
+    /// Selects calls of at least this length.
+    pub(crate) const fn at_least(min_duration: Option<u64>) -> Self {
+        Self { window: None, min_duration }
+    }
+
     /// The flags that are given.
     pub(crate) fn given(&self) -> Vec<&'static str> {
         let window = self.window.as_ref().map(|_| "--time");

@@ -1,4 +1,4 @@
-//! `flow replay --follow`, while the test writes as a JVM does.
+//! `flow replay --follow` and `flow calls --follow`, while the test writes as a JVM does.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use crate::common::journal::{Slot, write_journal};
-use crate::common::{IDS, command, flow, manifest, trace};
+use crate::common::{IDS, command, flow, manifest, test_mark, trace};
 use flow_codec::format::container::{self, BlockEncoder, Coding, StreamKind};
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use flow_codec::format::names;
@@ -73,8 +73,12 @@ struct Following {
 
 impl Following {
     fn start(dir: &Path, args: &[&str]) -> Self {
+        Self::of(&["replay", "--follow"], dir, args)
+    }
+
+    fn of(verb: &[&str], dir: &Path, args: &[&str]) -> Self {
         let mut child = command()
-            .args(["replay", "--follow"])
+            .args(verb)
             .args(args)
             .arg(dir)
             .stdout(Stdio::piped())
@@ -388,4 +392,157 @@ fn threads_begin_at_a_place_as_soon_as_they_have_it() {
     assert!(run.code == Some(2) && run.err.contains("choose one with --thread"), "{run:?}");
     let run = flow(&["replay", "--follow", "--from", "1:99"], trace.path());
     assert!(run.code == Some(1) && run.err.contains("there is no call 99"), "{run:?}");
+}
+
+/// The heading of calls that are shown as they end.
+fn ended_heading() -> String {
+    format!("{:>14}  {:>18}  {:16}  {:>11}  method", "start", "duration", "thread", "call")
+}
+
+/// A row of such calls.
+fn ended_row(start: &str, duration: &str, thread: &str, call: u64, method: &str) -> String {
+    format!("{start:>14}  {duration:>18}  {thread:16}  {call:>11}  {method}")
+}
+
+#[test]
+fn calls_are_shown_when_they_have_ended() {
+    let live = Live::new();
+    live.times(1, &[(0, 1), (1, 2), (2, 5), (3, 7)]);
+    // main > work, which has ended, and work, which has not.
+    live.append(1, &[0x80, 0x81, 0x00, 0x81]);
+    let mut run = Following::of(&["calls", "--follow"], live.path(), &["**#*"]);
+    let row =
+        |start, duration, thread, call, method| ended_row(start, duration, thread, call, method);
+    run.expect(&[&ended_heading(), &row("0.002000 s", "3.00 ms", "1", 1, WORK.trim())]);
+    // Of another thread, which ends before main of the first one: the two rows arrive in any order.
+    live.times(12, &[(0, 8), (1, 9)]);
+    live.append(12, &[0x81, 0x00]);
+    live.times(1, &[(0, 1), (1, 2), (2, 5), (3, 7), (4, 11)]);
+    live.append(1, &[0x01]);
+    run.expect(&[
+        &row("0.008000 s", "1.00 ms", "12", 0, WORK.trim()),
+        &row("0.007000 s", "4.00 ms", "1", 2, WORK.trim()),
+        &row("0.001000 s", "≥ 10.0 ms", "1", 0, MAIN),
+    ]);
+    // The time of an exit arrives after the exit.
+    live.append(12, &[0x81, 0x00]);
+    live.times(12, &[(0, 8), (1, 9), (2, 20), (3, 22)]);
+    run.expect(&[&row("0.020000 s", "2.00 ms", "12", 1, WORK.trim())]);
+    // What is open at the end has not ended.
+    live.append(12, &[0x81]);
+    let _dir = live.kill();
+    assert_eq!(run.end(), (Some(0), String::new(), String::new()));
+}
+
+#[test]
+fn calls_that_ended_before_come_in_the_order_of_their_ends() {
+    let live = Live::new();
+    // 20,000 calls in each of two threads, alternately: more than wait at a time.
+    let calls = 20_000;
+    for (thread, shift) in [(1, 0), (12, 1)] {
+        let times: Vec<_> = (0..2 * calls).map(|event| (event, 2 * event + shift)).collect();
+        live.times(thread, &times);
+        live.append(thread, &[0x81, 0x00].repeat(usize::try_from(calls).unwrap()));
+    }
+    let args = ["**#work", "--format", "json"];
+    let run = Following::of(&["calls", "--follow"], live.path(), &args);
+    let _dir = live.kill();
+    let (code, out, err) = run.end();
+    assert_eq!((code, &*err), (Some(0), ""));
+    let rows: Vec<serde_json::Value> =
+        out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let end = |row: &serde_json::Value| {
+        row["start_ns"].as_u64().unwrap() + row["duration_ns"].as_u64().unwrap()
+    };
+    assert_eq!(rows.len() as u64, 2 * calls);
+    assert!(rows.is_sorted_by_key(end));
+    assert_eq!(rows.iter().filter(|row| row["thread"] == 12).count() as u64, calls);
+}
+
+#[test]
+fn ended_calls_have_the_rows_of_calls() {
+    let trace = trace();
+    for args in [
+        &["**#work", "--format", "json"][..],
+        &["**#*", "--format", "csv"],
+        &["work", "--format", "json", "--thread", "main"],
+        &["**#work", "--format", "json", "--values", "--thread", "main"],
+        &["**#work", "--format", "json", "--outcome", "exception"],
+    ] {
+        let lines = |run: &crate::common::Run| {
+            let mut lines: Vec<_> = run.out.lines().map(without_shape).collect();
+            lines.sort();
+            lines
+        };
+        let (once, followed) = (
+            flow(&[&["calls"], args].concat(), trace.path()),
+            flow(&[&["calls", "--follow"], args].concat(), trace.path()),
+        );
+        assert_eq!(lines(&followed), lines(&once), "{args:?} {}", followed.err);
+        assert_eq!(followed.code, Some(0), "{args:?} {}", followed.err);
+    }
+    for (args, expected) in [
+        (&["--follow"][..], Some(0)),
+        (&["--follow", "--max", "2"], Some(0)),
+        (&["--follow", "nothing"], Some(1)),
+        (&["--follow", "3f9c2a71be04"], Some(2)),
+        (&["--follow", "**#work", "--slowest", "2"], Some(2)),
+        (&["--follow", "**#work", "--in", "1:0"], Some(2)),
+        (&["--follow", "**#work", "--include", "**"], Some(2)),
+    ] {
+        let run = flow(&[&["calls"], args].concat(), trace.path());
+        assert_eq!(run.code, expected, "{args:?} {run:?}");
+    }
+    assert_eq!(flow(&["calls", "--follow", "--max", "2"], trace.path()).out.lines().count(), 3);
+}
+
+/// A line without the name of a shape, which is only known when a trace is whole.
+fn without_shape(line: &str) -> String {
+    let is_shape = |word: &&str| word.len() == 12 && word.chars().all(|c| c.is_ascii_hexdigit());
+    let words: Vec<_> = line.split([',', '"', ':']).filter(|word| !is_shape(word)).collect();
+    words.join(" ").replace("  ", " ").replace("  ", " ")
+}
+
+#[test]
+fn a_table_of_a_method_has_its_calls_as_they_end() {
+    let live = Live::new();
+    live.times(1, &[(0, 1), (1, 2), (2, 5), (3, 7)]);
+    live.append(1, &[0x80, 0x81, 0x00, 0x81]);
+    let mut run = Following::start(live.path(), &["--method", "**#work", "--depth", "1"]);
+    run.expect(&[&ended_heading(), &ended_row("0.002000 s", "3.00 ms", "1", 1, WORK.trim())]);
+    let _dir = live.kill();
+    assert_eq!(run.end().0, Some(0));
+}
+
+#[test]
+fn each_test_is_shown_when_it_has_ended() {
+    let live = Live::new();
+    let marks = |marks: &[(u64, &str)]| {
+        let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+        for (offset, text) in marks {
+            let position = Position { offset: Offset::new(*offset), exits: 0 };
+            encoder.encode(position, &test_mark(text), &mut bytes);
+        }
+        encoder.finish(&mut bytes);
+        fs::write(live.path().join("thread-1.marks"), bytes).unwrap();
+    };
+    let (begun, ended) = ((1, "test started a.ATest.one"), (3, "test passed a.ATest.one"));
+    marks(&[begun]);
+    live.append(1, &[0x80, 0x81]);
+    let mut run = Following::start(live.path(), &["--test", "ATest.*"]);
+    // The marks arrive before the events: the test has not ended yet.
+    marks(&[begun, ended, (3, "test started a.ATest.two")]);
+    live.append(1, &[0x00]);
+    let once = flow(&["replay", "--test", "ATest.one"], live.path());
+    assert!(
+        once.out.contains("a.ATest.one (passed)") && once.out.contains(WORK.trim()),
+        "{once:?}"
+    );
+    run.expect(&once.out.lines().collect::<Vec<_>>());
+    live.append(1, &[0x82]);
+    let dir = live.kill();
+    // A test that has not ended is shown at the end.
+    let unfinished = flow(&["replay", "--test", "ATest.two"], dir.path());
+    assert!(unfinished.out.contains("a.ATest.two (unfinished)"), "{unfinished:?}");
+    assert_eq!(run.end(), (Some(0), format!("\n{}", unfinished.out), String::new()));
 }

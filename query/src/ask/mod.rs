@@ -17,7 +17,10 @@ pub use self::activity::{
 };
 pub use self::around::{Around, Surroundings};
 pub use self::call_run::CallRun;
-pub use self::calls::{CallSearch, Calls, FoundCall, MethodWays, Searched, ValueNames, Way, Ways};
+pub use self::calls::{
+    CallSearch, Calls, EndedCalls, FoundCall, MethodWays, NewlyEnded, Searched, ValueNames, Way,
+    Ways,
+};
 pub use self::check::Check;
 pub use self::difference::{
     Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference, RunDifferences,

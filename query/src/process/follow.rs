@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::reached::Reached;
+use super::router::Receive;
 use super::{Cause, DataBreak, Metadata, Ordered, Router};
 use crate::tree::LazyTree;
 use flow_codec::format::marks::Position;
@@ -42,6 +43,7 @@ pub struct Follower {
     most_bytes: Option<u64>,
     /// How many threads had new events in the last pass, and share these bytes.
     growing: u64,
+    has_values: bool,
 }
 
 /// What a [`Follower`] passed.
@@ -75,6 +77,12 @@ impl Follower {
         Self { most_bytes: Some(most_bytes), ..Self::default() }
     }
 
+    /// Passes the values of calls, too.
+    #[must_use]
+    pub fn with_values(self) -> Self {
+        Self { has_values: true, ..self }
+    }
+
     /// Goes to the end of what was recorded until now: passes names and, for each thread, entries of the frames that are
     /// open there, without their times. If these are not known, because the thread is too large to search for them, a
     /// [break](Cause::Skipped) comes instead. To be called before the first pass.
@@ -90,14 +98,19 @@ impl Follower {
 
     /// Passes what has come since the last call: names, then events and breaks.
     pub fn pass(&mut self, trace: &Trace, router: &mut Router) -> Passed {
-        self.pass_names(trace, router);
+        self.pass_to(trace, router)
+    }
+
+    /// Passes what has come since the last call to another receiver than a router.
+    pub(crate) fn pass_to(&mut self, trace: &Trace, to: &mut impl Receive) -> Passed {
+        self.pass_names(trace, to);
         let mut passed = Passed::default();
         let share = self.most_bytes.map(|most| most / self.growing.max(1));
         let mut growing = 0;
         for file in trace.files() {
             let thread = self.threads.entry(file.id()).or_default();
             let bytes_before = passed.bytes;
-            if let Err(error) = thread.pass(file, share, router, &mut passed) {
+            if let Err(error) = thread.pass(file, (share, self.has_values), to, &mut passed) {
                 passed.damage.push(error);
             }
             growing += u64::from(passed.bytes > bytes_before);
@@ -106,19 +119,19 @@ impl Follower {
         passed
     }
 
-    fn pass_names(&mut self, trace: &Trace, router: &mut Router) {
+    fn pass_names(&mut self, trace: &Trace, to: &mut impl Receive) {
         if std::mem::replace(&mut self.method_count, trace.methods().len()) != trace.methods().len()
         {
             for (id, method) in trace.methods().iter() {
                 if self.methods.insert(id) {
-                    router.metadata(&Metadata::Method { id, info: method.info() });
+                    to.metadata(&Metadata::Method { id, info: method.info() });
                 }
             }
         }
         for (id, thread) in trace.threads().iter() {
             if self.names.get(&id) != Some(&thread.name) {
                 self.names.insert(id, thread.name.clone());
-                router.metadata(&Metadata::Thread { id, name: &thread.name });
+                to.metadata(&Metadata::Thread { id, name: &thread.name });
             }
         }
     }
@@ -158,25 +171,30 @@ impl Followed {
         file: &ThreadFile,
         content: &Content,
         bytes: u64,
-        router: &mut Router,
+        to: &mut impl Receive,
     ) -> Result<()> {
         let Some(from) = file.recent_record(content, bytes)? else { return Ok(()) };
         let bytes = from.get().saturating_sub(self.reached.next().get());
         self.reached.continue_at(from);
         let cause = Cause::Skipped { bytes };
-        router.data_break(&DataBreak { thread: Some(file.id()), cause });
+        to.data_break(&DataBreak { thread: Some(file.id()), cause });
         Ok(())
     }
 
     fn pass(
         &mut self,
         file: &ThreadFile,
-        most_bytes: Option<u64>,
-        router: &mut Router,
+        (most_bytes, has_values): (Option<u64>, bool),
+        to: &mut impl Receive,
         passed: &mut Passed,
     ) -> Result<()> {
         let size = file.size();
         if self.size.replace(size) == Some(size) {
+            return Ok(());
+        }
+        to.begin(file.id());
+        if to.is_full() {
+            self.size = None;
             return Ok(());
         }
         let content = Content::open(file)?;
@@ -184,27 +202,41 @@ impl Followed {
         let removed = self.reached.follow(file);
         if removed > 0 {
             let cause = Cause::Skipped { bytes: removed };
-            router.data_break(&DataBreak { thread: Some(file.id()), cause });
+            to.data_break(&DataBreak { thread: Some(file.id()), cause });
             passed.events += 1;
             passed.bytes = passed.bytes.saturating_add(removed);
         }
         let new = |reached: &Reached| end.saturating_sub(reached.next().get());
         passed.bytes = passed.bytes.saturating_add(new(&self.reached));
         if let Some(most) = most_bytes.filter(|most| new(&self.reached) > *most) {
-            self.skip(file, &content, most, router)?;
+            self.skip(file, &content, most, to)?;
             passed.events += 1;
         }
         passed.read_bytes = passed.read_bytes.saturating_add(new(&self.reached));
         let timeline = file.timeline_from(self.reached.next())?;
-        for event in self.reached.new_events(timeline, end) {
+        let timeline = if has_values { timeline.with_values() } else { timeline };
+        let mut events = self.reached.new_events(timeline, end);
+        while let Some(event) = events.next() {
             match event {
-                Ok(event) => router.pass(Ordered { thread: file.id(), event, is_certain: false }),
+                Ok(event) => {
+                    let ordered = Ordered { thread: file.id(), event, is_certain: false };
+                    if to.defers(&ordered) {
+                        events.unread();
+                        self.size = None;
+                        break;
+                    }
+                    to.event(ordered);
+                }
                 Err(_) => {
                     let (thread, cause) = (Some(file.id()), Cause::Damaged);
-                    router.data_break(&DataBreak { thread, cause });
+                    to.data_break(&DataBreak { thread, cause });
                 }
             }
             passed.events += 1;
+            if to.is_full() {
+                self.size = None;
+                break;
+            }
         }
         Ok(())
     }

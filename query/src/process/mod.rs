@@ -65,4 +65,5 @@ mod router;
 
 pub use self::follow::{Follower, Passed};
 pub use self::reached::{NewEvents, Reached};
+pub(crate) use self::router::Receive;
 pub use self::router::{Cause, DataBreak, Failed, Handle, Metadata, Ordered, Processor, Router};

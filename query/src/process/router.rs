@@ -94,6 +94,48 @@ pub trait Processor {
     fn finish(&mut self) {}
 }
 
+/// Receives what a [`Follower`](super::Follower) reads: a [`Router`], or a question that needs the events as they are.
+pub(crate) trait Receive {
+    /// A name. It comes before the first event that needs it.
+    fn metadata(&mut self, metadata: &Metadata<'_>);
+
+    /// Events of a thread follow.
+    fn begin(&mut self, thread: ThreadId) {
+        let _ = thread;
+    }
+
+    /// The next event of a thread, also one that is a break.
+    fn event(&mut self, ordered: Ordered);
+
+    /// Events are missing.
+    fn data_break(&mut self, at: &DataBreak);
+
+    /// Returns whether an event is to be read again later, with those after it.
+    fn defers(&mut self, ordered: &Ordered) -> bool {
+        let _ = ordered;
+        false
+    }
+
+    /// Returns whether this pass has enough events of the thread that was begun last. The next one continues after them.
+    fn is_full(&self) -> bool {
+        false
+    }
+}
+
+impl Receive for Router {
+    fn metadata(&mut self, metadata: &Metadata<'_>) {
+        Self::metadata(self, metadata);
+    }
+
+    fn event(&mut self, ordered: Ordered) {
+        self.pass(ordered);
+    }
+
+    fn data_break(&mut self, at: &DataBreak) {
+        Self::data_break(self, at);
+    }
+}
+
 /// A processor, in the form that the router needs to return it later.
 trait Stored: Processor {
     fn as_any(&self) -> &dyn Any;

@@ -31,10 +31,13 @@ crate::rows! {
         /// its method
         #[serde(flatten)]
         method: MethodColumns<'a>,
+        /// its shape; empty with `--follow`, and after damage
         shape: String,
         outcome: &'static str,
         /// as for `calls --by shape`
         calls: u64,
+        /// the class of the exception that ended it, `?` if the class is unknown
+        thrown: Option<&'a str>,
         /// the number of its callers
         depth: u64,
         /// the test that made it, if any

@@ -81,6 +81,30 @@ impl FindArgs {
     }
 }
 
+/// A call as a row for programs.
+pub(super) fn row<'a, 'n: 'a>(found: &'a FoundCall, names: &mut RowNames<'n>) -> FindRow<'a> {
+    FindRow {
+        thread: found.thread,
+        call: found.number,
+        method: names.get(found.method),
+        shape: found.shape.map_or(String::new(), |name| name.to_string()),
+        outcome: found.outcome.map_or("", Outcome::word),
+        calls: found.calls,
+        thrown: thrown(found),
+        depth: found.depth,
+        test: found.test.as_deref(),
+        times: time_columns(&found.times),
+        path: names.chain(&found.callers),
+    }
+}
+
+/// The class of the exception that ended a call, `?` if it is unknown.
+fn thrown(found: &FoundCall) -> Option<&str> {
+    (found.outcome == Some(Outcome::Unwound)).then_some(())?;
+    let unwound = found.times.unwound.as_ref();
+    Some(unwound.and_then(|unwound| unwound.class.as_deref()).unwrap_or("?"))
+}
+
 /// Prints the calls of a trace: text as a table at the end, else line by line.
 struct Printer<'a> {
     args: &'a FindArgs,
@@ -105,19 +129,7 @@ impl<'a> Printer<'a> {
             self.rows.push(found);
             return Ok(());
         }
-        let row = FindRow {
-            thread: found.thread,
-            call: found.number,
-            method: names.get(found.method),
-            shape: found.shape.map_or(String::new(), |name| name.to_string()),
-            outcome: found.outcome.map_or("", Outcome::word),
-            calls: found.calls,
-            depth: found.depth,
-            test: found.test.as_deref(),
-            times: time_columns(&found.times),
-            path: names.chain(&found.callers),
-        };
-        answer.rows([row], out)
+        answer.rows([row(&found, names)], out)
     }
 
     /// `… > Orders.order > Db.query`: the innermost callers.
@@ -180,7 +192,10 @@ impl<'a> Printer<'a> {
         if calls().any(|found| found.outcome != Some(Outcome::Returned)) {
             let left = |found: &FoundCall| match found.outcome {
                 Some(Outcome::Returned) | None => Cell::Nothing,
-                Some(Outcome::Unwound) => Cell::text("exception"),
+                Some(Outcome::Unwound) => match thrown(found) {
+                    None | Some("?") => Cell::text("exception"),
+                    Some(class) => Cell::text(class.to_owned()),
+                },
                 Some(Outcome::Cut) => Cell::text("pause"),
             };
             table.column("left by", calls().map(left));

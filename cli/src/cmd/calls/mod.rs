@@ -1,13 +1,15 @@
-//! `flow calls`: calls one by one: as a list, with what is around one, with their values, by shape, the slowest, or what libraries
-//! did: statements, requests, messages.
+//! `flow calls`: calls one by one: as a list, with what is around one, with their values, by shape, the slowest, or each as it ends;
+//! or what libraries did: statements, requests, messages.
 
 mod around;
+mod following;
 mod list;
 mod operations;
 mod slowest;
 mod values;
 mod ways;
 
+pub(crate) use self::following::run as follow;
 use crate::args::{CallsArgs, CallsQuestion};
 use crate::failure::{Failure, Status};
 use crate::output::Out;
@@ -19,6 +21,7 @@ pub(crate) fn run(args: &CallsArgs, out: &mut Out) -> Result<Status, Failure> {
         CallsQuestion::WithValues(args) => values::run(&args, out),
         CallsQuestion::ByShape(args) => ways::run(&args, out),
         CallsQuestion::Around(args) => around::run(args, out),
+        CallsQuestion::Followed(args) => follow(&args, out),
         CallsQuestion::Slowest(args) => slowest::run(&args, out),
     }
 }

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use flow_codec::format::values::{CallValue, Role};
-use flow_codec::read::Trace;
+use flow_codec::read::{Methods, Trace};
 use flow_query::ask::{Calls, FoundCall, ValueNames};
 use flow_query::rows::{GrepRow, Raw, RowNames};
 use flow_query::select::thread_title;
@@ -123,38 +123,52 @@ impl Printer<'_, '_> {
     /// Prints a call.
     fn call(&mut self, call: &FoundCall, out: &mut Out) -> Result<(), Failure> {
         self.shown += 1;
-        let texts = ValueTexts::new(self.trace.methods(), Some(call.method));
-        let thrown = call.thrown.as_deref();
         if !self.answer.is_text() {
-            let row = GrepRow {
-                thread: call.thread,
-                call: call.number,
-                method: self.names.get(call.method),
-                times: time_columns(&call.times),
-                thrown,
-                values: Raw {
-                    json: call.values.iter().map(|value| texts.json(value)).collect(),
-                    text: texts.all(&call.values).trim_start().to_owned(),
-                },
-            };
+            let row = row(call, self.trace.methods(), &mut self.names);
             return Ok(self.answer.records.row(&row, out)?);
         }
         let thread = thread_title(self.trace, call.thread);
         let when = if has_clock(self.trace) { when(call) } else { String::new() };
-        let is_message = |value: &CallValue| value.role == Role::Message;
-        let (messages, values): (Vec<_>, Vec<_>) =
-            call.values.iter().cloned().partition(is_message);
-        let values = texts.all(&values);
-        let thrown = thrown.map(|class| format!("  ! {}", escaped(class))).unwrap_or_default();
-        let message = messages.first().map(|value| format!(": {}", texts.text(&value.value)));
-        let (message, number) = (message.unwrap_or_default(), grouped(call.number));
-        let (thread, label) = (escaped(&thread), self.labels.get(call.method));
-        Ok(writeln!(out, "{when}{thread}  call {number}  {label}{values}{thrown}{message}")?)
+        let (number, thread) = (grouped(call.number), escaped(&thread));
+        let what = with_values(call, &mut self.labels, self.trace.methods());
+        Ok(writeln!(out, "{when}{thread}  call {number}  {what}")?)
     }
 }
 
+/// A call with its values as a row for programs.
+pub(super) fn row<'a, 'n: 'a>(
+    call: &'a FoundCall,
+    methods: &Methods,
+    names: &mut RowNames<'n>,
+) -> GrepRow<'a> {
+    let texts = ValueTexts::new(methods, Some(call.method));
+    GrepRow {
+        thread: call.thread,
+        call: call.number,
+        method: names.get(call.method),
+        times: time_columns(&call.times),
+        thrown: call.thrown.as_deref(),
+        values: Raw {
+            json: call.values.iter().map(|value| texts.json(value)).collect(),
+            text: texts.all(&call.values).trim_start().to_owned(),
+        },
+    }
+}
+
+/// The method of a call with its values, and the exception that ended it.
+pub(super) fn with_values(call: &FoundCall, labels: &mut Labels<'_>, methods: &Methods) -> String {
+    let texts = ValueTexts::new(methods, Some(call.method));
+    let is_message = |value: &CallValue| value.role == Role::Message;
+    let (messages, values): (Vec<_>, Vec<_>) = call.values.iter().cloned().partition(is_message);
+    let values = texts.all(&values);
+    let thrown = call.thrown.as_deref();
+    let thrown = thrown.map(|class| format!("  ! {}", escaped(class))).unwrap_or_default();
+    let message = messages.first().map(|value| format!(": {}", texts.text(&value.value)));
+    format!("{}{values}{thrown}{}", labels.get(call.method), message.unwrap_or_default())
+}
+
 /// When a call began and how long it took, as columns.
-fn when(call: &FoundCall) -> String {
+pub(super) fn when(call: &FoundCall) -> String {
     let start_ns = call.times.start.estimate_ns;
     let start = start_ns.map_or("?".to_owned(), instant);
     let duration = match start_ns {

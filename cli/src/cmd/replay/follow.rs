@@ -9,41 +9,37 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use flow_codec::read::{Content, OpenFrames, Selection, ThreadFile, Trace};
 use flow_codec::{Error, Offset, ThreadId};
 use flow_query::in_order::{InOrder, Shown, Stopped};
 use flow_query::process::Reached;
-use signal_hook::consts::SIGINT;
 
+use super::ended_tests::EndedTests;
 use super::lines::{Lines, Printed, shown, with_details};
 use super::read::selections;
 use super::start::{no_such_place, of_one_thread};
 use super::thread::ThreadReplay;
 use crate::args::{ReplayArgs, SourceArgs};
 use crate::failure::{Failure, Status};
-use crate::input::source::{Source, directories, run_of};
+use crate::input::source::growing::{Follow, Pass, Until, follow};
+use crate::input::source::{Source, run_of};
 use crate::input::times::{has_clock, no_clock};
 use crate::output::{Out, Progress, bytes, message};
-use flow_query::open::{is_open, is_recording};
 use flow_query::reading::{Ending, Reading};
 use flow_query::select::thread_title;
-
-/// The shortest wait between two passes.
-const PAUSE: Duration = Duration::from_millis(100);
-/// The wait after a pass is at least this many times as long as the pass.
-const SHARE: u32 = 5;
 
 /// Follows all traces of a directory, until their recordings are over.
 pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     // A run that begins later is not followed.
     let source = SourceArgs { dir: run_of(&args.source.dir), ..args.source.clone() };
     let args = &ReplayArgs { source, ..args.clone() };
-    // Checked before the first pass, so that the pass reads everything if the recording is over.
-    let directories = directories(&args.source.dir)?;
-    let is_over = directories.iter().all(|dir| is_recording(dir) == Some(false));
-    follow(args, stop_flag()?, Some(is_over), out)
+    let until = Until::recorded(&args.source.dir)?;
+    if !args.part.tests.patterns.is_empty() {
+        return follow(&args.source.dir, until, &mut EndedTests::new(args), out);
+    }
+    let mut follower = Follower::new(args, Arc::clone(&until.stop));
+    follow(&args.source.dir, until, &mut follower, out)
 }
 
 /// Follows all traces of a file and those beside it, also those that are not there yet, until `stop` is set or the reader
@@ -53,74 +49,11 @@ pub(crate) fn follow_until(
     stop: Arc<AtomicBool>,
     out: &mut Out,
 ) -> Result<Status, Failure> {
-    while !stop.load(Ordering::Relaxed) && directories(&args.source.dir).is_err() {
-        if !out.wait(PAUSE)? {
-            return Ok(Status::Done);
-        }
+    let until = Until::stopped(Arc::clone(&stop));
+    if !until.wait_for(&args.source.dir, out)? {
+        return Ok(Status::Done);
     }
-    match stop.load(Ordering::Relaxed) {
-        true => Ok(Status::Done),
-        false => follow(args, stop, None, out),
-    }
-}
-
-/// `is_over` is whether the recordings are over, if that ends it.
-fn follow(
-    args: &ReplayArgs,
-    stop: Arc<AtomicBool>,
-    mut is_over: Option<bool>,
-    out: &mut Out,
-) -> Result<Status, Failure> {
-    let mut follower = Follower { args, stop, ..Follower::new(args) };
-    let mut before = None;
-    loop {
-        let begun = Instant::now();
-        let (source, unreadable) = Source::open_again(&args.source.dir, before.take())?;
-        args.part.filter.filter().expect_own(&source.traces)?;
-        if follower.is_another_recording(&source) {
-            let dir = args.source.dir.display();
-            message(&format!(
-                "another recording has begun in {dir}; the one before is in {dir}.old"
-            ));
-            return Ok(Status::Partial);
-        }
-        let pass = follower.pass(&source, is_over != Some(true), out)?;
-        out.finish()?;
-        if is_over == Some(true) || pass == Pass::Enough || follower.is_stopped() {
-            return follower.end(&source, &unreadable, out);
-        }
-        if pass == Pass::Nothing
-            && let Some(is_over) = &mut is_over
-        {
-            // The recording is over if no JVM records any more. One more pass reads the last events.
-            *is_over = !source.traces.iter().any(is_open);
-            if *is_over {
-                before = Some(source);
-                continue;
-            }
-        }
-        before = Some(source);
-        if !out.wait(PAUSE.max(begun.elapsed() * SHARE))? {
-            return Ok(Status::Done);
-        }
-    }
-}
-
-/// A flag that Ctrl-C sets: then the end of each thread is printed.
-fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
-    let flag = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(SIGINT, Arc::clone(&flag))
-        .map_err(|error| Failure::Failed(format!("signals cannot be handled: {error}")))?;
-    Ok(flag)
-}
-
-/// The result of a pass.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Pass {
-    Nothing,
-    Events,
-    /// The limit has been reached.
-    Enough,
+    follow(&args.source.dir, until, &mut Follower::new(args, stop), out)
 }
 
 struct Follower<'a> {
@@ -128,39 +61,59 @@ struct Follower<'a> {
     stop: Arc<AtomicBool>,
     printed: Printed,
     threads: BTreeMap<(PathBuf, ThreadId), Followed>,
-    /// The start of the recording of each trace.
-    starts: BTreeMap<PathBuf, u64>,
     /// The selected methods of each trace, with the number of methods it had then. New methods need new selections.
     selections: BTreeMap<PathBuf, (usize, Selection, Option<Selection>)>,
 }
 
 impl<'a> Follower<'a> {
-    fn new(args: &'a ReplayArgs) -> Self {
+    fn new(args: &'a ReplayArgs, stop: Arc<AtomicBool>) -> Self {
         Self {
             args,
-            stop: Arc::default(),
+            stop,
             printed: Printed::default(),
             threads: BTreeMap::new(),
-            starts: BTreeMap::new(),
             selections: BTreeMap::new(),
         }
     }
 
-    fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+    fn for_each_thread(
+        &mut self,
+        source: &Source,
+        out: &mut Out,
+        mut each: impl FnMut(&mut Followed, &Trace, &ThreadFile, &mut Lines<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        for trace in &source.traces {
+            let Some((_, selection, wanted)) = self.selections.get(trace.dir()) else { continue };
+            let selections = (selection, wanted.as_ref());
+            let shown = shown(self.args, trace, selections, None);
+            let mut lines = Lines::new(self.args, &shown, &mut self.printed, out);
+            for file in trace.files() {
+                if let Some(thread) = self.threads.get_mut(&(trace.dir().to_path_buf(), file.id()))
+                {
+                    each(thread, trace, file, &mut lines)?;
+                }
+            }
+        }
+        Ok(())
     }
 
-    /// Returns whether a trace has been replaced by a newer one, which does not continue it.
-    fn is_another_recording(&mut self, source: &Source) -> bool {
-        let mut starts = source
-            .traces
-            .iter()
-            .filter_map(|trace| Some((trace.dir(), trace.manifest()?.start_unix_ns)));
-        starts.any(|(dir, start)| *self.starts.entry(dir.to_path_buf()).or_insert(start) != start)
+    fn pause(&mut self, source: &Source, out: &mut Out) -> Result<(), Failure> {
+        self.for_each_thread(source, out, |thread, _, _, lines| {
+            thread.replay.feed(lines, None, |feed| feed.pause())?
+        })
     }
+}
 
+impl Follow for Follower<'_> {
     /// Prints the new events of all threads.
-    fn pass(&mut self, source: &Source, is_growing: bool, out: &mut Out) -> Result<Pass, Failure> {
+    fn pass(
+        &mut self,
+        source: &mut Source,
+        is_growing: bool,
+        out: &mut Out,
+    ) -> Result<Pass, Failure> {
+        self.args.part.filter.filter().expect_own(&source.traces)?;
+        let source = &*source;
         let mut pass = Pass::Nothing;
         let is_selected = |trace: &_, id| self.args.part.threads.include(trace, id);
         for trace in &source.traces {
@@ -193,7 +146,7 @@ impl<'a> Follower<'a> {
                 }
                 match thread.pass((trace, file), &mut lines, is_growing, &self.stop)? {
                     Pass::Enough => return Ok(Pass::Enough),
-                    Pass::Events => pass = Pass::Events,
+                    Pass::Events | Pass::More => pass = Pass::Events,
                     Pass::Nothing => {}
                 }
             }
@@ -204,39 +157,13 @@ impl<'a> Follower<'a> {
         Ok(pass)
     }
 
-    fn for_each_thread(
-        &mut self,
-        source: &Source,
-        out: &mut Out,
-        mut each: impl FnMut(&mut Followed, &Trace, &ThreadFile, &mut Lines<'_>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        for trace in &source.traces {
-            let Some((_, selection, wanted)) = self.selections.get(trace.dir()) else { continue };
-            let selections = (selection, wanted.as_ref());
-            let shown = shown(self.args, trace, selections, None);
-            let mut lines = Lines::new(self.args, &shown, &mut self.printed, out);
-            for file in trace.files() {
-                if let Some(thread) = self.threads.get_mut(&(trace.dir().to_path_buf(), file.id()))
-                {
-                    each(thread, trace, file, &mut lines)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn pause(&mut self, source: &Source, out: &mut Out) -> Result<(), Failure> {
-        self.for_each_thread(source, out, |thread, _, _, lines| {
-            thread.replay.feed(lines, None, |feed| feed.pause())?
-        })
-    }
-
     fn end(
         &mut self,
-        source: &Source,
+        source: &mut Source,
         unreadable: &[(PathBuf, Error)],
         out: &mut Out,
     ) -> Result<Status, Failure> {
+        let source = &*source;
         let mut status = source.report_damage(unreadable);
         let mut is_found = false;
         source.report_losses();

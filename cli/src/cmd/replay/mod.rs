@@ -7,6 +7,7 @@
 //! --merged ─▶ merged (all threads in one order) ─▶ a ThreadReplay for each thread
 //! ```
 
+mod ended_tests;
 mod follow;
 mod hits;
 mod lines;

@@ -2,6 +2,7 @@
 //! [`flow_query::open`], with messages for people.
 
 pub(crate) mod answer;
+pub(crate) mod growing;
 
 use std::collections::BTreeMap;
 use std::io::Write;

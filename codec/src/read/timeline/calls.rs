@@ -67,10 +67,72 @@ pub trait KeepAccesses: Debug {
 #[derive(Debug)]
 pub struct Calls<'a> {
     timeline: Timeline<'a>,
+    stack: CallStack,
+    keep: Option<&'a dyn KeepAccesses>,
+}
+
+impl<'a> Timeline<'a> {
+    /// Turns events into calls, each where it is left.
+    #[must_use]
+    pub fn calls(self) -> Calls<'a> {
+        Calls { timeline: self, stack: CallStack::default(), keep: None }
+    }
+
+    /// Turns events into calls, with the accesses to fields and elements that `keep` chooses among their values.
+    #[must_use]
+    pub fn calls_with(self, keep: &'a dyn KeepAccesses) -> Calls<'a> {
+        Calls { keep: Some(keep), ..self.calls() }
+    }
+}
+
+impl<'a> Calls<'a> {
+    /// Returns the number of the outermost open call: the earliest call that was not yet returned.
+    #[must_use]
+    pub fn outermost(&self) -> Option<u64> {
+        self.stack.open.first().map(|(_, number, _)| *number)
+    }
+
+    /// Returns the position, time and number of calls of the exit that ended the call which was returned last.
+    #[must_use]
+    pub const fn left_at(&self) -> Stamp {
+        let CallStack { position, end: time, calls, .. } = self.stack;
+        Stamp { position, time, calls }
+    }
+
+    /// Returns the timeline, which knows how it ended.
+    #[must_use]
+    pub fn into_timeline(self) -> Timeline<'a> {
+        self.timeline
+    }
+}
+
+impl Iterator for Calls<'_> {
+    type Item = Result<Call>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(call) = self.stack.left() {
+                return Some(Ok(call));
+            }
+            if self.stack.is_ended {
+                return None;
+            }
+            match self.timeline.next() {
+                Some(Ok(event)) => self.stack.pass(event, self.keep),
+                Some(Err(error)) => return Some(Err(error)),
+                None => self.stack.end(self.timeline.now()),
+            }
+        }
+    }
+}
+
+/// The open calls of a thread, of which the events are passed one by one. Pairs entries and exits.
+#[derive(Debug)]
+pub struct CallStack {
     open: Vec<(MethodId, u64, When)>,
     /// Values of open frames, each with the number of frames with which it came.
     values: Vec<(usize, CallValue)>,
-    keep: Option<&'a dyn KeepAccesses>,
     /// How the next frames are left, how many, and the number of calls made until then.
     end: When,
     unwound: Option<Unwound>,
@@ -81,48 +143,39 @@ pub struct Calls<'a> {
     is_ended: bool,
 }
 
-impl<'a> Timeline<'a> {
-    /// Turns events into calls, each where it is left.
-    #[must_use]
-    pub fn calls(self) -> Calls<'a> {
-        Calls::new(self, None)
-    }
-
-    /// Turns events into calls, with the accesses to fields and elements that `keep` chooses among their values.
-    #[must_use]
-    pub fn calls_with(self, keep: &'a dyn KeepAccesses) -> Calls<'a> {
-        Calls::new(self, Some(keep))
+impl Default for CallStack {
+    fn default() -> Self {
+        let (open, values, end) = (Vec::new(), Vec::new(), When::UNKNOWN);
+        let (unwound, leaving, calls, is_ended) = (None, 0, 0, false);
+        Self { open, values, end, unwound, leaving, calls, position: Position::default(), is_ended }
     }
 }
 
-impl<'a> Calls<'a> {
-    fn new(timeline: Timeline<'a>, keep: Option<&'a dyn KeepAccesses>) -> Self {
-        let (open, values, end) = (Vec::new(), Vec::new(), When::UNKNOWN);
-        let (unwound, leaving, calls, is_ended) = (None, 0, 0, false);
-        let position = Position::default();
-        Self { timeline, open, values, keep, end, unwound, leaving, calls, position, is_ended }
-    }
-
-    /// Returns the number of the outermost open call: the earliest call that was not yet returned.
-    #[must_use]
-    pub fn outermost(&self) -> Option<u64> {
-        self.open.first().map(|(_, number, _)| *number)
-    }
-
-    /// Returns the position, time and number of calls of the exit that ended the call which was returned last.
-    #[must_use]
-    pub const fn left_at(&self) -> Stamp {
-        Stamp { position: self.position, time: self.end, calls: self.calls }
-    }
-
-    /// Returns the timeline, which knows how it ended.
-    #[must_use]
-    pub fn into_timeline(self) -> Timeline<'a> {
-        self.timeline
-    }
-
+impl CallStack {
+    /// Passes the next event. The calls that it leaves must be [taken](Self::left) before the next one. `keep` chooses
+    /// accesses to fields and elements.
     #[inline]
-    fn leave(&mut self) -> Option<Call> {
+    pub fn pass(&mut self, event: TimelineEvent, keep: Option<&dyn KeepAccesses>) {
+        let TimelineEvent { position, time, calls, kind, .. } = event;
+        (self.leaving, self.unwound) = match kind {
+            EventKind::Enter(method) => return self.open.push((method, calls, time)),
+            EventKind::Exit { count, unwound } => (count.get(), unwound),
+            EventKind::RangeEnd { frames } => (frames.get(), None),
+            EventKind::Values(values) => return self.add_values(values, keep),
+            _ => return,
+        };
+        (self.end, self.calls, self.position) = (time, calls, position);
+    }
+
+    /// Ends all open calls where the events end.
+    fn end(&mut self, now: Stamp) {
+        (self.end, self.calls) = (now.time, now.calls);
+        (self.unwound, self.leaving, self.is_ended) = (None, u64::MAX, true);
+    }
+
+    /// Takes the next call that the last event left, the innermost first.
+    #[inline]
+    pub fn left(&mut self) -> Option<Call> {
         self.leaving = self.leaving.checked_sub(1)?;
         let Some((method, number, start)) = self.open.pop() else {
             self.leaving = 0;
@@ -142,15 +195,20 @@ impl<'a> Calls<'a> {
         })
     }
 
+    /// The methods of the open calls, the outermost first: the callers of the call that was taken last.
+    pub fn methods(&self) -> impl ExactSizeIterator<Item = MethodId> {
+        self.open.iter().map(|(method, ..)| *method)
+    }
+
     /// Adds values to the topmost frame.
-    fn add_values(&mut self, values: Vec<CallValue>) {
+    fn add_values(&mut self, values: Vec<CallValue>, keep: Option<&dyn KeepAccesses>) {
         let frames = self.open.len();
         for value in values {
             let is_kept = || {
                 let (method, ..) = self.open.last()?;
                 let first = self.values.partition_point(|(of, _)| *of < frames);
                 let kept = self.values.get(first..).unwrap_or_default();
-                Some(self.keep?.keeps(*method, kept, &value))
+                Some(keep?.keeps(*method, kept, &value))
             };
             if !value.role.is_access() || is_kept().unwrap_or(false) {
                 self.values.push((frames, value));
@@ -166,45 +224,5 @@ impl<'a> Calls<'a> {
         }
         let first = self.values.partition_point(|(of, _)| *of < frames);
         self.values.drain(first..).map(|(_, value)| value).collect()
-    }
-}
-
-impl Iterator for Calls<'_> {
-    type Item = Result<Call>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(call) = self.leave() {
-                return Some(Ok(call));
-            }
-            if self.is_ended {
-                return None;
-            }
-            let TimelineEvent { position, time, calls, kind, .. } = match self.timeline.next() {
-                Some(Ok(event)) => event,
-                Some(Err(error)) => return Some(Err(error)),
-                None => {
-                    let end = self.timeline.now();
-                    (self.end, self.calls) = (end.time, end.calls);
-                    (self.unwound, self.leaving, self.is_ended) = (None, u64::MAX, true);
-                    continue;
-                }
-            };
-            (self.leaving, self.unwound) = match kind {
-                EventKind::Enter(method) => {
-                    self.open.push((method, calls, time));
-                    continue;
-                }
-                EventKind::Exit { count, unwound } => (count.get(), unwound),
-                EventKind::RangeEnd { frames } => (frames.get(), None),
-                EventKind::Values(values) => {
-                    self.add_values(values);
-                    continue;
-                }
-                _ => continue,
-            };
-            (self.end, self.calls, self.position) = (time, calls, position);
-        }
     }
 }

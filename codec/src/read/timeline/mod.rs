@@ -33,7 +33,7 @@ mod values;
 mod visit;
 
 pub use self::ahead::{CallTimes, Lookahead};
-pub use self::calls::{Call, Calls, KeepAccesses};
+pub use self::calls::{Call, CallStack, Calls, KeepAccesses};
 pub use self::event::{
     EventKind, HandledException, Stamp, TimelineEvent, Unwound, VisitTimeline, Visited, When,
 };

@@ -7,8 +7,11 @@
 //! | values, or calls that meet conditions on values | the events of each thread, with their values |
 //! | otherwise the longest calls | the events, and the index or the events again for the stacks of these calls |
 //! | otherwise | the shapes of each thread, which are built if they are not stored |
+//!
+//! [`EndedCalls`] asks for the calls of traces that grow, each once it has ended.
 
 mod by_shape;
+mod ended;
 mod longest;
 mod names;
 mod ways;
@@ -21,6 +24,7 @@ use flow_codec::format::values::CallValue;
 use flow_codec::read::{Call, CallTimes, Selection, TestRun, TimeLimits, Trace};
 use flow_codec::{Glob, MethodId, ThreadId};
 
+pub use self::ended::{EndedCalls, NewlyEnded};
 pub use self::names::ValueNames;
 pub use self::ways::{MethodWays, Way, Ways};
 
@@ -58,7 +62,7 @@ pub struct Calls {
 #[derive(Clone, Debug)]
 enum What {
     All,
-    Methods(String),
+    Methods(Vec<String>),
     Shape(NamePrefix),
 }
 
@@ -166,7 +170,13 @@ impl Calls {
     /// has a method of this name.
     #[must_use]
     pub fn of_method(pattern: &str) -> Self {
-        Self { what: What::Methods(pattern.to_owned()), ..Self::default() }
+        Self::of_methods(&[pattern.to_owned()])
+    }
+
+    /// Asks for the calls of methods that match one of these patterns.
+    #[must_use]
+    pub fn of_methods(patterns: &[String]) -> Self {
+        Self { what: What::Methods(patterns.to_vec()), ..Self::default() }
     }
 
     /// Asks only for calls of this selection. The longest calls can be selected by everything; others not by methods, and with
@@ -267,7 +277,7 @@ impl Calls {
             traces.expect_times(self.select.limits)?;
         }
         let globs = match &self.what {
-            What::Methods(pattern) => methods(std::slice::from_ref(pattern), &*traces)?,
+            What::Methods(patterns) => methods(patterns, &*traces)?,
             What::All | What::Shape(_) => Vec::new(),
         };
         if self.source() == Source::Shapes {

@@ -18,9 +18,24 @@ const MOST_CALLS: usize = 1 << 20;
 
 /// Keeps the first access of a call that meets a condition.
 #[derive(Debug)]
-struct Conditions<'a> {
-    methods: &'a Methods,
-    conditions: &'a [ValueCondition],
+pub(super) struct Conditions<'a> {
+    pub(super) methods: &'a Methods,
+    pub(super) conditions: &'a [ValueCondition],
+}
+
+impl Conditions<'_> {
+    /// Returns whether a call meets all conditions.
+    pub(super) fn are_met(&self, call: &Call) -> bool {
+        let Self { methods, conditions } = self;
+        if conditions.is_empty() {
+            return true;
+        }
+        let texts = ValueTexts::new(methods, Some(call.method));
+        let with_parts = conditions.iter().any(ValueCondition::is_about_a_part);
+        let compared = |value| texts.compared(value, with_parts);
+        let compared: Vec<_> = call.values.iter().flat_map(compared).collect();
+        conditions.iter().all(|condition| condition.holds(&compared))
+    }
 }
 
 impl KeepAccesses for Conditions<'_> {
@@ -135,18 +150,9 @@ impl InTrace<'_> {
     fn holds(&self, call: &Call, searched: &mut Searched) -> bool {
         searched.of_method += 1;
         searched.has_values |= !call.values.is_empty();
-        let conditions = &self.search.asked.conditions;
-        if !conditions.is_empty() {
-            let texts = ValueTexts::new(self.trace.methods(), Some(call.method));
-            let with_parts = conditions.iter().any(ValueCondition::is_about_a_part);
-            let compared = |value| texts.compared(value, with_parts);
-            let compared: Vec<_> = call.values.iter().flat_map(compared).collect();
-            if !conditions.iter().all(|condition| condition.holds(&compared)) {
-                return false;
-            }
-        }
-        searched.count += 1;
-        true
+        let is_met = self.conditions().are_met(call);
+        searched.count += u64::from(is_met);
+        is_met
     }
 }
 

@@ -1,0 +1,143 @@
+//! `flow replay --follow --test`: each selected test when it has ended, as it is shown without `--follow`.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use flow_codec::format::marks::Position;
+use flow_codec::read::{TestRun, ThreadFile, Trace};
+use flow_codec::{Error, ThreadId};
+use flow_query::reading::Ending;
+use flow_query::select::{Tests, file_title, threads_of_test};
+
+use super::lines::{Lines, Printed, shown};
+use super::read::{selections, whole_thread};
+use super::thread::ThreadReplay;
+use crate::args::ReplayArgs;
+use crate::failure::{Failure, Status};
+use crate::input::source::Source;
+use crate::input::source::growing::{Follow, Pass};
+use crate::input::times::{has_clock, no_clock};
+use crate::output::{Out, Progress};
+
+/// The tests that have been shown: the traces, the threads, and where they begin there.
+type ShownTests = BTreeSet<(PathBuf, ThreadId, Position)>;
+
+/// Shows tests as they end.
+#[derive(Debug)]
+pub(super) struct EndedTests {
+    /// Without `--follow`.
+    args: ReplayArgs,
+    printed: Printed,
+    tests: Tests,
+    shown: ShownTests,
+    /// How many threads of tests were shown.
+    threads: u64,
+    /// The sizes of all threads in the last pass.
+    sizes: Vec<(u64, u64, u64)>,
+    status: Status,
+}
+
+impl EndedTests {
+    pub(super) fn new(args: &ReplayArgs) -> Self {
+        Self {
+            args: ReplayArgs { follow: false, ..args.clone() },
+            printed: Printed::default(),
+            tests: Tests::of(&args.part.tests.patterns),
+            shown: ShownTests::new(),
+            threads: 0,
+            sizes: Vec::new(),
+            status: Status::Done,
+        }
+    }
+
+    /// Shows the calls of a test. Returns whether a limit has been reached.
+    fn show(
+        &mut self,
+        name: &str,
+        trace: &Trace,
+        run: &TestRun,
+        out: &mut Out,
+    ) -> Result<bool, Failure> {
+        let args = &self.args;
+        if args.is_timed() && !args.shows_details() && !has_clock(trace) {
+            return Err(no_clock(trace));
+        }
+        let (selection, wanted) = selections(args, trace);
+        let shown = shown(args, trace, (&selection, wanted.as_ref()), None);
+        let mut lines = Lines::new(args, &shown, &mut self.printed, out);
+        let mut progress = Progress::hidden();
+        for file in threads_of_test(trace, run) {
+            if !args.part.threads.include(trace, file.id()) {
+                continue;
+            }
+            let title = format!("thread {}", file_title(trace, &file));
+            let prefix = Lines::prefix(args, name, file.id());
+            self.threads += 1;
+            let mut replay = ThreadReplay::new(&shown, self.threads, title, prefix);
+            let reading = whole_thread(args, trace, &file, &mut replay, &mut lines, &mut progress)?;
+            self.status = self.status.and(reading.report(&file, &progress));
+            if reading.ending() == Ending::Stopped {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Follow for EndedTests {
+    fn pass(
+        &mut self,
+        source: &mut Source,
+        is_growing: bool,
+        out: &mut Out,
+    ) -> Result<Pass, Failure> {
+        self.args.part.filter.filter().expect_own(&source.traces)?;
+        let files = source.traces.iter().flat_map(|trace| trace.files());
+        let sizes: Vec<_> = files.map(ThreadFile::size).collect();
+        if is_growing && self.sizes == sizes {
+            return Ok(Pass::Nothing);
+        }
+        self.sizes = sizes;
+        let runs = source.traces.read_tests();
+        let mut pass = Pass::Nothing;
+        for (trace, runs) in source.traces.iter().zip(&runs) {
+            let selected = runs.iter().filter(|run| self.tests.include(&run.name));
+            let due: Vec<_> = selected.filter(|run| !is_growing || has_ended(trace, run)).collect();
+            for run in due {
+                let Some(begin) = run.ranges.first().map(|range| range.start) else { continue };
+                if !self.shown.insert((trace.dir().to_path_buf(), run.thread, begin)) {
+                    continue;
+                }
+                pass = Pass::Events;
+                if self.show(&source.name(trace.dir()), trace, run, out)? {
+                    return Ok(Pass::Enough);
+                }
+            }
+        }
+        Ok(pass)
+    }
+
+    fn end(
+        &mut self,
+        source: &mut Source,
+        unreadable: &[(PathBuf, Error)],
+        out: &mut Out,
+    ) -> Result<Status, Failure> {
+        let status = source.report_damage(unreadable).and(self.status);
+        source.report_losses();
+        self.printed.report_left_out(&self.args, out)?;
+        if self.shown.is_empty() {
+            self.tests.expect_in(&source.traces.read_tests())?;
+        }
+        Ok(status)
+    }
+}
+
+/// Returns whether a test has ended, and all its events are there: of a trace that is received, marks may arrive first.
+fn has_ended(trace: &Trace, run: &TestRun) -> bool {
+    let bytes =
+        trace.files().iter().find(|file| file.id() == run.thread).map_or(0, |of| of.bytes());
+    let is_there =
+        |end: Position| end.offset.get() < bytes || (end.offset.get() == bytes && end.exits == 0);
+    run.outcome.is_some() && run.ranges.last().is_none_or(|range| is_there(range.end))
+}
