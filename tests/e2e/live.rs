@@ -9,7 +9,7 @@ use flow_e2e::{Jdk, Program, Rounds, flow, jdks};
 use serde_json::Value;
 
 use crate::attach::{Session, workers};
-use crate::stream::Collector;
+use crate::stream::{Collector, steps_and_open_calls};
 
 /// The lines of one interval.
 fn top(source: &str) -> Vec<Value> {
@@ -35,7 +35,10 @@ fn a_running_program_is_shown_by_its_process_and_by_its_trace() {
             assert_eq!(whole["recording"], true, "{whole}");
             assert!(whole["calls"].as_u64() > Some(0), "{whole}");
             let methods = rows.iter().filter(|row| row["method"].is_number());
-            let called: u64 = methods.map(|row| row["calls"].as_u64().unwrap()).sum();
+            let methods: Vec<_> = methods.collect();
+            let sum = |key| methods.iter().filter_map(|row| row[key].as_u64()).sum::<u64>();
+            let (called, ran) = (sum("calls"), sum("cpu_ns"));
+            assert!(ran > 0, "{lines:?}");
             assert_eq!(whole["calls"], called);
             let threads: Vec<_> = rows.iter().filter(|row| row["thread"].is_number()).collect();
             for name in rounds.thread_names() {
@@ -78,6 +81,30 @@ fn a_program_that_sends_its_trace_here_is_shown() {
         // Nothing is left of what was received.
         let left = std::fs::read_dir(dir.path()).unwrap().count();
         assert_eq!(left, 0);
+    }
+}
+
+#[test]
+fn threads_that_wait_do_not_run_in_what_they_called_last() {
+    for jdk in jdks() {
+        let collector = Collector::start();
+        let program = Program::harness(jdk, "Attached").only_send_to(&collector.address);
+        let mut session = Session::recorded(program);
+        session.command("work 100");
+        let workers = workers(jdk) as u64;
+        collector.wait_while(|| {
+            !collector.trace().exists()
+                || steps_and_open_calls(&collector.trace()) != (100 * workers, workers + 2)
+        });
+        let lines = top(&collector.trace().display().to_string());
+        let methods = || lines.iter().filter(|row| row["method"].is_number());
+        assert!(methods().all(|row| !row["readable"].to_string().contains(".step(")), "{lines:?}");
+        let sum = |key| methods().filter_map(|row| row[key].as_u64()).sum::<u64>();
+        assert!(methods().all(|row| row["cpu_ns"] == 0), "{lines:?}");
+        // They wait in `run`, and `main` in `serve`.
+        assert!(sum("silent_ns") > 0 && sum("silent_ns") == sum("self_ns"), "{lines:?}");
+        session.say("exit 5");
+        assert_eq!(session.child.wait().unwrap().code(), Some(5));
     }
 }
 

@@ -299,7 +299,9 @@ Examples:
 pub(super) const TOP_HELP: &str = "\
 Methods by what they did since the last time, and what each thread does now. Calls are counted exactly as long as the \
 program is not much faster than they can be read; else those at the end of each interval are, and the first line says \
-how many. Time is that of the trace's clock: a method has the time since its last event until the next one.
+how many. self is for how long threads ran in a method, if the trace has CPU times, and waiting for how long they waited there; \
+if not, self is the time that passed. A thread that makes no call may wait or compute: its time is silent, and for how long it \
+ran is known when it calls again.
 
 Keys: Up and Down choose a row, Tab the other table, Enter opens callers and callees of a method or the stack of a \
 thread, Esc goes back, s sorts by the next column, / finds, space stops and continues, ? shows the keys, q ends.

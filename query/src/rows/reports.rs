@@ -79,6 +79,10 @@ crate::rows! {
         calls_per_s: u64,
         /// time in itself
         self_ns: Option<u64>,
+        /// for how much of it threads ran, as far as that is known: of a thread that computes without a call, when it calls again
+        cpu_ns: Option<u64>,
+        /// how much of it is after the last event of threads: they wait, or they compute without a call
+        silent_ns: Option<u64>,
     }
 
     /// What a thread does.

@@ -56,17 +56,20 @@ fn last_line(refresh: &Refresh, view: &View, said: Option<&str>) -> String {
 }
 
 fn draw_methods(frame: &mut Frame<'_>, area: Rect, refresh: &Refresh, view: &View) {
-    let (all_ns, has_times) = (refresh.self_ns(), refresh.has_times());
+    let (all_ns, has_times, has_cpu) = (refresh.weight_ns(), refresh.has_times(), refresh.has_cpu);
     let key = view.sort.unwrap_or_else(|| default_key(refresh));
     let shown = view.methods(refresh);
     let rows = shown.iter().filter_map(|row| refresh.methods.get(*row)).map(|row| {
-        let ns = row.self_ns.unwrap_or(0);
+        let ns = row.weight_ns(has_cpu).unwrap_or(0);
         let (time, share) =
             if has_times { (duration(ns), percent(ns, all_ns)) } else { Default::default() };
+        let or_blank = |ns: u64| if has_cpu && ns > 0 { duration(ns) } else { String::new() };
         Row::new([
             right(&grouped(refresh.rate(row.calls))),
             right(&time),
             right(&share),
+            right(&or_blank(row.waiting_ns())),
+            right(&or_blank(row.silent_ns)),
             left(&row.name),
         ])
     });
@@ -79,13 +82,22 @@ fn draw_methods(frame: &mut Frame<'_>, area: Rect, refresh: &Refresh, view: &Vie
         right(&heading_of("calls/s", Some(TopKey::Calls))),
         right(&self_title),
         right(if has_times { "%" } else { "" }),
+        right(if has_cpu { "waiting" } else { "" }),
+        right(if has_cpu { "silent" } else { "" }),
         left(&heading_of("method", Some(TopKey::Name))),
     ];
-    let times = if has_times { [8, 7] } else { [0, 0] };
+    let times = match (has_times, has_cpu) {
+        (true, true) => [8, 7, 8, 8],
+        (true, false) => [8, 7, 0, 0],
+        (false, _) => [0; 4],
+    };
+    let [self_width, share_width, waiting_width, silent_width] = times.map(Constraint::Length);
     let widths = [
         Constraint::Length(13),
-        Constraint::Length(times[0]),
-        Constraint::Length(times[1]),
+        self_width,
+        share_width,
+        waiting_width,
+        silent_width,
         Constraint::Min(10),
     ];
     let names: Vec<_> = shown
@@ -160,7 +172,9 @@ fn draw_thread(frame: &mut Frame<'_>, area: Rect, refresh: &Refresh, name: &str)
 fn draw_help(frame: &mut Frame<'_>, area: Rect) {
     let text = "\
 calls/s    calls since the last interval, as a rate
-self       time since then in the method itself, in all threads
+self       for how long threads ran in the method itself since then; if that is not known, its time
+waiting    for how long they waited there
+silent     time there since the last event of a thread: it waits, or computes without a call
 since      how long ago the last event of the thread was: it waits or computes in that method
 
 Up, Down   choose a row           Enter  callers and callees of a method, stack of a thread
@@ -190,6 +204,8 @@ mod tests {
             name: name.to_owned(),
             calls,
             self_ns: Some(self_ns),
+            cpu_ns: None,
+            silent_ns: 0,
         };
         let thread = ActiveThread {
             trace: String::new(),

@@ -46,14 +46,19 @@ fn print_text(
 ) -> io::Result<()> {
     out.heading(&heading(refresh))?;
     writeln!(out)?;
-    let (all_ns, has_times) = (refresh.self_ns(), refresh.has_times());
+    let (all_ns, has_times, has_cpu) = (refresh.weight_ns(), refresh.has_times(), refresh.has_cpu);
     let rows = || methods.iter();
     let mut table = Table::default();
     table.column("calls/s", rows().map(|row| Cell::Count(refresh.rate(row.calls))));
     if has_times {
-        let ns = |row: &ActiveMethod| row.self_ns.unwrap_or(0);
+        let ns = |row: &ActiveMethod| row.weight_ns(has_cpu).unwrap_or(0);
         table.column("self", rows().map(|row| Cell::Nanos(ns(row))));
         table.column("%", rows().map(|row| Cell::Share { part: ns(row), whole: all_ns }));
+    }
+    if has_times && has_cpu {
+        let or_nothing = |ns| if ns > 0 { Cell::Nanos(ns) } else { Cell::Nothing };
+        table.column("waiting", rows().map(|row| or_nothing(row.waiting_ns())));
+        table.column("silent", rows().map(|row| or_nothing(row.silent_ns)));
     }
     table.column("method", rows().map(|row| Cell::method(&*row.name)));
     table.print(out)?;

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::args::TopKey;
 use crate::output::{bytes, duration, grouped, percent, plural};
 use crate::terminal::Key;
-use flow_query::ask::{ActiveThread, Refresh};
+use flow_query::ask::{ActiveMethod, ActiveThread, Refresh};
 
 /// The table that keys go to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -166,7 +166,10 @@ pub(super) fn default_key(refresh: &Refresh) -> TopKey {
 pub(super) fn order(refresh: &Refresh, key: Option<TopKey>, rows: &mut [usize]) {
     let row = |number: &usize| refresh.methods.get(*number);
     let calls = |number: &usize| Reverse(row(number).map_or(0, |row| row.calls));
-    let self_ns = |number: &usize| Reverse(row(number).and_then(|row| row.self_ns));
+    let has_cpu = refresh.has_cpu;
+    // Of methods in which nobody was seen to run, those with more time come first.
+    let weight = |row: &ActiveMethod| (row.weight_ns(has_cpu), row.self_ns);
+    let self_ns = |number: &usize| Reverse(row(number).map(weight));
     let name = |number: &usize| row(number).map_or("", |row| &row.name);
     rows.sort_by(|a, b| {
         let by_name = || name(a).cmp(name(b));
@@ -224,7 +227,6 @@ pub(super) fn now_in(thread: &ActiveThread) -> String {
 #[cfg(test)]
 mod tests {
     use flow_codec::{MethodId, ThreadId};
-    use flow_query::ask::ActiveMethod;
 
     use super::*;
 
@@ -235,6 +237,8 @@ mod tests {
             name: name.to_owned(),
             calls,
             self_ns: Some(ns),
+            cpu_ns: None,
+            silent_ns: 0,
         };
         let thread = |id, name: &str| ActiveThread {
             trace: String::new(),

@@ -90,6 +90,9 @@ impl Jvm {
         is_first: bool,
         refresh: &mut Refresh,
     ) {
+        // Before the events are read: what happens meanwhile is not silence.
+        let is_recording = is_open(trace);
+        let now_ns = is_recording.then(|| now_ns(trace)).flatten();
         let passed = match is_first {
             true => self.follower.skip_to_end(trace, &mut self.router),
             false => self.follower.pass(trace, &mut self.router),
@@ -105,9 +108,8 @@ impl Jvm {
             refresh.bytes += passed.bytes;
             refresh.read_bytes += passed.read_bytes;
         }
-        let is_recording = is_open(trace);
-        let now_ns = is_recording.then(|| now_ns(trace)).flatten();
         refresh.is_recording |= is_recording;
+        refresh.has_cpu |= trace.has_cpu_time();
         refresh.age_ns = refresh.age_ns.max(now_ns);
         let names = MethodNames::new(trace.methods());
         for file in trace.files() {
@@ -162,6 +164,8 @@ fn add_sums(
             name: names.get(id, NameForm::Readable),
             calls: sum.calls,
             self_ns: sum.self_ns,
+            cpu_ns: sum.cpu_ns,
+            silent_ns: sum.silent_ns,
         });
     }
     for ((caller, callee), calls) in edges {
@@ -192,7 +196,8 @@ fn is_alive(trace: &Trace, id: ThreadId) -> bool {
 mod tests {
     use std::fs;
 
-    use flow_codec::Glob;
+    use flow_codec::format::marks::{Mark, MarkEncoder, Position};
+    use flow_codec::{Glob, Offset};
     use tempfile::TempDir;
 
     use super::*;
@@ -253,6 +258,37 @@ mod tests {
         let refresh = trace.refresh();
         assert_eq!(calls(&refresh), [("a.B.main()".to_owned(), 0), ("a.B.leaf()".to_owned(), 1)]);
         assert_eq!(refresh.threads[0].stack, ["a.B.main()", "a.B.leaf()"]);
+    }
+
+    #[test]
+    fn time_in_which_a_thread_waits_is_no_time_in_which_it_runs() {
+        let mut trace = Growing::new(Filter::default());
+        let marks = |times: &[(u64, u64, u64)]| {
+            let (mut bytes, mut encoder) = (Vec::new(), MarkEncoder::with_header());
+            for (offset, at_ms, ran_ms) in times {
+                let at = Position::before(Offset::new(*offset));
+                let (ns, ran_us) = (at_ms * 1_000_000, Some(ran_ms * 1_000));
+                encoder.encode(at, &Mark::Time { by_ns: ns, from_ns: ns, ran_us }, &mut bytes);
+            }
+            encoder.finish(&mut bytes);
+            bytes
+        };
+        let times = [(0, 0, 0), (1, 1, 1), (2, 21, 20), (3, 51, 0), (4, 61, 10)];
+        let path = trace.dir.path().join("thread-1.marks");
+        trace.write(&[0x81]);
+        fs::write(&path, marks(&times[..2])).unwrap();
+        trace.refresh();
+        // In main for 20 ms, in run for 30 ms, of which none ran, and in main.
+        trace.write(&[0x81, 0x82, 0x00, 0x83]);
+        fs::write(&path, marks(&times)).unwrap();
+        let refresh = trace.refresh();
+        assert!(refresh.has_cpu);
+        // Between two samples, half of the time counts for each of their stacks.
+        let of =
+            |row: &ActiveMethod| (row.cpu_ns.map(|ns| ns / 100_000), row.waiting_ns() / 100_000);
+        let ran: Vec<_> = refresh.methods.iter().map(of).collect();
+        assert_eq!(ran, [(Some(155), 150), (Some(100), 150), (None, 0)]);
+        assert_eq!(refresh.weight_ns(), 25_500_000);
     }
 
     #[test]

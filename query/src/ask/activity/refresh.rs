@@ -36,6 +36,8 @@ pub struct Refresh {
     pub edges: Vec<Edge>,
     /// Threads that have not ended, or that did something.
     pub threads: Vec<ActiveThread>,
+    /// Whether it is known for how long threads run.
+    pub has_cpu: bool,
 }
 
 /// What a method did.
@@ -51,6 +53,26 @@ pub struct ActiveMethod {
     pub calls: u64,
     /// Time in itself; `None` if the trace has no times.
     pub self_ns: Option<u64>,
+    /// For how much of this time threads ran; `None` if that is not known. It may be more, of a thread that ran without a call
+    /// for longer than the interval.
+    pub cpu_ns: Option<u64>,
+    /// How much of this time is after the last event of a thread: it waits, or it computes without a call.
+    pub silent_ns: u64,
+}
+
+impl ActiveMethod {
+    /// For how much of its time threads waited.
+    #[must_use]
+    pub fn waiting_ns(&self) -> u64 {
+        let known_ns = self.self_ns.unwrap_or(0).saturating_sub(self.silent_ns);
+        self.cpu_ns.map_or(0, |cpu_ns| known_ns.saturating_sub(cpu_ns))
+    }
+
+    /// For how long threads ran in it; its time, if that is not known: see [`Refresh::has_cpu`].
+    #[must_use]
+    pub fn weight_ns(&self, has_cpu: bool) -> Option<u64> {
+        if has_cpu { self.cpu_ns.or(self.self_ns.map(|_| 0)) } else { self.self_ns }
+    }
 }
 
 /// Calls of a method by another, as numbers of rows.
@@ -105,10 +127,10 @@ impl Refresh {
         self.methods.iter().any(|row| row.self_ns.is_some())
     }
 
-    /// The time of all methods.
+    /// For how long threads ran in all methods; if that is not known, the time of these.
     #[must_use]
-    pub fn self_ns(&self) -> u64 {
-        self.methods.iter().filter_map(|row| row.self_ns).sum()
+    pub fn weight_ns(&self) -> u64 {
+        self.methods.iter().filter_map(|row| row.weight_ns(self.has_cpu)).sum()
     }
 
     /// The whole as a row.
@@ -142,6 +164,8 @@ impl Refresh {
                 calls: method.calls,
                 calls_per_s: self.rate(method.calls),
                 self_ns: method.self_ns,
+                cpu_ns: if self.has_cpu { method.weight_ns(true) } else { None },
+                silent_ns: method.self_ns.map(|_| method.silent_ns),
             })
         })
     }

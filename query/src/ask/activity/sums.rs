@@ -22,6 +22,11 @@ pub(super) struct Sum {
     pub(super) calls: u64,
     /// Time in the method itself, counted where it ends; `None` without a clock.
     pub(super) self_ns: Option<u64>,
+    /// For how much of this time threads ran; `None` if that is not known. A thread may have run longer, in silent time
+    /// that was counted before.
+    pub(super) cpu_ns: Option<u64>,
+    /// How much of this time is after the last event of a thread: whether it runs or waits is not known.
+    pub(super) silent_ns: u64,
     /// Calls that ended by an exception.
     pub(super) unwound: u64,
 }
@@ -97,8 +102,9 @@ pub(super) struct Stack {
     pub(super) last_ns: Option<u64>,
     /// Calls that are shown, since they were taken.
     pub(super) calls: u64,
-    /// Up to when time was added to methods.
+    /// Up to when time was added to methods, and CPU time.
     credited_ns: Option<u64>,
+    credited_cpu_ns: Option<u64>,
 }
 
 impl Stack {
@@ -106,7 +112,7 @@ impl Stack {
     fn forget(&mut self) {
         self.frames.clear();
         self.shown.clear();
-        (self.is_partial, self.credited_ns) = (true, None);
+        (self.is_partial, self.credited_ns, self.credited_cpu_ns) = (true, None, None);
     }
 
     /// Returns how much time passed in the innermost method.
@@ -116,11 +122,23 @@ impl Stack {
         self.credited_ns = before.max(Some(at));
         Some((*self.shown.last()?, at.saturating_sub(before?)))
     }
+
+    /// Returns for how long the thread ran since then, in the innermost method.
+    fn run_until(&mut self, cpu_ns: Option<u64>) -> Option<u64> {
+        let cpu_ns = cpu_ns?;
+        let before = self.credited_cpu_ns;
+        self.credited_cpu_ns = before.max(Some(cpu_ns));
+        Some(cpu_ns.saturating_sub(before?))
+    }
 }
 
 impl Sum {
     fn add_ns(&mut self, passed: u64) {
         self.self_ns = Some(self.self_ns.unwrap_or(0).saturating_add(passed));
+    }
+
+    fn add_cpu_ns(&mut self, ran: u64) {
+        self.cpu_ns = Some(self.cpu_ns.unwrap_or(0).saturating_add(ran));
     }
 }
 
@@ -165,7 +183,9 @@ impl Sums {
         let place = self.place(thread);
         let passed = self.stacks.get_mut(place).and_then(|stack| stack.pass_until(Some(now_ns)));
         if let Some((top, passed)) = passed {
-            self.intervals.entry(None).or_default().or_default(top).add_ns(passed);
+            let sum = self.intervals.entry(None).or_default().or_default(top);
+            sum.add_ns(passed);
+            sum.silent_ns = sum.silent_ns.saturating_add(passed);
         }
     }
 
@@ -194,6 +214,7 @@ impl Processor for Sums {
         let at = known.or(stack.credited_ns).or(of.has_clock.then_some(0));
         let top = stack.shown.last().copied();
         let passed = stack.pass_until(known);
+        let ran = stack.run_until(ordered.event.time.cpu_ns);
         stack.last_ns = known.or(stack.last_ns);
         let mut sums = match of.by {
             By::Interval(every_ns) => {
@@ -203,7 +224,9 @@ impl Processor for Sums {
             By::Caller => None,
         };
         if let (Some(sums), Some((top, passed))) = (&mut sums, passed) {
-            sums.or_default(top).add_ns(passed);
+            let sum = sums.or_default(top);
+            sum.add_ns(passed);
+            ran.into_iter().for_each(|ran| sum.add_cpu_ns(ran));
         }
         match &ordered.event.kind {
             EventKind::Enter(method) => {
