@@ -94,7 +94,7 @@ pub(crate) struct CallsArgs {
     ///
     /// The calls of all threads in the order in which they ended, with the calls that ended before. Text has values, if they are recorded;
     /// other formats with --values. A call whose events arrive more than a moment late comes late.
-    #[arg(long, conflicts_with_all = ["calls_view", "within"], help_heading = VIEWS)]
+    #[arg(long, conflicts_with_all = ["calls_view", "within", "presets"], help_heading = VIEWS)]
     pub(crate) follow: bool,
     /// Show only calls with a value such as 'arg0 == null', with their values; repeatable, then all must hold
     #[arg(long = "where", value_name = "CONDITION", help_heading = SELECTION)]
