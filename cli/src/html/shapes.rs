@@ -135,18 +135,18 @@ fn keep(shapes: &Shapes, roots: &[ShapeId], most: usize) -> Vec<bool> {
     let mut kept = vec![false; shapes.len()];
     let mut left = most;
     for root in roots {
-        let (mut new, mut size) = (Vec::new(), 0);
+        let (mut new, mut size) = (Vec::new(), 0_usize);
         let mut open = vec![*root];
         while let Some(shape) = open.pop() {
             let Some(kept) = kept.get_mut(shape.index()).filter(|kept| !**kept) else { continue };
             *kept = true;
             new.push(shape);
-            let runs = shapes.runs(shape);
-            size += 1 + runs.len();
+            let runs = usize::try_from(shapes.run_count(shape)).unwrap_or(usize::MAX);
+            size = size.saturating_add(runs).saturating_add(1);
             if size > left {
                 break;
             }
-            open.extend(runs.map(|(callee, _)| callee));
+            open.extend(shapes.totals(shape).map(|(callee, _)| callee));
         }
         if size > left {
             for shape in new {
@@ -179,10 +179,10 @@ fn encode(
                 Kind::Thread => 2 << 2 | 3,
             },
         );
-        let runs = shapes.runs(shape);
-        put(&mut lengths, runs.len() as u64);
-        edges += runs.len() as u64;
-        for (callee, count) in runs {
+        let runs = shapes.run_count(shape);
+        put(&mut lengths, runs);
+        edges += runs;
+        for (callee, count) in shapes.runs(shape) {
             let callee = numbers.get(callee.index()).copied().unwrap_or(NONE);
             put(&mut backs, u64::from(number.saturating_sub(callee).saturating_sub(1)));
             put(&mut counts, count - 1);

@@ -367,6 +367,10 @@ fn stored_shapes_change_no_answer() {
         csv.lines().nth(1).unwrap().split(',').nth(9).unwrap().to_owned()
     };
     let expected = shapes(dir.path());
+    // The first question that needed them stored them.
+    assert!(place.exists());
+    assert_eq!(shapes(dir.path()), expected);
+    fs::remove_file(&place).unwrap();
     assert_eq!(state(dir.path()), "created");
     assert_eq!(state(dir.path()), "already existed");
     assert_eq!(shapes(dir.path()), expected);
@@ -381,14 +385,17 @@ fn stored_shapes_change_no_answer() {
     let bytes = fs::read(&place).unwrap();
     assert!(bytes.len() < 1000, "{}", bytes.len());
     fs::write(&place, &bytes[1..]).unwrap();
-    assert_eq!(shapes(dir.path()), expected);
     assert_eq!(state(dir.path()), "created again");
+    assert_eq!(fs::read(&place).unwrap(), bytes);
+    fs::write(&place, &bytes[1..]).unwrap();
+    assert_eq!(shapes(dir.path()), expected);
     assert_eq!(fs::read(&place).unwrap(), bytes);
     assert_eq!(flow(&["check", "--remove-index"], dir.path()).code, Some(0));
     assert!(!place.exists());
 }
 
-/// A thread with times, notes and a test whose calls vary, and in one of these 1,500,000 times the same.
+/// A thread with times, notes and a test whose calls vary; in one of these 1,500,000 times the same, and in another one several
+/// calls that are repeated together.
 fn varied() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let ids: String =
@@ -431,6 +438,12 @@ fn varied() -> TempDir {
             events.extend([0x84, 0x83, 0x01].repeat(1_499_999));
             // These are left together with the others, so that there is one record.
             events.extend([0x84, 0x83]);
+            exits += 3;
+        }
+        if call == 900 {
+            events.push(0x85);
+            events.extend([0x80, 0x00, 0x81, 0x00, 0x82, 0x83, 0x01].repeat(99_999));
+            events.extend([0x80, 0x00, 0x81, 0x00, 0x82, 0x83]);
             exits += 3;
         }
     }
@@ -497,6 +510,54 @@ fn replay_skips_calls_of_which_nothing_is_shown() {
     assert!(collapsed.contains("x.X.e()  ×1,500,000 the same\n"), "{collapsed}");
     let collapsed = flow(&["replay", "--collapse", "--test", "a.T.t"], dir.path()).out;
     assert!(collapsed.contains("x.X.e()  ×1,500,000 the same\n"), "{collapsed}");
+}
+
+#[test]
+fn calls_that_are_repeated_together_are_added_up_as_in_events() {
+    let dir = varied();
+    let answers: [&[&str]; 13] = [
+        &["info"],
+        &["tests", "--format", "csv"],
+        &["tests", "--reaching", "**#f", "--format", "json"],
+        &["report", "--format", "csv"],
+        &["report", "--by", "calls", "--format", "csv"],
+        &["report", "--by", "calls", "--test", "a.T.t", "--format", "csv"],
+        &["report", "--by", "calls", "--exclude", "**#c", "--format", "json"],
+        &["report", "--callers", "**#b", "--by", "calls"],
+        &["report", "--callees", "**#f", "--by", "calls"],
+        &["report", "--paths", "deepest"],
+        &["report", "--tree", "--by", "calls", "--format", "csv"],
+        &["report", "--tree", "--by", "calls", "--depth", "3"],
+        &["export", "--to", "collapsed"],
+    ];
+    let all = || answers.map(|args| flow(args, dir.path()));
+    let from_events = all();
+    // Some answers need shapes, and store them; a directory in their place is no file to store them in.
+    let place = dir.path().join("thread-1.dag");
+    assert!(place.exists(), "tests that are read from shapes store them");
+    fs::remove_file(&place).unwrap();
+    fs::create_dir(&place).unwrap();
+    let not_stored = all();
+    fs::remove_dir(&place).unwrap();
+    assert_eq!(flow(&["check", "--index"], dir.path()).code, Some(0));
+    assert!(fs::metadata(&place).unwrap().len() < 20_000, "loops are stored once");
+    for ((args, expected), (other, run)) in
+        answers.iter().zip(&from_events).zip(not_stored.iter().zip(all()))
+    {
+        assert_eq!(expected.code, Some(0), "{args:?}: {expected:?}");
+        assert_eq!(other.out, expected.out, "{args:?}");
+        let shown = |run: &Run| {
+            let lines = run.out.lines().filter(|line| !line.starts_with("shapes "));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(&run), shown(expected), "{args:?}");
+    }
+    // Each call in the loop is found; one is not left.
+    let found = flow(&["calls", "**#b", "--max", "0", "--format", "csv"], dir.path());
+    let listed =
+        flow(&["replay", "--method", "**#b", "--depth", "1", "--format", "csv"], dir.path());
+    let (found, listed) = (found.out.lines().count(), listed.out.lines().count());
+    assert!(found > 100_000 && listed - found < 20, "{found} of {listed}");
 }
 
 #[test]

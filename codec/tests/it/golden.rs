@@ -1056,7 +1056,7 @@ fn the_example_of_an_index_is_that_of_the_specification() {
 
 #[test]
 fn the_example_of_shapes_is_that_of_the_specification() {
-    use flow_codec::format::dag::{DagFile, Head};
+    use flow_codec::format::dag::{DagFile, Head, StoredRoot, StoredRun};
 
     let bytes = example(include_str!("../../src/format/derived/dag.rs"), "dag.hex");
     let file = DagFile::decode(&bytes).expect("sound");
@@ -1064,8 +1064,14 @@ fn the_example_of_shapes_is_that_of_the_specification() {
     let mut body = file.body.as_ref().expect("shapes").reader();
     let method = |id| MethodId::new(id).expect("a small number");
     assert_eq!(body.shape(), Some((Head::Returned(method(2)), 0)));
-    assert_eq!(body.shape(), Some((Head::Returned(method(1)), 1)));
-    assert_eq!(body.run(), Some((1, 2)));
+    assert_eq!(body.shape(), Some((Head::Returned(method(0)), 0)));
+    assert_eq!(body.shape(), Some((Head::Returned(method(1)), 3)));
+    let runs = [StoredRun::Loop(2, 4), StoredRun::Calls(2, 1), StoredRun::Calls(1, 1)];
+    assert_eq!([body.run(), body.run(), body.run()], runs.map(Some));
+    assert_eq!(body.root(), Some(StoredRoot::Calls(2, 1)));
+    assert_eq!(body.root(), Some(StoredRoot::Open(method(3))));
+    assert_eq!(body.root(), Some(StoredRoot::Calls(1, 1)));
+    assert!(body.is_at_end());
 }
 
 #[test]

@@ -64,7 +64,7 @@ impl CalledShapes {
                 Kind::Call(method, _) => u64::from(selection.contains(method)),
                 _ => 0,
             };
-            let inner = shapes.runs(shape).fold(own, |sum, (callee, count)| {
+            let inner = shapes.totals(shape).fold(own, |sum, (callee, count)| {
                 let of_callee = calls.get(callee.index()).copied().unwrap_or_default();
                 sum.saturating_add(of_callee.saturating_mul(count))
             });
@@ -110,9 +110,11 @@ impl CalledShapes {
             if self.selection.contains(method) {
                 sums.meet(method);
             }
-            let callees = shapes.runs(shape).map(|(callee, _)| callee);
+            let callees = shapes.totals(shape).map(|(callee, _)| callee);
             let unknown = callees.filter(|shape| self.is_known.get(shape.index()) == Some(&false));
-            self.to_do.extend(unknown.rev());
+            let first = self.to_do.len();
+            self.to_do.extend(unknown);
+            self.to_do.get_mut(first..).unwrap_or_default().reverse();
         }
     }
 }

@@ -90,18 +90,18 @@ impl AddShapes for Deepest {
             }
             // The first one that is deep enough. Calls before it were entered and left.
             let missing = self.depth - self.deepest.len();
-            let (mut run, mut found) = (0, None);
-            nodes.each_run(node, |callee, count| {
+            let (mut run, mut found, mut before_end) = (0, None, 0_u64);
+            let events = |callee| nodes.calls(callee).saturating_mul(2);
+            nodes.each_run_after(node, events, |callee, count, before| {
                 if found.is_none() && of(callee) >= missing {
-                    found = Some((run, callee));
+                    found = Some((run, callee, before));
                 }
-                if found.is_none() {
-                    let events = nodes.calls(callee).saturating_mul(2).saturating_mul(count);
-                    self.event = self.event.saturating_add(events);
-                }
+                before_end = before.saturating_add(events(callee).saturating_mul(count));
                 run += 1;
             });
-            let Some((run, callee)) = found else { break };
+            self.event =
+                self.event.saturating_add(found.map_or(before_end, |(_, _, before)| before));
+            let Some((run, callee, _)) = found else { break };
             if node == nodes.thread() {
                 self.event = self.event.saturating_add(nodes.unseen_exits_before(run));
             }

@@ -181,12 +181,12 @@ impl<'a> Nodes<'a> {
         self.len() - 1
     }
 
-    /// The calls that a node makes, in order: each node with the number of consecutive calls.
+    /// The calls that a node makes, in the order of the first ones: each node with the number of calls that are made there.
     #[inline]
     pub(super) fn each_run(&self, node: usize, mut each: impl FnMut(usize, u64)) {
         match node.checked_sub(self.shapes.len()) {
             None => {
-                let runs = self.shapes.runs(ShapeId::at(node));
+                let runs = self.shapes.totals(ShapeId::at(node));
                 runs.for_each(|(callee, count)| each(callee.index(), count));
             }
             Some(frame) => {
@@ -195,6 +195,31 @@ impl<'a> Nodes<'a> {
                 let runs = self.runs.get(start.copied().unwrap_or_default()..end);
                 runs.unwrap_or_default().iter().for_each(|(callee, count)| each(*callee, *count));
             }
+        }
+    }
+
+    /// The same, with what the calls weigh that the node makes before the first of them. `weight` is that of a call of a node.
+    pub(super) fn each_run_after(
+        &self,
+        node: usize,
+        weight: impl Fn(usize) -> u64,
+        mut each: impl FnMut(usize, u64, u64),
+    ) {
+        let mut before = 0_u64;
+        if node >= self.shapes.len() {
+            return self.each_run(node, |callee, count| {
+                each(callee, count, before);
+                before = before.saturating_add(weight(callee).saturating_mul(count));
+            });
+        }
+        for part in self.shapes.parts(ShapeId::at(node)) {
+            let mut of_part = 0_u64;
+            for (callee, count) in part.runs() {
+                let callee = callee.index();
+                each(callee, count.saturating_mul(part.times), before.saturating_add(of_part));
+                of_part = of_part.saturating_add(weight(callee).saturating_mul(count));
+            }
+            before = before.saturating_add(of_part.saturating_mul(part.times));
         }
     }
 
@@ -233,7 +258,7 @@ impl<'a> Nodes<'a> {
     /// Returns whether the node makes calls.
     pub(super) fn has_runs(&self, node: usize) -> bool {
         match node.checked_sub(self.shapes.len()) {
-            None => self.shapes.runs(ShapeId::at(node)).len() > 0,
+            None => self.shapes.runs(ShapeId::at(node)).next().is_some(),
             Some(_) => true,
         }
     }

@@ -15,7 +15,8 @@
 //! It can be [stored](Built::store) next to the thread file for the next reader. It is never needed, and never
 //! believed against the events: the file has their length, and a checksum of a sample of them.
 //!
-//! A thread that does not repeat itself has no [`Dag`]: building it is given up at [`MAX_SIZE`], or where the caller says.
+//! A thread that does not repeat itself has no [`Dag`]: building it is given up where it needs more than a share of the memory,
+//! or more than the caller allows. Whoever needs shapes then reports that the thread is missing; sums are read from events.
 //!
 //! The idea is that of Larus, *Whole program paths* (PLDI 1999), and of Reiss and Renieris, *Encoding program
 //! executions* (ICSE 2001). Hamou-Lhadj and Lethbridge, *Compression techniques to simplify the analysis of large
@@ -24,6 +25,7 @@
 
 mod building;
 mod joined;
+mod memory;
 mod search;
 mod shape;
 
@@ -31,16 +33,18 @@ pub(crate) use self::building::StoredDag;
 pub use self::building::{Built, Gather, Growing};
 pub(crate) use self::joined::PairNumber;
 pub use self::joined::{Comparison, Departure, Difference, Join, Joined, Shift};
+pub use self::memory::{default_words, most_bytes_while_recording, words_of};
 pub(crate) use self::search::{Call, Callees, SampledCall};
 pub use self::search::{Entry, Find, Matches, Occurrence, Occurrences, Ranges, Repeat, Step, Walk};
 pub use self::shape::kinds::{Break, Kind, Outcome, Root, ShapeId};
+pub use self::shape::loops::{Runs, Totals};
 pub use self::shape::of_thread::Dag;
 pub use self::shape::shapes::Shapes;
 pub(crate) use self::shape::strides::Target;
 
-/// The most memory for the shapes of a thread that are stored or built by default, in words of eight bytes: one for each shape
-/// and each run, and one more for each shape. What open frames have called may take as much.
+/// The memory that the shapes of a thread may always take, in words of eight bytes: one for each shape and each run, and one
+/// more for each shape. What open frames have called may take as much.
 pub const MAX_SIZE: usize = 8 << 20;
 
-/// Stored shapes are used instead of all events of a thread if they have at most this part of their bytes.
+/// Stored shapes are used for many questions about a thread, instead of its events, if they have at most this part of their bytes.
 pub(crate) const REPEATS: u64 = 8;

@@ -103,7 +103,7 @@ impl Known {
             let is_wanted = |method| of_trace.wanted.is_some_and(|wanted| wanted.contains(method));
             let (mut shown, mut has_wanted) =
                 (u64::from(method.is_some()), method.is_some_and(is_wanted));
-            for (callee, count) in shapes.runs(shape) {
+            for (callee, count) in shapes.totals(shape) {
                 if let Some((_, of_callee, has)) = of_shapes.get(callee.index()) {
                     shown = shown.saturating_add(of_callee.saturating_mul(count));
                     has_wanted |= has;

@@ -9,9 +9,9 @@ use flow_codec::parallel::on_cores_from;
 use flow_codec::read::{Selection, ThreadFile, Trace};
 use flow_codec::{Glob, MethodId, MethodMap, MethodNames, Name, NameForm, ThreadId};
 
-use super::memory::default_words;
 use super::whole::{is_whole, read_shapes, too_many_shapes};
 use crate::analysis::MethodName;
+use crate::dag::default_words;
 use crate::dag::{Dag, Join, Joined, ShapeId, Shapes, StoredDag};
 use crate::open::Traces;
 use crate::reading::{Ending, Listener, Reading, Soundness};
@@ -243,8 +243,12 @@ impl Joiner {
                 different.push(dag);
             }
         }
+        let most_words = self.left;
         let decoded = on_cores_from(2, &different, |different| {
-            different.iter().map(|stored| stored.decode().map(Arc::new)).collect::<Vec<_>>()
+            different
+                .iter()
+                .map(|stored| stored.decode(most_words).map(Arc::new))
+                .collect::<Vec<_>>()
         });
         let decoded: Vec<_> = decoded.into_iter().flatten().collect();
         self.left -= decoded.iter().flatten().map(|dag| dag.size()).sum::<usize>().min(self.left);

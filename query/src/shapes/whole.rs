@@ -1,9 +1,11 @@
 //! The shapes of one thread.
 
-use flow_codec::read::ThreadFile;
+use flow_codec::derived::Origin;
+use flow_codec::index::{Index, SMALLEST_INDEXED_BYTES};
+use flow_codec::read::{Content, ThreadFile};
 
 use crate::Remark;
-use crate::dag::{Dag, Gather, Kind};
+use crate::dag::{Built, Dag, Gather, Kind};
 use crate::reading::{
     Ending, Listener, Reading, Soundness, open_dag, read_timeline, stored_shapes,
 };
@@ -28,7 +30,8 @@ pub(crate) fn read_whole(
     progress.file_done(file.bytes());
     match opened {
         Err(error) => (None, Reading::failed(error)),
-        Ok((built, _, content)) => {
+        Ok((built, origin, content)) => {
+            keep_for_others(file, &content, &built, origin);
             let mut reading = Reading::of_content(file, &built.damage, &content);
             reading.set_ending(built.tail);
             reading.add_marks(built.marks);
@@ -36,6 +39,19 @@ pub(crate) fn read_whole(
             let whole = |dag: Dag| WholeThread { has_positions: dag.bytes() == len, dag };
             (built.dag.map(whole), reading)
         }
+    }
+}
+
+/// Stores the shapes of a large thread that had to be built, so that the next question need not do that, or that there are too many.
+/// Where they cannot be stored, nobody misses them.
+pub(crate) fn keep_for_others(file: &ThreadFile, content: &Content, built: &Built, origin: Origin) {
+    let is_new = matches!(origin, Origin::Built | Origin::Rebuilt(_));
+    if is_new
+        && file.bytes() >= SMALLEST_INDEXED_BYTES
+        && !Index::is_inside(file)
+        && built.not_stored(file, content).is_none()
+    {
+        let _ = built.store(file, content);
     }
 }
 

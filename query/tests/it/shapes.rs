@@ -369,13 +369,55 @@ fn nothing_is_added_if_events_are_read_in_less_time() {
 }
 
 #[test]
+fn calls_that_are_repeated_together_are_joined_as_others() {
+    let dag = |calls: &[u8]| {
+        let dir = tempfile::tempdir().expect("a folder");
+        let last = calls.len() - 1;
+        let calls = calls.repeat(9);
+        let events = [&[0x81], &calls[..calls.len() - 1], &[0x01]].concat();
+        assert!(calls[last] == 0x00);
+        fs::write(dir.path().join("thread-1.flow"), events).expect("written");
+        fs::write(dir.path().join("ids.properties"), "").expect("written");
+        let trace = Trace::open(dir.path()).expect("a trace");
+        let content = Content::open(&trace.files()[0]).expect("readable");
+        let built = Dag::build(&trace.files()[0], &content, &BytesRead::default());
+        built.expect("readable").into_dag().expect("few")
+    };
+    // 1 calls 2 and then 3; or only one of them.
+    let (both, one) = (dag(&[0x82, 0x00, 0x83, 0x00]), dag(&[0x82, 0x00, 0x82, 0x00]));
+    let mut join = Join::default();
+    let mut add = |dag: &Dag, number: fn(u64) -> Option<u64>| {
+        let number = |id: MethodId| number(id.get()).and_then(MethodId::new);
+        join.add(dag, number).expect("few").thread
+    };
+    let all = add(&both, Some);
+    assert_eq!(add(&both, Some), all);
+    // If 3 is the same method as 2, or left out, nothing is repeated together.
+    let as_one = add(&both, |id| Some(id.min(2)));
+    assert_eq!(add(&one, Some), as_one);
+    let without = add(&both, |id| (id != 3).then_some(id));
+    let swapped = add(&both, |id| Some(if id > 1 { 5 - id } else { id }));
+    let shapes = join.finish();
+    let calls = |thread| {
+        let (inside, _) = shapes.runs(thread).next().expect("1 was called");
+        shapes.runs(inside).map(|(shape, count)| (shapes.method(shape).map(MethodId::get), count))
+    };
+    let expected = [(Some(2), 1), (Some(3), 1)].repeat(9);
+    assert!(calls(all).eq(expected.iter().copied()));
+    assert!(calls(as_one).eq([(Some(2), 18)]));
+    assert!(calls(without).eq([(Some(2), 9)]));
+    assert!(calls(swapped).eq([(Some(3), 1), (Some(2), 1)].repeat(9)));
+}
+
+#[test]
 fn the_example_of_the_specification_is_what_is_stored() {
     let text = include_str!("../../../codec/tests/golden/dag.hex");
     let hex = text.lines().flat_map(|line| line.split('#').next().unwrap_or("").split_whitespace());
     let bytes: Vec<u8> = hex.map(|byte| u8::from_str_radix(byte, 16).expect("hex")).collect();
     let file = DagFile::decode(&bytes).expect("sound");
     let dir = tempfile::tempdir().expect("a folder");
-    let events = [0x81, 0x82, 0x00, 0x82, 0x01, 0x83, 0x80, 0x00];
+    let calls = [0x82, 0x00, 0x80, 0x00].repeat(3);
+    let events = [&[0x81][..], &calls, &[0x82, 0x00, 0x80, 0x01, 0x83, 0x80, 0x00]].concat();
     fs::write(dir.path().join("thread-7.flow"), events).expect("written");
     fs::write(dir.path().join("ids.properties"), "").expect("written");
     let trace = Trace::open(dir.path()).expect("a trace");

@@ -44,8 +44,13 @@ pub(super) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
         is_found |= !ways.found.is_empty();
         let names = JoinedNames::new(&ways.methods, std::iter::once(trace));
         answer.begin(trace, out)?;
-        let names_of_shapes =
-            filter.is_all().then(|| ways.shapes.names(|number| names.key(number)));
+        let names_of_shapes = filter.is_all().then(|| {
+            let mut needed = vec![false; ways.shapes.len()];
+            for way in ways.found.iter().flat_map(|method| &method.ways) {
+                needed.iter_mut().skip(way.shape.index()).take(1).for_each(|is| *is = true);
+            }
+            ways.shapes.names_of(needed, |number| names.key(number))
+        });
         let print = Print { args, trace, ways: &ways, names: &names, names_of_shapes };
         for (number, method) in ways.found.iter().enumerate() {
             let mut shown: Vec<_> = method.ways.iter().collect();

@@ -9,11 +9,12 @@ use flow_codec::Error;
 use flow_codec::derived::Origin;
 use flow_codec::index::{Index, SMALLEST_INDEXED_BYTES};
 use flow_codec::read::{ThreadFile, Trace};
-use flow_query::dag::{Dag, MAX_SIZE};
+use flow_query::dag::Dag;
 use flow_query::rows::{Cell, IndexRow};
 
 use crate::args::{Format, IndexArgs};
 use crate::failure::{Failure, Status};
+use crate::input::memory::most_words;
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
 use crate::input::stdin::is_stdin;
@@ -133,7 +134,7 @@ fn store(file: &ThreadFile, progress: &mut Progress) -> Result<(IndexRow, Readin
 
 /// Stores the shapes of a thread, or that its calls repeat too little.
 fn store_shapes(file: &ThreadFile, progress: &mut Progress) -> Result<Stored, Error> {
-    let (built, origin, content) = open_dag(file, MAX_SIZE, progress)?;
+    let (built, origin, content) = open_dag(file, most_words(), progress)?;
     let shapes = built.dag().map(|dag| dag.shapes().len() as u64);
     let (path, stored_bytes) = (Dag::path(file), Dag::stored_bytes(file));
     let not_stored = built.not_stored(file, &content);

@@ -186,7 +186,7 @@ fn first_in_shapes(dag: &Dag, path: Vec<Selection>) -> Option<u64> {
             let is_it =
                 matches!(shapes.kind(shape), Kind::Call(method, _) if part.contains(method));
             let is_in = |(callee, _): (ShapeId, u64)| has.get(callee.index()) == Some(&true);
-            has.push(is_it || shapes.runs(shape).any(is_in));
+            has.push(is_it || shapes.totals(shape).any(is_in));
         }
         has
     });

@@ -5,14 +5,15 @@
 //! be deleted at any time. It covers all of them, of a thread that no longer grows.
 //!
 //! A *shape* is a method, how it was left, and the calls that it made, as *runs*: a shape and the number of
-//! consecutive calls of it. Equal shapes are one, and each comes after those that it is made of.
+//! consecutive calls of it. Runs that are repeated together are a *loop*, and stored once. Equal shapes are one, and each comes
+//! after those that it is made of.
 //!
 //! After the [header](super::of_events), whose magic is `flow-dag`, with three words of its own:
 //!
 //! | offset | word | |
 //! |---:|---|---|
 //! | 56 | shapes | how many there are; 2^64 − 1 if there are too many to be stored. Then nothing follows |
-//! | 64 | roots | how many there are |
+//! | 64 | roots | how many there are; of too many shapes, the most words that they were allowed to take, each of eight bytes in memory |
 //! | 72 | body | its bytes before they are compressed |
 //! | 80 | check | |
 //!
@@ -22,11 +23,16 @@
 //! | shape | |
 //! |---|---|
 //! | head | `4 · method + how`; how: 0 returned, 1 unwound, 2 left because recording was suspended. With 3 it is no call, but a break: 0 in place of the method for a gap, 1 for a pause |
-//! | length | how many runs follow; a break has none |
-//! | run | `2 · back + several`: its shape is `back + 1` before this one |
-//! | count | if *several* is 1: the number of calls, less two |
+//! | length | how many runs and loops follow, those in loops included; a break has none |
+//! | run | `4 · back + kind`: its shape is `back + 1` before this one |
+//! | kind 0 | one call |
+//! | kind 1 | several; their number, less two, follows |
+//! | kind 2 | no run, but a loop: the *back* + 2 runs that follow are made together several times; how often, less two, follows |
 //!
-//! Adjacent runs have the same shape only if the first one is of 2^32 − 1 calls, the most that a run has.
+//! Adjacent runs have the same shape only if the first one is of 2^32 − 1 calls, the most that a run has. A loop has at most 16
+//! runs, of calls only, and its first run has another shape than its last one. There is no loop in a loop, and none is made more
+//! than 2^32 − 1 times. Of lists of runs that are equal, the loops are: at the first run that is the beginning of one, the shortest
+//! one is, with as many repetitions as follow, if these have at least 8 runs; the next one begins after them.
 //!
 //! | root | |
 //! |---|---|
@@ -40,35 +46,39 @@
 //! | file | result |
 //! |---|---|
 //! | what the [header](super::of_events) excludes, more events or marks than it covers | the shapes are built anew, in memory |
-//! | larger than the events, or a body that violates this description | the same |
+//! | larger than the events, a body larger than these and than 4096 bytes, or one that violates this description | the same |
 //! | records of the calls that are not, in canonical form, as long as the events | the same |
 //!
 //! A thread with damage has no such file, and neither has one whose events are not in canonical form.
 //!
 //! # Example
 //!
-//! Thread 7 has 8 bytes, `81 82 00 82 01 83 80 00`: 1 calls 2 twice; 3 calls 0 and is not left. No marks.
+//! Thread 7 has 20 bytes, `81 82 00 80 00 82 00 80 00 82 00 80 00 82 00 80 01 83 80 00`: 1 calls 2 and then 0, four times; 3 calls
+//! 0 and is not left. No marks.
 //!
 //! | bytes | |
 //! |---|---|
 //! | `66 6C 6F 77 2D 64 61 67` | magic |
-//! | `01 00 00 00 00 00 00 00` | version 1 |
+//! | `02 00 00 00 00 00 00 00` | version 2 |
 //! | `07 00 00 00 00 00 00 00` | thread 7 |
-//! | `08 00 00 00 00 00 00 00` | 8 bytes of events |
-//! | `F3 18 50 4E 00 00 00 00` | CRC-32 of these |
+//! | `14 00 00 00 00 00 00 00` | 20 bytes of events |
+//! | `3C 0C FA 94 00 00 00 00` | CRC-32 of these |
 //! | `00 00 00 00 00 00 00 00` | no marks |
 //! | `00 00 00 00 00 00 00 00` | CRC-32 of no bytes |
 //! | `03 00 00 00 00 00 00 00` | three shapes |
 //! | `03 00 00 00 00 00 00 00` | three roots |
-//! | `0D 00 00 00 00 00 00 00` | a body of 13 bytes |
-//! | `95 2F 9B C8 00 00 00 00` | check |
-//! | `28 B5 2F FD 20 0D 69 00 00` | a Zstandard frame of 13 bytes, as they are |
+//! | `0F 00 00 00 00 00 00 00` | a body of 15 bytes |
+//! | `A3 69 89 A0 00 00 00 00` | check |
+//! | `28 B5 2F FD 20 0F 79 00 00` | a Zstandard frame of 15 bytes, as they are |
 //! | `08 00` | shape 0: method 2 returned, without calls |
-//! | `04 01 01 00` | shape 1: method 1 returned, with one run: shape 0, two calls |
-//! | `00 00` | shape 2: method 0 returned, without calls |
-//! | `04 00` | a call of shape 1 |
-//! | `0D` | method 3, not left |
+//! | `00 00` | shape 1: method 0 returned, without calls |
+//! | `04 03` | shape 2: method 1 returned, with three runs and loops |
+//! | `02 02` | a loop of the next two runs, four times |
+//! | `04` | one call of shape 0 |
+//! | `00` | one call of shape 1 |
 //! | `08 00` | a call of shape 2 |
+//! | `0D` | method 3, not left |
+//! | `04 00` | a call of shape 1 |
 
 use std::io::Read;
 
@@ -79,9 +89,13 @@ use crate::{MethodId, ThreadId};
 /// The first bytes of the file.
 pub const MAGIC: [u8; 8] = *b"flow-dag";
 /// The version of this format.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 /// The most bytes of a body.
-pub const MAX_BODY_BYTES: u64 = 256 << 20;
+pub const MAX_BODY_BYTES: u64 = 1 << 30;
+/// A body may have this many bytes even if the events have fewer.
+const SMALLEST_LIMIT: u64 = 4096;
+/// The most runs of a loop.
+pub const MAX_PERIOD: u64 = 16;
 
 /// The most memory that is reserved before a body is decompressed.
 const FIRST_BODY_BYTES: usize = 16 << 20;
@@ -97,8 +111,8 @@ pub struct DagFile {
     pub events: Fingerprint,
     /// Its marks.
     pub marks: Fingerprint,
-    /// The shapes; `None` if there are too many.
-    pub body: Option<DagBody>,
+    /// The shapes; if there are too many, how many words they were allowed to take.
+    pub body: Result<DagBody, u64>,
 }
 
 /// All shapes, and all roots.
@@ -127,6 +141,15 @@ pub enum Head {
     Pause,
 }
 
+/// Some of the calls that a call makes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StoredRun {
+    /// How many shapes before this one the called one is, and the number of calls. Neither is 0.
+    Calls(u64, u64),
+    /// How many runs follow that are made together, and how often. Neither is less than 2.
+    Loop(u64, u64),
+}
+
 /// What is outermost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StoredRoot {
@@ -144,13 +167,14 @@ impl DagFile {
     /// # Errors
     /// The body cannot be compressed.
     pub fn encode(&self) -> std::io::Result<Vec<u8>> {
-        let none = DagBody { shapes: GIVEN_UP, ..DagBody::default() };
-        let body = self.body.as_ref().unwrap_or(&none);
-        let words = [body.shapes, body.roots, body.bytes.len() as u64];
+        let words = match &self.body {
+            Ok(body) => [body.shapes, body.roots, body.bytes.len() as u64],
+            Err(most_words) => [GIVEN_UP, *most_words, 0],
+        };
         let owner = Owner { thread: self.thread, events: self.events, marks: self.marks };
         let bytes = match &self.body {
-            Some(body) => zstd::bulk::compress(&body.bytes, LEVEL)?,
-            None => Vec::new(),
+            Ok(body) => zstd::bulk::compress(&body.bytes, LEVEL)?,
+            Err(_) => Vec::new(),
         };
         Ok(of_events::encode(MAGIC, VERSION, owner, &words, &bytes))
     }
@@ -164,17 +188,23 @@ impl DagFile {
             of_events::decode(MAGIC, VERSION, bytes, "it does not hold shapes")?;
         let (Owner { thread, events, marks }, [shapes, roots, len]) = (owner, words);
         if shapes == GIVEN_UP {
-            return Ok(Self { thread, events, marks, body: None });
+            return Ok(Self { thread, events, marks, body: Err(roots) });
         }
-        if len > MAX_BODY_BYTES {
+        if len > most_body_bytes(events.bytes) {
             return Err("it is too large");
         }
         let body = decompress(compressed, len).map_err(|_| "it cannot be decompressed")?;
         if body.len() as u64 != len {
             return Err("its body has another length");
         }
-        Ok(Self { thread, events, marks, body: Some(DagBody { shapes, roots, bytes: body }) })
+        Ok(Self { thread, events, marks, body: Ok(DagBody { shapes, roots, bytes: body }) })
     }
+}
+
+/// The most bytes of a body of a thread with this many bytes of events.
+#[must_use]
+pub fn most_body_bytes(events: u64) -> u64 {
+    events.clamp(SMALLEST_LIMIT, MAX_BODY_BYTES)
 }
 
 /// Decompresses a body that should have this length; more than one byte more is not read.
@@ -192,9 +222,8 @@ fn decompress(compressed: &[u8], len: u64) -> std::io::Result<Vec<u8>> {
 }
 
 impl DagBody {
-    /// Appends a shape, before all roots. A run is how many shapes before it the one is that is called, and the
-    /// number of calls, neither of them 0.
-    pub fn add_shape(&mut self, head: Head, runs: impl ExactSizeIterator<Item = (u64, u64)>) {
+    /// Appends a shape, before all roots.
+    pub fn add_shape(&mut self, head: Head, runs: impl ExactSizeIterator<Item = StoredRun>) {
         let (number, how) = match head {
             Head::Returned(method) => (method.get(), 0),
             Head::Unwound(method) => (method.get(), 1),
@@ -204,11 +233,15 @@ impl DagBody {
         };
         put(&mut self.bytes, number << 2 | how);
         put(&mut self.bytes, runs.len() as u64);
-        for (back, count) in runs {
-            let several = u64::from(count > 1);
-            put(&mut self.bytes, (back - 1) << 1 | several);
-            if count > 1 {
-                put(&mut self.bytes, count - 2);
+        for run in runs {
+            let (value, kind, count) = match run {
+                StoredRun::Calls(back, 1) => (back - 1, 0, None),
+                StoredRun::Calls(back, count) => (back - 1, 1, Some(count - 2)),
+                StoredRun::Loop(period, times) => (period - 2, 2, Some(times - 2)),
+            };
+            put(&mut self.bytes, value << 2 | kind);
+            if let Some(count) = count {
+                put(&mut self.bytes, count);
             }
         }
         self.shapes += 1;
@@ -240,7 +273,7 @@ impl DagBody {
 pub struct BodyReader<'a>(&'a [u8]);
 
 impl BodyReader<'_> {
-    /// The next shape: its head, and the number of its runs. `None` if there is none.
+    /// The next shape: its head, and the number of its runs and loops. `None` if there is none.
     pub fn shape(&mut self) -> Option<(Head, u64)> {
         let head = take(&mut self.0)?;
         let method = MethodId::new(head >> 2)?;
@@ -256,12 +289,19 @@ impl BodyReader<'_> {
         (runs == 0 || !matches!(head, Head::Gap | Head::Pause)).then_some((head, runs))
     }
 
-    /// The next run: how many shapes before, and the number of calls. `None` if there is none.
+    /// The next run or loop. `None` if there is none.
     #[inline]
-    pub fn run(&mut self) -> Option<(u64, u64)> {
+    pub fn run(&mut self) -> Option<StoredRun> {
         let number = take(&mut self.0)?;
-        let count = if number & 1 == 0 { 1 } else { take(&mut self.0)?.checked_add(2)? };
-        Some(((number >> 1).checked_add(1)?, count))
+        let value = number >> 2;
+        match number & 3 {
+            0 => Some(StoredRun::Calls(value + 1, 1)),
+            1 => Some(StoredRun::Calls(value + 1, take(&mut self.0)?.checked_add(2)?)),
+            2 if value <= MAX_PERIOD - 2 => {
+                Some(StoredRun::Loop(value + 2, take(&mut self.0)?.checked_add(2)?))
+            }
+            _ => None,
+        }
     }
 
     /// The next root. `None` if there is none.
@@ -291,17 +331,19 @@ mod tests {
         let method = |id| MethodId::new(id).unwrap();
         let mut body = DagBody::default();
         body.add_shape(Head::Returned(method(2)), [].into_iter());
-        body.add_shape(Head::Unwound(method(1)), [(1, 3), (1, 1)].into_iter());
-        body.add_root(StoredRoot::Calls(1, 1));
+        let of_loop = [StoredRun::Loop(2, 9), StoredRun::Calls(1, 3), StoredRun::Calls(2, 1)];
+        body.add_shape(Head::Gap, [].into_iter());
+        body.add_shape(Head::Unwound(method(1)), of_loop.into_iter());
+        body.add_root(StoredRoot::Calls(2, 1));
         let fingerprint = Fingerprint { bytes: 9, sample: 1 };
         let marks = Fingerprint::default();
-        DagFile { thread: ThreadId::new(7), events: fingerprint, marks, body: Some(body) }
+        DagFile { thread: ThreadId::new(7), events: fingerprint, marks, body: Ok(body) }
     }
 
     #[test]
     #[cfg_attr(miri, ignore = "slow there")]
     fn any_other_byte_is_refused() {
-        for file in [small(), DagFile { body: None, ..small() }] {
+        for file in [small(), DagFile { body: Err(7), ..small() }] {
             let bytes = file.encode().unwrap();
             assert_eq!(DagFile::decode(&bytes), Ok(file));
             for at in 0..bytes.len() {
@@ -322,9 +364,12 @@ mod tests {
         let mut reader = body.reader();
         let method = |id| MethodId::new(id).unwrap();
         assert_eq!(reader.shape(), Some((Head::Returned(method(2)), 0)));
-        assert_eq!(reader.shape(), Some((Head::Unwound(method(1)), 2)));
-        assert_eq!([reader.run(), reader.run()], [Some((1, 3)), Some((1, 1))]);
-        assert_eq!(reader.root(), Some(StoredRoot::Calls(1, 1)));
+        assert_eq!(reader.shape(), Some((Head::Gap, 0)));
+        assert_eq!(reader.shape(), Some((Head::Unwound(method(1)), 3)));
+        assert_eq!(reader.run(), Some(StoredRun::Loop(2, 9)));
+        assert_eq!(reader.run(), Some(StoredRun::Calls(1, 3)));
+        assert_eq!(reader.run(), Some(StoredRun::Calls(2, 1)));
+        assert_eq!(reader.root(), Some(StoredRoot::Calls(2, 1)));
         assert!(reader.is_at_end() && reader.root().is_none());
     }
 }

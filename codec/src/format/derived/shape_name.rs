@@ -42,7 +42,7 @@ pub const LEAST_DIGITS: usize = 6;
 const DIGITS: usize = 32;
 
 /// The name of a shape.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct ShapeName(u128);
 
 /// Its first digits.

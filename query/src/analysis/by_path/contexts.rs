@@ -232,10 +232,10 @@ fn add(found: &mut BTreeMap<usize, (u64, u64)>, node: usize, count: u64, first: 
 
 /// Passes the nodes that are called, how often, and the number of calls before the first one.
 fn each_callee(nodes: &Nodes<'_>, caller: Calls, mut each: impl FnMut(usize, u64, u64)) {
-    let mut first = caller.first.saturating_add(nodes.is_call(caller.node()).into());
-    nodes.each_run(caller.node(), |callee, count| {
-        each(callee, caller.count.saturating_mul(count), first);
-        first = first.saturating_add(nodes.all_calls_in(callee).saturating_mul(count));
+    let first = caller.first.saturating_add(nodes.is_call(caller.node()).into());
+    let calls = |callee| nodes.all_calls_in(callee);
+    nodes.each_run_after(caller.node(), calls, |callee, count, before| {
+        each(callee, caller.count.saturating_mul(count), first.saturating_add(before));
     });
 }
 

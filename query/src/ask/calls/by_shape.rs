@@ -50,6 +50,7 @@ struct Thread<'a> {
     number: usize,
     file: &'a ThreadFile,
     whole: &'a WholeThread,
+    /// The names of shapes that match.
     names: Vec<ShapeName>,
     /// Which shapes match.
     matching: Vec<bool>,
@@ -63,19 +64,23 @@ impl<'a> Thread<'a> {
         methods: &Selection,
     ) -> Self {
         let shapes = whole.dag.shapes();
-        let names = shapes.names(|id| place.trace.methods().key(id));
         let asked = place.search.asked;
-        let is_matching = |shape: ShapeId| {
+        let is_of_method = |shape: ShapeId| {
             let Kind::Call(method, outcome) = shapes.kind(shape) else { return false };
-            let is_it = match &asked.what {
-                What::Shape(prefix) => {
-                    names.get(shape.index()).is_some_and(|name| prefix.is_of(*name))
-                }
-                What::All | What::Methods(_) => methods.contains(method),
-            };
-            is_it && asked.outcome.is_none_or(|how| how == outcome)
+            methods.contains(method) && asked.outcome.is_none_or(|how| how == outcome)
         };
-        let matching = shapes.iter().map(is_matching).collect();
+        let mut matching: Vec<bool> = shapes.iter().map(is_of_method).collect();
+        // To find a shape by its name, all are needed.
+        let needed = match asked.what {
+            What::Shape(_) => vec![true; shapes.len()],
+            What::All | What::Methods(_) => matching.clone(),
+        };
+        let names = shapes.names_of(needed, |id| place.trace.methods().key(id));
+        if let What::Shape(prefix) = &asked.what {
+            for (is_it, name) in matching.iter_mut().zip(&names) {
+                *is_it &= prefix.is_of(*name);
+            }
+        }
         Self { place, number, file, whole, names, matching }
     }
 

@@ -24,6 +24,8 @@ use flow_codec::{Error, Offset, Result};
 #[derive(Debug)]
 pub struct Built {
     pub(crate) dag: Option<Dag>,
+    /// How many words they were allowed to take.
+    pub(crate) max_size: usize,
     /// The places of the events that were skipped. Each is a [`Break::Gap`].
     pub(crate) damage: Damage,
     /// How the events end.
@@ -63,8 +65,7 @@ impl Dag {
         Self::build_within(file, content, MAX_SIZE, progress)
     }
 
-    /// Builds the shapes of a thread if they fit into this many words, as [`MAX_SIZE`] counts them. Shapes that need more than
-    /// [`MAX_SIZE`] cannot be stored.
+    /// Builds the shapes of a thread if they fit into this many words, as [`MAX_SIZE`] counts them.
     ///
     /// # Errors
     /// The events cannot be read.
@@ -128,12 +129,13 @@ fn build_parts<H: Mix + Send>(
     let mut parts = parts.into_iter();
     let Some(mut all) = parts.next() else {
         let dag = Some(Dag::new(Default::default(), Vec::new()));
-        return Ok(Built { dag, damage: Damage::default(), tail: Tail::Complete, marks: None });
+        let damage = Damage::default();
+        return Ok(Built { dag, max_size, damage, tail: Tail::Complete, marks: None });
     };
     if is_over.load(Ordering::Relaxed) {
         // Some parts were not read to their ends, and what was read may fit once they are together.
         let (damage, marks) = (all.damage, all.marks);
-        return Ok(Built { dag: None, damage, tail: Tail::Complete, marks });
+        return Ok(Built { dag: None, max_size, damage, tail: Tail::Complete, marks });
     }
     all.builder.limit(max_size);
     for part in parts {
@@ -175,8 +177,9 @@ impl<H: Mix> Part<H> {
 
     fn built(self) -> Built {
         let Self { builder, damage, tail, marks, .. } = self;
+        let max_size = builder.max_size();
         let dag = builder.finish().map(|(shapes, roots)| Dag::new(shapes, roots));
-        Built { dag, damage, tail, marks }
+        Built { dag, max_size, damage, tail, marks }
     }
 
     /// Reads on, until `stop` is set or there is too much. `is_last`: also the marks at the end of the thread; those at
@@ -233,13 +236,13 @@ pub struct Growing {
     is_given_up: bool,
 }
 
-impl Default for Growing {
-    fn default() -> Self {
-        Self { part: Part::new(MAX_SIZE, Offset::default()), is_given_up: false }
-    }
-}
-
 impl Growing {
+    /// Begins a thread whose shapes, and what open frames have called, may each take this many words, as [`MAX_SIZE`] counts them.
+    #[must_use]
+    pub fn within(max_size: usize) -> Self {
+        Self { part: Part::new(max_size, Offset::default()), is_given_up: false }
+    }
+
     /// Reads what has been added to the thread's file since the last time, or some of it if `stop` is set meanwhile. The
     /// trace was opened anew.
     ///
@@ -498,7 +501,7 @@ mod tests {
         let id = prop_oneof![9 => 0_u64..4, 1 => Just(100)];
         let exits = prop_oneof![5 => 0_u64..4, 1 => Just(70)];
         let part = prop::collection::vec((id, exits), 1..10);
-        prop::collection::vec((part, 1_usize..4), 0..6)
+        prop::collection::vec((part, 1_usize..6), 0..6)
             .prop_map(|parts| parts.iter().flat_map(|(part, times)| part.repeat(*times)).collect())
     }
 
@@ -637,7 +640,7 @@ mod tests {
             prop_assert_eq!((parts.shapes().len(), parts.shapes().edges()), (dag.shapes().len(), dag.shapes().edges()));
 
             // The file grows from cut to cut.
-            let mut growing = Growing::default();
+            let mut growing = Growing::within(MAX_SIZE);
             for range in &ranges {
                 growing.read(&file.with_bytes(range.end), &AtomicBool::new(false)).unwrap();
                 prop_assert_eq!(growing.bytes(), range.end);
@@ -711,7 +714,7 @@ mod tests {
         fs::write(dir.path().join("thread-1.flow"), [0x81, 0x00, 0x82, 0x00]).unwrap();
         fs::write(dir.path().join("ids.properties"), "").unwrap();
         let open = || Trace::open(dir.path()).unwrap();
-        let (mut growing, never) = (Growing::default(), AtomicBool::new(false));
+        let (mut growing, never) = (Growing::within(MAX_SIZE), AtomicBool::new(false));
         growing.read(&open().files()[0].with_bytes(2), &never).unwrap();
         let (mut encoder, mut marks) = (MarkEncoder::default(), HEADER.to_vec());
         let late = Position { offset: Offset::new(1), exits: 1 };

@@ -12,6 +12,7 @@
 use std::num::NonZeroU64;
 
 use crate::dag::shape::kinds::{Break, Outcome};
+use crate::dag::shape::loops::Parts;
 use crate::dag::shape::table::{Mix, Table, Words};
 use crate::dag::shape::word::{self, MAX_COUNT, MAX_NUMBER, Word};
 use flow_codec::MethodId;
@@ -60,6 +61,11 @@ impl<H: Mix> Builder<H> {
         size_of::<u64>() * words + size_of::<u32>() * (self.frames.capacity() + self.leaves.len())
     }
 
+    /// How large shapes and open frames may become.
+    pub(in crate::dag) fn max_size(&self) -> usize {
+        self.max_size
+    }
+
     /// Sets how large shapes and open frames may become.
     pub(in crate::dag) fn limit(&mut self, max_size: usize) {
         self.max_size = max_size;
@@ -86,8 +92,17 @@ impl<H: Mix> Builder<H> {
                 Word::Run(shape, _) => {
                     for number in here.len()..=shape.index() {
                         let shape = shapes.get(u32::try_from(number).unwrap_or(NO_SHAPE));
+                        let Some((header, runs)) = shape.split_first() else { return self.fail() };
                         words.clear();
-                        words.extend(shape.iter().map(|word| renumbered(*word, &here)));
+                        words.push(*header);
+                        for part in Parts::of(runs) {
+                            let runs = part.words().iter();
+                            let start = words.len();
+                            words.extend(runs.map(|word| renumbered(*word, &here)));
+                            for _ in 1..part.times {
+                                words.extend_from_within(start..start + part.words().len());
+                            }
+                        }
                         let Some(shape) = self.table.intern(&words) else { return self.fail() };
                         here.push(shape);
                     }
@@ -102,6 +117,8 @@ impl<H: Mix> Builder<H> {
                     let (outcome, count) = word::exits_of(exits);
                     self.exit_as(outcome, count);
                 }
+                // Only shapes have loops.
+                Word::Loop(..) => {}
             }
         }
     }

@@ -4,13 +4,17 @@ use std::hash::{Hash, Hasher};
 
 use super::build::Built;
 use crate::dag::MAX_SIZE;
+use crate::dag::memory::most_stored_words;
 use crate::dag::shape::kinds::{Break, Outcome};
+use crate::dag::shape::loops::{self, Part, Parts};
 use crate::dag::shape::of_thread::Dag;
 use crate::dag::shape::table::Words;
 use crate::dag::shape::word::{self, MAX_COUNT, MAX_NUMBER, Word};
 use flow_codec::derived::{self, Origin};
 use flow_codec::format::container::StreamKind;
-use flow_codec::format::dag::{DagBody, DagFile, Head, StoredRoot};
+use flow_codec::format::dag::{
+    BodyReader, DagBody, DagFile, Head, StoredRoot, StoredRun, most_body_bytes,
+};
 use flow_codec::format::names::EventFormat;
 use flow_codec::index::SMALLEST_INDEXED_BYTES;
 use flow_codec::parallel::BytesRead;
@@ -18,8 +22,8 @@ use flow_codec::read::{Content, Tail, ThreadFile};
 use flow_codec::{Error, MethodId, Result};
 
 impl Dag {
-    /// Returns the shapes of a thread: the stored ones if they are usable, or new ones. `progress` counts the bytes
-    /// that have been read.
+    /// Returns the shapes of a thread: the stored ones if they are usable, or new ones, if they fit into [`MAX_SIZE`] words.
+    /// `progress` counts the bytes that have been read.
     ///
     /// # Errors
     /// The events cannot be read.
@@ -42,11 +46,11 @@ impl Dag {
         max_size: usize,
         progress: &BytesRead,
     ) -> Result<(Built, Origin)> {
-        let origin = match load(file, content) {
-            Ok(None) if max_size > MAX_SIZE => Origin::Built,
+        let origin = match load(file, content, max_size) {
+            Ok(Err(most_words)) if max_size as u64 > most_words => Origin::Built,
             Ok(dag) => {
-                let dag = dag.filter(|dag| dag.size() <= max_size);
-                return Ok((Built::sound(dag), Origin::Stored));
+                let dag = dag.ok().filter(|dag| dag.size() <= max_size);
+                return Ok((Built::sound(dag, max_size), Origin::Stored));
             }
             Err(None) => Origin::Built,
             Err(Some(reason)) => Origin::Rebuilt(reason),
@@ -58,7 +62,7 @@ impl Dag {
     /// unusable.
     #[must_use]
     pub fn open_stored(file: &ThreadFile) -> Option<Self> {
-        StoredDag::open(file)?.decode()
+        StoredDag::open(file)?.decode(most_stored_words())
     }
 
     /// The same, if it takes less time to add them up than to read this many bytes of the events: if these are many,
@@ -104,7 +108,7 @@ impl StoredDag {
     /// Reads the stored shapes of a thread; `None` if there are none, or if they belong to other events.
     #[must_use]
     pub(crate) fn open(file: &ThreadFile) -> Option<Self> {
-        read(file, &Content::open(file).ok()?).ok()?
+        read(file, &Content::open(file).ok()?).ok()?.ok()
     }
 
     /// Returns the most words that the shapes may need, as [`MAX_SIZE`] counts them: a stored word takes a byte or more.
@@ -116,24 +120,36 @@ impl StoredDag {
             .saturating_add(usize::try_from(self.body.shapes).unwrap_or(usize::MAX))
     }
 
-    /// Returns the shapes; `None` if they violate the format, or do not add up.
+    /// Returns the shapes; `None` if they violate the format, do not add up, or need more than this many words.
     #[must_use]
-    pub(crate) fn decode(&self) -> Option<Dag> {
-        self.dag().ok()
+    pub(crate) fn decode(&self, max_size: usize) -> Option<Dag> {
+        self.dag(max_size).ok().flatten()
     }
 
-    fn dag(&self) -> std::result::Result<Dag, &'static str> {
-        let dag = decode(&self.body).ok_or("its shapes violate the format")?;
+    /// The same; `Ok(None)` if they need more words.
+    fn dag(&self, max_size: usize) -> std::result::Result<Option<Dag>, &'static str> {
+        let (shapes, roots) = match decode(&self.body, max_size) {
+            Ok(decoded) => decoded,
+            Err(Refused::TooLarge) => return Ok(None),
+            Err(Refused::Invalid) => return Err("its shapes violate the format"),
+        };
+        // Each shape occurs, and each call has a byte: so no list of runs takes longer to read than the events.
+        let repeated =
+            shapes.iter().map(|(_, words)| loops::repeated(words.get(1..).unwrap_or_default()));
+        if repeated.fold(0, u64::saturating_add) > self.bytes {
+            return Err("its shapes do not add up");
+        }
+        let dag = Dag::new(shapes, roots);
         if dag.bytes() != self.bytes {
             return Err("its shapes do not add up");
         }
-        Ok(dag)
+        Ok(Some(dag))
     }
 }
 
 impl Built {
-    fn sound(dag: Option<Dag>) -> Self {
-        Self { dag, damage: Default::default(), tail: Tail::Complete, marks: None }
+    fn sound(dag: Option<Dag>, max_size: usize) -> Self {
+        Self { dag, max_size, damage: Default::default(), tail: Tail::Complete, marks: None }
     }
 
     /// Returns why the shapes cannot be stored, if they cannot: because what they were made of is damaged, or still
@@ -159,26 +175,38 @@ impl Built {
     pub fn store(&self, file: &ThreadFile, content: &Content) -> Result<u64> {
         let io_error = |source| Error::Io { path: file.path(), source };
         let [events, marks] = derived::fingerprints(file, content).map_err(io_error)?;
-        let body = self.dag.as_ref().map(encode);
+        let too_many = self.max_size as u64;
+        let body = self.dag.as_ref().map(encode).ok_or(too_many);
+        let body = body.and_then(|body| {
+            let fits = body.bytes.len() as u64 <= most_body_bytes(events.bytes);
+            // Whatever is allowed, more bytes than the events have are of no use.
+            if fits { Ok(body) } else { Err(u64::MAX) }
+        });
         let stored = DagFile { thread: file.id(), events, marks, body };
         derived::store(file, StreamKind::Dag, &stored.encode().map_err(io_error)?)
     }
 }
 
-/// The stored shapes. `Err(None)` if there are none, otherwise the reason why they are unusable; no shapes if the file says
-/// that there are too many.
+/// Shapes; if there are too many to be stored, the most words that they were allowed to take.
+type OrTooMany<T> = std::result::Result<T, u64>;
+
+/// The stored shapes, if they fit into this many words. `Err(None)` if there are none, otherwise the reason why they are unusable.
 fn load(
     file: &ThreadFile,
     content: &Content,
-) -> std::result::Result<Option<Dag>, Option<&'static str>> {
-    Ok(read(file, content)?.map(|stored| stored.dag()).transpose()?)
+    max_size: usize,
+) -> std::result::Result<OrTooMany<Dag>, Option<&'static str>> {
+    Ok(match read(file, content)? {
+        Ok(stored) => stored.dag(max_size)?.ok_or(max_size as u64),
+        Err(most_words) => Err(most_words),
+    })
 }
 
 /// The same without decoding them.
 fn read(
     file: &ThreadFile,
     content: &Content,
-) -> std::result::Result<Option<StoredDag>, Option<&'static str>> {
+) -> std::result::Result<OrTooMany<StoredDag>, Option<&'static str>> {
     let (stored, _) = derived::read_shapes(file, content)?;
     Ok(stored.body.map(|body| StoredDag { body, bytes: content.len() }))
 }
@@ -192,14 +220,22 @@ fn encode(dag: &Dag) -> DagBody {
             Word::Method(method, Outcome::Unwound) => Head::Unwound(method),
             Word::Method(method, Outcome::Cut) => Head::Cut(method),
             Word::Special(number) if number == Break::Pause as u64 => Head::Pause,
-            Word::Special(_) | Word::Run(..) => Head::Gap,
+            Word::Special(_) | Word::Run(..) | Word::Loop(..) => Head::Gap,
         };
-        let run = |run: &u64| {
-            let back = u64::from(shape - word::shape_of(*run));
-            (back, u64::from(word::count_of(*run)))
+        let run = |run: &u64| match Word::of(*run) {
+            Word::Loop(period, times) => StoredRun::Loop(period as u64, times.into()),
+            _ => {
+                let back = u64::from(shape - word::shape_of(*run));
+                StoredRun::Calls(back, word::count_of(*run).into())
+            }
         };
         body.add_shape(head, runs.iter().map(run));
     }
+    encode_roots(dag, &mut body);
+    body
+}
+
+fn encode_roots(dag: &Dag, body: &mut DagBody) {
     for root in &dag.roots {
         body.add_root(match Word::of(*root) {
             Word::Run(shape, count) => StoredRoot::Calls(shape.0.into(), count.into()),
@@ -208,73 +244,123 @@ fn encode(dag: &Dag) -> DagBody {
                 let (outcome, count) = word::exits_of(exits);
                 StoredRoot::UnseenExits(count, outcome as u64)
             }
+            // Only shapes have loops.
+            Word::Loop(..) => continue,
         });
     }
-    body
 }
 
-fn decode(body: &DagBody) -> Option<Dag> {
+/// Why a body is not decoded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Refused {
+    /// It violates the format.
+    Invalid,
+    /// It needs more words than are allowed.
+    TooLarge,
+}
+
+fn decode(body: &DagBody, max_size: usize) -> std::result::Result<(Words, Vec<u64>), Refused> {
     let mut reader = body.reader();
     let mut shapes = Words::default();
     // A word takes a byte or more. What is not needed is never touched, so it takes no memory.
-    shapes.reserve(body.bytes.len().min(MAX_SIZE));
+    shapes.reserve(body.bytes.len().min(max_size));
     for number in 0..body.shapes {
-        let (head, runs) = reader.shape()?;
-        let header = |method: MethodId, outcome| {
-            (method.get() <= MAX_NUMBER).then(|| word::left(word::header(method.get()), outcome))
-        };
-        let header = match head {
-            Head::Returned(method) => header(method, Outcome::Returned)?,
-            Head::Unwound(method) => header(method, Outcome::Unwound)?,
-            Head::Cut(method) => header(method, Outcome::Cut)?,
-            Head::Gap => word::break_header(Break::Gap),
-            Head::Pause => word::break_header(Break::Pause),
-        };
-        // Each takes a byte or more.
-        (runs <= MAX_SIZE as u64).then_some(())?;
-        shapes.push_with(|words| {
-            words.push(header);
-            for _ in 0..runs {
-                let (back, count) = reader.run()?;
-                push_run(words, number.checked_sub(back)?, count)?;
-            }
-            Some(())
-        })?;
-        if shapes.size() > MAX_SIZE {
-            return None;
+        decode_shape(&mut reader, number, &mut shapes).ok_or(Refused::Invalid)?;
+        if shapes.size() > max_size {
+            return Err(Refused::TooLarge);
         }
     }
     let mut roots = Vec::new();
     for _ in 0..body.roots {
-        match reader.root()? {
-            StoredRoot::Calls(shape, count) => {
-                push_run(&mut roots, Some(shape).filter(|shape| *shape < body.shapes)?, count)?;
-            }
-            StoredRoot::Open(method) => {
-                let number = Some(method.get()).filter(|number| *number <= MAX_NUMBER)?;
-                roots.push(word::header(number));
-            }
-            StoredRoot::UnseenExits(count, outcome) => {
-                let outcomes = [Outcome::Returned, Outcome::Unwound, Outcome::Cut];
-                let outcome = outcomes.into_iter().find(|is| *is as u64 == outcome)?;
-                roots.push(word::unseen_exits(outcome, count));
-            }
-        }
-        if roots.len() > MAX_SIZE {
-            return None;
+        roots.push(decode_root(&mut reader, body.shapes, &roots).ok_or(Refused::Invalid)?);
+        if roots.len() > max_size {
+            return Err(Refused::TooLarge);
         }
     }
-    reader.is_at_end().then(|| Dag::new(shapes, roots))
+    if reader.is_at_end() { Ok((shapes, roots)) } else { Err(Refused::Invalid) }
+}
+
+/// Adds the next shape, which gets this number.
+fn decode_shape(reader: &mut BodyReader<'_>, number: u64, shapes: &mut Words) -> Option<()> {
+    let (head, runs) = reader.shape()?;
+    let header = |method: MethodId, outcome| {
+        (method.get() <= MAX_NUMBER).then(|| word::left(word::header(method.get()), outcome))
+    };
+    let header = match head {
+        Head::Returned(method) => header(method, Outcome::Returned)?,
+        Head::Unwound(method) => header(method, Outcome::Unwound)?,
+        Head::Cut(method) => header(method, Outcome::Cut)?,
+        Head::Gap => word::break_header(Break::Gap),
+        Head::Pause => word::break_header(Break::Pause),
+    };
+    let mut has_loops = false;
+    let added = shapes.push_with(|words| {
+        words.push(header);
+        // The first run of a loop, and how many are left of it.
+        let (mut first, mut left) = (0, 0);
+        for _ in 0..runs {
+            match reader.run()? {
+                StoredRun::Loop(..) if left > 0 => return None,
+                StoredRun::Loop(period, times) => {
+                    let (period, times) =
+                        (usize::try_from(period).ok()?, u32::try_from(times).ok()?);
+                    has_loops = true;
+                    (first, left) = (words.len() + 1, period);
+                    words.push(word::of_loop(period, times));
+                }
+                StoredRun::Calls(back, count) => {
+                    let shape = number.checked_sub(back)?;
+                    push_run(words, shape, count)?;
+                    if left > 0 {
+                        left -= 1;
+                        let of_first = words.get(first).map(|word| word::shape_of(*word))?;
+                        if left == 0 && u64::from(of_first) == shape {
+                            return None;
+                        }
+                    }
+                }
+            }
+        }
+        (left == 0).then_some(())
+    })?;
+    let in_loops = |part: &Part<'_>| part.times > 1;
+    let is_call =
+        |part: Part<'_>| part.words().iter().all(|run| shapes.is_call(word::shape_of(*run)));
+    let runs = shapes.get(added).get(1..).unwrap_or_default();
+    (!has_loops || Parts::of(runs).filter(in_loops).all(is_call)).then_some(())
+}
+
+/// The next root after others.
+fn decode_root(reader: &mut BodyReader<'_>, shapes: u64, before: &[u64]) -> Option<u64> {
+    Some(match reader.root()? {
+        StoredRoot::Calls(shape, count) => {
+            run_after(before, Some(shape).filter(|shape| *shape < shapes)?, count)?
+        }
+        StoredRoot::Open(method) => {
+            word::header(Some(method.get()).filter(|number| *number <= MAX_NUMBER)?)
+        }
+        StoredRoot::UnseenExits(count, outcome) => {
+            let outcomes = [Outcome::Returned, Outcome::Unwound, Outcome::Cut];
+            let outcome = outcomes.into_iter().find(|is| *is as u64 == outcome)?;
+            word::unseen_exits(outcome, count)
+        }
+    })
 }
 
 /// Adds a run after others; `None` if it would be joined with the one before.
 fn push_run(words: &mut Vec<u64>, shape: u64, count: u64) -> Option<()> {
+    let run = run_after(words, shape, count)?;
+    words.push(run);
+    Some(())
+}
+
+/// A run after others; `None` if it would be joined with the one before.
+fn run_after(words: &[u64], shape: u64, count: u64) -> Option<u64> {
     let (shape, count) = (u32::try_from(shape).ok()?, u32::try_from(count).ok()?);
     let is_joined = words
         .last()
         .is_some_and(|last| word::shape_of(*last) == shape && word::count_of(*last) < MAX_COUNT);
-    words.push(word::run(shape, count));
-    (!is_joined).then_some(())
+    (!is_joined).then(|| word::run(shape, count))
 }
 
 #[cfg(test)]
@@ -320,6 +406,10 @@ mod tests {
         for round in 0..50_u8 {
             events.extend([0x83, 0x84, 0x00, 0x84, 0x00, 0x85 + round % 3, 0x01]);
         }
+        // 6 calls 4 and 5 many times.
+        events.push(0x86);
+        events.extend([0x84, 0x00, 0x85, 0x00].repeat(9));
+        events.extend([0x84, 0x00, 0x85, 0x01]);
         events.extend([0x8A, 0x84, 0x00, 0x84, 0x00, 0x8B]);
         events
     }
@@ -365,8 +455,9 @@ mod tests {
     fn a_body_that_violates_the_format_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let body = encode(&written(dir.path(), &events()));
-        let dag = decode(&body).unwrap();
-        assert_eq!(encode(&dag), body);
+        let decode = |body: &DagBody| decode(body, MAX_SIZE).ok();
+        let (shapes, roots) = decode(&body).unwrap();
+        assert_eq!(encode(&Dag::new(shapes, roots)), body);
         for end in 0..body.bytes.len() {
             let bytes = body.bytes[..end].to_vec();
             assert_eq!(decode(&DagBody { bytes, ..body }), None, "{end}");
@@ -382,8 +473,26 @@ mod tests {
         assert_eq!(decode(&missing), None);
         let mut before = DagBody::default();
         before.add_shape(Head::Gap, [].into_iter());
-        before.add_shape(Head::Returned(MethodId::new(1).unwrap()), [(2, 1)].into_iter());
+        let returned = |method| Head::Returned(MethodId::new(method).unwrap());
+        before.add_shape(returned(1), [StoredRun::Calls(2, 1)].into_iter());
         assert_eq!(decode(&before), None);
+        // Loops: of calls, with all their runs, none in another, and none that would go on.
+        let with = |runs: &[StoredRun]| {
+            let mut body = DagBody::default();
+            body.add_shape(Head::Gap, [].into_iter());
+            body.add_shape(returned(1), [].into_iter());
+            body.add_shape(returned(2), [].into_iter());
+            body.add_shape(returned(3), runs.iter().copied());
+            decode(&body).is_some()
+        };
+        let (gap, one, two) =
+            (StoredRun::Calls(3, 1), StoredRun::Calls(2, 1), StoredRun::Calls(1, 1));
+        let of = |period| StoredRun::Loop(period, 9);
+        assert!(with(&[of(2), one, two]));
+        assert!(!with(&[of(2), one, gap]));
+        assert!(!with(&[of(3), one, two]));
+        assert!(!with(&[of(3), of(2), one, two]));
+        assert!(!with(&[of(3), one, two, one]));
     }
 
     #[test]
@@ -391,8 +500,32 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         written(dir.path(), &events());
         let (file, content) = trace(dir.path());
-        Built::sound(None).store(&file, &content).unwrap();
+        Built::sound(None, MAX_SIZE).store(&file, &content).unwrap();
         assert_eq!(opened(dir.path()), (None, Origin::Stored));
+    }
+
+    #[test]
+    fn shapes_that_repeat_more_than_the_events_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        written(dir.path(), &events());
+        let (file, content) = trace(dir.path());
+        let dag = Dag::build(&file, &content, &BytesRead::default()).unwrap().dag.unwrap();
+        let mut body = encode(&dag);
+        // A shape that never occurs, and would take hours to read.
+        let runs = [StoredRun::Loop(2, 1 << 31), StoredRun::Calls(1, 1), StoredRun::Calls(2, 1)];
+        let mut other = DagBody { bytes: Vec::new(), ..body.clone() };
+        let roots = body.bytes.len() - {
+            let mut only = DagBody::default();
+            encode_roots(&dag, &mut only);
+            only.bytes.len()
+        };
+        other.bytes.extend(&body.bytes[..roots]);
+        other.add_shape(Head::Returned(MethodId::new(1).unwrap()), runs.into_iter());
+        other.bytes.extend(&body.bytes[roots..]);
+        for (body, is_sound) in [(std::mem::take(&mut body), true), (other, false)] {
+            let stored = StoredDag { body, bytes: content.len() };
+            assert_eq!(stored.decode(MAX_SIZE).is_some(), is_sound);
+        }
     }
 
     #[test]
@@ -405,12 +538,14 @@ mod tests {
         assert!(built.dag.is_none());
         built.store(&file, &content).unwrap();
         let open = |max_size| Dag::open_within(&file, &content, max_size, &progress).unwrap();
-        assert_eq!((open(MAX_SIZE).0.dag, open(MAX_SIZE).1), (None, Origin::Stored));
-        assert_eq!(open(MAX_SIZE + 1).0.dag, Some(dag));
+        assert_eq!((open(8).0.dag, open(8).1), (None, Origin::Stored));
+        assert_eq!((open(9).0.dag, open(9).1), (None, Origin::Built));
+        assert_eq!(open(MAX_SIZE).0.dag, Some(dag));
         // What is stored, but needs more than the caller allows, is not used.
         let built = Dag::build_within(&file, &content, MAX_SIZE, &progress).unwrap();
         built.store(&file, &content).unwrap();
-        let size = built.dag.as_ref().unwrap().size();
+        // Shapes may take as much, and so may roots.
+        let size = built.dag.as_ref().map(|dag| dag.size().max(dag.roots.len())).unwrap();
         assert_eq!((open(size).0.dag, open(size).1), (built.dag, Origin::Stored));
         assert_eq!((open(size - 1).0.dag, open(size - 1).1), (None, Origin::Stored));
         assert!(StoredDag::open(&file).unwrap().most_words() >= size);

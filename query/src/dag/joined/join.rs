@@ -2,6 +2,7 @@
 
 use crate::dag::MAX_SIZE;
 use crate::dag::shape::kinds::{Outcome, ShapeId};
+use crate::dag::shape::loops::Parts;
 use crate::dag::shape::of_thread::Dag;
 use crate::dag::shape::shapes::Shapes;
 use crate::dag::shape::shapes::THREAD;
@@ -49,7 +50,7 @@ impl Join {
     ) -> Option<Joined> {
         self.table.expect(&dag.shapes().words);
         let mut here: Vec<Option<ShapeId>> = Vec::with_capacity(dag.shapes().len());
-        let mut words = Vec::new();
+        let (mut words, mut numbers) = (Vec::new(), Numbers::default());
         let mut header = |method, outcome| {
             let number = number(method)?.get();
             (number <= MAX_NUMBER).then(|| word::left(word::header(number), outcome))
@@ -61,13 +62,27 @@ impl Join {
                 _ => Some(first),
             };
             let Some(first) = first else {
+                numbers.leave_out();
                 here.push(None);
                 continue;
             };
             words.clear();
             words.push(first);
-            runs.iter().for_each(|run| push(&mut words, *run, &here));
-            here.push(Some(self.intern(&words)?));
+            let joined = match numbers.renumber(runs, &mut words) {
+                // The same runs are repeated as before.
+                true => self.table.intern_folded(&words).map(ShapeId)?,
+                false => {
+                    words.truncate(1);
+                    for part in Parts::of(runs) {
+                        for _ in 0..part.times {
+                            part.words().iter().for_each(|run| push(&mut words, *run, &here));
+                        }
+                    }
+                    self.intern(&words)?
+                }
+            };
+            numbers.add(here.len(), joined);
+            here.push(Some(joined));
         }
         // The thread, and open frames in it; `None` for one that is left out.
         let mut open = vec![Some(vec![word::special(THREAD)])];
@@ -83,7 +98,7 @@ impl Join {
                     let header = header(method, Outcome::Cut).filter(|_| is_shown);
                     open.push(header.map(|header| vec![header]));
                 }
-                Word::Special(_) => {}
+                Word::Special(_) | Word::Loop(..) => {}
             }
         }
         loop {
@@ -105,14 +120,64 @@ impl Join {
         self.intern(&[word::special(THREAD)])
     }
 
+    /// Joins a shape with these words, without loops.
     fn intern(&mut self, words: &[u64]) -> Option<ShapeId> {
-        self.table.intern(words).map(ShapeId)
+        self.table.intern_with_loops(words).map(ShapeId)
     }
 
     /// Returns all shapes.
     #[must_use]
     pub fn finish(self) -> Shapes {
         Shapes::new(self.table.into_shapes())
+    }
+}
+
+/// The joined numbers of shapes of a thread, as far as they are those of one shape only. A list of such runs has the same loops
+/// with these numbers, so it need not be expanded.
+#[derive(Default)]
+struct Numbers {
+    /// By shape: the joined one, or [`SEVERAL`].
+    joined: Vec<u32>,
+    /// By joined shape: which one it is, plus one; 0 if there is none.
+    shapes: Vec<u32>,
+}
+
+/// The shape is left out, or has the same number as another one.
+const SEVERAL: u32 = u32::MAX;
+
+impl Numbers {
+    fn add(&mut self, shape: usize, joined: ShapeId) {
+        let place = joined.index();
+        if place >= self.shapes.len() {
+            self.shapes.resize((place + 1).next_power_of_two(), 0);
+        }
+        let Some(known) = self.shapes.get_mut(place) else { return };
+        if let Some(other) = known.checked_sub(1) {
+            self.joined.iter_mut().skip(other as usize).take(1).for_each(|place| *place = SEVERAL);
+            self.joined.push(SEVERAL);
+        } else {
+            *known = u32::try_from(shape + 1).unwrap_or(0);
+            self.joined.push(joined.get());
+        }
+    }
+
+    fn leave_out(&mut self) {
+        self.joined.push(SEVERAL);
+    }
+
+    /// Adds these words with joined numbers. Returns `false` if a number is that of several shapes.
+    fn renumber(&self, runs: &[u64], words: &mut Vec<u64>) -> bool {
+        for &word in runs {
+            let Word::Run(shape, count) = Word::of(word) else {
+                words.push(word);
+                continue;
+            };
+            match self.joined.get(shape.index()) {
+                Some(&joined) if joined != SEVERAL => words.push(word::run(joined, count)),
+                _ => return false,
+            }
+        }
+        true
     }
 }
 

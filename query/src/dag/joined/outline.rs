@@ -35,11 +35,11 @@ impl Shapes {
         let mut largest = BinaryHeap::from([(u64::MAX, 0)]);
         while let Some((_, node)) = largest.pop() {
             let Some(shape) = nodes.get(node).map(|node| node.shape) else { continue };
-            let runs = self.runs(shape);
-            if nodes.len() - 1 + runs.len() > most {
+            let left = (most + 1).saturating_sub(nodes.len());
+            if self.run_count(shape) > left as u64 {
                 continue;
             }
-            for (callee, count) in runs {
+            for (callee, count) in self.runs(shape) {
                 let calls = self.calls(callee);
                 if calls > 1 {
                     largest.push((calls.saturating_mul(count), nodes.len()));

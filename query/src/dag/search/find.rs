@@ -1,8 +1,8 @@
 //! Where in a thread the calls of some shapes are.
 
 use crate::dag::shape::kinds::{Kind, Root, ShapeId};
+use crate::dag::shape::loops::Cursor;
 use crate::dag::shape::of_thread::Dag;
-use crate::dag::shape::shapes::Shapes;
 use crate::dag::shape::sums::Place;
 use flow_codec::format::marks::Position;
 use flow_codec::{MethodId, Offset};
@@ -50,8 +50,8 @@ pub struct Find<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Level {
     shape: ShapeId,
-    /// How many of its runs were begun.
-    runs: usize,
+    /// Which of its runs were begun.
+    runs: Cursor,
     /// Calls of the last of these that are left.
     of_run: Option<(ShapeId, u64)>,
     place: Place,
@@ -67,8 +67,9 @@ impl Dag {
         let mut inside: Vec<bool> = Vec::with_capacity(shapes.len());
         for shape in shapes.iter() {
             let has = |list: &[bool], shape: ShapeId| list.get(shape.index()) == Some(&true);
-            let is_in =
-                shapes.runs(shape).any(|(callee, _)| has(&wanted, callee) || has(&inside, callee));
+            let is_in = shapes
+                .totals(shape)
+                .any(|(callee, _)| has(&wanted, callee) || has(&inside, callee));
             inside.push(is_in);
         }
         Find {
@@ -130,7 +131,7 @@ impl Find<'_> {
             let mut place = place;
             place.enter(method);
             let number = number.saturating_add(1);
-            self.levels.push(Level { shape, runs: 0, of_run: None, place, number });
+            self.levels.push(Level { shape, runs: Cursor::default(), of_run: None, place, number });
         }
         found
     }
@@ -143,9 +144,8 @@ impl Find<'_> {
             let (shape, left) = match level.of_run.take() {
                 Some(of_run) => of_run,
                 None => {
-                    let run = shapes.run(level.shape, level.runs)?;
-                    level.runs += 1;
-                    run
+                    self.pass_loops(&mut level);
+                    level.runs.next(shapes.items(level.shape))?
                 }
             };
             let sums = shapes.sums(shape);
@@ -159,6 +159,20 @@ impl Find<'_> {
                 self.levels.push(level);
                 return self.enter(shape, place, number);
             }
+        }
+    }
+
+    /// Passes runs that are made together several times, if none of them matters.
+    fn pass_loops(&self, level: &mut Level) {
+        let shapes = self.dag.shapes();
+        let items = shapes.items(level.shape);
+        while let Some(part) = level.runs.whole(items)
+            && !part.runs().any(|(shape, _)| self.is_wanted(shape) || self.is_inside(shape))
+        {
+            let sums = shapes.sums_of(part);
+            level.place.pass_calls(&sums, part.times);
+            level.number = level.number.saturating_add(sums.calls.saturating_mul(part.times));
+            level.runs.pass(items, part.times);
         }
     }
 
@@ -212,17 +226,6 @@ impl Iterator for Find<'_> {
                 return found;
             }
         }
-    }
-}
-
-impl Shapes {
-    /// One of the runs of a shape, by its place among them.
-    pub(in crate::dag) fn run(&self, shape: ShapeId, at: usize) -> Option<(ShapeId, u64)> {
-        let word = self.words.get(shape.0).get(at + 1)?;
-        Some((
-            ShapeId(crate::dag::shape::word::shape_of(*word)),
-            crate::dag::shape::word::count_of(*word).into(),
-        ))
     }
 }
 

@@ -46,7 +46,7 @@ impl Dag {
         let mut shapes: Vec<(bool, u64)> = Vec::with_capacity(all.len());
         for shape in all.iter() {
             let is_it = matches!(all.kind(shape), Kind::Call(method, _) if is_wanted(method));
-            let inside = all.runs(shape).fold(u64::from(is_it), |sum, (callee, count)| {
+            let inside = all.totals(shape).fold(u64::from(is_it), |sum, (callee, count)| {
                 let of_callee = shapes.get(callee.index()).map_or(0, |(_, count)| *count);
                 sum.saturating_add(of_callee.saturating_mul(count))
             });

@@ -39,14 +39,21 @@ impl Occurrences {
             };
             let (mut place, mut number) = (Place::default(), caller.number.saturating_add(1));
             place.enter(method);
-            for (callee, count) in shapes.runs(shape) {
-                let offset = caller.offset.saturating_add(place.end());
-                found.add(
-                    callee,
-                    Found { count: caller.count.saturating_mul(count), offset, number },
-                );
-                place.pass_calls(&shapes.sums(callee), count);
-                number = number.saturating_add(shapes.calls(callee).saturating_mul(count));
+            for part in shapes.parts(shape) {
+                let (before, calls_before) = (place, number);
+                let times = caller.count.saturating_mul(part.times);
+                for (callee, count) in part.runs() {
+                    let offset = caller.offset.saturating_add(place.end());
+                    found.add(callee, Found { count: times.saturating_mul(count), offset, number });
+                    place.pass_calls(&shapes.sums(callee), count);
+                    number = number.saturating_add(shapes.calls(callee).saturating_mul(count));
+                }
+                if part.times > 1 {
+                    let sums = shapes.sums_of(part);
+                    (place, number) = (before, calls_before);
+                    place.pass_calls(&sums, part.times);
+                    number = number.saturating_add(sums.calls.saturating_mul(part.times));
+                }
             }
         }
         found

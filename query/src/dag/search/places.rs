@@ -1,6 +1,7 @@
 //! Places in a thread, and the calls that a call made directly, from its shapes.
 
 use crate::dag::shape::kinds::{Kind, Root, ShapeId};
+use crate::dag::shape::loops::Cursor;
 use crate::dag::shape::of_thread::Dag;
 use crate::dag::shape::strides::{At, STRIDE, Target};
 use crate::dag::shape::sums::Place as Extent;
@@ -23,8 +24,9 @@ pub(crate) struct Callees<'a> {
     dag: &'a Dag,
     /// The shape of the caller; `None` for the roots from one on.
     of: Option<ShapeId>,
-    /// How many runs of the shape, or roots, were begun, and what is left of the last one.
+    /// How many roots, or which runs of the shape, were begun, and what is left of the last one.
     begun: usize,
+    runs: Cursor,
     left: Option<Root>,
     at: At,
 }
@@ -32,7 +34,8 @@ pub(crate) struct Callees<'a> {
 impl Dag {
     /// The outermost calls.
     pub(crate) fn outermost(&self) -> Callees<'_> {
-        Callees { dag: self, of: None, begun: 0, left: None, at: At::default() }
+        let (runs, at) = (Cursor::default(), At::default());
+        Callees { dag: self, of: None, begun: 0, runs, left: None, at }
     }
 
     /// Finds a place: before the first of the callees that are returned, or after the last one. Passes the calls that are
@@ -124,7 +127,9 @@ impl Callees<'_> {
     pub(crate) fn inside(mut self, call: Call) -> Self {
         self.at.enter(call.method);
         match call.shape {
-            Some(_) => Self { of: call.shape, begun: 0, left: None, ..self },
+            Some(_) => {
+                Self { of: call.shape, begun: 0, runs: Cursor::default(), left: None, ..self }
+            }
             // All that follows is in it.
             None => Self { left: None, ..self },
         }
@@ -163,9 +168,12 @@ impl Callees<'_> {
         loop {
             if self.left.is_none() {
                 let shapes = self.dag.shapes();
-                let run = |shape| shapes.run(shape, self.begun);
                 self.left = match self.of {
-                    Some(shape) => run(shape).map(|(shape, count)| Root::Calls(shape, count)),
+                    Some(_) if self.is_done() => None,
+                    Some(shape) => {
+                        let run = self.runs.next(shapes.items(shape));
+                        run.map(|(shape, count)| Root::Calls(shape, count))
+                    }
                     None => self.dag.root(self.begun),
                 };
                 self.left?;
@@ -205,18 +213,36 @@ impl Callees<'_> {
     /// Passes many runs before a target at once, if none was passed yet.
     fn stride_to(&mut self, target: Target) {
         let strides = &self.dag.strides;
-        let places = match self.of {
-            Some(shape) => strides.shapes.get(&shape),
-            None => Some(&strides.roots),
-        };
         if self.begun > 0 {
             return;
         }
         let start = self.at;
-        let places = places.map_or(&[][..], |places| places);
-        let passed = places.partition_point(|after| start.plus(*after).is_up_to(target));
-        if let Some(after) = passed.checked_sub(1).and_then(|last| places.get(last)) {
+        if let Some(shape) = self.of {
+            let places = strides.shapes.get(&shape).map_or(&[][..], |places| places);
+            let passed = places.partition_point(|(_, after)| start.plus(*after).is_up_to(target));
+            if let Some((runs, after)) = passed.checked_sub(1).and_then(|last| places.get(last)) {
+                (self.begun, self.runs, self.at) = (1, *runs, start.plus(*after));
+            }
+            return;
+        }
+        let passed = strides.roots.partition_point(|after| start.plus(*after).is_up_to(target));
+        if let Some(after) = passed.checked_sub(1).and_then(|last| strides.roots.get(last)) {
             (self.begun, self.at) = (passed * STRIDE, start.plus(*after));
+        }
+    }
+
+    /// Passes runs that are made together, as often as they are made before a target, if they are next.
+    fn pass_loop(&mut self, target: Target) {
+        let shapes = self.dag.shapes();
+        if let (Some(shape), None) = (self.of, self.left)
+            && let items = shapes.items(shape)
+            && let Some(part) = self.runs.whole(items)
+        {
+            let sums = shapes.sums_of(part);
+            let times = self.at.calls_before(target, sums, part.times);
+            self.at.pass_calls(sums, times);
+            self.runs.pass(items, times);
+            self.begun += 1;
         }
     }
 
@@ -225,6 +251,7 @@ impl Callees<'_> {
     pub(crate) fn run_at(mut self, offset: Offset) -> Option<(Call, u64, u64)> {
         self.stride_to(Target::Offset(offset));
         loop {
+            self.pass_loop(Target::Offset(offset));
             let run = self.next_run()?;
             if self.is_done() || self.at.extent.next_entry().offset > offset {
                 return Some(run);
@@ -235,7 +262,9 @@ impl Callees<'_> {
     /// Passes all that is before a place. Returns whether the place is here; if not, it is in the next call.
     fn pass_to(&mut self, target: Target) -> bool {
         self.stride_to(target);
-        while let Some(next) = self.peek() {
+        loop {
+            self.pass_loop(target);
+            let Some(next) = self.peek() else { return false };
             match next {
                 Root::Calls(shape, count) => {
                     let sums = self.dag.shapes().sums(shape);
@@ -254,7 +283,6 @@ impl Callees<'_> {
                 }
             }
         }
-        false
     }
 }
 

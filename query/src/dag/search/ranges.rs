@@ -8,6 +8,7 @@ use std::ops::Range;
 use crate::dag::MAX_SIZE;
 use crate::dag::building::builder::Builder;
 use crate::dag::shape::kinds::{Kind, Outcome, Root, ShapeId};
+use crate::dag::shape::loops::Cursor;
 use crate::dag::shape::of_thread::Dag;
 use crate::dag::shape::shapes::Shapes;
 use crate::dag::shape::sums::Place;
@@ -33,8 +34,8 @@ pub struct Ranges {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::dag) struct Level {
     pub(in crate::dag) shape: ShapeId,
-    /// How many of its runs were begun, and calls of the last of these that are left.
-    pub(in crate::dag) runs: usize,
+    /// Which of its runs were begun, and calls of the last of these that are left.
+    pub(in crate::dag) runs: Cursor,
     pub(in crate::dag) of_run: Option<(ShapeId, u64)>,
     pub(in crate::dag) place: Place,
 }
@@ -59,23 +60,18 @@ impl Ranges {
         if range.start < self.passed {
             *self = Self::default();
         }
-        self.pass(dag, range.start, &mut |_, _| {});
-        self.pass(dag, range.end, each);
+        self.pass(dag, range.start, None);
+        self.pass(dag, range.end, Some(each));
     }
 
-    /// Passes all events before a position.
-    pub(in crate::dag) fn pass(
-        &mut self,
-        dag: &Dag,
-        until: Position,
-        each: &mut impl FnMut(Root, Place),
-    ) {
+    /// Passes all events before a position. `each` receives the calls, if there is one.
+    pub(in crate::dag) fn pass(&mut self, dag: &Dag, until: Position, mut each: Each<'_>) {
         self.passed = self.passed.max(until);
         self.kept = self.levels.len();
         loop {
             let more = match self.levels.pop() {
-                Some(level) => self.pass_in_call(dag.shapes(), level, until, each),
-                None => self.pass_root(dag, until, each),
+                Some(level) => self.pass_in_call(dag.shapes(), level, until, &mut each),
+                None => self.pass_root(dag, until, &mut each),
             };
             if !more {
                 return;
@@ -89,13 +85,21 @@ impl Ranges {
         shapes: &Shapes,
         mut level: Level,
         until: Position,
-        each: &mut impl FnMut(Root, Place),
+        each: &mut Each<'_>,
     ) -> bool {
         loop {
-            let run = level.of_run.take().or_else(|| {
-                level.runs += 1;
-                shapes.run(level.shape, level.runs - 1)
-            });
+            let items = shapes.items(level.shape);
+            if each.is_none()
+                && level.of_run.is_none()
+                && let Some(part) = level.runs.whole(items)
+            {
+                // Nobody receives the calls of those that are passed whole.
+                let sums = shapes.sums_of(part);
+                let times = level.place.calls_before(sums, part.times, until);
+                level.place.pass_calls(&sums, times);
+                level.runs.pass(items, times);
+            }
+            let run = level.of_run.take().or_else(|| level.runs.next(items));
             let Some((shape, left)) = run else {
                 let is_left = level.place.next_exit() < until;
                 if !is_left {
@@ -113,7 +117,7 @@ impl Ranges {
             let before = level.place;
             let (count, inner) = pass_run(shapes, shape, left, &mut level.place, until);
             if count > 0 {
-                each(Root::Calls(shape, count), before);
+                pass_on(each, Root::Calls(shape, count), before);
             }
             if count == left {
                 continue;
@@ -128,12 +132,7 @@ impl Ranges {
     }
 
     /// The same outside of all calls.
-    fn pass_root(
-        &mut self,
-        dag: &Dag,
-        until: Position,
-        each: &mut impl FnMut(Root, Place),
-    ) -> bool {
+    fn pass_root(&mut self, dag: &Dag, until: Position, each: &mut Each<'_>) -> bool {
         let shapes = dag.shapes();
         let root = self.of_root.take().or_else(|| {
             self.roots += 1;
@@ -152,7 +151,7 @@ impl Ranges {
             }
             Some(Root::Open(method)) => {
                 if self.place.next_entry() < until {
-                    each(Root::Open(method), self.place);
+                    pass_on(each, Root::Open(method), self.place);
                     self.place.enter(method);
                     return true;
                 }
@@ -165,7 +164,7 @@ impl Ranges {
                 let left = left - count;
                 let mut rest = (left > 0).then_some((shape, left));
                 if count > 0 {
-                    each(Root::Calls(shape, count), before);
+                    pass_on(each, Root::Calls(shape, count), before);
                 }
                 let is_entered = self.enter_rest(shapes, &mut rest, inner, each);
                 let is_done = rest.is_some() && is_entered.is_none();
@@ -182,14 +181,23 @@ impl Ranges {
         shapes: &Shapes,
         rest: &mut Option<(ShapeId, u64)>,
         inner: Option<Place>,
-        each: &mut impl FnMut(Root, Place),
+        each: &mut Each<'_>,
     ) -> Option<Level> {
         let ((shape, left), mut place) = (*rest.as_ref()?, inner?);
         let Kind::Call(method, _) = shapes.kind(shape) else { return None };
-        each(Root::Open(method), place);
+        pass_on(each, Root::Open(method), place);
         place.enter(method);
         *rest = (left > 1).then_some((shape, left - 1));
-        Some(Level { shape, runs: 0, of_run: None, place })
+        Some(Level { shape, runs: Cursor::default(), of_run: None, place })
+    }
+}
+
+/// Receives calls, each with the place before it.
+type Each<'a> = Option<&'a mut dyn FnMut(Root, Place)>;
+
+fn pass_on(each: &mut Each<'_>, root: Root, place: Place) {
+    if let Some(each) = each {
+        each(root, place);
     }
 }
 
@@ -247,7 +255,7 @@ impl Dag {
         }
         for shape in self.shapes.iter().rev() {
             if needed.get(shape.index()) == Some(&true) {
-                for (callee, _) in self.shapes.runs(shape) {
+                for (callee, _) in self.shapes.totals(shape) {
                     needed.iter_mut().skip(callee.index()).take(1).for_each(|is| *is = true);
                 }
             }

@@ -48,7 +48,7 @@ impl Dag {
                 }
             }
             let next = times.until();
-            ranges.pass(self, next.unwrap_or(END), &mut |_, _| {});
+            ranges.pass(self, next.unwrap_or(END), None);
             let frames = open.methods.len();
             open.follow(self, &ranges);
             // Whatever is never left was entered when no other call was open.

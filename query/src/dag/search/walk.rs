@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::ranges::{Level, Ranges};
 use crate::dag::shape::kinds::{Kind, Root, ShapeId};
+use crate::dag::shape::loops::Cursor;
 use crate::dag::shape::of_thread::Dag;
 use crate::dag::shape::sums::Place;
 use flow_codec::format::marks::Position;
@@ -79,7 +80,7 @@ impl<'a> Walk<'a> {
     #[must_use]
     pub fn new(dag: &'a Dag, from: Offset) -> Self {
         let mut at = Ranges::default();
-        at.pass(dag, Position::before(from), &mut |_, _| {});
+        at.pass(dag, Position::before(from), None);
         Self { dag, at, of_ranges: None, exits: 0, next: None, is_in_call: false }
     }
 
@@ -159,7 +160,7 @@ impl<'a> Walk<'a> {
             (Some(shape), caller) => {
                 let mut place = caller.map_or(at.place, |caller| caller.place);
                 place.enter(entry.method);
-                at.levels.push(Level { shape, runs: 0, of_run: None, place });
+                at.levels.push(Level { shape, runs: Cursor::default(), of_run: None, place });
             }
         }
         self.is_in_call = entry.shape.is_some();
@@ -172,10 +173,8 @@ impl<'a> Walk<'a> {
         loop {
             let (shape, left, place) = match at.levels.last_mut() {
                 Some(level) => {
-                    let run = level.of_run.take().or_else(|| {
-                        level.runs += 1;
-                        dag.shapes().run(level.shape, level.runs - 1)
-                    });
+                    let items = dag.shapes().items(level.shape);
+                    let run = level.of_run.take().or_else(|| level.runs.next(items));
                     let Some((shape, left)) = run else {
                         let mut place = level.place;
                         place.exit(1);

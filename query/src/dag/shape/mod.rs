@@ -1,6 +1,7 @@
 //! Shapes, what follows from them, and the calls of a thread that consist of them.
 
 pub(super) mod kinds;
+pub(super) mod loops;
 mod names;
 pub(super) mod of_thread;
 pub(super) mod shapes;

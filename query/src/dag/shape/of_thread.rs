@@ -54,6 +54,8 @@ impl Dag {
             Word::Run(shape, count) => Root::Calls(shape, count.into()),
             Word::Method(method, _) => Root::Open(method),
             Word::Special(exits) => Root::UnseenExits(word::exits_of(exits).1),
+            // Only shapes have loops.
+            Word::Loop(..) => Root::UnseenExits(0),
         }
     }
 

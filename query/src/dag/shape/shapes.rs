@@ -3,9 +3,10 @@
 use flow_codec::MethodId;
 
 use super::kinds::{Break, Kind, Root, ShapeId};
+use super::loops::{self, Part, Parts, Runs, Totals};
 use super::sums::{Place, Sums, sums_of};
 use super::table::Words;
-use super::word::{self, Word};
+use super::word::Word;
 
 /// The number, in place of that of a break, of the shape that holds all calls of a thread.
 pub(in crate::dag) const THREAD: u64 = 2;
@@ -35,7 +36,7 @@ impl Shapes {
         self.len() == 0
     }
 
-    /// The number of runs of all shapes.
+    /// The number of runs of all shapes, those of loops once, and of loops.
     #[must_use]
     pub fn edges(&self) -> usize {
         self.words.words() - self.words.len()
@@ -69,12 +70,39 @@ impl Shapes {
     }
 
     /// The calls that it makes, in order: each shape with the number of consecutive calls of it.
-    pub fn runs(
-        &self,
-        shape: ShapeId,
-    ) -> impl DoubleEndedIterator<Item = (ShapeId, u64)> + ExactSizeIterator {
-        let runs = self.words.get(shape.0).get(1..).unwrap_or_default();
-        runs.iter().map(|word| (ShapeId(word::shape_of(*word)), word::count_of(*word).into()))
+    #[must_use]
+    pub fn runs(&self, shape: ShapeId) -> Runs<'_> {
+        Runs::of(self.items(shape))
+    }
+
+    /// How many runs that are.
+    #[must_use]
+    pub fn run_count(&self, shape: ShapeId) -> u64 {
+        loops::count(self.items(shape))
+    }
+
+    /// The calls that it makes, those that are repeated together once: each shape with the number of all calls of it that are
+    /// made there. A shape may be among them several times. The first call of each shape is where it first was.
+    #[must_use]
+    #[inline]
+    pub fn totals(&self, shape: ShapeId) -> Totals<'_> {
+        Totals::of(self.items(shape))
+    }
+
+    /// The calls that it makes, in order: runs, and those that are made together several times.
+    pub(crate) fn parts(&self, shape: ShapeId) -> Parts<'_> {
+        Parts::of(self.items(shape))
+    }
+
+    /// The words of the calls that it makes.
+    #[inline]
+    pub(in crate::dag) fn items(&self, shape: ShapeId) -> &[u64] {
+        self.words.get(shape.0).get(1..).unwrap_or_default()
+    }
+
+    /// The sums of the runs of a part together, made once.
+    pub(in crate::dag) fn sums_of(&self, part: Part<'_>) -> Sums {
+        Sums::of_runs(part.words(), &self.sums)
     }
 
     /// The number of calls in a call of this shape, including itself.

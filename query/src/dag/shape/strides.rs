@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::kinds::{Root, ShapeId};
+use super::loops::Cursor;
 use super::shapes::Shapes;
 use super::sums::{Place as Extent, Sums};
 use flow_codec::format::marks::Position;
@@ -31,11 +32,12 @@ pub(in crate::dag) struct At {
 }
 
 /// Places among the calls that a caller made directly, after every [`STRIDE`] runs, for callers with many runs: to find a
-/// place, runs before the last one of these need not be passed. Memory: a tenth of a byte a run.
+/// place, runs before the last one of these need not be passed. A loop counts as one run, because its repetitions are passed at
+/// once. Memory: an eighth of a byte a run.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(in crate::dag) struct Strides {
     /// By shape, from where the first call of the caller begins.
-    pub(in crate::dag) shapes: HashMap<ShapeId, Vec<At>>,
+    pub(in crate::dag) shapes: HashMap<ShapeId, Vec<(Cursor, At)>>,
     /// Of the roots, up to the first call that is not left.
     pub(in crate::dag) roots: Vec<At>,
 }
@@ -45,14 +47,31 @@ pub(in crate::dag) const STRIDE: usize = if cfg!(test) { 2 } else { 512 };
 
 impl Strides {
     pub(in crate::dag) fn of(shapes: &Shapes, roots: impl Iterator<Item = Root>) -> Self {
-        let wide = shapes.iter().filter(|shape| shapes.runs(*shape).len() > 2 * STRIDE);
-        let places = |shape| {
-            let runs = shapes.runs(shape).map(|(shape, count)| Root::Calls(shape, count));
-            (shape, Self::after_strides(shapes, runs))
-        };
+        let wide = shapes.iter().filter(|shape| shapes.items(*shape).len() > 2 * STRIDE);
+        let places = |shape| (shape, Self::in_shape(shapes, shape));
         let is_left = |root: &Root| !matches!(root, Root::Open(_));
         let roots = Self::after_strides(shapes, roots.take_while(is_left));
         Self { shapes: wide.map(places).collect(), roots }
+    }
+
+    fn in_shape(shapes: &Shapes, shape: ShapeId) -> Vec<(Cursor, At)> {
+        let (items, mut cursor, mut at) = (shapes.items(shape), Cursor::default(), At::default());
+        let (mut passed, mut places) = (0, Vec::new());
+        loop {
+            if passed == STRIDE {
+                places.push((cursor, at));
+                passed = 0;
+            }
+            passed += 1;
+            if let Some(part) = cursor.whole(items) {
+                at.pass_calls(shapes.sums_of(part), part.times);
+                cursor.pass(items, part.times);
+            } else if let Some((shape, count)) = cursor.next(items) {
+                at.pass_calls(shapes.sums(shape), count);
+            } else {
+                return places;
+            }
+        }
     }
 
     fn after_strides(shapes: &Shapes, runs: impl Iterator<Item = Root>) -> Vec<At> {

@@ -18,6 +18,32 @@ pub(in crate::dag) struct Sums {
     end: Place,
 }
 
+impl Sums {
+    /// The sums of some runs together, without loops.
+    pub(in crate::dag) fn of_runs(runs: &[u64], sums: &[Self]) -> Self {
+        runs.iter().fold(Self::default(), |mut sum, run| {
+            sum.pass_run(*run, sums);
+            sum
+        })
+    }
+
+    #[inline]
+    fn pass_run(&mut self, run: u64, sums: &[Self]) {
+        let (shape, count) = (word::shape_of(run), u64::from(word::count_of(run)));
+        if let Some(callee) = sums.get(shape as usize) {
+            self.pass_calls(*callee, count);
+        }
+    }
+
+    /// Passes consecutive calls, or others that are made together several times.
+    #[inline]
+    fn pass_calls(&mut self, callee: Self, count: u64) {
+        self.calls = self.calls.saturating_add(callee.calls.saturating_mul(count));
+        self.levels = self.levels.max(callee.levels);
+        self.end.pass_calls(&callee, count);
+    }
+}
+
 /// A position between two events, in the canonical form of the records: a run of exits is one record, so where a
 /// call ends in bytes depends on what follows.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -123,12 +149,17 @@ pub(in crate::dag) fn sums_of(shapes: &Words) -> Vec<Sums> {
         };
         let mut sum = Sums { calls: method.is_some().into(), ..Sums::default() };
         method.iter().for_each(|method| sum.end.enter(*method));
-        for &run in runs {
-            let (shape, count) = (word::shape_of(run), u64::from(word::count_of(run)));
-            let Some(callee) = sums.get(shape as usize) else { continue };
-            sum.calls = sum.calls.saturating_add(callee.calls.saturating_mul(count));
-            sum.levels = sum.levels.max(callee.levels);
-            sum.end.pass_calls(callee, count);
+        let mut left = runs;
+        while let Some((run, rest)) = left.split_first() {
+            left = rest;
+            match Word::of(*run) {
+                Word::Loop(period, times) => {
+                    let (once, rest) = left.split_at(left.len().min(period));
+                    sum.pass_calls(Sums::of_runs(once, &sums), times.into());
+                    left = rest;
+                }
+                _ => sum.pass_run(*run, &sums),
+            }
         }
         if method.is_some() {
             sum.levels += 1;

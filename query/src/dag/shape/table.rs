@@ -6,7 +6,8 @@
 
 use std::marker::PhantomData;
 
-use super::word::MAX_SHAPES;
+use super::loops;
+use super::word::{MAX_SHAPES, Word};
 
 /// A function of the words of a shape.
 pub(in crate::dag) trait Mix {
@@ -75,7 +76,7 @@ impl Words {
         self.words.len() + self.ends.len()
     }
 
-    /// The words of a shape: its header, then its runs. None if there is no such shape.
+    /// The words of a shape: its header, then its runs and loops. None if there is no such shape.
     #[inline(always)]
     pub(in crate::dag) fn get(&self, shape: u32) -> &[u64] {
         let shape = shape as usize;
@@ -121,14 +122,24 @@ impl Words {
         self.ends.push(u32::try_from(self.words.len()).ok()?);
         Some(shape)
     }
+
+    /// Returns whether a shape that was added is that of a call.
+    #[inline]
+    pub(in crate::dag) fn is_call(&self, shape: u32) -> bool {
+        let header = self.get(shape).first();
+        header.is_some_and(|header| matches!(Word::of(*header), Word::Method(..)))
+    }
 }
 
 /// Shapes that can be found.
 #[derive(Debug)]
 pub(in crate::dag) struct Table<H> {
     shapes: Words,
-    /// Half of the hash, and the number of a shape plus one; 0 if free. At most half of them are used.
+    /// Half of the hash, which also says where the slot is, and the number of a shape plus one; 0 if free. At most half of
+    /// them are used.
     slots: Vec<u64>,
+    /// The words of a new shape with its loops.
+    folded: Vec<u64>,
     /// The largest size of the shapes.
     max_size: usize,
     hash: PhantomData<H>,
@@ -140,13 +151,13 @@ const TAG: u64 = !0 << 32;
 impl<H: Mix> Table<H> {
     pub(in crate::dag) fn new(max_size: usize) -> Self {
         let (shapes, hash) = (Words::default(), PhantomData);
-        Self { shapes, slots: vec![0; FIRST_SLOTS], max_size, hash }
+        Self { shapes, slots: vec![0; FIRST_SLOTS], folded: Vec::new(), max_size, hash }
     }
 
     /// Makes room for the first shapes, which may be as many as these.
     pub(in crate::dag) fn expect(&mut self, shapes: &Words) {
         if self.shapes.len() == 0 {
-            self.shapes.words.reserve(shapes.words());
+            self.shapes.words.reserve(shapes.words().min(self.max_size));
             self.shapes.ends.reserve(shapes.len());
             self.rebuild((2 * shapes.len()).next_power_of_two().max(FIRST_SLOTS));
         }
@@ -167,12 +178,12 @@ impl<H: Mix> Table<H> {
         self.shapes
     }
 
-    /// Returns the shape with these words, which is added if there is none. `None` if there are too many.
+    /// Returns the shape with these words, without loops, which is added if there is none. `None` if there are too many.
     #[inline(always)]
     pub(in crate::dag) fn intern(&mut self, words: &[u64]) -> Option<u32> {
         let hash = H::hash(words);
         let mask = self.slots.len() - 1;
-        let mut at = slot(hash) & mask;
+        let mut at = place(hash) & mask;
         loop {
             match self.slots.get(at) {
                 Some(&slot) if slot != 0 => {
@@ -190,6 +201,34 @@ impl<H: Mix> Table<H> {
     #[cold]
     #[inline(never)]
     fn add(&mut self, words: &[u64], hash: u64, at: usize) -> Option<u32> {
+        let folded = self.folded(words);
+        let shape = self.insert(&folded, hash, at);
+        self.folded = folded;
+        shape
+    }
+
+    /// Returns the shape with these words, as [`intern`](Self::intern) does; with words whose loops are known. A table has either
+    /// all its shapes from here, or none.
+    pub(in crate::dag) fn intern_folded(&mut self, words: &[u64]) -> Option<u32> {
+        let hash = H::hash(words);
+        let mask = self.slots.len() - 1;
+        let mut at = place(hash) & mask;
+        loop {
+            match self.slots.get(at) {
+                Some(&slot) if slot != 0 => {
+                    let shape = shape_in(slot);
+                    if slot & TAG == hash & TAG && self.shapes.get(shape) == words {
+                        return Some(shape);
+                    }
+                }
+                _ => return self.insert(words, hash, at),
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Adds the words of a new shape, for which this slot is free.
+    fn insert(&mut self, words: &[u64], hash: u64, at: usize) -> Option<u32> {
         if self.shapes.size() + words.len() >= self.max_size {
             return None;
         }
@@ -203,28 +242,51 @@ impl<H: Mix> Table<H> {
         Some(shape)
     }
 
+    /// The same of words without loops.
+    pub(in crate::dag) fn intern_with_loops(&mut self, words: &[u64]) -> Option<u32> {
+        let folded = self.folded(words);
+        let shape = self.intern_folded(&folded);
+        self.folded = folded;
+        shape
+    }
+
+    /// The words of a shape with its loops, in memory that is used again.
+    fn folded(&mut self, words: &[u64]) -> Vec<u64> {
+        let mut folded = std::mem::take(&mut self.folded);
+        folded.clear();
+        if let Some((header, runs)) = words.split_first() {
+            folded.push(*header);
+            if !loops::fold(runs, &mut folded, |shape| self.shapes.is_call(shape)) {
+                folded.extend_from_slice(runs);
+            }
+        }
+        folded
+    }
+
     fn rebuild(&mut self, len: usize) {
-        // The old one is not needed meanwhile.
-        self.slots = Vec::new();
-        self.slots = vec![0; len];
+        let old = std::mem::replace(&mut self.slots, vec![0; len]);
         let mask = len - 1;
-        for (shape, words) in self.shapes.iter() {
-            let hash = H::hash(words);
-            let mut at = slot(hash) & mask;
+        for slot in old.into_iter().filter(|slot| *slot != 0) {
+            let mut at = place(slot) & mask;
             while self.slots.get(at).is_some_and(|slot| *slot != 0) {
                 at = (at + 1) & mask;
             }
-            if let Some(slot) = self.slots.get_mut(at) {
-                *slot = hash & TAG | (u64::from(shape) + 1);
+            if let Some(free) = self.slots.get_mut(at) {
+                *free = slot;
             }
         }
     }
 }
 
-/// Most shapes have a few words, for which a call of `memcmp` takes longer.
+/// Returns whether a shape has these words, without loops. Most have a few, for which a call of `memcmp` takes longer.
 #[inline(always)]
-fn same(one: &[u64], other: &[u64]) -> bool {
-    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one == other)
+fn same(shape: &[u64], words: &[u64]) -> bool {
+    if shape.len() == words.len() {
+        shape.iter().zip(words).all(|(one, other)| one == other)
+    } else {
+        // With loops it is shorter.
+        shape.len() < words.len() && loops::is_expanded(shape, words)
+    }
 }
 
 #[inline(always)]
@@ -233,8 +295,8 @@ fn shape_in(slot: u64) -> u32 {
     (slot as u32).wrapping_sub(1)
 }
 
+/// Where a hash, or what a slot has of it, is to be searched.
 #[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "it is masked anyway")]
-fn slot(hash: u64) -> usize {
-    hash as usize
+fn place(hash: u64) -> usize {
+    (hash >> 32) as usize
 }

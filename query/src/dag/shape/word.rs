@@ -2,7 +2,8 @@
 //!
 //! | bit 63 | bits 62–61 | the rest | word |
 //! |---:|---|---|---|
-//! | 0 | | shape (31 bits, to bit 32), count (32 bits) | *run*: consecutive calls of equal shape |
+//! | 0 | bit 62 is 0 | shape (30 bits, to bit 32), count (32 bits) | *run*: consecutive calls of equal shape |
+//! | 0 | bit 62 is 1 | how many runs follow that are made together (to bit 32), how often (32 bits) | [*loop*](super::loops), in shapes only |
 //! | 1 | 0 to 2: the [`Outcome`] | method (61 bits) | *header*: a shape, or an open frame; its runs follow |
 //! | 1 | 3 | a number (61 bits) | as the header of a shape: a [`Break`]; among the roots of a thread: *unseen exits*, their count, and in the lowest two bits their [`Outcome`] |
 
@@ -17,16 +18,19 @@ const SPECIAL: u64 = 3;
 /// The largest number that fits in a header.
 pub(in crate::dag) const MAX_NUMBER: u64 = (1 << OUTCOME_SHIFT) - 1;
 /// The most shapes that runs can refer to.
-pub(in crate::dag) const MAX_SHAPES: usize = 1 << 31;
+pub(in crate::dag) const MAX_SHAPES: usize = 1 << 30;
 /// The most calls of a run.
 pub(in crate::dag) const MAX_COUNT: u32 = u32::MAX;
 const SHAPE_SHIFT: u32 = 32;
+const LOOP: u64 = 1 << 62;
 
 /// What a word is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::dag) enum Word {
     /// This many consecutive calls of a shape.
     Run(ShapeId, u32),
+    /// This many runs follow, and are made together so often.
+    Loop(usize, u32),
     /// A method, and how it was left; for an open frame the outcome has no meaning.
     Method(MethodId, Outcome),
     /// The number of a break, or of exits.
@@ -38,6 +42,9 @@ impl Word {
     #[inline(always)]
     pub(in crate::dag) const fn of(word: u64) -> Self {
         if word & HEADER == 0 {
+            if word & LOOP != 0 {
+                return Self::Loop((shape_of(word & !LOOP)) as usize, count_of(word));
+            }
             return Self::Run(ShapeId(shape_of(word)), count_of(word));
         }
         let number = word & MAX_NUMBER;
@@ -58,6 +65,12 @@ impl Word {
 #[inline(always)]
 pub(in crate::dag) const fn run(shape: u32, count: u32) -> u64 {
     (shape as u64) << SHAPE_SHIFT | count as u64
+}
+
+/// A loop of this many runs, which follow.
+#[inline(always)]
+pub(in crate::dag) const fn of_loop(period: usize, times: u32) -> u64 {
+    LOOP | run(period as u32, times)
 }
 
 /// The header of a method that returned; methods above [`MAX_NUMBER`] do not fit.
@@ -97,7 +110,7 @@ pub(in crate::dag) const fn special(number: u64) -> u64 {
     HEADER | SPECIAL << OUTCOME_SHIFT | number
 }
 
-/// The shape of a run; of a header, a number that no shape has.
+/// The shape of a run; of a header or a loop, a number that no shape has.
 #[inline(always)]
 pub(in crate::dag) const fn shape_of(word: u64) -> u32 {
     (word >> SHAPE_SHIFT) as u32
@@ -138,6 +151,8 @@ mod tests {
         }
         let last = u32::try_from(MAX_SHAPES - 1).unwrap();
         assert_eq!(Word::of(run(last, MAX_COUNT)), Word::Run(ShapeId(last), MAX_COUNT));
+        assert_eq!(Word::of(of_loop(16, MAX_COUNT)), Word::Loop(16, MAX_COUNT));
+        assert!(shape_of(of_loop(2, 2)) as usize >= MAX_SHAPES);
         assert_eq!(Word::of(break_header(Break::Pause)), Word::Special(1));
         let most = MAX_NUMBER >> 2 << 2 | 2;
         assert_eq!(Word::of(unseen_exits(Outcome::Cut, u64::MAX)), Word::Special(most));

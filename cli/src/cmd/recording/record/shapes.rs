@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use flow_codec::ThreadId;
 use flow_codec::index::SMALLEST_INDEXED_BYTES;
 use flow_codec::read::{Content, Trace, parts_beside};
-use flow_query::dag::Growing;
+use flow_query::dag::{Growing, most_bytes_while_recording, words_of};
 
 use super::brake::traces;
 
@@ -23,8 +23,6 @@ use super::brake::traces;
 /// [`SHARE`] times as long as the trace took to open.
 const PAUSE: Duration = Duration::from_millis(100);
 const SHARE: u32 = 20;
-/// The most memory for the shapes of all threads, in bytes. The largest are given up first.
-const MOST_BYTES: usize = 64 << 20;
 /// The lowest priority: it gets 1.5 % of a core that is busy.
 const PRIORITY: i32 = 19;
 /// How long the end of the command waits for the thread, which stops after a buffer.
@@ -93,6 +91,11 @@ impl Shapes {
             left = left.saturating_sub(begun.elapsed());
         }
     }
+}
+
+/// The shapes of a thread that begins. What all of them need together is limited, so that none may need more.
+fn growing() -> Growing {
+    Growing::within(words_of(most_bytes_while_recording(u64::MAX)))
 }
 
 /// Returns whether the machine has several cores, and does not limit their time for this process and the program
@@ -183,17 +186,26 @@ impl Follower {
         for file in
             trace.files().iter().filter(|file| file.bytes_in_file() >= SMALLEST_INDEXED_BYTES)
         {
-            let place = threads.entry(file.id()).or_insert_with(|| Some(Growing::default()));
+            let place = threads.entry(file.id()).or_insert_with(|| Some(growing()));
             let is_useless = |growing: &mut Growing| {
                 growing.read(file, &self.is_stopped).is_err() || growing.is_given_up()
             };
             place.take_if(is_useless);
         }
-        let all = || self.threads.values().flat_map(HashMap::values).flatten();
-        if all().map(Growing::memory).sum::<usize>() > MOST_BYTES {
-            let largest = all().map(Growing::memory).max();
+        self.limit(most_bytes_while_recording);
+    }
+
+    /// Gives up the largest threads, until all others need no more memory than `most` returns for what they need.
+    fn limit(&mut self, most: impl Fn(u64) -> u64) {
+        loop {
+            let all = self.threads.values().flat_map(HashMap::values).flatten();
+            let sizes: Vec<_> = all.map(Growing::memory).collect();
+            let used = sizes.iter().sum::<usize>() as u64;
+            let Some(largest) = sizes.into_iter().max().filter(|_| used > most(used)) else {
+                return;
+            };
             for place in self.threads.values_mut().flat_map(HashMap::values_mut) {
-                place.take_if(|growing| Some(growing.memory()) == largest);
+                place.take_if(|growing| growing.memory() == largest);
             }
         }
     }
@@ -275,12 +287,45 @@ mod tests {
     }
 
     #[test]
+    fn the_largest_thread_is_given_up_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |thread: u64, events: &[u8]| {
+            fs::write(dir.path().join(format!("thread-{thread}.flow")), events).unwrap();
+        };
+        fs::write(dir.path().join("trace.json"), MANIFEST).unwrap();
+        fs::write(dir.path().join("ids.properties"), "").unwrap();
+        file(1, &ROUND.repeat(ROUNDS));
+        // Each call is in another one, and different from it.
+        file(2, &[vec![0x81; 3 << 20], [0x82, 0x01].repeat(1 << 20)].concat());
+        let mut follower = follower(dir.path());
+        follower.read();
+        let kept = |follower: &Follower| {
+            let threads = follower.threads.values().flatten();
+            let mut kept: Vec<_> = threads.map(|(id, place)| (id.get(), place.is_some())).collect();
+            kept.sort_unstable();
+            kept
+        };
+        assert_eq!(kept(&follower), [(1, true), (2, true)]);
+        let sizes = std::cell::Cell::new(0);
+        follower.limit(|used| {
+            sizes.set(used);
+            u64::MAX
+        });
+        follower.limit(|_| sizes.get());
+        assert_eq!(kept(&follower), [(1, true), (2, true)]);
+        follower.limit(|_| sizes.get() - 1);
+        assert_eq!(kept(&follower), [(1, true), (2, false)]);
+        follower.limit(|_| 0);
+        assert_eq!(kept(&follower), [(1, false), (2, false)]);
+    }
+
+    #[test]
     fn what_would_take_long_is_left() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("trace.json"), MANIFEST).unwrap();
         fs::write(dir.path().join("ids.properties"), "").unwrap();
         fs::write(dir.path().join("thread-1.flow"), ROUND.repeat(ROUNDS)).unwrap();
-        let threads = HashMap::from([(ThreadId::new(1), Some(Growing::default()))]);
+        let threads = HashMap::from([(ThreadId::new(1), Some(growing()))]);
         store(dir.path(), threads, Duration::from_millis(10));
         assert!(!dir.path().join("thread-1.dag").exists());
     }

@@ -2,19 +2,37 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
-use crate::dag::MAX_SIZE;
+use super::MAX_SIZE;
 
 /// Divisor: the shapes of threads may take an eighth of the available memory. Open frames and joined shapes may take as much again.
 const PART: u64 = 8;
 /// The most words of shapes that can be numbered.
 const MOST_WORDS: usize = 1 << 31;
+/// The most memory for the shapes of a recording that is being made, in bytes.
+const MOST_WHILE_RECORDING: u64 = 1 << 30;
 
 /// Returns the most words for the shapes of all threads that are held at the same time, and as many for all shapes that are
 /// joined: [`MAX_SIZE`], or more if there is memory for them.
 #[must_use]
 pub fn default_words() -> usize {
     words_of(available().unwrap_or(0) / PART).max(MAX_SIZE)
+}
+
+/// Returns the most words of a thread whose stored shapes are used: those of the [default](default_words) when they are first used.
+pub(super) fn most_stored_words() -> usize {
+    static MOST: OnceLock<usize> = OnceLock::new();
+    *MOST.get_or_init(default_words)
+}
+
+/// Returns how much memory the shapes of a recording may take while it is made, in bytes: an eighth of what is available now, with
+/// the `used` bytes that they take, but [`MAX_SIZE`] words at least, and at most 1 GiB.
+#[must_use]
+pub fn most_bytes_while_recording(used: u64) -> u64 {
+    let least = (MAX_SIZE * size_of::<u64>()) as u64;
+    let part = available().unwrap_or(0).saturating_add(used) / PART;
+    part.clamp(least, MOST_WHILE_RECORDING)
 }
 
 /// Returns how many words of shapes fit in this memory.
