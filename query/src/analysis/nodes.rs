@@ -198,7 +198,8 @@ impl<'a> Nodes<'a> {
         }
     }
 
-    /// The same, with what the calls weigh that the node makes before the first of them. `weight` is that of a call of a node.
+    /// The calls that a node makes, as [`each_run`](Self::each_run) passes them, each with the weight of all calls that the node makes
+    /// before the first of these. `weight` is that of a call of a node.
     pub(super) fn each_run_after(
         &self,
         node: usize,

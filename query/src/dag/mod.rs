@@ -16,7 +16,7 @@
 //! believed against the events: the file has their length, and a checksum of a sample of them.
 //!
 //! A thread that does not repeat itself has no [`Dag`]: building it is given up where it needs more than a share of the memory,
-//! or more than the caller allows. Whoever needs shapes then reports that the thread is missing; sums are read from events.
+//! or more than the caller allows. A question that needs shapes then reports that the thread is missing; sums are read from events.
 //!
 //! The idea is that of Larus, *Whole program paths* (PLDI 1999), and of Reiss and Renieris, *Encoding program
 //! executions* (ICSE 2001). Hamou-Lhadj and Lethbridge, *Compression techniques to simplify the analysis of large

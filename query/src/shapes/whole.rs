@@ -5,7 +5,7 @@ use flow_codec::index::{Index, SMALLEST_INDEXED_BYTES};
 use flow_codec::read::{Content, ThreadFile};
 
 use crate::Remark;
-use crate::dag::{Built, Dag, Gather, Kind};
+use crate::dag::{Built, Dag, Gather, Kind, REPEATS};
 use crate::reading::{
     Ending, Listener, Reading, Soundness, open_dag, read_timeline, stored_shapes,
 };
@@ -43,10 +43,12 @@ pub(crate) fn read_whole(
 }
 
 /// Stores the shapes of a large thread that had to be built, so that the next question need not do that, or that there are too many.
-/// Where they cannot be stored, nobody misses them.
+/// Where they cannot be stored, or would be of no use, nobody misses them.
 pub(crate) fn keep_for_others(file: &ThreadFile, content: &Content, built: &Built, origin: Origin) {
     let is_new = matches!(origin, Origin::Built | Origin::Rebuilt(_));
+    let most_words = file.bytes() / REPEATS;
     if is_new
+        && built.dag().is_none_or(|dag| dag.size() as u64 <= most_words)
         && file.bytes() >= SMALLEST_INDEXED_BYTES
         && !Index::is_inside(file)
         && built.not_stored(file, content).is_none()

@@ -46,7 +46,7 @@
 //! | file | result |
 //! |---|---|
 //! | what the [header](super::of_events) excludes, more events or marks than it covers | the shapes are built anew, in memory |
-//! | larger than the events, a body larger than these and than 4096 bytes, or one that violates this description | the same |
+//! | larger than the events, a body of more than 8 bytes for each byte of these (4096 bytes are always allowed, more than 1 GiB never), or one that violates this description | the same |
 //! | records of the calls that are not, in canonical form, as long as the events | the same |
 //!
 //! A thread with damage has no such file, and neither has one whose events are not in canonical form.
@@ -92,6 +92,8 @@ pub const MAGIC: [u8; 8] = *b"flow-dag";
 pub const VERSION: u64 = 2;
 /// The most bytes of a body.
 pub const MAX_BODY_BYTES: u64 = 1 << 30;
+/// A body has at most this many bytes for each byte of the events. Of calls that never repeat it has about three.
+const LARGEST_BODY: u64 = 8;
 /// A body may have this many bytes even if the events have fewer.
 const SMALLEST_LIMIT: u64 = 4096;
 /// The most runs of a loop.
@@ -204,7 +206,7 @@ impl DagFile {
 /// The most bytes of a body of a thread with this many bytes of events.
 #[must_use]
 pub fn most_body_bytes(events: u64) -> u64 {
-    events.clamp(SMALLEST_LIMIT, MAX_BODY_BYTES)
+    events.saturating_mul(LARGEST_BODY).clamp(SMALLEST_LIMIT, MAX_BODY_BYTES)
 }
 
 /// Decompresses a body that should have this length; more than one byte more is not read.

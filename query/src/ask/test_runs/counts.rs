@@ -27,7 +27,7 @@ pub(super) struct TestCalls<'a> {
 /// What the calls of a thread are counted in.
 enum Source {
     Shapes(Box<CalledShapes>),
-    /// The events, of which so many bytes were read.
+    /// The events, of which this many bytes were read.
     Events(u64),
     /// The events: there are no shapes, or they cannot be used.
     OnlyEvents,

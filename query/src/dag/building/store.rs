@@ -126,7 +126,7 @@ impl StoredDag {
         self.dag(max_size).ok().flatten()
     }
 
-    /// The same; `Ok(None)` if they need more words.
+    /// Decodes the shapes; `Ok(None)` if they need more words.
     fn dag(&self, max_size: usize) -> std::result::Result<Option<Dag>, &'static str> {
         let (shapes, roots) = match decode(&self.body, max_size) {
             Ok(decoded) => decoded,
@@ -167,21 +167,18 @@ impl Built {
         })
     }
 
-    /// Stores the shapes next to the thread's file, or that there are too many. Returns the size in bytes. The caller
-    /// has checked that they [can be stored](Self::not_stored).
+    /// Stores the shapes next to the thread's file, or that there are too many. Returns the size in bytes; 0 if they have more than
+    /// the format allows, and nothing is stored. The caller has checked that they [can be stored](Self::not_stored).
     ///
     /// # Errors
     /// The file cannot be written, or the events not be read.
     pub fn store(&self, file: &ThreadFile, content: &Content) -> Result<u64> {
         let io_error = |source| Error::Io { path: file.path(), source };
         let [events, marks] = derived::fingerprints(file, content).map_err(io_error)?;
-        let too_many = self.max_size as u64;
-        let body = self.dag.as_ref().map(encode).ok_or(too_many);
-        let body = body.and_then(|body| {
-            let fits = body.bytes.len() as u64 <= most_body_bytes(events.bytes);
-            // Whatever is allowed, more bytes than the events have are of no use.
-            if fits { Ok(body) } else { Err(u64::MAX) }
-        });
+        let body = self.dag.as_ref().map(encode).ok_or(self.max_size as u64);
+        if body.as_ref().is_ok_and(|body| body.bytes.len() as u64 > most_body_bytes(events.bytes)) {
+            return Ok(0);
+        }
         let stored = DagFile { thread: file.id(), events, marks, body };
         derived::store(file, StreamKind::Dag, &stored.encode().map_err(io_error)?)
     }
@@ -253,9 +250,9 @@ fn encode_roots(dag: &Dag, body: &mut DagBody) {
 /// Why a body is not decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Refused {
-    /// It violates the format.
+    /// The body violates the format.
     Invalid,
-    /// It needs more words than are allowed.
+    /// The shapes need more words than are allowed.
     TooLarge,
 }
 
@@ -476,7 +473,7 @@ mod tests {
         let returned = |method| Head::Returned(MethodId::new(method).unwrap());
         before.add_shape(returned(1), [StoredRun::Calls(2, 1)].into_iter());
         assert_eq!(decode(&before), None);
-        // Loops: of calls, with all their runs, none in another, and none that would go on.
+        // Loops: of calls, with all their runs, none in another, and none that continues in what follows.
         let with = |runs: &[StoredRun]| {
             let mut body = DagBody::default();
             body.add_shape(Head::Gap, [].into_iter());

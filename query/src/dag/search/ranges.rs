@@ -14,6 +14,7 @@ use crate::dag::shape::shapes::Shapes;
 use crate::dag::shape::sums::Place;
 use crate::dag::shape::table::{Folded, Words};
 use crate::dag::shape::word::{self, MAX_COUNT, Word};
+use flow_codec::MethodId;
 use flow_codec::format::marks::Position;
 
 /// Finds the calls in ranges of a thread, quickest if the ranges are in order.
@@ -60,11 +61,11 @@ impl Ranges {
         if range.start < self.passed {
             *self = Self::default();
         }
-        self.pass(dag, range.start, None);
-        self.pass(dag, range.end, Some(each));
+        self.pass(dag, range.start, Each::Nobody);
+        self.pass(dag, range.end, Each::All(each));
     }
 
-    /// Passes all events before a position. `each` receives the calls, if there is one.
+    /// Passes all events before a position.
     pub(in crate::dag) fn pass(&mut self, dag: &Dag, until: Position, mut each: Each<'_>) {
         self.passed = self.passed.max(until);
         self.kept = self.levels.len();
@@ -89,7 +90,7 @@ impl Ranges {
     ) -> bool {
         loop {
             let items = shapes.items(level.shape);
-            if each.is_none()
+            if !matches!(each, Each::All(_))
                 && level.of_run.is_none()
                 && let Some(part) = level.runs.whole(items)
             {
@@ -192,12 +193,19 @@ impl Ranges {
     }
 }
 
-/// Receives calls, each with the place before it.
-type Each<'a> = Option<&'a mut dyn FnMut(Root, Place)>;
+/// Who receives the calls that are passed, each with the place before it.
+pub(in crate::dag) enum Each<'a> {
+    Nobody,
+    /// Only of calls that are entered, and not passed whole.
+    Entered(&'a mut dyn FnMut(MethodId, Place)),
+    All(&'a mut dyn FnMut(Root, Place)),
+}
 
 fn pass_on(each: &mut Each<'_>, root: Root, place: Place) {
-    if let Some(each) = each {
-        each(root, place);
+    match (each, root) {
+        (Each::All(each), root) => each(root, place),
+        (Each::Entered(each), Root::Open(method)) => each(method, place),
+        (Each::Nobody | Each::Entered(_), _) => {}
     }
 }
 

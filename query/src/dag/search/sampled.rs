@@ -1,6 +1,6 @@
 //! The stack at each time mark of a thread, from its shapes.
 
-use super::ranges::Ranges;
+use super::ranges::{Each, Ranges};
 use crate::dag::shape::kinds::{Kind, Root};
 use crate::dag::shape::of_thread::Dag;
 use flow_codec::format::marks::Position;
@@ -48,7 +48,7 @@ impl Dag {
                 }
             }
             let next = times.until();
-            ranges.pass(self, next.unwrap_or(END), None);
+            ranges.pass(self, next.unwrap_or(END), Each::Nobody);
             let frames = open.methods.len();
             open.follow(self, &ranges);
             // Whatever is never left was entered when no other call was open.
@@ -85,11 +85,8 @@ impl Dag {
                 continue;
             }
             let Some(next) = times.until() else { return Ok(damage) };
-            ranges.pass(self, next, &mut |root, place| {
-                if let Root::Open(method) = root {
-                    entered.push((method, place));
-                }
-            });
+            let mut enter = |method, place| entered.push((method, place));
+            ranges.pass(self, next, Each::Entered(&mut enter));
             let levels = ranges.levels.get(ranges.kept..).unwrap_or_default();
             // What was entered before these is never left.
             let never_left = entered.len().saturating_sub(levels.len());

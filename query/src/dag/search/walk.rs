@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 use std::ops::Range;
 
-use super::ranges::{Level, Ranges};
+use super::ranges::{Each, Level, Ranges};
 use crate::dag::shape::kinds::{Kind, Root, ShapeId};
 use crate::dag::shape::loops::Cursor;
 use crate::dag::shape::of_thread::Dag;
@@ -80,7 +80,7 @@ impl<'a> Walk<'a> {
     #[must_use]
     pub fn new(dag: &'a Dag, from: Offset) -> Self {
         let mut at = Ranges::default();
-        at.pass(dag, Position::before(from), None);
+        at.pass(dag, Position::before(from), Each::Nobody);
         Self { dag, at, of_ranges: None, exits: 0, next: None, is_in_call: false }
     }
 

@@ -242,7 +242,7 @@ impl<H: Mix> Table<H> {
         Some(shape)
     }
 
-    /// The same of words without loops.
+    /// Finds the loops of these words, and returns their shape as [`intern_folded`](Self::intern_folded) does.
     pub(in crate::dag) fn intern_with_loops(&mut self, words: &[u64]) -> Option<u32> {
         let folded = self.folded(words);
         let shape = self.intern_folded(&folded);

@@ -69,6 +69,7 @@ pub(in crate::dag) const fn run(shape: u32, count: u32) -> u64 {
 
 /// A loop of this many runs, which follow.
 #[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "a loop has few runs")]
 pub(in crate::dag) const fn of_loop(period: usize, times: u32) -> u64 {
     LOOP | run(period as u32, times)
 }
