@@ -235,17 +235,7 @@ impl CallsArgs {
         if let Some(preset) = self.preset() {
             return self.of_preset(preset);
         }
-        if let Some(by @ (GroupBy::Caller | GroupBy::Request)) = self.by {
-            let text = format!(
-                "--by {}: needs --sql, --http, --log or --preset NAME",
-                if by == GroupBy::Caller { "caller" } else { "request" }
-            );
-            return Err(Failure::Usage(text));
-        }
-        if self.by.is_some() && self.values {
-            let text = "--by shape shows no values: leave out --values";
-            return Err(Failure::Usage(text.to_owned()));
-        }
+        self.refuse_grouping()?;
         if let Some(count) = self.slowest {
             self.expect("the slowest calls", &["--test", "--include", "--exclude", "--own"], true)?;
             let (method, source) = self.method_and_source();
@@ -268,18 +258,7 @@ impl CallsArgs {
             return Ok(CallsQuestion::Slowest(slowest));
         }
         if let Some(call) = &self.around {
-            self.expect(
-                "one call",
-                &["--test", "--include", "--exclude", "--own", "--max"],
-                false,
-            )?;
-            let (method, source) = self.method_and_source();
-            if let Some(method) = method {
-                let text = format!("--around has the call already: leave out {method}");
-                return Err(Failure::Usage(text));
-            }
-            let (call, part) = (call.clone(), part.clone());
-            return Ok(CallsQuestion::Around(AroundArgs { call, source, part, max, verbose }));
+            return self.around(call);
         }
         if self.follow {
             return self.followed().map(CallsQuestion::Followed);
@@ -309,10 +288,44 @@ impl CallsArgs {
             CallsQuestion::WithValues(with_values)
         } else {
             self.expect("this list of calls", &["--test", "--max"], true)?;
+            if part.within.is_some() {
+                let text =
+                    "--in needs --values, --slowest N or --by shape: this list is of whole threads";
+                return Err(Failure::Usage(text.to_owned()));
+            }
             let (tests, when, outcome) = (part.tests.clone(), self.when.clone(), self.outcome);
             let listed = FindArgs { what, source, threads, tests, when, outcome, max, verbose };
             CallsQuestion::Listed(listed)
         })
+    }
+
+    /// Refuses to group calls that are not added up.
+    fn refuse_grouping(&self) -> Result<(), Failure> {
+        if let Some(by @ (GroupBy::Caller | GroupBy::Request)) = self.by {
+            let text = format!(
+                "--by {}: needs --sql, --http, --log or --preset NAME",
+                if by == GroupBy::Caller { "caller" } else { "request" }
+            );
+            return Err(Failure::Usage(text));
+        }
+        if self.by.is_some() && self.values {
+            let text = "--by shape shows no values: leave out --values";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// What is around a call.
+    fn around(&self, call: &From) -> Result<CallsQuestion, Failure> {
+        self.expect("one call", &["--test", "--include", "--exclude", "--own", "--max"], false)?;
+        let (method, source) = self.method_and_source();
+        if let Some(method) = method {
+            let text = format!("--around has the call already: leave out {method}");
+            return Err(Failure::Usage(text));
+        }
+        let (call, part) = (call.clone(), self.part.clone());
+        let (max, verbose) = (self.max, self.verbose);
+        Ok(CallsQuestion::Around(AroundArgs { call, source, part, max, verbose }))
     }
 
     /// The preset that is asked for.

@@ -554,10 +554,7 @@ fn calls_that_are_repeated_together_are_added_up_as_in_events() {
     }
     // Each call in the loop is found.
     let found = flow(&["calls", "**#b", "--max", "0", "--format", "csv"], dir.path());
-    let listed =
-        flow(&["replay", "--method", "**#b", "--depth", "1", "--format", "csv"], dir.path());
-    let (found, listed) = (found.out.lines().count(), listed.out.lines().count());
-    assert!(found > 100_000 && listed > 100_000, "{found} and {listed}");
+    assert!(found.out.lines().count() > 100_000, "{}", found.err);
 }
 
 #[test]
