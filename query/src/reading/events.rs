@@ -3,13 +3,12 @@
 use std::ops::{ControlFlow, Range};
 
 use flow_codec::format::flow::Record;
-use flow_codec::format::marks::Mark;
 use flow_codec::read::{
     Clock, Pass, ReadRecords, ThreadFile, TimeLimits, Timeline, Visit, VisitTimeline, Visited,
 };
 use flow_codec::{Error, Offset};
 
-use super::{Ending, Listener, Reading, Selected, bytes_read, stored_shapes};
+use super::{Ending, Listener, Reading, Selected, bytes_read};
 
 /// Passes the selected calls of a thread to a visitor.
 pub fn visit_events(
@@ -85,35 +84,6 @@ pub fn read_thread<V: VisitTimeline>(
     end(visitor, &timeline);
     reading.add_marks(timeline.into_damage());
     reading
-}
-
-/// The same for a visitor that needs only events at marks of some kinds. A thread whose shapes are stored is sound: if it has no
-/// such mark, its events are not read.
-pub fn read_marked<V: VisitTimeline>(
-    file: &ThreadFile,
-    timeline: Result<Timeline<'_>, Error>,
-    is_needed: impl Fn(&Mark) -> bool,
-    progress: &mut impl Listener,
-    visitor: &mut V,
-    end: impl FnOnce(&mut V, &Timeline<'_>),
-) -> Reading {
-    if stored_shapes(file).is_some() && !has_mark(file, is_needed) {
-        progress.file_done(bytes_read(file, file.bytes()));
-        return Reading::default();
-    }
-    read_thread(file, timeline, progress, visitor, end)
-}
-
-/// Returns whether a thread has a mark of some kinds, or may have: its marks are damaged, or it has none of its own.
-fn has_mark(file: &ThreadFile, is_it: impl Fn(&Mark) -> bool) -> bool {
-    let Ok(Some(mut marks)) = file.marks() else { return true };
-    loop {
-        match marks.next_mark() {
-            Ok(Some((_, mark))) if !is_it(&mark) => {}
-            Ok(None) => return false,
-            Ok(Some(_)) | Err(_) => return true,
-        }
-    }
 }
 
 /// Passes the events of a timeline to a visitor, to its end or until the visitor stops. The caller reports

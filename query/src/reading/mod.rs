@@ -14,13 +14,11 @@ mod sums;
 pub use self::call_clock::{CallClock, DurationSum, Extent, UNKNOWN_TIMES};
 pub use self::context_tree::{ContextTree, MOST_PATHS};
 pub use self::counts::{Counted, count_thread, count_threads};
-pub use self::events::{
-    read_marked, read_records, read_thread, read_timeline, visit_events, visit_timed,
-};
+pub use self::events::{read_records, read_thread, read_timeline, visit_events, visit_timed};
 pub use self::listener::Listener;
 pub use self::outcome::{Ending, Reading, Soundness};
 pub(crate) use self::parallel::{find_stacks, open_selected};
 pub use self::parallel::{open_dag, open_index, open_tree, report_thread};
 pub use self::precision::usual_interval;
-pub use self::sums::{add_stored, add_times, stored_shapes, visit_thread};
+pub use self::sums::{add_stored, add_times, read_marked, stored_shapes, visit_thread};
 pub use crate::select::{Selected, bytes_read, start_ns};

@@ -1,10 +1,12 @@
 //! Adds up the calls of a thread: from its stored shapes if possible, otherwise from its events.
 
+use flow_codec::Error;
+use flow_codec::format::marks::Mark;
 use flow_codec::index::SMALLEST_INDEXED_BYTES;
 use flow_codec::parallel::BytesRead;
-use flow_codec::read::{Content, ThreadFile, TimeLimits, Visit};
+use flow_codec::read::{Content, ThreadFile, TimeLimits, Timeline, Visit, VisitTimeline};
 
-use super::events::{visit_events, visit_timed};
+use super::events::{read_thread, visit_events, visit_timed};
 use super::{Listener, Reading, Selected, bytes_read};
 use crate::analysis::{AddSampled, AddShapes};
 use crate::dag::{Dag, default_words};
@@ -104,4 +106,33 @@ pub fn add_times<'c>(
     let reading = visit_timed(file, selected, progress, sums.clock(), sums);
     sums.end_thread();
     reading
+}
+
+/// Passes the events of a thread to a visitor that needs only those at marks of some kinds. A thread whose shapes are stored is
+/// sound: if it has no such mark, its events are not read.
+pub fn read_marked<V: VisitTimeline>(
+    file: &ThreadFile,
+    timeline: Result<Timeline<'_>, Error>,
+    is_needed: impl Fn(&Mark) -> bool,
+    progress: &mut impl Listener,
+    visitor: &mut V,
+    end: impl FnOnce(&mut V, &Timeline<'_>),
+) -> Reading {
+    if stored_shapes(file).is_some() && !has_mark(file, is_needed) {
+        progress.file_done(bytes_read(file, file.bytes()));
+        return Reading::default();
+    }
+    read_thread(file, timeline, progress, visitor, end)
+}
+
+/// Returns whether a thread has a mark of some kinds, or may have: its marks are damaged, or it has none of its own.
+fn has_mark(file: &ThreadFile, is_it: impl Fn(&Mark) -> bool) -> bool {
+    let Ok(Some(mut marks)) = file.marks() else { return true };
+    loop {
+        match marks.next_mark() {
+            Ok(Some((_, mark))) if !is_it(&mark) => {}
+            Ok(None) => return false,
+            Ok(Some(_)) | Err(_) => return true,
+        }
+    }
 }

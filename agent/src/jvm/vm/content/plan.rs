@@ -125,6 +125,7 @@ impl Vm<'_> {
         let mut next = self.superclass(class);
         let is_preset = self.has_preset_fields(recorder, name);
         let mut is_own = recorder.methods().may_have_fields_of(name, loader);
+        let (is_chosen, mut has_preset) = (is_own, is_preset);
         if is_own || is_preset {
             self.add_fields(recorder, class, name, &mut fields);
         }
@@ -135,6 +136,7 @@ impl Vm<'_> {
             is_record |= name == "java.lang.Record";
             is_own &= loader == LoaderKind::Application;
             let is_preset = self.has_preset_fields(recorder, &name);
+            has_preset |= is_preset;
             if (is_own || is_preset) && reads.is_none() {
                 self.add_fields(recorder, class, &name, &mut fields);
             }
@@ -148,7 +150,7 @@ impl Vm<'_> {
         }
         match fields.is_empty() && !is_record {
             true => Reads::Identity,
-            false => Reads::Fields { is_record, fields, at_any_depth: !is_own },
+            false => Reads::Fields { is_record, fields, at_any_depth: has_preset && !is_chosen },
         }
     }
 

@@ -76,6 +76,8 @@ interface DriverPrepared extends PreparedStatement {}
 
 /** Implements its interface directly. */
 class Plain implements Statement {
+    private int closed;
+
     static UnsupportedOperationException unused() {
         return new UnsupportedOperationException();
     }
@@ -87,7 +89,9 @@ class Plain implements Statement {
     }
 
     @Override
-    public void close() {}
+    public void close() {
+        closed++;
+    }
 
     @Override
     public <T> T unwrap(Class<T> a) {
@@ -303,6 +307,8 @@ class Plain implements Statement {
 /** Implements its interface by one of the driver, and extends another statement. */
 final class Prepared extends Plain implements DriverPrepared {
     private final String sql;
+    /** HotSpot does not call empty methods by reflection, so engine=events would not see them. */
+    private int parameters;
 
     Prepared(String sql) {
         this.sql = sql;
@@ -324,13 +330,19 @@ final class Prepared extends Plain implements DriverPrepared {
     }
 
     @Override
-    public void setInt(int a, int b) {}
+    public void setInt(int a, int b) {
+        parameters++;
+    }
 
     @Override
-    public void setNull(int a, int b) {}
+    public void setNull(int a, int b) {
+        parameters++;
+    }
 
     @Override
-    public void setString(int a, String b) {}
+    public void setString(int a, String b) {
+        parameters++;
+    }
 
     @Override
     public ParameterMetaData getParameterMetaData() {
