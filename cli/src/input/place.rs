@@ -7,7 +7,7 @@ use flow_codec::{Glob, ThreadId};
 
 use super::flags::ThreadArgs;
 use crate::output::{grouped, instant};
-use flow_query::select::nanoseconds;
+use flow_query::select::{CallPlace, nanoseconds};
 
 /// The value of `--from`.
 #[derive(Clone, Debug)]
@@ -38,19 +38,10 @@ impl FromStr for From {
             )
         };
         let number = |digits: &str| digits.replace(['_', ','], "").parse().map_err(|_| expected());
-        // As flow calls shows a call: 1,234 in 22 pool-1.
-        let id = |words: &str| words.split(' ').next()?.parse().ok().map(ThreadId::new);
-        if let Some((digits, thread)) = text.split_once(" in ")
-            && let (Ok(number), Some(thread)) = (number(digits), id(thread))
-        {
-            return Ok(Self::CallIn(number, thread));
+        if let Ok(place) = text.parse::<CallPlace>() {
+            return Ok(Self::CallIn(place.number(), place.thread()));
         }
         match text.split_once(':') {
-            Some((words, digits))
-                if let (Ok(number), Some(thread)) = (number(digits), id(words)) =>
-            {
-                Ok(Self::CallIn(number, thread))
-            }
             Some(("call", digits)) => Ok(Self::Call(number(digits)?)),
             Some(("event", digits)) => Ok(Self::Event(number(digits)?)),
             Some(("offset", digits)) => Ok(Self::Offset(number(digits)?)),

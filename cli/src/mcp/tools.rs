@@ -40,6 +40,7 @@ const PATH: Parameter = Parameter::new(
     "The trace: a directory or a .flowtrace file; without it, the newest recording that has calls",
 );
 const METHOD_ABOUT: &str = "A pattern: Class.method, pkg.Class#method, Class, or pkg.** (* within a package, ** across packages)";
+const HANDLE_ABOUT: &str = "The handle of the call: THREAD:N, from another answer";
 const TEST: Parameter = Parameter::new(
     "test",
     Kind::Texts("--test"),
@@ -147,11 +148,7 @@ pub(super) static TOOLS: [Tool; 12] = [
                 and the lines that ran, as far as they were recorded (record with values, exceptions, lines).",
         words: &["replay", "--values", "--lines"],
         parameters: &[
-            Parameter::required(
-                "call",
-                Kind::Text("--in"),
-                "The handle of the call: THREAD:N, from another answer",
-            ),
+            Parameter::required("call", Kind::Text("--in"), HANDLE_ABOUT),
             PATH,
             INCLUDE,
             EXCLUDE,
@@ -219,11 +216,7 @@ pub(super) static TOOLS: [Tool; 12] = [
                 caller, what it called, and the previous and the next call of the same method.",
         words: &["calls"],
         parameters: &[
-            Parameter::required(
-                "call",
-                Kind::Text("--around"),
-                "The handle of the call: THREAD:N, from another answer",
-            ),
+            Parameter::required("call", Kind::Text("--around"), HANDLE_ABOUT),
             PATH,
             THREAD,
             MAX,

@@ -62,6 +62,13 @@ pub struct Slowest {
     least_ns: u64,
 }
 
+/// The time from one moment to another; 0 if one is unknown.
+#[inline(always)]
+fn between(start: When, end: When) -> u64 {
+    let times = end.estimate_ns.zip(start.estimate_ns);
+    times.map_or(0, |(end, start)| end.saturating_sub(start))
+}
+
 impl VisitTimeline for Slowest {
     #[inline(always)]
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
@@ -99,8 +106,7 @@ impl Slowest {
         let Stamp { time: end, calls, .. } = at;
         for _ in 0..frames {
             let Some((method, number, start)) = self.open.pop() else { return };
-            let duration_ns = end.estimate_ns.zip(start.estimate_ns);
-            let duration_ns = duration_ns.map_or(0, |(end, start)| end.saturating_sub(start));
+            let duration_ns = between(start, end);
             if duration_ns < self.least_ns || !self.methods.contains(method) {
                 continue;
             }
@@ -187,8 +193,7 @@ impl Slowest {
         let (mut moments, mut longer) = (file.moments(), 0);
         for (exit, call, start) in order {
             let end = moments.when(exit);
-            let duration_ns = end.estimate_ns.zip(start.estimate_ns);
-            let duration_ns = duration_ns.map_or(0, |(end, start)| end.saturating_sub(start));
+            let duration_ns = between(start, end);
             longer += usize::from(duration_ns > 0);
             let place = Target::Offset(call.entry.offset);
             if duration_ns < self.least_ns {

@@ -1,12 +1,12 @@
 //! One call of a thread as a part of it: the range from its entry to its exit.
 
 use flow_codec::format::marks::Position;
-use flow_codec::read::{CallTimes, Parts, Trace};
+use flow_codec::read::{CallTimes, Parts, Selection, Trace};
 use flow_codec::{MethodNames, NameForm};
 
 use crate::Error;
 use crate::analysis::MethodName;
-use crate::reading::{CallClock, Extent, Listener, UNKNOWN_TIMES, open_tree};
+use crate::reading::{CallClock, Extent, Listener, UNKNOWN_TIMES, open_selected};
 use crate::select::{CallPlace, Threads};
 use crate::text::grouped;
 
@@ -35,11 +35,12 @@ impl SelectedCall {
         listener: &mut impl Listener,
     ) -> Result<Self, Error> {
         let methods = trace.methods().clone();
-        Threads::of(&[call.thread.to_string()]).keep_in(&mut [std::slice::from_mut(trace)])?;
+        Threads::of(&[call.thread().to_string()]).keep_in(&mut [std::slice::from_mut(trace)])?;
         let Some(file) = trace.files().first() else { return Err(is_none(call, 0)) };
         let file = &file.whole();
-        let mut tree = open_tree(file, listener)?;
-        let Some(node) = tree.call(call.number)? else {
+        let mut tree = open_selected(file, &Selection::all(), listener)?;
+        let tree = tree.whole();
+        let Some(node) = tree.call(call.number())? else {
             return Err(is_none(call, tree.end().enters));
         };
         let left = tree.subtree(&node)?.left;
@@ -51,16 +52,16 @@ impl SelectedCall {
         let extent = Extent { start, end: exit.unwrap_or(last), is_open: exit.is_none() };
         let end = exit.map_or(Parts::ALL.end, |exit| Position { exits: exit.exits + 1, ..exit });
         let times = CallClock::new(file).times([extent]).pop();
-        let part = file.only(&format!("call {}", grouped(call.number)), &[start..end]);
+        let part = file.only(&format!("call {}", grouped(call.number())), &[start..end]);
         trace.set_files(vec![part]);
         let times = times.unwrap_or(UNKNOWN_TIMES);
         let method = MethodName::new(node.method, &methods);
         let name = MethodNames::new(&methods).get(node.method, NameForm::Readable);
-        Ok(Self { number: call.number, method, name, times })
+        Ok(Self { number: call.number(), method, name, times })
     }
 }
 
 /// There is no such call.
 pub(super) fn is_none(call: CallPlace, calls: u64) -> Error {
-    Error::NoCall { thread: call.thread, number: call.number, calls }
+    Error::NoCall { thread: call.thread(), number: call.number(), calls }
 }

@@ -118,7 +118,7 @@ pub fn read_marked<V: VisitTimeline>(
     visitor: &mut V,
     end: impl FnOnce(&mut V, &Timeline<'_>),
 ) -> Reading {
-    if stored_shapes(file).is_some() && !has_mark(file, is_needed) {
+    if !has_mark(file, is_needed) && stored_shapes(file).is_some() {
         progress.file_done(bytes_read(file, file.bytes()));
         return Reading::default();
     }

@@ -19,8 +19,22 @@ use crate::Error;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CallPlace {
-    pub(crate) thread: ThreadId,
-    pub(crate) number: u64,
+    thread: ThreadId,
+    number: u64,
+}
+
+impl CallPlace {
+    /// The thread.
+    #[must_use]
+    pub fn thread(self) -> ThreadId {
+        self.thread
+    }
+
+    /// The number of the call in it.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        self.number
+    }
 }
 
 impl FromStr for CallPlace {

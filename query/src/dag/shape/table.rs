@@ -182,17 +182,26 @@ impl<H: Mix> Table<H> {
     #[inline(always)]
     pub(in crate::dag) fn intern(&mut self, words: &[u64]) -> Option<u32> {
         let hash = H::hash(words);
+        match self.find(hash, |shape| same(shape, words)) {
+            Ok(shape) => Some(shape),
+            Err(at) => self.add(words, hash, at),
+        }
+    }
+
+    /// Finds a shape with this hash. `Err` is the free slot for it, if there is none.
+    #[inline(always)]
+    fn find(&self, hash: u64, is_it: impl Fn(&[u64]) -> bool) -> Result<u32, usize> {
         let mask = self.slots.len() - 1;
         let mut at = place(hash) & mask;
         loop {
             match self.slots.get(at) {
                 Some(&slot) if slot != 0 => {
                     let shape = shape_in(slot);
-                    if slot & TAG == hash & TAG && same(self.shapes.get(shape), words) {
-                        return Some(shape);
+                    if slot & TAG == hash & TAG && is_it(self.shapes.get(shape)) {
+                        return Ok(shape);
                     }
                 }
-                _ => return self.add(words, hash, at),
+                _ => return Err(at),
             }
             at = (at + 1) & mask;
         }
@@ -211,19 +220,9 @@ impl<H: Mix> Table<H> {
     /// all its shapes from here, or none.
     pub(in crate::dag) fn intern_folded(&mut self, words: &[u64]) -> Option<u32> {
         let hash = H::hash(words);
-        let mask = self.slots.len() - 1;
-        let mut at = place(hash) & mask;
-        loop {
-            match self.slots.get(at) {
-                Some(&slot) if slot != 0 => {
-                    let shape = shape_in(slot);
-                    if slot & TAG == hash & TAG && self.shapes.get(shape) == words {
-                        return Some(shape);
-                    }
-                }
-                _ => return self.insert(words, hash, at),
-            }
-            at = (at + 1) & mask;
+        match self.find(hash, |shape| shape == words) {
+            Ok(shape) => Some(shape),
+            Err(at) => self.insert(words, hash, at),
         }
     }
 
