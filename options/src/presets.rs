@@ -195,35 +195,26 @@ impl Preset {
 impl Rule {
     /// Returns whether the rule may be about methods of a class, by its name and its supertypes.
     fn may_select(&self, class: &str, types: &[String], loader: LoaderKind) -> bool {
-        match self.with_subtypes {
-            true => {
-                self.is_about(loader)
-                    && subjects(class, types).any(|name| self.method.matches_some_of(name))
-            }
-            false => self.method.matches_some_of(class),
-        }
+        self.subjects(class, types, loader).any(|name| self.method.matches_some_of(name))
     }
 
     fn selects(&self, method: Name<'_>, types: &[String], loader: LoaderKind) -> bool {
-        match self.with_subtypes {
-            true => {
-                self.is_about(loader)
-                    && subjects(method.class, types)
-                        .any(|class| self.method.selects(Name { class, ..method }))
-            }
-            false => self.method.selects(method),
-        }
+        self.subjects(method.class, types, loader)
+            .any(|class| self.method.selects(Name { class, ..method }))
     }
 
-    /// Classes of the JDK are recorded only if a rule names them: it could not use its archive of classes for the others.
-    fn is_about(&self, loader: LoaderKind) -> bool {
-        !self.with_subtypes || loader == LoaderKind::Application
+    /// The names under which the rule may know a class: its own, and with `+` those of its supertypes, as far as they are known.
+    /// Such a rule does not know classes of the JDK, which could not use its archive of classes for them.
+    fn subjects<'a>(
+        &self,
+        class: &'a str,
+        types: &'a [String],
+        loader: LoaderKind,
+    ) -> impl Iterator<Item = &'a str> + use<'a> {
+        let own = !self.with_subtypes || loader == LoaderKind::Application;
+        let types = if self.with_subtypes && own { types } else { &[] };
+        own.then_some(class).into_iter().chain(types.iter().map(String::as_str))
     }
-}
-
-/// A class and its supertypes, as far as they are known.
-fn subjects<'a>(class: &'a str, types: &'a [String]) -> impl Iterator<Item = &'a str> {
-    std::iter::once(class).chain(types.iter().map(String::as_str))
 }
 
 impl Presets {
