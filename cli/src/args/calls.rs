@@ -52,8 +52,11 @@ impl HowLeft {
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct CallsArgs {
-    /// The name of a shape, which --by shape shows, or methods: a pattern as for --include; with --slowest and --follow, all
-    /// methods without it
+    /// The name of a shape, which --by shape shows, or methods: a pattern as for --include; with --sql, --http, --log and --preset
+    /// a text
+    ///
+    /// --slowest, --follow and presets do not need it: without it, they show all. Then a single word is the trace, if there is one
+    /// of this name.
     #[arg(value_name = "SHAPE|METHOD", required_unless_present_any = ["slowest", "around", "follow", "presets"])]
     pub(crate) what: Option<String>,
     /// Show in how many ways the methods ran, how often each, and what distinguishes it
@@ -76,6 +79,9 @@ pub(crate) struct CallsArgs {
     pub(crate) around: Option<From>,
     /// Show the SQL statements that were recorded with flow record --sql: each once, with how often and from where; with a TEXT
     /// in the place of METHOD only those that contain it, with --values one by one
+    ///
+    /// Give one of --sql, --http, --log and --preset at a time. They go with --values or --by caller|request, and with --time,
+    /// --min-duration, --thread, --test and --in.
     #[arg(long, group = "presets", help_heading = VIEWS)]
     pub(crate) sql: bool,
     /// Show the HTTP requests that were recorded with flow record --http, as --sql does
@@ -93,14 +99,14 @@ pub(crate) struct CallsArgs {
     /// Show each call when it has ended, while the trace is being recorded, until the recording ends or Ctrl-C
     ///
     /// The calls of all threads in the order in which they ended, with the calls that ended before. Text has values, if they are recorded;
-    /// other formats with --values. A call whose events arrive more than a moment late comes late.
+    /// other formats with --values. A call whose events arrive more than half a second late is printed out of order.
     #[arg(long, conflicts_with_all = ["calls_view", "within", "presets"], help_heading = VIEWS)]
     pub(crate) follow: bool,
     /// Show only calls with a value such as 'arg0 == null', with their values; repeatable, then all must hold
     #[arg(long = "where", value_name = "CONDITION", help_heading = SELECTION)]
     #[arg(conflicts_with = "by")]
     pub(crate) conditions: Vec<ValueCondition>,
-    /// Show only calls that were left in this way
+    /// Show only calls that were left in this way; not with --where, --values or another view
     #[arg(long, value_name = "HOW", conflicts_with_all = ["calls_view", "values", "conditions"])]
     #[arg(help_heading = SELECTION)]
     pub(crate) outcome: Option<HowLeft>,
@@ -289,8 +295,7 @@ impl CallsArgs {
         } else {
             self.expect("this list of calls", &["--test", "--max"], true)?;
             if part.within.is_some() {
-                let text =
-                    "--in needs --values, --slowest N or --by shape: this list is of whole threads";
+                let text = "--in needs --values, --where, --slowest N, --by shape or a preset: this list is of whole threads";
                 return Err(Failure::Usage(text.to_owned()));
             }
             let (tests, when, outcome) = (part.tests.clone(), self.when.clone(), self.outcome);

@@ -297,11 +297,11 @@ Examples:
   flow snapshot 4711 /tmp/login.flowtrace";
 
 pub(super) const TOP_HELP: &str = "\
-Methods by what they did since the last time, and what each thread does now. Calls are counted exactly as long as the \
-program is not much faster than they can be read; else those at the end of each interval are, and the first line says \
+Methods by what they did since the last time, and what each thread does now. Calls are counted exactly if flow can \
+keep up with the program; if not, only those at the end of each interval are counted, and the first line shows \
 how many. self is for how long threads ran in a method, if the trace has CPU times, and waiting for how long they waited there; \
 if not, self is the time that passed. A thread that makes no call may wait or compute: its time is silent, and for how long it \
-ran is known when it calls again.
+ran is known only at its next call.
 
 Keys: Up and Down choose a row, Tab the other table, Enter opens callers and callees of a method or the stack of a \
 thread, Esc goes back, s sorts by the next column, / finds, space stops and continues, ? shows the keys, q ends.
@@ -400,8 +400,8 @@ Threads follow each other, and calls are in the order in which they happened. Ca
 time across all threads, each with its start, duration and nearest callers; with --depth 1 they are a table.
 
 Where an exception leaves a call, text has a line \"left by\" its class. With --time the class follows the call, after an \
-exclamation mark. Replays of some calls, by --method, --depth, --collapse, --include, --exclude or --own, have it \
-with --time only.
+exclamation mark. With --method, --depth, --collapse, --include, --exclude or --own, exceptions are shown \
+only with --time.
 
 Examples:
   flow replay --depth 3 --thread main

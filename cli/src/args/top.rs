@@ -27,7 +27,7 @@ pub(crate) struct TopArgs {
     pub(crate) threads: ThreadArgs,
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
-    /// The time between two looks, for example 500ms
+    /// The time between two updates, for example 500ms
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = nanoseconds)]
     pub(crate) interval: u64,
     /// Sort methods by this column [default: self, or calls if the trace has no times]
@@ -57,7 +57,7 @@ impl TopArgs {
         self.format == Some(TopFormat::Json)
     }
 
-    /// The time between two looks.
+    /// The time between two updates.
     pub(crate) fn interval(&self) -> Duration {
         Duration::from_nanos(self.interval)
     }
