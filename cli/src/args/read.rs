@@ -151,9 +151,10 @@ pub(crate) struct ReplayArgs {
     ///
     /// Values, lines, samples and other details appear as without it. A heading shows each change of thread. Times are known
     /// within bounds only: ~ in a heading means that what follows may have happened before some of the calls above it;
-    /// without ~, it happened after all of them.
+    /// without ~, it happened after all of them. With --follow, a call appears when no earlier one of another thread can come:
+    /// after a fraction of a second.
     #[arg(help_heading = VIEWS)]
-    #[arg(long, conflicts_with = "follow")]
+    #[arg(long)]
     pub(crate) merged: bool,
     /// Show descriptors, source files, lines and class loaders
     #[arg(help_heading = DETAILS)]
@@ -162,8 +163,7 @@ pub(crate) struct ReplayArgs {
     /// Continue with new calls while the trace is being recorded, until it ends or Ctrl-C
     ///
     /// With --from, each thread begins there, as soon as it has that place. With --method and --depth 1, text is a table of the calls of
-    /// all threads, each when it has ended. With --test, each test is shown when it has ended. Not with --merged and --samples, which sort
-    /// what threads have written by time.
+    /// all threads, each when it has ended. With --test, each test is shown when it has ended. Not with --samples.
     #[arg(help_heading = VIEWS)]
     #[arg(long, conflicts_with = "within")]
     pub(crate) follow: bool,

@@ -394,6 +394,46 @@ fn threads_begin_at_a_place_as_soon_as_they_have_it() {
     assert!(run.code == Some(1) && run.err.contains("there is no call 99"), "{run:?}");
 }
 
+#[test]
+fn threads_are_followed_in_one_order() {
+    let live = Live::new();
+    // What is not there yet may have happened before what is.
+    live.times(1, &[(0, 1), (1, 4), (2, 6)]);
+    live.append(1, &[0x80, 0x81, 0x00]);
+    live.times(12, &[(0, 2)]);
+    live.append(12, &[0x80]);
+    let mut run = Following::start(live.path(), &["--merged"]);
+    run.expect(&["thread 1", MAIN, "", "thread 12", MAIN, "", "thread 1", WORK]);
+    // The time of an event comes after the event, and other threads wait for it.
+    live.append(12, &[0x81]);
+    live.times(1, &[(0, 1), (1, 4), (2, 6), (3, 9)]);
+    live.append(1, &[0x81]);
+    live.times(12, &[(0, 2), (1, 7)]);
+    run.expect(&["", "thread 12", WORK, "", "thread 1", WORK]);
+    // A thread without further events keeps nobody waiting.
+    live.times(1, &[(0, 1), (1, 4), (2, 6), (3, 9), (4, 10), (5, 12)]);
+    live.append(1, &[0x00, 0x81]);
+    run.expect(&[WORK]);
+    let dir = live.kill();
+    let (code, out, err) = run.end();
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    assert!(out.contains("2 frames still open at the end"), "{out}");
+    // Of a whole trace, everything is as without --follow.
+    let args = ["replay", "--merged", "--values", "--format", "json"];
+    let (once, followed) =
+        (flow(&args, dir.path()), flow(&[&args[..], &["--follow"]].concat(), dir.path()));
+    assert_eq!((once.code, once.out.lines().count()), (Some(0), 6), "{once:?}");
+    assert_eq!(followed.out, once.out);
+    let run = flow(&["replay", "--merged", "--follow", "--max", "3"], dir.path());
+    assert!(run.out.ends_with("… stopped after 3 calls (--max 3)\n"), "{run:?}");
+    let run = flow(&["replay", "--merged", "--follow", "--min-duration", "1ms"], dir.path());
+    assert!(run.code == Some(2) && run.err.contains("leave out --merged"), "{run:?}");
+    let run = flow(&["replay", "--merged", "--follow", "--from", "9.5ms"], dir.path());
+    assert!(run.out.contains("… from call 2, event 3"), "{run:?}");
+    let run = flow(&["replay", "--merged", "--follow", "--from", "5s"], dir.path());
+    assert!(run.code == Some(1) && run.err.contains("there is no event at 5"), "{run:?}");
+}
+
 /// The heading of calls that are shown as they end.
 fn ended_heading() -> String {
     format!("{:>14}  {:>18}  {:16}  {:>11}  method", "start", "duration", "thread", "call")

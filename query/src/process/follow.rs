@@ -238,6 +238,7 @@ impl Followed {
                 break;
             }
         }
+        self.reached = events.reached();
         Ok(())
     }
 }

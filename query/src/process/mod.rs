@@ -15,7 +15,8 @@
 //! | [breaks](Processor::data_break): places where events are missing | exactly between the events that they separate |
 //!
 //! The [`Router`] passes each message to all processors. One that panics is removed and reported, and the others continue.
-//! The router does no I/O. A [`Follower`] reads what is new in a trace that grows.
+//! The router does no I/O. A [`Follower`] reads what is new in a trace that grows, thread by thread, and a [`MergedFollower`] in
+//! one order.
 //!
 //! # Example: the deepest stack of each thread
 //!
@@ -60,10 +61,13 @@
 //! ```
 
 mod follow;
+mod merged;
 mod reached;
 mod router;
 
 pub use self::follow::{Follower, Passed};
+pub use self::merged::MergedFollower;
+pub(crate) use self::reached::is_received;
 pub use self::reached::{NewEvents, Reached};
 pub(crate) use self::router::Receive;
 pub use self::router::{Cause, DataBreak, Failed, Handle, Metadata, Ordered, Processor, Router};

@@ -2,9 +2,18 @@
 
 use std::num::NonZeroU64;
 
+use flow_codec::format::manifest::Manifest;
 use flow_codec::format::marks::Position;
 use flow_codec::read::{EventKind, Tail, ThreadFile, Timeline, TimelineEvent};
-use flow_codec::{Offset, Result};
+use flow_codec::{Error, Offset, Result};
+
+/// The option of a JVM that sends its trace.
+const STREAM: &str = "stream";
+
+/// Returns whether a trace is, or may be, sent by another process as it grows.
+pub(crate) fn is_received(manifest: &Manifest) -> bool {
+    manifest.options.contains_key(STREAM)
+}
 
 /// Where to continue. The last run of exits may have become longer by then.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -19,10 +28,10 @@ pub struct Reached {
     instants: (Position, u64),
 }
 
-/// The events of a thread that were not read before. What is read counts as read.
+/// The events of a thread that were not read before.
 #[derive(Debug)]
-pub struct NewEvents<'r, 't> {
-    reached: &'r mut Reached,
+pub struct NewEvents<'t> {
+    reached: Reached,
     /// What was reached before the last event.
     before: Reached,
     timeline: Timeline<'t>,
@@ -81,9 +90,9 @@ impl Reached {
 
     /// Reads the events of a timeline that begins at [`next`](Self::next), without those that were read before. `end` is how
     /// many bytes of events there are: marks may be further.
-    pub fn new_events<'t>(&mut self, timeline: Timeline<'t>, end: u64) -> NewEvents<'_, 't> {
-        let (before, at) = (*self, Default::default());
-        NewEvents { reached: self, before, timeline, end, at }
+    #[must_use]
+    pub fn new_events(self, timeline: Timeline<'_>, end: u64) -> NewEvents<'_> {
+        NewEvents { reached: self, before: self, timeline, end, at: Default::default() }
     }
 
     /// Returns whether the exits before this position were read, if it is within a run of exits; `true` for other positions.
@@ -101,10 +110,28 @@ impl Reached {
     }
 }
 
-impl NewEvents<'_, '_> {
+impl NewEvents<'_> {
+    /// How far they were read.
+    #[must_use]
+    pub fn reached(&self) -> Reached {
+        self.reached
+    }
+
+    /// How far they were read before the last event.
+    #[must_use]
+    pub fn before(&self) -> Reached {
+        self.before
+    }
+
     /// The last event counts as not read.
     pub fn unread(&mut self) {
-        *self.reached = self.before;
+        self.reached = self.before;
+    }
+
+    /// The error of the marks, if there was one in those that were read.
+    #[must_use]
+    pub fn into_damage(self) -> Option<Error> {
+        self.timeline.into_damage()
     }
 
     /// How the events end, once all are read.
@@ -120,8 +147,10 @@ impl NewEvents<'_, '_> {
             EventKind::Enter(_) => self.reached.continue_at(self.timeline.offset()),
             EventKind::Exit { count, .. } => {
                 let new = self.reached.pass_exits(position.offset, position.exits, *count);
-                *count = new.unwrap_or(*count);
-                return new.is_some();
+                let Some(new) = new else { return false };
+                event.position.exits += count.get() - new.get();
+                *count = new;
+                return true;
             }
             _ => {
                 self.at = (position, if self.at.0 == position { self.at.1 + 1 } else { 1 });
@@ -140,12 +169,12 @@ impl NewEvents<'_, '_> {
     }
 }
 
-impl Iterator for NewEvents<'_, '_> {
+impl Iterator for NewEvents<'_> {
     type Item = Result<TimelineEvent>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            self.before = *self.reached;
+            self.before = self.reached;
             match self.timeline.next()? {
                 Ok(mut event) => {
                     if self.pass(&mut event) {

@@ -10,13 +10,13 @@ use flow_query::reading::Ending;
 use flow_query::select::{Tests, file_title, threads_of_test};
 
 use super::lines::{Lines, Printed, shown};
-use super::read::{selections, whole_thread};
+use super::merged::{MergedReplay, Replayed, Shared};
+use super::read::{expect_clock, selections, whole_thread};
 use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
 use crate::input::source::growing::{Follow, Pass};
-use crate::input::times::{has_clock, no_clock};
 use crate::output::{Out, Progress};
 
 /// The tests that have been shown: the traces, the threads, and where they begin there.
@@ -54,22 +54,32 @@ impl EndedTests {
     fn show(
         &mut self,
         name: &str,
-        trace: &Trace,
+        trace: &mut Trace,
         run: &TestRun,
         out: &mut Out,
     ) -> Result<bool, Failure> {
         let args = &self.args;
-        if args.is_timed() && !args.shows_details() && !has_clock(trace) {
-            return Err(no_clock(trace));
-        }
+        expect_clock(args, trace)?;
         let (selection, wanted) = selections(args, trace);
+        let is_selected = |file: &ThreadFile| args.part.threads.include(trace, file.id());
+        let files: Vec<_> = threads_of_test(trace, run).into_iter().filter(is_selected).collect();
+        let mut progress = Progress::hidden();
+        if args.merged {
+            let all = trace.take_files();
+            trace.set_files(files);
+            let selections = (&selection, wanted.as_ref());
+            let replayed = Replayed { trace, name, place: "", selections, samples: None };
+            let (printed, progress) = (&mut self.printed, &mut progress);
+            let shared = Shared { args, printed, progress, out };
+            let done = MergedReplay::new(args).pass(shared, replayed, false);
+            trace.set_files(all);
+            let done = done?;
+            self.status = self.status.and(done.status);
+            return Ok(done.is_full);
+        }
         let shown = shown(args, trace, (&selection, wanted.as_ref()), None);
         let mut lines = Lines::new(args, &shown, &mut self.printed, out);
-        let mut progress = Progress::hidden();
-        for file in threads_of_test(trace, run) {
-            if !args.part.threads.include(trace, file.id()) {
-                continue;
-            }
+        for file in files {
             let title = format!("thread {}", file_title(trace, &file));
             let prefix = Lines::prefix(args, name, file.id());
             self.threads += 1;
@@ -100,7 +110,8 @@ impl Follow for EndedTests {
         self.sizes = sizes;
         let runs = source.traces.read_tests();
         let mut pass = Pass::Nothing;
-        for (trace, runs) in source.traces.iter().zip(&runs) {
+        let names: Vec<_> = source.traces.iter().map(|of| source.name(of.dir())).collect();
+        for ((trace, runs), name) in source.traces.iter_mut().zip(&runs).zip(&names) {
             let selected = runs.iter().filter(|run| self.tests.include(&run.name));
             let due: Vec<_> = selected.filter(|run| !is_growing || has_ended(trace, run)).collect();
             for run in due {
@@ -109,7 +120,7 @@ impl Follow for EndedTests {
                     continue;
                 }
                 pass = Pass::Events;
-                if self.show(&source.name(trace.dir()), trace, run, out)? {
+                if self.show(name, trace, run, out)? {
                     return Ok(Pass::Enough);
                 }
             }

@@ -10,24 +10,28 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flow_codec::read::{Content, OpenFrames, Selection, ThreadFile, Trace};
+use flow_codec::read::{Content, OpenFrames, ThreadFile, Trace};
 use flow_codec::{Error, Offset, ThreadId};
 use flow_query::in_order::{InOrder, Shown, Stopped};
 use flow_query::process::Reached;
 
 use super::ended_tests::EndedTests;
+use super::follow_merged::FollowMerged;
 use super::lines::{Lines, Printed, shown, with_details};
-use super::read::selections;
+use super::read::Selections;
 use super::start::{no_such_place, of_one_thread};
 use super::thread::ThreadReplay;
 use crate::args::{ReplayArgs, SourceArgs};
 use crate::failure::{Failure, Status};
 use crate::input::source::growing::{Follow, Pass, Until, follow};
 use crate::input::source::{Source, run_of};
-use crate::input::times::{has_clock, no_clock};
 use crate::output::{Out, Progress, bytes, message};
 use flow_query::reading::{Ending, Reading};
 use flow_query::select::thread_title;
+
+/// Why calls in one order cannot be selected by their duration as they come.
+const UNDECIDED: &str = "--min-duration cannot be used with --follow and --merged: whether a call is long enough is known when it \
+     has lasted that long, and until then nothing could be shown of any thread; leave out --merged or --follow";
 
 /// Follows all traces of a directory, until their recordings are over.
 pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -37,6 +41,12 @@ pub(super) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     let until = Until::recorded(&args.source.dir)?;
     if !args.part.tests.patterns.is_empty() {
         return follow(&args.source.dir, until, &mut EndedTests::new(args), out);
+    }
+    if args.merged {
+        if args.min_duration.is_some() {
+            return Err(Failure::Usage(UNDECIDED.to_owned()));
+        }
+        return follow(&args.source.dir, until, &mut FollowMerged::new(args), out);
     }
     let mut follower = Follower::new(args, Arc::clone(&until.stop));
     follow(&args.source.dir, until, &mut follower, out)
@@ -61,8 +71,7 @@ struct Follower<'a> {
     stop: Arc<AtomicBool>,
     printed: Printed,
     threads: BTreeMap<(PathBuf, ThreadId), Followed>,
-    /// The selected methods of each trace, with the number of methods it had then. New methods need new selections.
-    selections: BTreeMap<PathBuf, (usize, Selection, Option<Selection>)>,
+    selections: Selections,
 }
 
 impl<'a> Follower<'a> {
@@ -72,7 +81,7 @@ impl<'a> Follower<'a> {
             stop,
             printed: Printed::default(),
             threads: BTreeMap::new(),
-            selections: BTreeMap::new(),
+            selections: Selections::default(),
         }
     }
 
@@ -83,8 +92,7 @@ impl<'a> Follower<'a> {
         mut each: impl FnMut(&mut Followed, &Trace, &ThreadFile, &mut Lines<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         for trace in &source.traces {
-            let Some((_, selection, wanted)) = self.selections.get(trace.dir()) else { continue };
-            let selections = (selection, wanted.as_ref());
+            let Some(selections) = self.selections.known(trace) else { continue };
             let shown = shown(self.args, trace, selections, None);
             let mut lines = Lines::new(self.args, &shown, &mut self.printed, out);
             for file in trace.files() {
@@ -117,16 +125,7 @@ impl Follow for Follower<'_> {
         let mut pass = Pass::Nothing;
         let is_selected = |trace: &_, id| self.args.part.threads.include(trace, id);
         for trace in &source.traces {
-            let methods = trace.methods().len();
-            if self.selections.get(trace.dir()).is_none_or(|(known, ..)| *known != methods) {
-                if self.args.is_timed() && !self.args.shows_details() && !has_clock(trace) {
-                    return Err(no_clock(trace));
-                }
-                let (selection, wanted) = selections(self.args, trace);
-                self.selections.insert(trace.dir().to_path_buf(), (methods, selection, wanted));
-            }
-            let Some((_, selection, wanted)) = self.selections.get(trace.dir()) else { continue };
-            let selections = (selection, wanted.as_ref());
+            let selections = self.selections.of(self.args, trace)?;
             let shown = shown(self.args, trace, selections, None);
             let mut lines = Lines::new(self.args, &shown, &mut self.printed, out);
             let threads = || trace.files().iter().filter(|file| is_selected(trace, file.id()));
@@ -322,6 +321,7 @@ impl Followed {
             }
             reading.set_ending(events.tail());
         })?;
+        self.reached = events.reached();
         if is_enough {
             self.reading.set_ending(Ending::Stopped);
             return Ok(Pass::Enough);

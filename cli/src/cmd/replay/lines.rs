@@ -28,6 +28,10 @@ pub(super) struct Printed {
     pub(super) shorter: u64,
     /// Whether values of calls were printed.
     pub(super) values: bool,
+    /// With `--merged`: how many threads have begun.
+    pub(super) threads: u64,
+    /// With `--merged`: the order of the line that follows.
+    order: Option<Order>,
 }
 
 impl Printed {
@@ -99,15 +103,13 @@ pub(super) struct Lines<'a> {
     /// The names of methods.
     pub(super) labels: Labels<'a>,
     sources: Sources,
-    /// With `--merged`: the order of the line that follows.
-    order: Option<Order>,
     line: Vec<u8>,
 }
 
 /// The order of a line among those of other threads.
 #[derive(Clone, Copy, Debug)]
 struct Order {
-    thread: usize,
+    thread: u64,
     /// Whether what was printed of other threads since the thread's heading certainly happened before.
     is_certain: bool,
 }
@@ -131,7 +133,6 @@ impl<'a> Lines<'a> {
             out,
             labels: labels.with_origin(args.verbose),
             sources: Sources::new(&args.sources),
-            order: None,
             line: Vec::new(),
         }
     }
@@ -150,10 +151,10 @@ impl<'a> Lines<'a> {
     }
 
     /// With `--merged`: an event of a thread follows, and everything of other threads certainly happened before, or not.
-    pub(super) fn order(&mut self, thread: usize, is_certain: bool) {
-        let before = self.order.filter(|order| order.thread == thread);
+    pub(super) fn order(&mut self, thread: u64, is_certain: bool) {
+        let before = self.printed.order.filter(|order| order.thread == thread);
         let is_certain = is_certain && before.is_none_or(|order| order.is_certain);
-        self.order = Some(Order { thread, is_certain });
+        self.printed.order = Some(Order { thread, is_certain });
     }
 
     pub(super) fn is_text(&self) -> bool {
@@ -197,7 +198,7 @@ impl<'a> Lines<'a> {
         if self.printed.thread.replace(thread).is_some() {
             self.out.write_all(b"\n")?;
         }
-        let is_certain = self.order.is_none_or(|order| order.is_certain);
+        let is_certain = self.printed.order.is_none_or(|order| order.is_certain);
         let title =
             if is_certain { title.into() } else { Cow::from(format!("{title}  {OVERLAPS}")) };
         Ok(self.out.heading(&title)?)

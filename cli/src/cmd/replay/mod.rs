@@ -9,6 +9,7 @@
 
 mod ended_tests;
 mod follow;
+mod follow_merged;
 mod hits;
 mod lines;
 mod merged;
@@ -27,7 +28,8 @@ use flow_codec::read::{StackSamples, ThreadFile, Trace};
 
 pub(crate) use self::follow::follow_until;
 use self::lines::{Lines, Printed, shown};
-use self::read::{from_position, selections, whole_thread};
+use self::merged::{MergedReplay, Replayed, Shared};
+use self::read::{expect_clock, from_position, selections, whole_thread};
 use self::start::{no_such_place, of_one_thread};
 use self::thread::ThreadReplay;
 use crate::args::{Format, ReplayArgs};
@@ -35,7 +37,7 @@ use crate::failure::{Failure, Status};
 use crate::input::place::From;
 use crate::input::source::Source;
 use crate::input::sources;
-use crate::input::times::{has_clock, no_clock, no_samples};
+use crate::input::times::{has_clock, no_samples};
 use crate::output::{Out, Progress};
 use flow_query::reading::{Ending, Listener as _, Reading, Soundness};
 use flow_query::select::file_title;
@@ -147,12 +149,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut printed = Printed::default();
     let (mut threads, mut found) = (0, false);
     for trace in &source.traces {
-        let needs_clock = args.is_timed() && !args.shows_details()
-            || (args.merged && !trace.has_numbers())
-            || matches!(args.from, Some(From::Time(_)));
-        if needs_clock && !has_clock(trace) {
-            return Err(no_clock(trace));
-        }
+        expect_clock(args, trace)?;
         sources::link(trace.methods(), &args.sources, out);
         source.begin(trace, args.source.format, out)?;
         printed.thread = None;
@@ -175,10 +172,10 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         let selections = (&selection, wanted.as_ref());
         if args.merged {
             let (printed, progress) = (&mut printed, &mut progress);
-            let shared = merged::Shared { args, printed, progress, threads };
+            let shared = Shared { args, printed, progress, out };
             let (name, samples) = (source.name(trace.dir()), samples.as_ref());
-            let done = merged::run(shared, trace, &name, selections, samples, out)?;
-            threads += trace.files().len() as u64;
+            let replayed = Replayed { trace, name: &name, place: "", selections, samples };
+            let done = MergedReplay::new(args).pass(shared, replayed, false)?;
             found |= done.is_found;
             status = status.and(done.status);
             if done.is_full {

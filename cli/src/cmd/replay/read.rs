@@ -1,5 +1,9 @@
 //! Passes the events of a thread to its replay.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::path::PathBuf;
+
 use flow_codec::read::{OpenFrames, Selection, ThreadFile, Trace};
 use flow_codec::{Glob, Offset};
 use flow_query::dag::{Dag, Walk};
@@ -11,6 +15,8 @@ use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
 use crate::failure::Failure;
 use crate::input::memory::most_words;
+use crate::input::place::From;
+use crate::input::times::{has_clock, no_clock};
 use crate::output::Progress;
 use flow_query::reading::{
     Listener as _, Reading, open_dag, read_records, read_timeline, stored_shapes,
@@ -21,6 +27,48 @@ pub(super) fn selections(args: &ReplayArgs, trace: &Trace) -> (Selection, Option
     let globs: Vec<_> = args.method.iter().map(|pattern| Glob::new(pattern)).collect();
     let wanted = (!globs.is_empty()).then(|| Selection::new(trace.methods(), &globs, &[]));
     (args.part.filter.selection(trace), wanted)
+}
+
+/// The selected methods of each trace that is followed, with the number of methods it had then. New methods need new
+/// selections.
+#[derive(Debug, Default)]
+pub(super) struct Selections(BTreeMap<PathBuf, (usize, Selection, Option<Selection>)>);
+
+impl Selections {
+    /// The selected methods of a trace as it is now.
+    pub(super) fn of(
+        &mut self,
+        args: &ReplayArgs,
+        trace: &Trace,
+    ) -> Result<(&Selection, Option<&Selection>), Failure> {
+        let methods = trace.methods().len();
+        if self.0.get(trace.dir()).is_some_and(|(known, ..)| *known != methods) {
+            self.0.remove(trace.dir());
+        }
+        let (_, selection, wanted) = match self.0.entry(trace.dir().to_path_buf()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                expect_clock(args, trace)?;
+                let (selection, wanted) = selections(args, trace);
+                place.insert((methods, selection, wanted))
+            }
+        };
+        Ok((selection, wanted.as_ref()))
+    }
+
+    /// The selected methods of a trace as it was in the last pass.
+    pub(super) fn known(&self, trace: &Trace) -> Option<(&Selection, Option<&Selection>)> {
+        let (_, selection, wanted) = self.0.get(trace.dir())?;
+        Some((selection, wanted.as_ref()))
+    }
+}
+
+/// Checks that a trace has times, if what is shown needs them.
+pub(super) fn expect_clock(args: &ReplayArgs, trace: &Trace) -> Result<(), Failure> {
+    let needs_clock = args.is_timed() && !args.shows_details()
+        || (args.merged && !trace.has_numbers())
+        || matches!(args.from, Some(From::Time(_)));
+    if needs_clock && !has_clock(trace) { Err(no_clock(trace)) } else { Ok(()) }
 }
 
 /// Replays a whole thread.

@@ -13,6 +13,7 @@ use crate::output::{Progress, flow_command, plural};
 use flow_query::reading::{Listener as _, Reading, open_tree, stored_shapes};
 
 /// The position at which a replay begins, and the open frames, the outermost first.
+#[derive(Debug)]
 pub(super) struct Start {
     pub(super) place: Place,
     pub(super) frames: Vec<MethodId>,

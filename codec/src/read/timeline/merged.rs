@@ -19,6 +19,9 @@
 //! an exit comes directly before the next event of its thread that its bounds allow. Instructions come directly after the
 //! event before them.
 //!
+//! Of a trace that grows, the order is read [as far as nothing can change it](Merged::as_far_as), and
+//! [continued](Merged::continuing) when the trace has been opened again.
+//!
 //! Memory: that of the timelines of the threads that are alive at an instant.
 
 use std::cmp::Ordering;
@@ -30,7 +33,7 @@ use crate::format::instructions::Step;
 use crate::format::manifest::{Order, Timing};
 use crate::format::marks::Mark;
 use crate::read::{Bounds, Tail, ThreadFile, Trace};
-use crate::{Error, Offset, Result};
+use crate::{Error, Offset, Result, ThreadId};
 
 /// The start of a thread is noted when its first event has been recorded, so that event may be this much earlier.
 const START_DELAY_NS: u64 = 10_000_000;
@@ -77,6 +80,46 @@ impl MergedItem {
     }
 }
 
+/// The events of a thread, as a [`Merged`] order reads them.
+pub trait EventsOfThread: Iterator<Item = Result<TimelineEvent>> {
+    /// How the events end, once all are read.
+    fn tail(&self) -> Tail;
+
+    /// The error of the marks, if there is one.
+    fn into_damage(self: Box<Self>) -> Option<Error>;
+}
+
+impl EventsOfThread for Timeline<'_> {
+    fn tail(&self) -> Tail {
+        Timeline::tail(self)
+    }
+
+    fn into_damage(self: Box<Self>) -> Option<Error> {
+        Timeline::into_damage(*self)
+    }
+}
+
+/// Whether the next event of a thread may be returned, in a trace that grows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turn {
+    /// No event that is recorded later comes before it.
+    Due,
+    /// An event that is not there yet may come before it.
+    NotYet,
+    /// Its time is not there yet. Events that are not certainly earlier have to wait, too.
+    Untimed,
+}
+
+/// How far a trace was read in one order.
+#[derive(Clone, Default, Debug)]
+pub struct MergedState {
+    /// The thread that is followed.
+    current: Option<ThreadId>,
+    latest: [Option<(ThreadId, u64)>; 2],
+    unnumbered: BTreeMap<ThreadId, u64>,
+    number: u64,
+}
+
 /// The events of all threads of a trace in one order. It contradicts no order that is known from times; where none is
 /// known, it keeps the events of a thread together, and says so.
 #[derive(Debug)]
@@ -94,16 +137,41 @@ pub struct Merged<'a> {
     is_exact: bool,
     /// If events have numbers: by when the last event of a thread had happened, where that has none.
     unnumbered: Option<BTreeMap<usize, u64>>,
+    /// The greatest number that was returned.
+    number: u64,
     /// What comes before further events.
     ready: Vec<MergedItem>,
+    /// If the trace grows.
+    turns: Option<Turns<'a>>,
+    /// The thread to continue with.
+    resumed: Option<usize>,
+    /// The thread of the last event that was returned.
+    last: Option<usize>,
 }
 
-/// Opens the timeline of a thread.
-struct Open<'a>(Box<dyn Fn(&'a ThreadFile, Offset) -> Result<Timeline<'a>> + 'a>);
+type Events<'a> = Box<dyn EventsOfThread + 'a>;
+
+/// Opens the events of a thread.
+struct Open<'a>(Box<dyn Fn(&'a ThreadFile, Offset) -> Result<Events<'a>> + 'a>);
 
 impl std::fmt::Debug for Open<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Open")
+    }
+}
+
+type TurnOf<'a> = Box<dyn Fn(usize, &TimelineEvent) -> Turn + 'a>;
+
+/// Which of the next events of threads may be returned.
+struct Turns<'a> {
+    of: TurnOf<'a>,
+    /// The earliest time of those whose time is not there yet.
+    untimed_ns: Option<u64>,
+}
+
+impl std::fmt::Debug for Turns<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Turns").field("untimed_ns", &self.untimed_ns).finish()
     }
 }
 
@@ -116,13 +184,22 @@ struct Waiting {
 }
 
 /// The next event of a thread. The greatest is the one that must come first.
-#[derive(Debug)]
 struct Head<'a> {
     thread: usize,
     event: TimelineEvent,
     /// If events have numbers: that of the event, or else of the one before it.
     number: Option<u64>,
-    timeline: Box<Timeline<'a>>,
+    timeline: Events<'a>,
+    turn: Turn,
+}
+
+impl std::fmt::Debug for Head<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { thread, event, number, turn, .. } = self;
+        let mut shown = f.debug_struct("Head");
+        shown.field("thread", thread).field("event", event).field("number", number);
+        shown.field("turn", turn).finish_non_exhaustive()
+    }
 }
 
 impl Head<'_> {
@@ -252,8 +329,16 @@ impl Trace {
                 .as_ref()
                 .is_some_and(|manifest| manifest.timing == Timing::Exact),
             unnumbered: is_numbered.then(BTreeMap::new),
+            number: 0,
             ready: Vec::new(),
+            turns: None,
+            resumed: None,
+            last: None,
         }
+    }
+
+    fn index_of(&self, thread: ThreadId) -> Option<usize> {
+        self.files.iter().position(|file| file.id == thread)
     }
 }
 
@@ -275,7 +360,61 @@ impl<'a> Merged<'a> {
         self,
         open: impl Fn(&'a ThreadFile, Offset) -> Result<Timeline<'a>> + 'a,
     ) -> Self {
+        self.with_events(move |file, from| Ok(Box::new(open(file, from)?)))
+    }
+
+    /// Reads these events of the threads, each from an offset on. Call this before the first event is read.
+    #[must_use]
+    pub fn with_events(
+        self,
+        open: impl Fn(&'a ThreadFile, Offset) -> Result<Events<'a>> + 'a,
+    ) -> Self {
         Self { open: Some(Open(Box::new(open))), ..self }
+    }
+
+    /// Ends before the first event that may not be returned. `turn` gets the next event of a thread, given as an index of
+    /// [`Trace::files`]. Call this before the first event is read.
+    #[must_use]
+    pub fn as_far_as(self, turn: impl Fn(usize, &TimelineEvent) -> Turn + 'a) -> Self {
+        Self { turns: Some(Turns { of: Box::new(turn), untimed_ns: None }), ..self }
+    }
+
+    /// Continues an order that was read up to here, in the same trace opened again. The threads have to begin after the last event
+    /// that was returned. Call this before the first event is read.
+    #[must_use]
+    pub fn continuing(self, state: &MergedState) -> Self {
+        let index = |thread: ThreadId| self.trace.index_of(thread);
+        let mut latest = Latest::default();
+        for (thread, by_ns) in state.latest.iter().flatten() {
+            // A thread that is gone is another one than all that are there.
+            latest.add(index(*thread).unwrap_or(usize::MAX), *by_ns);
+        }
+        let unnumbered = state.unnumbered.iter();
+        let unnumbered = unnumbered.filter_map(|(thread, by)| Some((index(*thread)?, *by)));
+        let unnumbered = self.unnumbered.is_some().then(|| unnumbered.collect());
+        let resumed = state.current.and_then(index);
+        Self { latest, unnumbered, number: state.number, resumed, last: resumed, ..self }
+    }
+
+    /// How far the order was read.
+    #[must_use]
+    pub fn state(&self) -> MergedState {
+        let id = |thread: usize| self.trace.files.get(thread).map(|file| file.id);
+        let Latest { thread, by_ns, others_by_ns } = self.latest;
+        // Of the other threads, only one has to be another one.
+        let other = self.trace.files.iter().map(|file| file.id).find(|of| Some(*of) != id(thread));
+        let unnumbered = self.unnumbered.iter().flatten();
+        MergedState {
+            current: self.last.and_then(id),
+            latest: [id(thread).zip(by_ns), other.zip(others_by_ns)],
+            unnumbered: unnumbered.filter_map(|(thread, by)| Some((id(*thread)?, *by))).collect(),
+            number: self.number,
+        }
+    }
+
+    /// The threads of which an event was read and not returned.
+    pub fn unreturned(&self) -> impl Iterator<Item = usize> {
+        self.heads.iter().chain(&self.current).map(|head| head.thread)
     }
 
     /// Opens a thread, and reads its first event.
@@ -283,12 +422,12 @@ impl<'a> Merged<'a> {
         let file = self.trace.files.get(thread)?;
         let timeline = match &self.open {
             Some(Open(open)) => open(file, from),
-            None => file.timeline_from(from),
+            None => file.timeline_from(from).map(|timeline| Box::new(timeline) as Events<'_>),
         };
         match timeline {
             Ok(timeline) => {
                 let number = self.unnumbered.is_some().then_some(0);
-                self.next_of(thread, number, Box::new(timeline))
+                self.next_of(thread, number, timeline)
             }
             Err(error) => {
                 self.ready.push(MergedItem::Damage { thread, error });
@@ -305,14 +444,15 @@ impl<'a> Merged<'a> {
         &mut self,
         thread: usize,
         last: Option<u64>,
-        mut timeline: Box<Timeline<'a>>,
+        mut timeline: Events<'a>,
     ) -> Option<Head<'a>> {
         loop {
             match timeline.next() {
                 Some(Ok(event)) => {
                     // Whatever the marks contain, numbers never go back.
                     let number = last.map(|last| event.number.map_or(last, |own| own.max(last)));
-                    return Some(Head { thread, event, number, timeline });
+                    let turn = self.turns.as_mut().map_or(Turn::Due, |of| of.next(thread, &event));
+                    return Some(Head { thread, event, number, timeline, turn });
                 }
                 Some(Err(error)) => self.ready.push(MergedItem::Damage { thread, error }),
                 None => {
@@ -338,6 +478,12 @@ impl<'a> Merged<'a> {
 
     /// The event that comes next, with its thread.
     fn choose(&mut self) -> Option<Head<'a>> {
+        if let Some(thread) = self.resumed.take()
+            && let Some(at) = self.waiting.iter().position(|next| next.thread == thread)
+        {
+            let next = self.waiting.remove(at);
+            self.current = self.begin(next);
+        }
         if self.current.is_none() && self.heads.is_empty() {
             let first = self.waiting.last()?.start;
             self.begin_until(first);
@@ -362,6 +508,24 @@ impl<'a> Merged<'a> {
     }
 }
 
+impl Turns<'_> {
+    /// The next event of a thread was read.
+    fn next(&mut self, thread: usize, event: &TimelineEvent) -> Turn {
+        let turn = (self.of)(thread, event);
+        if turn == Turn::Untimed {
+            let from_ns = event.time.bounds.from_ns;
+            self.untimed_ns = Some(self.untimed_ns.map_or(from_ns, |ns| ns.min(from_ns)));
+        }
+        turn
+    }
+
+    /// Returns whether an event that is the first of all in the order may be returned.
+    fn is_due(&self, head: &Head<'_>) -> bool {
+        let is_earlier = |ns| head.number.is_some() || head.event.time.bounds.by_ns <= ns;
+        head.turn == Turn::Due && self.untimed_ns.is_none_or(is_earlier)
+    }
+}
+
 impl Merged<'_> {
     /// Records that this event is the next one. Returns whether all events of other threads before it certainly happened
     /// before it.
@@ -374,11 +538,15 @@ impl Merged<'_> {
         };
         unnumbered.retain(|other, by_ns| *other == thread || *by_ns >= from_ns);
         let others = unnumbered.len() - usize::from(unnumbered.contains_key(&thread));
+        let is_in_order = event.number.is_none_or(|number| number >= self.number);
         match event.number {
-            Some(_) => unnumbered.remove(&thread),
+            Some(number) => {
+                self.number = number.max(self.number);
+                unnumbered.remove(&thread)
+            }
             None => unnumbered.insert(thread, by_ns),
         };
-        others == 0
+        others == 0 && is_in_order
     }
 }
 
@@ -390,12 +558,19 @@ impl Iterator for Merged<'_> {
             if !self.ready.is_empty() {
                 return Some(self.ready.remove(0));
             }
-            let Some(Head { thread, event, number, timeline }) = self.choose() else {
+            let Some(head) = self.choose() else {
                 if self.ready.is_empty() && self.waiting.is_empty() {
                     return None;
                 }
                 continue;
             };
+            if self.turns.as_ref().is_some_and(|turns| !turns.is_due(&head)) {
+                self.current = Some(head);
+                // What is wrong before it, and the ends of other threads, are known.
+                return if self.ready.is_empty() { None } else { Some(self.ready.remove(0)) };
+            }
+            let Head { thread, event, number, timeline, .. } = head;
+            self.last = Some(thread);
             let is_certain = self.place(thread, &event);
             let next = self.next_of(thread, number, timeline);
             self.current = next;

@@ -39,6 +39,6 @@ pub use self::event::{
 };
 pub use self::executions::{Executed, Executions, Operands, This};
 pub use self::merge::Timeline;
-pub use self::merged::{Merged, MergedItem};
+pub use self::merged::{EventsOfThread, Merged, MergedItem, MergedState, Turn};
 pub use self::moments::Moments;
 pub use self::test_runs::{TestRun, TestsOfThread};

@@ -21,7 +21,7 @@ use super::{Calls, FoundCall, Order, What, times_of};
 use crate::Error;
 use crate::dag::Outcome;
 use crate::open::Traces;
-use crate::process::{Cause, DataBreak, Follower, Metadata, Ordered, Receive};
+use crate::process::{Cause, DataBreak, Follower, Metadata, Ordered, Receive, is_received};
 use crate::select::{has_clock, methods};
 
 /// How long a call waits at least for those of other threads that ended before it: until all threads have been read again. Where
@@ -30,8 +30,6 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// How long it waits at most, where a trace is received. The events of a thread that runs on without a pause arrive up to half
 /// a second late.
 const LONGEST_PATIENCE: Duration = Duration::from_millis(600);
-/// The option of a JVM that sends its trace.
-const STREAM: &str = "stream";
 /// For how long a thread waits at most until the time of an event is known.
 const TIME_PATIENCE: Duration = Duration::from_secs(1);
 /// How many calls of a thread wait at most. Then the others are read first.
@@ -275,7 +273,7 @@ impl Jvm {
         Self {
             follower: if has_values { follower.with_values() } else { follower },
             dir: trace.dir().into(),
-            is_received: trace.manifest().is_some_and(|of| of.options.contains_key(STREAM)),
+            is_received: trace.manifest().is_some_and(is_received),
             wanted: (Selection::new(&Methods::default(), &[], &[]), 0),
             threads: HashMap::new(),
         }
