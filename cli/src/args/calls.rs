@@ -353,6 +353,8 @@ impl CallsArgs {
             ("--outcome", self.outcome.is_some()),
             ("--by shape", self.by == Some(GroupBy::Shape)),
             ("--by with --values", self.by.is_some() && self.values),
+            ("--odd", self.odd),
+            ("--durations", self.durations),
         ]);
         expect("statements, requests and messages", &others, &[])?;
         let (containing, source) = self.method_and_source();

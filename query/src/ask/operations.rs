@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
-use flow_codec::read::{Bounds, TimeLimits, Timeline, Trace};
+use flow_codec::read::{TimeLimits, Timeline, Trace};
 use flow_codec::{MethodId, ThreadId};
 
 use crate::Error;
 use crate::analysis::{FindOperations, Operation, Parameter, roles_in};
 use crate::open::Traces;
-use crate::reading::{Listener, Soundness, read_thread};
+use crate::reading::{DurationSum, Listener, Soundness, read_thread};
 use crate::select::{Select, Selected, expect_clock, own_patterns, start_ns};
 
 /// The operations of a preset: of `sql` the statements, of `http` the requests, of `log` the messages.
@@ -63,16 +63,8 @@ pub struct OperationSum {
     pub failed: u64,
     /// The class of the first of these exceptions.
     pub thrown: Option<Rc<str>>,
-    /// How long they lasted together.
-    pub total_ns: u64,
-    /// The least and the most that this can be; `u64::MAX` if the most is not known.
-    pub bounds: (u64, u64),
-    /// How long the longest one lasted.
-    pub longest_ns: u64,
-    /// The bounds of that.
-    pub longest: Bounds,
-    /// Whether times are known.
-    pub has_times: bool,
+    /// How long they lasted together, if times are known.
+    pub times: Option<DurationSum>,
     /// The thread of the first one that was read.
     pub thread: ThreadId,
     /// The number of the first one in the thread.
@@ -192,7 +184,8 @@ impl Operations {
         })?;
         // How long it takes to log a message says little about it.
         let by_count = self.preset == "log";
-        let weight = |sum: &OperationSum| (if by_count { 0 } else { sum.total_ns }, sum.count);
+        let total_ns = |sum: &OperationSum| sum.times.map_or(0, |times| times.ns);
+        let weight = |sum: &OperationSum| (if by_count { 0 } else { total_ns(sum) }, sum.count);
         all.sort_by_key(|sum| std::cmp::Reverse(weight(sum)));
         Ok((read, all))
     }
@@ -280,11 +273,7 @@ impl OperationSum {
             count: 0,
             failed: 0,
             thrown: None,
-            total_ns: 0,
-            bounds: (0, 0),
-            longest_ns: 0,
-            longest: first.times.duration,
-            has_times: false,
+            times: None,
             thread: first.thread,
             number: first.number,
             parameters: first.parameters.clone(),
@@ -292,19 +281,11 @@ impl OperationSum {
     }
 
     fn add(&mut self, operation: &Operation) {
-        let ns = operation.times.duration_ns;
         self.count += 1;
         self.failed += u64::from(operation.thrown.is_some());
         self.thrown = self.thrown.take().or_else(|| operation.thrown.clone());
         self.is_cut |= operation.is_cut;
-        self.total_ns = self.total_ns.saturating_add(ns);
-        let (from, by) = self.bounds;
-        let Bounds { from_ns, by_ns } = operation.times.duration;
-        self.bounds = (from.saturating_add(from_ns), by.saturating_add(by_ns));
-        if ns > self.longest_ns {
-            (self.longest_ns, self.longest) = (ns, operation.times.duration);
-        }
-        self.has_times |= operation.times.start.estimate_ns.is_some();
+        DurationSum::add(&mut self.times, 0, operation.number, &operation.times);
     }
 }
 

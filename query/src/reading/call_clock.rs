@@ -1,7 +1,9 @@
 //! The times of calls whose positions are known.
 
 use crate::dag::Occurrence;
+use crate::tree::Node;
 use flow_codec::format::marks::Position;
+use flow_codec::index::Place;
 use flow_codec::read::{Bounds, CallTimes, Moments, ThreadFile, When};
 
 /// Where a call begins and ends.
@@ -13,6 +15,23 @@ pub struct Extent {
     pub end: Position,
     /// Whether it is not left there, but the events of the thread end.
     pub is_open: bool,
+}
+
+impl Extent {
+    /// A call that is left at a place, or not left when the thread ends.
+    #[must_use]
+    pub fn of(node: &Node, left: Option<Place>, end_of_thread: Place) -> Self {
+        let start = Position::before(node.place.offset);
+        let end = match left {
+            None => Position::before(end_of_thread.offset),
+            Some(place) => {
+                // Exits that follow each other are one record: those of its callees come first.
+                let exits = place.frames.saturating_sub(node.place.frames.saturating_add(1));
+                Position { offset: place.offset, exits }
+            }
+        };
+        Self { start, end, is_open: left.is_none() }
+    }
 }
 
 impl From<&Occurrence> for Extent {
@@ -89,23 +108,38 @@ pub struct DurationSum {
     pub ns: u64,
     /// The least and the most that it can be.
     pub bounds: (u64, u64),
-    /// The slowest: its estimated duration, a number of its thread, and its number there.
-    pub slowest: (u64, usize, u64),
+    /// The slowest.
+    pub slowest: SlowestCall,
+}
+
+/// The slowest of several calls; of equal ones, the first.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct SlowestCall {
+    /// Its estimated duration.
+    pub ns: u64,
+    /// The bounds of that.
+    pub bounds: Bounds,
+    /// The number of its thread among those that are added up.
+    pub thread: usize,
+    /// Its number there.
+    pub number: u64,
 }
 
 impl DurationSum {
     /// Adds a call of a thread, if its times are known.
-    pub fn add(this: &mut Option<Self>, thread: usize, call: Occurrence, times: &CallTimes) {
+    pub fn add(this: &mut Option<Self>, thread: usize, number: u64, times: &CallTimes) {
         if times.start.estimate_ns.is_none() {
             return;
         }
         let Bounds { from_ns, by_ns } = times.duration;
-        let sum = this.get_or_insert(Self { slowest: (0, thread, call.number), ..Self::default() });
-        sum.ns = sum.ns.saturating_add(times.duration_ns);
+        let (ns, bounds) = (times.duration_ns, times.duration);
+        let slowest = SlowestCall { ns, bounds, thread, number };
+        let sum = this.get_or_insert(Self { slowest, ..Self::default() });
+        sum.ns = sum.ns.saturating_add(ns);
         let (from, by) = sum.bounds;
         sum.bounds = (from.saturating_add(from_ns), by.saturating_add(by_ns));
-        if times.duration_ns > sum.slowest.0 {
-            sum.slowest = (times.duration_ns, thread, call.number);
+        if ns > sum.slowest.ns {
+            sum.slowest = slowest;
         }
     }
 }

@@ -11,7 +11,7 @@ mod parallel;
 mod precision;
 mod sums;
 
-pub use self::call_clock::{CallClock, DurationSum, Extent, UNKNOWN_TIMES};
+pub use self::call_clock::{CallClock, DurationSum, Extent, SlowestCall, UNKNOWN_TIMES};
 pub use self::context_tree::{ContextTree, MOST_PATHS};
 pub use self::counts::{Counted, count_thread, count_threads};
 pub use self::events::{read_records, read_thread, read_timeline, visit_events, visit_timed};

@@ -5,6 +5,7 @@ use std::io::Write;
 use flow_codec::read::Trace;
 use flow_query::analysis::{Operation, Parameter};
 use flow_query::ask::{OperationSum, Operations, OperationsBy, ReadOperations};
+use flow_query::reading::DurationSum;
 use flow_query::rows::{Cell, OperationCallRow, OperationRow, Raw, RowNames};
 use flow_query::select::thread_title;
 use serde_json::json;
@@ -80,17 +81,17 @@ fn sums(
 }
 
 fn row<'a>(sum: &'a OperationSum, names: &mut RowNames<'a>) -> OperationRow<'a> {
-    let ns = |ns: u64| sum.has_times.then_some(ns);
+    let times = sum.times;
     OperationRow {
         text: sum.text.as_deref(),
         cut: sum.is_cut,
         count: sum.count,
         failed: sum.failed,
         thrown: sum.thrown.as_deref(),
-        total_ns: ns(sum.total_ns),
-        total_from_ns: ns(sum.bounds.0),
-        total_by_ns: ns(sum.bounds.1).filter(|ns| *ns != u64::MAX),
-        longest_ns: ns(sum.longest_ns),
+        total_ns: times.map(|times| times.ns),
+        total_from_ns: times.map(|times| times.bounds.0),
+        total_by_ns: times.map(|times| times.bounds.1).filter(|ns| *ns != u64::MAX),
+        longest_ns: times.map(|times| times.slowest.ns),
         thread: sum.thread,
         call: sum.number,
         parameters: parameters(&sum.parameters),
@@ -113,11 +114,12 @@ fn table(
     if sums.iter().any(|sum| sum.failed > 0) {
         table.column("failed", sums.iter().map(|sum| Cell::Count(sum.failed)));
     }
-    if sums.iter().any(|sum| sum.has_times) {
-        let total = |sum: &OperationSum| Cell::number(rough_duration(sum.total_ns, sum.bounds));
-        table.column("total", sums.iter().map(total));
-        let longest = |sum: &OperationSum| Cell::number(bounded_duration(sum.longest));
-        table.column("longest", sums.iter().map(longest));
+    if sums.iter().any(|sum| sum.times.is_some()) {
+        let total = |times: DurationSum| Cell::number(rough_duration(times.ns, times.bounds));
+        let longest = |times: DurationSum| Cell::number(bounded_duration(times.slowest.bounds));
+        let times = || sums.iter().map(|sum| sum.times);
+        table.column("total", times().map(|times| times.map_or(Cell::Nothing, total)));
+        table.column("longest", times().map(|times| times.map_or(Cell::Nothing, longest)));
     }
     let text =
         |sum: &OperationSum| Cell::text(shown(sum.text.as_deref(), sum.is_cut, args.verbose));
@@ -138,7 +140,7 @@ fn table(
         table.note(number + 1, note);
     }
     table.print(out)?;
-    if sums.iter().any(|sum| sum.has_times && is_rough(sum.total_ns, sum.bounds)) {
+    if sums.iter().any(|sum| sum.times.is_some_and(|times| is_rough(times.ns, times.bounds))) {
         writeln!(out, "{ROUGH_NOTE}")?;
     }
     Ok(())

@@ -7,7 +7,7 @@ use flow_codec::format::shape_name::ShapeName;
 use flow_codec::read::{Selection, Trace};
 use flow_query::ask::{MethodWays, Way, Ways};
 use flow_query::dag::{Comparison, Difference, Kind, Outcome};
-use flow_query::reading::DurationSum;
+use flow_query::reading::{DurationSum, SlowestCall};
 use flow_query::rows::{Cell, MethodColumns, RowNames, ShapeRow};
 use flow_query::select::methods;
 use flow_query::shapes::{JoinedNames, JoinedThread};
@@ -144,7 +144,7 @@ impl Print<'_> {
             let time = |times: DurationSum| Cell::number(rough_duration(times.ns, times.bounds));
             table.column("time", all().map(|way| way.times.map_or(Cell::Nothing, time)));
             let slowest = |times: DurationSum| {
-                let (slowest_ns, thread, call) = times.slowest;
+                let SlowestCall { ns: slowest_ns, thread, number: call, .. } = times.slowest;
                 let place =
                     if several { format!(" in {}", title(threads, thread)) } else { String::new() };
                 Cell::text(format!("{} at {}{place}", duration(slowest_ns), grouped(call)))
@@ -265,9 +265,9 @@ impl Print<'_> {
             duration_ns: times.map(|times| times.ns),
             duration_from_ns: times.map(|times| times.bounds.0),
             duration_by_ns: times.map(|times| times.bounds.1).filter(|ns| *ns != u64::MAX),
-            slowest_ns: times.map(|times| times.slowest.0),
-            slowest_thread: times.map(|times| title(threads, times.slowest.1)),
-            slowest_call: times.map(|times| times.slowest.2),
+            slowest_ns: times.map(|times| times.slowest.ns),
+            slowest_thread: times.map(|times| title(threads, times.slowest.thread)),
+            slowest_call: times.map(|times| times.slowest.number),
         }
     }
 }

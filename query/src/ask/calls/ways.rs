@@ -119,7 +119,9 @@ fn times(
             }
             for (call, of_call) in some.iter().zip(clock.times(&some)) {
                 let place = joined(call.shape).and_then(|shape| times.get_mut(shape.index()));
-                place.into_iter().for_each(|sum| DurationSum::add(sum, number, *call, &of_call));
+                place
+                    .into_iter()
+                    .for_each(|sum| DurationSum::add(sum, number, call.number, &of_call));
             }
         }
     }
