@@ -324,16 +324,17 @@ macro_rules! view_keys {
   e, E              the next, the previous call that an exception ended
   c                 callers and callees of the method
   t                 list the tests, those that failed first
-  / in a list       show only rows that have a text in them
+  /, s in a list    show only rows that have a text; sort by the next column
   Tab               switch between threads and calls
   g                 go to a call, event:N, offset:N, a time such as 1.5s, or 50%
   u                 unfold the largest calls in it that fit
+  p                 unfold the longest callees, to where the time was spent
+  o, f              only calls of the application, of methods like a pattern
   x                 show equal calls in a row one by one, or as one line
   d, s              show details of the call, its source
   r                 read the trace again
   ?                 show these keys
-  Esc               go back
-  q                 end
+  Esc, q            go back, end
 "
     };
 }

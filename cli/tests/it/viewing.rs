@@ -18,10 +18,10 @@ fn several_threads_are_listed_and_one_is_unfolded() {
     assert_eq!(
         rows,
         [
-            "    events          begins       lasts  thread",
-            "       8 B      0.000000 s        8 ns  1 main",
-            "       3 B      0.000000 s              12 pool-1",
-            "       1 B      0.000000 s              13",
+            "         calls          begins       lasts  thread",
+            "             5      0.000000 s        8 ns  1 main",
+            "             1      0.000000 s              12 pool-1",
+            "             1      0.000000 s              13",
         ]
     );
     let run = flow(&["view", "--once", "--thread", "main"], trace.path());

@@ -6,6 +6,7 @@ mod call_run;
 mod calls;
 mod check;
 mod difference;
+mod hot_path;
 mod info;
 mod operations;
 mod overview;
@@ -25,6 +26,7 @@ pub use self::check::Check;
 pub use self::difference::{
     Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference, RunDifferences,
 };
+pub use self::hot_path::{HotPath, PathEnd};
 pub use self::info::{
     Info, LogInfo, SampledThread, StoredShapes, ThreadInfo, ThreadOrder, TraceInfo,
 };

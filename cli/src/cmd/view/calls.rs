@@ -2,6 +2,7 @@
 
 use flow_codec::read::{Selection, ThreadFile, Trace};
 use flow_codec::{Error, Glob, Offset};
+use flow_query::ask::{HotPath, PathEnd};
 use flow_query::tree::{Direction, Node, SelectedTree};
 
 use super::clock::TimesOfRows;
@@ -225,6 +226,24 @@ impl<'a> Calls<'a> {
         let Some(row) = self.row().filter(Row::has_callees) else { return Ok(()) };
         let row = self.tree.unfold_largest(&row, self.height.saturating_sub(1))?;
         self.show(row, 0)
+    }
+
+    /// Goes from the chosen call to the one in which its time was spent, and returns why the path ends there; `None` at a
+    /// call without callees.
+    pub(super) fn go_to_hot(&mut self) -> Result<Option<&'static str>, Error> {
+        let Some(row) = self.row() else { return Ok(None) };
+        let path = HotPath::of(&mut self.tree.selected, &self.file, row.node)?;
+        if let Some(last) = path.calls.last() {
+            let row = self.tree.reveal(last)?;
+            self.show(row, path.calls.len().min(self.height.saturating_sub(2)))?;
+        }
+        Ok(match path.end {
+            PathEnd::Leaf => None,
+            PathEnd::Spread => Some("the path ends here: no callee took half of this call"),
+            PathEnd::TooMany => {
+                Some("the path ends here: this call has too many callees to compare")
+            }
+        })
     }
 
     /// Hides what the chosen call called; if that is hidden, chooses its caller.

@@ -3,11 +3,9 @@
 use std::collections::HashMap;
 
 use flow_codec::Error;
-use flow_codec::format::marks::Position;
-use flow_codec::index::Place;
 use flow_codec::read::{Bounds, CallTimes, ThreadFile};
 use flow_query::reading::{CallClock, Extent};
-use flow_query::tree::{Node, SelectedTree};
+use flow_query::tree::SelectedTree;
 
 use super::tree::Row;
 
@@ -72,7 +70,7 @@ impl TimesOfRows {
         let mut missing = Vec::new();
         for row in rows.iter().filter(|row| self.get(row).is_none()) {
             let at = extents.len();
-            extents.push(extent(&row.node, row.left, tree.whole().end()));
+            extents.push(Extent::of(&row.node, row.left, tree.whole().end()));
             let callees = callees(row, tree)?;
             let is_known = callees.is_some();
             extents.extend(callees.into_iter().flatten());
@@ -105,19 +103,6 @@ fn without(total: Span, callees: impl Iterator<Item = Span>) -> Span {
     })
 }
 
-fn extent(node: &Node, left: Option<Place>, end_of_thread: Place) -> Extent {
-    let start = Position::before(node.place.offset);
-    let end = match left {
-        None => Position::before(end_of_thread.offset),
-        Some(place) => {
-            // Exits that follow each other are one record: those of its callees come first.
-            let exits = place.frames.saturating_sub(node.place.frames.saturating_add(1));
-            Position { offset: place.offset, exits }
-        }
-    };
-    Extent { start, end, is_open: left.is_none() }
-}
-
 /// Where the selected callees of a row begin and end; `None` if they are too many, or those of several calls.
 fn callees(row: &Row, tree: &mut SelectedTree) -> Result<Option<Vec<Extent>>, Error> {
     if !row.has_callees() {
@@ -133,7 +118,7 @@ fn callees(row: &Row, tree: &mut SelectedTree) -> Result<Option<Vec<Extent>>, Er
     let (end, mut extents) = (tree.whole().end(), Vec::with_capacity(callees.len()));
     for callee in callees {
         let left = tree.whole().subtree(&callee)?.left;
-        extents.push(extent(&callee, left, end));
+        extents.push(Extent::of(&callee, left, end));
     }
     Ok(Some(extents))
 }

@@ -15,8 +15,9 @@ use crate::args::VIEW_KEYS;
 use crate::terminal::{BOLD, CHOSEN, DIM, draw_page, safe};
 
 const KEYS_OF_CALLS: &str =
-    " ↑↓ choose  → unfold  ← fold  / find  c callers  d details  ? help  q end";
-const KEYS_OF_LIST: &str = " ↑↓ choose  Enter open  / filter  Esc back  t tests  ? help  q end";
+    " ↑↓ choose  → unfold  ← fold  / find  p hot path  o own  t tests  ? help  q end";
+const KEYS_OF_LIST: &str =
+    " ↑↓ choose  Enter open  s sort  / filter  Esc back  t tests  ? help  q end";
 const RED: Style = Style::new().fg(Color::Red);
 
 /// Draws all of it.
@@ -49,6 +50,9 @@ fn prompt_line(prompt: Prompt, text: &str) -> String {
         Prompt::Filter => {
             format!(" rows with: {text}_   Enter shows them, all rows without a text")
         }
+        Prompt::Only => format!(
+            " only methods like: {text}_   such as com.app.** or Orders; all without a text"
+        ),
         Prompt::GoTo => format!(" go to call, event:N, offset:N, 1.5s or 50%: {text}_"),
     }
 }
@@ -56,13 +60,15 @@ fn prompt_line(prompt: Prompt, text: &str) -> String {
 fn draw_list(frame: &mut Frame<'_>, list: &List, view: &View<'_>) {
     let areas = view.areas;
     let filter = list.filtered_by().map(|text| format!("  (with '{}')", safe(text)));
-    let header = format!("{}{}", list.header, filter.unwrap_or_default());
+    let order = list.sorted_by().map(|order| format!("  (by {order})"));
+    let header =
+        format!("{}{}{}", list.header, order.unwrap_or_default(), filter.unwrap_or_default());
     frame.render_widget(Line::styled(header, BOLD), areas.header);
     let top = list.top(areas.rows());
     let rows = list.rows.iter().enumerate().skip(top).take(areas.rows());
-    let rows = rows.map(|(at, (text, _))| {
+    let rows = rows.map(|(at, row)| {
         let style = if at == list.chosen { CHOSEN } else { Style::new() };
-        let text = list.line(text, areas.body.width.into());
+        let text = list.line(&row.text, areas.body.width.into());
         Line::styled(padded(&text, areas.body.width), style)
     });
     frame.render_widget(Paragraph::new(Text::from_iter(rows)), areas.body);

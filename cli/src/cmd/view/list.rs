@@ -1,15 +1,19 @@
 //! A list on the screen: threads, tests, or callers and callees.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use flow_codec::format::test_marks::Outcome;
 use flow_codec::read::{TestRun, ThreadFile, Trace};
 use flow_codec::{Error, MethodId, Offset, ThreadId};
 
 use crate::input::source::Source;
-use crate::output::{bytes, duration, escaped, instant};
+use crate::output::{duration, escaped, grouped, instant};
 use flow_query::select::file_title;
 use flow_query::select::outcome;
+
+/// The width of the number of calls of a thread.
+const CALLS_WIDTH: usize = 14;
 
 /// Where a row of a list leads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,15 +28,43 @@ pub(super) enum Target {
     Nothing,
 }
 
+/// A row of a list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct ListRow {
+    pub(super) text: String,
+    pub(super) target: Target,
+    /// By what the rows are sorted, the least first: one for each order of the list.
+    keys: Vec<SortKey>,
+}
+
+/// By what rows are sorted.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum SortKey {
+    Number(u64),
+    /// The largest first.
+    Largest(Reverse<u64>),
+    Name(String),
+}
+
+impl ListRow {
+    /// A row of a list with one order.
+    pub(super) fn new(text: String, target: Target) -> Self {
+        Self { text, target, keys: Vec::new() }
+    }
+}
+
 /// A list of which one row is chosen.
 #[derive(Clone, Default, Debug)]
 pub(super) struct List {
     /// The titles of the columns.
     pub(super) header: String,
-    pub(super) rows: Vec<(String, Target)>,
+    pub(super) rows: Vec<ListRow>,
     pub(super) chosen: usize,
+    /// What the list can be sorted by, and the place of the current one.
+    pub(super) orders: &'static [&'static str],
+    pub(super) order: usize,
     /// The text that rows must have, if they are filtered; then, all rows.
-    pub(super) filtered: Option<(String, Vec<(String, Target)>)>,
+    pub(super) filtered: Option<(String, Vec<ListRow>)>,
     /// How many characters of a row are before the name.
     pub(super) before_name: usize,
 }
@@ -58,30 +90,77 @@ impl List {
             let of = if source.several { source.name(trace.dir()) + " " } else { String::new() };
             let title = format!("{of}{}", file_title(trace, file));
             let text = format!(
-                "{:>10}  {:>14}  {:>10}  {}",
-                bytes(file.bytes()),
+                "{:CALLS_WIDTH$}  {:>14}  {:>10}  {}",
+                "",
                 start_ns.map_or(String::new(), instant),
                 lasted.map_or(String::new(), duration),
                 escaped(&title)
             );
-            (text, Target::Thread(at))
+            let keys = vec![
+                SortKey::Number(at as u64),
+                SortKey::Largest(Reverse(0)),
+                SortKey::Number(start_ns.unwrap_or(u64::MAX)),
+                SortKey::Largest(Reverse(lasted.unwrap_or(0))),
+                SortKey::Name(thread.map_or_else(String::new, |thread| thread.name.clone())),
+            ];
+            ListRow { text, target: Target::Thread(at), keys }
         };
         let sizes = threads.iter().map(|(_, file)| file.bytes()).enumerate();
         let largest = sizes.max_by_key(|(at, bytes)| (*bytes, Reverse(*at)));
         Self {
-            header: format!("{:>10}  {:>14}  {:>10}  thread", "events", "begins", "lasts"),
+            header: format!("{:>CALLS_WIDTH$}  {:>14}  {:>10}  thread", "calls", "begins", "lasts"),
             rows: threads.iter().enumerate().map(row).collect(),
             chosen: largest.map_or(0, |(at, _)| at),
-            before_name: 40,
-            filtered: None,
+            before_name: CALLS_WIDTH + 30,
+            orders: &["thread", "calls", "begins", "lasts", "name"],
+            ..Self::default()
         }
+    }
+
+    /// Adds how many calls threads made, by their places.
+    pub(super) fn add_calls(&mut self, counts: &HashMap<usize, u64>) {
+        let all = self.filtered.iter_mut().flat_map(|(_, all)| all);
+        for row in self.rows.iter_mut().chain(all) {
+            let Target::Thread(thread) = row.target else { continue };
+            let Some(calls) = counts.get(&thread) else { continue };
+            let rest = row.text.get(CALLS_WIDTH..).unwrap_or_default();
+            row.text = format!("{:>CALLS_WIDTH$}{rest}", grouped(*calls));
+            if let Some(key) = row.keys.get_mut(1) {
+                *key = SortKey::Largest(Reverse(*calls));
+            }
+        }
+        self.sort();
+    }
+
+    /// Sorts by what comes next.
+    pub(super) fn sort_by_next(&mut self) {
+        self.order = (self.order + 1) % self.orders.len().max(1);
+        self.sort();
+    }
+
+    /// Sorts the rows. The chosen one stays the chosen one.
+    fn sort(&mut self) {
+        let chosen = self.rows.get(self.chosen).cloned();
+        let order = self.order;
+        let key = |row: &ListRow| (row.keys.get(order).cloned(), row.keys.first().cloned());
+        self.rows.sort_by_cached_key(key);
+        if let Some((_, all)) = &mut self.filtered {
+            all.sort_by_cached_key(key);
+        }
+        let place = self.rows.iter().position(|row| Some(row) == chosen.as_ref());
+        self.chosen = place.unwrap_or(self.chosen);
+    }
+
+    /// By what the rows are sorted, if not as usual.
+    pub(super) fn sorted_by(&self) -> Option<&'static str> {
+        self.orders.get(self.order).copied().filter(|_| self.order > 0)
     }
 
     /// The tests of all traces, and the first error in their marks.
     pub(super) fn of_tests(source: &Source) -> (Self, Option<Error>) {
         let header = format!("{:<10}  {:>10}  test", "result", "lasted");
         let (mut list, mut damage) = (Self { header, before_name: 24, ..Self::default() }, None);
-        let mut ranks = Vec::new();
+        list.orders = &["result", "lasted", "begins", "name"];
         for (at, trace) in source.traces.iter().enumerate() {
             let (runs, errors) = TestRun::read_all(trace);
             damage = damage.or(errors.into_iter().next());
@@ -90,11 +169,18 @@ impl List {
                 let text = format!("{:<10}  {lasted:>10}  {}", outcome(run), escaped(&run.name));
                 let begin = run.ranges.first().map(|range| range.start.offset);
                 let target = begin.map(|begin| Target::Test(at, run.thread, begin));
-                ranks.push((rank(run.outcome), (text, target.unwrap_or(Target::Nothing))));
+                let target = target.unwrap_or(Target::Nothing);
+                let keys = vec![
+                    SortKey::Number(rank(run.outcome).into()),
+                    SortKey::Largest(Reverse(run.elapsed_ns().unwrap_or(0))),
+                    SortKey::Number(run.start_ns.unwrap_or(u64::MAX)),
+                    SortKey::Name(run.name.clone()),
+                ];
+                list.rows.push(ListRow { text, target, keys });
             }
         }
-        ranks.sort_by_key(|(rank, _)| *rank);
-        list.rows = ranks.into_iter().map(|(_, row)| row).collect();
+        list.sort();
+        list.chosen = 0;
         (list, damage)
     }
 
@@ -110,7 +196,7 @@ impl List {
             return;
         }
         let wanted = text.to_lowercase();
-        let rows = all.iter().filter(|(row, _)| row.to_lowercase().contains(&wanted));
+        let rows = all.iter().filter(|row| row.text.to_lowercase().contains(&wanted));
         self.rows = rows.cloned().collect();
         self.filtered = Some((text.to_owned(), all));
     }
@@ -133,7 +219,7 @@ impl List {
     }
 
     pub(super) fn target(&self) -> Target {
-        self.rows.get(self.chosen).map_or(Target::Nothing, |(_, target)| *target)
+        self.rows.get(self.chosen).map_or(Target::Nothing, |row| row.target)
     }
 
     pub(super) fn move_by(&mut self, rows: isize) {
@@ -153,9 +239,39 @@ mod tests {
     use super::*;
 
     #[test]
+    fn rows_are_sorted_by_each_column_and_the_chosen_one_stays_chosen() {
+        let row = |name: &str, number, size| ListRow {
+            text: format!("{:>14}  {name}", ""),
+            target: Target::Thread(number),
+            keys: vec![
+                SortKey::Number(number as u64),
+                SortKey::Largest(Reverse(size)),
+                SortKey::Name(name.to_owned()),
+            ],
+        };
+        let rows = vec![row("b", 0, 0), row("c", 1, 0), row("a", 2, 0)];
+        let orders: &[&str] = &["thread", "calls", "name"];
+        let mut list = List { rows, orders, chosen: 1, ..List::default() };
+        let names = |list: &List| -> String {
+            list.rows.iter().filter_map(|row| row.text.chars().last()).collect()
+        };
+        list.sort_by_next();
+        // Counts arrive while the list is sorted by them.
+        list.add_calls(&HashMap::from([(2, 7), (1, 1234)]));
+        assert_eq!((&*names(&list), list.chosen, list.sorted_by()), ("cab", 0, Some("calls")));
+        assert_eq!(list.rows[0].text, "         1,234  c");
+        list.sort_by_next();
+        assert_eq!((&*names(&list), list.chosen), ("abc", 2));
+        list.filter("b");
+        list.sort_by_next();
+        list.filter("");
+        assert_eq!((&*names(&list), list.sorted_by()), ("bca", None));
+    }
+
+    #[test]
     fn a_list_is_filtered_by_text_and_long_names_keep_their_end() {
         let rows = ["passed  a.FirstTest.one", "failed  a.SecondTest.two"];
-        let rows = rows.map(|row| (row.to_owned(), Target::Nothing)).to_vec();
+        let rows = rows.map(|row| ListRow::new(row.to_owned(), Target::Nothing)).to_vec();
         let mut list = List { rows, before_name: 8, ..List::default() };
         list.filter("SECOND");
         assert_eq!(list.rows.len(), 1);

@@ -10,6 +10,7 @@
 mod calls;
 mod clock;
 mod control;
+mod counting;
 mod details;
 mod draw;
 mod layout;

@@ -9,7 +9,7 @@ use flow_query::analysis::{AddShapes, EdgeRow, Edges, Report, Side};
 use flow_query::dag::Dag;
 use flow_query::tree::SelectedTree;
 
-use super::list::{List, Target};
+use super::list::{List, ListRow, Target};
 use crate::output::{Labels, escaped, grouped};
 
 /// For how long events are read before the screen and keys have their turn.
@@ -98,7 +98,7 @@ impl Neighbours {
             ..List::default()
         };
         for (title, rows) in [("callers", self.callers.rows()), ("callees", self.callees.rows())] {
-            list.rows.push((format!("{title}: {}", rows.len()), Target::Nothing));
+            list.rows.push(ListRow::new(format!("{title}: {}", rows.len()), Target::Nothing));
             list.rows.extend(rows.iter().map(|row| row_of(row, labels)));
         }
         list.chosen = 1;
@@ -129,12 +129,12 @@ impl Visit for Selected<'_> {
     }
 }
 
-fn row_of(row: &EdgeRow, labels: &mut Labels<'_>) -> (String, Target) {
+fn row_of(row: &EdgeRow, labels: &mut Labels<'_>) -> ListRow {
     let name = match row.method {
         Some(method) => labels.get(method).to_owned(),
         None => "(outermost)".to_owned(),
     };
     let text =
         format!("{:>14}  {:>14}  {}", grouped(row.calls), grouped(row.total), escaped(&name));
-    (text, row.method.map_or(Target::Nothing, Target::Method))
+    ListRow::new(text, row.method.map_or(Target::Nothing, Target::Method))
 }

@@ -29,7 +29,7 @@ pub(super) fn print(
         Some(calls) => plain_lines(calls, usize::from(width)),
         None => {
             let rows = view.list.rows.iter().take(view.areas.rows());
-            let rows = rows.map(|(text, _)| text.clone());
+            let rows = rows.map(|row| row.text.clone());
             std::iter::once(view.list.header.clone()).chain(rows).collect()
         }
     };

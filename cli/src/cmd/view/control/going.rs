@@ -1,6 +1,7 @@
 //! Goes to calls: to positions, to what is searched for, and to exceptions; and lists from which one is chosen.
 
 use flow_codec::format::marks::Position;
+use flow_query::select::own_patterns;
 use flow_query::tree::Direction;
 
 use super::super::list::List;
@@ -88,6 +89,27 @@ impl View<'_> {
             }
             Err(error) => self.message = Some(error.to_string()),
         }
+    }
+
+    /// Unfolds the longest callees, one below the other, to where the time of the chosen call was spent.
+    pub(super) fn show_hot_path(&mut self) {
+        let Some(calls) = &mut self.calls else { return };
+        match calls.go_to_hot() {
+            Ok(end) => self.message = end.map(str::to_owned),
+            Err(error) => self.message = Some(error.to_string()),
+        }
+    }
+
+    /// Shows only calls of the application, or all again.
+    pub(super) fn toggle_own(&mut self) {
+        let Some(calls) = &self.calls else { return };
+        if own_patterns(calls.trace).is_empty() {
+            let message = "the trace does not name the application's packages: use f to name them";
+            self.message = Some(message.to_owned());
+            return;
+        }
+        self.filter.own ^= true;
+        self.open_again();
     }
 
     pub(super) fn show_neighbours(&mut self) {

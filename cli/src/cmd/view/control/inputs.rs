@@ -116,6 +116,7 @@ impl View<'_> {
             Key::Enter | Key::Right => self.enter(),
             Key::Left => self.back(),
             Key::Char('/') => self.prompt = Some((Prompt::Filter, String::new())),
+            Key::Char('s') => list.sort_by_next(),
             _ => {}
         }
     }
@@ -134,6 +135,9 @@ impl View<'_> {
             Key::Char('[') => self.with_calls(|calls| calls.go_to_sibling(Direction::Backwards)),
             Key::Char(']') => self.with_calls(|calls| calls.go_to_sibling(Direction::Forwards)),
             Key::Char('u') => self.with_calls(Calls::unfold_largest),
+            Key::Char('p') => self.show_hot_path(),
+            Key::Char('o') => self.toggle_own(),
+            Key::Char('f') => self.prompt = Some((Prompt::Only, String::new())),
             Key::Char('x') => self.with_calls(Calls::collapse),
             Key::Char('/') => self.prompt = Some((Prompt::Find, String::new())),
             Key::Char('g') => self.prompt = Some((Prompt::GoTo, String::new())),
@@ -195,11 +199,15 @@ impl View<'_> {
             }
             return;
         }
+        if prompt == Prompt::Only {
+            self.filter.include = if text.is_empty() { Vec::new() } else { vec![text.to_owned()] };
+            return self.open_again();
+        }
         if text.is_empty() {
             return;
         }
         match prompt {
-            Prompt::Filter => {}
+            Prompt::Filter | Prompt::Only => {}
             Prompt::Find => {
                 let Some(calls) = &self.calls else { return };
                 let wanted = Wanted::like(text, calls.trace.methods());

@@ -1,5 +1,6 @@
 //! Work that takes longer than a person should wait for a key: a few milliseconds of it at a time.
 
+use std::collections::HashMap;
 use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use flow_query::tree::SelectedTree;
 
 use super::super::calls::Calls;
 use super::super::opening::Opening;
-use super::state::{Job, Page, View};
+use super::state::{Job, OfTrace, Page, View};
 use crate::failure::Status;
 use crate::input::place::From;
 use crate::output::{flow_command, grouped, percent, plural};
@@ -47,6 +48,7 @@ impl View<'_> {
     /// For how long there is nothing to do without an input.
     pub(in super::super) fn patience(&self) -> Duration {
         match self.job {
+            None if self.counting.is_some() => Duration::from_millis(100),
             None => Duration::from_secs(3600),
             Some(Job::Open(_)) => Duration::from_millis(50),
             Some(_) => Duration::ZERO,
@@ -55,6 +57,7 @@ impl View<'_> {
 
     /// Continues what is being done.
     pub(in super::super) fn step(&mut self) {
+        self.receive_counts();
         match self.job.take() {
             None => {}
             Some(Job::Open(opening)) => match opening.tree.try_recv() {
@@ -83,8 +86,30 @@ impl View<'_> {
         }
     }
 
+    /// Shows how many calls threads made, as far as they were counted.
+    fn receive_counts(&mut self) {
+        let Some(counting) = &self.counting else { return };
+        let mut counts = HashMap::new();
+        loop {
+            match counting.counts.try_recv() {
+                Ok((thread, calls)) => drop(counts.insert(thread, calls)),
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => {
+                    self.counting = None;
+                    break;
+                }
+            }
+        }
+        if !counts.is_empty() {
+            self.list.add_calls(&counts);
+        }
+    }
+
     /// Does all that is being done.
     pub(in super::super) fn finish(&mut self) {
+        if let Some(counting) = self.counting.take() {
+            self.list.add_calls(&counting.counts.iter().collect());
+        }
         while let Some(job) = self.job.take() {
             match job {
                 Job::Open(opening) => match opening.tree.recv() {
@@ -112,6 +137,17 @@ impl View<'_> {
             Some(Job::Open(Opening::begin(thread, file, self.filter.selection(trace), then)));
     }
 
+    /// Opens the thread that is shown once more, with the methods that are selected now.
+    pub(super) fn open_again(&mut self) {
+        let Some(calls) = self.calls.as_ref().filter(|_| !self.is_on_threads) else { return };
+        let is_it = |(_, file): &OfTrace<'_>| std::ptr::eq(calls.part, *file);
+        let Some(thread) = self.threads.iter().position(is_it) else { return };
+        let Some((trace, file)) = self.threads.get(thread) else { return };
+        let then = calls.row().map(|row| From::Call(row.number()));
+        let selection = self.filter.selection(trace);
+        self.job = Some(Job::Open(Opening::begin(thread, file, selection, then)));
+    }
+
     fn opened(&mut self, thread: usize, tree: Result<SelectedTree, Error>, then: Option<&From>) {
         let Some((trace, file)) = self.threads.get(thread) else { return };
         let opened = tree.and_then(|mut tree| {
@@ -123,11 +159,13 @@ impl View<'_> {
                 let what = match (calls.all, calls.part.parts()) {
                     (0, _) => "this thread has no calls",
                     (_, Some(_)) if self.filter.is_all() => "this test called nothing here",
-                    _ => "--include, --exclude and --own leave no call of this thread",
+                    _ => "no call of this thread is one of the selected methods",
                 };
                 self.message = Some(what.to_owned());
+                self.filter = self.shown_filter.clone();
             }
             Ok((calls, damaged)) => {
+                self.shown_filter = self.filter.clone();
                 self.calls = Some(calls);
                 (self.is_on_threads, self.exception, self.details) = (false, None, None);
                 if let Some(wanted) = &mut self.wanted {

@@ -179,6 +179,52 @@ mod tests {
     }
 
     #[test]
+    fn the_hot_path_leads_to_where_the_time_was_spent() {
+        // By calls: `main` is spread over three calls of `run`.
+        let shown = Shown::new(EVENTS, &[]);
+        let mut view = shown.view();
+        press(&mut view, "p");
+        assert!(view.message.as_ref().unwrap().contains("no callee took half"));
+        assert!(rows(&mut view)[0].starts_with(">▾ a.B.main()"));
+        // By time: the second `leaf` of the second `run` takes most of it.
+        let stay = |offset, by_ms: u64, from_ms: u64| {
+            let (by_ns, from_ns) = (by_ms * 1_000_000, from_ms * 1_000_000);
+            (offset, 0, Mark::Time { by_ns, from_ns, ran_us: None })
+        };
+        let time = |offset, ms| stay(offset, ms, ms);
+        let marks =
+            [time(0, 0), time(6, 2), time(9, 5), stay(10, 6, 95), time(11, 96), time(15, 100)];
+        let shown = Shown::new(EVENTS, &marks);
+        let mut view = shown.view();
+        press(&mut view, "p");
+        assert_eq!(
+            (view.calls.as_ref().unwrap().row().unwrap().number(), &view.message),
+            (6, &None)
+        );
+        let found = rows(&mut view);
+        assert!(found.iter().any(|row| row == ">      a.B.leaf()"), "{found:?}");
+    }
+
+    #[test]
+    fn methods_are_selected_in_place() {
+        let shown = Shown::new(EVENTS, &[]);
+        let mut view = shown.view();
+        press(&mut view, "fa.B#leaf⏎");
+        assert_eq!(rows(&mut view)[2], "   ×2 a.B.leaf()");
+        assert!(view.heading().ends_with("5 of 10 calls of a.B#leaf"), "{}", view.heading());
+        press(&mut view, "fnothing⏎");
+        assert_eq!(
+            view.message.as_deref(),
+            Some("no call of this thread is one of the selected methods")
+        );
+        assert!(view.heading().ends_with("5 of 10 calls of a.B#leaf"), "{}", view.heading());
+        press(&mut view, "f⏎");
+        assert!(view.heading().ends_with("10 calls"), "{}", view.heading());
+        press(&mut view, "o");
+        assert!(view.message.as_ref().unwrap().contains("use f to name them"));
+    }
+
+    #[test]
     fn a_search_finds_each_call_of_a_method_with_shapes_and_without() {
         for events in [EVENTS.to_vec(), without_shapes()] {
             let shown = Shown::new(&events, &[]);
@@ -328,7 +374,7 @@ mod tests {
             let mut view = shown.view();
             press(&mut view, "↓c");
             let list = view.shown_list().unwrap();
-            let rows: Vec<_> = list.rows.iter().map(|(text, _)| text.trim_start()).collect();
+            let rows: Vec<_> = list.rows.iter().map(|row| row.text.trim_start()).collect();
             assert_eq!(rows[0], "callers: 1");
             assert!(rows[1].ends_with("a.B.main()") && rows[1].starts_with("3  "), "{rows:?}");
             assert_eq!(rows[2], "callees: 2");
@@ -349,7 +395,7 @@ mod tests {
         let mut view = shown.view();
         press(&mut view, "t");
         let list = view.shown_list().unwrap();
-        let rows: Vec<_> = list.rows.iter().map(|(text, _)| text.as_str()).collect();
+        let rows: Vec<_> = list.rows.iter().map(|row| row.text.as_str()).collect();
         assert_eq!(rows, ["passed                  a.BTest.runs()"]);
         press(&mut view, "/none⏎");
         assert!(view.shown_list().unwrap().rows.is_empty());
@@ -392,12 +438,16 @@ mod tests {
             assert_eq!(view.calls.as_ref().unwrap().row().unwrap().number(), 0);
             press(&mut view, "c");
             let list = view.shown_list().unwrap();
-            assert_eq!(list.rows[2].0, "callees: 2", "{:?}", list.rows);
+            assert_eq!(list.rows[2].text, "callees: 2", "{:?}", list.rows);
         }
         let shown = Shown::with(&["view", "--include", "a.B#nothing"], EVENTS, &[]);
         let view = shown.view();
         assert!(view.is_on_threads);
-        assert!(view.message.as_ref().unwrap().contains("leave no call"), "{:?}", view.message);
+        assert!(
+            view.message.as_ref().unwrap().contains("one of the selected methods"),
+            "{:?}",
+            view.message
+        );
     }
 
     #[test]

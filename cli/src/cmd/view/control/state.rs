@@ -6,8 +6,10 @@ use flow_codec::format::marks::Position;
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{Error, ThreadId};
 use ratatui::layout::Rect;
+use unicode_width::UnicodeWidthStr as _;
 
 use super::super::calls::Calls;
+use super::super::counting::Counting;
 use super::super::layout::{Areas, Pane};
 use super::super::list::List;
 use super::super::neighbours::Neighbours;
@@ -65,6 +67,8 @@ pub(in super::super) enum Page {
 pub(in super::super) enum Prompt {
     Find,
     Filter,
+    /// Only calls of some methods are shown.
+    Only,
     GoTo,
 }
 
@@ -83,7 +87,9 @@ pub(in super::super) struct View<'a> {
     pub(super) source: &'a Source,
     pub(super) threads: Vec<OfTrace<'a>>,
     /// The calls that are selected.
-    pub(super) filter: &'a FilterArgs,
+    pub(super) filter: FilterArgs,
+    /// Those of the calls that were opened last.
+    pub(super) shown_filter: FilterArgs,
     /// Whether a JVM was still writing when the trace was opened.
     pub(super) is_recorded: bool,
     pub(in super::super) list: List,
@@ -98,6 +104,8 @@ pub(in super::super) struct View<'a> {
     /// The worst of what was found in the threads that were opened.
     pub(in super::super) status: Status,
     pub(super) job: Option<Job>,
+    /// Counts the calls of the threads.
+    pub(super) counting: Option<Counting>,
     pub(super) wanted: Option<Wanted>,
     /// The call that the last exception ended, and where.
     pub(super) exception: Option<(u64, Position)>,
@@ -116,7 +124,8 @@ impl<'a> View<'a> {
         let folders = source_folders(&args.sources);
         let mut view = Self {
             source,
-            filter: &args.part.filter,
+            filter: args.part.filter.clone(),
+            shown_filter: args.part.filter.clone(),
             is_recorded: source.traces.iter().any(|trace| State::of(trace) == State::Recording),
             list: List::default(),
             calls: None,
@@ -126,6 +135,7 @@ impl<'a> View<'a> {
             message: None,
             status: Status::Done,
             job: None,
+            counting: None,
             wanted: None,
             exception: None,
             pane: start.pane,
@@ -136,6 +146,8 @@ impl<'a> View<'a> {
             threads,
         };
         view.list = List::of_threads(source, &view.threads);
+        let files = view.threads.iter().map(|(_, file)| (*file).clone()).collect();
+        view.counting = (view.threads.len() > 1).then(|| Counting::begin(files));
         let is_it = |(trace, file): &OfTrace<'_>| {
             start.thread.as_ref().is_some_and(|thread| *thread == ThreadKey::new(trace, file))
         };
@@ -148,11 +160,19 @@ impl<'a> View<'a> {
         view
     }
 
-    /// The first line: what is shown.
+    /// The first line: what is shown. On a narrow screen, traces have their names alone, without folders.
     pub(in super::super) fn heading(&self) -> String {
-        let name = |trace: &Trace| trace.dir().display().to_string();
+        let whole = self.heading_with(|trace| trace.dir().display().to_string());
+        let file = |trace: &Trace| trace.dir().file_name().map(|name| name.display().to_string());
+        match whole.width() > usize::from(self.areas.heading.width) {
+            true => self.heading_with(|trace| file(trace).unwrap_or_default()),
+            false => whole,
+        }
+    }
+
+    fn heading_with(&self, name: impl Fn(&Trace) -> String) -> String {
         let Some(calls) = self.calls.as_ref().filter(|_| !self.is_on_threads) else {
-            let names: Vec<_> = self.source.traces.iter().take(1).map(name).collect();
+            let names: Vec<_> = self.source.traces.iter().take(1).map(&name).collect();
             let more = match self.source.traces.len() {
                 0 | 1 => String::new(),
                 traces => format!(" and {}", plural(traces as u64 - 1, "more trace")),
@@ -163,7 +183,11 @@ impl<'a> View<'a> {
         let (all, title) = (plural(calls.all, "call"), &calls.title);
         let some =
             if calls.count < calls.all { grouped(calls.count) + " of " } else { String::new() };
-        format!("{}, thread {title}, {some}{all}{}", name(calls.trace), self.state())
+        let FilterArgs { include, own, .. } = &self.shown_filter;
+        let own = own.then(|| "the application".to_owned());
+        let only: Vec<_> = own.into_iter().chain(include.iter().cloned()).collect();
+        let of = if only.is_empty() { String::new() } else { format!(" of {}", only.join(", ")) };
+        format!("{}, thread {title}, {some}{all}{of}{}", name(calls.trace), self.state())
     }
 
     /// Whether more may come.
