@@ -76,6 +76,11 @@ pub(crate) struct ReportViewArgs {
     /// passed through, and caught
     #[arg(long, group = "instead", conflicts_with_all = ["tree", "samples"])]
     pub(crate) exceptions: bool,
+    /// Show how often each suspend function of Kotlin was called and resumed: other views count each resumption as a call
+    ///
+    /// Counts are exact, of whole threads. Functions that never wait, and suspend lambdas, are not in the list.
+    #[arg(long, group = "instead", conflicts_with_all = ["tree", "samples"])]
+    pub(crate) coroutines: bool,
     /// Write a page for a browser, with threads, calls in order, flame graph and methods; - writes
     /// to standard output
     #[arg(long, value_name = "FILE", group = "instead", value_hint = ValueHint::FilePath)]
@@ -83,7 +88,7 @@ pub(crate) struct ReportViewArgs {
     pub(crate) html: Option<PathBuf>,
     /// Write that page, to a temporary file without --html, and open it: with $BROWSER, or else on a desktop
     /// with xdg-open
-    #[arg(long, conflicts_with_all = ["callers", "callees", "paths", "lines", "exceptions"])]
+    #[arg(long, conflicts_with_all = ["callers", "callees", "paths", "lines", "exceptions", "coroutines"])]
     #[arg(conflicts_with_all = ["tree", "samples", "format"])]
     pub(crate) open: bool,
 }
@@ -135,8 +140,9 @@ impl ReportArgs {
 
     /// Returns whether the view is one of samples, too: methods as a list or a tree, or lines.
     pub(crate) fn can_show_samples(&self) -> bool {
-        let ReportViewArgs { paths, exceptions, lcov, sources, .. } = &self.view;
-        let is_of_calls = paths.is_some() || *exceptions || *lcov || !sources.is_empty();
+        let ReportViewArgs { paths, exceptions, coroutines, lcov, sources, .. } = &self.view;
+        let is_table = *exceptions || *coroutines;
+        let is_of_calls = paths.is_some() || is_table || *lcov || !sources.is_empty();
         !is_of_calls && !self.writes_page()
     }
 
@@ -190,6 +196,9 @@ impl ReportArgs {
                 (true, true) => ("a tree of samples", &OF_TREES),
             }
         };
+        if view.coroutines {
+            return expect("--coroutines", &self.given(), &["--max", "--verbose"]);
+        }
         let of_source: &[&str] = if of_samples { &OF_SAMPLES } else { &OF_CALLS };
         expect(what, &self.given(), &[of_source, flags].concat())
     }

@@ -9,10 +9,10 @@ use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use flow_query::rows::{
     ActiveMethodRow, ActiveThreadRow, AroundRow, CallRow, ChangeRow, CheckRow, Column, ColumnKind,
-    EdgeColumns, ExactRow, ExceptionColumns, FindRow, FindingRow, FrameRow, GraphRow, GrepRow,
-    IndexRow, InfoRow, LineRow, MarkRow, MethodRow, NoteRow, OperationCallRow, OperationRow,
-    OverviewRow, PathColumns, ReachedRow, RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow,
-    SumRow, TestColumns, ThreadRow,
+    CoroutineRow, EdgeColumns, ExactRow, ExceptionColumns, FindRow, FindingRow, FrameRow, GraphRow,
+    GrepRow, IndexRow, InfoRow, LineRow, MarkRow, MethodRow, NoteRow, OperationCallRow,
+    OperationRow, OverviewRow, PathColumns, ReachedRow, RefreshRow, Row, RunRow, ShapeRow, SlowRow,
+    StepRow, SumRow, TestColumns, ThreadRow,
 };
 use tempfile::TempDir;
 
@@ -31,7 +31,7 @@ const TRACE: &str = "the directory, relative to the one that was named; `.` if i
 
 /// The sections whose tables are those of rows, with the line above the table if there are several; the columns; and what
 /// the column `trace` is, if there is one.
-const TABLES: [(&str, &[Column], Option<&str>); 33] = [
+const TABLES: [(&str, &[Column], Option<&str>); 34] = [
     ("flow info|JSON has an object per trace:", InfoRow::COLUMNS, Some(TRACE)),
     ("flow info|CSV has a row per thread:", ThreadRow::COLUMNS, Some("as for JSON")),
     ("flow info --all", RunRow::COLUMNS, None),
@@ -48,6 +48,7 @@ const TABLES: [(&str, &[Column], Option<&str>); 33] = [
     ("flow report --callers", EdgeColumns::COLUMNS, Some(AS_INFO)),
     ("flow report --lines --samples", LineRow::COLUMNS, Some(AS_INFO)),
     ("flow report --exceptions", ExceptionColumns::COLUMNS, Some(AS_INFO)),
+    ("flow report --coroutines", CoroutineRow::COLUMNS, Some(AS_INFO)),
     ("flow calls --slowest", SlowRow::COLUMNS, Some(AS_INFO)),
     ("flow report --paths longest", StepRow::COLUMNS, Some(AS_INFO)),
     ("flow report --paths deepest", FrameRow::COLUMNS, Some(AS_INFO)),
@@ -207,7 +208,8 @@ pub(crate) fn trace() -> TempDir {
     encoder.finish(&mut bytes);
     fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
     let method = r#"{"id":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","source":"Main.java","loader":"app","flags":[],"lines":[7,8],"roles":["sql run 'select'"]}"#;
-    fs::write(dir.path().join("methods.jsonl"), format!("{method}\n")).unwrap();
+    let state = r#"{"id":90,"class":"com.app.Main$work$1","name":"invokeSuspend","descriptor":"(Ljava/lang/Object;)Ljava/lang/Object;","flags":[]}"#;
+    fs::write(dir.path().join("methods.jsonl"), format!("{method}\n{state}\n")).unwrap();
     let round = [0x81, 0x82, 0x00, 0xC3, 0x05, 0x00, 0x00];
     fs::write(dir.path().join("thread-14.flow"), round.repeat(700_000)).unwrap();
     add_samples(dir.path());
@@ -239,6 +241,7 @@ pub(crate) fn verbs(other: &str) -> Vec<(&'static str, Vec<&str>)> {
         ("flow report --callers", vec!["report", "--callees", "**#main*"]),
         ("flow report --lines --samples", vec!["report", "--lines", "--samples"]),
         ("flow report --exceptions", vec!["report", "--exceptions"]),
+        ("flow report --coroutines", vec!["report", "--coroutines"]),
         ("flow calls --slowest", vec!["calls", "--slowest", "3"]),
         ("flow report --paths longest", vec!["report", "--paths", "longest"]),
         ("flow report --paths deepest", vec!["report", "--paths", "deepest"]),

@@ -5,6 +5,7 @@ mod around;
 mod call_run;
 mod calls;
 mod check;
+mod coroutines;
 mod difference;
 mod hot_path;
 mod info;
@@ -23,6 +24,7 @@ pub use self::calls::{
     Ways,
 };
 pub use self::check::Check;
+pub use self::coroutines::{SuspendFunction, suspend_functions};
 pub use self::difference::{
     Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference, RunDifferences,
 };

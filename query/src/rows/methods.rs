@@ -28,6 +28,17 @@ crate::rows! {
         weight: WeightColumns,
     }
 
+    /// A suspend function of Kotlin.
+    pub struct CoroutineRow<'a> {
+        /// the function
+        #[serde(flatten)]
+        method: MethodColumns<'a>,
+        /// how often it was called, without resumptions
+        calls: u64,
+        /// how often a call of it was continued after it had waited
+        resumptions: u64,
+    }
+
     /// A line of a method, and the calls of the method.
     pub struct LineRow<'a> {
         /// the method

@@ -2,6 +2,7 @@
 //! lines.
 
 mod browser;
+mod coroutines;
 pub(crate) mod counted;
 mod edges;
 mod exceptions;
@@ -63,6 +64,9 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     if let Some(kind) = args.view.paths {
         return paths::run(kind, &source, args, out);
+    }
+    if args.view.coroutines {
+        return coroutines::run(&source, args, out);
     }
     if args.view.exceptions {
         return exceptions::run(&source, args, out);

@@ -1,0 +1,174 @@
+//! Suspend functions of Kotlin: how often they were called, and how often they were resumed.
+//!
+//! Each time a suspend function continues, its method is entered again. The compiler makes a class for the state of a call of
+//! `C.f`, `C$f$1`, whose method `invokeSuspend` does nothing but call `C.f` once more. So an entry of `C.f` by that method is a
+//! resumption, and any other one is a call: exactly. Which call was resumed is known to the object of the state, and not recorded.
+//! Functions that never wait have no such class, and a suspend lambda is resumed by whatever called it first.
+
+use std::collections::{HashMap, HashSet};
+
+use flow_codec::MethodId;
+use flow_codec::read::{Selection, Trace};
+
+use crate::analysis::{Edges, Report, Side};
+use crate::reading::{Listener, Selected, Soundness, visit_thread};
+use crate::select::Filter;
+
+/// The method of a state that continues a call.
+const RESUME: &str = "invokeSuspend";
+/// Methods of the classes of suspend lambdas: these have the same names as states, and call anything.
+const OF_LAMBDAS: [&str; 2] = ["create", "invoke"];
+/// What stands before the name of a private method where another class calls it.
+const ACCESS: &str = "access$";
+/// What follows the name of an open function, in the method that has its code.
+const OF_OPEN: &str = "$suspendImpl";
+/// The class with the code of functions of an interface.
+const OF_INTERFACE: &str = "$DefaultImpls";
+
+/// How often a suspend function was called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SuspendFunction {
+    /// The method.
+    pub method: MethodId,
+    /// How often it was called, without resumptions.
+    pub calls: u64,
+    /// How often a call of it was continued.
+    pub resumptions: u64,
+}
+
+/// Finds the suspend functions of a trace that have states, those with most resumptions first, among methods that a filter
+/// selects.
+pub fn suspend_functions(
+    trace: &Trace,
+    filter: &Filter,
+    listener: &mut impl Listener,
+) -> (Vec<SuspendFunction>, Soundness) {
+    let (states, functions) = found_in(trace);
+    let mut resumed = Edges::new(Report::default(), Side::Callees, |id| states.contains(&id));
+    let mut called = Edges::new(Report::default(), Side::Callers, |id| functions.contains_key(&id));
+    let all = Selected::of(Selection::all());
+    let mut soundness = Soundness::Whole;
+    let files = if functions.is_empty() { &[] } else { trace.files() };
+    for file in files {
+        let reading = visit_thread(file, &all, listener, &mut called);
+        called.end_thread();
+        soundness = soundness.and(reading.report(file, listener));
+        visit_thread(file, &all, listener, &mut resumed);
+        resumed.end_thread();
+    }
+    let mut resumptions: HashMap<MethodId, u64> = HashMap::new();
+    for row in resumed.rows() {
+        if let Some(function) = row.method.and_then(|method| functions.get(&method)) {
+            *resumptions.entry(*function).or_default() += row.calls;
+        }
+    }
+    let selection = filter.selection(trace);
+    let is_shown = |method: &MethodId| functions.get(method) == Some(method);
+    let chosen = called.chosen().into_iter();
+    let chosen = chosen.filter(|(method, _)| is_shown(method) && selection.contains(*method));
+    let row = |(method, entries): (MethodId, u64)| {
+        let resumptions = resumptions.get(&method).copied().unwrap_or(0);
+        SuspendFunction { method, calls: entries.saturating_sub(resumptions), resumptions }
+    };
+    let mut rows: Vec<_> = chosen.map(row).collect();
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.resumptions), std::cmp::Reverse(row.calls)));
+    (rows, soundness)
+}
+
+/// The methods of states, and the methods that they call, each with the function whose calls these are.
+fn found_in(trace: &Trace) -> (HashSet<MethodId>, HashMap<MethodId, MethodId>) {
+    let methods = || trace.methods().iter().map(|(id, method)| (id, method.info()));
+    let of_lambdas: HashSet<&str> = methods()
+        .filter(|(_, info)| OF_LAMBDAS.contains(&&*info.name))
+        .map(|(_, info)| &*info.class)
+        .collect();
+    let (mut states, mut names) = (HashSet::new(), HashSet::new());
+    for (id, info) in methods() {
+        if info.name == RESUME
+            && !of_lambdas.contains(&*info.class)
+            && let Some(function) = function_of(&info.class)
+        {
+            states.insert(id);
+            names.insert(function);
+        }
+    }
+    let mut functions = HashMap::new();
+    let mut accesses = Vec::new();
+    for (id, info) in methods() {
+        let class = info.class.strip_suffix(OF_INTERFACE).unwrap_or(&info.class);
+        let (name, is_access) = match info.name.strip_prefix(ACCESS) {
+            Some(name) => (name, true),
+            None => (&*info.name, false),
+        };
+        let name = name.strip_suffix(OF_OPEN).unwrap_or(name);
+        // A hash of types that are inlined.
+        let name = name.split('-').next().unwrap_or(name);
+        let function = format!("{class}${name}");
+        if !names.contains(&*function) {
+            continue;
+        }
+        if is_access {
+            accesses.push((id, info.class.clone(), info.name.clone()));
+        } else {
+            functions.insert(id, id);
+        }
+    }
+    for (id, class, name) in accesses {
+        let name = name.strip_prefix(ACCESS).unwrap_or(&name);
+        let target = methods().find(|(_, info)| info.class == class && info.name == name);
+        functions.extend(target.map(|(target, _)| (id, target)));
+    }
+    (states, functions)
+}
+
+/// `C$f` of `C$f$1`.
+fn function_of(state: &str) -> Option<&str> {
+    let (function, number) = state.rsplit_once('$')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some(function)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use flow_codec::Glob;
+
+    use super::*;
+
+    #[test]
+    fn entries_by_states_are_resumptions_and_all_others_are_calls() {
+        let dir = tempfile::tempdir().unwrap();
+        let names = [
+            "a.C#fetch(ILkotlin/coroutines/Continuation;)Ljava/lang/Object;V=1",
+            "a.C$fetch$1#invokeSuspend(Ljava/lang/Object;)Ljava/lang/Object;V=2",
+            // A lambda in fetch, which calls it.
+            "a.C$fetch$2#invokeSuspend(Ljava/lang/Object;)Ljava/lang/Object;V=3",
+            "a.C$fetch$2#create(Ljava/lang/Object;)Ljava/lang/Object;V=4",
+            // A private function, which another class cannot call.
+            "a.C#hidden(Lkotlin/coroutines/Continuation;)Ljava/lang/Object;V=5",
+            "a.C$hidden$1#invokeSuspend(Ljava/lang/Object;)Ljava/lang/Object;V=6",
+            "a.C#access$hidden(La/C;Lkotlin/coroutines/Continuation;)Ljava/lang/Object;V=7",
+            "a.C#main()V=8",
+        ];
+        fs::write(dir.path().join("ids.properties"), names.join("\n") + "\n").unwrap();
+        let (call, lambda) = ([0x81, 0x00], [0x83, 0x81, 0x01]);
+        let (resumption, hidden) = ([0x82, 0x81, 0x01], [0x85, 0x00]);
+        let resumed = [0x86, 0x87, 0x85, 0x02];
+        let calls: [&[u8]; 8] =
+            [&call, &lambda, &resumption, &resumption, &resumption, &hidden, &resumed, &resumed];
+        fs::write(dir.path().join("thread-1.flow"), calls.concat()).unwrap();
+        let trace = Trace::open(dir.path()).unwrap();
+        let find = |globs: &[&str]| {
+            let globs: Vec<_> = globs.iter().map(|glob| Glob::new(glob)).collect();
+            let filter = Filter::new(&[], &globs, false);
+            let (rows, soundness) = suspend_functions(&trace, &filter, &mut ());
+            assert_eq!(soundness, Soundness::Whole);
+            rows.iter()
+                .map(|row| (row.method.get(), row.calls, row.resumptions))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(find(&[]), [(1, 2, 3), (5, 1, 2)]);
+        assert_eq!(find(&["a.C#fetch"]), [(5, 1, 2)]);
+    }
+}
