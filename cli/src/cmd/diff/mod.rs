@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use flow_codec::read::Selection;
 use flow_query::analysis::{Diff, MethodName, Place, Run};
 
-use crate::args::{DiffArgs, TestArgs};
+use crate::args::{DiffArgs, Format, TestArgs};
 use crate::failure::{Failure, Status};
 use crate::input::flags::ThreadArgs;
 use crate::input::newest::last_two;
@@ -26,6 +26,10 @@ use flow_query::reading::{ContextTree, Selected};
 use flow_query::select::globs;
 use print::print;
 use test_runs::{ComparedTests, TestPairs};
+
+/// What is compared of two tests or threads without `--exact`.
+const BY_PATH: &str = "compared by path: how often each was called, or for how long; --exact compares call by call, and shows the first \
+     call that differs";
 
 pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     if let Some(sides) = calls::named(args)? {
@@ -141,6 +145,9 @@ fn compare(
     drop(progress);
     paired.print(args, out)?;
     print(&diff, args, out)?;
+    if args.after.is_none() && args.format == Format::Text {
+        out.note(BY_PATH)?;
+    }
     Ok(status.and(args.status(!diff.changes().is_empty())))
 }
 
