@@ -14,10 +14,10 @@ use super::charts::kinds::MethodKinds;
 use super::charts::lane::Lane;
 use super::data::{Data, flat_edges};
 use super::facts::{Head, LeftOut, Note};
-use super::instants::Instants;
 use super::marks::Marks;
 use super::names::PageMethods;
 use super::numbers::flat_boxes;
+use super::of_calls::instants::Instants;
 use super::page::{REPORT, assemble};
 use super::rough::{Rough, rough};
 use super::shapes::{JoinedThreads, PageShapes};
@@ -67,7 +67,7 @@ pub(crate) fn page(
         });
         for file in trace.files() {
             let budget = threads.next_budget();
-            gather.begin_thread(budget);
+            gather.begin_thread(budget, threads.next_details());
             let of_instants = budget.filter(|_| scale == Unit::Nanos).map(|budget| budget.instants);
             let mut instants = Instants::with_budget(of_instants.unwrap_or(0));
             let (reading, sums) = read(
@@ -106,7 +106,8 @@ pub(crate) fn page(
         calls_by_path: more_calls,
         marks: marks.more(),
         samples: marks.more_samples(),
-        valued_calls: threads.more_values(),
+        valued_calls: threads.more_details().values,
+        thrown: threads.more_details().exceptions,
     });
     let data = Data {
         unit: scale.word(),
@@ -118,6 +119,7 @@ pub(crate) fn page(
         edges: flat_edges(&edges, &names),
         threads: rows,
         more_threads: threads.more(&names),
+        texts: threads.texts(),
         end: threads.end(),
         names: &names,
         facts,
@@ -224,12 +226,12 @@ impl VisitTimeline for Scaled<'_> {
     }
 
     #[inline]
-    fn exit(&mut self, count: NonZeroU64, at: Stamp, _: Option<&Unwound>) -> bool {
+    fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
         self.end_samples();
         // Frames that were entered before recording began are not among the shapes.
         self.instants.pass(count.get().min(self.gather.open_frames() as u64), at.time);
         let (at, weight) = self.at(at);
-        self.gather.exit(count, at, weight);
+        self.gather.exit(count, at, weight, unwound);
         true
     }
 

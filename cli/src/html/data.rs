@@ -46,6 +46,8 @@ pub(super) struct Data<'a> {
     pub(super) end: u64,
     pub(super) threads: Vec<PageThread>,
     pub(super) more_threads: More,
+    /// What calls have as values and exceptions.
+    pub(super) texts: Vec<String>,
     #[serde(flatten)]
     pub(super) names: &'a PageMethods,
     pub(super) flame: Vec<i64>,

@@ -61,6 +61,8 @@ pub(super) struct LeftOut {
     pub(super) samples: u64,
     /// Calls whose values are left out.
     pub(super) valued_calls: u64,
+    /// Calls whose exceptions are left out.
+    pub(super) thrown: u64,
 }
 
 impl Note {
@@ -156,7 +158,7 @@ impl Head {
 
     /// Adds notes about what there was too much of to keep all of it.
     pub(super) fn left_out(&mut self, left_out: LeftOut) {
-        let LeftOut { calls_by_path, marks, samples, valued_calls } = left_out;
+        let LeftOut { calls_by_path, marks, samples, valued_calls, thrown } = left_out;
         let texts = [
             (calls_by_path > 0).then(|| {
                 let calls = plural(calls_by_path, "call");
@@ -179,6 +181,13 @@ impl Head {
                 let calls = plural(valued_calls, "call");
                 format!(
                     "there are very many values: those of {calls} are not on this page; flow replay --values shows all"
+                )
+            }),
+            (thrown > 0).then(|| {
+                let calls = plural(thrown, "call");
+                format!(
+                    "there are very many exceptions: the classes of those that ended {calls} are not on this page; \
+                     flow report --exceptions adds up all"
                 )
             }),
         ];

@@ -4,7 +4,7 @@
 //! records ─┬▶ gather (one pass) ─┬▶ timeline  calls of a thread, as boxes ─┐
 //!          │                     ├▶ lane      when a thread was active     │
 //!          │                     ├▶ flame     calls by path: a flame graph ├▶ data ─▶ page ─▶ one file
-//!          │                     ├▶ instants  when some events happened    │
+//!          │                     ├▶ of_calls  times, values, exceptions    │
 //!          │                     └▶ sums      calls, total, self           │
 //!          └▶ shapes  all calls, with equal subtrees stored once          ─┘
 //! ```
@@ -23,10 +23,10 @@ mod charts;
 mod data;
 mod diff;
 mod facts;
-mod instants;
 mod marks;
 mod names;
 mod numbers;
+mod of_calls;
 mod page;
 mod rough;
 mod shapes;

@@ -24,7 +24,7 @@ use flow_codec::MethodId;
 use flow_query::dag::{Break, Dag, Join, Kind, ShapeId, Shapes};
 use miniz_oxide::deflate::compress_to_vec_zlib;
 
-use super::instants::Instant;
+use super::of_calls::instants::Instant;
 
 /// The most shapes and runs of a page.
 const SIZE: usize = 4 << 20;

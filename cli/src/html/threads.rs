@@ -3,20 +3,19 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use flow_codec::format::values::CallValue;
+use flow_codec::ThreadId;
 use flow_codec::read::{ThreadFile, Trace};
-use flow_codec::{MethodId, ThreadId};
 use flow_query::dag::ShapeId;
 use serde::Serialize;
 
 use super::charts::gather::{Budget, Called, ThreadSums};
 use super::charts::lane::Lane;
-use super::instants::Instant;
 use super::marks::PageMark;
 use super::names::{PageMethods, cut};
 use super::numbers::{exact, flat_boxes};
+use super::of_calls::details::{DetailBudget, MoreDetails, PageDetails, Texts};
+use super::of_calls::instants::Instant;
 use super::shapes::{Missing, PageShapes};
-use crate::output::ValueTexts;
 use flow_query::reading::{Ending, Reading};
 
 /// The boxes of all timelines together, and the most and the least of one.
@@ -44,18 +43,18 @@ const LEAST_BINS: usize = 32;
 const FULL: u64 = 9;
 /// The instants of calls, all together.
 const INSTANTS: usize = 40_000;
-/// The calls with values, all together. The longest are kept.
+/// The calls with values, all together, and the least of a thread; and the calls that exceptions ended.
 const VALUES: usize = 10_000;
-/// The most characters of the values of one.
-const VALUE_CHARS: usize = 300;
+const EXCEPTIONS: usize = 20_000;
+const LEAST_DETAILS: usize = 16;
 /// The most characters of a name.
 const NAME_CHARS: usize = 120;
 
 /// Collects the threads of the page.
 pub(super) struct Threads<'a> {
     trace: &'a Trace,
-    /// For each file whether the thread is listed, and its budget, if it has charts.
-    budgets: Vec<(bool, Option<Budget>)>,
+    /// For each file whether the thread is listed, its budget, if it has charts, and how many details of its calls are kept.
+    budgets: Vec<(bool, Option<Budget>, DetailBudget)>,
     /// The number of threads that were read.
     read: usize,
     /// Those that are listed.
@@ -65,8 +64,9 @@ pub(super) struct Threads<'a> {
     more_lane: Lane,
     /// The end of the last thread.
     end: u64,
-    /// The calls whose values are not on the page.
-    more_values: u64,
+    /// The calls whose details are not on the page.
+    more_details: MoreDetails,
+    texts: Texts,
     most_called: usize,
     most_bins: usize,
     /// Whether the page shows times.
@@ -82,8 +82,7 @@ struct Read<'a> {
     marks: Vec<PageMark>,
     state: &'static str,
     instants: Vec<Instant>,
-    /// The values of calls that have boxes, by the places of the boxes.
-    values: Vec<(usize, String)>,
+    details: PageDetails,
     /// The shape of all its calls.
     shape: Result<ShapeId, Missing>,
 }
@@ -113,9 +112,11 @@ pub(super) struct PageThread {
     /// The timeline as [`flat_boxes`]; absent without charts.
     #[serde(skip_serializing_if = "Option::is_none")]
     boxes: Option<Vec<i64>>,
-    /// The values of calls of the timeline: the place of the box, and a line.
+    /// The values of calls, and the exceptions that ended calls: see [`PageDetails`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    values: Vec<(usize, String)>,
+    values: Vec<i64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    exceptions: Vec<i64>,
     /// The flame graph, likewise; absent for a single thread, which has that of the page.
     #[serde(skip_serializing_if = "Option::is_none")]
     flame: Option<Vec<i64>>,
@@ -161,21 +162,27 @@ impl<'a> Threads<'a> {
         }
         let listed = listed.max(1);
         let bytes: u128 = files.iter().take(CHARTS).map(|(_, file)| u128::from(file.bytes())).sum();
-        let share = |of: u64, boxes: usize, most| {
-            let share = u128::from(of) * boxes as u128 / bytes.max(1);
-            usize::try_from(share).unwrap_or(boxes).clamp(LEAST_BOXES, most)
+        let share = |of: u64, all: usize, least: usize, most: usize| {
+            let share = u128::from(of) * all as u128 / bytes.max(1);
+            usize::try_from(share).unwrap_or(all).clamp(least, most)
         };
         let budget = |of| Budget {
-            timeline: share(of, BOXES, MOST_BOXES),
-            flame: share(of, FLAME_BOXES, MOST_FLAME_BOXES),
-            instants: share(of, INSTANTS, INSTANTS),
-            values: share(of, VALUES, VALUES),
+            timeline: share(of, BOXES, LEAST_BOXES, MOST_BOXES),
+            flame: share(of, FLAME_BOXES, LEAST_BOXES, MOST_FLAME_BOXES),
+            instants: share(of, INSTANTS, LEAST_BOXES, INSTANTS),
         };
-        let mut budgets: Vec<_> =
-            is_listed.into_iter().map(|is_listed| (is_listed, None)).collect();
-        for (place, file) in files.into_iter().take(CHARTS) {
-            if let Some((_, of)) = budgets.get_mut(place) {
-                *of = Some(budget(file.bytes()));
+        let details = |of| DetailBudget {
+            values: share(of, VALUES, LEAST_DETAILS, VALUES),
+            exceptions: share(of, EXCEPTIONS, LEAST_DETAILS, EXCEPTIONS),
+        };
+        let mut budgets: Vec<_> = is_listed
+            .into_iter()
+            .map(|is_listed| (is_listed, None, DetailBudget::default()))
+            .collect();
+        for (number, (place, file)) in files.into_iter().enumerate() {
+            if let Some((is_listed, charts, of_calls)) = budgets.get_mut(place) {
+                *charts = (number < CHARTS).then(|| budget(file.bytes()));
+                *of_calls = if *is_listed { details(file.bytes()) } else { *of_calls };
             }
         }
         Self {
@@ -186,7 +193,8 @@ impl<'a> Threads<'a> {
             more: More::default(),
             more_lane: Lane::default(),
             end: 0,
-            more_values: 0,
+            more_details: MoreDetails::default(),
+            texts: Texts::default(),
             most_called: (CALLED / listed).max(LEAST_CALLED),
             most_bins: (BINS / listed).clamp(LEAST_BINS, MOST_BINS),
             is_time,
@@ -195,12 +203,17 @@ impl<'a> Threads<'a> {
 
     /// The budget of the next thread, if it has charts.
     pub(super) fn next_budget(&self) -> Option<Budget> {
-        self.budgets.get(self.read).and_then(|(_, budget)| *budget)
+        self.budgets.get(self.read).and_then(|(_, budget, _)| *budget)
+    }
+
+    /// How many details of the calls of the next thread are kept.
+    pub(super) fn next_details(&self) -> DetailBudget {
+        self.budgets.get(self.read).map_or(DetailBudget::default(), |(_, _, details)| *details)
     }
 
     /// Returns whether the next thread is listed.
     pub(super) fn lists_next(&self) -> bool {
-        self.budgets.get(self.read).is_some_and(|(is_listed, _)| *is_listed)
+        self.budgets.get(self.read).is_some_and(|(is_listed, ..)| *is_listed)
     }
 
     /// Adds the next thread, which has been read.
@@ -213,7 +226,6 @@ impl<'a> Threads<'a> {
         reading: &Reading,
     ) {
         let is_listed = self.lists_next();
-        let values = self.next_budget().map_or(0, |budget| budget.values);
         self.read += 1;
         self.end = self.end.max(sums.end);
         if !is_listed {
@@ -236,26 +248,11 @@ impl<'a> Threads<'a> {
             (_, None) => "",
         };
         let shape = Err(Missing::Repeats);
-        let values = self.value_lines(&mut sums, values);
-        self.threads.push(Read { file, sums, is_complete, marks, state, instants, values, shape });
-    }
-
-    /// Takes the values of calls of a thread. Returns those of the longest as lines, at most `most`.
-    fn value_lines(&mut self, sums: &mut ThreadSums, most: usize) -> Vec<(usize, String)> {
-        let Some(charts) = &mut sums.charts else { return Vec::new() };
-        let mut values = std::mem::take(&mut charts.values);
-        let boxes = &charts.timeline;
-        let width = |place: usize| boxes.get(place).map_or(0, |cell| cell.end - cell.at);
-        values.sort_by_key(|(place, ..)| (Reverse(width(*place)), *place));
-        self.more_values += values.len().saturating_sub(most) as u64;
-        values.truncate(most);
-        values.sort_by_key(|(place, ..)| *place);
-        let methods = self.trace.methods();
-        let line = |(place, method, values): (usize, MethodId, Vec<CallValue>)| {
-            let line = ValueTexts::new(methods, Some(method)).all(&values);
-            (place, cut(line.trim_start(), VALUE_CHARS))
-        };
-        values.into_iter().map(line).collect()
+        let details = std::mem::take(&mut sums.details);
+        let (details, more) = details.finish(self.trace.methods(), &mut self.texts);
+        self.more_details.values += more.values;
+        self.more_details.exceptions += more.exceptions;
+        self.threads.push(Read { file, sums, is_complete, marks, state, instants, details, shape });
     }
 
     /// Sets the shape of each listed thread, from its file and its number of calls.
@@ -293,7 +290,7 @@ impl<'a> Threads<'a> {
 
     fn row(
         &self,
-        Read { file, sums, is_complete, marks, state, instants, values, shape }: &Read<'_>,
+        Read { file, sums, is_complete, marks, state, instants, details, shape }: &Read<'_>,
         names: &PageMethods,
     ) -> PageThread {
         let thread = self.trace.threads().get(file.id());
@@ -323,7 +320,8 @@ impl<'a> Threads<'a> {
             is_complete: *is_complete,
             marks: marks.clone(),
             boxes: charts.map(|charts| flat_boxes(&charts.timeline, names)),
-            values: values.clone(),
+            values: details.values.clone(),
+            exceptions: details.exceptions.clone(),
             flame: flame.map(|charts| flat_boxes(&charts.flame, names)),
             shape: None,
             no_shape: "",
@@ -339,9 +337,14 @@ impl<'a> Threads<'a> {
         More { lane: flat_lane(&lane, names), ..self.more.clone() }
     }
 
-    /// The calls with a box whose values are not on the page.
-    pub(super) fn more_values(&self) -> u64 {
-        self.more_values
+    /// The calls whose details are not on the page.
+    pub(super) fn more_details(&self) -> MoreDetails {
+        self.more_details
+    }
+
+    /// Takes the texts of the details.
+    pub(super) fn texts(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.texts).into_list()
     }
 
     /// The end of the last thread.

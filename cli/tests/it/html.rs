@@ -422,7 +422,10 @@ fn a_call_on_the_page_has_its_values() {
     fs::write(dir.path().join("thread-1.marks"), marks).unwrap();
     let data = data_of(&[], dir.path());
     let thread = &data["threads"][0];
-    assert_eq!(thread["values"], serde_json::json!([[1, "(arg0 = 5)  = 42"]]));
+    assert_eq!(
+        (&thread["values"], &data["texts"]),
+        (&serde_json::json!([1, 0]), &serde_json::json!(["(arg0 = 5)  = 42"]))
+    );
     let drawn = &boxes(&thread["boxes"])[1];
     assert_eq!((drawn.depth, drawn.calls), (1, 3), "work, with two constructors in it");
     // Without the method that has them, there are none.

@@ -194,11 +194,15 @@ fn exceptions_are_known() {
     let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
     let position = Position { offset: Offset::new(2), exits: 0 };
     let exits = std::num::NonZeroU64::MIN;
-    encoder.encode(position, &Mark::Unwound { exits, thrown: None }, &mut bytes);
+    let thrown = Some("com.app.Denied".to_owned());
+    encoder.encode(position, &Mark::Values(vec![0x3A, 0, 2, 2, b'n', b'o']), &mut bytes);
+    encoder.encode(position, &Mark::Unwound { exits, thrown }, &mut bytes);
     fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
     let calls = calls_of(&[], dir.path());
     let how: Vec<_> = calls.unfolded(1).into_iter().map(|call| call.3).collect();
     assert_eq!(how, [0, 1]);
+    assert_eq!(calls.thread(1)["exceptions"], serde_json::json!([1, 0]));
+    assert_eq!(calls.data["texts"], serde_json::json!([r#"com.app.Denied: "no""#]));
 }
 
 #[test]

@@ -151,6 +151,18 @@ impl<'a> ValueTexts<'a> {
         parts.map(|part| format!("  {}", self.line(part))).collect()
     }
 
+    /// What is recorded of a call that has ended: its values as [one line](Self::all), and the exception that ended it, if any, with
+    /// its message: `com.app.Denied: "not yours"`. Each is empty if there is nothing.
+    #[must_use]
+    pub fn of_call(&self, values: &[CallValue], thrown: Option<&str>) -> [String; 2] {
+        let is_message = |value: &CallValue| thrown.is_some() && value.role == Role::Message;
+        let (messages, values): (Vec<_>, Vec<_>) = values.iter().cloned().partition(is_message);
+        let message = messages.first().map(|value| format!(": {}", self.text(&value.value)));
+        let thrown =
+            thrown.map(|class| format!("{}{}", escaped(class), message.unwrap_or_default()));
+        [self.all(&values).trim_start().to_owned(), thrown.unwrap_or_default()]
+    }
+
     /// A value as conditions see it, and with its parts also what is in it: of `order` also `order.total`, `order.class` and
     /// `order.lines.size`.
     #[must_use]

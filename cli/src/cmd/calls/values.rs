@@ -3,7 +3,6 @@
 
 use std::io::Write;
 
-use flow_codec::format::values::{CallValue, Role};
 use flow_codec::read::{Methods, Trace};
 use flow_query::ask::{Calls, FoundCall, ValueNames};
 use flow_query::rows::{GrepRow, Raw, RowNames};
@@ -158,13 +157,10 @@ pub(super) fn row<'a, 'n: 'a>(
 /// The method of a call with its values, and the exception that ended it.
 pub(super) fn with_values(call: &FoundCall, labels: &mut Labels<'_>, methods: &Methods) -> String {
     let texts = ValueTexts::new(methods, Some(call.method));
-    let is_message = |value: &CallValue| value.role == Role::Message;
-    let (messages, values): (Vec<_>, Vec<_>) = call.values.iter().cloned().partition(is_message);
-    let values = texts.all(&values);
-    let thrown = call.thrown.as_deref();
-    let thrown = thrown.map(|class| format!("  ! {}", escaped(class))).unwrap_or_default();
-    let message = messages.first().map(|value| format!(": {}", texts.text(&value.value)));
-    format!("{}{values}{thrown}{}", labels.get(call.method), message.unwrap_or_default())
+    let [values, thrown] = texts.of_call(&call.values, call.thrown.as_deref());
+    let parts = [("  ", values), ("  ! ", thrown)].into_iter().filter(|(_, text)| !text.is_empty());
+    let parts: String = parts.map(|(before, text)| before.to_owned() + &text).collect();
+    format!("{}{parts}", labels.get(call.method))
 }
 
 /// When a call began and how long it took, as columns.

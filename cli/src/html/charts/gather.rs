@@ -8,6 +8,7 @@ use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
 use flow_codec::format::values::CallValue;
+use flow_codec::read::Unwound;
 use flow_query::analysis::ROOT;
 
 use super::chart::{ChartBox, FRAMES, Kind};
@@ -16,6 +17,7 @@ use super::kinds::{MethodKind, MethodKinds};
 use super::lane::Lane;
 use super::timeline::{Contents, Timeline};
 use crate::export::MethodNumbers;
+use crate::html::of_calls::details::{DetailBudget, Details, EndedCall};
 use crate::output::OpenValues;
 
 /// The sums of one method.
@@ -86,6 +88,8 @@ pub(in crate::html) struct ThreadSums {
     pub(in crate::html) called: Vec<Called>,
     /// Its timeline and its flame graph, if it has charts.
     pub(in crate::html) charts: Option<Charts>,
+    /// Values and exceptions of its calls.
+    pub(in crate::html) details: Details,
 }
 
 /// How much the page shows of a thread: the most boxes of its charts, and what else is counted.
@@ -94,16 +98,12 @@ pub(in crate::html) struct Budget {
     pub(in crate::html) timeline: usize,
     pub(in crate::html) flame: usize,
     pub(in crate::html) instants: usize,
-    /// The most calls with values.
-    pub(in crate::html) values: usize,
 }
 
 /// The charts of a thread.
 #[derive(Debug)]
 pub(in crate::html) struct Charts {
     pub(in crate::html) timeline: Vec<ChartBox>,
-    /// The values of calls of the timeline: the place of the box, and the method.
-    pub(in crate::html) values: Vec<(usize, MethodId, Vec<CallValue>)>,
     pub(in crate::html) flame: Vec<ChartBox>,
 }
 
@@ -120,6 +120,7 @@ pub(in crate::html) struct Gather {
     budget: Option<Budget>,
     open: Vec<Frame>,
     values: OpenValues,
+    details: Details,
     /// The start of the thread's first call, and the number of its calls.
     begin: Option<u64>,
     calls: u64,
@@ -143,7 +144,8 @@ impl Gather {
     }
 
     /// Begins a thread. Without a budget it has no charts.
-    pub(in crate::html) fn begin_thread(&mut self, budget: Option<Budget>) {
+    pub(in crate::html) fn begin_thread(&mut self, budget: Option<Budget>, details: DetailBudget) {
+        self.details = Details::within(details);
         self.budget = budget;
         self.timeline = budget.map(|budget| Timeline::new(budget.timeline));
         self.begin = None;
@@ -156,6 +158,7 @@ impl Gather {
     /// Ends the thread. Frames that are still open end here.
     pub(in crate::html) fn end_thread(&mut self, end: u64, weight: u64) -> ThreadSums {
         while !self.open.is_empty() {
+            self.keep_details(end, None);
             self.leave_at(end, weight);
         }
         let flame = std::mem::take(&mut self.of_thread);
@@ -174,16 +177,11 @@ impl Gather {
             active,
             lane: std::mem::take(&mut self.lane),
             called: self.take_called(),
-            charts: charts.map(|((timeline, values), budget)| {
+            charts: charts.map(|(timeline, budget)| {
                 let flame = flame.finish(budget.flame);
-                let methods = self.numbers.methods();
-                let of_method = |(place, values): (usize, _)| {
-                    let number = usize::try_from(timeline.get(place)?.method).ok()?;
-                    Some((place, *methods.get(number)?, values))
-                };
-                let values = values.into_iter().filter_map(of_method).collect();
-                Charts { timeline, values, flame }
+                Charts { timeline, flame }
             }),
+            details: std::mem::take(&mut self.details),
         }
     }
 
@@ -208,8 +206,12 @@ impl Gather {
 
     /// The method of the innermost open frame.
     pub(in crate::html) fn innermost(&self) -> Option<MethodId> {
-        let number = usize::try_from(self.open.last()?.method).ok()?;
-        self.numbers.methods().get(number).copied()
+        self.method(self.open.last()?.method)
+    }
+
+    /// The method with a number.
+    fn method(&self, number: u32) -> Option<MethodId> {
+        self.numbers.methods().get(usize::try_from(number).ok()?).copied()
     }
 
     /// The number of open frames.
@@ -274,18 +276,39 @@ impl Gather {
         self.most_frames = self.most_frames.max(self.open.len());
     }
 
-    /// Frames end. Fewer may be open: the others were entered before recording began.
+    /// Frames end, perhaps by an exception. Fewer may be open: the others were entered before recording began.
     #[inline]
-    pub(in crate::html) fn exit(&mut self, count: NonZeroU64, end: u64, weight: u64) {
+    pub(in crate::html) fn exit(
+        &mut self,
+        count: NonZeroU64,
+        end: u64,
+        weight: u64,
+        unwound: Option<&Unwound>,
+    ) {
         let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
         for _ in 0..count.min(self.open.len()) {
+            self.keep_details(end, unwound);
             self.leave_at(end, weight);
         }
     }
 
+    /// The topmost frame ends: keeps its values, and the exception that ended it.
+    #[inline]
+    fn keep_details(&mut self, end: u64, unwound: Option<&Unwound>) {
+        let values = self.values.leave(self.open.len());
+        if values.is_empty() && unwound.is_none() {
+            return;
+        }
+        let Some(&Frame { method, at, calls: number, .. }) = self.open.last() else { return };
+        let Some(method) = self.method(method) else { return };
+        let unwound = unwound.map(|unwound| unwound.class.clone());
+        let width = end.saturating_sub(at);
+        self.details.add(EndedCall { number, method, width, values, unwound });
+    }
+
     /// Values of the topmost frame were recorded.
     pub(in crate::html) fn add_values(&mut self, values: &[CallValue]) {
-        if self.timeline.is_some() {
+        if self.details.keeps_values() {
             self.values.add(self.open.len(), values);
         }
     }
@@ -314,7 +337,6 @@ impl Gather {
         } else {
             self.pass_time(end);
         }
-        let values = self.values.leave(self.open.len());
         let Some(frame) = self.open.pop() else { return };
         let duration = end.saturating_sub(frame.at);
         let total = weight.saturating_sub(frame.weight_at);
@@ -358,13 +380,8 @@ impl Gather {
             let calls = self.calls - frame.calls;
             let cell = ChartBox { depth, kind: Kind::Call, method, at, end, calls };
             let contents = if frame.has_own { Contents::Own } else { Contents::Library };
-            timeline.leave(
-                cell,
-                contents,
-                values,
-                first,
-                self.open.iter_mut().map(|frame| &mut frame.first),
-            );
+            let firsts = self.open.iter_mut().map(|frame| &mut frame.first);
+            timeline.leave(cell, contents, first, firsts);
         }
     }
 }
@@ -381,6 +398,9 @@ mod tests {
 
     use super::*;
 
+    /// No values.
+    const NONE: DetailBudget = DetailBudget { values: 0, exceptions: 0 };
+
     #[test]
     fn methods_add_up_as_in_a_report() {
         let mut state: u64 = 5;
@@ -393,12 +413,10 @@ mod tests {
                 // Few methods, so that there is recursion; and sometimes many exits at once.
                 bytes.push(if random < 120 { random % 5 } else { 0x80 | (random % 7) });
             }
-            gather.begin_thread((thread % 2 == 0).then_some(Budget {
-                timeline: 50,
-                flame: 50,
-                instants: 0,
-                values: 0,
-            }));
+            gather.begin_thread(
+                (thread % 2 == 0).then_some(Budget { timeline: 50, flame: 50, instants: 0 }),
+                NONE,
+            );
             let (mut reader, mut now) = (FlowReader::new(&bytes[..]), 0);
             while let Some((_, record)) = reader.next_record().unwrap() {
                 match record {
@@ -406,7 +424,7 @@ mod tests {
                         gather.enter(method, now, now);
                         now += 1;
                     }
-                    Record::Exit(count) => gather.exit(count, now, now),
+                    Record::Exit(count) => gather.exit(count, now, now, None),
                 }
             }
             FlowReader::new(&bytes[..]).visit_all(&mut report).unwrap();
@@ -433,12 +451,7 @@ mod tests {
     /// The timeline and the flame graph of one thread.
     fn boxes(budget: usize, program: &str) -> [Vec<ChartBox>; 2] {
         let mut gather = Gather::default();
-        gather.begin_thread(Some(Budget {
-            timeline: budget,
-            flame: budget,
-            instants: 0,
-            values: 0,
-        }));
+        gather.begin_thread(Some(Budget { timeline: budget, flame: budget, instants: 0 }), NONE);
         let charts = run(&mut gather, program).charts.unwrap();
         [charts.timeline, charts.flame]
     }
@@ -458,7 +471,7 @@ mod tests {
                 now += 1;
             }
             if c != b'(' {
-                gather.exit(NonZeroU64::MIN, now, now);
+                gather.exit(NonZeroU64::MIN, now, now, None);
             }
         }
         gather.end_thread(now, now)
@@ -551,10 +564,10 @@ mod tests {
     #[test]
     fn calls_that_take_no_time_are_merged_too() {
         let mut gather = Gather::default();
-        gather.begin_thread(Some(Budget { timeline: 10, flame: 10, instants: 0, values: 0 }));
+        gather.begin_thread(Some(Budget { timeline: 10, flame: 10, instants: 0 }), NONE);
         for at in 0..100_000 {
             gather.enter(MethodId::new(1).unwrap(), at / 1000, at / 1000);
-            gather.exit(NonZeroU64::MIN, at / 1000, at / 1000);
+            gather.exit(NonZeroU64::MIN, at / 1000, at / 1000, None);
         }
         let boxes = gather.end_thread(100, 100).charts.unwrap().timeline;
         assert!(boxes.len() <= 10);
@@ -567,12 +580,7 @@ mod tests {
         let method = |id| MethodId::new(id).unwrap();
         let own_boxes = |kinds| {
             let mut gather = Gather::new(kinds);
-            gather.begin_thread(Some(Budget {
-                timeline: 1000,
-                flame: 1000,
-                instants: 0,
-                values: 0,
-            }));
+            gather.begin_thread(Some(Budget { timeline: 1000, flame: 1000, instants: 0 }), NONE);
             let mut now = 0;
             // Ten wide calls of a library for each narrow one of the application, which a library calls.
             for _ in 0..150 {
@@ -580,9 +588,9 @@ mod tests {
                 for (id, width) in [(2, 8); 10].into_iter().chain([(OWN, 2)]) {
                     gather.enter(method(id), now, now);
                     now += width;
-                    gather.exit(NonZeroU64::MIN, now, now);
+                    gather.exit(NonZeroU64::MIN, now, now, None);
                 }
-                gather.exit(NonZeroU64::MIN, now, now);
+                gather.exit(NonZeroU64::MIN, now, now, None);
             }
             let boxes = gather.end_thread(now, now).charts.unwrap().timeline;
             assert!(boxes.len() <= 1000);
@@ -603,8 +611,8 @@ mod tests {
         // main, order, get of a library, and park.
         let kinds = [kind(1, true, false), kind(2, true, false), kind(4, false, true)];
         let mut gather = Gather::new(MethodKinds::of(kinds, true));
-        gather.begin_thread(None);
-        let exit = |gather: &mut Gather, at| gather.exit(NonZeroU64::MIN, at, at);
+        gather.begin_thread(None, NONE);
+        let exit = |gather: &mut Gather, at| gather.exit(NonZeroU64::MIN, at, at, None);
         let enter = |gather: &mut Gather, id, at| gather.enter(MethodId::new(id).unwrap(), at, at);
         enter(&mut gather, 1, 0);
         enter(&mut gather, 2, 100);
@@ -629,7 +637,7 @@ mod tests {
     #[test]
     fn the_same_path_is_one_box_and_the_largest_comes_first() {
         let mut gather = Gather::default();
-        gather.begin_thread(None);
+        gather.begin_thread(None, NONE);
         run(&mut gather, "(ab(c))(ab)a");
         let flame = gather.finish().1;
         assert_eq!(flame.edges()[&(u32::from(b'('), u32::from(b'b'))], 2);
@@ -645,7 +653,7 @@ mod tests {
         for (limit, budget) in [(50, 30), (1000, 30), (1 << 19, 500), (1 << 19, 1 << 19)] {
             let (flame, of_thread) = (Flame::with_limit(limit), Flame::with_limit(limit));
             let mut gather = Gather { flame, of_thread, ..Gather::default() };
-            gather.begin_thread(None);
+            gather.begin_thread(None, NONE);
             run(&mut gather, &program);
             let boxes = gather.finish().1.finish(budget);
             assert!(boxes.len() <= budget);

@@ -6,8 +6,6 @@
 //!
 //! A box is stored after the boxes inside it, so a call that turns out to be too narrow removes them from the end.
 
-use flow_codec::format::values::CallValue;
-
 use super::chart::{ChartBox, FRAMES, Kind, wider, width, width_at};
 
 /// While a thread is read, up to this many times the budget is kept.
@@ -49,8 +47,6 @@ impl Contents {
 struct Done {
     cell: ChartBox,
     contents: Contents,
-    /// The recorded values of a call.
-    values: Vec<CallValue>,
     inside: usize,
     /// Of a *more* box, the width of the widest call in it, whose method it shows: of the application, if there is one.
     widest: (bool, u64),
@@ -83,12 +79,11 @@ impl Timeline {
         &mut self,
         cell: ChartBox,
         contents: Contents,
-        values: Vec<CallValue>,
         first: usize,
         firsts: impl Iterator<Item = &'f mut usize>,
     ) {
         if cell.depth < FRAMES {
-            self.add(cell, contents, values, first);
+            self.add(cell, contents, first);
         } else {
             self.merge(cell, contents, widest_of(cell, contents));
         }
@@ -98,24 +93,19 @@ impl Timeline {
         }
     }
 
-    /// Returns the boxes, each after the one it is in, and the values of some of them, by the places of the boxes. No frame
-    /// is open.
-    pub(in crate::html) fn finish(mut self) -> (Vec<ChartBox>, Vec<(usize, Vec<CallValue>)>) {
+    /// Returns the boxes, each after the one it is in. No frame is open.
+    pub(in crate::html) fn finish(mut self) -> Vec<ChartBox> {
         self.shrink(self.budget, Vec::new());
         let mut boxes = Vec::with_capacity(self.done.len());
-        let mut values = Vec::new();
         let mut to_do = Vec::new();
         self.push_siblings(0, self.done.len(), &mut to_do);
         while let Some(place) = to_do.pop() {
-            let Some(done) = self.done.get_mut(place) else { continue };
-            if !done.values.is_empty() {
-                values.push((boxes.len(), std::mem::take(&mut done.values)));
-            }
+            let Some(done) = self.done.get(place) else { continue };
             boxes.push(done.cell);
             let inside = done.inside;
             self.push_siblings(place - inside, place, &mut to_do);
         }
-        (boxes, values)
+        boxes
     }
 
     /// Pushes the outermost boxes in a range, the first one last.
@@ -130,10 +120,10 @@ impl Timeline {
     }
 
     /// Keeps a call, whose boxes begin at `first`, or merges it.
-    fn add(&mut self, cell: ChartBox, contents: Contents, values: Vec<CallValue>, first: usize) {
+    fn add(&mut self, cell: ChartBox, contents: Contents, first: usize) {
         if width(cell.at, cell.end) >= width_at(cell.depth, self.min) * contents.factor() {
             let inside = self.done.len() - first;
-            self.done.push(Done { cell, contents, values, inside, widest: (false, 0) });
+            self.done.push(Done { cell, contents, inside, widest: (false, 0) });
         } else {
             self.done.truncate(first);
             self.merge(cell, contents, widest_of(cell, contents));
@@ -160,8 +150,7 @@ impl Timeline {
             }
         } else {
             let cell = ChartBox { kind: Kind::More, ..more };
-            let values = Vec::new();
-            self.done.push(Done { cell, contents, values, inside: 0, widest });
+            self.done.push(Done { cell, contents, inside: 0, widest });
         }
     }
 
@@ -179,7 +168,7 @@ impl Timeline {
                     Kind::Call => {
                         let first = firsts.get(firsts.len() - 1 - done.inside);
                         let first = first.copied().unwrap_or(0);
-                        self.add(done.cell, done.contents, done.values, first);
+                        self.add(done.cell, done.contents, first);
                     }
                 }
             }

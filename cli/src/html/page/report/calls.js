@@ -19,13 +19,15 @@ function describeCall(tree, row, occurrences, buttons) {
   if (row.isGroup) return [element("div", {}, `${plural(row.all, "call")} of libraries, which call nothing of the application's own code`)];
   const name = element("b", {}, ...tree.nameOf(row.shape));
   if (!shapes.isCall(row.shape)) return [element("div", {}, name)];
-  const outcome = outcomeText(shapes.outcome[row.shape]);
-  const facts = [`call ${grouped(row.number + 1)} of the thread`, `depth ${grouped(row.depth)}`, `${plural(row.calls, "call")} in it, itself included`, outcome, ...timesOf(tree, row)];
+  const { values, exception } = tree.textsOf(row.number);
+  const outcome = outcomeText(shapes.outcome[row.shape], exception);
+  const facts = [`call ${grouped(row.number)} of the thread`, `depth ${grouped(row.depth)}`, `${plural(row.calls, "call")} in it, itself included`, outcome, ...timesOf(tree, row)];
   const same = occurrences > 1 ? `${grouped(occurrences)} calls of the thread did the same` : "no other call of the thread did the same";
   const run = row.times > 1 ? `; number ${grouped(row.at + 1)} of ${grouped(row.times)} consecutive ones` : "";
   const range = data.is_filtered ? [] : [replayCommand(data.threads[thread], row.number, row.calls)];
   return [
     element("div", {}, name),
+    ...codeOf(values).map((line) => element("div", {}, line)),
     element("div", {}, facts.filter(Boolean).join(", ")),
     element("div", {}, same, run, "; ", ...buttons),
     element("div", { class: "sub" }, ...range),

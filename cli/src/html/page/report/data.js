@@ -7,6 +7,21 @@ const cell = (number) => (isTime ? nanos(number) : grouped(number));
 // The narrowest range that can be in view: one call, or one nanosecond.
 const SHORTEST = 1;
 
+// What is known about the calls of a thread: texts by the number of the call.
+const NO_TEXTS = { values: new Map(), exceptions: new Map() };
+function textsOf(thread) {
+  if (!thread) return NO_TEXTS;
+  const decoded = (flat = []) => {
+    const texts = new Map();
+    for (let [at, number] = [0, 0]; at < flat.length; at += 2) texts.set((number += flat[at]), data.texts[flat[at + 1]]);
+    return texts;
+  };
+  return (thread.texts ??= { values: decoded(thread.values), exceptions: decoded(thread.exceptions) });
+}
+
+// Those of one call.
+const callTexts = ({ values, exceptions }, number) => ({ values: values.get(number), exception: exceptions.get(number) });
+
 // The boxes of one chart, in columns. A box comes after the one it is in.
 class Boxes {
   // The boxes of a thread, in a chart from `begin` to `end`; `length` is the part of it that the thread lasts.
@@ -28,8 +43,8 @@ class Boxes {
     this.hasMore = false;
     // Notes, tests, gaps and pauses.
     this.marks = [];
-    // The values of calls, by the number of calls of the thread before each.
-    this.values = new Map();
+    // What is known about calls of the thread: see `textsOf`.
+    this.texts = NO_TEXTS;
     const open = [];
     for (let box = 0; box < count; box++) {
       const first = 5 * box;
@@ -67,14 +82,9 @@ class Boxes {
     this.length = length ?? this.end - this.begin;
   }
 
-  // Sets the values of some calls, which are given by their boxes.
-  setValues(values) {
-    for (const [box, text] of values) this.values.set(this.before[box], text);
-  }
-
-  // The values of the call of a box, or nothing.
-  valuesOf(box) {
-    return this.isMore[box] ? undefined : this.values.get(this.before[box]);
+  // The values of the call of a box, and the exception that ended it, as far as they are known.
+  textsOf(box) {
+    return this.isMore[box] ? {} : callTexts(this.texts, this.before[box]);
   }
 
   // The width of a box without those directly inside it.

@@ -16,10 +16,14 @@ function caption(boxes, thread) {
 
 // What is known about a box, as lines.
 function describe(boxes, box) {
-  const values = boxes.valuesOf(box);
-  const lines = [element("b", {}, boxes.title(box)), ...(values ? [element("code", {}, values)] : []), fact(boxes, box)];
+  const { values, exception } = boxes.textsOf(box);
+  const end = exception ? `left by ${exception}` : "";
+  const lines = [element("b", {}, boxes.title(box)), ...codeOf(values), [fact(boxes, box), end].filter(Boolean).join(", ")];
   return lines.map((line) => element("div", {}, line));
 }
+
+// The values of a call, if there are any.
+const codeOf = (values) => (values ? [element("code", {}, values)] : []);
 
 function fact(boxes, box) {
   const width = boxes.width[box];

@@ -6,6 +6,7 @@ let onlyOwn = hasLibraries;
 const charts = new Map();
 const chart = new Chart(byId("canvas"));
 const tree = new Tree(byId("tree"), onCall);
+tree.textsOf = (number) => callTexts(textsOf(data.threads[tree.thread]), number);
 // The thread whose calls are drawn, and how. All threads together have a flame graph only.
 let thread = ALL_THREADS;
 let isFlame = false;
@@ -18,7 +19,7 @@ function boxesOf(thread, isFlame) {
   const key = `${thread} ${isFlame} ${onlyOwn}`;
   if (!charts.has(key)) {
     const { boxes, flame: paths, begin = 0, end = 0 } = data.threads[thread] ?? {};
-    const { marks = [], values = [] } = data.threads[thread] ?? {};
+    const { marks = [] } = data.threads[thread] ?? {};
     const isWhole = isFlame && (thread === ALL_THREADS || data.threads.length === 1);
     const length = Math.max(end - begin, SHORTEST);
     // Times are those of the whole recording, so that a range means the same in every thread.
@@ -29,7 +30,7 @@ function boxesOf(thread, isFlame) {
       : new Boxes(boxes ?? [], 0, isTime ? data.end : end, false, length);
     if (!isFlame) {
       made.marks = marks;
-      made.setValues(values);
+      made.texts = textsOf(data.threads[thread]);
     }
     charts.set(key, onlyOwn ? made.folded() : made);
   }

@@ -54,6 +54,8 @@ class Tree {
     this.sums = null;
     // Whether packages are left out.
     this.isNarrow = false;
+    // The values of the call with this number, and the exception that ended it, as far as they are known.
+    this.textsOf = () => ({});
     // A class for the row with a call number, if it has one.
     this.markOf = () => "";
     this.top = 0;
@@ -522,8 +524,7 @@ class Tree {
     if (row.isGroup) name.append(element("span", { class: "faint" }, `… ${plural(row.all, "call")} in libraries`));
     else name.append(...this.nameOf(row.shape));
     if (isCall && row.times > 1) name.append(this.repeats(row));
-    const outcome = isCall ? outcomeText(shapes.outcome[row.shape]) : "";
-    if (outcome) name.append(element("span", { class: "outcome" }, outcome));
+    if (isCall) name.append(...this.endOf(row));
     if (this.isPart && row.parent === this.root)
       name.append(element("button", { type: "button", class: "link above", tabindex: "-1" }, `in ${plural(row.depth, "call")} above (←)`));
     const matches = this.sums && !row.node ? this.matchesIn(row) : 0;
@@ -559,6 +560,18 @@ class Tree {
     const button = (by, sign, what) =>
       element("button", { type: "button", "data-step": by, tabindex: "-1", title: `${what} of them`, "aria-label": `${what} of them` }, sign);
     return element("span", { class: "times" }, text, button(-1, "‹", "Previous"), `${grouped(row.at + 1)}.`, button(1, "›", "Next"));
+  }
+
+  // The values of the call of a row, and how it ended. Of several, those of the first one, until another one is chosen.
+  endOf(row) {
+    const { values, exception } = this.textsOf(row.number);
+    const first = row.times > 1 && !row.node && (values || exception) ? "the first: " : "";
+    const end = exception ? `! ${withoutPackage(exception)}` : outcomeText(this.shapes.outcome[row.shape]);
+    const parts = [
+      ["values", first + (values ?? "")],
+      ["outcome", end],
+    ];
+    return parts.filter(([, text]) => text).map(([name, text]) => element("span", { class: name }, text));
   }
 
   nameOf(shape) {
@@ -604,4 +617,9 @@ function lastNotAbove(list, number) {
   return low - 1;
 }
 
-const outcomeText = (outcome) => (outcome === UNWOUND ? "left by an exception" : outcome === NOT_LEFT ? "not left" : "");
+// How a call ended: `exception` is the class and the message, if they are known.
+const outcomeText = (outcome, exception = "an exception") =>
+  outcome === UNWOUND ? `left by ${exception}` : outcome === NOT_LEFT ? "not left" : "";
+
+// `Denied: "no"` of `com.app.Denied: "no"`.
+const withoutPackage = (exception) => exception.replace(/^[^:\s]*\./, "");

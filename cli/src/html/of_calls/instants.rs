@@ -8,16 +8,16 @@ use flow_codec::read::{Bounds, When};
 
 /// When an event of a thread happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Instant {
+pub(in crate::html) struct Instant {
     /// The number of events before it: entries, and exits of frames whose entries are known.
-    pub(super) event: u64,
-    pub(super) bounds: Bounds,
-    pub(super) estimate_ns: u64,
+    pub(in crate::html) event: u64,
+    pub(in crate::html) bounds: Bounds,
+    pub(in crate::html) estimate_ns: u64,
 }
 
 /// Collects instants of a thread. Without a budget there are none.
 #[derive(Default, Debug)]
-pub(super) struct Instants {
+pub(in crate::html) struct Instants {
     budget: usize,
     kept: Vec<Instant>,
     /// The last event, if it was not kept.
@@ -28,13 +28,13 @@ pub(super) struct Instants {
 }
 
 impl Instants {
-    pub(super) fn with_budget(budget: usize) -> Self {
+    pub(in crate::html) fn with_budget(budget: usize) -> Self {
         Self { budget, ..Self::default() }
     }
 
     /// Passes consecutive events that happened at the same time.
     #[inline]
-    pub(super) fn pass(&mut self, count: u64, when: When) {
+    pub(in crate::html) fn pass(&mut self, count: u64, when: When) {
         let event = self.events;
         self.events = event.saturating_add(count);
         let Some(estimate_ns) = when.estimate_ns.filter(|_| self.budget > 0 && count > 0) else {
@@ -52,7 +52,7 @@ impl Instants {
     }
 
     /// Returns what was kept.
-    pub(super) fn finish(mut self) -> Vec<Instant> {
+    pub(in crate::html) fn finish(mut self) -> Vec<Instant> {
         self.keep_last();
         while self.kept.len() > self.budget.max(2) {
             self.thin();
