@@ -2,11 +2,11 @@
 
 use std::num::NonZeroU64;
 
-use flow_codec::MethodId;
 use flow_codec::read::{
     EventKind, StackSamples, Stamp, ThreadFile, TimeLimits, TimelineEvent, Trace, Unwound,
     VisitTimeline,
 };
+use flow_codec::{MethodId, ThreadId};
 use flow_query::dag::MAX_SIZE;
 
 use super::charts::gather::{Gather, ThreadSums};
@@ -19,6 +19,8 @@ use super::names::PageMethods;
 use super::numbers::flat_boxes;
 use super::of_calls::instants::Instants;
 use super::page::{REPORT, assemble};
+use super::panels::requests::PageRequests;
+use super::panels::tests::{PageTests, TestCalls};
 use super::rough::{Rough, rough};
 use super::shapes::{JoinedThreads, PageShapes};
 use super::threads::{PageThread, Threads};
@@ -27,18 +29,19 @@ use crate::input::flags::By;
 use crate::input::times::timing;
 use crate::output::{Format, Labels, Progress, Unit};
 use flow_query::reading::{Ending, Listener as _, Reading, Selected, read_timeline, start_ns};
+use flow_query::select::Select;
 use flow_query::shapes::read_shapes;
 
 /// The most boxes of the flame graph of all threads.
 const FLAME_BOXES: usize = 15_000;
 
-/// Reads a trace. Returns its page.
+/// Reads a trace, whose calls and tests are those that are selected. Returns its page.
 ///
 /// # Errors
 /// The data cannot be written as JSON.
 pub(crate) fn page(
     trace: &Trace,
-    chosen: &Selected,
+    (chosen, select): (&Selected, Select),
     by: Option<By>,
     notes: Vec<Note>,
 ) -> Result<(Vec<u8>, Status), Failure> {
@@ -53,7 +56,7 @@ pub(crate) fn page(
     let kinds = MethodKinds::new(trace);
     let knows_own = kinds.knows_own();
     let mut gather = Gather::new(kinds);
-    let mut marks = Marks::default();
+    let (mut marks, mut of_tests) = (Marks::default(), TestCalls::default());
     let is_shown = |thread| trace.files().iter().any(|file| file.id() == thread);
     let samples = StackSamples::read(trace, is_shown)?;
     let labels = Labels::new(trace.methods(), Format::Text, false);
@@ -76,7 +79,7 @@ pub(crate) fn page(
                 chosen,
                 (scale, has_cpu),
                 &mut progress,
-                (&mut gather, &mut marks, &mut instants),
+                (&mut gather, &mut marks, &mut instants, &mut of_tests),
                 sampled,
             );
             marks.end_samples(&labels);
@@ -109,6 +112,12 @@ pub(crate) fn page(
         valued_calls: threads.more_details().values,
         thrown: threads.more_details().exceptions,
     });
+    let tests = PageTests::read(trace, select, of_tests, &mut progress);
+    let requests = match chosen.is_all() && trace.files().iter().all(|file| file.parts().is_none())
+    {
+        true => PageRequests::read(trace, &names, &mut progress)?,
+        false => PageRequests::default(),
+    };
     let data = Data {
         unit: scale.word(),
         has_cpu,
@@ -120,6 +129,8 @@ pub(crate) fn page(
         threads: rows,
         more_threads: threads.more(&names),
         texts: threads.texts(),
+        tests,
+        requests,
         end: threads.end(),
         names: &names,
         facts,
@@ -151,7 +162,7 @@ fn read(
     chosen: &Selected,
     (scale, has_cpu): (Unit, bool),
     progress: &mut Progress,
-    (gather, marks, instants): (&mut Gather, &mut Marks, &mut Instants),
+    (gather, marks, instants, of_tests): (&mut Gather, &mut Marks, &mut Instants, &mut TestCalls),
     sampled: Option<(&StackSamples, &Labels<'_>)>,
 ) -> (Reading, ThreadSums) {
     let start_ns = start_ns(trace, file);
@@ -165,7 +176,9 @@ fn read(
         .with_handlers(),
         Err(error) => return (Reading::failed(error), gather.end_thread(0, 0)),
     };
-    let mut scaled = Scaled { gather, marks, instants, sampled, scale, start_ns, has_cpu };
+    let thread = file.id();
+    let mut scaled =
+        Scaled { gather, marks, instants, of_tests, thread, sampled, scale, start_ns, has_cpu };
     let mut reading = read_timeline(file, &mut timeline, progress, &mut scaled);
     let (mut end, weight) = scaled.at(timeline.now());
     reading.add_marks(timeline.into_damage());
@@ -190,6 +203,8 @@ struct Scaled<'a> {
     gather: &'a mut Gather,
     marks: &'a mut Marks,
     instants: &'a mut Instants,
+    of_tests: &'a mut TestCalls,
+    thread: ThreadId,
     sampled: Option<(&'a StackSamples, &'a Labels<'a>)>,
     scale: Unit,
     start_ns: u64,
@@ -242,7 +257,10 @@ impl VisitTimeline for Scaled<'_> {
                 self.marks.sample((sample, samples), self.gather.innermost(), at, labels);
             }
             (EventKind::Values(values), _) => self.gather.add_values(values),
-            (kind, _) => self.marks.add(kind, at),
+            (kind, _) => {
+                self.of_tests.add(self.thread, kind, self.gather.calls());
+                self.marks.add(kind, at);
+            }
         }
         true
     }

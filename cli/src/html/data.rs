@@ -26,6 +26,8 @@ use super::charts::chart::NO_METHOD;
 use super::facts::Head;
 use super::names::PageMethods;
 use super::numbers::exact;
+use super::panels::requests::PageRequests;
+use super::panels::tests::PageTests;
 use super::threads::{More, PageThread};
 
 /// The most pairs of a caller and a callee.
@@ -48,6 +50,8 @@ pub(super) struct Data<'a> {
     pub(super) more_threads: More,
     /// What calls have as values and exceptions.
     pub(super) texts: Vec<String>,
+    pub(super) tests: PageTests,
+    pub(super) requests: PageRequests,
     #[serde(flatten)]
     pub(super) names: &'a PageMethods,
     pub(super) flame: Vec<i64>,

@@ -2,6 +2,8 @@
 //!
 //! Shapes and methods are those of both runs together, and are all among the [shapes](super::shapes) of the page.
 
+use flow_codec::MethodId;
+use flow_query::ask::{DifferingValue, DifferingValues};
 use flow_query::dag::{Comparison, Difference, ShapeId, Shapes};
 use serde::Serialize;
 
@@ -14,6 +16,8 @@ use flow_query::shapes::JoinedNames;
 
 /// The most characters of a title.
 const TITLE_CHARS: usize = 400;
+/// The most characters of a value.
+const VALUE_CHARS: usize = 1000;
 /// The most differences, and the most calls of one of them and of all.
 const DIFFERENCES: usize = 20_000;
 const SHIFTS: usize = 500;
@@ -32,7 +36,11 @@ pub(crate) struct Compared<'a> {
     pub(crate) same: usize,
     /// Whether numbers of calls are those that other verbs count by.
     pub(crate) has_numbers: bool,
-    /// The most differences.
+    /// The numbers of the first calls of both sides.
+    pub(crate) first_calls: [u64; 2],
+    /// How many values were compared, if any.
+    pub(crate) values: Option<u64>,
+    /// The most differences, and the most kinds of values of a thread.
     pub(crate) most: usize,
 }
 
@@ -42,6 +50,8 @@ pub(crate) struct ComparedThread<'a> {
     /// The shape of all its calls before and after.
     pub(crate) sides: [ShapeId; 2],
     pub(crate) comparison: &'a Comparison,
+    /// How the values of calls differ that both sides made.
+    pub(crate) values: &'a DifferingValues,
 }
 
 /// What the script reads.
@@ -57,6 +67,11 @@ struct DiffData {
     pairs: Vec<Pair>,
     same: usize,
     differences: Vec<Row>,
+    values: Vec<ValueRow>,
+    /// How many further kinds of values differ.
+    more_values: usize,
+    compared_values: Option<u64>,
+    first_calls: [i64; 2],
     is_cut: bool,
     has_numbers: bool,
 }
@@ -87,6 +102,26 @@ struct Row {
     outcomes: Option<[u8; 2]>,
     shifts: Vec<RowShift>,
     more_shifts: usize,
+}
+
+/// A value by which calls of a method differ.
+#[derive(Serialize)]
+struct ValueRow {
+    pair: usize,
+    method: u64,
+    name: String,
+    count: i64,
+    compared: i64,
+    /// Whether no other value of the thread differed before, and no call either.
+    is_first: bool,
+    is_before_calls: bool,
+    /// The first one: its name with the part that differs, the value of each side, and the arguments of the call before.
+    first: String,
+    texts: [String; 2],
+    arguments: String,
+    numbers: [i64; 2],
+    depth: usize,
+    stack: Vec<u64>,
 }
 
 #[derive(Serialize)]
@@ -122,11 +157,16 @@ pub(crate) fn diff_page(compared: &Compared<'_>) -> Result<Vec<u8>, Failure> {
         &methods.json()?,
         |_| &[],
     );
+    let values: Vec<_> = threads
+        .iter()
+        .enumerate()
+        .flat_map(|(pair, thread)| value_rows(pair, thread.values, most, &methods))
+        .collect();
+    let all_values: usize = threads.iter().map(|thread| thread.values.values.len()).sum();
     let mut left = ALL_SHIFTS;
     let mut row = |(pair, thread, difference): &(usize, &ComparedThread<'_>, &Difference)| {
         let Difference { shifts, outcomes, numbers, times, .. } = difference;
         let stack = thread.comparison.stack(difference);
-        let is_shown = |place: usize| place < STACK_ENDS || place + STACK_ENDS >= stack.len();
         let shown = shifts.len().min(SHIFTS).min(left);
         left -= shown;
         Row {
@@ -135,12 +175,7 @@ pub(crate) fn diff_page(compared: &Compared<'_>) -> Result<Vec<u8>, Failure> {
             numbers: numbers.map(exact),
             depth: stack.len().saturating_sub(1),
             times: exact(*times),
-            stack: stack
-                .iter()
-                .enumerate()
-                .filter(|(place, _)| is_shown(*place))
-                .map(|(_, method)| methods.place(*method).into())
-                .collect(),
+            stack: ends(&stack, &methods),
             outcomes: outcomes.map(|outcomes| outcomes.map(|outcome| outcome as u8)),
             shifts: shifts
                 .iter()
@@ -175,10 +210,47 @@ pub(crate) fn diff_page(compared: &Compared<'_>) -> Result<Vec<u8>, Failure> {
             .collect(),
         same: compared.same,
         differences: found.iter().map(&mut row).collect(),
+        more_values: all_values - values.len(),
+        values,
+        compared_values: compared.values,
+        first_calls: compared.first_calls.map(exact),
         is_cut: threads.iter().any(|thread| thread.comparison.is_cut())
             || threads.iter().map(|thread| thread.comparison.differences().len()).sum::<usize>()
                 > most,
         has_numbers: compared.has_numbers,
     };
     assemble(&DIFF, &data, &shapes.text)
+}
+
+/// The places of the methods of a stack: of many, those at both ends.
+fn ends(stack: &[MethodId], methods: &FurtherMethods) -> Vec<u64> {
+    let is_shown = |place: usize| place < STACK_ENDS || place + STACK_ENDS >= stack.len();
+    let shown = stack.iter().enumerate().filter(|(place, _)| is_shown(*place));
+    shown.map(|(_, method)| methods.place(*method).into()).collect()
+}
+
+/// The values of a pair of threads that differ: the first one, then those that differ most often.
+fn value_rows(
+    pair: usize,
+    values: &DifferingValues,
+    most: usize,
+    methods: &FurtherMethods,
+) -> Vec<ValueRow> {
+    let (first, others): (Vec<_>, Vec<_>) = values.values.iter().partition(|value| value.is_first);
+    let row = |value: &DifferingValue| ValueRow {
+        pair,
+        method: methods.place(value.method).into(),
+        name: cut(&value.name, TITLE_CHARS),
+        count: exact(value.count),
+        compared: exact(value.compared),
+        is_first: value.is_first,
+        is_before_calls: values.is_before_calls,
+        first: cut(&value.first.name, TITLE_CHARS),
+        texts: value.first.texts.each_ref().map(|text| cut(text, VALUE_CHARS)),
+        arguments: cut(&value.first.arguments, VALUE_CHARS),
+        numbers: value.first.numbers.map(exact),
+        depth: value.first.stack.len().saturating_sub(1),
+        stack: ends(&value.first.stack, methods),
+    };
+    first.into_iter().chain(others).take(most).map(row).collect()
 }

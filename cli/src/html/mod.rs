@@ -28,6 +28,7 @@ mod names;
 mod numbers;
 mod of_calls;
 mod page;
+mod panels;
 mod rough;
 mod shapes;
 mod threads;

@@ -1,7 +1,8 @@
 //! Statements, requests and messages: what a recording with presets has.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use flow_codec::read::{TimeLimits, Timeline, Trace};
@@ -186,8 +187,31 @@ impl Operations {
         let by_count = self.preset == "log";
         let total_ns = |sum: &OperationSum| sum.times.map_or(0, |times| times.ns);
         let weight = |sum: &OperationSum| (if by_count { 0 } else { total_ns(sum) }, sum.count);
-        all.sort_by_key(|sum| std::cmp::Reverse(weight(sum)));
+        all.sort_by_key(|sum| Reverse(weight(sum)));
         Ok((read, all))
+    }
+
+    /// Returns at most this many operations of a trace: those that an exception ended first, then the longest.
+    ///
+    /// # Errors
+    /// The selection depends on times, and the trace has none.
+    pub fn worst(
+        &self,
+        trace: &Trace,
+        most: usize,
+        listener: &mut impl Listener,
+    ) -> Result<(ReadOperations, Vec<Operation>), Error> {
+        let mut worst = BTreeMap::new();
+        let mut place = 0_u64;
+        let read = self.read(trace, listener, |operation| {
+            let ns = operation.times.duration_ns;
+            worst.insert((operation.thrown.is_none(), Reverse(ns), place), operation);
+            place += 1;
+            if worst.len() > most {
+                worst.pop_last();
+            }
+        })?;
+        Ok((read, worst.into_values().collect()))
     }
 
     /// Passes the operations of a trace to `each`: those of a thread in their order.

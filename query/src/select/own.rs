@@ -35,6 +35,18 @@ pub fn own_patterns(trace: &Trace) -> &[String] {
     trace.manifest().map_or(&[], |manifest| &manifest.own)
 }
 
+/// The patterns by which methods were recorded beside the application's packages, because someone named them. Nothing is named by
+/// a pattern for everything.
+#[must_use]
+pub fn named_patterns(trace: &Trace) -> Vec<&str> {
+    let Some(manifest) = trace.manifest() else { return Vec::new() };
+    let included = manifest.options.get("include").into_iter().flat_map(|all| all.split(';'));
+    let is_named = |pattern: &&str| {
+        !matches!(*pattern, "" | "**") && !manifest.own.iter().any(|own| own == pattern)
+    };
+    included.map(str::trim).filter(is_named).collect()
+}
+
 /// The package of the main class that was called last: launchers call that of the application.
 pub(super) fn likely_own(trace: &Trace) -> Option<String> {
     let is_main = |name: &str, descriptor: &str| {

@@ -100,6 +100,18 @@ pub fn outcome(run: &TestRun) -> &'static str {
     run.outcome.map_or("unfinished", Outcome::word)
 }
 
+/// The order of results: what needs attention comes first.
+#[must_use]
+pub fn result_rank(run: &TestRun) -> u8 {
+    match run.outcome {
+        Some(Outcome::Failed) => 0,
+        None => 1,
+        Some(Outcome::Aborted) => 2,
+        Some(Outcome::Skipped) => 3,
+        Some(Outcome::Passed) => 4,
+    }
+}
+
 /// Returns whether a pattern matches the name of a test, with its package or without.
 fn is_test(name: &str, pattern: &str) -> bool {
     let method = name.split(['(', '[']).next().unwrap_or_default();

@@ -102,7 +102,7 @@ pub(super) fn run(
     let are_parts = sides.calls.is_some()
         || !args.part.tests.patterns.is_empty()
         || !args.part.threads.patterns.is_empty();
-    asked = match (args.html.is_some() || args.ignore_values, are_parts) {
+    asked = match (args.ignore_values, are_parts) {
         (true, _) => asked,
         (false, true) => asked.with_exceptions(),
         (false, false) => asked.with_values(),
@@ -161,8 +161,9 @@ impl<'p> Print<'p> {
                 thread.map(|thread| thread.joined.thread).or(*nothing)
             };
             let [before, after] = self.found.threads(thread).map(side);
-            let (title, comparison) = (self.found.title(thread), &thread.comparison);
-            Some(ComparedThread { title, sides: [before?, after?], comparison })
+            let DifferingThread { comparison, values, .. } = thread;
+            let title = self.found.title(thread);
+            Some(ComparedThread { title, sides: [before?, after?], comparison, values })
         };
         Compared {
             shapes: &self.found.shapes,
@@ -172,6 +173,8 @@ impl<'p> Print<'p> {
             threads: differing.iter().filter_map(thread).collect(),
             same: self.found.compared - differing.len(),
             has_numbers: self.has_numbers(),
+            first_calls: self.sides.calls.unwrap_or_default(),
+            values: self.found.values,
             most: self.most,
         }
     }

@@ -43,7 +43,7 @@ pub(super) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
             notes.push(Note::info(&format!("only the selected {what}: {patterns}")));
         }
     }
-    let (page, status) = page(trace, &chosen, args.weight.by, notes)?;
+    let (page, status) = page(trace, (&chosen, args.part.select()), args.weight.by, notes)?;
     if let Some(path) = place.write(&page, out)?
         && args.view.open
     {

@@ -4,10 +4,9 @@ mod print;
 
 use std::cmp::Reverse;
 
-use flow_codec::format::test_marks::Outcome;
 use flow_query::ask::{RanTest, RanTests};
 use flow_query::reading::bytes_read;
-use flow_query::select::{Filter, Select, methods_at, threads_of_test};
+use flow_query::select::{Filter, Select, methods_at, result_rank, threads_of_test};
 
 use self::print::TestPrinter;
 pub(crate) use self::print::summary;
@@ -72,13 +71,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
 fn sort(rows: &mut [RanTest], key: TestKey) {
     match key {
         TestKey::Start => {}
-        TestKey::Result => rows.sort_by_key(|row| match row.run.outcome {
-            Some(Outcome::Failed) => 0,
-            None => 1,
-            Some(Outcome::Aborted) => 2,
-            Some(Outcome::Skipped) => 3,
-            Some(Outcome::Passed) => 4,
-        }),
+        TestKey::Result => rows.sort_by_key(|row| result_rank(&row.run)),
         TestKey::Calls => rows.sort_by_key(|row| Reverse(row.calls)),
         TestKey::Time => rows.sort_by_key(|row| Reverse(row.run.elapsed_ns())),
         TestKey::New => rows.sort_by_key(|row| Reverse(row.methods.len())),

@@ -214,6 +214,11 @@ impl Gather {
         self.numbers.methods().get(usize::try_from(number).ok()?).copied()
     }
 
+    /// The number of calls that the thread has made.
+    pub(in crate::html) fn calls(&self) -> u64 {
+        self.calls
+    }
+
     /// The number of open frames.
     pub(in crate::html) fn open_frames(&self) -> usize {
         self.open.len()

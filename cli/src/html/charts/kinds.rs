@@ -3,7 +3,7 @@
 use flow_codec::read::Trace;
 use flow_codec::{Glob, MethodId, MethodMap};
 
-use flow_query::select::own_patterns;
+use flow_query::select::{named_patterns, own_patterns};
 
 /// Methods in which a thread waits, for work or for another thread: what a thread spends in them, or in what they
 /// call, is no work. Classes of the JDK, so that no program has others of these names.
@@ -51,7 +51,7 @@ impl MethodKinds {
     /// The kinds of the methods of a trace.
     pub(in crate::html) fn new(trace: &Trace) -> Self {
         let globs = |patterns: &[&str]| patterns.iter().map(|p| Glob::new(p)).collect::<Vec<_>>();
-        let (own, waiting) = (own_classes(trace), globs(&WAITING));
+        let (own, waiting) = (own_methods(trace), globs(&WAITING));
         let kind = |(id, method): (MethodId, &flow_codec::read::Method)| {
             let (class, name) = (&method.info().class, &method.info().name);
             let is_own = own.iter().any(|glob| glob.matches(class, name));
@@ -83,7 +83,9 @@ impl MethodKinds {
     }
 }
 
-/// The patterns for the application's own classes; none if they are not known.
-fn own_classes(trace: &Trace) -> Vec<Glob> {
-    own_patterns(trace).iter().map(|pattern| Glob::new(pattern)).collect()
+/// The patterns for the application's own methods, and for what was recorded by name beside them; none if the former are not known.
+fn own_methods(trace: &Trace) -> Vec<Glob> {
+    let own = own_patterns(trace);
+    let named = if own.is_empty() { Vec::new() } else { named_patterns(trace) };
+    own.iter().map(String::as_str).chain(named).map(Glob::new).collect()
 }

@@ -2,8 +2,11 @@
 
 const SIDES = ["before", "after"];
 const input = byId("search");
-const { sides, differences, pairs } = data;
+const { sides, differences, pairs, values } = data;
+// What is shown: a difference of calls, or the first difference of a value, by its place and its list.
 let chosen = -1;
+let chosenValue = -1;
+const current = () => values[chosenValue] ?? differences[chosen];
 let found = null;
 let shapes = null;
 let list = null;
@@ -18,10 +21,23 @@ function showHead() {
     `${grouped(pairs.length)} of ${plural(pairs.length + data.same, "thread")} ${pairs.length === 1 ? "differs" : "differ"}`,
     `${plural(sides[0].calls, "call")} before, ${grouped(sides[1].calls)} after`,
   ];
-  byId("summary").textContent = differences.length ? summary.join("; ") : `No difference: the same calls in the same order, in ${plural(data.same, "thread")}.`;
+  if (values.length) summary.push(`values differ in calls that both made`);
+  const compared = data.compared_values === null ? "" : `, with the same ${plural(data.compared_values, "value")}`;
+  byId("summary").textContent = pairs.length ? summary.join("; ") : `No difference: the same calls in the same order${compared}, in ${plural(data.same, "thread")}.`;
   byId("difference-count").textContent = grouped(differences.length) + (data.is_cut ? " and more" : "");
   for (const [side, name] of SIDES.entries()) byId(`title-${name}`).textContent = `${name}: ${sides[side].title}`;
+  showValues();
   if (data.is_cut) byId("differences").querySelector(".rest").textContent = "Further differences are left out; --max 0 finds more.";
+}
+
+// Lists the values that differ.
+function showValues() {
+  const section = byId("values");
+  section.hidden = !values.length;
+  const count = values.reduce((sum, { count }) => sum + count, 0);
+  byId("value-count").textContent = `${grouped(count)} of ${grouped(data.compared_values ?? 0)}; the first of each kind is shown`;
+  section.querySelector("tbody").replaceChildren(...values.map((value, place) => valueRow(value, place, chooseValue)));
+  if (data.more_values) section.querySelector(".rest").textContent = `${plural(data.more_values, "further kind")} of values left out; --max 0 shows all.`;
 }
 
 // Shows a call of a row in words.
@@ -39,8 +55,8 @@ function describeRow(side, row) {
 
 // The class of a row: whether only this side has the calls, or whether it is the call that differs.
 function markOf(side, row) {
-  if (chosen < 0) return "";
-  const { numbers, depth, shifts, stack } = differences[chosen];
+  if (!current()) return "";
+  const { numbers, depth, shifts = [], stack } = current();
   const level = stack.length ? depth : -1;
   if (row.depth === level && row.number === numbers[side]) return "differs";
   const isIn = ({ is_added: isAdded, number, shape }) =>
@@ -50,14 +66,14 @@ function markOf(side, row) {
 
 // Shows one side of a difference: all calls of the thread, or if these are not on the page, the call that differs.
 function showSide(side) {
-  const { pair, numbers, stack, depth, shapes: of, shifts } = differences[chosen];
+  const { pair, numbers, stack, depth, shapes: of = [null, null], shifts = [] } = current();
   const tree = trees[side];
   const whole = pairs[pair].shapes[side];
   const key = whole !== null ? `thread ${pair}` : `difference ${chosen}`;
   const { first, callee, times } = shapes;
   if (tree.key === key && tree.root) tree.setRoot(tree.whole);
   else {
-    if (whole !== null) tree.show(shapes, { callee, times, from: first[whole], to: first[whole + 1], number: 0, depth: 0 });
+    if (whole !== null) tree.show(shapes, { callee, times, from: first[whole], to: first[whole + 1], number: data.first_calls[side], depth: 0 });
     else if (of[side] !== null) tree.show(shapes, { callee: [of[side]], times: [1], from: 0, to: 1, number: numbers[side], depth });
     else tree.showNote("The calls of this side are not on this page: it would be too large.");
     tree.key = key;
@@ -76,9 +92,27 @@ function showSide(side) {
 
 function choose(place) {
   if (!(place >= 0 && place < differences.length)) return;
-  chosen = place;
+  [chosen, chosenValue] = [place, -1];
   list.choose(place);
-  const { stack, pair, depth } = differences[place];
+  show();
+  byId("previous").disabled = place === 0;
+  byId("next").disabled = place === differences.length - 1;
+}
+
+// Shows the call in which a value first differs.
+function chooseValue(place) {
+  if (!values[place]) return;
+  [chosen, chosenValue] = [-1, place];
+  list.choose(-1);
+  show();
+  byId("previous").disabled = true;
+  byId("next").disabled = !differences.length;
+}
+
+// Shows what is chosen, on both sides.
+function show() {
+  const { stack, pair, depth } = current();
+  for (const row of byId("values").querySelectorAll("tbody tr")) row.classList.toggle("chosen", Number(row.dataset.value) === chosenValue);
   const names = stack.map((method) => (methods[method] ?? methods[unnamed]).forms[1]);
   // Of a deep stack, the page has the two ends.
   const half = names.length / 2;
@@ -86,8 +120,6 @@ function choose(place) {
   const shown = stack.length && left > 0 ? [...names.slice(0, half), `… ${grouped(left)} more …`, ...names.slice(half)] : names;
   byId("where").textContent = `${pairs[pair].title}: ${shown.join(" › ")}`;
   for (const side of [0, 1]) showSide(side);
-  byId("previous").disabled = place === 0;
-  byId("next").disabled = place === differences.length - 1;
   link.follow();
 }
 
@@ -107,13 +139,16 @@ function searchFor(text) {
 }
 
 const link = new Link(
-  () => ({ difference: chosen < 0 ? undefined : chosen + 1, search: input.value }),
+  () => ({ difference: chosen < 0 ? undefined : chosen + 1, value: chosenValue < 0 ? undefined : chosenValue + 1, search: input.value }),
   apply,
 );
 
-function apply({ difference = "1", search: text = "" }) {
-  const place = Number(difference) - 1;
-  choose(differences[place] ? place : 0);
+function apply({ difference, value, search: text = "" }) {
+  const place = Number(difference ?? 1) - 1;
+  // What comes first may be why the rest differs.
+  const isValue = difference === undefined && (values[0]?.is_before_calls || !differences.length);
+  if (values[Number(value) - 1] || isValue) chooseValue(value === undefined ? 0 : Number(value) - 1);
+  else choose(differences[place] ? place : 0);
   searchFor(text);
 }
 
@@ -139,7 +174,7 @@ try {
     tree.shapes = shapes;
     tree.isNarrow = true;
     tree.markOf = (row) => markOf(side, row);
-    if (!differences.length) tree.showNote("Nothing differs.");
+    if (!pairs.length) tree.showNote("Nothing differs.");
   }
   apply(link.read());
 } catch (error) {

@@ -36,6 +36,23 @@ function differenceItem(shapes, difference, place, onchoose) {
   return element("li", {}, button);
 }
 
+// A value that differs, as a row: its first difference, and how many of its kind there are.
+function valueRow(value, place, onchoose) {
+  const { first, texts, arguments: given, count, compared, method } = value;
+  const code = (text, name) => element("td", { class: name }, element("code", {}, text));
+  const name = (methods[method] ?? methods[unnamed]).forms[0];
+  const button = element("button", { type: "button", onclick: () => onchoose(place) }, element("bdi", {}, first));
+  return element(
+    "tr",
+    { "data-value": place, onclick: () => onchoose(place) },
+    element("td", {}, button, given ? element("div", { class: "sub" }, given) : ""),
+    code(texts[0], "removed"),
+    code(texts[1], "added"),
+    element("td", { class: "number" }, `${grouped(count)} of ${grouped(compared)}`),
+    element("td", {}, element("bdi", {}, name)),
+  );
+}
+
 class DifferenceList {
   constructor(section, shapes, onchoose) {
     this.list = section.querySelector("ol");

@@ -65,6 +65,39 @@ function nextWanted(shapes, sums, place, number, by) {
   return { place: places[at], number: shapes.wantedAt(sums, shapeOf(places[at]), rank) };
 }
 
+// The calls of all threads whose values or exceptions have all of these words: by the place of the thread their numbers, in order.
+function callsWith(words) {
+  const found = new Map();
+  if (!words.length) return found;
+  const is = data.texts.map((text) => {
+    const lower = text.toLowerCase();
+    return words.every((word) => lower.includes(word));
+  });
+  if (!is.includes(true)) return found;
+  data.threads.forEach(({ values = [], exceptions = [] }, place) => {
+    const numbers = new Set();
+    for (const flat of [values, exceptions])
+      for (let [at, number] = [0, 0]; at < flat.length; at += 2) {
+        number += flat[at];
+        if (is[flat[at + 1]]) numbers.add(number);
+      }
+    if (numbers.size) found.set(place, [...numbers].sort((a, b) => a - b));
+  });
+  return found;
+}
+
+// The next of such calls after a call of a thread, or the one before: `{ place, number }`.
+function nextWith(found, place, number, by) {
+  const count = data.threads.length;
+  for (let step = 0; step <= count; step++) {
+    const at = (((Math.max(place, 0) + by * step) % count) + count) % count;
+    const numbers = found.get(at) ?? [];
+    const isAfter = (other) => step > 0 || number === undefined || (other - number) * by > 0;
+    const next = by > 0 ? numbers.find(isAfter) : numbers.findLast(isAfter);
+    if (next !== undefined) return { place: at, number: next };
+  }
+}
+
 // The deepest box of a timeline that contains a call; -1 if there is none.
 function boxOfCall(boxes, number) {
   let found = -1;

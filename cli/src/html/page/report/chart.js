@@ -47,6 +47,8 @@ class Chart {
     this.hovered = -1;
     // 1 for each method that matches the search, else 0; null without a search.
     this.found = null;
+    // Or the numbers of the calls that match; null without such a search.
+    this.numbers = null;
     // The method that is chosen in the table.
     this.chosen = NO_METHOD;
     // The package that is highlighted, and the range that is being dragged.
@@ -167,7 +169,8 @@ class Chart {
   // Zooms in until a box is wide enough to be distinguished from its neighbours.
   enlarge(box) {
     const { at, width } = this.boxes;
-    if ((width[box] / (this.to - this.from)) * this.width > 4) return;
+    // What has no width by the estimates is no wider for being near.
+    if (!width[box] || (width[box] / (this.to - this.from)) * this.width > 4) return;
     this.glide(at[box] - 20 * width[box], at[box] + 21 * width[box]);
   }
 
@@ -278,10 +281,9 @@ class Chart {
   }
 
   isMarked(box) {
-    return (
-      !this.boxes.isMore[box] &&
-      (this.found?.[this.boxes.method[box]] === 1 || this.boxes.method[box] === this.chosen)
-    );
+    if (this.boxes.isMore[box]) return false;
+    if (this.numbers && !this.boxes.isFlame) return this.numbers.has(this.boxes.before[box]);
+    return this.found?.[this.boxes.method[box]] === 1 || this.boxes.method[box] === this.chosen;
   }
 
   drawBox(box, left, y, width) {
@@ -289,10 +291,11 @@ class Chart {
     const method = boxes.method[box];
     const marked = this.isMarked(box);
     const isOther = this.group !== null && packageOf(methods[method] ?? methods[unnamed]) !== this.group;
-    const faded = ((this.found || this.chosen !== NO_METHOD) && !marked) || (isOther && !marked);
+    const faded = ((this.found || this.numbers || this.chosen !== NO_METHOD) && !marked) || (isOther && !marked);
     const colour = faded ? colours.faded[method] : colours.boxes[method];
     context.fillStyle = marked ? colours.marked : (colour ?? colours.none);
     context.fillRect(left, y, width, ROW - 1);
+    if (boxes.certain && !marked) this.drawUncertain(box, left, y, width);
     if (boxes.isMore[box] && width > 2) this.drawStripes(left, y, width);
     if (box === this.selected || (box === this.hovered && width > 2)) {
       context.strokeStyle = box === this.selected ? colours.text : colours.faint;
@@ -305,6 +308,30 @@ class Chart {
     if (letters < 3) return;
     context.fillStyle = colours.text;
     context.fillText(this.label(box, letters), Math.max(left, 0) + 3, y + ROW / 2);
+  }
+
+  // Fades the parts of a box in which it may not have begun yet, or may have ended already.
+  drawUncertain(box, left, y, width) {
+    const { context } = this;
+    const { from, to } = this.boxes.certain;
+    const right = left + width;
+    const [begun, ended] = [Math.min(this.toX(from[box]), right), Math.max(this.toX(to[box]), left)];
+    const fade = (start, end, isStart) => {
+      if (end - start < 2) return;
+      const tone = context.createLinearGradient(start, 0, end, 0);
+      tone.addColorStop(isStart ? 0 : 1, colours.unsure);
+      tone.addColorStop(isStart ? 1 : 0, colours.sure);
+      context.fillStyle = tone;
+      context.fillRect(start, y, end - start, ROW - 1);
+    };
+    if (begun < ended) {
+      fade(left, begun, true);
+      fade(ended, right, false);
+    } else if (width > 2) {
+      // It may have lasted no time at all.
+      context.fillStyle = colours.unsure;
+      context.fillRect(left, y, width, ROW - 1);
+    }
   }
 
   drawStripes(left, y, width) {

@@ -38,6 +38,10 @@ class Boxes {
     this.isMore = new Uint8Array(count);
     this.depth = new Int32Array(count);
     this.parent = new Int32Array(count);
+    // The depth of a call among all of the thread, also where those of libraries are folded away.
+    this.frames = this.depth;
+    // When each box had begun for certain, and until when it had not ended; null if that is not known.
+    this.certain = null;
     // For each depth, its boxes from left to right.
     this.rows = [];
     this.hasMore = false;
@@ -85,6 +89,17 @@ class Boxes {
   // The values of the call of a box, and the exception that ended it, as far as they are known.
   textsOf(box) {
     return this.isMore[box] ? {} : callTexts(this.texts, this.before[box]);
+  }
+
+  // Sets the bounds of times, from the shapes: the thread has this place.
+  setBounds(shapes, place) {
+    this.bounds = (box) => shapes.span(place, this.before[box], this.frames[box], this.calls[box]);
+    this.certain = { from: new Float64Array(this.count), to: new Float64Array(this.count) };
+    for (let box = 0; box < this.count; box++) {
+      const span = this.bounds(box);
+      this.certain.from[box] = span ? span.start.by : this.at[box];
+      this.certain.to[box] = span ? span.endsFrom : this.at[box] + this.width[box];
+    }
   }
 
   // The width of a box without those directly inside it.
@@ -153,7 +168,7 @@ class Boxes {
       depths.push(outer < 0 ? 0 : depths[outer] + 1);
     }
     const made = Object.assign(Object.create(Boxes.prototype), this);
-    for (const column of ["at", "width", "calls", "before", "method", "isMore"])
+    for (const column of ["at", "width", "calls", "before", "method", "isMore", "frames"])
       made[column] = this[column].constructor.from(kept, (box) => this[column][box]);
     made.count = kept.length;
     made.parent = Int32Array.from(parents);

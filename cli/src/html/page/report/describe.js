@@ -11,7 +11,8 @@ function caption(boxes, thread) {
     const width = data.has_cpu ? "its CPU time" : isTime ? "its time" : "the number of calls in it";
     return `${name}: one box for each path, as wide as ${width}${merged}`;
   }
-  return `${name}: ${isTime ? "time" : "number of calls"} from left to right${merged}`;
+  const faded = boxes.certain ? "; faded where a call may not have begun yet, or have ended" : "";
+  return `${name}: ${isTime ? "time" : "number of calls"} from left to right${faded}${merged}`;
 }
 
 // What is known about a box, as lines.
@@ -40,7 +41,8 @@ function fact(boxes, box) {
     const sums = `${data.has_cpu ? "CPU time" : "total"} ${amount(width)}, ${share}, self ${amount(boxes.selfWidth(box))}`;
     return `called ${grouped(calls)}× on this path, ${sums}`;
   }
-  if (isTime) return `${nanos(width)}, ${share}, ${plural(calls, "call")} in it`;
+  const span = boxes.bounds?.(box);
+  if (isTime) return `${(span && bounded(span.from, span.by)) || nanos(width)}, ${share}, ${plural(calls, "call")} in it`;
   return `${plural(width, "call")} in it, itself included, ${share}`;
 }
 

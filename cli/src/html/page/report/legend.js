@@ -1,6 +1,6 @@
 // The legend: the packages with the most self time and their colours. A click highlights one of them.
 
-const LEGEND = 14;
+const LEGEND = 12;
 
 class Legend {
   constructor(list, onchoose) {
@@ -11,14 +11,7 @@ class Legend {
 
   // Lists the packages of some methods.
   show(isShown) {
-    const sums = new Map();
-    for (const method of methods.filter((method) => method.place < unnamed && isShown(method))) {
-      const sum = sums.get(packageOf(method)) ?? { self: 0, calls: 0 };
-      sum.self += method.self;
-      sum.calls += method.calls;
-      sums.set(packageOf(method), sum);
-    }
-    const packages = [...sums].sort(([, a], [, b]) => b.self - a.self || b.calls - a.calls);
+    const packages = packagesOf(isShown);
     const items = packages.slice(0, LEGEND).map(([name, sum]) => this.item(name, sum));
     const left = packages.length - items.length;
     if (left > 0) items.push(element("li", { class: "sub" }, `… ${plural(left, "more package")}`));

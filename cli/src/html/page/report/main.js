@@ -9,8 +9,13 @@ const tree = new Tree(byId("tree"), onCall);
 tree.textsOf = (number) => callTexts(textsOf(data.threads[tree.thread]), number);
 // The thread whose calls are drawn, and how. All threads together have a flame graph only.
 let thread = ALL_THREADS;
-let isFlame = false;
-let isTree = false;
+let view = "timeline";
+const is = (name) => view === name;
+// What the charts show beside these are panels.
+const PANELS = ["methods", "tests", "requests"];
+const isPanel = () => PANELS.includes(view);
+// The calls whose values or exceptions are searched for: by thread, in order; null without such a search.
+let callsFound = null;
 // The range of time in view, which stays when another thread is chosen; null for all.
 let range = null;
 
@@ -34,29 +39,59 @@ function boxesOf(thread, isFlame) {
     }
     charts.set(key, onlyOwn ? made.folded() : made);
   }
-  return charts.get(key);
+  const of = charts.get(key);
+  if (!isFlame && isTime && tree.shapes && !of.certain && data.threads[thread]?.shape !== undefined) of.setBounds(tree.shapes, thread);
+  return of;
+}
+
+// Decodes the calls when there is nothing else to do: they have the bounds of times.
+async function loadBounds() {
+  try {
+    tree.shapes ??= await loadShapes();
+  } catch {
+    // The tree shows why.
+    return;
+  }
+  if (input.value) find(input.value);
+  if (is("timeline")) {
+    boxesOf(thread, false);
+    byId("what").textContent = caption(chart.boxes, data.threads[thread]);
+  }
+  showMarks();
 }
 
 // Shows the chosen thread; in a tree, unfolds the call with this number.
 function showChart(number) {
   threads.choose(thread);
-  const shown = isTree ? "calls" : isFlame ? "flame" : "timeline";
   for (const tab of tabs) {
-    const is = tab.id === `tab-${shown}`;
-    tab.setAttribute("aria-selected", String(is));
-    tab.tabIndex = is ? 0 : -1;
+    const isShown = tab.id === `tab-${view}`;
+    tab.setAttribute("aria-selected", String(isShown));
+    tab.tabIndex = isShown ? 0 : -1;
   }
-  byId("chart").setAttribute("aria-labelledby", `tab-${shown}`);
-  chart.canvas.hidden = byId("zoom").hidden = isTree;
-  tree.box.hidden = !isTree;
+  for (const panel of PANELS) byId(panel).hidden = !is(panel);
+  byId("chart").hidden = byId("status").hidden = isPanel();
+  byId("chart").setAttribute("aria-labelledby", `tab-${view}`);
+  chart.canvas.hidden = byId("zoom").hidden = byId("legend").hidden = is("calls") || isPanel();
+  tree.box.hidden = !is("calls");
   byId("tip").hidden = true;
-  if (isTree) return void showTree(number);
+  if (is("calls")) return void showTree(number);
+  if (isPanel()) return showPanel();
+  const isFlame = is("flame");
   const boxes = boxesOf(thread, isFlame);
   byId("what").textContent = caption(boxes, data.threads[thread]);
   chart.canvas.setAttribute("aria-label", isFlame ? "Flame graph" : "Timeline");
   chart.show(boxes, isFlame || !isTime ? null : range);
   showView();
   showStatus(-1);
+  showMarks();
+}
+
+// Shows a panel in place of a chart.
+function showPanel() {
+  byId("what").textContent = is("methods") ? "of all threads" : "click one to see its calls";
+  byId("range").textContent = "";
+  threads.show(null);
+  link.follow();
   showMarks();
 }
 
@@ -81,9 +116,9 @@ async function showTree(number) {
   } catch (error) {
     return tree.showNote(`This browser cannot read the calls: ${error.message}`);
   }
-  if (!isTree || thread !== place) return;
+  if (!is("calls") || thread !== place) return;
   // The calls have names of further methods.
-  if (chart.found && chart.found.length < methods.length) chart.found = search(input.value);
+  if (chart.found && chart.found.length < methods.length) find(input.value);
   if (tree.thread !== place || !tree.root) tree.show(shapes, callsOf(shapes, place));
   showMarks();
   if (number === undefined || !tree.reveal(number)) onCall(tree.selected && tree.rowOf(tree.selected));
@@ -119,7 +154,7 @@ function onCall(row) {
 // Unfolds a call of a thread.
 function unfold(place, number) {
   link.step();
-  [thread, isTree] = [place, true];
+  [thread, view] = [place, "calls"];
   showChart(number);
 }
 
@@ -135,12 +170,12 @@ function showInTimeline(number) {
 function showView() {
   const { from, to, boxes } = chart;
   const isPart = to - from < (boxes.end - boxes.begin) * 0.9999;
-  if (!isFlame && isTime) range = isPart ? { from, to } : null;
+  if (is("timeline") && isTime) range = isPart ? { from, to } : null;
   link.follow();
-  threads.show(isFlame ? null : range);
+  threads.show(is("flame") ? null : range);
   const step = (to - from) / 1000;
   byId("range").textContent =
-    isPart && isTime && !isFlame
+    isPart && isTime && is("timeline")
       ? `${nanos(to - from)}: ${nanos(from, step)} to ${nanos(to, step)}`
       : "";
 }
@@ -149,13 +184,24 @@ function showStatus(box) {
   const lines =
     box < 0
       ? [faint("Click a box, or focus the chart and press an arrow key.")]
-      : [...describe(chart.boxes, box), place(chart.boxes, box, data.threads[thread]), ...unfoldButton(box)];
+      : [...describe(chart.boxes, box), place(chart.boxes, box, data.threads[thread]), ...unfoldButton(box), ...methodButton(box)];
   byId("status").replaceChildren(...lines);
+}
+
+// To see the callers and callees of the method of a box.
+function methodButton(box) {
+  const place = chart.boxes.method[box];
+  if (chart.boxes.isMore[box] || place === unnamed) return [];
+  const onclick = () => {
+    table.choose(place);
+    chooseChart("methods");
+  };
+  return [element("button", { type: "button", class: "link", onclick }, "Callers and callees")];
 }
 
 // To unfold the call of a box.
 function unfoldButton(box) {
-  if (isFlame || data.threads[thread].shape === undefined) return [];
+  if (is("flame") || data.threads[thread].shape === undefined) return [];
   const { before, isMore } = chart.boxes;
   const text = isMore[box] ? "Unfold these calls" : "Unfold this call";
   return [element("button", { type: "button", class: "link", onclick: () => unfold(thread, before[box]) }, text)];
@@ -164,7 +210,8 @@ function unfoldButton(box) {
 function chooseThread(place) {
   link.step();
   thread = place;
-  if (place === ALL_THREADS) [isFlame, isTree] = [true, false];
+  if (place === ALL_THREADS) view = "flame";
+  else if (isPanel()) view = "calls";
   // The range in view stays, unless it would show nothing.
   if (range && place !== ALL_THREADS && isIdle(place, range)) range = activeRange(place);
   showChart();
@@ -175,7 +222,7 @@ function chooseRange(place, from, to) {
   link.step();
   if (place !== ALL_THREADS) thread = place;
   else if (thread === ALL_THREADS) thread = 0;
-  isFlame = isTree = false;
+  view = "timeline";
   range = { from, to };
   showChart();
 }
@@ -195,8 +242,8 @@ function showOwn(only) {
 
 function chooseChart(shown) {
   link.step();
-  [isFlame, isTree] = [shown === "flame", shown === "calls"];
-  if (!isFlame && thread === ALL_THREADS) thread = 0;
+  view = shown;
+  if ((is("timeline") || is("calls")) && thread === ALL_THREADS) thread = 0;
   showChart();
 }
 
@@ -216,23 +263,52 @@ function wanted() {
 // Highlights what was searched for or chosen; the buttons step through it.
 function showMarks() {
   const found = wanted();
-  tree.search(found);
-  const isFound = found?.includes(1) ?? false;
+  const numbers = callsFound?.get(thread) ?? (callsFound ? [] : null);
+  tree.search(found, numbers);
+  chart.numbers = numbers && new Set(numbers);
+  const isFound = Boolean(callsFound) || (found?.includes(1) ?? false);
   byId("previous").disabled = byId("next").disabled = !isFound;
-  if (isFound) byId("found").textContent = account(found, flame, tree.sums);
-  else if (found) {
-    const names = nearest(input.value).map((name) =>
-      element("button", { type: "button", class: "link", onclick: () => searchFor(name) }, name),
-    );
-    byId("found").replaceChildren("no matches", names.length ? "; the nearest: " : "", ...names);
-  } else byId("found").textContent = "";
+  const parts = [];
+  if (callsFound) parts.push(`${countOf(callsFound)} with such values or exceptions`);
+  else if (isFound) parts.push(account(found, flame, tree.sums));
+  parts.push(...elsewhere());
+  const names = !parts.length && found ? nearest(input.value).map((name) => textButton(name, () => searchFor(name))) : [];
+  if (!parts.length && found) parts.push(names.length ? "no matches; the nearest: " : "no matches");
+  byId("found").replaceChildren(...parts.flatMap((part, at) => (at ? ["; ", part] : [part])), ...names);
   chart.redraw();
+}
+
+const textButton = (text, onclick) => element("button", { type: "button", class: "link", onclick }, text);
+const countOf = (found) => plural([...found.values()].reduce((sum, numbers) => sum + numbers.length, 0), "call");
+
+// Where else the words of a search are: in values, if methods have them too, in tests and in requests.
+function elsewhere() {
+  const words = wordsOf(input.value);
+  if (!words.length) return [];
+  const inValues = callsFound ? new Map() : callsWith(words);
+  const links = inValues.size ? [textButton(`in values of ${countOf(inValues)}`, () => searchFor(`"${words.join(" ")}"`))] : [];
+  for (const [name, list] of Object.entries(lists)) {
+    const found = list.found(words).length;
+    if (found) links.push(textButton(plural(found, name.slice(0, -1)), () => chooseChart(name)));
+  }
+  return links;
+}
+
+// Finds methods; or in quotes, and if no method matches, calls with such values or exceptions.
+function find(text) {
+  const isQuoted = text.trim().startsWith('"');
+  const found = isQuoted ? null : search(text);
+  const calls = !isQuoted && (!found || found.includes(1)) ? null : callsWith(wordsOf(text));
+  callsFound = calls?.size ? calls : null;
+  chart.found = callsFound ? null : isQuoted && wordsOf(text).length ? new Uint8Array(methods.length) : found;
+  if (callsFound) chart.chosen = NO_METHOD;
 }
 
 function searchFor(text) {
   input.value = text;
-  chart.found = search(text);
+  find(text);
   table.filter(chart.found);
+  for (const list of Object.values(lists)) list.filter(text);
   showMarks();
   link.follow();
   if (text && !tree.shapes) countAll(text);
@@ -247,19 +323,19 @@ async function countAll(text) {
     return;
   }
   if (input.value !== text) return;
-  chart.found = search(text);
+  find(text);
   showMarks();
 }
 
 // What the page shows, as the pairs of its address.
 function state() {
   const { selected, boxes } = chart;
-  const isTimeline = !isFlame && !isTree;
+  const isTimeline = is("timeline");
   const isCall = selected >= 0 && isTimeline;
-  const number = isTree && tree.selected ? tree.rowOf(tree.selected).number : undefined;
+  const number = is("calls") && tree.selected ? tree.rowOf(tree.selected).number : undefined;
   return {
     thread: threadKey(thread),
-    chart: isTree ? "calls" : isFlame ? "flame" : undefined,
+    chart: isTimeline ? undefined : view,
     from: range && isTimeline ? Math.round(range.from) : undefined,
     to: range && isTimeline ? Math.round(range.to) : undefined,
     call: isCall ? `${boxes.before[selected]}.${boxes.depth[selected]}` : number,
@@ -275,21 +351,22 @@ function apply({ thread: key, chart: kind, from, to, call, own, search: text = "
   showOwn(own !== "0");
   const busiest = data.threads.findIndex((thread) => thread.boxes);
   thread = threadAt(key) ?? busiest;
-  isFlame = kind === "flame" || thread === ALL_THREADS;
-  isTree = kind === "calls" && !isFlame;
+  view = tabs.some((tab) => tab.id === `tab-${kind}` && !tab.hidden) ? kind : "timeline";
+  if (thread === ALL_THREADS && !isPanel()) view = "flame";
   const times = [Number(from), Number(to)];
   if (key === undefined) range = activeRange(thread);
   else range = times[0] < times[1] ? { from: times[0], to: times[1] } : null;
   const [before, depth] = (call ?? "").split(".").map(Number);
   showChart(call && Number.isFinite(before) ? before : undefined);
-  input.value = text;
-  chart.found = search(text);
-  table.filter(chart.found);
   chart.chosen = methodAt(method);
+  input.value = text;
+  find(text);
+  table.filter(chart.found);
+  for (const list of Object.values(lists)) list.filter(text);
   table.choose(chart.chosen);
   showMarks();
   const { boxes } = chart;
-  const box = isFlame || isTree ? -1 : (boxes.rows[depth]?.find((box) => boxes.before[box] === before) ?? -1);
+  const box = !is("timeline") ? -1 : (boxes.rows[depth]?.find((box) => boxes.before[box] === before) ?? -1);
   if (box >= 0) chart.select(box);
 }
 
@@ -302,12 +379,26 @@ function stepInTree(by) {
   else if (next) tree.reveal(next.number);
 }
 
+// Shows the next call with a value that is searched for, or the one before, in any thread.
+function stepInValues(by) {
+  const { selected, boxes } = chart;
+  const row = is("calls") && tree.selected ? tree.rowOf(tree.selected).number : undefined;
+  const next = nextWith(callsFound, thread, is("timeline") && selected >= 0 ? boxes.before[selected] : row, by);
+  const box = is("timeline") && next.place === thread ? boxOfCall(boxes, next.number) : -1;
+  // A call without a box of its own is in the tree.
+  if (box < 0 || boxes.isMore[box] || !boxes.width[box] || boxes.before[box] !== next.number) return unfold(next.place, next.number);
+  chart.select(box);
+  chart.enlarge(box);
+}
+
 // Shows the next highlighted box, or the one before: in a flame graph of the same one, else in any thread.
 function step(by) {
+  if (callsFound) return stepInValues(by);
   const found = wanted();
   if (!found?.includes(1)) return;
-  byId("charts").scrollIntoView({ block: "nearest" });
-  if (isTree) return stepInTree(by);
+  if (isPanel()) chooseChart("calls");
+  if (is("calls")) return stepInTree(by);
+  const isFlame = is("flame");
   let box = isFlame ? nextMarked(chart, by) : -1;
   if (box < 0) {
     const next = () => nextHit(Math.max(thread, 0), isFlame ? -1 : chart.selected, by, found);
@@ -321,7 +412,7 @@ function step(by) {
     if (!hit) return;
     box = hit.box;
     if (isFlame || hit.thread !== thread) {
-      [thread, isFlame] = [hit.thread, false];
+      [thread, view] = [hit.thread, "timeline"];
       showChart();
     }
   }
@@ -329,15 +420,40 @@ function step(by) {
   chart.enlarge(box);
 }
 
+// Shows the calls of a test: marks them in the tree, from the first one on, and its time in the timeline.
+function chooseTest({ name, thread: id, within }) {
+  const place = placeOfThread(id);
+  if (place < 0) return;
+  const mark = data.threads[place].marks?.find((mark) => mark.text === name && mark.end > mark.at);
+  if (mark && isTime) range = { from: mark.at - (mark.end - mark.at) / 50, to: mark.end + (mark.end - mark.at) / 50 };
+  const isOf = ({ number }) => within && tree.thread === place && number >= within[0] && number < within[1];
+  tree.markOf = (row) => (isOf(row) ? "chosen" : "");
+  if (within && data.threads[place].shape !== undefined) return unfold(place, within[0]);
+  link.step();
+  [thread, view] = [place, "timeline"];
+  showChart();
+}
+
 const input = byId("search");
-const tabs = ["timeline", "calls", "flame"].map((shown) => byId(`tab-${shown}`));
+const tabs = ["timeline", "calls", "flame", ...PANELS].map((shown) => byId(`tab-${shown}`));
 paint();
 showHead();
-// Shallow stacks need no high chart.
-const frames = data.threads.reduce((most, thread) => Math.max(most, thread.frames), 0);
-byId("chart").classList.toggle("shallow", frames < 9);
 const threads = new ThreadList(byId("threads"), chooseThread, chooseRange);
 const table = new Table(byId("methods"), chooseMethod);
+const lists = {};
+for (const [name, made] of [
+  ["tests", testList(chooseTest)],
+  ["requests", requestList(({ thread: id, call }) => placeOfThread(id) >= 0 && unfold(placeOfThread(id), call))],
+]) {
+  const { rows, more } = data[name];
+  if (!rows.length) continue;
+  lists[name] = new List(byId(name), data[name], made);
+  lists[name].draw();
+  const bad = rows.filter(made.isBad).length;
+  const tab = byId(`tab-${name}`);
+  tab.hidden = false;
+  tab.append(` ${grouped(rows.length + more)}`, ...(bad ? [element("span", { class: "bad" }, `, ${grouped(bad)} failed`)] : []));
+}
 chart.onselect = (box) => {
   link.follow();
   showStatus(box);
@@ -364,11 +480,12 @@ byId("own").addEventListener("click", () => {
 const link = new Link(state, apply);
 apply(link.read());
 
-for (const [at, tab] of tabs.entries()) {
+for (const tab of tabs) {
   tab.addEventListener("click", () => chooseChart(tab.id.slice("tab-".length)));
   tab.addEventListener("keydown", (event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    const next = by && tabs.at((at + by) % tabs.length);
+    const shown = tabs.filter((tab) => !tab.hidden);
+    const next = by && shown.at((shown.indexOf(tab) + by) % shown.length);
     next?.focus();
     next?.click();
   });
@@ -384,7 +501,7 @@ byId("reset").addEventListener("click", showAll);
 byId("tall").addEventListener("click", () => {
   const isTall = byId("tall").getAttribute("aria-pressed") === "true";
   byId("tall").setAttribute("aria-pressed", String(!isTall));
-  byId("chart").style.height = isTall ? "" : `${chart.wholeHeight()}px`;
+  byId("chart").style.flexBasis = isTall ? "" : `${chart.wholeHeight()}px`;
 });
 byId("next").addEventListener("click", () => step(1));
 byId("previous").addEventListener("click", () => step(-1));
@@ -406,7 +523,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     // One thing after another: a range that is being dragged, the selected box, the highlighted package, the range in view.
     if (chart.drag) chart.drag = null;
-    else if (isTree) return;
+    else if (is("calls") || isPanel()) return;
     else if (chart.selected >= 0) chart.select(-1);
     else if (legend.chosen !== null) legend.choose(null);
     else showAll();
@@ -422,5 +539,6 @@ isDark.addEventListener("change", () => {
   threads.redraw();
   chart.redraw();
 });
+if (isTime) (globalThis.requestIdleCallback ?? setTimeout)(loadBounds);
 // Tests of the page wait for this.
 document.documentElement.dataset.ready = "yes";

@@ -127,8 +127,8 @@ class Table {
       head.firstChild.textContent = column.title + (is ? (this.isDown ? " ▾" : " ▴") : "");
     }
     this.count.textContent = this.found || rows.length < unnamed
-      ? `${grouped(rows.length)} of ${grouped(unnamed)}`
-      : grouped(unnamed + data.more_methods.methods);
+      ? `${grouped(rows.length)} of ${plural(unnamed, "method")}`
+      : plural(unnamed + data.more_methods.methods, "method");
     this.body.replaceChildren(...rows.slice(0, this.limit).map((method) => this.row(method)));
     this.more.hidden = rows.length <= this.limit;
     this.more.textContent = `Show more (${plural(rows.length - this.limit, "method")} left)`;

@@ -181,7 +181,7 @@ class Shapes {
     const start = this.when(thread, 2 * number - depth);
     if (!start || start.estimate === undefined) return undefined;
     const end = this.when(thread, 2 * (number + calls) - depth - 1);
-    return { start, from: Math.max(0, end.from - start.by), by: end.by - start.from };
+    return { start, endsFrom: end.from, from: Math.max(0, end.from - start.by), by: end.by - start.from };
   }
 }
 

@@ -52,6 +52,8 @@ class Tree {
     // 1 for each method that is searched for; how many of their calls are in each shape.
     this.found = null;
     this.sums = null;
+    // Or the numbers of the calls that are searched for, in order; null for none.
+    this.numbers = null;
     // Whether packages are left out.
     this.isNarrow = false;
     // The values of the call with this number, and the exception that ended it, as far as they are known.
@@ -94,9 +96,10 @@ class Tree {
     this.redraw();
   }
 
-  // Searches for methods: 1 for each of these, else 0; null for none.
-  search(found) {
+  // Searches for methods: 1 for each of these, else 0; or for calls by their numbers; null for none.
+  search(found, numbers = null) {
     this.found = found;
+    this.numbers = numbers;
     this.sums = found?.includes(1) && this.shapes ? this.shapes.found(found) : null;
     this.redraw();
   }
@@ -527,8 +530,8 @@ class Tree {
     if (isCall) name.append(...this.endOf(row));
     if (this.isPart && row.parent === this.root)
       name.append(element("button", { type: "button", class: "link above", tabindex: "-1" }, `in ${plural(row.depth, "call")} above (←)`));
-    const matches = this.sums && !row.node ? this.matchesIn(row) : 0;
-    const isFound = isCall && this.found?.[shapes.method[row.shape]] === 1;
+    const matches = (this.sums || this.numbers) && !row.node ? this.matchesIn(row) : 0;
+    const isFound = isCall && (this.found?.[shapes.method[row.shape]] === 1 || this.isNumbered(row));
     if (matches) name.append(element("span", { class: "matches" }, `${grouped(matches)} ${matches === 1 ? "match" : "matches"} inside`));
     const isOwn = isCall && methods[shapes.method[row.shape]]?.isOwn;
     const classes = ["row", isFound ? "found" : "", isOwn || !hasLibraries ? "" : "library", this.markOf(row)];
@@ -588,11 +591,20 @@ class Tree {
 
   // How many of the calls in a row are searched for, without itself.
   matchesIn(row) {
+    if (this.numbers) return this.numbersIn(row.start, row.all) - (this.isNumbered(row) ? 1 : 0);
     const [run, end] = row.parent.runsOf(row.entry);
     let sum = 0;
     for (let at = run; at < end; at++) sum += this.sums[row.parent.runs.callee[at]] * row.parent.runs.times[at];
     const isFound = !row.isGroup && this.found[this.shapes.method[row.shape]] === 1 && this.shapes.isCall(row.shape);
     return sum - (isFound ? row.times : 0);
+  }
+
+  // How many of the calls that are searched for are among some; and whether a row is one of them.
+  numbersIn(from, calls) {
+    return lastNotAbove(this.numbers, from + calls - 1) - lastNotAbove(this.numbers, from - 1);
+  }
+  isNumbered(row) {
+    return this.numbers !== null && this.numbersIn(row.number, 1) === 1;
   }
 
   // How long all calls of a row took.
