@@ -223,6 +223,41 @@ fn notes_and_tests_are_in_the_timeline() {
             ("unfinished", "a.T.two", 4000, 4000)
         ]
     );
+    // The list of tests has the calls of each, by their numbers.
+    let rows: Vec<_> = array(&data["tests"]["rows"])
+        .iter()
+        .map(|row| ["name", "result", "calls", "within"].map(|key| &row[key]))
+        .collect();
+    let (one, two) =
+        (["a.T.one", "failed"].map(Value::from), ["a.T.two", "unfinished"].map(Value::from));
+    let (within, none) = (serde_json::json!([1, 4]), Value::Null);
+    assert_eq!(
+        rows,
+        [[&one[0], &one[1], &3.into(), &within], [&two[0], &two[1], &0.into(), &none]]
+    );
+}
+
+#[test]
+fn requests_are_listed_with_their_calls() {
+    let dir = bare(crate::common::MAIN);
+    let method = |id: u64, name: &str, roles: &[&str]| {
+        let row = serde_json::json!({"id": id, "class": "com.app.Main", "name": name, "descriptor": "()V", "roles": roles});
+        format!("{row}\n")
+    };
+    let methods = method(0, "main", &[])
+        + &method(1, "work", &["http run 'GET /'"])
+        + &method(2, "inner", &[]);
+    fs::remove_file(dir.path().join("ids.properties")).unwrap();
+    fs::write(dir.path().join("methods.jsonl"), methods).unwrap();
+    let data = data_of(&[], dir.path());
+    let rows = array(&data["requests"]["rows"]);
+    let shown: Vec<_> =
+        rows.iter().map(|row| (&row["text"], &row["thread"], &row["call"])).collect();
+    let get = Value::from("GET /");
+    assert_eq!(shown, [(&get, &1.into(), &1.into()), (&get, &1.into(), &4.into())]);
+    // Where calls are left out, they have other numbers.
+    let data = data_of(&["--exclude", "com.app.Main#inner"], dir.path());
+    assert_eq!(data["requests"]["rows"], serde_json::json!([]));
 }
 
 #[test]
@@ -237,12 +272,24 @@ fn the_page_knows_which_methods_are_the_applications() {
     assert!(own(&data).iter().all(|(_, is_own)| *is_own == 1));
     let manifest = crate::common::manifest(0, Some((7, 8, 12)));
     let manifest = manifest.replace(r#""pid":"#, r#""own":["com.app.Main$*"],"pid":"#);
-    fs::write(dir.path().join("trace.json"), manifest).unwrap();
+    let path = dir.path().join("trace.json");
+    fs::write(&path, &manifest).unwrap();
     let data = data_of(&[], dir.path());
     assert_eq!(data["knows_own"], true);
-    let mut own = own(&data);
-    own.sort();
-    assert_eq!(own, [("<init>", 1), ("main", 0), ("work", 0)].map(|(n, o)| (n.to_owned(), o)));
+    let sorted = |data: &Value| {
+        let mut own = own(data);
+        own.sort();
+        own
+    };
+    let expected =
+        |work| [("<init>", 1), ("main", 0), ("work", work)].map(|(n, o)| (n.to_owned(), o));
+    assert_eq!(sorted(&data), expected(0));
+    // What was named to be recorded is not folded away; a pattern for everything names nothing.
+    for (include, work) in [("com.app.Main$*;com.app.Main#work", 1), ("**", 0)] {
+        let include = format!(r#""options":{{"include":"{include}","#);
+        fs::write(&path, manifest.replace(r#""options":{"#, &include)).unwrap();
+        assert_eq!(sorted(&data_of(&[], dir.path())), expected(work));
+    }
 }
 
 #[test]

@@ -313,6 +313,36 @@ fn the_page_of_a_comparison_has_its_differences_and_both_sides() {
 }
 
 #[test]
+fn the_page_of_a_comparison_has_the_values_that_differ() {
+    let with_result = |result: u8| {
+        let dir = trace();
+        let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+        let position = Position { offset: Offset::new(3), exits: 0 };
+        encoder.encode(position, &Mark::Values(vec![0x25, 0, result, 0, 0, 0]), &mut bytes);
+        fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
+        dir
+    };
+    let (before, after) = (with_result(5), with_result(7));
+    let (page, run) = diff_page(&["--exit-code"], before.path(), after.path());
+    assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{}", run.err);
+    let calls = Calls::of(&page);
+    let data = &calls.data;
+    assert_eq!((&data["same"], &data["differences"]), (&2.into(), &serde_json::json!([])));
+    let [value] = &data["values"].as_array().unwrap()[..] else { panic!("{data}") };
+    assert_eq!(value["texts"], serde_json::json!(["5", "7"]));
+    assert_eq!(
+        (&value["first"], &value["numbers"]),
+        (&"result".into(), &serde_json::json!([2, 2]))
+    );
+    let stack = value["stack"].as_array().unwrap();
+    let stack: Vec<_> =
+        stack.iter().map(|method| calls.method(method.as_u64().unwrap()).1).collect();
+    assert_eq!(stack, ["main", "work", "<init>"]);
+    let (page, _) = diff_page(&["--ignore-values"], before.path(), after.path());
+    assert_eq!(page_data(&page)["values"], serde_json::json!([]));
+}
+
+#[test]
 fn the_page_of_equal_traces_has_no_difference() {
     let (before, after) = (trace(), trace());
     let (page, run) = diff_page(&["--exit-code"], before.path(), after.path());

@@ -26,7 +26,6 @@ function showHead() {
   byId("summary").textContent = pairs.length ? summary.join("; ") : `No difference: the same calls in the same order${compared}, in ${plural(data.same, "thread")}.`;
   byId("difference-count").textContent = grouped(differences.length) + (data.is_cut ? " and more" : "");
   for (const [side, name] of SIDES.entries()) byId(`title-${name}`).textContent = `${name}: ${sides[side].title}`;
-  showValues();
   if (data.is_cut) byId("differences").querySelector(".rest").textContent = "Further differences are left out; --max 0 finds more.";
 }
 
@@ -169,6 +168,7 @@ document.addEventListener("keydown", (event) => {
 });
 try {
   shapes = await loadShapes();
+  showValues();
   list = new DifferenceList(byId("differences"), shapes, choose);
   for (const [side, tree] of trees.entries()) {
     tree.shapes = shapes;

@@ -15,11 +15,11 @@ function packageOf(method) {
   return dot > 0 ? method.className.slice(0, dot) : "";
 }
 
-// Hue, saturation and lightness. The colours of each list differ from each other, and from those of matches and of methods that
-// are not on the page.
+// Hue, saturation and lightness. The colours of each list differ from each other, the first ones most, and from those of matches and
+// of methods that are not on the page.
 const PALETTES = {
-  light: "6 55 80, 6 85 62, 30 85 62, 42 85 74, 72 85 62, 120 85 62, 126 40 62, 138 85 80, 186 85 62, 204 40 62, 216 85 62, 240 85 84, 270 70 68, 300 85 62, 330 85 62, 348 40 68",
-  dark: "0 55 26, 12 70 38, 36 40 30, 120 55 26, 174 40 30, 216 70 30, 222 70 42, 228 25 42, 240 70 26, 240 70 42, 264 70 42, 276 40 42, 288 70 26, 288 70 42, 324 70 42, 336 25 42",
+  light: "210 80 66, 60 80 72, 0 80 66, 282 80 66, 126 35 66, 180 80 72, 120 80 66, 12 50 78, 312 35 66, 246 80 84, 42 80 66, 192 65 66, 318 80 66, 120 65 78, 18 65 66, 252 65 72",
+  dark: "222 55 34, 354 55 45, 120 55 28, 300 55 40, 354 55 28, 270 55 40, 48 55 28, 240 55 28, 288 25 40, 288 40 28, 222 55 45, 204 40 34, 240 55 45, 108 25 28, 24 55 28, 12 40 40",
 };
 // A shade is lighter or darker by at most this, in percent.
 const SHADE = 2;
@@ -36,24 +36,15 @@ function packagesOf(isShown) {
   return [...sums].sort(([, a], [, b]) => b.self - a.self || b.calls - a.calls);
 }
 
-// The place of each package in the palette. Packages with much time choose first, those of the application and all of them in turn:
-// each its own place, as long as there are any, the same on every page if it is free.
+// The place of each package in the palette, by time: the packages of the application and all of them in turn.
 let places = null;
 function placeOf(name) {
-  const count = PALETTES.light.split(",").length;
   if (!places) {
-    places = new Map();
     const [own, all] = [packagesOf((method) => method.isOwn), packagesOf(() => true)];
-    const taken = new Set();
-    for (const [name] of all.flatMap((next, at) => [...own.slice(at, at + 1), next])) {
-      if (places.has(name) || taken.size === count) continue;
-      let place = hash(name) % count;
-      while (taken.has(place)) place = (place + 1) % count;
-      taken.add(place);
-      places.set(name, place);
-    }
+    const names = all.flatMap((next, at) => [...own.slice(at, at + 1), next]).map(([name]) => name);
+    places = new Map([...new Set(names)].map((name, place) => [name, place]));
   }
-  return places.get(name) ?? hash(name) % count;
+  return (places.get(name) ?? hash(name)) % PALETTES.light.split(",").length;
 }
 
 // The colour of a package as hue, saturation and lightness.

@@ -56,6 +56,7 @@ async function loadBounds() {
   if (is("timeline")) {
     boxesOf(thread, false);
     byId("what").textContent = caption(chart.boxes, data.threads[thread]);
+    if (chart.selected >= 0) showStatus(chart.selected);
   }
   showMarks();
 }
