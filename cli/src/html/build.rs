@@ -63,11 +63,7 @@ pub(crate) fn page(
     let sampled = samples.as_ref().map(|samples| (samples, &labels));
     let mut threads = Threads::new(trace, scale == Unit::Nanos);
     let rough = std::thread::scope(|scope| {
-        let rough = scope.spawn(|| match scale {
-            Unit::Nanos if has_cpu => rough::<true>(trace, chosen),
-            Unit::Nanos => rough::<false>(trace, chosen),
-            _ => Rough::default(),
-        });
+        let rough = scope.spawn(|| rough_sums(trace, chosen, scale, has_cpu));
         for file in trace.files() {
             let budget = threads.next_budget();
             gather.begin_thread(budget, threads.next_details());
@@ -94,12 +90,7 @@ pub(crate) fn page(
     let flame = flame.finish(FLAME_BOXES);
     let shown = threads.shown().chain(flame.iter().map(|cell| cell.method));
     let names = PageMethods::new(trace.methods(), &methods, &rough, shown);
-    let mut joined = JoinedThreads::default();
-    threads.set_shapes(|file, calls| {
-        progress.expect_more(file.bytes());
-        let (dag, _) = read_shapes(file, chosen, start_ns(trace, file), MAX_SIZE, &mut progress);
-        joined.add(dag.as_ref(), calls, |id| names.in_shapes(id))
-    });
+    let joined = join_shapes(trace, chosen, &mut threads, &names, &mut progress);
     let mut rows = threads.rows(&names);
     let shapes = page_shapes(joined, &mut rows, &names.further()?);
     let mut facts = Head::new(trace, notes);
@@ -113,15 +104,16 @@ pub(crate) fn page(
         thrown: threads.more_details().exceptions,
     });
     let tests = PageTests::read(trace, select, of_tests, &mut progress);
-    let requests = match chosen.is_all() && trace.files().iter().all(|file| file.parts().is_none())
-    {
-        true => PageRequests::read(trace, &names, &mut progress)?,
-        false => PageRequests::default(),
+    let is_filtered = !chosen.is_all() || trace.files().iter().any(|file| file.parts().is_some());
+    // Where calls are left out, they have other numbers.
+    let requests = match is_filtered {
+        true => PageRequests::default(),
+        false => PageRequests::read(trace, &names, &mut progress)?,
     };
     let data = Data {
         unit: scale.word(),
         has_cpu,
-        is_filtered: !chosen.is_all() || trace.files().iter().any(|file| file.parts().is_some()),
+        is_filtered,
         knows_own,
         flame: flat_boxes(&flame, &names),
         flame_end: flame.iter().map(|cell| cell.end).max().unwrap_or(0),
@@ -136,6 +128,32 @@ pub(crate) fn page(
         facts,
     };
     Ok((assemble(&REPORT, &data, &shapes.text)?, status))
+}
+
+/// Finds which sums are known only roughly, if there are times.
+fn rough_sums(trace: &Trace, chosen: &Selected, scale: Unit, has_cpu: bool) -> Rough {
+    match scale {
+        Unit::Nanos if has_cpu => rough::<true>(trace, chosen),
+        Unit::Nanos => rough::<false>(trace, chosen),
+        _ => Rough::default(),
+    }
+}
+
+/// Reads the shapes of the listed threads.
+fn join_shapes(
+    trace: &Trace,
+    chosen: &Selected,
+    threads: &mut Threads<'_>,
+    names: &PageMethods,
+    progress: &mut Progress,
+) -> JoinedThreads {
+    let mut joined = JoinedThreads::default();
+    threads.set_shapes(|file, calls| {
+        progress.expect_more(file.bytes());
+        let (dag, _) = read_shapes(file, chosen, start_ns(trace, file), MAX_SIZE, progress);
+        joined.add(dag.as_ref(), calls, |id| names.in_shapes(id))
+    });
+    joined
 }
 
 /// The place of a method among joined shapes, which are numbered by places.

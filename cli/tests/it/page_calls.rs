@@ -320,6 +320,8 @@ fn the_page_of_a_comparison_has_the_values_that_differ() {
         let position = Position { offset: Offset::new(3), exits: 0 };
         encoder.encode(position, &Mark::Values(vec![0x25, 0, result, 0, 0, 0]), &mut bytes);
         fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
+        // Its options say that there are no values.
+        fs::remove_file(dir.path().join("trace.json")).unwrap();
         dir
     };
     let (before, after) = (with_result(5), with_result(7));

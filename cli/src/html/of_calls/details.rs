@@ -104,17 +104,18 @@ impl Details {
         if call.unwound.is_some() && self.thrown.len() < self.budget.exceptions {
             return self.thrown.push(call);
         }
-        self.more.exceptions += u64::from(call.unwound.is_some());
         if call.values.is_empty() {
+            self.more.exceptions += u64::from(call.unwound.is_some());
             return;
         }
         self.ranks.push(rank);
         self.valued.insert(call.number, call);
         if self.ranks.len() > self.budget.values
-            && let Some((_, _, number)) = self.ranks.pop()
+            && let Some((is_returned, _, number)) = self.ranks.pop()
         {
             self.valued.remove(&number);
             self.more.values += 1;
+            self.more.exceptions += u64::from(!is_returned);
         }
     }
 
@@ -171,12 +172,14 @@ mod tests {
         ] {
             details.add(ended(number, width, 7, class));
         }
+        let without_values = EndedCall { values: Vec::new(), ..ended(40, 0, 7, Some("a.Late")) };
+        details.add(without_values);
         let mut texts = Texts::default();
         let (page, more) = details.finish(&Methods::default(), &mut texts);
-        // The last exception has its value, but no class. The narrowest call has no values.
+        // Of the later exceptions, one is kept for its value. The narrowest call has no values.
         assert_eq!(page.values, [2, 0, 6, 0, 1, 0, 12, 0, 9, 0]);
-        assert_eq!(page.exceptions, [9, 1, 12, 1]);
+        assert_eq!(page.exceptions, [9, 1, 12, 1, 9, 2]);
         assert_eq!((more.values, more.exceptions), (1, 1));
-        assert_eq!(texts.into_list(), ["= 7", "a.Early"]);
+        assert_eq!(texts.into_list(), ["= 7", "a.Early", "a.Late"]);
     }
 }

@@ -95,7 +95,7 @@ impl PageTests {
             calls: test.calls,
             ns: test.run.elapsed_ns(),
             thread: test.run.thread,
-            within,
+            within: within.filter(|_| test.calls > 0),
         };
         Self { rows: tests.into_iter().take(TESTS).map(row).collect(), more }
     }
