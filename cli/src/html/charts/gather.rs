@@ -308,7 +308,8 @@ impl Gather {
         let Some(method) = self.method(method) else { return };
         let unwound = unwound.map(|unwound| unwound.class.clone());
         let width = end.saturating_sub(at);
-        self.details.add(EndedCall { number, method, width, values, unwound });
+        let calls = self.calls - number;
+        self.details.add(EndedCall { number, method, width, calls, values, unwound });
     }
 
     /// Values of the topmost frame were recorded.

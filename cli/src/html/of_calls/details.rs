@@ -1,6 +1,7 @@
 //! The values of calls and the exceptions that ended them, by the numbers of the calls, within budgets.
 //!
-//! Of the calls with values, those are kept that an exception ended, then the longest; of exceptions the first ones.
+//! Of the calls with values, those are kept that an exception ended, then the longest, and of equally long ones those with most calls
+//! in them; of exceptions the first ones.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -53,13 +54,15 @@ pub(in crate::html) struct EndedCall {
     pub(in crate::html) method: MethodId,
     /// Its duration in the unit of the page.
     pub(in crate::html) width: u64,
+    /// The number of calls in it, itself included.
+    pub(in crate::html) calls: u64,
     pub(in crate::html) values: Vec<CallValue>,
     /// Whether an exception ended it, and the class, if that is known.
     pub(in crate::html) unwound: Option<Option<Arc<str>>>,
 }
 
 /// What a kept call is sorted by: those that are left out first are last.
-type Rank = (bool, Reverse<u64>, u64);
+type Rank = (bool, Reverse<(u64, u64)>, u64);
 
 /// The details of a thread.
 #[derive(Default, Debug)]
@@ -99,7 +102,7 @@ impl Details {
 
     /// Adds a call that has values, or that an exception ended.
     pub(in crate::html) fn add(&mut self, call: EndedCall) {
-        let rank = (call.unwound.is_none(), Reverse(call.width), call.number);
+        let rank = (call.unwound.is_none(), Reverse((call.width, call.calls)), call.number);
         // With the values, since one of them is its message.
         if call.unwound.is_some() && self.thrown.len() < self.budget.exceptions {
             return self.thrown.push(call);
@@ -156,7 +159,7 @@ mod tests {
         let values =
             vec![CallValue { role: Role::Result, version: 0, value, place: None, handled: None }];
         let unwound = class.map(|class| Some(class.into()));
-        EndedCall { number, method: MethodId::new(1).unwrap(), width, values, unwound }
+        EndedCall { number, method: MethodId::new(1).unwrap(), width, calls: 1, values, unwound }
     }
 
     #[test]

@@ -570,9 +570,10 @@ class Tree {
     const { values, exception } = this.textsOf(row.number);
     const first = row.times > 1 && !row.node && (values || exception) ? "the first: " : "";
     const end = exception ? `! ${withoutPackage(exception)}` : outcomeText(this.shapes.outcome[row.shape]);
+    // A row may be too short for both.
     const parts = [
-      ["values", first + (values ?? "")],
-      ["outcome", end],
+      ["outcome", exception ? first + end : end],
+      ["values", values ? (exception ? "" : first) + values : ""],
     ];
     return parts.filter(([, text]) => text).map(([name, text]) => element("span", { class: name }, text));
   }
