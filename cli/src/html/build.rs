@@ -94,8 +94,7 @@ pub(crate) fn page(
     let mut rows = threads.rows(&names);
     let shapes = page_shapes(joined, &mut rows, &names.further()?);
     let mut facts = Head::new(trace, notes);
-    let is_rough = rough.values().flatten().any(|rough| *rough);
-    facts.timing(trace, timing, has_cpu, is_rough);
+    facts.timing(trace, timing, has_cpu, rough.values().flatten().any(|rough| *rough));
     facts.left_out(LeftOut {
         calls_by_path: more_calls,
         marks: marks.more(),

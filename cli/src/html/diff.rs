@@ -34,8 +34,6 @@ pub(crate) struct Compared<'a> {
     pub(crate) threads: Vec<ComparedThread<'a>>,
     /// The number of threads that do not differ.
     pub(crate) same: usize,
-    /// Whether numbers of calls are those that other verbs count by.
-    pub(crate) has_numbers: bool,
     /// The numbers of the first calls of both sides.
     pub(crate) first_calls: [u64; 2],
     /// How many values were compared, if any.
@@ -73,7 +71,6 @@ struct DiffData {
     compared_values: Option<u64>,
     first_calls: [i64; 2],
     is_cut: bool,
-    has_numbers: bool,
 }
 
 #[derive(Serialize)]
@@ -217,7 +214,6 @@ pub(crate) fn diff_page(compared: &Compared<'_>) -> Result<Vec<u8>, Failure> {
         is_cut: threads.iter().any(|thread| thread.comparison.is_cut())
             || threads.iter().map(|thread| thread.comparison.differences().len()).sum::<usize>()
                 > most,
-        has_numbers: compared.has_numbers,
     };
     assemble(&DIFF, &data, &shapes.text)
 }

@@ -172,7 +172,6 @@ impl<'p> Print<'p> {
                 .map(|(side, calls)| (self.sides.titles[side].clone(), calls)),
             threads: differing.iter().filter_map(thread).collect(),
             same: self.found.compared - differing.len(),
-            has_numbers: self.has_numbers(),
             first_calls: self.sides.calls.unwrap_or_default(),
             values: self.found.values,
             most: self.most,
