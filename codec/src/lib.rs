@@ -66,5 +66,6 @@ pub use ids::{Depth, MethodId, Offset, ThreadId, TraceId};
 pub use method_map::MethodMap;
 pub use method_names::MethodNames;
 pub use name::{
-    KeptOrigin, MADE_WORDS, Name, NameForm, Origin, Overloads, argument_count, type_name,
+    KeptOrigin, MADE_WORDS, Name, NameForm, Origin, Overloads, argument_count, stable_key,
+    type_name,
 };

@@ -34,6 +34,8 @@
 //!
 //! A [`baseline`] is no part of a trace: it has the names of what a run did, for comparisons.
 //!
+//! [`flow.lock`](test_lock) is no part of a trace either: it has what each test of a run did, for version control.
+//!
 //! The [name of a shape](shape_name) is in no file of a trace: it follows from the calls.
 //!
 //! # Guarantees
@@ -67,5 +69,5 @@ mod text;
 pub mod values;
 
 pub use self::blocks::{beginning, container, group, stream};
-pub use self::derived::{baseline, dag, index, of_events, shape_name};
+pub use self::derived::{baseline, dag, index, of_events, shape_name, test_lock};
 pub use self::text::{ids, jsonl, lines, manifest, methods, roles, threads};

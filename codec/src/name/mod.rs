@@ -12,11 +12,15 @@
 //!
 //! Short and readable names are as the [language](languages) of the source writes them, unless the
 //! [raw](crate::read::Methods::show_raw_names) ones are wanted: `Orders.total lambda` for `Orders.lambda$total$0`.
+//!
+//! Names of behaviours are made of [stable ones](stable_key).
 
 mod forms;
 mod languages;
 mod raw;
+mod stable;
 
 pub use self::forms::{NameForm, Overloads, argument_count, type_name};
 pub use self::languages::MADE_WORDS;
 pub use self::raw::{KeptOrigin, Name, Origin};
+pub use self::stable::stable_key;

@@ -5,3 +5,4 @@ pub mod dag;
 pub mod index;
 pub mod of_events;
 pub mod shape_name;
+pub mod test_lock;

@@ -5,12 +5,25 @@
 //!
 //! | bytes | | |
 //! |---:|---|---|
-//! | 1 | what | 0 a call that returned, 1 one that was left by an exception, 2 one that was left because recording was suspended or ended, 3 a gap in the events, 4 a pause of the recording, 5 all calls of a thread |
+//! | 1 | what | 0 a call that returned, 1 one that was left by an exception, 2 one that was left because recording was suspended or ended, 3 a gap in the events, 4 a pause of the recording, 5 all calls of a thread, 6 several threads |
 //! | 16 | method | of a call, for *what* 0 to 2: XXH3-128 of its [key](crate::format::ids), `class#name(descriptor)`; of a method without a name, of `?#` and its id |
 //! | 16 | callee | the name of the shape of a call that it made |
 //! | 8 | count | how many consecutive calls it made of shapes with this name |
 //!
 //! *callee* and *count* follow for all calls that it made, in order. Adjacent callees have different names.
+//!
+//! # Behaviours
+//!
+//! The name of what a test did, its *behaviour*, is that of all calls of its thread (*what* 5), with two differences, so that
+//! it is the same in every run of the same test:
+//!
+//! - the key of a method is its [stable](crate::name) one, without numbers that compilers and frameworks hand out;
+//! - calls of static initialisers are left out, with all that they call.
+//!
+//! If threads that lived only in the test made calls, it is the name of several threads: *what* is 6, and *callee* and *count*
+//! follow first for the calls of the test's own thread, then for those of the others in the order of their names.
+//!
+//! # Text
 //!
 //! In text, a name is its 32 hexadecimal digits, the highest first. The first [`SHORT_DIGITS`] are shown, and the first
 //! [`LEAST_DIGITS`] or more select a shape.
@@ -70,6 +83,28 @@ pub enum Named {
     Gap,
     Pause,
     Thread,
+    Threads,
+}
+
+impl Named {
+    fn number(self) -> u8 {
+        match self {
+            Self::Returned(_) => 0,
+            Self::Unwound(_) => 1,
+            Self::Cut(_) => 2,
+            Self::Gap => 3,
+            Self::Pause => 4,
+            Self::Thread => 5,
+            Self::Threads => 6,
+        }
+    }
+
+    fn key(self) -> Option<MethodKey> {
+        match self {
+            Self::Returned(key) | Self::Unwound(key) | Self::Cut(key) => Some(key),
+            Self::Gap | Self::Pause | Self::Thread | Self::Threads => None,
+        }
+    }
 }
 
 /// The hash of the name of a method.
@@ -80,13 +115,19 @@ impl MethodKey {
     /// Of a method with a name.
     #[must_use]
     pub fn new(class: &str, name: &str, descriptor: &str) -> Self {
-        Self(XxHash3_128::oneshot(ids::key(class, name, descriptor).as_bytes()))
+        Self::of(&ids::key(class, name, descriptor))
+    }
+
+    /// Of a method with this text as its key.
+    #[must_use]
+    pub fn of(key: &str) -> Self {
+        Self(XxHash3_128::oneshot(key.as_bytes()))
     }
 
     /// Of an id without a name.
     #[must_use]
     pub fn unknown(id: crate::MethodId) -> Self {
-        Self(XxHash3_128::oneshot(format!("?#{id}").as_bytes()))
+        Self::of(&format!("?#{id}"))
     }
 }
 
@@ -100,17 +141,9 @@ pub struct Namer {
 impl Namer {
     /// Begins the name of a shape.
     pub fn begin(&mut self, what: Named) {
-        let (number, key) = match what {
-            Named::Returned(key) => (0, Some(key)),
-            Named::Unwound(key) => (1, Some(key)),
-            Named::Cut(key) => (2, Some(key)),
-            Named::Gap => (3, None),
-            Named::Pause => (4, None),
-            Named::Thread => (5, None),
-        };
         self.bytes.clear();
-        self.bytes.push(number);
-        self.bytes.extend(key.iter().flat_map(|key| key.0.to_le_bytes()));
+        self.bytes.push(what.number());
+        self.bytes.extend(what.key().iter().flat_map(|key| key.0.to_le_bytes()));
         self.last = None;
     }
 
@@ -125,6 +158,12 @@ impl Namer {
         }
     }
 
+    /// Returns the name of a call of which it was not known how it would be left.
+    pub fn finish_as(&mut self, what: Named) -> ShapeName {
+        self.bytes.splice(..1, [what.number()]);
+        self.finish()
+    }
+
     /// Returns the name.
     pub fn finish(&mut self) -> ShapeName {
         self.put_last();
@@ -133,8 +172,11 @@ impl Namer {
 
     fn put_last(&mut self) {
         if let Some((callee, count)) = self.last.take() {
-            self.bytes.extend(callee.0.to_le_bytes());
-            self.bytes.extend(count.to_le_bytes());
+            let mut added = [0; 24];
+            let (name, number) = added.split_at_mut(16);
+            name.copy_from_slice(&callee.0.to_le_bytes());
+            number.copy_from_slice(&count.to_le_bytes());
+            self.bytes.extend_from_slice(&added);
         }
     }
 }

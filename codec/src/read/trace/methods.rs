@@ -9,6 +9,7 @@ use crate::format::container::StreamKind;
 use crate::format::ids;
 use crate::format::methods::{MethodInfo, MethodLine};
 use crate::format::shape_name::MethodKey;
+use crate::name::stable_key;
 use crate::store::{Place, for_each_line};
 use crate::{Error, MethodId, Name};
 
@@ -365,6 +366,17 @@ impl Methods {
         match self.get(id).map(|method| &method.info) {
             Some(info) => MethodKey::new(&info.class, &info.name, &info.descriptor),
             None => MethodKey::unknown(id),
+        }
+    }
+
+    /// The key of a method in the names of behaviours; `None` if its calls are not part of them.
+    #[must_use]
+    pub fn stable_key(&self, id: MethodId) -> Option<MethodKey> {
+        match self.get(id).map(|method| &method.info) {
+            Some(info) => {
+                Some(MethodKey::of(&stable_key(&info.class, &info.name, &info.descriptor)?))
+            }
+            None => Some(MethodKey::unknown(id)),
         }
     }
 
