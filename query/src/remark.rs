@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::Error;
-use crate::text::bytes;
+use crate::text::{bytes, plural};
 
 /// What was noticed while traces were opened and calls were selected. The answer is right, but may not be what was meant, or not
 /// be all.
@@ -44,6 +44,13 @@ pub enum Remark {
         /// Whether the threads before it took some of that.
         is_after_others: bool,
     },
+    /// Tests were running when the recording ended.
+    UnfinishedTests {
+        /// How many.
+        count: u64,
+        /// The name of the first one.
+        first: String,
+    },
 }
 
 impl fmt::Display for Remark {
@@ -64,6 +71,9 @@ impl fmt::Display for Remark {
                     false => "its calls repeat too little, their shapes need",
                 };
                 write!(f, "thread {thread} is left out: {why} more than {}", bytes(*most_bytes))
+            }
+            Self::UnfinishedTests { count, first } => {
+                write!(f, "{} did not end, the first one {first}", plural(*count, "test"))
             }
             Self::NoTimeAfter { at_ns } => write!(f, "no time after {at_ns} ns is known"),
         }

@@ -12,7 +12,7 @@ use super::by_path::path_tree::{PathId, PathTree};
 use super::by_path::paths::{BEYOND, Paths, ROOT, at};
 use flow_codec::Overloads;
 use flow_codec::read::Methods;
-use flow_codec::{KeptOrigin, MethodId, MethodMap, Name, NameForm};
+use flow_codec::{KeptOrigin, MethodId, MethodMap, Name, NameForm, stable_key};
 
 /// One of two runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -135,6 +135,18 @@ pub enum MethodName {
 }
 
 impl MethodName {
+    /// Returns the name that the method has in names of behaviours.
+    #[must_use]
+    pub fn stable(self) -> Self {
+        let Self::Known { class, name, descriptor, origin } = self else { return self };
+        match stable_key(&class, &name, &descriptor) {
+            Some(name) => {
+                Self::Known { class: String::new(), name, descriptor: String::new(), origin }
+            }
+            None => Self::Known { class, name, descriptor, origin },
+        }
+    }
+
     /// Returns the name of a method of a trace.
     #[must_use]
     pub fn new(id: MethodId, methods: &Methods) -> Self {

@@ -9,6 +9,7 @@ mod coroutines;
 mod difference;
 mod hot_path;
 mod info;
+mod locked;
 mod operations;
 mod overview;
 mod recorded_runs;
@@ -32,6 +33,7 @@ pub use self::hot_path::{HotPath, PathEnd};
 pub use self::info::{
     Info, LogInfo, SampledThread, StoredShapes, ThreadInfo, ThreadOrder, TraceInfo,
 };
+pub use self::locked::{LockDifference, LockedChange, LockedTests, Tolerance, run_with};
 pub use self::operations::{OperationSum, Operations, OperationsBy, ReadOperations};
 pub use self::overview::{Overview, OverviewLines};
 pub use self::recorded_runs::RunInfo;

@@ -30,7 +30,7 @@ mod search;
 mod shape;
 
 pub(crate) use self::building::StoredDag;
-pub use self::building::{Built, Gather, Growing};
+pub use self::building::{Built, Gather, Growing, NameCalls};
 pub(crate) use self::joined::PairNumber;
 pub use self::joined::{Comparison, Departure, Difference, Join, Joined, Shift};
 pub use self::memory::{default_words, most_bytes_while_recording, words_of};
@@ -38,6 +38,7 @@ pub(crate) use self::search::{Call, Callees, SampledCall};
 pub use self::search::{Entry, Find, Matches, Occurrence, Occurrences, Ranges, Repeat, Step, Walk};
 pub use self::shape::kinds::{Break, Kind, Outcome, Root, ShapeId};
 pub use self::shape::loops::{Runs, Totals};
+pub use self::shape::names::Behaviour;
 pub use self::shape::of_thread::Dag;
 pub use self::shape::shapes::Shapes;
 pub(crate) use self::shape::strides::Target;

@@ -42,6 +42,21 @@ crate::rows! {
         methods_new: Members<&'a str>,
     }
 
+    /// A test of a lock, of a run, or of both.
+    pub struct LockRow<'a> {
+        /// `more`, `fewer` or `other` (as many, but different ones) calls, `gone`, or `new`
+        change: &'static str,
+        test: &'a str,
+        calls_before: Option<u64>,
+        /// its name, and the number of its calls
+        calls_after: Option<u64>,
+        behaviour_before: Option<String>,
+        /// the first 16 digits of the name of what it did
+        behaviour_after: Option<String>,
+        /// whether it fails; with `--max-calls` only if its number of calls changed by more
+        fails: bool,
+    }
+
     /// A difference of two threads.
     pub struct ExactRow<'a> {
         thread: Option<&'a str>,

@@ -13,10 +13,10 @@ use flow_codec::parallel::BytesRead;
 use flow_codec::read::{Content, Methods, ReadRecords, Selection, ThreadFile, Trace, Visit};
 use flow_codec::{Glob, MethodId, Offset};
 use flow_query::analysis::{
-    AddShapes, Called, CalledShapes, Deepest, Edges, Graph, LargestPaths, PathId, PathLimits,
-    PathTree, Report, Rooted, Side,
+    AddShapes, Called, CalledShapes, Deepest, Edges, Graph, LargestPaths, NamedShapes, PathId,
+    PathLimits, PathTree, Report, Rooted, Side,
 };
-use flow_query::dag::{Dag, Gather, Join, Kind};
+use flow_query::dag::{Dag, Gather, Join, Kind, NameCalls};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -223,6 +223,7 @@ proptest! {
         let dag = Dag::build(&file, &content, &BytesRead::default()).unwrap().into_dag().unwrap();
         let [mut by_shapes, mut by_events] = [Called::default(), Called::default()];
         let mut called = CalledShapes::new(dag.clone(), &selection);
+        let mut named = NamedShapes::new(dag.clone(), &Methods::default());
         for places in &places {
             let ranges = ranges(&file, places);
             let part = &[file.only("a range", &ranges)];
@@ -258,6 +259,18 @@ proptest! {
             if !has_breaks {
                 prop_assert_eq!(calls(&of_range), calls(&gather.finish().unwrap()));
             }
+
+            // The names of tests, which are ranges.
+            let methods = Methods::default();
+            let mut events = NameCalls::of(&methods);
+            part[0].timeline().unwrap().visit(&mut events);
+            let events = events.take();
+            let Some(shapes) = &mut named else { continue };
+            let mut by_shapes = NameCalls::of(&methods);
+            shapes.name(&ranges, &mut by_shapes);
+            prop_assert_eq!(by_shapes.take(), events);
+            prop_assert_eq!(Some(events.name), calls(&of_range));
+            prop_assert_eq!(events.calls, of_range.calls());
         }
     }
 }

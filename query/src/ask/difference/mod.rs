@@ -42,12 +42,16 @@ pub struct Differences<'a> {
     rename: Option<Arc<dyn Fn(MethodName) -> MethodName + 'a>>,
     pairs_all: bool,
     of_one_run: bool,
+    as_behaviours: bool,
     always_joins: bool,
     values: Values,
     first_calls: [u64; 2],
     most: usize,
     most_words: Option<usize>,
 }
+
+/// A pattern for static initialisers.
+const INITIALISERS: &str = "**#<clinit>";
 
 /// Whether values are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,6 +117,7 @@ impl Default for Differences<'_> {
             rename: None,
             pairs_all: false,
             of_one_run: false,
+            as_behaviours: false,
             always_joins: false,
             values: Values::Never,
             first_calls: [0; 2],
@@ -155,6 +160,13 @@ impl<'a> Differences<'a> {
     #[must_use]
     pub fn of_one_run(mut self) -> Self {
         self.of_one_run = true;
+        self
+    }
+
+    /// Compares what names of behaviours have: stable names of methods, and no static initialisers.
+    #[must_use]
+    pub fn as_behaviours(mut self) -> Self {
+        self.as_behaviours = true;
         self
     }
 
@@ -211,11 +223,15 @@ impl<'a> Differences<'a> {
         listener: &mut impl Listener,
     ) -> Result<RunDifferences, Error> {
         let all: Vec<&Trace> = runs.into_iter().flatten().collect();
-        let ignored: Vec<Glob> = globs(&self.ignored, all.iter().copied())?;
+        let mut ignored: Vec<Glob> = globs(&self.ignored, all.iter().copied())?;
+        ignored.extend(self.as_behaviours.then(|| Glob::new(INITIALISERS)));
         let mut joiner = Joiner::within(self.most_words.unwrap_or_else(default_words));
-        let rename = |name| match &self.rename {
-            Some(rename) => rename(name),
-            None => name,
+        let rename = |name: MethodName| {
+            let name = if self.as_behaviours { name.stable() } else { name };
+            match &self.rename {
+                Some(rename) => rename(name),
+                None => name,
+            }
         };
         let joins = Joins { filter: &self.filter, ignored: &ignored, rename: &rename };
         let sources = runs;

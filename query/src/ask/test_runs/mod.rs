@@ -1,6 +1,8 @@
 //! Tests that a program ran, and what they called.
 
+mod behaviours;
 mod counts;
+mod threads;
 
 use flow_codec::MethodId;
 use flow_codec::read::{Selection, TestRun, Trace};

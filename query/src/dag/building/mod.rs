@@ -3,8 +3,10 @@
 mod build;
 pub(super) mod builder;
 mod gather;
+mod name_calls;
 mod store;
 
 pub use self::build::{Built, Growing};
 pub use self::gather::Gather;
+pub use self::name_calls::NameCalls;
 pub(crate) use self::store::StoredDag;

@@ -2,7 +2,7 @@
 
 pub(super) mod kinds;
 pub(super) mod loops;
-mod names;
+pub(super) mod names;
 pub(super) mod of_thread;
 pub(super) mod shapes;
 pub(super) mod strides;

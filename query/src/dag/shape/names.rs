@@ -1,4 +1,4 @@
-//! The names of shapes, which are the same in every run.
+//! The names of shapes, which are the same in every run, and those of behaviours.
 
 use std::collections::HashMap;
 
@@ -6,6 +6,25 @@ use super::kinds::{Break, Kind, Outcome};
 use super::shapes::Shapes;
 use flow_codec::MethodId;
 use flow_codec::format::shape_name::{MethodKey, Named, Namer, ShapeName};
+
+/// What a call, a thread or a test did, without the calls that are not part of behaviours.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+#[non_exhaustive]
+pub struct Behaviour {
+    /// The name of the behaviour.
+    pub name: ShapeName,
+    /// The number of calls.
+    pub calls: u64,
+}
+
+/// A call that was left.
+pub(in crate::dag) fn left(outcome: Outcome, key: MethodKey) -> Named {
+    match outcome {
+        Outcome::Returned => Named::Returned(key),
+        Outcome::Unwound => Named::Unwound(key),
+        Outcome::Cut => Named::Cut(key),
+    }
+}
 
 impl Shapes {
     /// The name of each shape. `key` returns the key of a method, and is called once for each.
@@ -19,9 +38,40 @@ impl Shapes {
     #[must_use]
     pub fn names_of(
         &self,
-        mut needed: Vec<bool>,
+        needed: Vec<bool>,
         mut key: impl FnMut(MethodId) -> MethodKey,
     ) -> Vec<ShapeName> {
+        let names = self.name_all(needed, |method| Some(key(method)));
+        names.into_iter().map(Option::unwrap_or_default).collect()
+    }
+
+    /// What each shape did. `key` returns the key of a method, or `None` for one whose calls are left out; so are then their
+    /// shapes.
+    #[must_use]
+    pub fn behaviours(
+        &self,
+        key: impl FnMut(MethodId) -> Option<MethodKey>,
+    ) -> Vec<Option<Behaviour>> {
+        let names = self.name_all(vec![true; self.len()], key);
+        let mut found: Vec<Option<Behaviour>> = Vec::with_capacity(names.len());
+        for (shape, name) in self.iter().zip(names) {
+            let own = u64::from(matches!(self.kind(shape), Kind::Call(..)));
+            let calls = self.totals(shape).fold(own, |sum, (callee, count)| {
+                let of_callee = found.get(callee.index()).copied().flatten();
+                let calls = of_callee.map_or(0, |behaviour: Behaviour| behaviour.calls);
+                sum.saturating_add(calls.saturating_mul(count))
+            });
+            found.push(name.map(|name| Behaviour { name, calls }));
+        }
+        found
+    }
+
+    /// The name of each shape that is needed, and of those that it needs. A method without a key is in no name.
+    fn name_all(
+        &self,
+        mut needed: Vec<bool>,
+        mut key: impl FnMut(MethodId) -> Option<MethodKey>,
+    ) -> Vec<Option<ShapeName>> {
         needed.resize(self.len(), false);
         for shape in self.iter().rev() {
             if needed.get(shape.index()) == Some(&true) {
@@ -30,33 +80,31 @@ impl Shapes {
                 }
             }
         }
-        let mut keys: HashMap<MethodId, MethodKey> = HashMap::new();
-        let mut names: Vec<ShapeName> = Vec::with_capacity(self.len());
+        let mut keys: HashMap<MethodId, Option<MethodKey>> = HashMap::new();
+        let mut names: Vec<Option<ShapeName>> = Vec::with_capacity(self.len());
         let mut namer = Namer::default();
         for shape in self.iter() {
-            if needed.get(shape.index()) != Some(&true) {
-                names.push(ShapeName::default());
-                continue;
-            }
-            namer.begin(match self.kind(shape) {
+            let what = match self.kind(shape) {
+                _ if needed.get(shape.index()) != Some(&true) => None,
                 Kind::Call(method, outcome) => {
                     let key = *keys.entry(method).or_insert_with(|| key(method));
-                    match outcome {
-                        Outcome::Returned => Named::Returned(key),
-                        Outcome::Unwound => Named::Unwound(key),
-                        Outcome::Cut => Named::Cut(key),
-                    }
+                    key.map(|key| left(outcome, key))
                 }
-                Kind::Break(Break::Gap) => Named::Gap,
-                Kind::Break(Break::Pause) => Named::Pause,
-                Kind::Thread => Named::Thread,
-            });
+                Kind::Break(Break::Gap) => Some(Named::Gap),
+                Kind::Break(Break::Pause) => Some(Named::Pause),
+                Kind::Thread => Some(Named::Thread),
+            };
+            let Some(what) = what else {
+                names.push(None);
+                continue;
+            };
+            namer.begin(what);
             for (callee, count) in self.runs(shape) {
-                if let Some(name) = names.get(callee.index()) {
-                    namer.add(*name, count);
+                if let Some(name) = names.get(callee.index()).copied().flatten() {
+                    namer.add(name, count);
                 }
             }
-            names.push(namer.finish());
+            names.push(Some(namer.finish()));
         }
         names
     }

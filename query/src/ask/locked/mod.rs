@@ -1,0 +1,123 @@
+//! What the tests of a run did, as a [lock](flow_codec::format::test_lock), and how another run differs from it.
+
+mod compare;
+mod tolerance;
+
+pub use self::compare::{LockDifference, LockedChange};
+pub use self::tolerance::Tolerance;
+
+use std::path::{Path, PathBuf};
+
+use flow_codec::format::test_lock::{LockedTest, TestLock};
+
+use super::test_runs::RanTests;
+use crate::open::{Recordings, Traces};
+use crate::reading::{Listener, Soundness};
+use crate::select::{Select, Tests};
+use crate::{Error, Remark};
+
+/// The options that decide which calls are recorded.
+const RECORDED: [&str; 7] =
+    ["constructors", "exclude", "include", "natives", "skip", "synthetic", "target"];
+
+/// Asks what tests did.
+///
+/// ```no_run
+/// use flow_query::ask::LockedTests;
+/// use flow_query::open::Traces;
+///
+/// let mut traces = Traces::open("flow-trace")?;
+/// let (lock, _) = LockedTests::all().read(&mut traces, &mut ())?;
+/// std::fs::write("flow.lock", lock.encode())?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Default, Debug)]
+pub struct LockedTests {
+    tests: Tests,
+}
+
+impl LockedTests {
+    /// Asks for all tests.
+    #[must_use]
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Asks only for these tests.
+    #[must_use]
+    pub fn of(tests: Tests) -> Self {
+        Self { tests }
+    }
+
+    /// Returns the lock of a run. A test that did not end is as it was then, and the answer is not whole.
+    ///
+    /// # Errors
+    /// A pattern matches no test.
+    pub fn read(
+        &self,
+        traces: &mut Traces,
+        listener: &mut impl Listener,
+    ) -> Result<(TestLock, Soundness), Error> {
+        let runs = traces.read_tests();
+        self.tests.expect_in(&runs)?;
+        let asked = RanTests::all().select(Select::all().in_tests(self.tests.clone()));
+        let (mut lock, mut soundness) = (TestLock::default(), Soundness::Whole);
+        let unfinished = runs
+            .iter()
+            .flatten()
+            .filter(|run| run.outcome.is_none() && self.tests.include(&run.name));
+        if let Some(first) = unfinished.clone().next() {
+            let (count, first) = (unfinished.count() as u64, first.name.clone());
+            listener.remark(&Remark::UnfinishedTests { count, first });
+            soundness = Soundness::Partial;
+        }
+        for (trace, runs) in traces.iter().zip(runs).filter(|(_, runs)| !runs.is_empty()) {
+            let options = trace.manifest().map(|manifest| &manifest.options);
+            for (key, value) in options.into_iter().flatten() {
+                if RECORDED.contains(&key.as_str()) {
+                    lock.recorded.insert((key.clone(), value.clone()));
+                }
+            }
+            let (found, worst) = asked.behaviours(trace, runs, listener);
+            soundness = soundness.and(worst);
+            lock.tests.extend(found.into_iter().map(|(run, behaviour)| {
+                LockedTest::new(run.name, behaviour.calls, behaviour.name)
+            }));
+        }
+        lock.tests.sort_unstable();
+        Ok((lock, soundness))
+    }
+
+    /// Keeps the tests of a lock that are asked for.
+    #[must_use]
+    pub fn only(&self, mut lock: TestLock) -> TestLock {
+        lock.tests.retain(|test| self.tests.include(&test.name));
+        lock
+    }
+
+    /// Replaces the tests of a lock that are asked for by those of a run.
+    #[must_use]
+    pub fn accept(&self, mut lock: TestLock, run: TestLock) -> TestLock {
+        if self.tests.is_all() {
+            return run;
+        }
+        lock.tests.retain(|test| !self.tests.include(&test.name));
+        lock.tests.extend(run.tests);
+        lock.recorded.extend(run.recorded);
+        lock.tests.sort_unstable();
+        lock
+    }
+}
+
+/// Returns the newest run of a folder of recordings in which a test did what a lock has, without the run at `not`.
+#[must_use]
+pub fn run_with(test: &LockedTest, folder: &Path, not: &Path) -> Option<PathBuf> {
+    let recordings = Recordings::of(folder)?;
+    let asked = LockedTests::of(Tests::of(std::slice::from_ref(&test.name)));
+    let did_it = |path: &Path| {
+        let lock = Traces::open(path).and_then(|mut traces| asked.read(&mut traces, &mut ()));
+        lock.is_ok_and(|(lock, _)| lock.tests.contains(test))
+    };
+    let mut runs = recordings.runs().iter().rev().map(|run| run.path());
+    runs.find(|path| *path != not && did_it(path)).map(Path::to_path_buf)
+}
