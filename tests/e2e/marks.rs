@@ -1,5 +1,6 @@
 //! The Java API: notes and pauses.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -167,6 +168,29 @@ fn tests_and_notes_survive_a_kill() {
         let calls = shown(&["report", "--format", "csv"], &program.out());
         assert!(!calls.contains("dev.flow"), "{calls}");
     });
+}
+
+#[test]
+fn a_lock_of_tests_is_the_same_on_every_engine_and_jdk() {
+    let mut locks = BTreeSet::new();
+    on_every_engine(|jdk, engine| {
+        let program = program(jdk, "Controlled").engine(engine);
+        let mut controlled = Controlled::start(program.command());
+        for line in ["test a.B.c", "step", "step", "passed a.B.c", "test a.B.d", "passed a.B.d"] {
+            controlled.send(line);
+        }
+        controlled.end();
+        let file = program.workspace().join("flow.lock");
+        shown(&["tests", &format!("--lock={}", file.display())], &program.out());
+        let lock = fs::read_to_string(&file).unwrap();
+        let lines: Vec<_> = lock.lines().filter(|line| !line.starts_with("recorded")).collect();
+        assert!(lines.len() == 3 && lines[1].ends_with(" 2 a.B.c"), "{lock}");
+        assert!(lines[2].ends_with(" 0 a.B.d"), "{lock}");
+        locks.insert(lock);
+        let same = shown(&["diff", "--exit-code", file.to_str().unwrap()], &program.out());
+        assert!(same.ends_with("no difference: 2 tests did the same\n"), "{same}");
+    });
+    assert_eq!(locks.len(), 1, "{locks:?}");
 }
 
 #[test]

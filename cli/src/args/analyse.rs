@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
+use flow_codec::format::test_lock::MAGIC;
+use flow_query::ask::Tolerance;
 
 use super::given::{Given, expect, given};
 use super::report::{OF_ROWS, OF_SAMPLES, OF_TREES};
@@ -49,14 +51,69 @@ pub(crate) struct TestsArgs {
     /// Show at most N tests; 0 for all [default: 100 in text, else all]
     #[arg(long, value_name = "N", value_parser = count, help_heading = ORDER)]
     pub(crate) max: Option<u64>,
+    /// Write what each test did to a file, flow.lock by default, with which flow diff flow.lock compares other runs
+    ///
+    /// A line for each test, for version control: the name of its behaviour, the number of its calls, and its name. With --test,
+    /// only the lines of these tests are replaced.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = MAGIC)]
+    #[arg(value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
+    pub(crate) lock: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
 }
 
+impl TestsArgs {
+    /// Refuses flags that do not apply to a lock.
+    pub(crate) fn expect_lock(&self) -> Result<(), Failure> {
+        let all = given(&[
+            ("--reaching", self.reaching.is_some()),
+            ("--include", !self.filter.include.is_empty()),
+            ("--exclude", !self.filter.exclude.is_empty()),
+            ("--own", self.filter.own),
+            ("--sort", self.sort != TestKey::Start),
+            ("--verbose", self.verbose),
+            ("--max", self.max.is_some()),
+            ("--format", self.source.format != Format::Text),
+        ]);
+        expect("a lock of tests", &all, &[])
+    }
+}
+
+/// Output formats of differences.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum DiffFormat {
+    Text,
+    Json,
+    Csv,
+    /// A table for a pull request
+    Markdown,
+    /// Annotations of a workflow of GitHub
+    Github,
+    /// A report of tests in XML
+    Junit,
+}
+
+impl DiffFormat {
+    /// The format of rows; that of other documents is text.
+    pub(crate) fn of_rows(self) -> Format {
+        match self {
+            Self::Json => Format::Json,
+            Self::Csv => Format::Csv,
+            Self::Text | Self::Markdown | Self::Github | Self::Junit => Format::Text,
+        }
+    }
+
+    /// The format of what a terminal may show in its own way; `None` for documents that are not changed.
+    pub(crate) fn of_screen(self) -> Option<Format> {
+        let is_document = matches!(self, Self::Markdown | Self::Github | Self::Junit);
+        (!is_document).then(|| self.of_rows())
+    }
+}
+
 #[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct DiffArgs {
-    /// The trace of the first run: a directory, a .flowtrace file or an .hpl log of samples; with --exact also a file of
-    /// flow export --to baseline. Or a call, as THREAD:NUMBER, or TRACE:THREAD:NUMBER in another trace. Without any, flow
+    /// The trace of the first run: a directory, a .flowtrace file or an .hpl log of samples. Or flow.lock, a file of flow
+    /// tests --lock; with --exact also one of flow export --to baseline. Or a call, as THREAD:NUMBER, or TRACE:THREAD:NUMBER in another trace. Without any, flow
     /// compares the last two runs
     #[arg(value_name = "BEFORE", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
     pub(crate) before: PathBuf,
@@ -69,9 +126,17 @@ pub(crate) struct DiffArgs {
     pub(crate) dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) part: PartArgs,
-    /// Output format; json writes one object per line
+    /// Output format; json writes one object per line; the last three are for a comparison with flow.lock
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = OUTPUT)]
-    pub(crate) format: Format,
+    pub(crate) format: DiffFormat,
+    /// With flow.lock: exit with status 1 only if a test makes more calls than +10%, fewer than -10%, or either with 10%
+    ///
+    /// Tests that do something else are shown, too.
+    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, help_heading = OUTPUT)]
+    pub(crate) max_calls: Option<Tolerance>,
+    /// With flow.lock: replace its tests by those of the run
+    #[arg(long, conflicts_with_all = ["exit_code", "max_calls"], help_heading = OUTPUT)]
+    pub(crate) accept: bool,
     /// Compare the number of calls or samples, their CPU time (cpu), or their time with waiting (wall)
     #[arg(long, value_name = "WHAT", default_value = "calls", help_heading = ORDER, hide_possible_values = true)]
     pub(crate) by: By,
@@ -116,6 +181,47 @@ pub(crate) struct DiffArgs {
 }
 
 impl DiffArgs {
+    /// Refuses flags that do not apply to a comparison with a lock.
+    pub(crate) fn expect_lock(&self) -> Result<(), Failure> {
+        let mut all = self.rows.given();
+        let FilterArgs { include, exclude, own } = &self.part.filter;
+        all.extend(given(&[
+            ("--thread", !self.part.threads.patterns.is_empty()),
+            ("--in", self.part.within.is_some()),
+            ("--include", !include.is_empty()),
+            ("--exclude", !exclude.is_empty()),
+            ("--own", *own),
+            ("--by", self.by != By::Calls),
+            ("--depth", self.depth.is_some()),
+            ("--exact", self.exact),
+            ("--ignore", !self.ignore.is_empty()),
+            ("--next", self.next > 0),
+            ("--html", self.html.is_some()),
+            ("--methods", self.methods),
+            ("--samples", self.rows.samples),
+            ("--calls", self.rows.calls),
+            ("--tree", self.rows.tree),
+            ("--callers", !self.rows.callers.is_empty()),
+            ("--callees", !self.rows.callees.is_empty()),
+        ]));
+        expect("a comparison with a lock", &all, &[])
+    }
+
+    /// Refuses flags of a comparison with a lock, if something else is compared.
+    pub(crate) fn expect_no_lock(&self) -> Result<(), Failure> {
+        let all = given(&[
+            ("--accept", self.accept),
+            ("--max-calls", self.max_calls.is_some()),
+            ("--format markdown, github or junit", self.format.of_screen().is_none()),
+        ]);
+        match all.first() {
+            Some(flag) => Err(Failure::Usage(format!(
+                "{flag} applies to a comparison with a lock: flow diff flow.lock RUN"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Refuses flags of a comparison call by call, if something else is compared.
     pub(crate) fn expect_exact(&self) -> Result<(), Failure> {
         let all = given(&[

@@ -117,10 +117,11 @@ of threads that began and ended while only this test ran. new: methods that no e
 Examples:
   flow record -- mvn test
   flow tests --sort result
+  flow tests --lock                          what each test did, in flow.lock
+  flow diff flow.lock
   flow replay --test '*OrderTest.total*'
   flow diff --test '*.total' --test '*.totalOfNothing'
-  flow diff --exact --thread worker-1 --thread worker-2
-  flow diff --exact --exit-code tests.baseline flow-trace";
+  flow diff --exact --thread worker-1 --thread worker-2";
 
 pub(super) const DIFF_HELP: &str = "\
 Without traces, the last two runs in the folder flow-trace are compared. Of two runs, tests are compared too, by name, if \
@@ -144,7 +145,9 @@ compared as with --exact. TRACE:22:1082 is a call of another trace.
 With --samples, samples of two runs are compared by method, as flow report shows them; two logs, and two traces that have only \
 samples, are compared like that without a flag. --methods compares calls in such rows.
 
-Exit status: 0 if both were read, whether they differ or not; with --exit-code 1 if they differ.
+flow diff flow.lock RUN compares the tests of a run, by default of the newest one, with a file of flow tests --lock: which do something else, make more or fewer calls, are gone or new. Numbers that compilers hand out and static initialisers do not count. Of the first test that does something else, the first call that differs is shown if a recording of the earlier behaviour is in the folder. --accept replaces the lines of the lock.
+
+Exit status: 0 if both were read, whether they differ or not; with --exit-code 1 if they differ. With --max-calls 1 if the calls of a test changed by more.
 
 Examples:
   flow diff
@@ -161,8 +164,11 @@ Examples:
   flow diff 22:1082 25:97 app.flowtrace
   flow diff trace-before:1:82 trace-after:1:82
   flow diff 22:1082 25:97 --html calls.html  both side by side
-  flow export --to baseline --test '*' -o tests.baseline
-  flow diff --exact --exit-code tests.baseline flow-trace
+  flow diff --exit-code flow.lock
+  flow diff --max-calls +10% --format markdown flow.lock
+  flow diff flow.lock --accept
+  flow export --to baseline -o threads.baseline
+  flow diff --exact --exit-code threads.baseline flow-trace
   flow diff before.hpl after.hpl --sort self
   flow diff --methods --sort self trace-before trace-after";
 

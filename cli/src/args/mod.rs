@@ -21,7 +21,7 @@ use std::ffi::OsString;
 
 use clap::{Command, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
-pub(crate) use self::analyse::{DiffArgs, TestKey, TestsArgs};
+pub(crate) use self::analyse::{DiffArgs, DiffFormat, TestKey, TestsArgs};
 pub(crate) use self::calls::{
     AroundArgs, CallsArgs, CallsQuestion, FindArgs, FollowArgs, GrepArgs, PresetArgs, ShapesArgs,
     SlowestArgs,
@@ -217,7 +217,7 @@ impl Verb {
             Self::Top(args) if args.once => Format::Text,
             Self::View(args) if args.once => Format::Text,
             Self::Tests(args) => args.source.format,
-            Self::Diff(args) => args.format,
+            Self::Diff(args) => return args.format.of_screen(),
             Self::Check(args) => args.source.format,
             Self::Export(args) if matches!(args.to, To::Tool(target) if target.is_json()) => {
                 Format::Json
@@ -331,7 +331,8 @@ mod tests {
             }
             let line = line.split("  #").next().unwrap_or(line);
             for command in line.split(" && ") {
-                let mut words = command.split([' ', '{', '|', '}']).filter(|word| !word.is_empty());
+                let mut words =
+                    command.split([' ', '=', '{', '|', '}']).filter(|word| !word.is_empty());
                 let verb = words.next().unwrap();
                 match section.strip_prefix("text ") {
                     Some(formats) => {

@@ -13,6 +13,7 @@ mod open_values;
 mod out;
 mod path;
 mod progress;
+mod reports;
 mod styled;
 mod table;
 mod units;
@@ -32,9 +33,10 @@ pub(crate) use open_values::OpenValues;
 pub(crate) use out::{Out, alarm, beyond, left_out, message};
 pub(crate) use path::{chain, indent, indentation, more};
 pub(crate) use progress::Progress;
+pub(crate) use reports::{Annotation, Case, Level, suite};
 pub(crate) use styled::fit::{columns as terminal_columns, fit_word as shortened};
 pub(crate) use styled::links::LinkTo;
-pub(crate) use table::{Records, Table};
+pub(crate) use table::{Records, Table, markdown};
 pub(crate) use units::{
     bounded_duration, duration, instant, percent, push_digits, push_number, signed_duration,
 };

@@ -9,8 +9,8 @@ use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use flow_query::rows::{
     ActiveMethodRow, ActiveThreadRow, AroundRow, CallRow, ChangeRow, CheckRow, Column, ColumnKind,
-    CoroutineRow, EdgeColumns, ExactRow, ExceptionColumns, FindRow, FindingRow, FrameRow, GraphRow,
-    GrepRow, IndexRow, InfoRow, LineRow, MarkRow, MethodRow, NoteRow, OperationCallRow,
+    CoroutineRow, EdgeColumns, ExactRow, ExceptionColumns, FindRow, FindingRow, FrameRow, GraphRow, GrepRow,
+    IndexRow, InfoRow, LineRow, LockRow, MarkRow, MethodRow, NoteRow, OperationCallRow,
     OperationRow, OverviewRow, PathColumns, ReachedRow, RefreshRow, Row, RunRow, ShapeRow, SlowRow,
     StepRow, SumRow, TestColumns, ThreadRow,
 };
@@ -59,6 +59,7 @@ const TABLES: [(&str, &[Column], Option<&str>); 34] = [
     ("flow top --once|A thread:", ActiveThreadRow::COLUMNS, None),
     ("flow tests", TestColumns::COLUMNS, Some(AS_INFO)),
     ("flow diff", ChangeRow::COLUMNS, None),
+    ("flow diff flow.lock", LockRow::COLUMNS, None),
     ("flow diff --exact", ExactRow::COLUMNS, None),
     ("flow calls --by shape", ShapeRow::COLUMNS, Some(AS_INFO)),
     ("flow calls", FindRow::COLUMNS, Some(AS_INFO)),
@@ -269,7 +270,10 @@ fn every_column_is_on_the_page() {
     let other = trace();
     fs::remove_file(other.path().join("thread-12.flow")).unwrap();
     let other = text(other.path());
-    let cases = verbs(&other);
+    let lock = format!("{other}/flow.lock");
+    fs::write(&lock, "flow.lock 1\n0123456789abcdef 1 a.T.t\n").unwrap();
+    let mut cases = verbs(&other);
+    cases.push(("flow diff flow.lock", vec!["diff", &lock]));
     let titles = page.matches("\n## `flow ").count();
     let tested: BTreeSet<_> = cases.iter().map(|(title, _)| *title).collect();
     assert_eq!(

@@ -4,7 +4,7 @@ use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;
 
-use crate::common::{flow, page_data, test_mark, text, write_trace};
+use crate::common::{MAIN, Run, command, flow, manifest, page_data, test_mark, text, write_trace};
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use tempfile::TempDir;
@@ -331,7 +331,7 @@ fn objects(args: &[&str], dir: &Path) -> Vec<serde_json::Value> {
 fn calls_of_a_test_have_the_times_they_have_in_their_thread() {
     let dir = trace(FAILED);
     // main > work > init; main > work, which is still open when the second test ends.
-    fs::write(dir.path().join("trace.json"), crate::common::manifest(0, None)).unwrap();
+    fs::write(dir.path().join("trace.json"), manifest(0, None)).unwrap();
     fs::write(dir.path().join("thread-1.flow"), [0x80, 0x81, 0x82, 0x01, 0x81, 0x82, 0x02])
         .unwrap();
     write_marks(
@@ -742,4 +742,192 @@ fn tests_that_reach_code_are_found_by_method_and_by_line() {
         assert!(run.code == Some(2) || run.code == Some(1), "{run:?}");
         assert!(run.err.contains(expected), "{code}: {run:?}");
     }
+}
+
+/// A trace in which thread 1 runs the test `a.T.t` with these events after the entry of main(), up to its last exit.
+fn tested(dir: &Path, events: &[u8], lambda: u32) {
+    fs::create_dir_all(dir).unwrap();
+    write_trace(dir);
+    let ids = format!(
+        "a.T#main()V=0\na.T#t()V=1\na.T#lambda$t${lambda}()V=2\na.T#<clinit>()V=3\na.T#work()V=4\n"
+    );
+    fs::write(dir.join("ids.properties"), ids).unwrap();
+    let (end, others) = (1 + events.len() as u64, 12 - MAIN.len() as u64);
+    fs::write(dir.join("thread-1.flow"), [&[0x80], events, &[0x00]].concat()).unwrap();
+    fs::write(dir.join("trace.json"), manifest(0, Some((7, 8, others + end + 1)))).unwrap();
+    write_marks(
+        dir,
+        1,
+        &[(1, 0, Some(1000), "test started a.T.t"), (end, 0, Some(9000), "test passed a.T.t")],
+    );
+}
+
+/// t() calls the lambda expression and work().
+const TESTED: [u8; 5] = [0x81, 0x82, 0x00, 0x84, 0x01];
+/// t() calls work() once more.
+const MORE: [u8; 7] = [0x81, 0x82, 0x00, 0x84, 0x00, 0x84, 0x01];
+/// t() calls work() before the lambda expression.
+const OTHER: [u8; 5] = [0x81, 0x84, 0x00, 0x82, 0x01];
+
+/// A folder with the lock of a run, and further runs.
+fn locked() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let place = |name: &str| dir.path().join(name);
+    tested(&place("before"), &TESTED, 0);
+    // Static initialisers and numbers of lambda expressions are no part of what a test did.
+    let initialised = [&[0x81, 0x83, 0x84, 0x01][..], &TESTED[1..]].concat();
+    tested(&place("same"), &initialised, 7);
+    tested(&place("more"), &MORE, 0);
+    tested(&place("other"), &OTHER, 0);
+    let run = flow_in(&["tests", "--lock", "before"], dir.path());
+    assert_eq!((run.code, &*run.out), (Some(0), ""), "{run:?}");
+    assert!(run.err.ends_with("flow.lock has 1 test in 62 B\n"), "{run:?}");
+    dir
+}
+
+fn flow_in(args: &[&str], dir: &Path) -> Run {
+    command().args(args).current_dir(dir).output().unwrap().into()
+}
+
+fn lock_in(dir: &Path) -> String {
+    fs::read_to_string(dir.join("flow.lock")).unwrap()
+}
+
+#[test]
+fn a_lock_has_what_each_test_did() {
+    let dir = locked();
+    let lock = lock_in(dir.path());
+    assert_eq!(lock, "flow.lock 1\nrecorded target=com.app.\na754243dbdda063b 3 a.T.t\n");
+    let same = flow_in(&["diff", "--exit-code", "flow.lock", "same"], dir.path());
+    let expected = "\
+before  1 test  flow.lock
+after   1 test  same
+no difference: 1 test did the same
+";
+    assert_eq!((&*same.out, same.code), (expected, Some(0)), "{same:?}");
+    let run = flow_in(&["tests", "--lock", "same"], dir.path());
+    assert!(run.err.ends_with("flow.lock has 1 test in 62 B, as before\n"), "{run:?}");
+    assert_eq!(lock_in(dir.path()), lock);
+    let run = flow_in(&["tests", "--lock=other.lock", "more"], dir.path());
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let other = fs::read_to_string(dir.path().join("other.lock")).unwrap();
+    assert!(other.contains(" 4 a.T.t\n"), "{other}");
+}
+
+#[test]
+fn a_run_is_compared_with_a_lock() {
+    let dir = locked();
+    let diff = |args: &[&str]| flow_in(&[&["diff", "flow.lock"], args].concat(), dir.path());
+    let run = diff(&["more", "--exit-code"]);
+    let expected = "\
+before  1 test  flow.lock
+after   1 test  more
+1 of 1 test differs: 1 with more calls
+
+calls  before  after  test
+more        3      4  a.T.t
+
+No recording is kept in which a.T.t did what the lock has. With one, this shows the first call that differs: ";
+    assert!(run.out.starts_with(expected) && run.code == Some(1), "{run:?}");
+    assert!(run.out.ends_with(" diff --exact --test a.T.t RECORDING more\n"), "{run:?}");
+    assert_eq!(diff(&["more"]).code, Some(0));
+    let run = diff(&["other", "--exit-code"]);
+    assert!(run.code == Some(1) && run.out.contains("1 with other calls"), "{run:?}");
+    // A third more.
+    for (limit, code) in [("+34%", 0), ("+33%", 1), ("-1%", 0), ("33%", 1)] {
+        let run = diff(&["more", "--max-calls", limit]);
+        assert_eq!(run.code, Some(code), "{limit}: {run:?}");
+        let gate = if code == 0 { "no test exceeds --max-calls" } else { "1 test exceeds" };
+        assert!(run.out.contains(gate), "{limit}: {run:?}");
+    }
+    let run = diff(&["other", "--max-calls", "0%"]);
+    assert!(run.code == Some(0) && run.out.contains("other"), "{run:?}");
+}
+
+#[test]
+fn a_changed_behaviour_is_accepted() {
+    let dir = locked();
+    let run = flow_in(&["diff", "flow.lock", "more", "--accept"], dir.path());
+    assert!(run.code == Some(0) && run.out.contains("1 with more calls"), "{run:?}");
+    assert!(run.err.contains("flow.lock has 1 test in 62 B: 1 with more calls"), "{run:?}");
+    let run = flow_in(&["diff", "flow.lock", "more", "--exit-code"], dir.path());
+    assert_eq!(run.code, Some(0), "{run:?}");
+    // Of some tests, the lines of others stay.
+    let lock = lock_in(dir.path());
+    fs::write(dir.path().join("flow.lock"), format!("{lock}0123456789abcdef 7 a.U.u\n")).unwrap();
+    let args = ["diff", "flow.lock", "before", "--test", "T.t", "--accept"];
+    let run = flow_in(&args, dir.path());
+    assert!(run.out.contains("1 of 1 test differs: 1 with fewer calls"), "{run:?}");
+    assert!(lock_in(dir.path()).contains("0123456789abcdef 7 a.U.u\n"));
+    let run = flow_in(&["diff", "flow.lock", "before"], dir.path());
+    assert!(run.out.contains("1 of 2 tests differs: 1 gone"), "{run:?}");
+}
+
+#[test]
+fn differences_to_a_lock_have_a_format_for_each_service() {
+    let dir = locked();
+    let diff = |format: &str, more: &[&str]| {
+        let args = ["diff", "flow.lock", "more", "--format", format];
+        let run = flow_in(&[&args, more].concat(), dir.path());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        run.out
+    };
+    let row: serde_json::Value = serde_json::from_str(&diff("json", &[])).unwrap();
+    assert_eq!((&row["change"], &row["fails"]), (&"more".into(), &true.into()), "{row}");
+    let csv = diff("csv", &["--max-calls", "+50%"]);
+    assert!(csv.lines().nth(1).unwrap().starts_with("more,a.T.t,3,4,a754243dbdda063b,"), "{csv}");
+    assert!(csv.ends_with(",false\n"), "{csv}");
+    let markdown = "\
+**flow.lock**: 1 of 1 test differs: 1 with more calls
+
+| calls | before | after | test |
+| --- | ---: | ---: | --- |
+| more | 3 | 4 | a.T.t |
+";
+    assert_eq!(diff("markdown", &[]), markdown);
+    let github = "\
+::error file=flow.lock,title=a.T.t::a.T.t makes more calls: 3 calls before, 4 calls now
+::error file=flow.lock,title=flow::1 of 1 test differs: 1 with more calls
+";
+    assert_eq!(diff("github", &[]), github);
+    assert_eq!(diff("github", &["--max-calls", "+50%"]).matches("::notice ").count(), 2);
+    let junit = diff("junit", &[]);
+    assert!(junit.contains("<testcase classname=\"a.T\" name=\"t\"><failure message="), "{junit}");
+    let junit = diff("junit", &["--max-calls", "+50%"]);
+    assert!(junit.contains("failures=\"0\"") && junit.contains("<system-out>"), "{junit}");
+}
+
+#[test]
+fn what_is_no_lock_is_refused() {
+    let dir = locked();
+    let lock = lock_in(dir.path());
+    let refused = |args: &[&str], code, text: &str| {
+        let run = flow_in(args, dir.path());
+        assert!(run.code == Some(code) && run.err.contains(text), "{args:?}: {run:?}");
+        assert_eq!(run.out, "", "{args:?}");
+    };
+    let diff = ["diff", "flow.lock", "more"];
+    fs::write(dir.path().join("flow.lock"), format!("{lock}<<<<<<< HEAD\n")).unwrap();
+    refused(&diff, 1, "flow.lock: no lock of tests: line 4: a conflict of git");
+    refused(&["tests", "--lock", "more"], 1, "line 4: a conflict of git");
+    fs::write(dir.path().join("flow.lock"), "").unwrap();
+    refused(&diff, 1, "the first line is not 'flow.lock 1'");
+    fs::remove_file(dir.path().join("flow.lock")).unwrap();
+    refused(&diff, 1, "tests --lock writes it");
+    // Something else is not replaced.
+    fs::write(dir.path().join("notes.txt"), "mine").unwrap();
+    refused(&["tests", "--lock=notes.txt", "more"], 1, "the first line is not");
+    assert_eq!(fs::read_to_string(dir.path().join("notes.txt")).unwrap(), "mine");
+    refused(&["tests", "--lock", "flow.lock"], 2, "tests --lock=flow.lock");
+    refused(&["tests", "--lock", "--verbose", "more"], 2, "--verbose does not apply to a lock");
+    refused(&["diff", "flow.lock", "more", "--exact"], 2, "--exact does not apply");
+    refused(&["diff", "before", "more", "--accept"], 2, "flow diff flow.lock RUN");
+    refused(&["diff", "before", "more", "--format", "junit"], 2, "flow diff flow.lock RUN");
+    refused(&["diff", "flow.lock", "more", "--max-calls", "10"], 2, "such as +10%");
+    // A test that did not end, and a run without tests, are no reason to call tests changed.
+    write_marks(&dir.path().join("more"), 1, &[(1, 0, Some(1000), "test started a.T.t")]);
+    fs::write(dir.path().join("flow.lock"), &lock).unwrap();
+    refused(&diff, 1, "1 test did not end, the first one a.T.t");
+    fs::remove_file(dir.path().join("more/thread-1.marks")).unwrap();
+    refused(&diff, 1, "no tests are marked in this recording");
 }

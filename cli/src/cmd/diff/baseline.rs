@@ -37,7 +37,7 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         let command = flow_command("diff --exact BASELINE DIR");
         return Err(Failure::Usage(format!("a baseline is compared with a run: {command}")));
     };
-    if args.format != Format::Text || args.html.is_some() {
+    if args.format.of_rows() != Format::Text || args.html.is_some() {
         return Err(Failure::Usage("differences to a baseline are shown as text".to_owned()));
     }
     let place = args.before.display();
@@ -46,7 +46,8 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     let baseline = Baseline::decode(&text).map_err(|line| {
         Failure::Failed(format!("{place}: line {line} is not that of a baseline"))
     })?;
-    let mut source = Source::open(&SourceArgs { dir: after.clone(), format: args.format })?;
+    let mut source =
+        Source::open(&SourceArgs { dir: after.clone(), format: args.format.of_rows() })?;
     let of_tests = baseline.units.iter().any(|unit| unit.kind == UnitKind::Test);
     let (tests, all) = (&args.part.tests, TestArgs { patterns: vec!["*".to_owned()] });
     let is_chosen = !tests.patterns.is_empty() || !args.part.threads.patterns.is_empty();
@@ -105,7 +106,7 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     let more: usize = found.values().map(VecDeque::len).sum();
     if more > 0 && !of_tests {
         let text = format!("{} not in the baseline", plural(more as u64, "thread"));
-        out.remark(args.format, None, &text)?;
+        out.remark(args.format.of_rows(), None, &text)?;
     }
     Ok(status.and(args.status(!differing.is_empty())))
 }

@@ -44,6 +44,8 @@ pub(super) struct Sides {
     times: [Option<CallTimes>; 2],
     /// The numbers of the first calls, if two calls are compared.
     calls: Option<[u64; 2]>,
+    /// Whether only what names of behaviours have is compared.
+    are_behaviours: bool,
 }
 
 impl Sides {
@@ -62,14 +64,20 @@ impl Sides {
             };
             dir.display().to_string() + &compared.unwrap_or_default()
         });
-        Self { titles, times: [None, None], calls: None }
+        Self { titles, times: [None, None], calls: None, are_behaviours: false }
     }
 
     /// Two calls with these titles.
     pub(super) fn of_calls(titles: [String; 2], calls: [&SelectedCall; 2]) -> Self {
         let is_known = |times: &CallTimes| times.start.estimate_ns.is_some();
         let times = calls.map(|call| Some(call.times.clone()).filter(is_known));
-        Self { titles, times, calls: Some(calls.map(|call| call.number)) }
+        let calls = Some(calls.map(|call| call.number));
+        Self { titles, times, calls, are_behaviours: false }
+    }
+
+    /// Compares only what names of behaviours have.
+    pub(super) fn as_behaviours(self) -> Self {
+        Self { are_behaviours: true, ..self }
     }
 
     /// What is counted: threads, which may be ranges of threads, or calls.
@@ -88,7 +96,7 @@ pub(super) fn run(
     out: &mut Out,
 ) -> Result<(Status, bool), Failure> {
     let default = if args.html.is_some() { PAGE_MAX } else { DEFAULT_MAX };
-    let most = line_limit(args.max, args.format, default);
+    let most = line_limit(args.max, args.format.of_rows(), default);
     let skipped = usize::try_from(args.next).unwrap_or(usize::MAX);
     // One more than are shown, to know whether there are more.
     let mut asked = Differences::default()
@@ -113,6 +121,7 @@ pub(super) fn run(
         None => asked,
     };
     asked = if args.after.is_none() { asked.of_one_run() } else { asked };
+    asked = if sides.are_behaviours { asked.as_behaviours() } else { asked };
     let both = sources.each_ref().map(|(_, source)| &source.traces);
     let found = asked.find(both, progress)?;
     let status = Status::from(found.soundness);
@@ -124,10 +133,10 @@ pub(super) fn run(
         PageFile::find(path)?.write(&page, out)?;
         return Ok((status, differs));
     }
-    match args.format {
+    match args.format.of_rows() {
         Format::Text => print.text(out)?,
         _ => {
-            let mut records = Records::new::<ExactRow<'_>>(args.format, false, out)?;
+            let mut records = Records::new::<ExactRow<'_>>(args.format.of_rows(), false, out)?;
             records.sort_keys();
             print.rows(&mut records, out)?;
         }
@@ -137,7 +146,7 @@ pub(super) fn run(
     if more || found.room == 0 {
         let text = left_out("further differences", most);
         let text = format!("{}; --next {} continues)", text.trim_end_matches(')'), skipped + most);
-        out.remark(args.format, None, &text)?;
+        out.remark(args.format.of_rows(), None, &text)?;
     }
     Ok((status, differs))
 }
@@ -384,7 +393,7 @@ impl<'p> Print<'p> {
             return Ok(());
         }
         let text = left_out(&plural(more as u64, "more value"), self.most);
-        Ok(out.remark(self.args.format, None, &text)?)
+        Ok(out.remark(self.args.format.of_rows(), None, &text)?)
     }
 
     fn form(&self) -> NameForm {

@@ -164,7 +164,7 @@ impl Compared<'_> {
 
     fn print(&self, out: &mut Out) -> Result<(), Failure> {
         let (args, rows) = (self.args, &self.args.rows);
-        let is_text = args.format == Format::Text;
+        let is_text = args.format.of_rows() == Format::Text;
         let is_tree = rows.tree || rows.has_sides();
         let (least, max) = match is_tree {
             true => (if is_text { DEFAULT_TREE_PERCENT } else { 0.0 }, DEFAULT_TREE_MAX),
@@ -175,7 +175,7 @@ impl Compared<'_> {
         let limits = PathLimits {
             depth: depth.unwrap_or(usize::MAX),
             min_total: billionths(min),
-            max: line_limit(args.max, args.format, max),
+            max: line_limit(args.max, args.format.of_rows(), max),
         };
         let mut all = Counts::default();
         self.groups.values().for_each(|diff| all.add(diff.whole()));
@@ -196,7 +196,8 @@ impl Compared<'_> {
             )?);
         }
         let without = without(rows.threads(), rows.frames.is_some());
-        let mut records = Records::without::<ChangeRow<'_>>(&without, args.format, false, out)?;
+        let mut records =
+            Records::without::<ChangeRow<'_>>(&without, args.format.of_rows(), false, out)?;
         records.sort_keys();
         let mut is_nothing = true;
         for (key, diff) in &self.groups {
@@ -210,7 +211,7 @@ impl Compared<'_> {
             }
             if let Some(remark) = selected.remark(&shown, min, limits) {
                 let place = shown.title().map(|title| format!("thread {title}"));
-                out.remark(args.format, place.as_deref(), &remark)?;
+                out.remark(args.format.of_rows(), place.as_deref(), &remark)?;
             }
         }
         if is_text && is_nothing && !rows.conditions.is_empty() {

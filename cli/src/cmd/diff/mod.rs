@@ -3,6 +3,7 @@
 mod baseline;
 mod calls;
 mod exact;
+mod locked;
 mod methods;
 mod print;
 mod test_runs;
@@ -13,6 +14,7 @@ use flow_codec::read::Selection;
 use flow_query::analysis::{Diff, MethodName, Place, Run};
 
 use crate::args::{DiffArgs, Format, TestArgs};
+use crate::cmd::test_runs::lock::is_lock;
 use crate::failure::{Failure, Status};
 use crate::input::flags::ThreadArgs;
 use crate::input::newest::last_two;
@@ -40,6 +42,10 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         return Err(Failure::Usage(text.to_owned()));
     }
     args.expect_exact()?;
+    if is_lock(&args.before) {
+        return locked::run(args, out);
+    }
+    args.expect_no_lock()?;
     if baseline::is_one(&args.before) {
         return baseline::run(args, out);
     }

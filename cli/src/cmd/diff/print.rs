@@ -22,7 +22,7 @@ const CHAIN_ENDS: usize = 2;
 pub(super) fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), Failure> {
     let changes = diff.changes();
     let unit = unit_of(args.by);
-    let max = line_limit(args.max, args.format, DEFAULT_MAX);
+    let max = line_limit(args.max, args.format.of_rows(), DEFAULT_MAX);
     let depth = args.depth.unwrap_or(u64::MAX);
     let mut shown: Vec<&Change> = changes
         .iter()
@@ -31,12 +31,16 @@ pub(super) fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), F
     let deeper = changes.len() - shown.len();
     let more = shown.len().saturating_sub(max);
     shown.truncate(max);
-    if args.format == Format::Text {
+    if args.format.of_rows() == Format::Text {
         heading(diff, &changes, args, out)?;
         text(diff, &shown, args, out)?;
     } else {
-        let mut records =
-            Records::without::<ChangeRow<'_>>(&["threads", "place"], args.format, false, out)?;
+        let mut records = Records::without::<ChangeRow<'_>>(
+            &["threads", "place"],
+            args.format.of_rows(),
+            false,
+            out,
+        )?;
         records.sort_keys();
         for Change { kind, path, calls, total, paths, .. } in shown.iter().copied() {
             let sums = [*calls, *total];
@@ -46,14 +50,14 @@ pub(super) fn print(diff: &Diff, args: &DiffArgs, out: &mut Out) -> Result<(), F
     if deeper > 0 {
         let differences = plural(deeper as u64, "deeper difference");
         let text = format!("… {differences} left out (--depth {depth})");
-        out.remark(args.format, None, &text)?;
+        out.remark(args.format.of_rows(), None, &text)?;
     }
     if more > 0 {
         let differences = plural(more as u64, "smaller difference");
-        out.remark(args.format, None, &left_out(&differences, max))?;
+        out.remark(args.format.of_rows(), None, &left_out(&differences, max))?;
     }
     if diff.beyond() > 0 {
-        out.remark(args.format, None, &beyond(diff.beyond(), "compared"))?;
+        out.remark(args.format.of_rows(), None, &beyond(diff.beyond(), "compared"))?;
     }
     Ok(())
 }

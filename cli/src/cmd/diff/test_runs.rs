@@ -92,16 +92,16 @@ impl TestPairs {
             return Ok(());
         }
         let differing: Vec<_> = self.pairs.iter().filter(|(_, pair)| pair.differs()).collect();
-        if args.format == Format::Csv {
+        if args.format.of_rows() == Format::Csv {
             if !differing.is_empty() {
                 let tests = plural(differing.len() as u64, "test");
                 let text = format!("{tests} that differ are left out; text and json show them");
-                out.remark(args.format, None, &text)?;
+                out.remark(args.format.of_rows(), None, &text)?;
             }
             return Ok(());
         }
-        let is_text = args.format == Format::Text;
-        let max = line_limit(args.max, args.format, DEFAULT_MAX);
+        let is_text = args.format.of_rows() == Format::Text;
+        let max = line_limit(args.max, args.format.of_rows(), DEFAULT_MAX);
         let rows: Vec<_> =
             differing.iter().take(max).map(|(name, pair)| self.row(name, pair)).collect();
         let left_out = (differing.len() > max).then(|| {
@@ -109,11 +109,11 @@ impl TestPairs {
             left_out(&more, max)
         });
         if !is_text {
-            let mut records = Records::new::<TestChange<'_>>(args.format, false, out)?;
+            let mut records = Records::new::<TestChange<'_>>(args.format.of_rows(), false, out)?;
             records.sort_keys();
             rows.iter().try_for_each(|row| records.row(row, out))?;
             if let Some(text) = left_out {
-                out.remark(args.format, None, &text)?;
+                out.remark(args.format.of_rows(), None, &text)?;
             }
             return Ok(());
         }
@@ -142,7 +142,7 @@ impl TestPairs {
         table.column("test", rows.iter().map(|row| Cell::text(row.test)));
         table.print(out)?;
         if let Some(text) = left_out {
-            out.remark(args.format, None, &text)?;
+            out.remark(args.format.of_rows(), None, &text)?;
         }
         writeln!(out)?;
         Ok(())

@@ -1,5 +1,6 @@
 //! `flow tests`: the tests of a trace.
 
+pub(super) mod lock;
 mod print;
 
 use std::cmp::Reverse;
@@ -17,6 +18,9 @@ use crate::input::sources;
 use crate::output::{Out, Progress, flow_command, message};
 
 pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
+    if let Some(file) = &args.lock {
+        return lock::run(args, file);
+    }
     let mut source = Source::open(&args.source)?;
     let filter = match &args.reaching {
         Some(code) => Filter::new(&methods_at(code, &source.traces)?, &[], false),

@@ -13,7 +13,7 @@ const BARS: [(usize, usize); 2] = [(140, 12), (100, 6)];
 /// Columns of cells, all of one width per column.
 #[derive(Debug, Default)]
 pub(crate) struct Table<'a> {
-    columns: Vec<Column<'a>>,
+    pub(super) columns: Vec<Column<'a>>,
     /// Lines between rows, with text in the last column only: after how many rows they are.
     notes: Vec<(usize, String)>,
     /// The shares of self of rows, if there is no column of them.
@@ -21,9 +21,9 @@ pub(crate) struct Table<'a> {
 }
 
 #[derive(Debug)]
-struct Column<'a> {
-    title: &'a str,
-    cells: Vec<Cell<'a>>,
+pub(super) struct Column<'a> {
+    pub(super) title: &'a str,
+    pub(super) cells: Vec<Cell<'a>>,
 }
 
 impl<'a> Table<'a> {
@@ -67,7 +67,7 @@ impl<'a> Table<'a> {
         let of_self = of_self.map_or(&self.of_self, |column| &column.cells);
         let last = self.columns.len().saturating_sub(1);
         for (number, column) in self.columns.iter().enumerate() {
-            let is_right = column.cells.iter().any(Cell::is_number);
+            let is_right = column.is_right();
             let mut texts = vec![column.title.to_owned()];
             texts.extend(column.cells.iter().map(shown));
             let gap = if number == 0 { "" } else { "  " };
@@ -107,13 +107,17 @@ fn append(lines: &mut [String], gap: &str, texts: &[String], is_right: bool) {
 }
 
 impl Column<'_> {
+    pub(super) fn is_right(&self) -> bool {
+        self.cells.iter().any(Cell::is_number)
+    }
+
     fn has_shares(&self) -> bool {
         self.cells.iter().any(|cell| matches!(cell, Cell::Share { .. } | Cell::Percent(_)))
     }
 }
 
 /// A value as text, harmless to a terminal.
-fn shown(cell: &Cell<'_>) -> String {
+pub(super) fn shown(cell: &Cell<'_>) -> String {
     match cell {
         Cell::Count(number) => grouped(*number),
         Cell::Nanos(ns) => duration(*ns),

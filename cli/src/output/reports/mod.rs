@@ -1,0 +1,7 @@
+//! Results in the formats of services that run builds.
+
+mod github;
+mod junit;
+
+pub(crate) use github::{Annotation, Level};
+pub(crate) use junit::{Case, suite};
