@@ -12,7 +12,7 @@ use flow_e2e::{
 };
 
 use crate::attach::{Session, assert_clean, assert_recorded};
-use crate::on_every_jdk;
+use crate::{on_every_jdk, shown};
 
 /// The probes of one class in a file that JaCoCo wrote: its name, and which probes were reached.
 type Coverage = BTreeMap<u64, (String, Vec<bool>)>;
@@ -115,6 +115,59 @@ fn jacoco_measures_the_same_coverage() {
                     let without_init: Vec<_> = tree.lines();
                     assert_eq!(without_init, lines, "{name}, {place:?}, thread {thread}");
                 }
+            }
+        }
+    });
+}
+
+/// Which lines of the harness an XML report of JaCoCo has, and which of them were reached.
+fn reached_lines(report: &str) -> BTreeMap<(String, String), bool> {
+    // One element a line, as JaCoCo and flow write them; JaCoCo's report is one line.
+    let mut file = String::new();
+    let mut lines = BTreeMap::new();
+    for element in report.split('<') {
+        let attribute = |name: &str| {
+            let value = element.split_once(&format!(" {name}=\""))?.1;
+            value.split_once('"').map(|(value, _)| value.to_owned())
+        };
+        if element.starts_with("sourcefile ") {
+            file = attribute("name").unwrap();
+        } else if element.starts_with("line ") {
+            let is_reached = attribute("ci").unwrap() != "0";
+            lines.insert((file.clone(), attribute("nr").unwrap()), is_reached);
+        }
+    }
+    lines
+}
+
+/// JaCoCo does not mark lines that an exception leaves: `Shapes` throws none.
+#[test]
+fn lines_are_reached_that_jacoco_finds_reached() {
+    on_every_jdk(|jdk| {
+        for name in ["Shapes", "Lined", "SuperThrows", "Switches", "Synchronised"] {
+            let run = under_jacoco(jdk, name, Place::BeforeUs).run_without_agent();
+            let data = run.program.workspace().join("jacoco.exec");
+            let theirs = run.program.workspace().join("jacoco.xml");
+            let mut report = Command::new(jdk.tool("java"));
+            report.arg("-jar").arg(lib("jacococli.jar")).arg("report").arg(data);
+            report.arg("--classfiles").arg(harness().join("target/classes"));
+            let output = report.arg("--xml").arg(&theirs).output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let theirs = reached_lines(&fs::read_to_string(theirs).unwrap());
+
+            let options = "include=harness.**,lines=harness.**";
+            let recorded = Program::harness(jdk, name).options(options).run();
+            let ours = shown(&["export", "--to", "jacoco"], &recorded.out());
+            let ours = reached_lines(&ours);
+            assert!(ours.values().filter(|is_reached| **is_reached).count() > 20, "{name}");
+            for (line, is_reached) in &theirs {
+                // Classes that were not loaded have lines in JaCoCo's report only.
+                let Some(by_us) = ours.get(line) else {
+                    assert!(!is_reached, "{name}: {line:?}");
+                    continue;
+                };
+                let is_same = by_us == is_reached;
+                assert!(is_same || *by_us && name != "Shapes", "{name}: {line:?}");
             }
         }
     });

@@ -130,7 +130,7 @@ fn verbs_show_lines_with_their_text_and_counts() {
 
         let text = shown(&["report", "--lines", "--source", SOURCES], &run.out());
         assert!(text.contains("i++; // @j"), "{text}");
-        let tracefile = shown(&["report", "--lines", "--lcov", "--source", SOURCES], &run.out());
+        let tracefile = shown(&["export", "--to", "lcov", "--source", SOURCES], &run.out());
         let sum: u64 = tracefile
             .lines()
             .filter_map(|line| line.strip_prefix("DA:")?.split_once(','))
@@ -243,7 +243,7 @@ fn each_version_of_a_class_has_its_lines_parameters_and_code() {
                 .filter_map(|((_, line), count)| Some(format!("{}{count} ", letters.get(line)?)))
                 .collect();
             assert_eq!(of_letters, "a3 b3 c3 d1 e3 ", "{clock}: {counts:?}");
-            let tracefile = shown(&["report", "--lines", "--lcov"], &run.out());
+            let tracefile = shown(&["export", "--to", "lcov"], &run.out());
             let calls = "FNDA:6,harness.Redeployed$One.applyAsInt(I)I\n";
             assert!(tracefile.contains(calls), "{tracefile}");
             let method = "harness.Redeployed$One#applyAsInt";

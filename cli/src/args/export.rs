@@ -8,7 +8,7 @@ use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 use flow_codec::write::Compression;
 
 use super::given::{expect, given};
-use crate::export::Target;
+use crate::export::{CoverageFormat, Target};
 use crate::failure::Failure;
 use crate::input::flags::{DEFAULT_DIR, ORDER, OUTPUT, PartArgs, TimeArgs, WeightArgs};
 use crate::input::values::positive;
@@ -22,6 +22,8 @@ pub(crate) enum To {
     Flow,
     /// What threads or tests did, to compare other runs with.
     Baseline,
+    /// Which lines were reached.
+    Coverage(CoverageFormat),
     Tool(Target),
 }
 
@@ -29,7 +31,9 @@ impl ValueEnum for To {
     fn value_variants<'a>() -> &'a [Self] {
         static ALL: LazyLock<Vec<To>> = LazyLock::new(|| {
             let tools = Target::value_variants().iter().copied().map(To::Tool);
-            tools.chain([To::Flowtrace, To::Flow, To::Baseline]).collect()
+            let coverage = CoverageFormat::value_variants().iter().copied().map(To::Coverage);
+            let own = [To::Flowtrace, To::Flow, To::Baseline];
+            tools.chain(coverage).chain(own).collect()
         });
         &ALL
     }
@@ -48,6 +52,7 @@ impl ValueEnum for To {
                 "baseline",
                 "What each thread did, or with --test each test, for flow diff --exact FILE DIR",
             ),
+            Self::Coverage(format) => format.to_possible_value(),
             Self::Tool(target) => target.to_possible_value(),
         }
     }
@@ -68,6 +73,9 @@ pub(crate) struct ExportArgs {
     /// Write the samples of a trace, even if it has calls: as collapsed, svg, pprof or hpl
     #[arg(long)]
     pub(crate) samples: bool,
+    /// For lcov and cobertura: the folders with source files, repeatable [default: those of the project in this directory]
+    #[arg(long = "source", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) sources: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) part: PartArgs,
     #[command(flatten)]
@@ -108,9 +116,18 @@ pub(crate) struct BaselineArgs {
     pub(crate) part: PartArgs,
 }
 
+/// Which lines were reached, to write to a file or to standard output.
+#[derive(Debug)]
+pub(crate) struct CoverageArgs {
+    pub(crate) dir: PathBuf,
+    pub(crate) out: Option<PathBuf>,
+    pub(crate) part: PartArgs,
+    pub(crate) sources: Vec<PathBuf>,
+}
+
 impl ExportArgs {
     /// Refuses flags that do not apply to what is written.
-    fn expect(&self, what: &str, has_part: bool) -> Result<(), Failure> {
+    fn expect(&self, what: &str, has_part: bool, has_sources: bool) -> Result<(), Failure> {
         let PartArgs { threads, tests, filter, within } = &self.part;
         let mut all = self.when.given();
         all.extend(given(&[
@@ -125,6 +142,7 @@ impl ExportArgs {
             ("--samples", self.samples),
             ("--force", self.force),
             ("--estimate", self.estimate),
+            ("--source", !has_sources && !self.sources.is_empty()),
         ]));
         expect(what, &all, &[])
     }
@@ -134,7 +152,7 @@ impl ExportArgs {
     /// # Errors
     /// Nothing says where to write, or flags are given that do not apply.
     pub(crate) fn convert(&self, is_file: bool) -> Result<ConvertArgs, Failure> {
-        self.expect("a whole trace, which --to flowtrace and --to flow write", false)?;
+        self.expect("a whole trace, which --to flowtrace and --to flow write", false, false)?;
         let Some(out) = self.out.clone() else {
             let what = if is_file { "FILE.flowtrace" } else { "DIR" };
             return Err(Failure::Usage(format!("name what is written with -o {what}")));
@@ -148,9 +166,27 @@ impl ExportArgs {
     /// Flags are given that do not apply.
     pub(crate) fn baseline(&self) -> Result<BaselineArgs, Failure> {
         self.expect_no_compression()?;
-        self.expect("a baseline", true)?;
+        self.expect("a baseline", true, false)?;
         let (dir, out, part) = (self.dir.clone(), self.out.clone(), self.part.clone());
         Ok(BaselineArgs { dir, out, part })
+    }
+
+    /// Which lines were reached.
+    ///
+    /// # Errors
+    /// Flags are given that do not apply.
+    pub(crate) fn coverage(&self) -> Result<CoverageArgs, Failure> {
+        self.expect_no_compression()?;
+        self.expect("coverage", true, true)?;
+        let Self { dir, out, part, sources, .. } = self;
+        let (dir, out, part) = (dir.clone(), out.clone(), part.clone());
+        Ok(CoverageArgs { dir, out, part, sources: sources.clone() })
+    }
+
+    /// Refuses folders of source files for formats that do not name them.
+    pub(crate) fn expect_no_sources(&self) -> Result<(), Failure> {
+        let sources = given(&[("--source", !self.sources.is_empty())]);
+        expect("what is not --to lcov, cobertura or jacoco", &sources, &[])
     }
 
     /// Refuses to compress what is not a trace.

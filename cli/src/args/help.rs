@@ -273,6 +273,9 @@ get files of their own beside it.
 --to baseline writes what each thread did, or with --test each test, as a text of a few kilobytes: flow diff --exact compares \
 later runs with it.
 
+--to lcov, cobertura and jacoco write which lines were reached, if lines were recorded (flow record --lines): of all JVMs of a \
+run together; with --test only while these tests ran, and as lcov for each test.
+
 Examples:
   flow export --to perfetto -o trace.pftrace       open it in ui.perfetto.dev
   flow export --to svg -o flame.svg                open it in a browser
@@ -283,7 +286,8 @@ Examples:
   flow export --to parquet -o tables               ask DuckDB or pandas
   flow export --to flowtrace -o app.flowtrace flow-trace
   flow export --to flow -o flow-trace-2 app.flowtrace
-  flow export --to baseline --test '*' -o tests.baseline flow-trace";
+  flow export --to baseline --test '*' -o tests.baseline flow-trace
+  flow export --to cobertura -o coverage.xml       of a recording with --lines 'com.app.**'";
 
 pub(super) const DETACH_HELP: &str = "\
 The program continues without probes. The trace is complete and can be read at once. The JVM replaces the code of the \
@@ -449,7 +453,6 @@ Examples:
   flow report --format csv > report.csv
   flow report --html page.html               a page for a browser
   flow report --lines --source src/main/java
-  flow report --lines --lcov > app.info
   flow report app.hpl --frames line --sort self --max 20
   flow report app.hpl --tree --per-thread-name --percent-of thread
   flow report app.hpl --where 'class starts com.' --where 'self-percent >= 1'

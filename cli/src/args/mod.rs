@@ -26,7 +26,7 @@ pub(crate) use self::calls::{
     AroundArgs, CallsArgs, CallsQuestion, FindArgs, FollowArgs, GrepArgs, PresetArgs, ShapesArgs,
     SlowestArgs,
 };
-pub(crate) use self::export::{BaselineArgs, ConvertArgs, ExportArgs, To};
+pub(crate) use self::export::{BaselineArgs, ConvertArgs, CoverageArgs, ExportArgs, To};
 pub(crate) use self::help::VIEW_KEYS;
 use self::help::{
     ATTACH_EXAMPLES, CALLS_HELP, CHECK_HELP, DETACH_HELP, DIFF_HELP, EXAMPLES, EXPORT_HELP,

@@ -95,7 +95,10 @@ pub(super) fn verb(old: &str, rest: &[String]) -> Option<String> {
     words.replace("--wall", &["--by", "wall"]);
     Some(match old {
         "graph" => words.after("report --tree"),
-        "lines" => words.after("report --lines"),
+        "lines" => match words.replace("--lcov", &[]) {
+            true => words.after("export --to lcov"),
+            false => words.after("report --lines"),
+        },
         "profile" => profile(words),
         "find" => words.after("calls"),
         "grep" if words.has("--where") => words.after("calls"),
@@ -170,6 +173,11 @@ pub(super) fn flag(verb: &str, flag: &str, rest: &[String]) -> Option<String> {
     let mut words = Words(rest.to_vec());
     match (verb, flag) {
         ("report", "--slowest") => return Some(words.after("calls")),
+        ("report", "--lcov") => {
+            words.replace("--lines", &[]);
+            words.replace("--lcov", &[]);
+            return Some(words.after("export --to lcov"));
+        }
         ("report" | "export", "--wall") => drop(words.replace(flag, &["--by", "wall"])),
         ("top" | "listen", "--json") => drop(words.replace(flag, &["--format", "json"])),
         ("listen", "--jsonl") => {
@@ -241,7 +249,7 @@ mod tests {
         for (old, new) in [
             ("graph t", "report --tree t"),
             ("graph --wall --method A#m t", "report --tree --by wall --method 'A#m' t"),
-            ("lines --lcov", "report --lines --lcov"),
+            ("lines --lcov", "export --to lcov"),
             ("profile app.hpl", "report app.hpl"),
             ("profile --threads id t", "report --samples t --per-thread"),
             ("profile --by count --calls", "report --calls --by calls"),

@@ -69,9 +69,6 @@ pub(crate) struct ReportViewArgs {
     #[arg(long = "source", value_name = "DIR", value_hint = ValueHint::DirPath)]
     #[arg(requires = "lines", conflicts_with = "samples")]
     pub(crate) sources: Vec<PathBuf>,
-    /// With --lines: print a tracefile of LCOV, for tools that show coverage
-    #[arg(long, requires = "lines", conflicts_with_all = ["format", "samples"])]
-    pub(crate) lcov: bool,
     /// Show which exceptions ended calls, and of record --exceptions also those that reached handlers: where they were thrown,
     /// passed through, and caught
     #[arg(long, group = "instead", conflicts_with_all = ["tree", "samples"])]
@@ -99,7 +96,6 @@ pub(crate) struct LinesArgs {
     pub(crate) source: SourceArgs,
     pub(crate) part: PartArgs,
     pub(crate) sources: Vec<PathBuf>,
-    pub(crate) lcov: bool,
 }
 
 /// Flags of all tables of calls.
@@ -122,10 +118,9 @@ pub(super) const OF_TREES: [&str; 9] = [
 pub(super) const OF_ROWS: &[&str] = OF_TREES.split_at(8).0;
 
 impl ReportArgs {
-    /// Returns the format of what is printed; `None` if that is a page or a file for another tool.
+    /// Returns the format of what is printed; `None` if that is a page.
     pub(crate) fn format(&self) -> Option<Format> {
-        let is_file = self.writes_page() || self.view.lcov;
-        (!is_file).then_some(self.source.format)
+        (!self.writes_page()).then_some(self.source.format)
     }
 
     /// Returns whether the page is requested.
@@ -140,9 +135,9 @@ impl ReportArgs {
 
     /// Returns whether the view is one of samples, too: methods as a list or a tree, or lines.
     pub(crate) fn can_show_samples(&self) -> bool {
-        let ReportViewArgs { paths, exceptions, coroutines, lcov, sources, .. } = &self.view;
+        let ReportViewArgs { paths, exceptions, coroutines, sources, .. } = &self.view;
         let is_table = *exceptions || *coroutines;
-        let is_of_calls = paths.is_some() || is_table || *lcov || !sources.is_empty();
+        let is_of_calls = paths.is_some() || is_table || !sources.is_empty();
         !is_of_calls && !self.writes_page()
     }
 
@@ -213,7 +208,6 @@ impl ReportArgs {
             source: self.source.clone(),
             part: self.part.clone(),
             sources: self.view.sources.clone(),
-            lcov: self.view.lcov,
         })
     }
 }

@@ -4,6 +4,7 @@
 //! timeline of a thread ─▶ emit ─▶ Exporter: perfetto chrome speedscope firefox jsonl csv hpl
 //! timeline of a thread ─▶ emit ─▶ parquet
 //! timelines with instructions, merged ─▶ Executions ─▶ blinky
+//! lines ─▶ ask::Coverage ─▶ coverage: lcov cobertura jacoco
 //! records, marks ─▶ analysis::Graph, samples ─▶ profile::Frames ─▶ Stacks (weights by path): collapsed svg pprof
 //! ```
 //!
@@ -12,6 +13,7 @@
 //! other formats need the memory of their tree.
 
 mod blinky;
+mod coverage;
 mod emit;
 mod labels;
 mod names;
@@ -23,6 +25,7 @@ mod target;
 mod timelines;
 
 pub(crate) use blinky::Blinky;
+pub(crate) use coverage::{CoverageFormat, Document, lcov, write as write_coverage};
 pub(crate) use emit::{Emit, Exporter, Size};
 pub(crate) use labels::short_program;
 pub(crate) use names::MethodNumbers;

@@ -552,7 +552,7 @@ fn no_verb_prints_what_acts_on_a_terminal() {
     for to in ["chrome", "speedscope", "firefox", "jsonl", "csv", "collapsed", "svg"] {
         all.push(vec!["export", "--force", "--to", to]);
     }
-    all.push(vec!["report", "--lines", "--lcov"]);
+    all.push(vec!["export", "--to", "lcov"]);
     all.push(vec!["top", "--once"]);
     all.push(vec!["top", "--once", "--format", "json"]);
     all.push(vec!["view", "--once", "--thread", "1"]);

@@ -10,7 +10,7 @@ use flow_codec::read::{EventKind, Methods, Stamp, TimelineEvent, Unwound, VisitT
 /// Counts the lines of any number of threads, from their timelines [with lines](flow_codec::read::Timeline::with_lines).
 /// Memory: 16 bytes for each open frame, and the result.
 #[derive(Debug, Default)]
-pub struct LineCounts {
+pub(crate) struct LineCounts {
     /// For each method, its versions.
     methods: HashMap<MethodId, Vec<MethodLines>>,
     /// The open frames, each with the version of its method.
@@ -20,19 +20,18 @@ pub struct LineCounts {
 
 /// A version of a method whose lines are recorded.
 #[derive(Clone, Default, Debug)]
-pub struct MethodLines {
+pub(crate) struct MethodLines {
     /// The version of the method.
-    pub version: u16,
+    pub(crate) version: u16,
     /// How many calls of it began.
-    pub calls: u64,
+    pub(crate) calls: u64,
     /// How often each of its lines was reached: also those that never were.
-    pub lines: BTreeMap<u16, u64>,
+    pub(crate) lines: BTreeMap<u16, u64>,
 }
 
 impl LineCounts {
     /// Begins with the lines of all methods, which were not reached yet.
-    #[must_use]
-    pub fn new(methods: &Methods) -> Self {
+    pub(crate) fn new(methods: &Methods) -> Self {
         let mut counts = Self::default();
         for (id, method) in methods.iter() {
             let lines = |info: &MethodInfo| MethodLines {
@@ -50,20 +49,18 @@ impl LineCounts {
     }
 
     /// Ends a thread, after all its events.
-    pub fn end_thread(&mut self) {
+    pub(crate) fn end_thread(&mut self) {
         self.open.clear();
     }
 
     /// Returns the versions of a method whose lines are recorded.
-    #[must_use]
-    pub fn get(&self, method: MethodId) -> &[MethodLines] {
+    pub(crate) fn get(&self, method: MethodId) -> &[MethodLines] {
         self.methods.get(&method).map_or(&[], Vec::as_slice)
     }
 
     /// How many lines were reached by frames of which it is not known what they are: they were entered before recording
     /// began or was resumed.
-    #[must_use]
-    pub fn unplaced(&self) -> u64 {
+    pub(crate) fn unplaced(&self) -> u64 {
         self.unplaced
     }
 

@@ -11,7 +11,6 @@
 //! | Where did samples of stacks go? | [`PathTree`], from [`Frames`](crate::profile::Frames) |
 //! | Which exceptions ended calls, and which methods caught them? | [`Exceptions`] |
 //! | Which statements, requests or messages were there, by the rules of a preset? | [`FindOperations`] |
-//! | How often was each line reached? | [`LineCounts`] |
 //! | What was the deepest stack? | [`Deepest`] |
 //! | How many calls were there, and of which methods the first ones? | [`Called`] |
 //! | What changed between two runs? | [`Diff`] |
@@ -21,7 +20,7 @@
 //!
 //! All but [`Diff`] receive the events of one thread after the other, each followed by `end_thread`: records
 //! ([`Visit`](flow_codec::read::Visit)), for times from a [`Pass`](flow_codec::read::Pass) whose clock they share;
-//! [`Slowest`], [`Exceptions`], [`FindOperations`] and [`LineCounts`] the events of a [`Timeline`](flow_codec::read::Timeline). None opens a file.
+//! [`Slowest`], [`Exceptions`] and [`FindOperations`] the events of a [`Timeline`](flow_codec::read::Timeline). None opens a file.
 
 mod by_method;
 mod by_path;
@@ -49,7 +48,7 @@ pub use called::{Called, CalledShapes};
 pub use deepest::Deepest;
 pub use diff::{Change, ChangeKind, ComparedSums, Counts, Diff, MethodName, Place, Run};
 pub use exceptions::{ExceptionRow, Exceptions, Handler};
-pub use lines::{LineCounts, MethodLines};
+pub(crate) use lines::LineCounts;
 pub use named::NamedShapes;
 pub use nodes::AddShapes;
 pub use operations::{FindOperations, Operation, Parameter, roles_in};

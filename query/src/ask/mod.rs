@@ -5,6 +5,7 @@ mod around;
 mod call_run;
 mod calls;
 mod check;
+mod code;
 mod coroutines;
 mod difference;
 mod hot_path;
@@ -26,6 +27,7 @@ pub use self::calls::{
 };
 pub use self::check::Check;
 pub use self::coroutines::{SuspendFunction, suspend_functions};
+pub use self::code::{Coverage, Covered, CoveredFile, CoveredMethod, reached};
 pub use self::difference::{
     Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference, RunDifferences,
 };

@@ -1,7 +1,8 @@
 //! Finds the places for the probes of lines: where an entry of the `LineNumberTable` begins.
 //!
 //! A line may have several entries, such as the head of a loop. Each is a place of its own, so a line counts whenever
-//! execution reaches one of them.
+//! execution reaches one of them. So is the start of an exception handler that has no entry: its code belongs to the line before
+//! it, which execution need not have reached.
 //!
 //! At the start of an exception handler, no call may be inserted before the place of its CATCH (`catch`). Lines that begin
 //! there are recorded at that place.
@@ -46,7 +47,14 @@ impl Lines {
         for instruction in code.instructions() {
             starts.add(instruction?.pc);
         }
-        let lines = table(code, &starts)?;
+        let mut lines = table(code, &starts)?;
+        let handlers = code.handlers.iter().map(|handler| usize::from(handler.handler));
+        for handler in handlers.filter(|handler| starts.contains(*handler)) {
+            let line = lines.range(..=handler).next_back().map(|(_, line)| *line);
+            if let Some(line) = line {
+                lines.entry(handler).or_insert(line);
+            }
+        }
         let mut moved = CatchPlaces::new(code, locks).peekable();
         let mut last: Option<(usize, usize)> = None;
         let mut places = Vec::with_capacity(lines.len());

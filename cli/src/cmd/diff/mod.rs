@@ -151,7 +151,7 @@ fn compare(
     drop(progress);
     paired.print(args, out)?;
     print(&diff, args, out)?;
-    if args.after.is_none() && args.format == Format::Text {
+    if args.after.is_none() && args.format.of_screen() == Some(Format::Text) {
         out.note(BY_PATH)?;
     }
     Ok(status.and(args.status(!diff.changes().is_empty())))

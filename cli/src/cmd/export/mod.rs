@@ -2,6 +2,7 @@
 
 pub(crate) mod baseline;
 mod convert;
+mod coverage;
 mod destination;
 mod request;
 mod size;
@@ -29,9 +30,11 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         To::Flowtrace => return convert::run(&args.convert(true)?, out),
         To::Flow => return convert::run(&args.convert(false)?, out),
         To::Baseline => return baseline::run(&args.baseline()?, out),
+        To::Coverage(format) => return coverage::run(&args.coverage()?, format, out),
         To::Tool(to) => to,
     };
     args.expect_no_compression()?;
+    args.expect_no_sources()?;
     if args.out.is_none() && out.is_terminal() && is_binary(to) && !args.estimate {
         return Err(Failure::Usage("this format is binary: use --out FILE or a pipe".to_owned()));
     }

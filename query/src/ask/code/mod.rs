@@ -1,0 +1,5 @@
+//! Which code ran: lines, and methods.
+
+mod coverage;
+
+pub use self::coverage::{Coverage, Covered, CoveredFile, CoveredMethod, reached};
