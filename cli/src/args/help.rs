@@ -453,6 +453,7 @@ Examples:
   flow report --format csv > report.csv
   flow report --html page.html               a page for a browser
   flow report --lines --source src/main/java
+  flow report --never-called --own           is this code dead?
   flow report app.hpl --frames line --sort self --max 20
   flow report app.hpl --tree --per-thread-name --percent-of thread
   flow report app.hpl --where 'class starts com.' --where 'self-percent >= 1'

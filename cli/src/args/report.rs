@@ -78,6 +78,11 @@ pub(crate) struct ReportViewArgs {
     /// Counts are exact, of whole threads. Functions that never wait, and suspend lambdas, are not in the list.
     #[arg(long, group = "instead", conflicts_with_all = ["tree", "samples"])]
     pub(crate) coroutines: bool,
+    /// Show methods that were recorded and never called: in none of the JVMs and, with --test, by none of the tests
+    ///
+    /// Methods of classes that no JVM loaded are not known.
+    #[arg(long, group = "instead", conflicts_with_all = ["tree", "samples"])]
+    pub(crate) never_called: bool,
     /// Write a page for a browser, with threads, calls in order, flame graph and methods; - writes
     /// to standard output
     #[arg(long, value_name = "FILE", group = "instead", value_hint = ValueHint::FilePath)]
@@ -86,6 +91,7 @@ pub(crate) struct ReportViewArgs {
     /// Write that page, to a temporary file without --html, and open it: with $BROWSER, or else on a desktop
     /// with xdg-open
     #[arg(long, conflicts_with_all = ["callers", "callees", "paths", "lines", "exceptions", "coroutines"])]
+    #[arg(conflicts_with = "never_called")]
     #[arg(conflicts_with_all = ["tree", "samples", "format"])]
     pub(crate) open: bool,
 }
@@ -135,8 +141,9 @@ impl ReportArgs {
 
     /// Returns whether the view is one of samples, too: methods as a list or a tree, or lines.
     pub(crate) fn can_show_samples(&self) -> bool {
-        let ReportViewArgs { paths, exceptions, coroutines, sources, .. } = &self.view;
-        let is_table = *exceptions || *coroutines;
+        let ReportViewArgs { paths, exceptions, coroutines, never_called, sources, .. } =
+            &self.view;
+        let is_table = *exceptions || *coroutines || *never_called;
         let is_of_calls = paths.is_some() || is_table || !sources.is_empty();
         !is_of_calls && !self.writes_page()
     }
@@ -177,6 +184,8 @@ impl ReportArgs {
             ("the page", &["--by"])
         } else if view.lines && !of_samples {
             ("lines of samples beside calls", &["--by", "--sort", "--max"])
+        } else if view.never_called {
+            return expect("--never-called", &self.given(), &["--max", "--verbose"]);
         } else if view.exceptions {
             ("--exceptions", &["--max"])
         } else if view.paths.is_some() {

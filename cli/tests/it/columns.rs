@@ -9,10 +9,10 @@ use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use flow_query::rows::{
     ActiveMethodRow, ActiveThreadRow, AroundRow, CallRow, ChangeRow, CheckRow, Column, ColumnKind,
-    CoroutineRow, EdgeColumns, ExactRow, ExceptionColumns, FindRow, FindingRow, FrameRow, GraphRow, GrepRow,
-    IndexRow, InfoRow, LineRow, LockRow, MarkRow, MethodRow, NoteRow, OperationCallRow,
-    OperationRow, OverviewRow, PathColumns, ReachedRow, RefreshRow, Row, RunRow, ShapeRow, SlowRow,
-    StepRow, SumRow, TestColumns, ThreadRow,
+    CoroutineRow, EdgeColumns, ExactRow, ExceptionColumns, FindRow, FindingRow, FrameRow, GraphRow,
+    GrepRow, IndexRow, InfoRow, LineRow, LockRow, MarkRow, MethodRow, NeverCalledRow, NoteRow,
+    OperationCallRow, OperationRow, OverviewRow, PathColumns, ReachedRow, RefreshRow, Row, RunRow,
+    ShapeRow, SlowRow, StepRow, SumRow, TestColumns, ThreadRow,
 };
 use tempfile::TempDir;
 
@@ -31,7 +31,7 @@ const TRACE: &str = "the directory, relative to the one that was named; `.` if i
 
 /// The sections whose tables are those of rows, with the line above the table if there are several; the columns; and what
 /// the column `trace` is, if there is one.
-const TABLES: [(&str, &[Column], Option<&str>); 34] = [
+const TABLES: [(&str, &[Column], Option<&str>); 36] = [
     ("flow info|JSON has an object per trace:", InfoRow::COLUMNS, Some(TRACE)),
     ("flow info|CSV has a row per thread:", ThreadRow::COLUMNS, Some("as for JSON")),
     ("flow info --all", RunRow::COLUMNS, None),
@@ -49,6 +49,7 @@ const TABLES: [(&str, &[Column], Option<&str>); 34] = [
     ("flow report --lines --samples", LineRow::COLUMNS, Some(AS_INFO)),
     ("flow report --exceptions", ExceptionColumns::COLUMNS, Some(AS_INFO)),
     ("flow report --coroutines", CoroutineRow::COLUMNS, Some(AS_INFO)),
+    ("flow report --never-called", NeverCalledRow::COLUMNS, Some(AS_INFO)),
     ("flow calls --slowest", SlowRow::COLUMNS, Some(AS_INFO)),
     ("flow report --paths longest", StepRow::COLUMNS, Some(AS_INFO)),
     ("flow report --paths deepest", FrameRow::COLUMNS, Some(AS_INFO)),
@@ -243,6 +244,7 @@ pub(crate) fn verbs(other: &str) -> Vec<(&'static str, Vec<&str>)> {
         ("flow report --lines --samples", vec!["report", "--lines", "--samples"]),
         ("flow report --exceptions", vec!["report", "--exceptions"]),
         ("flow report --coroutines", vec!["report", "--coroutines"]),
+        ("flow report --never-called", vec!["report", "--never-called"]),
         ("flow calls --slowest", vec!["calls", "--slowest", "3"]),
         ("flow report --paths longest", vec!["report", "--paths", "longest"]),
         ("flow report --paths deepest", vec!["report", "--paths", "deepest"]),

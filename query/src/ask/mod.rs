@@ -26,8 +26,10 @@ pub use self::calls::{
     Ways,
 };
 pub use self::check::Check;
+pub use self::code::{
+    Coverage, Covered, CoveredFile, CoveredMethod, NeverCalled, never_called, reached,
+};
 pub use self::coroutines::{SuspendFunction, suspend_functions};
-pub use self::code::{Coverage, Covered, CoveredFile, CoveredMethod, reached};
 pub use self::difference::{
     Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference, RunDifferences,
 };

@@ -251,6 +251,10 @@ mod tests {
         (*state >> 33) % below
     }
 
+    fn below(state: &mut u64, limit: usize) -> usize {
+        usize::try_from(random(state, limit as u64)).unwrap()
+    }
+
     impl Recorded {
         fn advance(&mut self, state: &mut u64) {
             self.has_advanced = true;
@@ -331,10 +335,10 @@ mod tests {
         for _ in 0..8 {
             let dir = tempfile::tempdir().unwrap();
             fs::write(dir.path().join("trace.json"), MANIFEST).unwrap();
-            let mut threads = vec![Recorded::default(); 1 + random(&mut state, 4) as usize];
+            let mut threads = vec![Recorded::default(); 1 + below(&mut state, 4)];
             let (mut follower, mut found) = (MergedFollower::default(), Vec::new());
             for at_ns in 1..400 {
-                let thread = random(&mut state, threads.len() as u64) as usize;
+                let thread = below(&mut state, threads.len());
                 if random(&mut state, 3) > 0 {
                     threads[thread].advance(&mut state);
                 }

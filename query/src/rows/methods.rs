@@ -39,6 +39,16 @@ crate::rows! {
         resumptions: u64,
     }
 
+    /// A method that was never called.
+    pub struct NeverCalledRow<'a> {
+        /// the method
+        #[serde(flatten)]
+        method: MethodColumns<'a>,
+        source: Option<String>,
+        /// its source file below the folder of its package, and its first line, if they are known
+        line: Option<u32>,
+    }
+
     /// A line of a method, and the calls of the method.
     pub struct LineRow<'a> {
         /// the method

@@ -31,7 +31,9 @@ pub use infos::{InfoRow, MarkCounts, OpenFrameNames, RunRow, ThreadRow};
 pub use method::{
     GroupColumns, MethodColumns, NameColumns, PlaceColumns, RowNames, ThreadNameColumns,
 };
-pub use methods::{CoroutineRow, EdgeColumns, ExceptionColumns, LineRow, MethodRow};
+pub use methods::{
+    CoroutineRow, EdgeColumns, ExceptionColumns, LineRow, MethodRow, NeverCalledRow,
+};
 pub use paths::{FrameRow, GraphRow, PathColumns, StepRow};
 pub use reports::{ActiveMethodRow, ActiveThreadRow, CallRow, NoteRow, RefreshRow, SumRow};
 use serde::Serialize;

@@ -76,7 +76,7 @@ impl Sides {
     }
 
     /// Compares only what names of behaviours have.
-    pub(super) fn as_behaviours(self) -> Self {
+    pub(super) fn of_behaviours(self) -> Self {
         Self { are_behaviours: true, ..self }
     }
 

@@ -189,7 +189,7 @@ impl Print<'_> {
         for (_, source) in &mut sources {
             source.choose_tests(&only)?;
         }
-        let sides = Sides::of(&args).as_behaviours();
+        let sides = Sides::of(&args).of_behaviours();
         exact::run(&sources, |name| name, &sides, &args, &mut Progress::hidden(), out)?;
         let command = command(&shell_quoted(&before.to_string_lossy()));
         writeln!(out, "\n{command} shows more")?;

@@ -10,6 +10,7 @@ mod filter;
 mod html;
 mod limit;
 mod lines;
+mod never_called;
 mod paths;
 mod recorded_lines;
 mod sums;
@@ -67,6 +68,9 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     if args.view.coroutines {
         return coroutines::run(&source, args, out);
+    }
+    if args.view.never_called {
+        return never_called::run(&source, args, out);
     }
     if args.view.exceptions {
         return exceptions::run(&source, args, out);
