@@ -14,6 +14,8 @@ use crate::tracked::{Text, Tracked};
 
 /// How many characters of a string and elements of an array are recorded by default.
 pub const DEFAULT_MAX_VALUE: usize = 64;
+/// How many characters of the message of an exception are recorded by default. What the JVM says about a null is at its end.
+pub const DEFAULT_MAX_MESSAGE: usize = 256;
 /// How deep the content of objects is recorded by default.
 pub const DEFAULT_VALUES_DEPTH: u32 = 1;
 
@@ -247,6 +249,16 @@ impl FilterSpec {
         match self.presets.is_empty() || self.limits_text {
             true => self.max_value,
             false => self.max_value.max(MAX_TEXT),
+        }
+    }
+
+    /// Returns how many characters of the message of an exception are recorded: more than of other values, because there are
+    /// few, and the end is often the cause.
+    #[must_use]
+    pub fn max_message(&self) -> usize {
+        match self.limits_text {
+            true => self.max_value,
+            false => self.max_value.max(DEFAULT_MAX_MESSAGE),
         }
     }
 

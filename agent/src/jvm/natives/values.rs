@@ -122,10 +122,11 @@ fn value_of(found: Found, role: Role, recorder: &Recorder, vm: &Vm<'_>) -> Value
     let class = class_of(event.to_le_bytes());
     let holds_text = kind == kind::TEXT || role == Role::Message;
     // The filter is not held any longer: it may change while the JVM is asked for the value.
-    let (redacts_text, max, max_text, depth) = {
+    let (redacts_text, max, max_text, max_message, depth) = {
         let filter = methods.filter();
         let redacts_text = holds_text && filter.redacts("java.lang.String");
-        (redacts_text, filter.max_value, filter.max_text(), filter.values_depth)
+        let (max, max_message) = (filter.max_value, filter.max_message());
+        (redacts_text, max, filter.max_text(), max_message, filter.values_depth)
     };
     if redacts_text || (kind != kind::TEXT && methods.redacts(class)) {
         return Value::Redacted;
@@ -148,7 +149,7 @@ fn value_of(found: Found, role: Role, recorder: &Recorder, vm: &Vm<'_>) -> Value
         return value;
     }
     match kind {
-        _ if role == Role::Message => match vm.message_of(value, max) {
+        _ if role == Role::Message => match vm.message_of(value, max_message) {
             Some(message) => message.map_or(Value::Null, text),
             None => object,
         },

@@ -92,7 +92,7 @@ impl Vm<'_> {
         // The filter is not held any longer: it may change while the JVM is asked for the message.
         let (redacts_text, max) = {
             let filter = methods.filter();
-            (filter.redacts("java.lang.String"), filter.max_value)
+            (filter.redacts("java.lang.String"), filter.max_message())
         };
         if redacts_text || methods.redacts(class) {
             return Value::Redacted;

@@ -76,9 +76,9 @@ public final class Handlers {
     }
 
     /** NullPointerException of the JVM. */
-    private static int length(String text) {
+    private static int length(String nameThatMakesTheMessageLong) {
         try {
-            return text.length();
+            return nameThatMakesTheMessageLong.length();
         } catch (NullPointerException caught) {
             return -5;
         }
