@@ -15,6 +15,7 @@ use flow_codec::format::ids::key;
 use flow_codec::format::manifest::Order;
 use flow_codec::format::methods::{MethodInfo, flag_names};
 use flow_codec::format::raw::words_of;
+use flow_codec::format::roles::ValueSource;
 use flow_codec::{MethodId, Name, ThreadId};
 
 use super::{Jvm, skip_list, starting_thread};
@@ -37,6 +38,9 @@ const NATIVE: u16 = 0x0100;
 
 /// Used as the name of a class that has none before it is defined.
 const UNNAMED_CLASS: &str = "(unnamed)";
+
+/// Used as the name of a parameter that is the text of an operation, where the class has no names of parameters.
+const TEXT_OF_OPERATION: &str = "text";
 
 /// Returns the bytes of a class that is being loaded or changed, with probes; `None` to leave it unchanged.
 /// `name` is the internal one, if the JVM knows it already. `known_types` are supertypes of the class that presets are about, if
@@ -537,8 +541,12 @@ impl Rewriting<'_> {
         let filter = self.filter;
         let all = filter.redacts_all_of(method);
         values.redacts_messages = all;
-        for Parameter { name, typed, .. } in &mut values.parameters {
-            typed.is_redacted = filter.redacts_parameter(name.as_deref(), &typed.class) | all;
+        let roles = filter.roles_of(method, self.types, self.loader.kind);
+        for (number, Parameter { name, typed, .. }) in (0..=u8::MAX).zip(&mut values.parameters) {
+            // The text of a statement is no password, whatever a class without names of parameters calls it.
+            let is_text = roles.iter().any(|role| role.is_text(ValueSource::Argument(number)));
+            let name = name.as_deref().or(is_text.then_some(TEXT_OF_OPERATION));
+            typed.is_redacted = filter.redacts_parameter(name, &typed.class) | all;
         }
         if let Some(result) = &mut values.result {
             result.is_redacted = filter.redacts(&result.class) | all;

@@ -189,6 +189,12 @@ impl MethodRole {
         &self.0.text
     }
 
+    /// Returns whether a value of the call is the text, or has it.
+    #[must_use]
+    pub fn is_text(&self, value: ValueSource) -> bool {
+        self.text().iter().any(|source| matches!(source, TextSource::Value(of, _) if *of == value))
+    }
+
     /// Where the parameters are.
     #[must_use]
     pub fn parameters(&self) -> &[TextSource] {
