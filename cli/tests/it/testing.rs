@@ -742,6 +742,8 @@ fn tests_that_reach_code_are_found_by_method_and_by_line() {
         assert!(run.code == Some(2) || run.code == Some(1), "{run:?}");
         assert!(run.err.contains(expected), "{code}: {run:?}");
     }
+    let run = flow(&["tests", "--include", "Main#wrk"], dir.path());
+    assert!(run.code == Some(1) && run.err.contains("no method matches 'Main#wrk'"), "{run:?}");
 }
 
 /// A trace in which thread 1 runs the test `a.T.t` with these events after the entry of main(), up to its last exit.

@@ -13,9 +13,7 @@ use super::logs::{is_log, trace_of_log, with_calls, without_calls};
 use super::missing::Missing;
 use super::paths::without_dot;
 use crate::reading::Listener;
-use crate::select::{
-    CallPlace, Select, Tests, bytes_read, check, expect_times, globs, thread_name,
-};
+use crate::select::{CallPlace, Select, Tests, bytes_read, check, expect_times, thread_name};
 use crate::{Error, Remark};
 
 /// The traces of one run: more than one if several JVMs were recorded. A slice of those that could be opened, the directory's
@@ -182,12 +180,11 @@ impl Traces {
     pub fn select(&mut self, select: &Select) -> Result<(), Error> {
         self.guess_calls()?;
         self.leave_out_empty();
-        globs(select.filter.include(), &self.traces)?;
+        select.filter.expect_in(&self.traces)?;
         for glob in select.filter.exclude() {
             // Nothing is wrong with the result, but it is not what was meant.
             self.remarks.extend(check(glob, &self.traces).err().map(Remark::Unmatched));
         }
-        select.filter.expect_own(&self.traces)?;
         // Read before threads are selected: the thread that ran a test records which threads helped it, even if it is not
         // selected.
         self.select_tests(&select.tests)?;

@@ -4,6 +4,7 @@ use flow_codec::read::{OpenFrames, Selection, Trace};
 use flow_codec::{Glob, Name, ThreadId};
 
 use super::own::{likely_own, own_patterns};
+use super::pattern::globs;
 use crate::Error;
 
 /// Calls are selected by method; callees of other calls move up to their callers.
@@ -71,12 +72,25 @@ impl Filter {
         self.include.iter().chain(own).map(|pattern| Glob::new(pattern)).collect()
     }
 
+    /// Checks that each pattern of included methods matches one of the traces, and that these know the application's packages,
+    /// if they are selected.
+    ///
+    /// # Errors
+    /// A pattern matches no method, or a trace does not know the packages.
+    pub fn expect_in<'a>(
+        &self,
+        traces: impl IntoIterator<Item = &'a Trace> + Clone,
+    ) -> Result<(), Error> {
+        globs(&self.include, traces.clone())?;
+        self.expect_own(traces)
+    }
+
     /// Checks that traces know the application's packages, if these are selected.
     ///
     /// # Errors
     /// One does not know them.
-    pub fn expect_own(&self, traces: &[Trace]) -> Result<(), Error> {
-        let unknown = traces.iter().find(|trace| self.own && own_patterns(trace).is_empty());
+    pub fn expect_own<'a>(&self, traces: impl IntoIterator<Item = &'a Trace>) -> Result<(), Error> {
+        let unknown = traces.into_iter().find(|trace| self.own && own_patterns(trace).is_empty());
         let Some(trace) = unknown else { return Ok(()) };
         Err(Error::NoOwnPackages { path: trace.dir().to_path_buf(), likely: likely_own(trace) })
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use flow_query::analysis::Run;
 use flow_query::open::SelectedCall;
-use flow_query::select::{CallPlace, globs};
+use flow_query::select::CallPlace;
 
 use super::exact::{self, Sides};
 use crate::args::DiffArgs;
@@ -69,12 +69,11 @@ pub(super) fn run(args: &DiffArgs, sides: [CallSide; 2], out: &mut Out) -> Resul
     let [before, after] = Source::open_two(sides.each_ref().map(|side| side.trace.as_path()))?;
     let mut runs = [(Run::Before, before), (Run::After, after)];
     let traces = runs.iter().flat_map(|(_, source)| source.traces.iter());
-    globs(&args.part.filter.include, traces)?;
+    args.part.filter.filter().expect_in(traces)?;
     let bytes = runs.iter().fold(0_u64, |sum, (_, source)| sum.saturating_add(source.bytes()));
     let mut progress = Progress::new(bytes, out);
     let (mut status, mut selected) = (Status::Done, Vec::new());
     for ((_, source), side) in runs.iter_mut().zip(&sides) {
-        args.part.filter.filter().expect_own(&source.traces)?;
         // In another JVM, the same id is another thread.
         source.only("compare calls of")?;
         selected.push(source.ask(|traces| traces.select_call(side.place, &mut progress))?);

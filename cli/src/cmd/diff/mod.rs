@@ -25,7 +25,6 @@ use crate::output::{Out, Progress};
 use exact::Sides;
 use flow_query::open::is_log;
 use flow_query::reading::{ContextTree, Selected};
-use flow_query::select::globs;
 use print::print;
 use test_runs::{ComparedTests, TestPairs};
 
@@ -96,9 +95,7 @@ fn compare(
     out: &mut Out,
 ) -> Result<Status, Failure> {
     let [(_, before), (_, after)] = &mut runs;
-    globs(&args.part.filter.include, before.traces.iter().chain(&after.traces))?;
-    args.part.filter.filter().expect_own(&before.traces)?;
-    args.part.filter.filter().expect_own(&after.traces)?;
+    args.part.filter.filter().expect_in(before.traces.iter().chain(&after.traces))?;
     if args.compares_threads() {
         for (source, pattern) in [before, after].into_iter().zip(&args.part.threads.patterns) {
             source.choose(&ThreadArgs { patterns: vec![pattern.clone()] })?;

@@ -48,7 +48,7 @@ pub(super) fn run(
                 continue;
             }
             if !jvms.contains_key(&path) {
-                args.filter.filter().expect_own(std::slice::from_ref(&trace))?;
+                args.filter.filter().expect_own([&trace])?;
             }
             let jvm = jvms.entry(path).or_insert_with(|| Jvm::new(args, on, &trace));
             jvm.pass(args, &trace, is_last, out)?;

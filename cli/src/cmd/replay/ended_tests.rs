@@ -101,7 +101,7 @@ impl Follow for EndedTests {
         is_growing: bool,
         out: &mut Out,
     ) -> Result<Pass, Failure> {
-        self.args.part.filter.filter().expect_own(&source.traces)?;
+        self.args.part.filter.filter().expect_own(source.traces.iter())?;
         let files = source.traces.iter().flat_map(|trace| trace.files());
         let sizes: Vec<_> = files.map(ThreadFile::size).collect();
         if is_growing && self.sizes == sizes {

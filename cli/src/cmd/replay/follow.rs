@@ -120,7 +120,7 @@ impl Follow for Follower<'_> {
         is_growing: bool,
         out: &mut Out,
     ) -> Result<Pass, Failure> {
-        self.args.part.filter.filter().expect_own(&source.traces)?;
+        self.args.part.filter.filter().expect_own(source.traces.iter())?;
         let source = &*source;
         let mut pass = Pass::Nothing;
         let is_selected = |trace: &_, id| self.args.part.threads.include(trace, id);

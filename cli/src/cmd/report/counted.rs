@@ -339,7 +339,7 @@ pub(crate) fn choose(
             });
         }
         source.traces.keep_sampled();
-        part.filter.filter().expect_own(&source.traces)?;
+        part.filter.filter().expect_own(source.traces.iter())?;
         source.choose_tests(&part.tests)?;
     }
     if threads == ThreadsBy::Name {

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
         Some(code) => Filter::new(&methods_at(code, &source.traces)?, &[], false),
         None => args.filter.filter(),
     };
-    filter.expect_own(&source.traces)?;
+    filter.expect_in(source.traces.iter())?;
     source.report_losses();
     let tests = args.tests.tests();
     let runs = source.ask(|traces| {

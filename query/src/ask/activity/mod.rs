@@ -55,7 +55,7 @@ impl Activity {
     pub fn refresh(&mut self, traces: &mut Traces) -> Result<Refresh, Error> {
         let is_first = self.last.is_none();
         if is_first {
-            self.filter.expect_own(traces)?;
+            self.filter.expect_own(traces.iter())?;
         }
         let now = Instant::now();
         let interval = self.last.replace(now).map_or_else(Default::default, |last| now - last);
