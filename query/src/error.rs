@@ -45,7 +45,7 @@ pub enum Error {
         /// The most similar names, the most similar first.
         nearest: Vec<String>,
     },
-    /// Methods of several classes have a name that should mean one method.
+    /// Several methods have a name that should mean one method.
     SeveralMethods {
         /// The name.
         name: String,
@@ -128,9 +128,9 @@ impl fmt::Display for Error {
                 write!(f, "no method matches '{pattern}'; the nearest: {}", nearest.join(", "))
             }
             Self::SeveralMethods { name, patterns } => {
-                let classes = grouped(patterns.len() as u64);
+                let count = grouped(patterns.len() as u64);
                 let patterns = listed(patterns.clone(), LISTED);
-                write!(f, "{classes} classes have a method '{name}'; choose one: {patterns}")
+                write!(f, "{count} methods are called '{name}'; choose one: {patterns}")
             }
             Self::NoThread { pattern, threads } => {
                 let names = |names: &Vec<String>| match names.is_empty() {

@@ -265,11 +265,15 @@ fn the_name_of_a_method_is_enough_if_one_class_has_it() {
             run.out
         });
         assert_eq!(bare, full, "{verb:?}");
+        for pattern in ["*ork", "**wor*"] {
+            let run = flow(&[verb, &[pattern]].concat(), dir.path());
+            assert!(run.code == Some(0) && run.out == full, "{pattern} {run:?}");
+        }
     }
     // Of several, none is guessed.
     let ids = fs::read_to_string(dir.path().join("ids.properties")).unwrap();
     fs::write(dir.path().join("ids.properties"), ids + "com.app.Other#work()V=7\n").unwrap();
     let run = find("work", &[], dir.path());
-    assert!(run.code == Some(1) && run.err.contains("2 classes have a method 'work'"), "{run:?}");
+    assert!(run.code == Some(1) && run.err.contains("2 methods are called 'work'"), "{run:?}");
     assert!(run.err.contains("com.app.Main#work") && run.err.contains("com.app.Other#work"));
 }

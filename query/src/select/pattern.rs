@@ -23,8 +23,8 @@ pub fn globs<'a>(
     patterns.iter().map(glob).collect()
 }
 
-/// Parses patterns that name methods alone. The name of a method without its class is a pattern for that method, if only one
-/// class has a method of this name.
+/// Parses patterns that name methods alone. The name of a method without its class, which may have `*` in it, is a pattern for
+/// that method, if it is the only one of such a name.
 ///
 /// # Errors
 /// A pattern matches no method, or is a name that methods of several classes have.
@@ -63,14 +63,21 @@ fn only_of_name<'a>(
     name: &str,
     methods: impl Iterator<Item = &'a Methods>,
 ) -> Option<Result<Glob, Error>> {
-    let all = methods.flat_map(|methods| methods.iter());
-    let of_name = all.filter(|(_, method)| method.info().name == *name);
-    let classes: BTreeSet<_> = of_name.map(|(_, method)| &*method.info().class).collect();
-    if classes.len() < 2 {
-        return classes.first().map(|class| Ok(Glob::new(&format!("{class}#{name}"))));
+    if name.contains(['.', '#', '(']) {
+        return None;
     }
-    let patterns = classes.iter().map(|class| format!("{class}#{name}")).collect();
-    Some(Err(Error::SeveralMethods { name: name.to_owned(), patterns }))
+    let glob = Glob::new(&format!("**#{name}"));
+    let all = methods.flat_map(|methods| methods.iter()).map(|(_, method)| method.info());
+    let of_name = all.filter(|method| glob.matches_name((*method).into()));
+    let patterns: BTreeSet<_> =
+        of_name.map(|method| format!("{}#{}", method.class, method.name)).collect();
+    if patterns.len() < 2 {
+        return patterns.first().map(|pattern| Ok(Glob::new(pattern)));
+    }
+    Some(Err(Error::SeveralMethods {
+        name: name.to_owned(),
+        patterns: patterns.into_iter().collect(),
+    }))
 }
 
 /// Checks that a pattern matches at least one method of one of the traces.
