@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use flow_e2e::{Decoded, Engine, Event, Mark, Program};
+use flow_e2e::{Decoded, Engine, Event, Mark, Program, flow};
 
 use crate::{on_every_jdk, shown};
 
@@ -150,6 +151,23 @@ fn verbs_show_lines_with_their_text_and_counts() {
         let rows = shown(&["replay", "--lines", "--format", "json"], &run.out());
         let lines = rows.lines().filter(|row| row.contains("\"mark\":\"line\"")).count() as u64;
         assert_eq!(lines, expected.values().sum::<u64>());
+
+        // A file that was written since then is another text.
+        let newer = tempfile::tempdir().unwrap();
+        fs::create_dir(newer.path().join("harness")).unwrap();
+        let text = fs::read(Path::new(SOURCES).join("harness/Lined.java")).unwrap();
+        fs::write(newer.path().join("harness/Lined.java"), text).unwrap();
+        for verb in ["report", "replay"] {
+            let warnings = |sources: &Path| {
+                let output = Command::new(flow())
+                    .args([verb, "--lines", "--source"])
+                    .arg(sources)
+                    .arg(run.out());
+                let text = String::from_utf8(output.output().unwrap().stderr).unwrap();
+                text.matches("harness/Lined.java was written after the recording began").count()
+            };
+            assert_eq!([warnings(Path::new(SOURCES)), warnings(newer.path())], [0, 1], "{verb}");
+        }
     });
 }
 

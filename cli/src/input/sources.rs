@@ -4,10 +4,11 @@ use std::collections::{HashMap, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirEntry};
 use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use flow_codec::read::Methods;
+use flow_codec::read::{Methods, Trace};
 
-use crate::output::Out;
+use crate::output::{Out, message};
 
 /// A longer file is not source code.
 const MAX_BYTES: u64 = 64 << 20;
@@ -30,6 +31,8 @@ pub(crate) struct Sources {
     /// The files that are in none, by name.
     loose: Option<HashMap<OsString, PathBuf>>,
     files: HashMap<String, Option<Vec<String>>>,
+    /// When the recording began, if files that are newer are to be reported.
+    recorded: Option<SystemTime>,
 }
 
 /// The folders with source files that a person named, or those of the project in this directory and of its modules, as
@@ -95,6 +98,12 @@ impl Sources {
         Self { dirs: dirs.to_vec(), roots, ..Self::default() }
     }
 
+    /// From now on, reports each file that is read, and that was written after a recording began.
+    pub(crate) fn report_newer_than(&mut self, trace: &Trace) {
+        let start = trace.manifest().map(|manifest| Duration::from_nanos(manifest.start_unix_ns));
+        self.recorded = start.and_then(|start| UNIX_EPOCH.checked_add(start));
+    }
+
     /// Where a file is.
     pub(crate) fn path(&mut self, file: &str) -> Option<PathBuf> {
         // A path outside is not even looked up: it may be mounted on demand.
@@ -139,9 +148,16 @@ impl Sources {
             return None;
         }
         if !self.files.contains_key(file) {
-            let is_small =
-                |path: &PathBuf| fs::metadata(path).is_ok_and(|it| it.len() <= MAX_BYTES);
-            let bytes = self.path(file).filter(is_small).and_then(|path| fs::read(path).ok());
+            let found = self.path(file);
+            let metadata = found.as_ref().and_then(|path| fs::metadata(path).ok());
+            let is_small = metadata.as_ref().is_some_and(|it| it.len() <= MAX_BYTES);
+            let bytes = found.filter(|_| is_small).and_then(|path| fs::read(path).ok());
+            let written = metadata.and_then(|it| it.modified().ok());
+            if bytes.is_some() && self.recorded.is_some_and(|start| written > Some(start)) {
+                message(&format!(
+                    "{file} was written after the recording began: its lines may be others than those that ran"
+                ));
+            }
             let lines = bytes.map(|bytes| {
                 let text = String::from_utf8_lossy(&bytes);
                 let blanks = |line: &str| with_blanks(line);

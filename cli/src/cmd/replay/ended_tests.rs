@@ -41,7 +41,7 @@ impl EndedTests {
     pub(super) fn new(args: &ReplayArgs) -> Self {
         Self {
             args: ReplayArgs { follow: false, ..args.clone() },
-            printed: Printed::default(),
+            printed: Printed::new(args),
             tests: Tests::of(&args.part.tests.patterns),
             shown: ShownTests::new(),
             threads: 0,

@@ -79,7 +79,7 @@ impl<'a> Follower<'a> {
         Self {
             args,
             stop,
-            printed: Printed::default(),
+            printed: Printed::new(args),
             threads: BTreeMap::new(),
             selections: Selections::default(),
         }

@@ -32,9 +32,16 @@ pub(super) struct Printed {
     pub(super) threads: u64,
     /// With `--merged`: the order of the line that follows.
     order: Option<Order>,
+    /// The text of lines.
+    pub(super) sources: Sources,
 }
 
 impl Printed {
+    /// Nothing was printed yet.
+    pub(super) fn new(args: &ReplayArgs) -> Self {
+        Self { sources: Sources::new(&args.sources), ..Self::default() }
+    }
+
     /// Reports the calls of all threads that are not shown, and that there are no values.
     pub(super) fn report_left_out(&self, args: &ReplayArgs, out: &mut Out) -> Result<(), Failure> {
         if args.values && self.calls > 0 && !self.values {
@@ -102,7 +109,6 @@ pub(super) struct Lines<'a> {
     pub(super) out: &'a mut Out,
     /// The names of methods.
     pub(super) labels: Labels<'a>,
-    sources: Sources,
     line: Vec<u8>,
 }
 
@@ -132,7 +138,6 @@ impl<'a> Lines<'a> {
             printed,
             out,
             labels: labels.with_origin(args.verbose),
-            sources: Sources::new(&args.sources),
             line: Vec::new(),
         }
     }
@@ -287,7 +292,8 @@ impl<'a> Lines<'a> {
         detail: &Detail,
     ) -> Result<(), Failure> {
         self.printed.values |= matches!(detail.kind, DetailKind::Values { .. });
-        let row = DetailRow::new(detail, self.shown.methods, &self.labels, &mut self.sources);
+        let row =
+            DetailRow::new(detail, self.shown.methods, &self.labels, &mut self.printed.sources);
         if self.is_text() {
             let has_times = !matches!(detail.kind, DetailKind::Values { .. } | DetailKind::Mark(_));
             return self.timed_row(indent, &row.shown, has_times.then(|| detail.times()).as_ref());

@@ -146,13 +146,14 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     out.write_all(titles(args).as_bytes())?;
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
-    let mut printed = Printed::default();
+    let mut printed = Printed::new(args);
     let (mut threads, mut found) = (0, false);
     for trace in &source.traces {
         expect_clock(args, trace)?;
         sources::link(trace.methods(), &args.sources, out);
         source.begin(trace, args.source.format, out)?;
         printed.thread = None;
+        printed.sources.report_newer_than(trace);
         let samples = samples(args, trace, &mut status)?;
         let (selection, wanted) = selections(args, trace);
         if let Some(wanted) = wanted.as_ref().filter(|_| is_in_order_of_time(args, trace)) {

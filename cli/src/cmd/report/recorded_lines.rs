@@ -28,6 +28,7 @@ pub(crate) fn run(args: &LinesArgs, mut source: Source, out: &mut Out) -> Result
         status = status.and(soundness);
         lines_message(&covered).iter().for_each(|text| message(text));
         let mut texts = Sources::new(&args.sources);
+        texts.report_newer_than(trace);
         sources::link(trace.methods(), &args.sources, out);
         answer.begin(trace, out)?;
         for (number, (file, lines)) in covered.files.iter().enumerate() {
