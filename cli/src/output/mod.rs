@@ -26,7 +26,7 @@ pub(crate) use labels::{Labels, Memo, csv_fields, short_line};
 pub(crate) use line_samples::{place_of_samples, text_of_samples};
 pub(crate) use messages::flow_command::{STARTED_AS, flow_command, started_as};
 pub(crate) use messages::lines::lines_message;
-pub(crate) use messages::lost::{not_compared, nothing_in_the_rest};
+pub(crate) use messages::lost::{none_ended, not_compared, nothing_in_the_rest};
 pub(crate) use messages::remark::remark;
 pub(crate) use messages::shell::shell_quoted;
 pub(crate) use messages::unmatched::report_unmatched;

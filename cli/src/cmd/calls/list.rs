@@ -17,7 +17,7 @@ use crate::input::source::Source;
 use crate::input::source::answer::Answer;
 use crate::input::times::has_clock;
 use crate::output::{
-    Labels, Out, Progress, Table, bounded_duration, flow_command, instant, message,
+    Labels, Out, Progress, Table, bounded_duration, flow_command, instant, message, none_ended,
     nothing_in_the_rest, plural, time_columns,
 };
 
@@ -63,9 +63,7 @@ pub(super) fn run(args: &FindArgs, out: &mut Out) -> Result<Status, Failure> {
             "no call of shape '{what}' that has ended is in the selected part of the trace; {} shows shapes",
             flow_command("calls METHOD --by shape")
         )),
-        _ => message(&format!(
-            "no call of '{what}' that has ended is in the selected part of the trace"
-        )),
+        _ => message(&none_ended(what)),
     }
     Ok(status)
 }

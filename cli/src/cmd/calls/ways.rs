@@ -19,7 +19,7 @@ use crate::input::memory::most_words;
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
 use crate::output::{
-    Out, Progress, ROUGH_NOTE, Table, duration, grouped, is_rough, left_out, message,
+    Out, Progress, ROUGH_NOTE, Table, duration, grouped, is_rough, left_out, message, none_ended,
     nothing_in_the_rest, plural, rough_duration,
 };
 
@@ -65,11 +65,7 @@ pub(super) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
     let what = &args.method;
     match (is_found, left_out) {
         (true, _) => {}
-        (false, 0) => {
-            message(&format!(
-                "no call of '{what}' that has ended is in the selected part of the trace"
-            ));
-        }
+        (false, 0) => message(&none_ended(what)),
         (false, left_out) => message(&nothing_in_the_rest(what, left_out)),
     }
     Ok(status)

@@ -32,7 +32,7 @@ impl<'a> FollowMerged<'a> {
     pub(super) fn new(args: &'a ReplayArgs) -> Self {
         Self {
             args,
-            printed: Printed::default(),
+            printed: Printed::new(args),
             traces: BTreeMap::new(),
             selections: Selections::default(),
             status: Status::Done,

@@ -12,6 +12,14 @@ pub(crate) fn nothing_in_the_rest(what: &str, left_out: u64) -> String {
     )
 }
 
+/// Returns the message that no call ended.
+pub(crate) fn none_ended(what: &str) -> String {
+    format!(
+        "no call of '{what}' that has ended is in the selected part of the trace; {} also shows calls that have not",
+        flow_command(&format!("replay --method '{what}' --depth 1"))
+    )
+}
+
 /// Returns the message that threads or tests were left out of a comparison.
 pub(crate) fn not_compared(count: u64, what: &str) -> String {
     let were = if count == 1 { "was" } else { "were" };
