@@ -106,7 +106,7 @@ fn a_name_that_no_value_has_is_an_error() {
     let dir = values();
     let run = grep("**#work", &["nope contains x"], dir.path());
     assert_eq!((run.code, &*run.out), (Some(2), ""), "{run:?}");
-    let expected = "--where: no value of '**#work' is called 'nope'; there are: sql, arg0, this, result, message, any";
+    let expected = "--where: no value of '**#work' is called 'nope'; there are: sql, arg0, this, result, message, thrown, any";
     assert!(run.err.contains(expected), "{run:?}");
     assert_eq!(grep("**#work", &["arg1 == null"], dir.path()).code, Some(2));
     // If one of the methods has it, it applies to the calls of that.

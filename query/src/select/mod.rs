@@ -26,7 +26,7 @@ pub use self::threads::{Threads, file_title, is_thread, thread_name, thread_titl
 pub use self::time_texts::{nanoseconds, window};
 pub(crate) use self::times::expect_clock;
 pub use self::times::{expect_times, has_clock};
-pub use self::value_conditions::ValueCondition;
+pub use self::value_conditions::{THROWN, ValueCondition};
 
 use std::ops::Range;
 

@@ -24,6 +24,9 @@ enum Test {
     Text(TextTest),
 }
 
+/// The name of the class of the exception that ended a call.
+pub const THROWN: &str = "thrown";
+
 const EXPECTED: &str = "expected a condition such as 'arg0 == null', 'total > 100', 'name starts Jo', \
                         'message not contains refused' or 'any == 42'";
 
@@ -38,13 +41,15 @@ impl ValueCondition {
         self.name.contains('.')
     }
 
-    /// Returns whether a value meets it. All of them are those that are no parts of others.
+    /// Returns whether a value meets it. All of them are those that are no parts of others, and no class of an exception.
     pub fn holds(&self, values: &[Compared]) -> bool {
         values
             .iter()
             .filter(|value| match self.name() {
                 Some(_) => value.names.contains(&self.name),
-                None => !value.names.iter().any(|name| name.contains('.')),
+                None => {
+                    value.names[0] != THROWN && !value.names.iter().any(|name| name.contains('.'))
+                }
             })
             .any(|value| self.test.holds(value) != self.is_negated)
     }
@@ -119,6 +124,7 @@ mod tests {
             value(["arg3", "text"], Some("begin"), true),
             value(["result", ""], Some("-0.5"), false),
             value(["arg4.size", "lines.size"], Some("77"), false),
+            value([THROWN, THROWN], Some("com.app.Failure"), false),
         ];
         condition.parse::<ValueCondition>().unwrap_or_else(|error| panic!("{error}")).holds(&values)
     }
@@ -147,6 +153,8 @@ mod tests {
             "any == 42",
             "lines.size == 77",
             "any contains egi",
+            "thrown ends Failure",
+            "thrown != null",
             "name contains \"oh\"",
             "name not contains \"x\"",
             "name starts \"Jo\"",

@@ -6,7 +6,7 @@ use flow_codec::argument_count;
 
 use super::CallSearch;
 use crate::open::Traces;
-use crate::select::ValueCondition;
+use crate::select::{THROWN, ValueCondition};
 
 /// The names by which conditions may call the values of some methods.
 #[derive(Clone, Default, Debug)]
@@ -54,7 +54,7 @@ impl ValueNames {
     #[must_use]
     pub fn unknown<'c>(&self, conditions: &'c [ValueCondition]) -> Option<(&'c str, Vec<String>)> {
         let arguments = (0..self.arguments).map(|number| format!("arg{number}"));
-        let others = ["this", "result", "message", "any"].map(str::to_owned);
+        let others = ["this", "result", "message", THROWN, "any"].map(str::to_owned);
         let names = self.parameters.iter().cloned().chain(arguments).chain(others);
         let mut names: Vec<_> = names.chain(self.fields.iter().cloned()).collect();
         let mut asked = conditions.iter().filter_map(ValueCondition::name);

@@ -9,8 +9,8 @@ use flow_codec::{MethodId, Offset};
 
 use super::{FoundCall, InTrace, Searched, times_of};
 use crate::reading::{Listener, Reading};
-use crate::select::{ValueCondition, start_ns};
-use crate::text::ValueTexts;
+use crate::select::{THROWN, ValueCondition, start_ns};
+use crate::text::{Compared, ValueTexts};
 
 /// How many calls wait for the end of their callers, at first and at most. Later calls are read again after these.
 const FIRST_CALLS: usize = 1 << 16;
@@ -33,7 +33,13 @@ impl Conditions<'_> {
         let texts = ValueTexts::new(methods, Some(call.method));
         let with_parts = conditions.iter().any(ValueCondition::is_about_a_part);
         let compared = |value| texts.compared(value, with_parts);
-        let compared: Vec<_> = call.values.iter().flat_map(compared).collect();
+        let mut compared: Vec<_> = call.values.iter().flat_map(compared).collect();
+        let class = call.unwound.as_ref().map(|unwound| unwound.class.as_deref().unwrap_or("?"));
+        compared.push(Compared {
+            names: [THROWN, THROWN].map(str::to_owned),
+            text: class.map(str::to_owned),
+            is_cut: false,
+        });
         conditions.iter().all(|condition| condition.holds(&compared))
     }
 }
