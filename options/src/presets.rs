@@ -317,6 +317,15 @@ mod tests {
     }
 
     #[test]
+    fn requests_of_micronaut_are_those_that_its_handler_accepts() {
+        let presets = PresetFile::built_in().choose(&["http".to_owned()]).unwrap();
+        let accept = "io.micronaut.http.server.netty.RoutingInBoundHandler.accept(Lio/netty/channel/ChannelHandlerContext;\
+                      Lio/netty/handler/codec/http/HttpRequest;Lio/micronaut/http/body/CloseableByteBody;\
+                      Lio/micronaut/http/server/netty/handler/OutboundAccess;)V";
+        assert_eq!(roles(&presets, accept, &[]), ["http run arg1.method.name.string arg1.uri"]);
+    }
+
+    #[test]
     fn methods_of_classes_that_implement_an_interface_have_its_roles() {
         let file = PresetFile::built_in();
         let presets = file.choose(&["sql".to_owned()]).unwrap();
