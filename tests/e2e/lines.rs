@@ -159,11 +159,9 @@ fn verbs_show_lines_with_their_text_and_counts() {
         fs::write(newer.path().join("harness/Lined.java"), text).unwrap();
         for verb in ["report", "replay"] {
             let warnings = |sources: &Path| {
-                let output = Command::new(flow())
-                    .args([verb, "--lines", "--source"])
-                    .arg(sources)
-                    .arg(run.out());
-                let text = String::from_utf8(output.output().unwrap().stderr).unwrap();
+                let mut command = Command::new(flow());
+                command.args([verb, "--lines", "--source"]).arg(sources).arg(run.out());
+                let text = String::from_utf8(command.output().unwrap().stderr).unwrap();
                 text.matches("harness/Lined.java was written after the recording began").count()
             };
             assert_eq!([warnings(Path::new(SOURCES)), warnings(newer.path())], [0, 1], "{verb}");
