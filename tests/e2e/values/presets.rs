@@ -86,10 +86,8 @@ fn statements_and_parameters_can_be_left_out() {
         assert_eq!(
             sums("password"),
             STATEMENTS.map(|row| match row.rsplit_once(" | ") {
-                Some((row, "1")) => format!("{row} | (redacted)"),
-                Some((row, parameters)) =>
-                    format!("{row} | {}", parameters.replace("\"secret\"", "(redacted)")),
-                None => row.to_owned(),
+                Some((row, parameters)) if !parameters.is_empty() => format!("{row} | (redacted)"),
+                _ => row.to_owned(),
             })
         );
     });
