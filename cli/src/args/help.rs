@@ -287,7 +287,7 @@ Examples:
   flow export --to flowtrace -o app.flowtrace flow-trace
   flow export --to flow -o flow-trace-2 app.flowtrace
   flow export --to baseline --test '*' -o tests.baseline flow-trace
-  flow export --to cobertura -o coverage.xml       of a recording with --lines 'com.app.**'";
+  flow export --to cobertura -o coverage.xml       after record --lines GLOB";
 
 pub(super) const DETACH_HELP: &str = "\
 The program continues without probes. The trace is complete and can be read at once. The JVM replaces the code of the \

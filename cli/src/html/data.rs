@@ -26,8 +26,8 @@ use super::charts::chart::NO_METHOD;
 use super::facts::Head;
 use super::names::PageMethods;
 use super::numbers::exact;
+use super::panels::ran_tests::PageTests;
 use super::panels::requests::PageRequests;
-use super::panels::tests::PageTests;
 use super::threads::{More, PageThread};
 
 /// The most pairs of a caller and a callee.

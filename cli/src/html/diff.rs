@@ -7,8 +7,8 @@ use flow_query::ask::{DifferingValue, DifferingValues};
 use flow_query::dag::{Comparison, Difference, ShapeId, Shapes};
 use serde::Serialize;
 
-use super::names::{FurtherMethods, cut};
-use super::numbers::exact;
+use super::names::FurtherMethods;
+use super::numbers::{cut, exact};
 use super::page::{DIFF, assemble};
 use super::shapes::PageShapes;
 use crate::failure::Failure;

@@ -6,7 +6,7 @@ use flow_codec::format::manifest::Timing;
 use flow_codec::read::Trace;
 use serde::Serialize;
 
-use super::names::cut;
+use super::numbers::cut;
 use crate::export::short_program;
 use crate::input::times::precision_note;
 use crate::output::{SAMPLES_NOTE, Unit, plural, shell_quoted};

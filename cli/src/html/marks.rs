@@ -5,7 +5,7 @@ use flow_codec::format::test_marks::TestMark;
 use flow_codec::read::{EventKind, StackSample, StackSamples};
 use serde::Serialize;
 
-use super::names::cut;
+use super::numbers::cut;
 use crate::output::{Labels, text_of_samples};
 use flow_query::in_order::LineSamples;
 use flow_query::text::MarkWords;

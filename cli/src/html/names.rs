@@ -10,9 +10,9 @@ use serde::{Serialize, Serializer};
 
 use super::charts::chart::NO_METHOD;
 use super::charts::gather::MethodSums;
+use super::numbers::cut;
 use super::rough::Rough;
 use crate::failure::Failure;
-use crate::output::escaped;
 use flow_query::shapes::JoinedNames;
 
 /// The most methods that are named.
@@ -209,20 +209,6 @@ fn words(known: &MethodNames<'_>, id: MethodId) -> (String, [String; 3]) {
     let label = label.strip_prefix('.').unwrap_or(label);
     let words = [&info.name, label, &info.descriptor].map(|word| cut(word, NAME_CHARS));
     (cut(&info.class, NAME_CHARS), words)
-}
-
-/// Escaped text of at most about `chars` characters.
-pub(super) fn cut(text: &str, chars: usize) -> String {
-    let mut shown = match text.char_indices().nth(chars) {
-        Some((end, _)) => escaped(text.get(..end).unwrap_or_default()).into_owned() + "…",
-        None => escaped(text).into_owned(),
-    };
-    // Escaped characters are longer.
-    if let Some((end, _)) = shown.char_indices().nth(2 * chars) {
-        shown.truncate(end);
-        shown.push('…');
-    }
-    shown
 }
 
 fn index(number: u32) -> usize {

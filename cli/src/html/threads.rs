@@ -8,11 +8,12 @@ use flow_codec::read::{ThreadFile, Trace};
 use flow_query::dag::ShapeId;
 use serde::Serialize;
 
+use super::charts::chart::{ChartBox, Kind};
 use super::charts::gather::{Budget, Called, ThreadSums};
 use super::charts::lane::Lane;
 use super::marks::PageMark;
-use super::names::{PageMethods, cut};
-use super::numbers::{exact, flat_boxes};
+use super::names::PageMethods;
+use super::numbers::{cut, exact};
 use super::of_calls::details::{DetailBudget, MoreDetails, PageDetails, Texts};
 use super::of_calls::instants::Instant;
 use super::shapes::{Missing, PageShapes};
@@ -410,6 +411,32 @@ fn flat_lane(lane: &Lane, names: &PageMethods) -> Vec<i64> {
     }
     if let Some((level, place)) = run {
         flat.extend([count, level, place]);
+    }
+    flat
+}
+
+/// Encodes boxes as numbers.
+pub(super) fn flat_boxes(boxes: &[ChartBox], names: &PageMethods) -> Vec<i64> {
+    let mut flat = Vec::with_capacity(5 * boxes.len());
+    // For each depth, the end of the last box, or the start of the box around it.
+    let mut next = vec![0];
+    for cell in boxes {
+        let up = next.len().saturating_sub(cell.depth + 1);
+        next.truncate(cell.depth + 1);
+        let place = names.place(cell.method).map(i64::from);
+        let method = match cell.kind {
+            Kind::Call => place.unwrap_or(names.unnamed().into()),
+            Kind::More => -2 - place.unwrap_or(-1),
+        };
+        let begin = next.last().copied().unwrap_or(0);
+        let width = cell.end.saturating_sub(cell.at);
+        let calls = if cell.calls == width { 0 } else { cell.calls };
+        let up = i64::try_from(up).unwrap_or(i64::MAX);
+        flat.extend([up, method, exact(cell.at.saturating_sub(begin)), exact(width), exact(calls)]);
+        if let Some(next) = next.last_mut() {
+            *next = cell.end;
+        }
+        next.push(cell.at);
     }
     flat
 }

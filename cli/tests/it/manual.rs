@@ -56,7 +56,8 @@ fn the_manual_has_every_option_of_every_verb() {
         let section = section.split("\n.SH ").next().unwrap();
         let help = run(&[&verb, "--help"]).out;
         let words = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
-        let options: Vec<_> = words.filter_map(|line| line.split([' ', ',', '.']).next()).collect();
+        let options: Vec<_> =
+            words.filter_map(|line| line.split([' ', ',', '.', '[']).next()).collect();
         assert!(options.len() >= 3, "{help}");
         for option in options {
             assert!(section.contains(option), "{verb} {option}: {section}");

@@ -12,11 +12,11 @@ const MOST_CALLEES: usize = 20_000;
 /// Why a path ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PathEnd {
-    /// Its last call made no calls that are selected.
+    /// The last call made no calls that are selected.
     Leaf,
     /// No callee took half as long as its last call, or, without times, has half of the calls in it.
     Spread,
-    /// Its last call has more callees than are compared.
+    /// The last call has more callees than are compared.
     TooMany,
 }
 

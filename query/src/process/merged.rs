@@ -46,7 +46,7 @@ pub struct MergedFollower {
 #[derive(Debug, Default)]
 struct Followed {
     reached: Reached,
-    /// Its size in the last pass, if all of it was passed.
+    /// The size of the thread in the last pass, if all of it was passed.
     size: Option<(u64, u64, u64)>,
     /// How many bytes of events there were in earlier passes.
     lengths: Vec<(Instant, u64)>,

@@ -115,13 +115,13 @@ pub struct DurationSum {
 /// The slowest of several calls; of equal ones, the first.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct SlowestCall {
-    /// Its estimated duration.
+    /// The estimated duration.
     pub ns: u64,
     /// The bounds of that.
     pub bounds: Bounds,
     /// The number of its thread among those that are added up.
     pub thread: usize,
-    /// Its number there.
+    /// The number of the call in this thread.
     pub number: u64,
 }
 

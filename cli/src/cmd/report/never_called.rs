@@ -43,8 +43,8 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
         };
         let line = |of| place(of).and_then(|(info, line)| Some(short_line(info, line?)));
         let mut table = Table::default();
-        table.column("line", methods.iter().map(|of| Cell::text(line(of).unwrap_or_default())));
         table.column("method", methods.iter().map(method));
+        table.column("line", methods.iter().map(|of| Cell::text(line(of).unwrap_or_default())));
         table.print(out)?;
     }
     let of_trace = methods.chunk_by(|one, next| one.0 == next.0);

@@ -11,8 +11,7 @@ use flow_codec::MethodId;
 use flow_codec::format::values::CallValue;
 use flow_codec::read::Methods;
 
-use super::super::names::cut;
-use super::super::numbers::exact;
+use super::super::numbers::{cut, exact};
 use crate::output::ValueTexts;
 
 /// The most characters of the values of a call, or of the class and the message of an exception.
@@ -52,7 +51,7 @@ impl Texts {
 pub(in crate::html) struct EndedCall {
     pub(in crate::html) number: u64,
     pub(in crate::html) method: MethodId,
-    /// Its duration in the unit of the page.
+    /// How long it took, in the unit of the page.
     pub(in crate::html) width: u64,
     /// The number of calls in it, itself included.
     pub(in crate::html) calls: u64,

@@ -8,7 +8,8 @@ use flow_query::reading::Listener;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::html::names::{PageMethods, cut};
+use crate::html::names::PageMethods;
+use crate::html::numbers::cut;
 
 /// The most requests of a page.
 const REQUESTS: usize = 2000;

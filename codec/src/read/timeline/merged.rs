@@ -106,7 +106,7 @@ pub enum Turn {
     Due,
     /// An event that is not there yet may come before it.
     NotYet,
-    /// Its time is not there yet. Events that are not certainly earlier have to wait, too.
+    /// The time of the event is not there yet. Events that are not certainly earlier have to wait, too.
     Untimed,
 }
 

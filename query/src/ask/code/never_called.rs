@@ -19,7 +19,7 @@ pub struct NeverCalled {
     pub recorded: u64,
 }
 
-/// What tells methods of several JVMs apart: class, name and descriptor.
+/// What distinguishes the methods of all JVMs: class, name and descriptor.
 type Key<'t> = (&'t str, &'t str, &'t str);
 
 fn key(info: &MethodInfo) -> Key<'_> {

@@ -88,7 +88,7 @@ pub(in super::super) struct View<'a> {
     pub(super) threads: Vec<OfTrace<'a>>,
     /// The calls that are selected.
     pub(super) filter: FilterArgs,
-    /// Those of the calls that were opened last.
+    /// The filter of the calls that were opened last.
     pub(super) shown_filter: FilterArgs,
     /// Whether a JVM was still writing when the trace was opened.
     pub(super) is_recorded: bool,

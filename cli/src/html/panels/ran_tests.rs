@@ -10,8 +10,7 @@ use flow_query::reading::Listener;
 use flow_query::select::{Select, outcome, result_rank};
 use serde::Serialize;
 
-use crate::html::names::cut;
-use crate::html::numbers::exact;
+use crate::html::numbers::{cut, exact};
 
 /// The most tests of a page.
 const TESTS: usize = 3000;
