@@ -17,7 +17,7 @@
 //! The name of what a test did, its *behaviour*, is that of all calls of its thread (*what* 5), with two differences, so that
 //! it is the same in every run of the same test:
 //!
-//! - the key of a method is its [stable](crate::name) one, without numbers that compilers and frameworks hand out;
+//! - the key of a method is its stable one, without numbers that compilers and frameworks hand out;
 //! - calls of static initialisers are left out, with all that they call.
 //!
 //! If threads that lived only in the test made calls, it is the name of several threads: *what* is 6, and *callee* and *count*
