@@ -1,7 +1,6 @@
 //! `flow record`: how programs may be started, and what it reports about its options.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -103,8 +102,11 @@ fn a_source_file_is_recorded_however_it_is_started() {
              public static void main(String[] a) { System.out.println(\"hi \" + f(1)); }\n}\n";
         let java = java(jdk);
         fs::write(dir.path().join("Hi.java"), source).unwrap();
-        fs::write(dir.path().join("hi"), format!("#!{java} --source 11\n{source}")).unwrap();
-        fs::set_permissions(dir.path().join("hi"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(dir.path().join("text"), format!("#!{java} --source 11\n{source}")).unwrap();
+        // Written by another process: a file that this one has open while another test forks cannot be run.
+        let mut install = Command::new("install");
+        install.args(["-m", "755", "text", "hi"]).current_dir(dir.path());
+        assert!(install.status().unwrap().success());
         let line = format!("exec {java} Hi.java");
         let script = format!("x=1; {java} Hi.java");
         let own = "recording classes without a package: the application's own packages";

@@ -100,6 +100,16 @@ fn program_of(command: &Command) -> String {
     command.get_program().to_string_lossy().into_owned()
 }
 
+/// Copies a program. Another process writes the copy: as long as this one has it open for writing, or a child that another
+/// thread starts at that moment, it cannot be run ("text file busy").
+///
+/// # Errors
+///
+/// If it cannot be read or written.
+pub(crate) fn install(program: &Path, to: &Path) -> Result<()> {
+    run(clean("install").args(["-m", "755", "--"]).arg(program).arg(to))
+}
+
 /// Returns the program of that name on the PATH.
 pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
@@ -110,6 +120,15 @@ pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
 pub(crate) fn is_executable(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+/// Makes a program of a shell script, in a folder of a test.
+#[cfg(test)]
+pub(crate) fn script(folder: &Path, text: &str) -> PathBuf {
+    let (source, program) = (folder.join("script.sh"), folder.join("program"));
+    std::fs::write(&source, format!("#!/bin/sh\n{text}\n")).unwrap();
+    install(&source, &program).unwrap();
+    program
 }
 
 #[cfg(test)]

@@ -131,10 +131,8 @@ pub(super) fn title(line: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt as _;
-
     use super::*;
+    use crate::base::process::script;
 
     #[test]
     fn words_become_the_trace_and_a_place() {
@@ -157,13 +155,10 @@ mod tests {
     #[test]
     fn an_older_flow_has_other_flags_and_fewer_verbs() {
         let dir = tempfile::tempdir().unwrap();
-        let program = dir.path().join("flow");
-        fs::write(
-            &program,
-            "#!/bin/sh\n[ $1 = replay ] && echo --fold --depth || [ $1 = check -o $1 = index ]\n",
-        )
-        .unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let program = script(
+            dir.path(),
+            "[ $1 = replay ] && echo --fold --depth || [ $1 = check -o $1 = index ]",
+        );
         let lines: Vec<_> =
             Flow { program }.commands(&[]).into_iter().map(|(_, line)| title(line)).collect();
         let expected = ["cat T/thread-*", "check", "index", "replay", "replay --depth 12 --fold"];

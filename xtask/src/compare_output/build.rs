@@ -11,7 +11,7 @@ use memchr::memmem;
 use super::commands::{Command, Words};
 use super::states::State;
 use crate::base::failure::{Context, Result};
-use crate::base::process::{cannot_run, clean};
+use crate::base::process::{cannot_run, clean, install};
 use crate::traces::{copy, files_in, link};
 
 /// A program to compare.
@@ -42,8 +42,7 @@ impl Build {
         fs::create_dir_all(work).context(work.display())?;
         // Another build may take the place of the program meanwhile.
         let copy = work.join("flow");
-        let _ = fs::remove_file(&copy);
-        fs::copy(program, &copy).context(program.display())?;
+        install(program, &copy)?;
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         Ok(Self {
             program: copy,

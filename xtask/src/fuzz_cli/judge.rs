@@ -143,15 +143,13 @@ fn not_json(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::process::script;
 
-    fn judged(script: &str, words: &[&str]) -> Vec<String> {
+    fn judged(text: &str, words: &[&str]) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
-        let program = dir.path().join("program");
-        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-        let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        fs::set_permissions(&program, all).unwrap();
+        let flow = script(dir.path(), text);
         let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
-        Judge { flow: program }.judge(&words, dir.path()).unwrap()
+        Judge { flow }.judge(&words, dir.path()).unwrap()
     }
 
     #[test]
