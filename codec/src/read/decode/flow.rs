@@ -2,7 +2,9 @@
 
 use std::io::{self, Read};
 use std::num::NonZeroU64;
+use std::ops::Range;
 
+use super::repeats::{Repeats, VisitRepeats};
 use super::source::{ReadRecords, Tail};
 use super::visit::{Visit, visit_records};
 use crate::format::flow::{DecodedRecord, MAX_RECORD_BYTES, Record, decode, is_boundary};
@@ -60,7 +62,7 @@ pub struct FlowReader<R> {
     input: R,
     buffer: Vec<u8>,
     /// The bytes of `buffer` not yet decoded.
-    unread: std::ops::Range<usize>,
+    unread: Range<usize>,
     /// Where `unread` begins in the stream.
     position: Offset,
     at_end: bool,
@@ -162,6 +164,59 @@ impl<R: Read> FlowReader<R> {
         self.last_was_exit = false;
     }
 
+    /// Passes on the records in the buffer, of those before `end`, and at least one. Returns whether there may be more.
+    #[inline]
+    fn visit_with<V: Visit>(
+        &mut self,
+        end: Option<Offset>,
+        visitor: &mut V,
+        visit: impl FnOnce(&Self, Range<usize>, &mut V) -> usize,
+    ) -> Result<bool> {
+        if self.failed || end.is_some_and(|end| self.position >= end) {
+            return Ok(!self.failed);
+        }
+        // Until a mark, one buffer is enough: the intervals between marks are far shorter.
+        if !self.at_end
+            && (end.is_none() || self.unread.len() < MAX_RECORD_BYTES)
+            && let Err(error) = self.refill()
+        {
+            self.failed = true;
+            return Err(error);
+        }
+        let wanted = end.map_or(u64::MAX, |end| end.get() - self.position.get());
+        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX).min(self.unread.len());
+        let read = visit(self, self.unread.start..self.unread.start + wanted, visitor);
+        self.unread.start += read;
+        self.position = self.position.plus(read);
+        self.last_was_exit = false;
+        if read > 0 && end.is_some() {
+            return Ok(true);
+        }
+        // The rest is damage, or a record that is truncated, for good or for now.
+        match self.next_record()? {
+            Some((_, Record::Enter(method))) => visitor.enter(method),
+            Some((_, Record::Exit(count))) => visitor.exit(count),
+            None => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Passes on some more records before `end`, and calls that repeat earlier ones as such. Returns whether there may be more.
+    ///
+    /// # Errors
+    /// As those of [`visit_some`](ReadRecords::visit_some).
+    pub fn visit_repeats<V: VisitRepeats>(
+        &mut self,
+        end: Option<Offset>,
+        repeats: &mut Repeats,
+        visitor: &mut V,
+    ) -> Result<bool> {
+        self.visit_with(end, visitor, |reader, unread, visitor| {
+            let base = reader.position.get() - unread.start as u64;
+            repeats.visit(&reader.buffer, unread, base, visitor)
+        })
+    }
+
     /// Continues after the next byte that surely ends a record.
     #[cold]
     fn skip_damage(&mut self) -> Result<Error> {
@@ -194,56 +249,15 @@ impl<R: Read> ReadRecords for FlowReader<R> {
     }
 
     fn visit_some<V: Visit>(&mut self, visitor: &mut V) -> Result<bool> {
-        if self.failed {
-            return Ok(false);
-        }
-        if !self.at_end
-            && let Err(error) = self.refill()
-        {
-            self.failed = true;
-            return Err(error);
-        }
-        let bytes = self.buffer.get(self.unread.clone()).unwrap_or_default();
-        let read = visit_records(bytes, visitor);
-        self.unread.start += read;
-        self.position = self.position.plus(read);
-        self.last_was_exit = false;
-        // The rest is damage, or a record that is truncated, for good or for now.
-        match self.next_record()? {
-            Some((_, Record::Enter(method))) => visitor.enter(method),
-            Some((_, Record::Exit(count))) => visitor.exit(count),
-            None => return Ok(false),
-        }
-        Ok(true)
+        self.visit_with(None, visitor, |reader, unread, visitor| {
+            visit_records(reader.buffer.get(unread).unwrap_or_default(), visitor)
+        })
     }
 
     fn visit_until<V: Visit>(&mut self, end: Offset, visitor: &mut V) -> Result<bool> {
-        if self.failed || self.position >= end {
-            return Ok(!self.failed);
-        }
-        // One buffer is enough: the intervals between marks are far shorter.
-        if self.unread.len() < MAX_RECORD_BYTES
-            && !self.at_end
-            && let Err(error) = self.refill()
-        {
-            self.failed = true;
-            return Err(error);
-        }
-        let unread = self.buffer.get(self.unread.clone()).unwrap_or_default();
-        let wanted = usize::try_from(end.get() - self.position.get()).unwrap_or(usize::MAX);
-        let read = visit_records(unread.get(..wanted).unwrap_or(unread), visitor);
-        self.unread.start += read;
-        self.position = self.position.plus(read);
-        self.last_was_exit = false;
-        if read > 0 {
-            return Ok(true);
-        }
-        match self.next_record()? {
-            Some((_, Record::Enter(method))) => visitor.enter(method),
-            Some((_, Record::Exit(count))) => visitor.exit(count),
-            None => return Ok(false),
-        }
-        Ok(true)
+        self.visit_with(Some(end), visitor, |reader, unread, visitor| {
+            visit_records(reader.buffer.get(unread).unwrap_or_default(), visitor)
+        })
     }
 
     fn tail(&self) -> Tail {

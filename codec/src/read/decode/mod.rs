@@ -3,6 +3,7 @@
 mod canonical;
 mod flow;
 mod marks;
+mod repeats;
 mod source;
 mod visit;
 
@@ -10,6 +11,7 @@ pub use self::canonical::CanonicalLen;
 pub(crate) use self::flow::AtHand;
 pub use self::flow::FlowReader;
 pub use self::marks::Marks;
+pub use self::repeats::{Repeats, VisitRepeats};
 pub(crate) use self::source::RECORDS_AT_ONCE;
 pub use self::source::{ReadRecords, Tail};
 pub use self::visit::Visit;

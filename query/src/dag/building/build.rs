@@ -15,7 +15,7 @@ use flow_codec::format::flow::Record;
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::parallel::BytesRead;
 use flow_codec::read::{
-    Content, FlowReader, Marks, MarksInput, ReadRecords, Tail, ThreadFile, Visit,
+    Content, FlowReader, Marks, MarksInput, ReadRecords, Repeats, Tail, ThreadFile, Visit,
 };
 use flow_codec::scan::{Damage, parts};
 use flow_codec::{Error, Offset, Result};
@@ -161,6 +161,7 @@ struct Part<H> {
     marks: Option<Error>,
     /// How many marks there were that matter.
     seen: u64,
+    repeats: Repeats,
 }
 
 impl<H: Mix> Part<H> {
@@ -172,6 +173,7 @@ impl<H: Mix> Part<H> {
             tail: Tail::Complete,
             marks: None,
             seen: 0,
+            repeats: Repeats::default(),
         }
     }
 
@@ -197,16 +199,17 @@ impl<H: Mix> Part<H> {
         let (mut known, before) = Known::open(file, self.position);
         let mut records = content.records_in(self.position..until);
         loop {
-            let more = match read_some(&mut records, &mut known, &mut self.builder) {
-                Ok(more) => more,
-                Err(Error::OversizedNumber { offset, next, .. }) => {
-                    self.damage.add(offset..next);
-                    self.builder.add_break(Break::Gap);
-                    true
-                }
-                Err(Error::Io { source, .. }) => return Err(source),
-                Err(error) => return Err(io::Error::other(error)),
-            };
+            let more =
+                match read_some(&mut records, &mut known, &mut self.repeats, &mut self.builder) {
+                    Ok(more) => more,
+                    Err(Error::OversizedNumber { offset, next, .. }) => {
+                        self.damage.add(offset..next);
+                        self.builder.add_break(Break::Gap);
+                        true
+                    }
+                    Err(Error::Io { source, .. }) => return Err(source),
+                    Err(error) => return Err(io::Error::other(error)),
+                };
             let now = records.position();
             progress.add(now.get() - self.position.get());
             self.position = now;
@@ -307,12 +310,13 @@ impl Growing {
 fn read_some<H: Mix>(
     records: &mut FlowReader<impl io::Read>,
     known: &mut Known,
+    repeats: &mut Repeats,
     builder: &mut Builder<H>,
 ) -> Result<bool> {
     let next = match known.next {
-        None => return records.visit_some(builder),
+        None => return records.visit_repeats(None, repeats, builder),
         Some((next, _)) if records.position() < next.offset => {
-            return records.visit_until(next.offset, builder);
+            return records.visit_repeats(Some(next.offset), repeats, builder);
         }
         Some((next, _)) => next,
     };

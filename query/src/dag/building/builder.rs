@@ -16,7 +16,7 @@ use crate::dag::shape::loops::Parts;
 use crate::dag::shape::table::{Mix, Table, Words};
 use crate::dag::shape::word::{self, MAX_COUNT, MAX_NUMBER, Word};
 use flow_codec::MethodId;
-use flow_codec::read::Visit;
+use flow_codec::read::{Visit, VisitRepeats};
 
 /// Methods below this have their leaf shape, the one without calls, in an array of at most 1 MiB.
 const NEAR_IDS: usize = 1 << 18;
@@ -138,17 +138,26 @@ impl<H: Mix> Builder<H> {
             let Some(start) = self.frames.pop() else {
                 return self.exit_unseen(outcome, count - done);
             };
-            let start = start as usize;
-            if outcome != Outcome::Returned
-                && let Some(header) = self.stack.get_mut(start)
-            {
-                *header = word::left(*header, outcome);
+            if self.leave_frame(start, outcome).is_none() {
+                return self.fail();
             }
-            let words = self.stack.get(start..).unwrap_or_default();
-            let Some(shape) = self.table.intern(words) else { return self.fail() };
-            self.stack.truncate(start);
-            self.push_call(shape);
         }
+    }
+
+    /// Leaves the frame that was the topmost one, and returns the shape of its call; `None` if there is too much.
+    #[inline(always)]
+    fn leave_frame(&mut self, start: u32, outcome: Outcome) -> Option<u32> {
+        let start = start as usize;
+        if outcome != Outcome::Returned
+            && let Some(header) = self.stack.get_mut(start)
+        {
+            *header = word::left(*header, outcome);
+        }
+        let words = self.stack.get(start..).unwrap_or_default();
+        let shape = self.table.intern(words)?;
+        self.stack.truncate(start);
+        self.push_call(shape);
+        Some(shape)
     }
 
     #[inline(always)]
@@ -234,6 +243,26 @@ impl<H: Mix> Visit for Builder<H> {
             _ => self.call_new(method),
         }
         self.exit_as(Outcome::Returned, exits.get() - 1);
+    }
+}
+
+impl<H: Mix> VisitRepeats for Builder<H> {
+    #[inline(always)]
+    fn leave(&mut self) -> Option<u32> {
+        let Some(start) = self.frames.pop() else {
+            self.exit_unseen(Outcome::Returned, 1);
+            return None;
+        };
+        let shape = self.leave_frame(start, Outcome::Returned);
+        if shape.is_none() {
+            self.fail();
+        }
+        shape
+    }
+
+    #[inline(always)]
+    fn repeat(&mut self, call: u32) {
+        self.push_call(call);
     }
 }
 
