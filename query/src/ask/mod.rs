@@ -27,7 +27,9 @@ pub use self::calls::{
 };
 pub use self::check::Check;
 pub use self::code::{
-    Coverage, Covered, CoveredFile, CoveredMethod, NeverCalled, never_called, reached,
+    Affected, AffectedTest, AffectedTests, ChangedFile, Coverage, Covered, CoveredFile,
+    CoveredMethod, FileEffect, NeverCalled, Reach, SelectedClass, SourceText, Why, never_called,
+    reached,
 };
 pub use self::coroutines::{SuspendFunction, suspend_functions};
 pub use self::difference::{

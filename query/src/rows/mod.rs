@@ -38,7 +38,7 @@ pub use paths::{FrameRow, GraphRow, PathColumns, StepRow};
 pub use reports::{ActiveMethodRow, ActiveThreadRow, CallRow, NoteRow, RefreshRow, SumRow};
 use serde::Serialize;
 pub use times::TimeColumns;
-pub use traces::{IndexRow, MarkRow, ReachedRow, TestColumns};
+pub use traces::{AffectedRow, IndexRow, MarkRow, ReachedRow, TestColumns};
 pub use weights::WeightColumns;
 
 /// One line of an answer.

@@ -23,6 +23,20 @@ crate::rows! {
         helpers: Members<ThreadId>,
     }
 
+    /// A test, or a class of tests, that a change may affect.
+    pub struct AffectedRow<'a> {
+        /// its name
+        test: &'a str,
+        /// `test`, or `class`: all tests of it, also those that the recording does not have
+        kind: &'static str,
+        /// `test-class`: its class changed; `calls`: it calls a class that changed; `subtype`, `constants`, `initialiser` or `names`: it calls a class that is affected like this; `outside`: such a class was called outside of tests; `not-run`: it did not run to its end; `everything`: a file changed that may affect everything
+        why: &'static str,
+        /// the affected class that it called; empty if that is not the reason
+        through: &'a str,
+        /// the changed file; empty if none is the reason
+        file: &'a str,
+    }
+
     /// The outcome for one thread.
     pub struct IndexRow {
         /// which thread
