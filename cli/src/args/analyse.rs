@@ -38,6 +38,17 @@ pub(crate) struct TestsArgs {
     #[arg(long, value_name = "METHOD|FILE:LINE", help_heading = SELECTION)]
     #[arg(conflicts_with_all = ["include", "exclude", "own"])]
     pub(crate) reaching: Option<String>,
+    /// Show only tests that a change in git may affect: A..B, A...B, or one commit to compare the working tree with
+    ///
+    /// The recording should be of the state before the change. The repository is that of the current directory.
+    #[arg(long, value_name = "GIT-RANGE", help_heading = SELECTION)]
+    #[arg(conflicts_with_all = ["reaching", "include", "exclude", "own", "lock"])]
+    pub(crate) affected_by: Option<String>,
+    /// With --affected-by: files that affect no test, by their paths in the repository, with * for any text; repeatable
+    ///
+    /// Files that are neither source files nor documents affect all tests otherwise.
+    #[arg(long, value_name = "PATH", requires = "affected_by", help_heading = SELECTION)]
+    pub(crate) ignore_files: Vec<String>,
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
     /// Sort by this column
@@ -58,11 +69,71 @@ pub(crate) struct TestsArgs {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = MAGIC)]
     #[arg(value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     pub(crate) lock: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) source: SourceArgs,
+    /// The trace: a .flowtrace file, - for such a file on standard input, a directory, or the newest run in a folder of recordings
+    #[arg(value_name = "TRACE", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
+    pub(crate) dir: PathBuf,
+    /// Output format; json writes one object per line; the last three are for --affected-by
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = OUTPUT)]
+    pub(crate) format: TestsFormat,
+}
+
+/// Output formats of tests.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TestsFormat {
+    Text,
+    Json,
+    Csv,
+    /// Arguments for Maven: -Dtest=a.ATest#one+two,a.BTest
+    Surefire,
+    /// Arguments for Gradle: --tests a.ATest.one --tests a.BTest
+    Gradle,
+    /// The name of a class or test a line
+    Plain,
+}
+
+impl TestsFormat {
+    /// The format of rows; that of other documents is text.
+    pub(crate) fn of_rows(self) -> Format {
+        match self {
+            Self::Json => Format::Json,
+            Self::Csv => Format::Csv,
+            Self::Text | Self::Surefire | Self::Gradle | Self::Plain => Format::Text,
+        }
+    }
+
+    /// The format of what a terminal may show in its own way; `None` for what other programs read.
+    pub(crate) fn of_screen(self) -> Option<Format> {
+        let is_selection = matches!(self, Self::Surefire | Self::Gradle | Self::Plain);
+        (!is_selection).then(|| self.of_rows())
+    }
 }
 
 impl TestsArgs {
+    /// Where the trace is.
+    pub(crate) fn source(&self) -> SourceArgs {
+        SourceArgs { dir: self.dir.clone(), format: self.format.of_rows() }
+    }
+
+    /// Refuses forms for other tools, if all tests are shown.
+    pub(crate) fn expect_rows(&self) -> Result<(), Failure> {
+        match self.format.of_screen() {
+            Some(_) => Ok(()),
+            None => Err(Failure::Usage(
+                "--format surefire, gradle and plain select tests: add --affected-by".to_owned(),
+            )),
+        }
+    }
+
+    /// Refuses flags that do not apply to tests that a change affects.
+    pub(crate) fn expect_affected(&self) -> Result<(), Failure> {
+        let all = given(&[
+            ("--sort", self.sort != TestKey::Start),
+            ("--verbose", self.verbose),
+            ("--max with this format", self.max.is_some() && self.format.of_screen().is_none()),
+        ]);
+        expect("tests that a change affects", &all, &[])
+    }
+
     /// Refuses flags that do not apply to a lock.
     pub(crate) fn expect_lock(&self) -> Result<(), Failure> {
         let all = given(&[
@@ -73,7 +144,7 @@ impl TestsArgs {
             ("--sort", self.sort != TestKey::Start),
             ("--verbose", self.verbose),
             ("--max", self.max.is_some()),
-            ("--format", self.source.format != Format::Text),
+            ("--format", self.format != TestsFormat::Text),
         ]);
         expect("a lock of tests", &all, &[])
     }

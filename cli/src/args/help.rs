@@ -114,9 +114,16 @@ A trace has marks of tests if flow record, or the jar flow-api on the class path
 (which also run JUnit 4 through its vintage engine) or TestNG. Calls are those of the thread that ran the test, and \
 of threads that began and ended while only this test ran. new: methods that no earlier test called.
 
+--affected-by shows the tests that called a class which differs between two states of a git repository, or a class that depends on one: \
+by its supertypes, constants or static initialisers. Build files and resources affect all tests; classes of tests that changed or are new \
+are selected as a whole. Not seen are state that earlier tests left in caches, and classes that only reflection finds. docs/tests.md has \
+the rules.
+
 Examples:
   flow record -- mvn test
   flow tests --sort result
+  flow tests --affected-by HEAD              since the last commit
+  flow tests --affected-by main...HEAD --format surefire
   flow tests --lock                          what each test did, in flow.lock
   flow diff flow.lock
   flow replay --test '*OrderTest.total*'

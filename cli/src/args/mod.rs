@@ -21,7 +21,7 @@ use std::ffi::OsString;
 
 use clap::{Command, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
-pub(crate) use self::analyse::{DiffArgs, DiffFormat, TestKey, TestsArgs};
+pub(crate) use self::analyse::{DiffArgs, DiffFormat, TestKey, TestsArgs, TestsFormat};
 pub(crate) use self::calls::{
     AroundArgs, CallsArgs, CallsQuestion, FindArgs, FollowArgs, GrepArgs, PresetArgs, ShapesArgs,
     SlowestArgs,
@@ -187,7 +187,7 @@ pub(crate) enum Verb {
     Calls(Box<CallsArgs>),
     /// Show tests, their results, and how much they called
     #[command(after_long_help = TESTS_HELP)]
-    Tests(TestsArgs),
+    Tests(Box<TestsArgs>),
     /// Show what changed between two traces, or two tests
     #[command(after_long_help = DIFF_HELP)]
     Diff(Box<DiffArgs>),
@@ -216,7 +216,7 @@ impl Verb {
             Self::Top(args) if args.is_json() => Format::Json,
             Self::Top(args) if args.once => Format::Text,
             Self::View(args) if args.once => Format::Text,
-            Self::Tests(args) => args.source.format,
+            Self::Tests(args) => return args.format.of_screen(),
             Self::Diff(args) => return args.format.of_screen(),
             Self::Check(args) => args.source.format,
             Self::Export(args) if matches!(args.to, To::Tool(target) if target.is_json()) => {

@@ -3,6 +3,7 @@
 pub(crate) mod conditions;
 pub(crate) mod empty_run;
 pub(crate) mod flags;
+pub(crate) mod git;
 pub(crate) mod library;
 pub(crate) mod memory;
 pub(crate) mod newest;

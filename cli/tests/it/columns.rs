@@ -8,11 +8,11 @@ use std::path::Path;
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use flow_query::rows::{
-    ActiveMethodRow, ActiveThreadRow, AroundRow, CallRow, ChangeRow, CheckRow, Column, ColumnKind,
-    CoroutineRow, EdgeColumns, ExactRow, ExceptionColumns, FindRow, FindingRow, FrameRow, GraphRow,
-    GrepRow, IndexRow, InfoRow, LineRow, LockRow, MarkRow, MethodRow, NeverCalledRow, NoteRow,
-    OperationCallRow, OperationRow, OverviewRow, PathColumns, ReachedRow, RefreshRow, Row, RunRow,
-    ShapeRow, SlowRow, StepRow, SumRow, TestColumns, ThreadRow,
+    ActiveMethodRow, ActiveThreadRow, AffectedRow, AroundRow, CallRow, ChangeRow, CheckRow, Column,
+    ColumnKind, CoroutineRow, EdgeColumns, ExactRow, ExceptionColumns, FindRow, FindingRow,
+    FrameRow, GraphRow, GrepRow, IndexRow, InfoRow, LineRow, LockRow, MarkRow, MethodRow,
+    NeverCalledRow, NoteRow, OperationCallRow, OperationRow, OverviewRow, PathColumns, ReachedRow,
+    RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow, SumRow, TestColumns, ThreadRow,
 };
 use tempfile::TempDir;
 
@@ -31,7 +31,7 @@ const TRACE: &str = "the directory, relative to the one that was named; `.` if i
 
 /// The sections whose tables are those of rows, with the line above the table if there are several; the columns; and what
 /// the column `trace` is, if there is one.
-const TABLES: [(&str, &[Column], Option<&str>); 36] = [
+const TABLES: [(&str, &[Column], Option<&str>); 37] = [
     ("flow info|JSON has an object per trace:", InfoRow::COLUMNS, Some(TRACE)),
     ("flow info|CSV has a row per thread:", ThreadRow::COLUMNS, Some("as for JSON")),
     ("flow info --all", RunRow::COLUMNS, None),
@@ -59,6 +59,7 @@ const TABLES: [(&str, &[Column], Option<&str>); 36] = [
     ("flow top --once|A method:", ActiveMethodRow::COLUMNS, None),
     ("flow top --once|A thread:", ActiveThreadRow::COLUMNS, None),
     ("flow tests", TestColumns::COLUMNS, Some(AS_INFO)),
+    ("flow tests --affected-by", AffectedRow::COLUMNS, None),
     ("flow diff", ChangeRow::COLUMNS, None),
     ("flow diff flow.lock", LockRow::COLUMNS, None),
     ("flow diff --exact", ExactRow::COLUMNS, None),
@@ -280,8 +281,8 @@ fn every_column_is_on_the_page() {
     let tested: BTreeSet<_> = cases.iter().map(|(title, _)| *title).collect();
     assert_eq!(
         titles,
-        tested.len() + 4,
-        "each section but those of export, listen, top and of folders is tested here"
+        tested.len() + 5,
+        "each section but those of export, listen, top, of folders and of git is tested here"
     );
     for (title, args) in cases {
         let columns = columns(&page, title);

@@ -16,7 +16,7 @@ use crate::output::{Progress, bytes, flow_command, grouped, message, plural, she
 /// Writes the lock of a run.
 pub(super) fn run(args: &TestsArgs, file: &Path) -> Result<Status, Failure> {
     args.expect_lock()?;
-    let dir = &args.source.dir;
+    let dir = &args.dir;
     if is_lock(dir) {
         let command =
             flow_command(&format!("tests --lock={}", shell_quoted(&dir.to_string_lossy())));
@@ -24,7 +24,7 @@ pub(super) fn run(args: &TestsArgs, file: &Path) -> Result<Status, Failure> {
     }
     let asked = LockedTests::of(args.tests.tests());
     let before = if file.exists() { Some(read(file)?) } else { None };
-    let mut source = Source::open(&args.source)?;
+    let mut source = Source::open(&args.source())?;
     let (run, status) = of_run(&asked, &mut source)?;
     let lock = match &before {
         Some(before) => asked.accept(before.clone(), run),
@@ -64,11 +64,7 @@ pub(crate) fn of_run(
     let mut progress = Progress::without_results(source.bytes());
     let (lock, soundness) = source.ask(|traces| asked.read(traces, &mut progress))?;
     if lock.tests.is_empty() {
-        let help = flow_command("help tests");
-        return Err(Failure::Failed(format!(
-            "{}: no tests are marked in this recording; {help} explains how to mark them",
-            source.traces.path().display()
-        )));
+        return Err(no_tests(source));
     }
     drop(progress);
     if soundness != Soundness::Whole || source.status != Status::Done {
@@ -78,6 +74,17 @@ pub(crate) fn of_run(
         )));
     }
     Ok((lock, source.status))
+}
+
+/// What to do about a trace without tests.
+pub(super) fn how_to_mark() -> String {
+    format!("{} explains how to mark them", flow_command("help tests"))
+}
+
+/// There are no tests.
+pub(super) fn no_tests(source: &Source) -> Failure {
+    let (path, how) = (source.traces.path().display(), how_to_mark());
+    Failure::Failed(format!("{path}: no tests are marked in this recording; {how}"))
 }
 
 /// Writes a lock. A file that is something else was refused when it was read.

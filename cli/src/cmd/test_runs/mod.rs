@@ -1,5 +1,6 @@
 //! `flow tests`: the tests of a trace.
 
+mod affected;
 pub(super) mod lock;
 mod print;
 
@@ -15,13 +16,17 @@ use crate::args::{TestKey, TestsArgs};
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
 use crate::input::sources;
-use crate::output::{Out, Progress, flow_command, message};
+use crate::output::{Out, Progress, message};
 
 pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
     if let Some(file) = &args.lock {
         return lock::run(args, file);
     }
-    let mut source = Source::open(&args.source)?;
+    if let Some(range) = &args.affected_by {
+        return affected::run(args, range, out);
+    }
+    args.expect_rows()?;
+    let mut source = Source::open(&args.source())?;
     let filter = match &args.reaching {
         Some(code) => Filter::new(&methods_at(code, &source.traces)?, &[], false),
         None => args.filter.filter(),
@@ -60,8 +65,7 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     drop(progress);
     if !any {
-        let help = flow_command("help tests");
-        message(&format!("no tests are marked in this trace; {help} explains how to mark them"));
+        message(&format!("no tests are marked in this trace; {}", lock::how_to_mark()));
     }
     if let Some(code) = args.reaching.as_ref().filter(|_| any && found == 0) {
         message(&format!(

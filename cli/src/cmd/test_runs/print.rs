@@ -33,7 +33,7 @@ impl<'a> TestPrinter<'a> {
         source: &'a Source,
         out: &mut Out,
     ) -> Result<Self, Failure> {
-        let format = args.source.format;
+        let format = args.format.of_rows();
         let max = line_limit(args.max, format, DEFAULT_MAX);
         let mut answer = Answer::new::<TestColumns<'_>>(source, format, max, out)?;
         answer.records.sort_keys();
