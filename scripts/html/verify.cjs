@@ -223,6 +223,51 @@ async function verifyViews(browser) {
   console.log(`${name}: ${Math.floor(rows)} rows of calls at 1280×800, ${tests.rows.length} tests, ${requests.rows.length} requests, ${texts.length} values`);
 }
 
+// All threads in one order: a column for each, and rows in the order of the data. A search leaves the accesses to a field, a click on one
+// marks all to the same place, and a click on a call unfolds it.
+async function verifyMerged(browser) {
+  const { page, wrong } = await open(browser, { viewport: { width: 1280, height: 800 } });
+  const { merged, threads } = JSON.parse(await page.textContent("#data"));
+  assert.equal(await page.isVisible("#tab-merged"), merged.rows.length > 0);
+  if (!merged.rows.length) return;
+  await page.click("#tab-merged");
+  await shot(page, "merged");
+  const columns = () => page.locator("#merged tbody tr").evaluateAll((rows) => rows.map((row) => row.querySelector("td:not(:first-child):not([colspan])").getBoundingClientRect().left));
+  const listed = async (rows) => {
+    const lefts = await columns();
+    assert.equal(lefts.length, Math.min(rows.length, 500));
+    const places = [...new Set(lefts)].sort((a, b) => a - b);
+    const used = [...new Set(rows.map(([column]) => column))].sort((a, b) => a - b);
+    assert.equal(await page.locator("#merged th").count(), used.length + 1);
+    const ranks = [...new Set(rows.slice(0, 500).map(([column]) => column))].sort((a, b) => a - b);
+    assert.deepEqual(lefts.map((left) => places.indexOf(left)), rows.slice(0, 500).map(([column]) => ranks.indexOf(column)));
+  };
+  await listed(merged.rows);
+  const call = merged.rows.findIndex(([column, , , , , number, , , kind]) => kind === "enter" && number >= 0 && threads.some((of) => of.id === merged.threads[column] && of.shape !== undefined));
+  if (call >= 0 && call < 500) {
+    await page.locator("#merged tbody tr").nth(call).locator("button").first().click();
+    await page.waitForSelector("#tree [aria-selected=true]");
+    assert.equal(await page.textContent("#tree [aria-selected=true] .number"), grouped(merged.rows[call][5]));
+    await page.goBack();
+    await page.waitForSelector("#merged:not([hidden])");
+  }
+  const access = merged.rows.find((row) => row[8] === "write");
+  if (access) {
+    const [, place] = merged.texts[access[4]].match(/^write (.*?) = /);
+    await page.fill("#search", place);
+    const words = place.toLowerCase().split(/\s+/);
+    const has = (row) => row[8] === "alone" || (row[4] >= 0 && words.every((word) => merged.texts[row[4]].toLowerCase().includes(word)));
+    const found = merged.rows.filter(has);
+    await listed(found);
+    await page.locator("#merged td.write button").first().click();
+    assert.ok((await page.locator("#merged td.chosen").count()) > 0);
+    for (const text of await page.locator("#merged td.chosen").allTextContents()) assert.ok(text.includes(place), text);
+    await shot(page, "merged-found");
+  }
+  assert.deepEqual(wrong, []);
+  console.log(`${name}: ${merged.rows.length} rows of ${merged.threads.length} threads in one order`);
+}
+
 // The page of two traces: each difference shows the calls that only one side has.
 async function verifyDiff(browser) {
   const { page, wrong, ms } = await open(browser);
@@ -551,6 +596,7 @@ async function verify(browser) {
     if (what === "diff") return await verifyDiff(browser);
     if (what === "all") await verify(browser);
     await verifyViews(browser);
+    await verifyMerged(browser);
     await verifyCalls(browser);
   } finally {
     await browser.close();

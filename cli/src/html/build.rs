@@ -18,8 +18,8 @@ use super::marks::Marks;
 use super::names::PageMethods;
 use super::of_calls::instants::Instants;
 use super::page::{REPORT, assemble};
-use super::panels::ran_tests::{PageTests, TestCalls};
-use super::panels::requests::PageRequests;
+use super::panels::Panels;
+use super::panels::ran_tests::TestCalls;
 use super::rough::{Rough, rough};
 use super::shapes::{JoinedThreads, PageShapes};
 use super::threads::{PageThread, Threads, flat_boxes};
@@ -101,13 +101,9 @@ pub(crate) fn page(
         valued_calls: threads.more_details().values,
         thrown: threads.more_details().exceptions,
     });
-    let tests = PageTests::read(trace, select, of_tests, &mut progress);
     let is_filtered = !chosen.is_all() || trace.files().iter().any(|file| file.parts().is_some());
-    // Where calls are left out, they have other numbers.
-    let requests = match is_filtered {
-        true => PageRequests::default(),
-        false => PageRequests::read(trace, &names, &mut progress)?,
-    };
+    let shown = ((chosen, select), (&names, &labels), samples.as_ref());
+    let panels = Panels::read(trace, shown, of_tests, is_filtered, &mut progress)?;
     let data = Data {
         unit: scale.word(),
         has_cpu,
@@ -119,8 +115,7 @@ pub(crate) fn page(
         threads: rows,
         more_threads: threads.more(&names),
         texts: threads.texts(),
-        tests,
-        requests,
+        panels,
         end: threads.end(),
         names: &names,
         facts,

@@ -26,8 +26,7 @@ use super::charts::chart::NO_METHOD;
 use super::facts::Head;
 use super::names::PageMethods;
 use super::numbers::exact;
-use super::panels::ran_tests::PageTests;
-use super::panels::requests::PageRequests;
+use super::panels::Panels;
 use super::threads::{More, PageThread};
 
 /// The most pairs of a caller and a callee.
@@ -50,8 +49,8 @@ pub(super) struct Data<'a> {
     pub(super) more_threads: More,
     /// What calls have as values and exceptions.
     pub(super) texts: Vec<String>,
-    pub(super) tests: PageTests,
-    pub(super) requests: PageRequests,
+    #[serde(flatten)]
+    pub(super) panels: Panels,
     #[serde(flatten)]
     pub(super) names: &'a PageMethods,
     pub(super) flame: Vec<i64>,

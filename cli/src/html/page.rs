@@ -31,7 +31,7 @@ pub(super) const DIFF: Template = Template {
     scripts: &DIFF_SCRIPTS,
 };
 
-const REPORT_SCRIPTS: [&str; 18] = [
+const REPORT_SCRIPTS: [&str; 19] = [
     include_str!("page/shared/format.js"),
     include_str!("page/shared/methods.js"),
     include_str!("page/report/data.js"),
@@ -46,6 +46,7 @@ const REPORT_SCRIPTS: [&str; 18] = [
     include_str!("page/report/table.js"),
     include_str!("page/report/threads.js"),
     include_str!("page/report/lists.js"),
+    include_str!("page/report/merged.js"),
     include_str!("page/report/head.js"),
     include_str!("page/report/legend.js"),
     include_str!("page/shared/link.js"),

@@ -4,10 +4,10 @@
 //! characters that could control a terminal or mislead a reader.
 
 mod call_times;
+mod details;
 mod escape;
 mod format;
 mod labels;
-mod line_samples;
 mod messages;
 mod open_values;
 mod out;
@@ -20,10 +20,10 @@ mod units;
 mod weight;
 
 pub(crate) use call_times::{push_csv_times, push_json_times, time_columns, time_numbers};
+pub(crate) use details::{DetailRow, text_of_samples};
 pub(crate) use flow_query::text::{ValueTexts, bytes, escaped, grouped, plural, seconds};
 pub(crate) use format::{ColorWhen, Format};
 pub(crate) use labels::{Labels, Memo, csv_fields, short_line};
-pub(crate) use line_samples::{place_of_samples, text_of_samples};
 pub(crate) use messages::flow_command::{STARTED_AS, flow_command, started_as};
 pub(crate) use messages::lines::lines_message;
 pub(crate) use messages::lost::{none_ended, not_compared, nothing_in_the_rest};

@@ -8,7 +8,7 @@ use flow_codec::format::values::{CallValue, Place, Primitive, Role, Value};
 use flow_codec::{MethodId, Offset};
 use tempfile::TempDir;
 
-use crate::common::{Run, flow, manifest};
+use crate::common::{Run, flow, manifest, page_data, text};
 
 /// The methods of the traces here, and a field.
 const METHODS: &str = "a.Q#count()V=0\na.Q#read()I=1\na.Q#write(I)V=2\na.Q#<field>taken=3\n";
@@ -137,6 +137,117 @@ fn a_lost_update_is_seen_in_the_order_of_all_threads() {
     };
     assert_eq!(certain(&csv, ",")[1..], certain(&run, ":"), "{csv:?}");
     assert_eq!(certain(&run, ":"), [[true; 5].as_slice(), &[false; 6], &[true; 3]].concat());
+}
+
+/// The rows of the page on which all threads are in one order: the thread, what it did and when, and how many calls ended then.
+fn rows_of_page(dir: &Path, flags: &[&str]) -> (Vec<String>, serde_json::Value) {
+    let out = tempfile::tempdir().unwrap();
+    let file = out.path().join("page.html");
+    let run = flow(&[&["report", "--html", &text(&file)], flags].concat(), dir);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let data = page_data(&fs::read_to_string(&file).unwrap());
+    let merged = data["merged"].clone();
+    let at = |row: &serde_json::Value, place: usize| row[place].as_u64();
+    let of = |list: &serde_json::Value, place: Option<u64>| {
+        let at = place.map(|place| usize::try_from(place).unwrap());
+        at.map_or(serde_json::Value::Null, |at| list[at].clone())
+    };
+    let row = |row: &serde_json::Value| {
+        let thread = of(&merged["threads"], at(row, 0));
+        let method = of(&data["methods"], at(row, 3))[2].as_str().unwrap_or_default().to_owned();
+        let shown = of(&merged["texts"], at(row, 4)).as_str().unwrap_or_default().to_owned();
+        let ms = at(row, 2).map_or(0, |ns| ns / MS);
+        let kind = row[8].as_str().unwrap();
+        format!("{thread} {ms} {kind} {method}{shown} {}", at(row, 6).unwrap())
+    };
+    (merged["rows"].as_array().unwrap().iter().map(row).collect(), merged)
+}
+
+#[test]
+fn a_lost_update_is_seen_on_the_page() {
+    let dir = lost_update();
+    let (rows, merged) = rows_of_page(dir.path(), &[]);
+    let expected = [
+        "1 1 enter count() 0",
+        "1 2 enter read() 0",
+        "1 5 detail · ?:7 0",
+        "1 5 read read Q.taken = 5 0",
+        "1 5 detail = 5 0",
+        "2 3 enter count() 0",
+        "2 4 enter read() 0",
+        "2 9 read read Q.taken = 5 0",
+        "2 9 detail = 5 0",
+        "1 5 leave read() 1",
+        "1 6 enter write(int) 0",
+        "1 7 write write Q.taken = 6 1",
+        "1 7 leave count() 1",
+        "2 9 leave read() 1",
+        "2 10 detail # again 0",
+        "2 10 enter write(int) 0",
+        "2 11 write write Q.taken = 6 1",
+        "2 11 leave count() 1",
+    ];
+    assert_eq!(rows, expected);
+    assert_eq!((&merged["has_rest"], &merged["is_reduced"]), (&false.into(), &false.into()));
+    // Only what is selected, though the order is known by the numbers of all events.
+    let (rows, _) = rows_of_page(dir.path(), &["--include", "a.Q#write"]);
+    let expected = [
+        "1 6 enter write(int) 0",
+        "1 7 write write Q.taken = 6 1",
+        "2 10 detail # again 0",
+        "2 10 enter write(int) 0",
+        "2 11 write write Q.taken = 6 1",
+    ];
+    assert_eq!(rows, expected);
+    let (rows, _) = rows_of_page(dir.path(), &["--time", "5ms..9500us"]);
+    let expected = [
+        "1 5 detail · ?:7 0",
+        "1 5 read read Q.taken = 5 0",
+        "1 5 detail = 5 0",
+        "2 9 read read Q.taken = 5 0",
+        "2 9 detail = 5 0",
+        "1 5 leave read() 1",
+        "1 6 enter write(int) 0",
+        "1 7 write write Q.taken = 6 1",
+        "1 7 leave count() 1",
+        "2 9 leave read() 1",
+    ];
+    assert_eq!(rows, expected);
+    // Where one thread alone did something, there is no order to show.
+    assert!(rows_of_page(dir.path(), &["--time", "5ms..8ms"]).0.is_empty());
+}
+
+#[test]
+fn a_page_of_very_many_calls_has_the_places_where_threads_alternate() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("ids.properties"), METHODS).unwrap();
+    let total = manifest(0, None).replacen("\"engine\"", "\"order\":\"total\",\"engine\"", 1);
+    fs::write(dir.path().join("trace.json"), total).unwrap();
+    // A thread makes 4,000 calls before, and as many after another one makes one.
+    let (calls, number) = (4000, |number| Mark::Order { number: Some(number) });
+    let first = [(0, 0, number(0)), (2 * calls, 0, number(2 * calls + 2))];
+    let events = [0x81, 0x00, 0x82, 0x00].repeat(usize::try_from(calls).unwrap());
+    write_thread(dir.path(), 1, &events, &first);
+    write_thread(dir.path(), 2, &[0x80, 0x00], &[(0, 0, number(2 * calls))]);
+    let (_, merged) = rows_of_page(dir.path(), &[]);
+    let of: Vec<_> = merged["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row[0].as_u64().unwrap(), row[8].as_str().unwrap(), row[6].as_u64().unwrap()))
+        .collect();
+    let alone = [(0, "enter", 1); 40];
+    let expected = [
+        &alone[..],
+        &[(0, "alone", 3920)],
+        &alone,
+        &[(1, "enter", 1)],
+        &alone,
+        &[(0, "alone", 3920)],
+        &alone,
+    ];
+    assert_eq!(of, expected.concat());
+    assert_eq!((&merged["has_rest"], &merged["is_reduced"]), (&false.into(), &true.into()));
 }
 
 /// work, three times, each for 1 ms and 1 ms after the one before; then once by an exception.

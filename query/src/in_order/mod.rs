@@ -10,6 +10,7 @@
 
 mod detail;
 mod frames;
+mod interleaved;
 mod line_samples;
 mod queue;
 mod shapes;
@@ -28,6 +29,7 @@ use flow_codec::{Depth, Error, MethodId, Offset};
 
 pub use self::detail::{Detail, DetailKind};
 use self::frames::Frames;
+pub use self::interleaved::{Interleaved, Interleaving, MergedKind, MergedRow};
 pub use self::line_samples::{Inside, LineSamples};
 pub use self::queue::OrderedCall;
 use self::queue::Queue;

@@ -8,12 +8,12 @@ use flow_codec::read::{CallTimes, Selection, StackSamples, Timeline, Trace};
 use flow_query::in_order::{Beside, Detail, DetailKind, OrderedCall, Shown};
 
 use super::remarks::{left_out_deeper, left_out_shorter};
-use super::timed::{self, DetailRow};
+use super::timed;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
 use crate::input::sources::Sources;
 use crate::output::{
-    Labels, Out, csv_fields, escaped, grouped, indentation, message, plural, push_number,
+    DetailRow, Labels, Out, csv_fields, escaped, grouped, indentation, message, plural, push_number,
 };
 
 /// The progress of printing, over all traces and threads.
@@ -292,8 +292,9 @@ impl<'a> Lines<'a> {
         detail: &Detail,
     ) -> Result<(), Failure> {
         self.printed.values |= matches!(detail.kind, DetailKind::Values { .. });
-        let row =
-            DetailRow::new(detail, self.shown.methods, &self.labels, &mut self.printed.sources);
+        let sources = &mut self.printed.sources;
+        let source = &mut |file: &str, line| Some(sources.line(file, line)?.to_owned());
+        let row = DetailRow::new(detail, self.shown.methods, &self.labels, source);
         if self.is_text() {
             let has_times = !matches!(detail.kind, DetailKind::Values { .. } | DetailKind::Mark(_));
             return self.timed_row(indent, &row.shown, has_times.then(|| detail.times()).as_ref());

@@ -33,7 +33,8 @@ pub(in crate::html) struct Texts {
 }
 
 impl Texts {
-    fn place(&mut self, text: &str) -> usize {
+    /// The place of a text.
+    pub(in crate::html) fn place(&mut self, text: &str) -> usize {
         let (text, next) = (cut(text, CHARS), self.places.len());
         *self.places.entry(text).or_insert(next)
     }

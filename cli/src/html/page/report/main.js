@@ -12,7 +12,7 @@ let thread = ALL_THREADS;
 let view = "timeline";
 const is = (name) => view === name;
 // What the charts show beside these are panels.
-const PANELS = ["methods", "tests", "requests"];
+const PANELS = ["methods", "tests", "requests", "merged"];
 const isPanel = () => PANELS.includes(view);
 // The calls whose values or exceptions are searched for: by thread, in order; null without such a search.
 let callsFound = null;
@@ -89,7 +89,8 @@ function showChart(number) {
 
 // Shows a panel in place of a chart.
 function showPanel() {
-  byId("what").textContent = is("methods") ? "of all threads" : "click one to see its calls";
+  byId("what").textContent = { methods: "of all threads", merged: "what all threads did, in one order" }[view] ?? "click one to see its calls";
+  if (is("merged")) lists.merged.draw();
   byId("range").textContent = "";
   threads.show(null);
   link.follow();
@@ -290,7 +291,8 @@ function elsewhere() {
   const links = inValues.size ? [textButton(`in values of ${countOf(inValues)}`, () => searchFor(`"${words.join(" ")}"`))] : [];
   for (const [name, list] of Object.entries(lists)) {
     const found = list.found(words).length;
-    if (found) links.push(textButton(plural(found, name.slice(0, -1)), () => chooseChart(name)));
+    const noun = name === "merged" ? "merged row" : name.slice(0, -1);
+    if (found) links.push(textButton(plural(found, noun), () => chooseChart(name)));
   }
   return links;
 }
@@ -454,6 +456,11 @@ for (const [name, made] of [
   const tab = byId(`tab-${name}`);
   tab.hidden = false;
   tab.append(` ${grouped(rows.length + more)}`, ...(bad ? [element("span", { class: "bad" }, `, ${grouped(bad)} failed`)] : []));
+}
+if (data.merged.rows.length) {
+  lists.merged = new Merged(byId("merged"), data.merged, { onchoose: unfold, range: () => range });
+  lists.merged.draw();
+  byId("tab-merged").hidden = false;
 }
 chart.onselect = (box) => {
   link.follow();
