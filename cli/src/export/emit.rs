@@ -42,15 +42,33 @@ pub(crate) struct Exit<'a> {
     pub(crate) now: Moment,
     /// `Some` if by an exception, with the class of the exception if it is known.
     unwound: Option<Option<&'a str>>,
-    /// The values of the call: their names and texts. None if the format does not [show](Exporter::shows_values) them.
-    pub(crate) values: &'a [NamedValue],
+    /// None if the format does not [show](Exporter::shows_values) them.
+    pub(crate) values: ValuesOfCall<'a>,
 }
 
-/// A value of a call.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct NamedValue {
-    pub(crate) name: String,
-    pub(crate) text: String,
+/// The values of a call: arguments, result, and the message of the exception that ended it.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct ValuesOfCall<'a>(Option<(&'a [CallValue], ValueTexts<'a>)>);
+
+impl ValuesOfCall<'_> {
+    /// The name and the text of each.
+    pub(crate) fn named(&self) -> Vec<(String, String)> {
+        let Some((values, texts)) = self.0 else { return Vec::new() };
+        values.iter().map(|value| (texts.name(value), texts.text(&value.value))).collect()
+    }
+
+    /// All on one line; empty if there are none.
+    pub(crate) fn line(&self) -> String {
+        let Some((values, texts)) = self.0 else { return String::new() };
+        texts.all(values).trim_start().to_owned()
+    }
+
+    /// A list as JSON; `None` if there are none.
+    pub(crate) fn json(&self) -> Option<String> {
+        let (values, texts) = self.0.filter(|(values, _)| !values.is_empty())?;
+        let list: serde_json::Value = values.iter().map(|value| texts.json(value)).collect();
+        Some(list.to_string())
+    }
 }
 
 impl Exit<'_> {
@@ -108,7 +126,7 @@ pub(crate) trait Exporter {
 
     /// The topmost frame is still open at the end of the thread's events. Formats that can express this leave it
     /// open.
-    fn unfinished(&mut self, _at: u64, _out: &mut Vec<u8>) {}
+    fn unfinished(&mut self, _at: u64, _values: ValuesOfCall<'_>, _out: &mut Vec<u8>) {}
 
     /// Ends a thread.
     fn end_thread(&mut self, _at: u64, _out: &mut Buffer<'_>) -> Result<(), Failure> {
@@ -281,14 +299,14 @@ impl Emit<'_> {
                 reading
             }
         };
-        let ThreadEmitter { exporter, out, calls, open, stopped, .. } = thread;
+        let ThreadEmitter { exporter, out, calls, open, mut frames, stopped, .. } = thread;
         stopped?;
+        let is_stopped = reading.ending() == Ending::Stopped;
         for _ in 0..open {
-            if reading.ending() == Ending::Stopped {
-                exporter.exit(Exit { now, unwound: None, values: &[] }, &mut out.bytes);
-            } else {
-                exporter.unfinished(now.at, &mut out.bytes);
-            }
+            Frames::leave(&mut frames, |values| match is_stopped {
+                true => exporter.exit(Exit { now, unwound: None, values }, &mut out.bytes),
+                false => exporter.unfinished(now.at, values, &mut out.bytes),
+            });
             out.flush_if_full()?;
         }
         exporter.end_thread(now.at, out)?;
@@ -376,15 +394,12 @@ impl<'a> Frames<'a> {
         self.values.add(self.open.len(), values);
     }
 
-    /// The topmost frame is left. Returns its values.
-    fn leave(&mut self) -> Vec<NamedValue> {
-        let values = self.values.leave(self.open.len());
-        let texts = ValueTexts::new(self.methods, self.open.pop());
-        let named = |value: &CallValue| NamedValue {
-            name: texts.name(value),
-            text: texts.text(&value.value),
-        };
-        values.iter().map(named).collect()
+    /// The topmost frame is left. Passes on its values.
+    fn leave(frames: &mut Option<Self>, pass: impl FnOnce(ValuesOfCall<'_>)) {
+        let Some(frames) = frames else { return pass(ValuesOfCall::default()) };
+        let values = frames.values.leave(frames.open.len());
+        let texts = ValueTexts::new(frames.methods, frames.open.pop());
+        pass(ValuesOfCall(Some((&values, texts))));
     }
 }
 
@@ -442,13 +457,14 @@ impl VisitTimeline for ThreadEmitter<'_, '_> {
         let exit = Exit {
             now: self.moment(at.position, at.time, at.calls),
             unwound: unwound.map(class),
-            values: &[],
+            values: ValuesOfCall::default(),
         };
         let count = count.get().min(self.open);
         self.open -= count;
         (0..count).all(|_| {
-            let values = self.frames.as_mut().map(Frames::leave).unwrap_or_default();
-            self.exporter.exit(Exit { values: &values, ..exit }, &mut self.out.bytes);
+            Frames::leave(&mut self.frames, |values| {
+                self.exporter.exit(Exit { values, ..exit }, &mut self.out.bytes);
+            });
             self.flush_if_full()
         })
     }

@@ -27,7 +27,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-use super::emit::{Buffer, Exit, Exporter, Moment};
+use super::emit::{Buffer, Exit, Exporter, Moment, ValuesOfCall};
 use crate::failure::Failure;
 use crate::output::Unit;
 
@@ -192,6 +192,7 @@ impl Columns {
             Column::few("method", false),
             Column::text("thrown", true),
             Column::few("test", true),
+            Column::text("values", true),
         ];
         if is_timed {
             columns.extend(["start_ns", "start_from_ns"].map(Column::number).into_iter().chain(
@@ -385,7 +386,7 @@ impl<'a> Parquet<'a> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    fn row(&mut self, exit: Option<&Exit<'_>>) {
+    fn row(&mut self, exit: Option<&Exit<'_>>, values: ValuesOfCall<'_>) {
         let Some(Open { method, entered, test }) = self.open.pop() else { return };
         if self.failed.is_some() {
             return;
@@ -405,6 +406,7 @@ impl<'a> Parquet<'a> {
             method.get().into(),
             thrown.as_deref().into(),
             test.map(|test| test as u64).into(),
+            values.json().as_deref().into(),
             entered.at.into(),
             entered.bounds.from_ns.into(),
             known(entered.bounds.by_ns).into(),
@@ -429,6 +431,10 @@ impl Table {
 }
 
 impl Exporter for Parquet<'_> {
+    fn shows_values(&self) -> bool {
+        true
+    }
+
     fn begin(&mut self, _out: &mut Vec<u8>) {}
 
     fn begin_thread(&mut self, file: &ThreadFile, _out: &mut Vec<u8>) {
@@ -454,11 +460,11 @@ impl Exporter for Parquet<'_> {
 
     #[inline]
     fn exit(&mut self, exit: Exit<'_>, _out: &mut Vec<u8>) {
-        self.row(Some(&exit));
+        self.row(Some(&exit), exit.values);
     }
 
-    fn unfinished(&mut self, _at: u64, _out: &mut Vec<u8>) {
-        self.row(None);
+    fn unfinished(&mut self, _at: u64, values: ValuesOfCall<'_>, _out: &mut Vec<u8>) {
+        self.row(None, values);
     }
 
     fn end_thread(&mut self, _at: u64, _out: &mut Buffer<'_>) -> Result<(), Failure> {

@@ -11,14 +11,15 @@
 //! | `start_ns`, `end_ns` | estimates, in nanoseconds since the start of the trace; empty without a clock |
 //! | `duration_from_ns`, `duration_by_ns` | the least and the most it can have taken |
 //! | `thrown` | the class of the exception that ended it, `?` if the class is unknown |
+//! | `values` | arguments, result, and the message of the exception, if they are recorded |
 //! | `method`, `class`, `name`, `descriptor` | the method |
 
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{MethodId, ThreadId};
 
-use super::super::emit::{Exit, Exporter, Moment};
+use super::super::emit::{Exit, Exporter, Moment, ValuesOfCall};
 use super::super::labels::quoted;
-use crate::output::{Format, Labels, Unit, csv_fields, push_number};
+use crate::output::{Format, Labels, Unit, csv_fields, escaped, push_number};
 
 const THREAD: &str = "thread";
 /// The first columns of a row.
@@ -89,7 +90,7 @@ impl<'a> Calls<'a> {
         Self { labels, scale, is_json, before, thread: ThreadId::new(0), open: Vec::new() }
     }
 
-    fn row(&mut self, exit: Option<Exit<'_>>, out: &mut Vec<u8>) {
+    fn row(&mut self, exit: Option<Exit<'_>>, values: ValuesOfCall<'_>, out: &mut Vec<u8>) {
         let Some(Open { method, entered }) = self.open.pop() else { return };
         let call = entered.calls;
         let caller = self.open.last().map(|caller| caller.entered.calls);
@@ -98,7 +99,7 @@ impl<'a> Calls<'a> {
         let is_timed = self.scale == Unit::Nanos;
         let end = exit.filter(|_| is_timed).map(|exit| exit.now);
         let duration = end.map(|end| entered.bounds.until(end.bounds));
-        let values = [
+        let numbers = [
             Some(self.thread.get()),
             Some(call),
             caller,
@@ -109,7 +110,7 @@ impl<'a> Calls<'a> {
             duration.map(|duration| duration.from_ns),
             duration.map(|duration| duration.by_ns).filter(|by_ns| *by_ns != u64::MAX),
         ];
-        for (before, value) in self.before.iter().zip(&values) {
+        for (before, value) in self.before.iter().zip(&numbers) {
             before.push_to(out);
             match value {
                 Some(value) => push_number(out, *value),
@@ -118,25 +119,47 @@ impl<'a> Calls<'a> {
             }
         }
         match exit.as_ref().and_then(Exit::thrown) {
-            None if self.is_json => out.extend_from_slice(b",\"thrown\":null,"),
-            None => out.extend_from_slice(b",,"),
+            None if self.is_json => out.extend_from_slice(b",\"thrown\":null"),
+            None => out.push(b','),
             Some(class) => {
                 let (title, class) = match self.is_json {
                     true => (",\"thrown\":", quoted(&class)),
                     false => (",", csv_fields([&*class])),
                 };
-                out.extend_from_slice(format!("{title}{class},").as_bytes());
+                out.extend_from_slice(format!("{title}{class}").as_bytes());
             }
         }
+        self.push_values(values, out);
+        out.push(b',');
         out.extend_from_slice(self.labels.get(method).as_bytes());
         out.extend_from_slice(if self.is_json { b"}\n" } else { b"\n" });
     }
 }
 
+impl Calls<'_> {
+    #[inline]
+    fn push_values(&self, values: ValuesOfCall<'_>, out: &mut Vec<u8>) {
+        if self.is_json {
+            out.extend_from_slice(b",\"values\":");
+            out.extend_from_slice(values.json().as_deref().unwrap_or("[]").as_bytes());
+            return;
+        }
+        out.push(b',');
+        let line = values.line();
+        if !line.is_empty() {
+            out.extend_from_slice(csv_fields([&*escaped(&line)]).as_bytes());
+        }
+    }
+}
+
 impl Exporter for Calls<'_> {
+    fn shows_values(&self) -> bool {
+        true
+    }
+
     fn begin(&mut self, out: &mut Vec<u8>) {
         if !self.is_json {
-            let titles = NUMBERS.join(",") + ",thrown,method,class,name,descriptor\n";
+            let titles = NUMBERS.join(",") + ",thrown,values,method,class,name,descriptor\n";
             out.extend_from_slice(titles.as_bytes());
         }
     }
@@ -151,10 +174,10 @@ impl Exporter for Calls<'_> {
     }
 
     fn exit(&mut self, exit: Exit<'_>, out: &mut Vec<u8>) {
-        self.row(Some(exit), out);
+        self.row(Some(exit), exit.values, out);
     }
 
-    fn unfinished(&mut self, _at: u64, out: &mut Vec<u8>) {
-        self.row(None, out);
+    fn unfinished(&mut self, _at: u64, values: ValuesOfCall<'_>, out: &mut Vec<u8>) {
+        self.row(None, values, out);
     }
 }

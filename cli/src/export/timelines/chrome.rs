@@ -103,7 +103,8 @@ impl Exporter for Chrome<'_> {
         self.event(b'E', method, exit.now.at, out);
         let thrown = exit.thrown();
         let thrown = thrown.as_deref().map(|class| ("exception", class));
-        let values = exit.values.iter().map(|value| (&*value.name, &*value.text));
+        let values = exit.values.named();
+        let values = values.iter().map(|(name, text)| (&**name, &**text));
         let mut before = ",\"args\":{";
         for (name, text) in thrown.into_iter().chain(values) {
             out.extend_from_slice(before.as_bytes());

@@ -11,7 +11,7 @@ use flow_codec::format::samples::{Cause, Found, Frame, Sample, SampleClock, Samp
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{MethodId, ThreadId};
 
-use super::super::emit::{Buffer, Exit, Exporter, Moment};
+use super::super::emit::{Buffer, Exit, Exporter, Moment, ValuesOfCall};
 use super::super::labels::thread_name;
 use super::super::names::MethodNumbers;
 use crate::failure::Failure;
@@ -297,10 +297,10 @@ impl Exporter for Hpl<'_> {
     }
 
     fn exit(&mut self, exit: Exit<'_>, out: &mut Vec<u8>) {
-        self.unfinished(exit.now.at, out);
+        self.unfinished(exit.now.at, ValuesOfCall::default(), out);
     }
 
-    fn unfinished(&mut self, at: u64, out: &mut Vec<u8>) {
+    fn unfinished(&mut self, at: u64, _values: ValuesOfCall<'_>, out: &mut Vec<u8>) {
         self.pass(at, out);
         self.stack.pop();
     }

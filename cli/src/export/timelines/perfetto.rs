@@ -178,10 +178,10 @@ impl Exporter for Perfetto<'_> {
                     argument.bytes(field::ANNOTATION_TEXT, class.as_bytes());
                 });
             }
-            for value in exit.values {
+            for (name, text) in exit.values.named() {
                 event.message(field::EVENT_ANNOTATION, |argument| {
-                    argument.bytes(field::ANNOTATION_NAME, value.name.as_bytes());
-                    argument.bytes(field::ANNOTATION_TEXT, value.text.as_bytes());
+                    argument.bytes(field::ANNOTATION_NAME, name.as_bytes());
+                    argument.bytes(field::ANNOTATION_TEXT, text.as_bytes());
                 });
             }
         });

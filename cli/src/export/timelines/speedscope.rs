@@ -4,7 +4,7 @@
 use flow_codec::read::{ThreadFile, Trace};
 use flow_codec::{MethodId, MethodNames};
 
-use super::super::emit::{Buffer, Exit, Exporter, Moment};
+use super::super::emit::{Buffer, Exit, Exporter, Moment, ValuesOfCall};
 use super::super::labels::{GENERATOR, program, quoted, thread_name};
 use super::super::names::{MethodNumbers, name};
 use crate::failure::Failure;
@@ -88,10 +88,10 @@ impl Exporter for Speedscope<'_> {
     }
 
     fn exit(&mut self, exit: Exit<'_>, out: &mut Vec<u8>) {
-        self.unfinished(exit.now.at, out);
+        self.unfinished(exit.now.at, ValuesOfCall::default(), out);
     }
 
-    fn unfinished(&mut self, at: u64, out: &mut Vec<u8>) {
+    fn unfinished(&mut self, at: u64, _values: ValuesOfCall<'_>, out: &mut Vec<u8>) {
         if let Some(frame) = self.open.pop() {
             self.event(b'C', frame, at, out);
         }

@@ -19,6 +19,9 @@ struct Row {
     duration_from_ns: Option<u64>,
     duration_by_ns: Option<u64>,
     thrown: Option<String>,
+    /// A list in JSON, a text in CSV.
+    #[serde(rename = "values")]
+    _values: serde_json::Value,
     #[serde(rename = "method")]
     _method: u64,
     class: Option<String>,
