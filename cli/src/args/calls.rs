@@ -93,7 +93,7 @@ pub(crate) struct CallsArgs {
     /// Show what was recorded for this preset, as --sql does
     #[arg(long, value_name = "NAME", group = "presets", help_heading = VIEWS)]
     pub(crate) preset: Option<String>,
-    /// Show calls with their recorded values, in the order in which they began; with --slowest, only the longest
+    /// Show calls with their recorded values, thread by thread, in the order in which they began; with --slowest, only the longest
     #[arg(long, help_heading = VIEWS)]
     pub(crate) values: bool,
     /// Show each call when it has ended, while the trace is being recorded, until the recording ends or Ctrl-C
@@ -106,8 +106,8 @@ pub(crate) struct CallsArgs {
     #[arg(long = "where", value_name = "CONDITION", help_heading = SELECTION)]
     #[arg(conflicts_with = "by")]
     pub(crate) conditions: Vec<ValueCondition>,
-    /// Show only calls that were left in this way; not with --where, --values or another view
-    #[arg(long, value_name = "HOW", conflicts_with_all = ["calls_view", "values", "conditions"])]
+    /// Show only calls that were left in this way; not with --slowest, --by and --around
+    #[arg(long, value_name = "HOW", conflicts_with = "calls_view")]
     #[arg(help_heading = SELECTION)]
     pub(crate) outcome: Option<HowLeft>,
     #[command(flatten)]
@@ -202,6 +202,7 @@ pub(crate) struct GrepArgs {
     /// How many of the longest calls, if these are asked for.
     pub(crate) slowest: Option<u64>,
     pub(crate) conditions: Vec<ValueCondition>,
+    pub(crate) outcome: Option<HowLeft>,
     pub(crate) max: Option<u64>,
     pub(crate) verbose: bool,
 }
@@ -256,6 +257,7 @@ impl CallsArgs {
                     when,
                     slowest,
                     conditions,
+                    outcome: None,
                     max,
                     verbose,
                 }));
@@ -288,10 +290,19 @@ impl CallsArgs {
         } else if self.values || !self.conditions.is_empty() {
             self.expect("calls with values", &["--max"], true)?;
             let (method, conditions) = (Some(what), self.conditions.clone());
-            let (part, when, slowest) = (part.clone(), self.when.clone(), None);
-            let with_values =
-                GrepArgs { method, source, part, when, slowest, conditions, max, verbose };
-            CallsQuestion::WithValues(with_values)
+            let (part, when) = (part.clone(), self.when.clone());
+            let (slowest, outcome) = (None, self.outcome);
+            CallsQuestion::WithValues(GrepArgs {
+                method,
+                source,
+                part,
+                when,
+                slowest,
+                conditions,
+                outcome,
+                max,
+                verbose,
+            })
         } else {
             self.expect("this list of calls", &["--test", "--max"], true)?;
             if part.within.is_some() {

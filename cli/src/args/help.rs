@@ -195,7 +195,8 @@ is that of a parameter, arg0, arg1, …, this, result, message (of the exception
 (each of them). order.total is a field of an object, order.lines.size a number of elements. Operators are \
 == (or =, or is), !=, <, <=, >, >=, starts, ends, contains, and matches (a regular expression). Quotes around a value are not part of it: \
 name == \"null\" means the text, name == null a missing object. An object is compared by the name of its class. A text of \
-which only the beginning was recorded equals no value. Calls of a thread are in the order in which they began. The exit \
+which only the beginning was recorded equals no value. Threads follow each other, and calls of a thread are in the order in which they began; flow replay --method \
+has the calls of all threads in one order of time. The exit \
 status is 0, also if no call meets the conditions; 2 if a condition has a name that no value of the methods has.
 
 Reads and writes of fields are recorded of those that flow record --fields names. The name of such a value is field(total).

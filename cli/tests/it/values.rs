@@ -86,6 +86,46 @@ fn calls_are_in_the_order_in_which_they_begin() {
 }
 
 #[test]
+fn calls_with_values_are_chosen_by_how_they_were_left() {
+    // Three calls: one returned, an exception ended one, recording was suspended in one, and one is open.
+    let dir = bare(&[0x81, 0x00, 0x81, 0x00, 0x81, 0x00, 0x81]);
+    let (mut encoder, mut bytes) = (MarkEncoder::with_header(), Vec::new());
+    for call in 0..4 {
+        let mut argument = Vec::new();
+        let value = Value::Primitive(Primitive::Int(call));
+        CallValue::new(Role::Argument(0), value).encode(&mut argument);
+        let thrown = Some("x.Oops".to_owned());
+        let end = match call {
+            1 => Some(Mark::Unwound { exits: std::num::NonZeroU64::MIN, thrown }),
+            2 => Some(Mark::Paused),
+            _ => None,
+        };
+        let offset = Offset::new(2 * u64::try_from(call).unwrap() + 1);
+        for mark in [Some(Mark::Values(argument)), end].iter().flatten() {
+            encoder.encode(Position { offset, exits: 0 }, mark, &mut bytes);
+        }
+    }
+    encoder.finish(&mut bytes);
+    fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
+    let found = |flags: &[&str]| {
+        let run = flow(&[&["calls", "**#work", "--format", "json"], flags].concat(), dir.path());
+        let call =
+            |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["call"].clone();
+        (run.out.lines().map(call).collect::<Vec<_>>(), run.err)
+    };
+    for (how, call) in [("returned", 0), ("exception", 1), ("cut", 2)] {
+        let flags = ["--outcome", how];
+        assert_eq!(found(&flags).0, [call], "{how}");
+        assert_eq!(found(&[&flags[..], &["--values"]].concat()).0, [call], "{how}");
+        let condition = format!("arg0 == {call}");
+        assert_eq!(found(&[&flags[..], &["--where", &condition]].concat()).0, [call], "{how}");
+        let (calls, said) = found(&[&flags[..], &["--where", "arg0 == 3"]].concat());
+        assert!(calls.is_empty() && said.contains("none of 4 calls"), "{said}");
+    }
+    assert_eq!(found(&["--values"]).0.len(), 4);
+}
+
+#[test]
 fn quotes_are_no_part_of_a_value_with_any_operator() {
     let dir = values();
     for condition in [

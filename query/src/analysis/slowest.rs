@@ -120,6 +120,7 @@ impl Slowest {
                 end,
                 is_open,
                 unwound,
+                is_cut: false,
                 calls,
                 values: Vec::new(),
             });
@@ -210,6 +211,7 @@ impl Slowest {
                 end,
                 is_open: false,
                 unwound: moments.unwound(exit),
+                is_cut: false,
                 calls: dag.extent_of(at).map_or(1, |(calls, _)| calls),
                 values: Vec::new(),
             });

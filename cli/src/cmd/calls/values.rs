@@ -35,6 +35,7 @@ pub(super) fn run(args: &GrepArgs, out: &mut Out) -> Result<Status, Failure> {
         None => calls.at_most(max),
     };
     let calls = args.conditions.iter().cloned().fold(calls, Calls::meeting);
+    let calls = args.outcome.into_iter().fold(calls, |calls, how| calls.left_by(how.outcome()));
     let search = source.ask(|traces| calls.begin(traces))?;
     let names = search.value_names(&source.traces);
     if names.are_recorded() {
@@ -102,6 +103,9 @@ fn say_nothing(args: &GrepArgs, calls: u64, with_values: bool) {
     let of = args.what();
     message(&match (calls, with_values) {
         (0, _) => format!("there is no call of '{of}' in the selected part of the trace"),
+        (_, true) if args.outcome.is_some() && args.conditions.is_empty() => {
+            format!("none of {} of '{of}' was left in this way", plural(calls, "call"))
+        }
         (_, true) => format!("none of {} of '{of}' meets the conditions", plural(calls, "call")),
         (_, false) => format!(
             "{} of '{of}' without values; record with --values GLOB, such as --values '{of}'",

@@ -26,6 +26,8 @@ pub struct Call {
     pub is_open: bool,
     /// Whether it was left by an exception.
     pub unwound: Option<Unwound>,
+    /// Whether recording was suspended when it was left: how is not known.
+    pub is_cut: bool,
     /// Calls made in it, including itself; up to the end if it was not left.
     pub calls: u64,
     /// Its values, if the timeline is one [with values](Timeline::with_values), and accesses that are
@@ -141,13 +143,16 @@ pub struct CallStack {
     /// The position of the last event.
     position: Position,
     is_ended: bool,
+    /// Whether recording is suspended.
+    is_paused: bool,
 }
 
 impl Default for CallStack {
     fn default() -> Self {
         let (open, values, end) = (Vec::new(), Vec::new(), When::UNKNOWN);
-        let (unwound, leaving, calls, is_ended) = (None, 0, 0, false);
-        Self { open, values, end, unwound, leaving, calls, position: Position::default(), is_ended }
+        let (unwound, leaving, calls, position) = (None, 0, 0, Position::default());
+        let (is_ended, is_paused) = (false, false);
+        Self { open, values, end, unwound, leaving, calls, position, is_ended, is_paused }
     }
 }
 
@@ -158,7 +163,14 @@ impl CallStack {
     pub fn pass(&mut self, event: TimelineEvent, keep: Option<&dyn KeepAccesses>) {
         let TimelineEvent { position, time, calls, kind, .. } = event;
         (self.leaving, self.unwound) = match kind {
-            EventKind::Enter(method) => return self.open.push((method, calls, time)),
+            EventKind::Enter(method) => {
+                self.is_paused = false;
+                return self.open.push((method, calls, time));
+            }
+            EventKind::Pause | EventKind::Resume => {
+                self.is_paused = kind == EventKind::Pause;
+                return;
+            }
             EventKind::Exit { count, unwound } => (count.get(), unwound),
             EventKind::RangeEnd { frames } => (frames.get(), None),
             EventKind::Values(values) => return self.add_values(values, keep),
@@ -189,6 +201,7 @@ impl CallStack {
             start,
             end: self.end,
             is_open: self.is_ended,
+            is_cut: self.is_paused && unwound.is_none() && !self.is_ended,
             unwound,
             calls: self.calls - number,
             values: self.take_values(self.open.len() + 1),

@@ -17,7 +17,7 @@ use flow_codec::read::{Call, CallStack, EventKind, KeepAccesses, Methods, Select
 use flow_codec::{Glob, MethodId, ThreadId};
 
 use super::with_values::Conditions;
-use super::{Calls, FoundCall, Order, What, times_of};
+use super::{Calls, FoundCall, Order, What, outcome_of, times_of};
 use crate::Error;
 use crate::dag::Outcome;
 use crate::open::Traces;
@@ -121,7 +121,6 @@ struct OfThread {
     stack: CallStack,
     /// How many calls it has made.
     calls: u64,
-    is_paused: bool,
     /// The tests that it runs, and for each open call the one that made it.
     tests: Vec<Arc<str>>,
     made_by: Vec<Option<Arc<str>>>,
@@ -182,11 +181,7 @@ impl Ended<'_> {
         if !self.wanted.contains(call.method) {
             return;
         }
-        let outcome = match (&call.unwound, of_thread.is_paused) {
-            (Some(_), _) => Outcome::Unwound,
-            (None, true) => Outcome::Cut,
-            (None, false) => Outcome::Returned,
-        };
+        let outcome = outcome_of(&call);
         let tests = &self.asked.select.tests;
         let is_asked = self.asked.outcome.is_none_or(|asked| asked == outcome)
             && (tests.is_all() || test.as_ref().is_some_and(|test| tests.include(test)))
@@ -227,11 +222,9 @@ impl Receive for Ended<'_> {
         of_thread.arrived = Some(self.now);
         match &event.kind {
             EventKind::Enter(_) => {
-                (of_thread.is_paused, of_thread.calls) = (false, of_thread.calls + 1);
+                of_thread.calls += 1;
                 of_thread.made_by.push(of_thread.tests.last().map(Arc::clone));
             }
-            EventKind::Pause => of_thread.is_paused = true,
-            EventKind::Resume => of_thread.is_paused = false,
             EventKind::Test(mark) => of_thread.test(&mark.name, mark.outcome.is_none()),
             _ => {}
         }

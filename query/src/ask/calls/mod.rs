@@ -34,7 +34,7 @@ use crate::open::Traces;
 use crate::reading::{Listener, Soundness};
 use crate::select::{Select, Selected, ValueCondition, expect_clock, methods};
 
-/// Which calls are asked for. In the order in which they began, unless the [longest](Self::longest) are.
+/// Which calls are asked for. Thread by thread, and in a thread in the order in which they began, unless the [longest](Self::longest) are.
 ///
 /// ```no_run
 /// use flow_query::ask::Calls;
@@ -91,7 +91,7 @@ pub struct FoundCall {
     pub times: CallTimes,
     /// Whether it had not ended when the trace did.
     pub is_open: bool,
-    /// How it was left; `None` if it is open, or if only its events were read and it was not left by an exception.
+    /// How it was left; `None` if it is open, or if only its times were read and it was not left by an exception.
     pub outcome: Option<Outcome>,
     /// The class of the exception that ended it, if that was recorded; `?` if the class is unknown.
     pub thrown: Option<String>,
@@ -399,6 +399,8 @@ impl InTrace<'_> {
         let class = |unwound: &flow_codec::read::Unwound| {
             unwound.class.as_deref().unwrap_or("?").to_owned()
         };
+        // Where only times are read, the end of recording is not.
+        let is_known = call.unwound.is_some() || self.search.asked.source() == Source::Values;
         FoundCall {
             trace: self.number,
             file,
@@ -406,7 +408,7 @@ impl InTrace<'_> {
             number: call.number,
             method: call.method,
             is_open: call.is_open,
-            outcome: call.unwound.as_ref().map(|_| Outcome::Unwound),
+            outcome: Some(outcome_of(&call)).filter(|_| !call.is_open && is_known),
             thrown: call.unwound.as_ref().map(class),
             shape: None,
             calls: call.calls,
@@ -416,6 +418,15 @@ impl InTrace<'_> {
             times: times_of(&call),
             values: call.values,
         }
+    }
+}
+
+/// How a call was left that has ended.
+fn outcome_of(call: &Call) -> Outcome {
+    match (&call.unwound, call.is_cut) {
+        (Some(_), _) => Outcome::Unwound,
+        (None, true) => Outcome::Cut,
+        (None, false) => Outcome::Returned,
     }
 }
 

@@ -7,7 +7,7 @@ use flow_codec::format::values::CallValue;
 use flow_codec::read::{Call, KeepAccesses, Methods, Selection, ThreadFile};
 use flow_codec::{MethodId, Offset};
 
-use super::{FoundCall, InTrace, Searched, times_of};
+use super::{FoundCall, InTrace, Searched, outcome_of, times_of};
 use crate::reading::{Listener, Reading};
 use crate::select::{THROWN, ValueCondition, start_ns};
 use crate::text::{Compared, ValueTexts};
@@ -152,11 +152,13 @@ impl InTrace<'_> {
         Conditions { methods: self.trace.methods(), conditions }
     }
 
-    /// Returns whether a call meets all conditions, and counts it.
+    /// Returns whether a call was left as asked and meets all conditions, and counts it.
     fn holds(&self, call: &Call, searched: &mut Searched) -> bool {
         searched.of_method += 1;
         searched.has_values |= !call.values.is_empty();
-        let is_met = self.conditions().are_met(call);
+        let is_left = |how| !call.is_open && outcome_of(call) == how;
+        let is_met =
+            self.search.asked.outcome.is_none_or(is_left) && self.conditions().are_met(call);
         searched.count += u64::from(is_met);
         is_met
     }
