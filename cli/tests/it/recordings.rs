@@ -96,6 +96,8 @@ fn a_run_has_a_file_of_its_own_and_verbs_show_the_newest() {
         "flow: flow-trace has 2 runs; this is the newest, {two} (flow info --all lists them)\n"
     );
     let path = format!("flow-trace/{two}");
+    let run = place.flow(&["diff", "1:0", "1:0"]);
+    assert_eq!((run.code, run.err), (Some(0), said.clone()), "reported once for both calls");
     for args in [
         &["report"][..],
         &["report", "--format", "json"],

@@ -10,7 +10,7 @@ use super::exact::{self, Sides};
 use crate::args::DiffArgs;
 use crate::failure::{Failure, Status};
 use crate::input::flags::DEFAULT_DIR;
-use crate::input::source::Source;
+use crate::input::source::{Source, run_of};
 use crate::output::{Out, Progress};
 
 /// A call that is compared.
@@ -66,6 +66,12 @@ fn call(text: &Path) -> Option<(Option<PathBuf>, CallPlace)> {
 /// Compares two calls.
 pub(super) fn run(args: &DiffArgs, sides: [CallSide; 2], out: &mut Out) -> Result<Status, Failure> {
     args.expect_calls()?;
+    let mut sides = sides;
+    if sides[0].trace == sides[1].trace {
+        // Reported once for both sides.
+        let run = run_of(&sides[0].trace);
+        sides.iter_mut().for_each(|side| side.trace.clone_from(&run));
+    }
     let [before, after] = Source::open_two(sides.each_ref().map(|side| side.trace.as_path()))?;
     let mut runs = [(Run::Before, before), (Run::After, after)];
     let traces = runs.iter().flat_map(|(_, source)| source.traces.iter());
