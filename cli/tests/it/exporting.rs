@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::common::{Run, bare, command, flow, text, trace, write_trace};
+use flow_codec::Offset;
+use flow_codec::format::marks::{Mark, MarkEncoder, Position};
+use flow_codec::format::values::{CallValue, Primitive, Role, Value};
+
+use crate::common::{Run, bare, command, flow, test_mark, text, trace, write_trace};
 use crate::readers::{Call, Paths, Stack, Threads};
 use tempfile::TempDir;
 
@@ -546,4 +550,56 @@ fn of_several_traces_one_has_to_be_named() {
     assert!(run.err.contains("jvm-8-1"), "{}", run.err);
     let run: Run = flow(&["export", "--to", "csv"], &dir.path().join("jvm-8-1"));
     assert_eq!((run.code, run.out.lines().count()), (Some(0), 8));
+}
+
+#[test]
+fn a_test_that_reached_no_recorded_line_is_not_taken_for_a_trace_without_lines() {
+    let dir = bare(&[0x82, 0x00]);
+    let work = r#"{"id":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","source":"Main.java","flags":[],"lines":[7,8]}"#;
+    fs::write(dir.path().join("methods.jsonl"), format!("{work}\n")).unwrap();
+    let (mut encoder, mut marks) = (MarkEncoder::with_header(), Vec::new());
+    for (offset, text) in [(0, "test started a.T.one"), (1, "test passed a.T.one")] {
+        let position = Position { offset: Offset::new(offset), exits: 0 };
+        encoder.encode(position, &test_mark(text), &mut marks);
+    }
+    encoder.finish(&mut marks);
+    fs::write(dir.path().join("thread-1.marks"), marks).unwrap();
+    let run = flow(&["export", "--to", "lcov", "--test", "a.T.one"], dir.path());
+    let said = "flow: the selected tests reached none of the lines that are recorded\n";
+    assert_eq!((run.code, &*run.out, &*run.err), (Some(0), "", said));
+}
+
+#[test]
+fn exports_of_calls_have_their_values() {
+    // work(5) returns 42; work(7) is open.
+    let dir = bare(&[0x81, 0x00, 0x81]);
+    let (mut encoder, mut marks) = (MarkEncoder::with_header(), Vec::new());
+    for (offset, role, number) in
+        [(1, Role::Argument(0), 5), (1, Role::Result, 42), (3, Role::Argument(0), 7)]
+    {
+        let mut value = Vec::new();
+        CallValue::new(role, Value::Primitive(Primitive::Int(number))).encode(&mut value);
+        let position = Position { offset: Offset::new(offset), exits: 0 };
+        encoder.encode(position, &Mark::Values(value), &mut marks);
+    }
+    encoder.finish(&mut marks);
+    fs::write(dir.path().join("thread-1.marks"), marks).unwrap();
+    let rows = flow(&["export", "--to", "jsonl"], dir.path());
+    let values =
+        |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["values"].clone();
+    let exported: Vec<_> = rows.out.lines().map(values).collect();
+    let int =
+        |name: &str, value: i32| serde_json::json!({"name": name, "type": "int", "value": value});
+    let expected = [vec![int("arg0", 5), int("result", 42)], vec![int("arg0", 7)]];
+    assert_eq!(exported, expected.map(serde_json::Value::from), "{rows:?}");
+    let rows = flow(&["export", "--to", "csv"], dir.path());
+    let shown: Vec<_> = rows.out.lines().map(|line| line.split(',').nth(10).unwrap()).collect();
+    assert_eq!(shown, ["values", "(arg0 = 5)  = 42", "(arg0 = 7)"], "{rows:?}");
+    let out = tempfile::tempdir().unwrap();
+    let tables = out.path().join("tables");
+    let run = flow(&["export", "--to", "parquet", "--out", tables.to_str().unwrap()], dir.path());
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let read = crate::readers::tables::calls(&tables);
+    let read = read.iter().map(|row| serde_json::from_str(&row["values"]).unwrap());
+    assert_eq!(read.collect::<Vec<serde_json::Value>>(), exported);
 }

@@ -24,7 +24,7 @@ pub(super) fn run(
     let mut path = |file: &str| files.path(file).map(|path| path.display().to_string());
     let bytes = source.bytes();
     let (mut to, mut progress) = Destination::new(args.out.as_deref(), bytes, out)?;
-    let (mut status, mut all) = (source.status, Covered::default());
+    let (mut status, mut all, mut has_lines) = (source.status, Covered::default(), false);
     let is_by_test = format == CoverageFormat::Lcov && !args.part.tests.patterns.is_empty();
     for trace in &source.traces {
         let coverage = Coverage::of(trace, &args.part.filter.filter());
@@ -37,13 +37,17 @@ pub(super) fn run(
         for (test, threads) in coverage.tests() {
             let (mut covered, soundness) = coverage.read(threads, &mut progress);
             status = status.and(soundness);
+            has_lines |= !covered.files.is_empty();
             covered.files.retain(|_, file| file.reached() > 0);
             lcov(test, &covered, &mut path, &mut to.to).map_err(|error| to.failure(error))?;
             all.add(covered);
         }
     }
     drop(progress);
-    lines_message(&all).iter().for_each(|text| message(text));
+    match has_lines && all.files.is_empty() {
+        true => message("the selected tests reached none of the lines that are recorded"),
+        false => lines_message(&all).iter().for_each(|text| message(text)),
+    }
     if !is_by_test {
         let manifest = source.traces.iter().find_map(|trace| trace.manifest());
         let sources: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
