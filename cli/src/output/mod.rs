@@ -34,7 +34,7 @@ pub(crate) use open_values::OpenValues;
 pub(crate) use out::{Out, alarm, beyond, left_out, message};
 pub(crate) use path::{chain, indent, indentation, more};
 pub(crate) use progress::Progress;
-pub(crate) use reports::{Annotation, Case, Level, suite};
+pub(crate) use reports::{Annotation, Case, Level, suite, xml};
 pub(crate) use styled::fit::{columns as terminal_columns, fit_word as shortened};
 pub(crate) use styled::links::LinkTo;
 pub(crate) use table::{Records, Table, markdown};

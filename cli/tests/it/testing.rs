@@ -894,7 +894,10 @@ fn differences_to_a_lock_have_a_format_for_each_service() {
     assert_eq!(diff("github", &[]), github);
     assert_eq!(diff("github", &["--max-calls", "+50%"]).matches("::notice ").count(), 2);
     let junit = diff("junit", &[]);
-    assert!(junit.contains("<testcase classname=\"a.T\" name=\"t\"><failure message="), "{junit}");
+    assert!(
+        junit.contains("<testcase classname=\"a.T\" name=\"t\">\n   <failure message="),
+        "{junit}"
+    );
     let junit = diff("junit", &["--max-calls", "+50%"]);
     assert!(junit.contains("failures=\"0\"") && junit.contains("<system-out>"), "{junit}");
 }

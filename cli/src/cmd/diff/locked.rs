@@ -252,8 +252,7 @@ impl Print<'_> {
                 Case { class, name, failure, note }
             })
             .collect();
-        out.write_all(suite(&self.args.before.to_string_lossy(), &cases).as_bytes())?;
-        Ok(())
+        Ok(suite(&self.args.before.to_string_lossy(), &cases, out)?)
     }
 }
 

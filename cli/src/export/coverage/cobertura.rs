@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::document::{Count, Document, classes, lines_of};
-use super::xml::{Xml, document, element, leaf, text};
+use crate::output::xml::{Xml, document, element, leaf, text};
 
 const DOCTYPE: &str = "coverage SYSTEM \"http://cobertura.sourceforge.net/xml/coverage-04.dtd\"";
 
@@ -34,7 +34,7 @@ pub(super) fn cobertura(what: &Document<'_>, to: &mut dyn Write) -> io::Result<(
         ("version", "flow"),
         ("timestamp", &started),
     ];
-    document(DOCTYPE, to, |to| {
+    document(Some(DOCTYPE), to, |to| {
         element(to, "coverage", &attributes, |to| {
             element(to, "sources", &[], |to| {
                 what.sources.iter().try_for_each(|source| text(to, "source", source))

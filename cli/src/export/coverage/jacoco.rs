@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use flow_query::ask::{CoveredFile, CoveredMethod};
 
 use super::document::{Count, Document, classes, lines_of};
-use super::xml::{Xml, document, element, leaf};
+use crate::output::xml::{Xml, document, element, leaf};
 
 const DOCTYPE: &str = "report PUBLIC \"-//JACOCO//DTD Report 1.1//EN\" \"report.dtd\"";
 
@@ -57,7 +57,7 @@ fn counter(to: &mut Xml<'_>, kind: &str, count: Count) -> io::Result<()> {
 
 /// Writes the report.
 pub(super) fn jacoco(what: &Document<'_>, to: &mut dyn Write) -> io::Result<()> {
-    document(DOCTYPE, to, |to| {
+    document(Some(DOCTYPE), to, |to| {
         element(to, "report", &[("name", what.title)], |to| {
             let mut all = Counts::default();
             for (name, files) in what.packages() {

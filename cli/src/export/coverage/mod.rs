@@ -12,7 +12,6 @@ mod cobertura;
 mod document;
 mod jacoco;
 mod lcov;
-mod xml;
 
 use std::io::{self, Write};
 

@@ -2,6 +2,7 @@
 
 mod github;
 mod junit;
+pub(crate) mod xml;
 
 pub(crate) use github::{Annotation, Level};
 pub(crate) use junit::{Case, suite};
