@@ -23,7 +23,7 @@ pub(crate) enum PathsKind {
     Frequent,
 }
 
-#[derive(ClapArgs, Debug)]
+#[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) part: PartArgs,
@@ -49,7 +49,7 @@ pub(crate) struct ReportArgs {
 }
 
 /// Views that only a report has.
-#[derive(ClapArgs, Debug)]
+#[derive(ClapArgs, Clone, Debug)]
 #[command(next_help_heading = VIEWS)]
 pub(crate) struct ReportViewArgs {
     /// With --tree: show only what methods that match this pattern call; repeatable
@@ -75,8 +75,9 @@ pub(crate) struct ReportViewArgs {
     pub(crate) exceptions: bool,
     /// Show how often each suspend function of Kotlin was called and resumed: other views count each resumption as a call
     ///
-    /// Counts are exact, of whole threads. Functions that never wait, and suspend lambdas, are not in the list.
-    #[arg(long, group = "instead", conflicts_with_all = ["tree", "samples"])]
+    /// Counts are exact, of whole threads. Functions that never wait, and suspend lambdas, are not in the list. With --tree: the
+    /// tree without what only passes resumptions on, so that each is directly below what caused it.
+    #[arg(long, group = "instead", conflicts_with = "samples")]
     pub(crate) coroutines: bool,
     /// Show methods that were recorded and never called: in none of the JVMs and, with --test, by none of the tests
     ///
@@ -200,7 +201,7 @@ impl ReportArgs {
                 (true, true) => ("a tree of samples", &OF_TREES),
             }
         };
-        if view.coroutines {
+        if view.coroutines && !is_tree {
             return expect("--coroutines", &self.given(), &["--max", "--verbose"]);
         }
         let of_source: &[&str] = if of_samples { &OF_SAMPLES } else { &OF_CALLS };

@@ -719,3 +719,32 @@ fn equal_runs_have_no_methods_that_differ() {
     let run = flow(&["diff", "--methods", "--max", "0", &other], dir.path());
     assert!(run.out.contains("com.app.Main.work(int)"), "{run:?}");
 }
+
+#[test]
+fn resumptions_in_a_tree_are_directly_below_what_caused_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let names = "a.C#fetch(ILkotlin/coroutines/Continuation;)Ljava/lang/Object;V=1\n\
+        a.C$fetch$1#invokeSuspend(Ljava/lang/Object;)Ljava/lang/Object;V=2\n\
+        a.D#load()V=3\na.R#resumeWith()V=4\na.M#main()V=5\n";
+    fs::write(dir.path().join("ids.properties"), names).unwrap();
+    let resumed = [0x84, 0x82, 0x81, 0x83, 0x03].repeat(3);
+    let events = [&[0x85, 0x81, 0x83, 0x02][..], &resumed].concat();
+    fs::write(dir.path().join("thread-1.flow"), events).unwrap();
+    let tree = |flags: &[&str]| {
+        let args = ["report", "--tree", "--by", "calls", "--format", "csv"];
+        let run = flow(&[&args[..], flags].concat(), dir.path());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        ["invokeSuspend", "fetch", "load"]
+            .map(|name| run.out.lines().filter(|line| line.contains(&format!(",{name},"))).count())
+    };
+    assert_eq!((tree(&[]), tree(&["--coroutines"])), ([1, 2, 2], [0, 2, 2]));
+    let run = flow(&["report", "--tree", "--by", "calls", "--coroutines"], dir.path());
+    let rows: Vec<_> =
+        run.out.lines().skip(3).map(|line| line.split("  ").last().unwrap()).collect();
+    let fetch = "a.C.fetch(int, Continuation)";
+    assert_eq!(
+        rows,
+        ["a.R.resumeWith()", fetch, "a.D.load()", "a.M.main()", fetch, "a.D.load()"],
+        "{run:?}"
+    );
+}

@@ -7,8 +7,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use flow_codec::MethodId;
+use flow_codec::format::methods::MethodInfo;
 use flow_codec::read::{Selection, Trace};
+use flow_codec::{Glob, MethodId};
 
 use crate::analysis::{Edges, Report, Side};
 use crate::reading::{Listener, Selected, Soundness, visit_thread};
@@ -75,6 +76,17 @@ pub fn suspend_functions(
     (rows, soundness)
 }
 
+/// The methods that only pass a resumption on to a suspend function: those of states, and accessors of private functions. Without
+/// these, a resumption is directly below what caused it.
+#[must_use]
+pub fn resuming_methods(trace: &Trace) -> Vec<Glob> {
+    let (states, functions) = found_in(trace);
+    let accessors = functions.iter().filter(|(id, function)| id != function).map(|(id, _)| id);
+    let methods = states.iter().chain(accessors).filter_map(|id| trace.methods().get(*id));
+    let pattern = |info: &MethodInfo| Glob::new(&format!("{}#{}", info.class, info.name));
+    methods.map(|method| pattern(method.info())).collect()
+}
+
 /// The methods of states, and the methods that they call, each with the function whose calls these are.
 fn found_in(trace: &Trace) -> (HashSet<MethodId>, HashMap<MethodId, MethodId>) {
     let methods = || trace.methods().iter().map(|(id, method)| (id, method.info()));
@@ -132,8 +144,6 @@ fn function_of(state: &str) -> Option<&str> {
 mod tests {
     use std::fs;
 
-    use flow_codec::Glob;
-
     use super::*;
 
     #[test]
@@ -170,5 +180,12 @@ mod tests {
         };
         assert_eq!(find(&[]), [(1, 2, 3), (5, 1, 2)]);
         assert_eq!(find(&["a.C#fetch"]), [(5, 1, 2)]);
+        let mut passed: Vec<_> =
+            resuming_methods(&trace).iter().map(|of| of.text().to_owned()).collect();
+        passed.sort();
+        assert_eq!(
+            passed,
+            ["a.C#access$hidden", "a.C$fetch$1#invokeSuspend", "a.C$hidden$1#invokeSuspend"]
+        );
     }
 }

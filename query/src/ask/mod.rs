@@ -31,7 +31,7 @@ pub use self::code::{
     CoveredMethod, FileEffect, NeverCalled, Reach, SelectedClass, SourceText, Why, never_called,
     reached,
 };
-pub use self::coroutines::{SuspendFunction, suspend_functions};
+pub use self::coroutines::{SuspendFunction, resuming_methods, suspend_functions};
 pub use self::difference::{
     Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference, RunDifferences,
 };

@@ -18,6 +18,7 @@ mod table;
 pub(crate) mod tree;
 
 use flow_query::analysis::Side;
+use flow_query::ask::resuming_methods;
 
 use crate::args::ReportArgs;
 use crate::failure::{Failure, Status};
@@ -53,6 +54,11 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     if !of_samples {
         args.when.expect_in(&source.traces)?;
         source.report_losses();
+    }
+    if args.rows.tree && args.view.coroutines {
+        let mut args = args.clone();
+        args.part.filter.exclude.extend(source.traces.iter().flat_map(resuming_methods));
+        return tree::run(&source, of_samples, &args, out);
     }
     if args.rows.tree || of_samples && args.rows.has_sides() {
         return tree::run(&source, of_samples, args, out);
