@@ -79,6 +79,13 @@ pub(crate) struct ReplayArgs {
     #[arg(help_heading = SELECTION)]
     #[arg(long, value_name = "PLACE", conflicts_with = "patterns_of_tests")]
     pub(crate) from: Option<From>,
+    /// Show, of each thread that had not ended, what it waits for, the calls that it is in, and its last N calls
+    ///
+    /// Of a program that hangs. What threads wait for is known after record --timeout and of a snapshot. Threads that had
+    /// ended are shown if all had, or with --thread.
+    #[arg(help_heading = VIEWS)]
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with_all = ["from", "method", "merged", "follow", "budget", "patterns_of_tests", "within"])]
+    pub(crate) last: Option<u64>,
     /// Show only the N outermost calls of a stack
     ///
     /// With --method, of each such call.

@@ -7,6 +7,7 @@ use clap::{Args as ClapArgs, ValueHint};
 use flow_options::StreamAddress;
 
 use crate::input::values::positive;
+use flow_query::select::nanoseconds;
 
 /// Headings of the agent's options.
 const WHERE: &str = "Where the trace goes";
@@ -21,6 +22,13 @@ pub(crate) struct RecordArgs {
     /// already running; CMD runs gradle or gradlew
     #[arg(long)]
     pub(crate) gradle: bool,
+    /// End the command after TIME, for example 10m: each JVM is asked what its threads wait for, and the exit status is 124
+    ///
+    /// flow replay --last shows what each thread waited for and its last calls. The command and all that it started get
+    /// SIGTERM, and those that have not ended 10 s later SIGKILL.
+    #[arg(help_heading = HOW)]
+    #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
+    pub(crate) timeout: Option<u64>,
     /// The command to run
     #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]
     #[arg(value_hint = ValueHint::CommandWithArguments)]

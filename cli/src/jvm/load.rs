@@ -30,8 +30,11 @@ pub(crate) fn load(
 ) -> Result<(), Failure> {
     let mut stream = connect(process)?;
     stream.set_read_timeout(Some(LOAD_TIMEOUT)).map_err(|error| broken(process, &error))?;
-    let answer =
-        explaining_the_wait(process.pid(), || converse(&mut stream, &request(library, options)));
+    // `true`: the library is a path, not a name to search for.
+    let request = ["load", library, "true", options];
+    let answer = explaining_the_wait(process.pid(), || {
+        converse(&mut stream, request, MAX_ANSWER_BYTES)
+    });
     let reason = match Answer::parse(&answer.map_err(|error| broken(process, &error))?) {
         Answer::Loaded => return Ok(()),
         Answer::Refused { code } => refusal.reason().unwrap_or_else(|| {
@@ -70,17 +73,18 @@ fn broken(process: &Process, error: &std::io::Error) -> Failure {
     Failure::Failed(format!("process {}: while waiting for the JVM: {error}", process.pid()))
 }
 
-/// The protocol's version, the command, and its three arguments, each followed by a NUL. `true` means that
-/// the library is a path, not a name to search for.
-fn request(library: &str, options: &str) -> Vec<u8> {
-    let parts = ["1", "load", library, "true", options];
-    parts.iter().flat_map(|part| part.bytes().chain([0])).collect()
-}
-
-fn converse(stream: &mut (impl Read + Write), request: &[u8]) -> std::io::Result<String> {
-    stream.write_all(request)?;
+/// Sends a command and its three arguments, after the protocol's version, each followed by a NUL; and reads the answer, of which
+/// at most `max_bytes` count.
+pub(super) fn converse(
+    stream: &mut (impl Read + Write),
+    [command, first, second, third]: [&str; 4],
+    max_bytes: u64,
+) -> std::io::Result<String> {
+    let parts = ["1", command, first, second, third];
+    let request: Vec<_> = parts.iter().flat_map(|part| part.bytes().chain([0])).collect();
+    stream.write_all(&request)?;
     let mut answer = Vec::new();
-    stream.take(MAX_ANSWER_BYTES).read_to_end(&mut answer)?;
+    stream.take(max_bytes).read_to_end(&mut answer)?;
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
@@ -96,7 +100,7 @@ mod tests {
         let (mut ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(b"0\nreturn code: 0\n").unwrap();
         theirs.shutdown(Shutdown::Write).unwrap();
-        let answer = converse(&mut ours, &request("/lib/a.so", "out=/t,x=ü")).unwrap();
+        let answer = converse(&mut ours, ["load", "/lib/a.so", "true", "out=/t,x=ü"], 64).unwrap();
         assert_eq!(answer, "0\nreturn code: 0\n");
         drop(ours);
         let mut received = String::new();

@@ -17,6 +17,7 @@
 //! | `flow-journal-…` | the [`journal`], in another directory that `trace.json` names, with `journal=DIR` | as `journal` |
 //! | `trace.json` | [`manifest`]: what was run, how it was recorded, and how it ended | at start; replaced at a clean end |
 //! | `trace.json.new` | space reserved for the final manifest | at start; replaces `trace.json` |
+//! | `threads.dump` | [`thread_dump`]: what each thread waits for at one instant | by `flow record --timeout`, and beside a snapshot |
 //! | `before-repair/` | files that `flow check --repair` replaced, moved or cut, under their names; the end of a thread file as `thread-<id>.flow.from-<offset>` | by a repair |
 //! | `thread-<id>.idx` | [`index`]: positions from which a thread file can be read | by readers, on request |
 //! | `thread-<id>.dag` | [`dag`]: its calls with equal subtrees stored once | by `flow record`, or by readers on request |
@@ -70,4 +71,4 @@ pub mod values;
 
 pub use self::blocks::{beginning, container, group, stream};
 pub use self::derived::{baseline, dag, index, of_events, shape_name, test_lock};
-pub use self::text::{ids, jsonl, lines, manifest, methods, roles, threads};
+pub use self::text::{ids, jsonl, lines, manifest, methods, roles, thread_dump, threads};

@@ -19,6 +19,8 @@ pub const JOURNAL: &str = "journal";
 pub const CHECKPOINT: &str = "checkpoint";
 /// The next one, while it is written.
 pub const NEW_CHECKPOINT: &str = "checkpoint.new";
+/// What each thread waits for at one instant; see [`thread_dump`](super::thread_dump).
+pub const THREAD_DUMP: &str = "threads.dump";
 /// Events and marks of threads without files of their own; see [`container`](super::container).
 pub const SHARED: &str = "shared.flowtrace";
 /// The next one, while a repair writes it.
@@ -202,7 +204,7 @@ pub(crate) fn parse_thread_file(name: &str) -> Option<(ThreadId, EventFormat)> {
 #[must_use]
 pub fn is_trace_file(name: &str) -> bool {
     matches!(name, IDS | METHODS | THREADS | SAMPLES | MANIFEST | NEW_MANIFEST | JOURNAL)
-        || matches!(name, CHECKPOINT | NEW_CHECKPOINT | SHARED | NEW_SHARED)
+        || matches!(name, CHECKPOINT | NEW_CHECKPOINT | THREAD_DUMP | SHARED | NEW_SHARED)
         || (name.starts_with("thread-")
             // Earlier versions stored sections.
             && [".marks", ".idx", ".dag", ".sections"].iter().any(|end| name.ends_with(end)))
@@ -216,7 +218,7 @@ pub fn container_stem(name: &str) -> Option<&str> {
 }
 
 /// The files that may be [beside] a container.
-pub const BESIDE: [&str; 4] = [JOURNAL, CHECKPOINT, NEW_CHECKPOINT, INDEXES];
+pub const BESIDE: [&str; 5] = [JOURNAL, CHECKPOINT, NEW_CHECKPOINT, INDEXES, THREAD_DUMP];
 
 /// Returns whether a directory of this name belongs to a trace, and so moves with it.
 #[must_use]

@@ -1,10 +1,11 @@
-//! The verbs that record: `agent`, `choose`, `collector` and `folder` are shared by them.
+//! The verbs that record: `agent`, `choose`, `collector`, `dump` and `folder` are shared by them.
 
 mod agent;
 pub(crate) mod attach;
 mod choose;
 mod collector;
 pub(crate) mod detach;
+mod dump;
 mod folder;
 pub(crate) mod record;
 pub(crate) mod snapshot;

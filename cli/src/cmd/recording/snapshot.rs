@@ -9,7 +9,7 @@ use flow_query::open::is_container_name;
 
 use crate::args::SnapshotArgs;
 use crate::cmd::recording::agent::shown;
-use crate::cmd::recording::choose;
+use crate::cmd::recording::{choose, dump};
 use crate::cmd::recording::detach::loaded_library;
 use crate::failure::{Failure, Status};
 use crate::jvm::{self, Refusal};
@@ -32,13 +32,18 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<Status, Failure> {
     let name = name.replace(',', r"\,");
     jvm::load(&process, &library, &format!("snapshot={name},{key}={path}"), &answer)?;
     let made = answer.reason().unwrap_or_default();
-    let made = match file {
+    let here = process.seen_here(Path::new(&made));
+    let (place, made) = match file {
         Some(file) => {
-            put(&process.seen_here(Path::new(&made)), file)?;
-            shell_quoted(&file.to_string_lossy())
+            put(&here, file)?;
+            (file, shell_quoted(&file.to_string_lossy()))
         }
-        None => shown(Path::new(&made)),
+        None => (&*here, shown(Path::new(&made))),
     };
+    // The snapshot is complete without it.
+    if let Err(failure) = dump::store(&process, place) {
+        message(&format!("{failure}; what threads wait for is not stored"));
+    }
     message(&format!("{made} has what was recorded until now; recording continues"));
     Ok(Status::Done)
 }

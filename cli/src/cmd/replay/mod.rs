@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! events of a thread, or its stored shapes ─▶ InOrder (selects, makes rows) ─▶ Lines (prints)
+//! --last ─▶ last (what threads wait for, and where their last calls begin)
 //! --method, by time ─▶ hits (finds and sorts) ─▶ the same, from each call on
 //! --budget ─▶ overview (the largest calls, which a question of the library finds)
 //! --merged ─▶ merged (all threads in one order) ─▶ a ThreadReplay for each thread
@@ -11,6 +12,7 @@ mod ended_tests;
 mod follow;
 mod follow_merged;
 mod hits;
+mod last;
 mod lines;
 mod merged;
 pub(in crate::cmd) mod overview;
@@ -27,6 +29,7 @@ use std::time::Duration;
 use flow_codec::read::{StackSamples, ThreadFile, Trace};
 
 pub(crate) use self::follow::follow_until;
+use self::last::LastCalls;
 use self::lines::{Lines, Printed, shown};
 use self::merged::{MergedReplay, Replayed, Shared};
 use self::read::{expect_clock, from_position, selections, whole_thread};
@@ -108,11 +111,12 @@ fn refuse_number_in_many_threads(args: &ReplayArgs, source: &Source) -> Result<(
 fn thread(
     args: &ReplayArgs,
     (trace, file): (&Trace, &ThreadFile),
+    from: Option<&From>,
     replay: &mut ThreadReplay,
     lines: &mut Lines<'_>,
     progress: &mut Progress,
 ) -> Result<(Reading, bool), Failure> {
-    let Some(from) = &args.from else {
+    let Some(from) = from else {
         return Ok((whole_thread(args, trace, file, replay, lines, progress)?, true));
     };
     Ok(match from.find(trace, file, progress) {
@@ -185,14 +189,27 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
             continue;
         }
         let shown = shown(args, trace, selections, samples.as_ref());
+        let mut last = LastCalls::of(args, trace, out)?;
         let mut lines = Lines::new(args, &shown, &mut printed, out);
         for file in trace.files() {
             let title = format!("thread {}", file_title(trace, file));
             let prefix = Lines::prefix(args, &source.name(trace.dir()), file.id());
             threads += 1;
             let mut replay = ThreadReplay::new(&shown, threads, title, prefix);
+            let from = match &mut last {
+                None => args.from.clone(),
+                Some(last) => match last.begin(file, &replay, &mut lines, &mut progress)? {
+                    Ok(Some(from)) => from,
+                    Ok(None) => continue,
+                    Err(reading) => {
+                        status = status.and(reading.report(file, &progress));
+                        continue;
+                    }
+                },
+            };
+            let place = (trace, file);
             let (reading, is_found) =
-                thread(args, (trace, file), &mut replay, &mut lines, &mut progress)?;
+                thread(args, place, from.as_ref(), &mut replay, &mut lines, &mut progress)?;
             found |= is_found;
             status = status.and(reading.report(file, &progress));
             if reading.ending() == Ending::Stopped {
@@ -200,6 +217,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
                 return Ok(status);
             }
         }
+        last.iter().for_each(LastCalls::end);
     }
     printed.report_left_out(args, out)?;
     expect_something(args, found || status != Status::Done, &printed, &progress)?;

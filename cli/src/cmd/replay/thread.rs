@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::output::{grouped, plural};
 
 /// If more frames are open than this, only the outermost and the innermost are named.
-const NAMED_FRAMES: usize = 64;
+pub(super) const NAMED_FRAMES: usize = 64;
 
 /// The calls of one thread, and how they are printed.
 #[derive(Debug)]
@@ -69,6 +69,11 @@ impl ThreadReplay {
         let mut feed = Feed { thread, shown, to: &mut face, walk, is_alone, stopped: Ok(()) };
         let passed = pass(&mut feed);
         feed.stopped.map(|()| passed)
+    }
+
+    /// Prints the heading, before anything else of the thread.
+    pub(super) fn head(&self, lines: &mut Lines<'_>) -> Result<(), Failure> {
+        self.heading.print(lines)
     }
 
     /// Begins in the middle of the thread, and prints the position.

@@ -6,4 +6,5 @@ pub mod lines;
 pub mod manifest;
 pub mod methods;
 pub mod roles;
+pub mod thread_dump;
 pub mod threads;

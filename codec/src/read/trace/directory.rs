@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
+use std::io::Read as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use crate::format::container::{self, StreamKind};
 use crate::format::manifest::{self, Manifest, Timing, Totals};
 use crate::format::marks::Mark;
 use crate::format::names;
+use crate::format::thread_dump::ThreadDump;
 use crate::read::{Methods, ThreadFile, Threads};
 use crate::store::{
     Container, Journal, OpenChunk, Place, RecordingIdentity, Stored, StoredReader, Text,
@@ -26,6 +28,8 @@ use crate::{Error, Result, ThreadId};
 const MANY_LINES_BYTES: u64 = 4 << 20;
 /// More bytes of a file than this do not lie between chunks that wait.
 const MAX_BETWEEN: u64 = 64 << 20;
+/// No more of a thread dump is read: the frames of some ten thousand threads.
+const MAX_DUMP_BYTES: u64 = 64 << 20;
 
 impl Trace {
     /// Returns whether a file is a [container](crate::format::container), from its first bytes.
@@ -377,6 +381,25 @@ impl Trace {
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         self.place.file(name)
+    }
+
+    /// What each thread waited for at one instant, if that was asked for; `None` also if the file belongs to another recording.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn thread_dump(&self) -> Result<Option<ThreadDump>> {
+        let path = self.file(names::THREAD_DUMP);
+        let io_error = |source| Error::Io { path: path.clone(), source };
+        let Some(file) = regular::open(&path).map_err(io_error)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        file.take(MAX_DUMP_BYTES).read_to_end(&mut bytes).map_err(io_error)?;
+        let dump = ThreadDump::decode(&String::from_utf8_lossy(&bytes));
+        let is_of = |dump: &ThreadDump| {
+            self.manifest.as_ref().is_some_and(|manifest| {
+                (manifest.pid, manifest.start_unix_ns) == (dump.head.pid, dump.head.start_unix_ns)
+            })
+        };
+        Ok(dump.filter(is_of))
     }
 
     /// How many threads have a part of their events in the journal, and how many events that are.

@@ -1,5 +1,6 @@
 //! What is known about a trace as a whole, and its threads.
 
+mod at_end;
 mod log;
 mod marks;
 mod threads;
@@ -8,6 +9,7 @@ use std::thread;
 
 use flow_codec::read::{SampleCounts, Trace};
 
+pub use self::at_end::{AtEnd, OpenCall, ThreadAtEnd};
 pub use self::log::{LogInfo, SampledThread};
 pub use self::threads::{StoredShapes, ThreadInfo, ThreadOrder};
 use self::threads::{ThreadRows, read_threads};

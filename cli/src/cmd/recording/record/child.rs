@@ -15,6 +15,7 @@ use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::Cause;
 
 use super::launch::Launch;
+use super::timeout::{Limit, TIMED_OUT, Timeout};
 use crate::failure::Failure;
 use crate::output::STARTED_AS;
 
@@ -28,10 +29,12 @@ pub(super) struct Ended {
     pub(super) pid: u32,
     /// Its exit status.
     pub(super) status: u8,
+    /// Whether it took too long, and was ended.
+    pub(super) is_timed_out: bool,
 }
 
-/// Runs the command to its end.
-pub(super) fn run(launch: &Launch) -> Result<Ended, Failure> {
+/// Runs the command to its end, or to that of its time.
+pub(super) fn run(launch: &Launch, limit: Option<Limit>) -> Result<Ended, Failure> {
     let (program, args) = launch
         .command
         .split_first()
@@ -45,9 +48,13 @@ pub(super) fn run(launch: &Launch) -> Result<Ended, Failure> {
     let mut signals = SignalsInfo::<WithOrigin>::new(handled())
         .map_err(|error| Failure::Failed(format!("signals cannot be handled: {error}")))?;
     let mut child = child.spawn().map_err(|error| cannot_run(program, &error))?;
-    let status = wait(&mut child, &mut signals)
-        .map_err(|error| Failure::Failed(format!("waiting for the command: {error}")))?;
-    Ok(Ended { pid: child.id(), status: code(status) })
+    let timeout = limit.map(|limit| Timeout::start(limit, child.id()));
+    let status = wait(&mut child, &mut signals);
+    let is_timed_out = timeout.is_some_and(Timeout::end);
+    let status = status
+        .map_err(|error| Failure::Failed(format!("waiting for the command: {error}")))
+        .map(|status| if is_timed_out { TIMED_OUT } else { code(status) })?;
+    Ok(Ended { pid: child.id(), status, is_timed_out })
 }
 
 fn cannot_run(program: &OsStr, error: &std::io::Error) -> Failure {

@@ -4,6 +4,7 @@
 //! flags ─▶ argument (library, options) ─┐                        ┌▶ child (signals, exit status)
 //!          defaults (without flags) ────┴▶ launch (the command) ─┴▶ summary (on stderr)
 //!                                             └ gradle (an init script)
+//! timeout (ends a command that takes too long) waits beside child;
 //! brake (reports a large trace) and shapes (builds the shapes of threads) follow the trace meanwhile
 //! ```
 
@@ -17,11 +18,12 @@ mod launch;
 mod notices;
 mod shapes;
 mod summary;
+mod timeout;
 mod wrapped;
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use self::brake::Brake;
 use self::child::Ended;
@@ -30,6 +32,7 @@ use self::launch::Launch;
 use self::notices::NoticesFile;
 use self::shapes::Shapes;
 use self::summary::Summary;
+use self::timeout::Limit;
 use self::wrapped::java_arguments;
 use crate::args::{DEFAULT_DIR, RecordArgs};
 use crate::cmd::recording::agent::{self, AgentOptions, TraceDir};
@@ -62,7 +65,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
             "not recorded: with {option} the JVM writes an archive of its classes, and then refuses agents; the command \
              runs without flow"
         ));
-        return Ok(Status::Command(child::run(&Launch::unrecorded(args))?.status));
+        let limit = limit(args, &dir, Duration::ZERO);
+        return Ok(Status::Command(child::run(&Launch::unrecorded(args), limit)?.status));
     }
     let mut claim = None;
     if dir.is_default && !is_only_sent {
@@ -75,15 +79,16 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     defaults.limit_size(&args.agent, &dir.pattern);
     let notices = NoticesFile::create(&mut defaults)?;
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let limit = limit(args, &dir, started);
     let launch = Launch::new(args, &agent, &defaults, started)?;
     if let Some(address) = args.agent.stream.as_ref().filter(|_| is_only_sent) {
         message(&format!("what is recorded is sent to {address}"));
-        let Ended { status, .. } = child::run(&launch)?;
+        let Ended { status, .. } = child::run(&launch, limit)?;
         return Ok(Status::Command(status));
     }
     let brake = Brake::start(&dir.pattern, started, defaults.remark.take());
     let shapes = Shapes::start(&dir.pattern, started);
-    let Ended { pid, status } = child::run(&launch)?;
+    let Ended { pid, status, is_timed_out } = child::run(&launch, limit)?;
     let remark = brake.end();
     if let Some(shapes) = shapes {
         shapes.end();
@@ -96,7 +101,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     {
         message(&remark);
     }
-    summary.print(&notices.read(), &why_nothing(args));
+    summary.print(&notices.read(), &why_nothing(args), is_timed_out);
     if let Some(option) = archive::option_in(&args.command) {
         message(&format!(
             "with {option} a JVM writes an archive of its classes, and then refuses to start with an agent: run that \
@@ -113,6 +118,13 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
         }
     }
     Ok(Status::Command(status))
+}
+
+/// How long the command may take, if that is limited.
+fn limit(args: &RecordArgs, dir: &TraceDir, started: Duration) -> Option<Limit> {
+    let started_ns = u64::try_from(started.as_nanos()).unwrap_or(u64::MAX);
+    let limit = |ns| Limit { after: Duration::from_nanos(ns), pattern: dir.pattern.clone(), started_ns };
+    args.timeout.map(limit)
 }
 
 /// The name of what a command runs, in that of its recording.

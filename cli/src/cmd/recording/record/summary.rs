@@ -168,8 +168,8 @@ impl Summary {
         self.has_calls() || self.traces.iter().any(|trace| trace.samples > 0)
     }
 
-    /// Prints the summary, with `why_nothing` if nothing was recorded.
-    pub(super) fn print(&self, notices: &Notices, why_nothing: &str) {
+    /// Prints the summary, with `why_nothing` if nothing was recorded. `is_timed_out`: the command took too long.
+    pub(super) fn print(&self, notices: &Notices, why_nothing: &str, is_timed_out: bool) {
         for problem in &self.problems {
             message(problem);
         }
@@ -210,7 +210,7 @@ impl Summary {
             message(&tests_summary(outcomes));
         }
         if self.has_calls() {
-            print_next_steps((!self.is_default).then_some(dir), has_tests);
+            print_next_steps((!self.is_default).then_some(dir), has_tests, is_timed_out);
         }
     }
 
@@ -291,8 +291,11 @@ impl Summary {
 }
 
 /// Prints commands that read the trace, one below the other. Without its name, they read the newest one.
-fn print_next_steps(dir: Option<&String>, has_tests: bool) {
+fn print_next_steps(dir: Option<&String>, has_tests: bool, is_timed_out: bool) {
     let mut steps = Vec::new();
+    if is_timed_out {
+        steps.push(("replay --last 20", "what each thread waits for, and its last calls"));
+    }
     if has_tests {
         steps.push(("tests", "what each test called"));
     }

@@ -1,0 +1,200 @@
+//! What threads did when the recording ended.
+
+use flow_codec::format::marks::Mark;
+use flow_codec::format::thread_dump::{DumpedThread, ThreadDump, Wait};
+use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::{MethodId, Offset, ThreadId};
+
+use crate::Error;
+use crate::reading::{CallClock, Extent, Listener, open_tree};
+
+/// Packages of the JDK: of a stack, the innermost frame of other code says more.
+const JDK: [&str; 4] = ["java.", "javax.", "jdk.", "sun."];
+
+/// Asks what threads did when the recording ended, or what they do now, while it does not.
+///
+/// ```no_run
+/// use flow_query::ask::AtEnd;
+/// use flow_query::open::Traces;
+///
+/// let traces = Traces::open("flow-trace")?;
+/// for trace in traces.iter() {
+///     let at_end = AtEnd::of(trace)?;
+///     for file in trace.files().iter().filter(|file| at_end.is_alive(file.id())) {
+///         println!("{}: {:?}", file.id(), at_end.wait(file.id()));
+///     }
+/// }
+/// # Ok::<(), flow_query::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct AtEnd<'a> {
+    trace: &'a Trace,
+    dump: Option<ThreadDump>,
+    until_ns: Option<u64>,
+}
+
+/// What a thread did when the recording ended.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ThreadAtEnd {
+    /// How many calls it made.
+    pub calls: u64,
+    /// Those that had not ended, the outermost first.
+    pub open: Vec<OpenCall>,
+    /// For how long it had recorded nothing, if that is known.
+    pub quiet_ns: Option<u64>,
+}
+
+/// A call that had not ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct OpenCall {
+    /// Its number in its thread.
+    pub number: u64,
+    /// The method.
+    pub method: MethodId,
+    /// How long ago it began, if that is known.
+    pub since_ns: Option<u64>,
+}
+
+impl<'a> AtEnd<'a> {
+    /// Asks about the threads of a trace.
+    ///
+    /// # Errors
+    /// What the threads wait for was stored, and cannot be read.
+    pub fn of(trace: &'a Trace) -> Result<Self, Error> {
+        let dump = trace.thread_dump()?;
+        let end = trace.manifest().and_then(|manifest| manifest.end.as_ref()).map(|end| end.at_ns);
+        let latest = || {
+            let of_dump = dump.iter().map(|dump| dump.head.at_ns);
+            of_dump.chain(trace.files().iter().filter_map(|file| Some(last_time(file)?.until_ns))).max()
+        };
+        let until_ns = end.or_else(latest);
+        Ok(Self { trace, dump, until_ns })
+    }
+
+    /// Returns whether a thread was alive, as far as it is known.
+    #[must_use]
+    pub fn is_alive(&self, id: ThreadId) -> bool {
+        self.trace.threads().get(id).is_none_or(|thread| thread.end_ns.is_none())
+    }
+
+    /// When the JVM was asked what its threads wait for, since the start of the recording; `None` if it was not asked.
+    #[must_use]
+    pub fn asked_at_ns(&self) -> Option<u64> {
+        self.dump.as_ref().map(|dump| dump.head.at_ns)
+    }
+
+    /// What a thread waited for when the JVM was asked, and where; `None` if the JVM was not asked, or did not name the thread, as
+    /// it does not name virtual threads.
+    #[must_use]
+    pub fn wait(&self, id: ThreadId) -> Option<String> {
+        let dump = self.dump.as_ref()?;
+        let thread = dump.thread(id)?;
+        let is_of_jdk = |frame: &&String| JDK.iter().any(|package| frame.starts_with(package));
+        let own = thread.frames.iter().find(|frame| !is_of_jdk(frame));
+        let place = own.or(thread.frames.first());
+        let place = place.map_or(String::new(), |frame| format!(", at {frame}"));
+        Some(format!("{}{place}", wait(dump, thread)))
+    }
+
+    /// The deadlocks when the JVM was asked, as text: `13 ba waits for 12 ab, 12 ab for 13 ba`.
+    #[must_use]
+    pub fn deadlocks(&self) -> Vec<String> {
+        let deadlocks = self.dump.iter().flat_map(|dump| {
+            dump.deadlocks().into_iter().map(|threads| {
+                let next = threads.iter().cycle().skip(1);
+                let waits = threads.iter().zip(next).enumerate();
+                let waits = waits.map(|(number, (thread, next))| {
+                    let waits = if number == 0 { "waits for" } else { "for" };
+                    format!("{} {waits} {}", title(thread), title(next))
+                });
+                waits.collect::<Vec<_>>().join(", ")
+            })
+        });
+        deadlocks.collect()
+    }
+
+    /// Reads what a thread did.
+    ///
+    /// # Errors
+    /// Its events cannot be read.
+    pub fn thread(
+        &self,
+        file: &ThreadFile,
+        listener: &mut impl Listener,
+    ) -> flow_codec::Result<ThreadAtEnd> {
+        let mut tree = open_tree(file, listener)?;
+        let end = tree.end();
+        let frames = tree.frames(end)?;
+        let extents = frames.iter().map(|node| Extent::of(node, None, end));
+        let times = CallClock::new(file).times(extents);
+        let since = |began: Option<u64>| Some(self.until_ns?.saturating_sub(began?));
+        let open = frames.iter().zip(times).map(|(node, times)| OpenCall {
+            number: node.place.enters,
+            method: node.method,
+            since_ns: since(times.start.estimate_ns),
+        });
+        let last = last_time(file).filter(|last| last.at >= end.offset);
+        Ok(ThreadAtEnd {
+            calls: end.enters,
+            open: open.collect(),
+            quiet_ns: since(last.map(|last| last.by_ns)),
+        })
+    }
+}
+
+/// The last time mark of a thread.
+struct LastTime {
+    at: Offset,
+    /// All events before it had happened by then.
+    by_ns: u64,
+    /// Until then nothing happened after it.
+    until_ns: u64,
+}
+
+fn last_time(file: &ThreadFile) -> Option<LastTime> {
+    let mut marks = file.marks().ok()??;
+    let mut last = None;
+    // Of damaged marks, the rest is not known.
+    while let Ok(Some((position, mark))) = marks.next_mark() {
+        let (by_ns, until_ns, is_before) = match mark {
+            Mark::Time { by_ns, from_ns, .. } => (by_ns, by_ns.max(from_ns), false),
+            Mark::Instant { at_ns } => (at_ns, at_ns, true),
+            _ => continue,
+        };
+        // An instant is that of the event after its mark.
+        let at = if is_before { Offset::new(position.offset.get() + 1) } else { position.offset };
+        last = Some(LastTime { at, by_ns, until_ns });
+    }
+    last
+}
+
+/// `13 ba`.
+fn title(thread: &DumpedThread) -> String {
+    format!("{} {}", thread.id, thread.name)
+}
+
+/// What a thread waits for, in words.
+fn wait(dump: &ThreadDump, thread: &DumpedThread) -> String {
+    let holder = || dump.holder(thread).map(title);
+    let held = || holder().map_or(String::new(), |holder| format!(", which {holder} holds"));
+    match &thread.wait {
+        Wait::Nothing => "runs, or is in a system call".to_owned(),
+        Wait::Monitor(lock) => {
+            format!("waits to enter the monitor of {} <{}>{}", lock.class, lock.address, held())
+        }
+        Wait::Notification(lock) => {
+            format!("waits to be notified by {} <{}>", lock.class, lock.address)
+        }
+        Wait::Parked(Some(lock)) => {
+            format!("is parked because of {} <{}>{}", lock.class, lock.address, held())
+        }
+        Wait::Parked(None) => "is parked".to_owned(),
+        Wait::Sleep => "sleeps".to_owned(),
+        Wait::Initialisation(class) => {
+            format!("waits for another thread that initialises {class}")
+        }
+        Wait::Unknown => "waits".to_owned(),
+    }
+}
