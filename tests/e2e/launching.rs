@@ -229,3 +229,28 @@ fn agents_on_the_command_line_do_not_see_probes() {
         }
     });
 }
+
+#[test]
+fn a_command_that_takes_too_long_is_ended() {
+    on_every_jdk(|jdk| {
+        let dir = tempfile::tempdir().unwrap();
+        let run = format!("{} -cp {} harness.Deadlocked; echo ended", java(jdk), classes());
+        // The shell starts the JVM, so both must end.
+        let flags = ["--timeout", "15s", "--include", "harness.**"];
+        let output = record(dir.path(), &flags, &["sh", "-c", &run]);
+        let errors = errors(&output);
+        assert_eq!(output.status.code(), Some(124), "{errors}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{errors}");
+        let has = |part: &str| assert!(errors.contains(part), "{part} in {errors}");
+        has("flow: the command has not ended after 15.0 s (--timeout), and is ended now\n");
+        has(" threads wait for is stored with the recording\n");
+        has("replay --last 20 flow-trace");
+        let trace = dir.path().join("flow-trace");
+        assert!(manifest(&trace)["end"].is_object(), "{errors}");
+        let text = shown(&["replay", "--last", "2"], &trace);
+        assert!(text.contains("deadlock at "), "{text}");
+        // A command that ends in time keeps its status.
+        let output = record(dir.path(), &["--timeout", "1h"], &["sh", "-c", "exit 3"]);
+        assert_eq!(output.status.code(), Some(3));
+    });
+}

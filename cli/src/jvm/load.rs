@@ -32,9 +32,8 @@ pub(crate) fn load(
     stream.set_read_timeout(Some(LOAD_TIMEOUT)).map_err(|error| broken(process, &error))?;
     // `true`: the library is a path, not a name to search for.
     let request = ["load", library, "true", options];
-    let answer = explaining_the_wait(process.pid(), || {
-        converse(&mut stream, request, MAX_ANSWER_BYTES)
-    });
+    let answer =
+        explaining_the_wait(process.pid(), || converse(&mut stream, request, MAX_ANSWER_BYTES));
     let reason = match Answer::parse(&answer.map_err(|error| broken(process, &error))?) {
         Answer::Loaded => return Ok(()),
         Answer::Refused { code } => refusal.reason().unwrap_or_else(|| {

@@ -37,7 +37,8 @@ pub use self::difference::{
 };
 pub use self::hot_path::{HotPath, PathEnd};
 pub use self::info::{
-    AtEnd, Info, LogInfo, OpenCall, SampledThread, StoredShapes, ThreadAtEnd, ThreadInfo, ThreadOrder, TraceInfo,
+    AtEnd, Info, LogInfo, OpenCall, SampledThread, StoredShapes, ThreadAtEnd, ThreadInfo,
+    ThreadOrder, TraceInfo,
 };
 pub use self::locked::{LockDifference, LockedChange, LockedTests, Tolerance, run_with};
 pub use self::operations::{OperationSum, Operations, OperationsBy, ReadOperations};

@@ -42,7 +42,8 @@ fn place(trace: &Path) -> PathBuf {
 /// Writes a file that is as private as a trace. A reader finds the old one or the new one.
 fn replace(place: &Path, content: &[u8]) -> std::io::Result<()> {
     let parent = place.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let mut new = tempfile::Builder::new().prefix(".flow-").tempfile_in(parent.unwrap_or(".".as_ref()))?;
+    let mut new =
+        tempfile::Builder::new().prefix(".flow-").tempfile_in(parent.unwrap_or(".".as_ref()))?;
     new.write_all(content)?;
     new.persist(place).map(drop).map_err(|error| error.error)
 }

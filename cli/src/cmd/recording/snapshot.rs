@@ -9,8 +9,8 @@ use flow_query::open::is_container_name;
 
 use crate::args::SnapshotArgs;
 use crate::cmd::recording::agent::shown;
-use crate::cmd::recording::{choose, dump};
 use crate::cmd::recording::detach::loaded_library;
+use crate::cmd::recording::{choose, dump};
 use crate::failure::{Failure, Status};
 use crate::jvm::{self, Refusal};
 use crate::output::{message, shell_quoted};

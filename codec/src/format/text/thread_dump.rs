@@ -302,7 +302,8 @@ Found one Java-level deadlock:
     fn what_threads_wait_for_is_read_from_the_text_of_the_jvm() {
         let dump = ThreadDump::decode(&ThreadDump::encode(HEAD, TEXT)).unwrap();
         assert_eq!(dump.head, HEAD);
-        let lock = |address: &str, class: &str| Lock { address: address.into(), class: class.into() };
+        let lock =
+            |address: &str, class: &str| Lock { address: address.into(), class: class.into() };
         let object = |address| lock(address, "java.lang.Object");
         let sync = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
         let found: Vec<_> = dump

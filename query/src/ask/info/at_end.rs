@@ -1,12 +1,13 @@
 //! What threads did when the recording ended.
 
-use flow_codec::format::marks::Mark;
+use flow_codec::format::marks::{Mark, Position};
 use flow_codec::format::thread_dump::{DumpedThread, ThreadDump, Wait};
 use flow_codec::read::{ThreadFile, Trace};
-use flow_codec::{MethodId, Offset, ThreadId};
+use flow_codec::{MethodId, ThreadId};
 
 use crate::Error;
 use crate::reading::{CallClock, Extent, Listener, open_tree};
+use crate::tree::LazyTree;
 
 /// Packages of the JDK: of a stack, the innermost frame of other code says more.
 const JDK: [&str; 4] = ["java.", "javax.", "jdk.", "sun."];
@@ -41,7 +42,7 @@ pub struct ThreadAtEnd {
     pub calls: u64,
     /// Those that had not ended, the outermost first.
     pub open: Vec<OpenCall>,
-    /// For how long it had recorded nothing, if that is known.
+    /// For how long it had recorded nothing, at least, if that is known.
     pub quiet_ns: Option<u64>,
 }
 
@@ -67,7 +68,9 @@ impl<'a> AtEnd<'a> {
         let end = trace.manifest().and_then(|manifest| manifest.end.as_ref()).map(|end| end.at_ns);
         let latest = || {
             let of_dump = dump.iter().map(|dump| dump.head.at_ns);
-            of_dump.chain(trace.files().iter().filter_map(|file| Some(last_time(file)?.until_ns))).max()
+            of_dump
+                .chain(trace.files().iter().filter_map(|file| Some(LastTime::of(file)?.until_ns)))
+                .max()
         };
         let until_ns = end.or_else(latest);
         Ok(Self { trace, dump, until_ns })
@@ -135,39 +138,55 @@ impl<'a> AtEnd<'a> {
             method: node.method,
             since_ns: since(times.start.estimate_ns),
         });
-        let last = last_time(file).filter(|last| last.at >= end.offset);
-        Ok(ThreadAtEnd {
-            calls: end.enters,
-            open: open.collect(),
-            quiet_ns: since(last.map(|last| last.by_ns)),
-        })
+        let open = open.collect();
+        let last = match LastTime::of(file) {
+            Some(last) if last.is_of_last_event(&mut tree)? => Some(last.by_ns),
+            _ => None,
+        };
+        Ok(ThreadAtEnd { calls: end.enters, open, quiet_ns: since(last) })
     }
 }
 
-/// The last time mark of a thread.
+/// The last position of which the time is known.
 struct LastTime {
-    at: Offset,
-    /// All events before it had happened by then.
+    position: Position,
+    /// Whether the time is that of the event after the position, instead of that before it.
+    is_before: bool,
+    /// The event had happened by then.
     by_ns: u64,
-    /// Until then nothing happened after it.
+    /// The latest time that is known of the thread.
     until_ns: u64,
 }
 
-fn last_time(file: &ThreadFile) -> Option<LastTime> {
-    let mut marks = file.marks().ok()??;
-    let mut last = None;
-    // Of damaged marks, the rest is not known.
-    while let Ok(Some((position, mark))) = marks.next_mark() {
-        let (by_ns, until_ns, is_before) = match mark {
-            Mark::Time { by_ns, from_ns, .. } => (by_ns, by_ns.max(from_ns), false),
-            Mark::Instant { at_ns } => (at_ns, at_ns, true),
-            _ => continue,
-        };
-        // An instant is that of the event after its mark.
-        let at = if is_before { Offset::new(position.offset.get() + 1) } else { position.offset };
-        last = Some(LastTime { at, by_ns, until_ns });
+impl LastTime {
+    fn of(file: &ThreadFile) -> Option<Self> {
+        let mut marks = file.marks().ok()??;
+        let mut last: Option<Self> = None;
+        // Of damaged marks, the rest is not known.
+        while let Ok(Some((position, mark))) = marks.next_mark() {
+            let (by_ns, until_ns, is_before) = match mark {
+                Mark::Time { by_ns, from_ns, .. } => (by_ns, by_ns.max(from_ns), false),
+                Mark::Instant { at_ns } => (at_ns, at_ns, true),
+                _ => continue,
+            };
+            match &mut last {
+                // Later times at the same position say nothing of the event.
+                Some(last) if last.position == position && last.is_before == is_before => {
+                    last.until_ns = until_ns;
+                }
+                _ => last = Some(Self { position, is_before, by_ns, until_ns }),
+            }
+        }
+        last
     }
-    last
+
+    /// Returns whether the event is the last one of the thread.
+    fn is_of_last_event(&self, tree: &mut LazyTree) -> flow_codec::Result<bool> {
+        let end = tree.end();
+        let place = tree.offset(self.position.offset)?.unwrap_or(end);
+        let before = place.events().saturating_add(self.position.exits);
+        Ok(before.saturating_add(u64::from(self.is_before)) == end.events())
+    }
 }
 
 /// `13 ba`.

@@ -123,7 +123,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
 /// How long the command may take, if that is limited.
 fn limit(args: &RecordArgs, dir: &TraceDir, started: Duration) -> Option<Limit> {
     let started_ns = u64::try_from(started.as_nanos()).unwrap_or(u64::MAX);
-    let limit = |ns| Limit { after: Duration::from_nanos(ns), pattern: dir.pattern.clone(), started_ns };
+    let limit =
+        |ns| Limit { after: Duration::from_nanos(ns), pattern: dir.pattern.clone(), started_ns };
     args.timeout.map(limit)
 }
 
