@@ -84,6 +84,13 @@ pub enum Error {
         /// A pattern for the package that is probably the application's.
         likely: Option<String>,
     },
+    /// The calls of tests that passed cannot be left out of a trace.
+    NotShrunk {
+        /// The trace.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
     /// A trace has no times.
     NoTimes {
         /// The trace.
@@ -165,6 +172,7 @@ impl fmt::Display for Error {
                     None => write!(f, "{path}: {what}"),
                 }
             }
+            Self::NotShrunk { path, why } => write!(f, "{}: {why}", path.display()),
             Self::NoTimes { path } => {
                 let path = path.display();
                 write!(f, "{path}: no times were recorded (clock=off, or format=jsonl)")

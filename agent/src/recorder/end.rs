@@ -89,6 +89,7 @@ impl Recorder {
             filters: Vec::new(),
             unmatched: Vec::new(),
             given_up,
+            left_out_tests: 0,
             repaired: None,
         }
     }

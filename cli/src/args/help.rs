@@ -93,7 +93,9 @@ Examples:
   flow record --target com.app. -- mvn test
   flow record --keep last:64m -- java -jar server.jar
   flow record -o app.flowtrace -- java -jar app.jar
-  flow record --gradle -- ./gradlew test";
+  flow record --gradle -- ./gradlew test
+  flow record --keep-tests failed -- mvn test
+  flow record --timeout 10m -- mvn test      then: flow replay --last 20";
 
 pub(super) const ATTACH_EXAMPLES: &str = "\
 The process must be a HotSpot JVM of the same user. It is recorded until flow detach, or until it ends. Of calls \
@@ -307,7 +309,8 @@ Examples:
 pub(super) const SNAPSHOT_HELP: &str = "\
 The JVM must record into one file, as with flow record and flow attach without -o. The snapshot is the file that you name; or, with a \
 name that does not end in .flowtrace, app-snapshot-NAME.flowtrace beside the recording app.flowtrace. Recording \
-continues, and no thread of the program waits. With keep=last:64m the snapshot has the newest 64 MB.
+continues. With keep=last:64m the snapshot has the newest 64 MB. The JVM is asked what its threads wait for, too, for which it \
+stops them for some milliseconds: flow replay --last shows it.
 
 Examples:
   flow snapshot 4711
@@ -431,6 +434,7 @@ Examples:
   flow replay --from 1.5s --thread main --max 50
   flow replay --merged --from 1.5s --max 50  who came first
   flow replay --merged --values              who read and wrote a field when
+  flow replay --last 20                      of a program that hangs
   flow replay --follow                       while the program runs";
 
 pub(super) const REPORT_HELP: &str = "\

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueHint};
+use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 use flow_options::StreamAddress;
 
 use crate::input::values::positive;
@@ -14,6 +14,13 @@ const WHERE: &str = "Where the trace goes";
 const WHAT: &str = "What is recorded";
 const HOW: &str = "How it is recorded";
 
+/// The tests that keep their calls.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum KeepTests {
+    /// Those that did not simply pass.
+    Failed,
+}
+
 #[derive(ClapArgs, Debug)]
 pub(crate) struct RecordArgs {
     #[command(flatten)]
@@ -22,6 +29,13 @@ pub(crate) struct RecordArgs {
     /// already running; CMD runs gradle or gradlew
     #[arg(long)]
     pub(crate) gradle: bool,
+    /// Keep the calls only of tests that failed, did not end, or ran again; of others, what they did by name
+    ///
+    /// After the command has ended, the trace is written anew without the calls of tests that simply passed. flow tests, and its
+    /// lock, show them as before. Calls outside of tests stay. The trace must be one file.
+    #[arg(help_heading = WHERE)]
+    #[arg(long, value_name = "WHICH")]
+    pub(crate) keep_tests: Option<KeepTests>,
     /// End the command after TIME, for example 10m: each JVM is asked what its threads wait for, and the exit status is 124
     ///
     /// flow replay --last shows what each thread waited for and its last calls. The command and all that it started get

@@ -78,6 +78,7 @@ impl Work<'_> {
             unmatched: Vec::new(),
             filters: Vec::new(),
             given_up: Totals::default(),
+            left_out_tests: 0,
             repaired: Some(Repaired {
                 tool: concat!("flow ", env!("CARGO_PKG_VERSION")).to_owned(),
                 at_unix_ns: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX),

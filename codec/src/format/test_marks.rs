@@ -14,7 +14,7 @@
 //! | state | name | meaning | detail |
 //! |---:|---|---|---|
 //! | `00` | started | from here on the thread runs the test | the test's name in reports |
-//! | `01` | passed | the test has ended successfully | |
+//! | `01` | passed | the test has ended successfully | empty, or what is left of it: see below |
 //! | `02` | failed | the test has failed | why |
 //! | `03` | aborted | the test has ended because there was nothing to test | why |
 //! | `04` | skipped | the test is not run: no *started* comes before | why |
@@ -28,6 +28,22 @@
 //! another one inside it is running ends both.
 //!
 //! Readers skip marks with other states.
+//!
+//! # Tests whose calls are left out
+//!
+//! `flow record --keep-tests failed` leaves out the calls of tests that passed, after the recording. Of such a test both marks are
+//! at one position, and the second one has this detail:
+//!
+//! ```text
+//! left out: calls=3 counted=2 start=1000 end=2000 behaviour=1ac906bc5c63e9da1ac906bc5c63e9da
+//! ```
+//!
+//! | key | value |
+//! |---|---|
+//! | `calls` | how many calls the test made, with those of its helper threads |
+//! | `counted` | how many of these are part of its behaviour |
+//! | `start`, `end` | when it began and ended, in nanoseconds since the start of the recording; missing if that is not known |
+//! | `behaviour` | the [name](super::shape_name) of its behaviour, all digits |
 //!
 //! # Example
 //!
@@ -47,6 +63,7 @@
 use std::fmt;
 
 use super::leb128::{put, take};
+use super::shape_name::ShapeName;
 
 /// The result of a test.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -89,6 +106,54 @@ impl fmt::Display for Outcome {
 }
 
 const STARTED: u8 = 0x00;
+
+const LEFT_OUT: &str = "left out: ";
+
+/// What is left of a test whose calls are left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LeftOut {
+    /// How many calls it made, with those of its helper threads.
+    pub calls: u64,
+    /// How many of these are part of its behaviour.
+    pub counted: u64,
+    /// When it began, since the start of the recording.
+    pub start_ns: Option<u64>,
+    /// When it ended.
+    pub end_ns: Option<u64>,
+    /// The name of its behaviour.
+    pub behaviour: ShapeName,
+}
+
+/// The detail of the mark.
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{LEFT_OUT}calls={} counted={}", self.calls, self.counted)?;
+        for (key, ns) in [("start", self.start_ns), ("end", self.end_ns)] {
+            if let Some(ns) = ns {
+                write!(f, " {key}={ns}")?;
+            }
+        }
+        write!(f, " behaviour={}", self.behaviour.digits())
+    }
+}
+
+impl LeftOut {
+    /// Reads the detail of a mark; `None` if it is another one.
+    #[must_use]
+    pub fn parse(detail: &str) -> Option<Self> {
+        let words = detail.strip_prefix(LEFT_OUT)?.split(' ');
+        let words: Vec<_> = words.filter_map(|word| word.split_once('=')).collect();
+        let text = |key| words.iter().find(|(found, _)| *found == key).map(|(_, text)| *text);
+        let number = |key| text(key)?.parse().ok();
+        Some(Self {
+            calls: number("calls")?,
+            counted: number("counted")?,
+            start_ns: number("start"),
+            end_ns: number("end"),
+            behaviour: ShapeName::of_digits(text("behaviour")?)?,
+        })
+    }
+}
 
 /// The begin or the end of a test.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -168,6 +233,21 @@ mod tests {
         assert_eq!(TestMark::decode(&[5, 1, b'a']), Ok(None));
         for payload in [&[][..], &[0], &[1, 2, b'a'], &[0, 0x80]] {
             assert_eq!(TestMark::decode(payload), Err(()), "{payload:x?}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_of_a_test_is_the_detail_of_its_mark() {
+        let behaviour = ShapeName::of_digits("1ac906bc5c63e9da1ac906bc5c63e9da").unwrap();
+        let mut left =
+            LeftOut { calls: 3, counted: 2, start_ns: Some(1000), end_ns: Some(2000), behaviour };
+        let text = "left out: calls=3 counted=2 start=1000 end=2000 behaviour=1ac906bc5c63e9da1ac906bc5c63e9da";
+        assert_eq!(left.to_string(), text);
+        assert_eq!(LeftOut::parse(text), Some(left));
+        left.end_ns = None;
+        assert_eq!(LeftOut::parse(&left.to_string()), Some(left));
+        for other in ["", "why", "left out: calls=3", &text.replace("1ac", "xyz")] {
+            assert_eq!(LeftOut::parse(other), None, "{other}");
         }
     }
 

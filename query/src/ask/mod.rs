@@ -44,4 +44,4 @@ pub use self::locked::{LockDifference, LockedChange, LockedTests, Tolerance, run
 pub use self::operations::{OperationSum, Operations, OperationsBy, ReadOperations};
 pub use self::overview::{Overview, OverviewLines};
 pub use self::recorded_runs::RunInfo;
-pub use self::test_runs::{RanTest, RanTests};
+pub use self::test_runs::{KeptTests, RanTest, RanTests};

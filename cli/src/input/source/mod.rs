@@ -221,6 +221,14 @@ impl Source {
             if let Some(lost) = lost(&end.lost) {
                 message(&format!("{}: lost while recording: {lost}", trace.dir().display()));
             }
+            if end.left_out_tests > 0 {
+                let tests = plural(end.left_out_tests, "test");
+                let calls = plural(end.given_up.enters, "call");
+                message(&format!(
+                    "{}: {calls} of {tests} that passed are left out (record --keep-tests failed)",
+                    trace.dir().display()
+                ));
+            }
         }
     }
 

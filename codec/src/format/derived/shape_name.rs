@@ -66,6 +66,13 @@ impl fmt::Display for ShapeName {
 }
 
 impl ShapeName {
+    /// Reads all digits; `None` for another text.
+    #[must_use]
+    pub fn of_digits(text: &str) -> Option<Self> {
+        let is_whole = text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        u128::from_str_radix(text, 16).ok().filter(|_| is_whole).map(Self)
+    }
+
     /// All digits.
     #[must_use]
     pub fn digits(self) -> String {

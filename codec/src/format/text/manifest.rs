@@ -45,7 +45,8 @@
 //! | `asked_loaders` | if the agent asked any loader | see below |
 //! | `filters` | if the filter was changed while it was recorded | each change: when, and the options that were in force from then on |
 //! | `unmatched` | if patterns that the user gave matched nothing | the key of each such option, and the patterns; after a change of the filter, those of the last filter |
-//! | `given_up` | with `keep=last:`, if parts were removed | what was in them, in the form of `totals`, which no longer has it |
+//! | `given_up` | with `keep=last:`, if parts were removed; or if tests were left out | what was in them, in the form of `totals`, of which the trace no longer has it |
+//! | `left_out_tests` | with `flow record --keep-tests failed`, if any | how many tests passed whose calls were left out after the recording; see [`test_marks`](super::test_marks#tests-whose-calls-are-left-out) |
 //! | `snapshot` | in a snapshot | its name, and when it was taken, in nanoseconds since the start |
 //!
 //! In `command`, values that look like secrets are `***`; with `command=none` it is empty. `options` are
@@ -320,6 +321,9 @@ pub struct End {
     /// What was removed because newer events were kept.
     #[serde(default, skip_serializing_if = "Totals::are_zero")]
     pub given_up: Totals,
+    /// How many tests passed whose calls were left out afterwards, and are in `given_up`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out_tests: u64,
     /// The program that wrote the end, where the recorder could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repaired: Option<Repaired>,

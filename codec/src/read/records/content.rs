@@ -173,6 +173,13 @@ impl Content {
         FlowReader::continuing(ContentReader { content: self.clone(), offset }, offset, expected)
     }
 
+    /// Reads the bytes between two offsets.
+    pub(crate) fn bytes_in(&self, range: Range<u64>) -> Take<ContentReader> {
+        let Range { start, end } = range;
+        let reader = ContentReader { content: self.clone(), offset: Offset::new(start) };
+        reader.take(end.saturating_sub(start))
+    }
+
     /// Reads records from the beginning of one to the end of another.
     #[must_use]
     pub fn records_in(&self, range: Range<Offset>) -> FlowReader<Take<ContentReader>> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::format::marks::{Mark, Position};
-use crate::format::test_marks::{Outcome, TestMark};
+use crate::format::test_marks::{LeftOut, Outcome, TestMark};
 use crate::read::{EventKind, Parts, ThreadFile, TimelineEvent, Trace, When};
 use crate::{Error, ThreadId};
 
@@ -28,6 +28,8 @@ pub struct TestRun {
     pub start_ns: Option<u64>,
     /// When it ended.
     pub end_ns: Option<u64>,
+    /// What is left of it, if its calls were left out.
+    pub left_out: Option<LeftOut>,
     /// Threads that began and ended while this test, and no other, was running: their work counts as the
     /// test's.
     pub helpers: Vec<ThreadId>,
@@ -204,7 +206,11 @@ impl Tests {
             // The outcome of those inside is unknown.
             if depth == 0 {
                 run.outcome = Some(outcome);
-                run.detail = mark.detail.clone();
+                run.left_out = LeftOut::parse(&mark.detail).filter(|_| outcome == Outcome::Passed);
+                match run.left_out {
+                    Some(left) => (run.start_ns, run.end_ns) = (left.start_ns, left.end_ns),
+                    None => run.detail.clone_from(&mark.detail),
+                }
             }
         }
     }
@@ -228,6 +234,7 @@ impl Tests {
             ranges: Vec::new(),
             start_ns: None,
             end_ns: None,
+            left_out: None,
             helpers: Vec::new(),
         }
     }

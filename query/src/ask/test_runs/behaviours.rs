@@ -51,7 +51,11 @@ impl RanTests {
                     behaviour => helpers.push(behaviour),
                 }
             }
-            found.push((run, own.together(helpers)));
+            let did = match run.left_out.filter(|_| selected.is_all()) {
+                Some(left) => Behaviour::left_of(&left),
+                None => own.together(helpers),
+            };
+            found.push((run, did));
         }
         (found, soundness)
     }

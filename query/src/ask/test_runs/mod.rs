@@ -2,12 +2,14 @@
 
 mod behaviours;
 mod counts;
+mod kept;
 mod threads;
 
 use flow_codec::MethodId;
 use flow_codec::read::{Selection, TestRun, Trace};
 
 use self::counts::TestCalls;
+pub use self::kept::KeptTests;
 use crate::Error;
 use crate::analysis::Called;
 use crate::open::Traces;
@@ -130,7 +132,11 @@ impl RanTests {
                 let reading = counts.add(file, listener, &mut called);
                 soundness = soundness.and(reading.report(file, listener));
             }
-            let (calls, methods) = called.take();
+            let (mut calls, methods) = called.take();
+            // Those of selected methods alone are not known.
+            if let Some(left) = run.left_out.filter(|_| selected.is_all()) {
+                calls = left.calls;
+            }
             // The new methods of a test depend on all tests before it.
             if is_selected && (calls > 0 || !self.are_calling) {
                 found.push(RanTest { trace: 0, run, calls, methods });

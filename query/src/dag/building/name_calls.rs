@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use crate::dag::shape::kinds::Outcome;
 use crate::dag::shape::names::{Behaviour, left};
 use flow_codec::format::shape_name::{MethodKey, Named, Namer};
+use flow_codec::format::test_marks::LeftOut;
 use flow_codec::read::{EventKind, Methods, Stamp, TimelineEvent, Unwound, VisitTimeline};
 use flow_codec::{MethodId, MethodMap};
 
@@ -109,6 +110,12 @@ impl<'a> NameCalls<'a> {
 }
 
 impl Behaviour {
+    /// That of a test whose calls were left out.
+    #[must_use]
+    pub fn left_of(left: &LeftOut) -> Self {
+        Self { name: left.behaviour, calls: left.counted }
+    }
+
     /// What several threads did together: a test, then the threads that lived only in it.
     #[must_use]
     pub fn together(self, mut helpers: Vec<Self>) -> Self {

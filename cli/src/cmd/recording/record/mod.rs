@@ -14,6 +14,7 @@ mod brake;
 mod child;
 mod defaults;
 mod gradle;
+mod kept_tests;
 mod launch;
 mod notices;
 mod shapes;
@@ -92,6 +93,9 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     let remark = brake.end();
     if let Some(shapes) = shapes {
         shapes.end();
+    }
+    if args.keep_tests.is_some() {
+        kept_tests::shrink(&dir.pattern, started);
     }
     let summary = Summary::of(&dir, started, pid);
     drop(claim);

@@ -2,6 +2,8 @@
 //!
 //! Threads that were written as JSON lines become binary.
 
+mod shrink;
+
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Read};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -16,6 +18,8 @@ use crate::parallel::BytesRead;
 use crate::read::{Content, ThreadFile, Trace};
 use crate::write::{Compression, ContainerWriter};
 use crate::{Error, Result, ThreadId};
+
+pub use self::shrink::{Cut, Shrink};
 
 /// Small writes are gathered up to this size.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -37,7 +41,9 @@ pub fn to_container(
 ) -> Result<u64> {
     let manifest = manifest_of_flow(trace);
     let written = write_file(path, compression, &mut |take| {
-        pass_streams(trace, manifest.as_ref(), path, take, progress)
+        pass_streams(trace, manifest.as_ref(), path, take, &mut |file, take| {
+            pass_thread(file, path, take, progress)
+        })
     })?;
     Ok(written.1)
 }
@@ -55,7 +61,9 @@ pub fn to_container_with_end(
     let manifest = manifest_of_flow(trace).or_else(|| trace.manifest.clone());
     let manifest = manifest.map(|manifest| Manifest { end: Some(end), ..manifest });
     let (file, _) = write_file(path, compression, &mut |take| {
-        pass_streams(trace, manifest.as_ref(), path, take, &mut |_| {})
+        pass_streams(trace, manifest.as_ref(), path, take, &mut |file, take| {
+            pass_thread(file, path, take, &mut |_| {})
+        })
     })?;
     file.sync_all().map_err(|source| Error::Io { path: path.to_path_buf(), source })
 }
@@ -71,7 +79,9 @@ pub fn to_directory(trace: &Trace, path: &Path, progress: &mut dyn FnMut(u64)) -
         let name = names::stream_file(kind, thread.unwrap_or(ThreadId::new(0)));
         io::copy(input, &mut new_file(&path.join(name))?).map(|_| ())
     };
-    pass_streams(trace, manifest_of_flow(trace).as_ref(), path, &mut take, progress)
+    pass_streams(trace, manifest_of_flow(trace).as_ref(), path, &mut take, &mut |file, take| {
+        pass_thread(file, path, take, progress)
+    })
 }
 
 /// Writes the threads without files of their own, and their lines, to a new file, with what the journal holds of
@@ -106,13 +116,13 @@ fn write_file(
     Ok((file, bytes))
 }
 
-/// Passes all streams of a trace, with this manifest if it is not that of the trace.
+/// Passes all streams of a trace, with this manifest if it is not that of the trace. `pass` passes those of a thread.
 fn pass_streams(
     trace: &Trace,
     manifest: Option<&Manifest>,
     path: &Path,
     to: &mut Take<'_>,
-    progress: &mut dyn FnMut(u64),
+    pass: &mut dyn FnMut(&ThreadFile, &mut Take<'_>) -> Result<()>,
 ) -> Result<()> {
     let take = |to: &mut Take<'_>, kind, input: &mut dyn Read| {
         to(kind, None, input).map_err(|source| Error::Io { path: path.to_path_buf(), source })
@@ -124,7 +134,7 @@ fn pass_streams(
         }
     }
     for file in &trace.files {
-        pass_thread(file, path, to, progress)?;
+        pass(file, to)?;
     }
     match manifest {
         Some(manifest) => {
