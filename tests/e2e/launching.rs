@@ -254,3 +254,61 @@ fn a_command_that_takes_too_long_is_ended() {
         assert_eq!(output.status.code(), Some(3));
     });
 }
+
+/// Outside of tests 1 call, in a 3, in b 1, in c and in its second run 1 each.
+const COMMANDS: &str = "step\ntest t.T.a\nstep\nstep\nstep\npassed t.T.a\ntest t.T.b\nstep\nfailed t.T.b\n\
+    test t.T.c\nstep\npassed t.T.c\ntest t.T.c\nstep\npassed t.T.c\n";
+
+#[test]
+fn only_tests_that_did_not_simply_pass_keep_their_calls() {
+    on_every_jdk(|jdk| {
+        let dir = tempfile::tempdir().unwrap();
+        let in_dir = |args: &[&str]| {
+            let output = Command::new(flow()).args(args).current_dir(dir.path()).output().unwrap();
+            assert!(output.status.success(), "{args:?}: {}", errors(&output));
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+        };
+        let api = harness().parent().unwrap().join("cli/java/flow-api.jar");
+        let (library, java) = (library().display().to_string(), java(jdk));
+        let class_path = format!("{}:{}", classes(), api.display());
+        fs::write(dir.path().join("commands"), COMMANDS).unwrap();
+        let line = format!("exec {java} -cp {class_path} harness.Controlled < commands");
+        let record = |out: &str, flags: &[&str]| {
+            let args = ["record", "--agent", &library, "--include", "harness.**", "-o", out];
+            let command = ["--", "sh", "-c", &line];
+            in_dir(&[&args, flags, &command].concat()).1
+        };
+        record("all.flowtrace", &[]);
+        let said = record("kept.flowtrace", &["--keep-tests", "failed"]);
+        assert!(said.contains("flow: left out the calls of 1 of 4 tests that passed, in "), "{said}");
+        let steps = |trace: &str| {
+            let (text, said) = in_dir(&["replay", trace]);
+            (text.lines().filter(|line| line.ends_with(".step()")).count(), said)
+        };
+        let (all, said) = steps("all.flowtrace");
+        assert_eq!((all, said.contains("left out")), (7, false), "{said}");
+        let (kept, said) = steps("kept.flowtrace");
+        assert_eq!(kept, 4);
+        let expected = "3 calls of 1 test that passed are left out (record --keep-tests failed)";
+        assert!(said.contains(expected), "{said}");
+        let tests = |trace: &str| {
+            let (text, _) = in_dir(&["tests", "--format", "csv", trace]);
+            let columns = |line: &str| {
+                let columns: Vec<_> = line.split(',').map(str::to_owned).collect();
+                (columns[1].clone(), columns[3].clone(), columns[5].clone())
+            };
+            text.lines().skip(1).map(columns).collect::<Vec<_>>()
+        };
+        assert_eq!(tests("kept.flowtrace"), tests("all.flowtrace"));
+        assert_eq!(tests("kept.flowtrace")[0].2, "3");
+        in_dir(&["tests", "--lock=all.lock", "all.flowtrace"]);
+        in_dir(&["tests", "--lock=kept.lock", "kept.flowtrace"]);
+        let lock = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
+        assert_eq!(lock("kept.lock"), lock("all.lock"));
+        assert!(in_dir(&["check", "kept.flowtrace"]).0.contains(": sound\n"));
+        // A directory stays as it is.
+        let said = record("directory", &["--keep-tests", "failed"]);
+        assert!(said.contains("directory keeps the calls of all tests"), "{said}");
+        assert_eq!(steps("directory").0, 7);
+    });
+}

@@ -8,7 +8,7 @@ import java.io.InputStreamReader;
 
 /**
  * Executes the lines on its input, and prints a line after each: {@code is}, whether it is being recorded, {@code note
- * TEXT}, {@code test NAME}, {@code passed NAME}, {@code snapshot NAME}, {@code pause}, {@code resume}, {@code step}: the call of a method.
+ * TEXT}, {@code test NAME}, {@code passed NAME}, {@code failed NAME}, {@code snapshot NAME}, {@code pause}, {@code resume}, {@code step}: the call of a method.
  */
 public final class Controlled {
     private Controlled() {}
@@ -31,6 +31,10 @@ public final class Controlled {
                     break;
                 case "passed":
                     Flow.testEnded(words[1], TestOutcome.PASSED, null);
+                    System.out.println("ended");
+                    break;
+                case "failed":
+                    Flow.testEnded(words[1], TestOutcome.FAILED, "wrong");
                     System.out.println("ended");
                     break;
                 case "snapshot":
