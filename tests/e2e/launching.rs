@@ -280,7 +280,10 @@ fn only_tests_that_did_not_simply_pass_keep_their_calls() {
         };
         record("all.flowtrace", &[]);
         let said = record("kept.flowtrace", &["--keep-tests", "failed"]);
-        assert!(said.contains("flow: left out the calls of 1 of 4 tests that passed, in "), "{said}");
+        assert!(
+            said.contains("flow: left out the calls of 1 of 4 tests that passed, in "),
+            "{said}"
+        );
         let steps = |trace: &str| {
             let (text, said) = in_dir(&["replay", trace]);
             (text.lines().filter(|line| line.ends_with(".step()")).count(), said)

@@ -25,7 +25,7 @@ use super::stdin::{self, STDIN, is_stdin};
 use super::unanswered::not_opened;
 use super::{empty_run, newest};
 use crate::failure::{Failure, Status};
-use crate::output::{Format, Out, Progress, flow_command, message, remark, shell_quoted};
+use crate::output::{Format, Out, Progress, flow_command, message, plural, remark, shell_quoted};
 
 /// The traces of one run. More than one if several JVMs were recorded.
 #[derive(Debug)]
