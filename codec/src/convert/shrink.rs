@@ -142,9 +142,11 @@ impl Shrink {
             self.without.contains(&file.id()) || left_out == file.bytes() && left_out > 0
         });
         if let Some(end) = &mut manifest.end {
-            let (before, more) = (end.given_up, self.given_up);
+            let more = Totals { threads: threads.count() as u64, ..self.given_up };
+            let before = end.given_up;
+            end.totals = end.totals.less(&more);
             end.given_up = Totals {
-                threads: before.threads + threads.count() as u64,
+                threads: before.threads.saturating_add(more.threads),
                 enters: before.enters.saturating_add(more.enters),
                 exits: before.exits.saturating_add(more.exits),
                 bytes: before.bytes.saturating_add(more.bytes),

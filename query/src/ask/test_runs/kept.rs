@@ -42,7 +42,7 @@ impl KeptTests {
         let refuse = |why: &str| Error::NotShrunk { path: path.to_path_buf(), why: why.to_owned() };
         let (before, soundness) = lock_of(path)?;
         if soundness == Soundness::Damaged {
-            return Err(refuse("it is damaged"));
+            return Err(refuse("it is damaged, or lacks events"));
         }
         let trace = Trace::open(path)?;
         if trace.has_numbers() {
@@ -113,9 +113,12 @@ fn base(name: &str) -> &str {
     name.strip_suffix(']').and_then(|name| name.rsplit_once('[')).map_or(name, |(base, _)| base)
 }
 
-/// What the tests of one trace did.
+/// What the tests of one trace did. A trace that lacks events counts as damaged.
 fn lock_of(path: &Path) -> Result<(TestLock, Soundness), Error> {
-    LockedTests::all().read(&mut Traces::of(Trace::open(path)?, path), &mut ())
+    let mut traces = Traces::of(Trace::open(path)?, path);
+    let is_short = !traces.missing().is_empty();
+    let (lock, soundness) = LockedTests::all().read(&mut traces, &mut ())?;
+    Ok((lock, if is_short { Soundness::Damaged } else { soundness }))
 }
 
 /// Returns whether the tests of a new file did what is in a lock.
