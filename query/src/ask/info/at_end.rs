@@ -65,14 +65,12 @@ impl<'a> AtEnd<'a> {
     /// What the threads wait for was stored, and cannot be read.
     pub fn of(trace: &'a Trace) -> Result<Self, Error> {
         let dump = trace.thread_dump()?;
-        let end = trace.manifest().and_then(|manifest| manifest.end.as_ref()).map(|end| end.at_ns);
-        let latest = || {
-            let of_dump = dump.iter().map(|dump| dump.head.at_ns);
-            of_dump
-                .chain(trace.files().iter().filter_map(|file| Some(LastTime::of(file)?.until_ns)))
-                .max()
-        };
-        let until_ns = end.or_else(latest);
+        // When a killed JVM ended is not recorded: its last mark may be much older.
+        let of_manifest = trace.manifest().and_then(|manifest| {
+            let end = manifest.end.as_ref().map(|end| end.at_ns);
+            end.or(manifest.snapshot.as_ref().map(|snapshot| snapshot.at_ns))
+        });
+        let until_ns = of_manifest.or(dump.as_ref().map(|dump| dump.head.at_ns));
         Ok(Self { trace, dump, until_ns })
     }
 
@@ -154,8 +152,6 @@ struct LastTime {
     is_before: bool,
     /// The event had happened by then.
     by_ns: u64,
-    /// The latest time that is known of the thread.
-    until_ns: u64,
 }
 
 impl LastTime {
@@ -164,17 +160,15 @@ impl LastTime {
         let mut last: Option<Self> = None;
         // Of damaged marks, the rest is not known.
         while let Ok(Some((position, mark))) = marks.next_mark() {
-            let (by_ns, until_ns, is_before) = match mark {
-                Mark::Time { by_ns, from_ns, .. } => (by_ns, by_ns.max(from_ns), false),
-                Mark::Instant { at_ns } => (at_ns, at_ns, true),
+            let (by_ns, is_before) = match mark {
+                Mark::Time { by_ns, .. } => (by_ns, false),
+                Mark::Instant { at_ns } => (at_ns, true),
                 _ => continue,
             };
-            match &mut last {
+            match &last {
                 // Later times at the same position say nothing of the event.
-                Some(last) if last.position == position && last.is_before == is_before => {
-                    last.until_ns = until_ns;
-                }
-                _ => last = Some(Self { position, is_before, by_ns, until_ns }),
+                Some(last) if last.position == position && last.is_before == is_before => {}
+                _ => last = Some(Self { position, is_before, by_ns }),
             }
         }
         last
