@@ -291,3 +291,59 @@ fn jvms_that_mains_does_not_select_are_not_recorded() {
         }
     });
 }
+
+/// Each program runs a test that fails first, and then passes.
+#[test]
+fn flaky_tests_are_explained() {
+    let options = "include=harness.Flaky**,exclude=harness.Flaky$Chance,values=**,order=total";
+    on_every_jdk(|jdk| {
+        let explained = |name: &str| {
+            let program = program(jdk, "Flaky").args([name, "forced"]).options(options);
+            let run = program.run();
+            assert_eq!(run.stdout, b"passed failed\n", "{}", run.errors());
+            let text = shown(&["tests", "--flaky"], &program.out());
+            assert!(text.starts_with("flaky: 1 of 1 test in 1 recording\n"), "{text}");
+            text
+        };
+        let has = |text: &str, part: &str| assert!(text.contains(part), "{part}: {text}");
+        let text = explained("clock");
+        has(&text, "java.lang.AssertionError: price 50\n");
+        has(&text, "harness.Flaky.price(long)\n  in Flaky.clock\n  millis: 2; failed: 1\n");
+        has(&text, "    harness.Flaky.isHappyHour(long)\n  + harness.Flaky.discounted(int)\n");
+        let text = explained("hash");
+        has(&text, "harness.Flaky$Order.hashCode()\n  in Flaky.hash\n  result: 1; failed: 2\n");
+        has(&text, "  - harness.Flaky$Order.ship()  2 calls  moved\n");
+        let text = explained("race");
+        let (_, other) = text.split_once("\nthread other\n").expect(&text);
+        has(other, ": 10; failed: 0\n");
+        let (_, order) = text.split_once("in their order:\n").expect(&text);
+        let calls = |words: &str| -> Vec<String> {
+            let of_side = order.lines().skip(1).filter_map(|line| {
+                let cells: Vec<_> = line.split_whitespace().collect();
+                let at = if words == "passed" { 0 } else { 2 };
+                Some(format!("{} {}", cells.get(at)?, cells.get(at + 1)?))
+            });
+            of_side.filter(|call| call.contains("Account.") && !call.starts_with("main")).collect()
+        };
+        // The other thread began before this one had written.
+        let written = "one Flaky$Account.set".to_owned();
+        let (passed, failed) = (calls("passed"), calls("failed"));
+        assert!(passed.contains(&written) && !failed.contains(&written), "{text}");
+    });
+}
+
+#[test]
+fn a_test_that_failed_in_another_recording_is_flaky() {
+    on_every_jdk(|jdk| {
+        let program = || program(jdk, "Flaky").options("include=harness.Flaky**");
+        let folder = tempfile::tempdir().unwrap();
+        for (name, result) in [("00Z-a", "pass"), ("01Z-b", "fail")] {
+            let file = folder.path().join(format!("2026-01-01T00-00-{name}.flowtrace"));
+            assert_eq!(program().args(["clock", result]).record_into(file).run().code(), Some(0));
+        }
+        let text = shown(&["tests", "--flaky"], folder.path());
+        assert!(text.contains("     1       1  different ones  harness.Flaky.clock\n"), "{text}");
+        assert!(text.contains("the code may have changed between them"), "{text}");
+        assert!(text.contains("  + harness.Flaky.discounted(int)\n"), "{text}");
+    });
+}

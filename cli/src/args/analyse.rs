@@ -1,8 +1,9 @@
 //! Arguments of `flow tests` and `flow diff`.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
-use clap::{Args as ClapArgs, ValueEnum, ValueHint};
+use clap::{Args as ClapArgs, Command, FromArgMatches, ValueEnum, ValueHint};
 use flow_codec::format::test_lock::MAGIC;
 use flow_query::ask::Tolerance;
 
@@ -69,6 +70,13 @@ pub(crate) struct TestsArgs {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = MAGIC)]
     #[arg(value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     pub(crate) lock: Option<PathBuf>,
+    /// Show tests that failed once and passed another time, in one recording or in several of a folder, with the first call, value or
+    /// exception by which such a pair of attempts differs
+    ///
+    /// Builds run failed tests again (rerunFailingTestsCount of Surefire, test-retry of Gradle, extensions of JUnit); @RepeatedTest
+    /// repeats them. Of the default folder, all recordings are searched. With --max, this many tests are compared.
+    #[arg(long, conflicts_with_all = ["lock", "affected_by"], help_heading = OUTPUT)]
+    pub(crate) flaky: bool,
     /// The trace: a .flowtrace file, - for such a file on standard input, a directory, or the newest run in a folder of recordings
     #[arg(value_name = "TRACE", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
     pub(crate) dir: PathBuf,
@@ -134,18 +142,32 @@ impl TestsArgs {
         expect("tests that a change affects", &all, &[])
     }
 
-    /// Refuses flags that do not apply to a lock.
-    pub(crate) fn expect_lock(&self) -> Result<(), Failure> {
-        let all = given(&[
+    /// Refuses flags that do not apply to flaky tests.
+    pub(crate) fn expect_flaky(&self) -> Result<(), Failure> {
+        let mut all = self.of_list();
+        all.extend(given(&[("--verbose", self.verbose)]));
+        expect("flaky tests", &all, &[])
+    }
+
+    /// The flags that only a list of tests has.
+    fn of_list(&self) -> Vec<Given> {
+        given(&[
             ("--reaching", self.reaching.is_some()),
             ("--include", !self.filter.include.is_empty()),
             ("--exclude", !self.filter.exclude.is_empty()),
             ("--own", self.filter.own),
             ("--sort", self.sort != TestKey::Start),
+        ])
+    }
+
+    /// Refuses flags that do not apply to a lock.
+    pub(crate) fn expect_lock(&self) -> Result<(), Failure> {
+        let mut all = self.of_list();
+        all.extend(given(&[
             ("--verbose", self.verbose),
             ("--max", self.max.is_some()),
             ("--format", self.format != TestsFormat::Text),
-        ]);
+        ]));
         expect("a lock of tests", &all, &[])
     }
 }
@@ -252,6 +274,16 @@ pub(crate) struct DiffArgs {
 }
 
 impl DiffArgs {
+    /// Compares a test of two runs call by call, and shows this many differences.
+    pub(crate) fn of_test(runs: [&Path; 2], test: &str, max: u64) -> Result<Self, Failure> {
+        let (test, max) = (format!("--test={test}"), format!("--max={max}"));
+        let given = ["diff", "--exact", &test, &max].map(OsStr::new);
+        let given = given.into_iter().chain(runs.map(Path::as_os_str));
+        let parsed = Self::augment_args(Command::new("diff")).try_get_matches_from(given);
+        let read = parsed.and_then(|matches| Self::from_arg_matches(&matches));
+        read.map_err(|error| Failure::Usage(error.to_string()))
+    }
+
     /// Refuses flags that do not apply to a comparison with a lock.
     pub(crate) fn expect_lock(&self) -> Result<(), Failure> {
         let mut all = self.rows.given();

@@ -126,6 +126,7 @@ Examples:
   flow tests --sort result
   flow tests --affected-by HEAD              since the last commit
   flow tests --affected-by main...HEAD --format surefire
+  flow tests --flaky                         failed once, passed another time: where they first differ
   flow tests --lock                          what each test did, in flow.lock
   flow diff flow.lock
   flow replay --test '*OrderTest.total*'

@@ -55,7 +55,7 @@ impl From<Error> for Failure {
 }
 
 /// The failure if a path cannot be opened, with what to name instead.
-pub(super) fn not_opened(dir: &Path, error: Error) -> Failure {
+pub(crate) fn not_opened(dir: &Path, error: Error) -> Failure {
     let Error::Trace(flow_codec::Error::Io { path, source }) = &error else { return error.into() };
     if is_log(dir) || path.components().ne(dir.components()) {
         return error.into();

@@ -9,7 +9,7 @@ use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use flow_query::rows::{
     ActiveMethodRow, ActiveThreadRow, AffectedRow, AroundRow, CallRow, ChangeRow, CheckRow, Column,
-    ColumnKind, CoroutineRow, EdgeColumns, ExactRow, ExceptionColumns, FindRow, FindingRow,
+    ColumnKind, CoroutineRow, EdgeColumns, ExactRow, ExceptionColumns, FindRow, FindingRow, FlakyRow,
     FrameRow, GraphRow, GrepRow, IndexRow, InfoRow, LineRow, LockRow, MarkRow, MethodRow,
     NeverCalledRow, NoteRow, OperationCallRow, OperationRow, OverviewRow, PathColumns, ReachedRow,
     RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow, SumRow, TestColumns, ThreadRow,
@@ -60,6 +60,7 @@ const TABLES: [(&str, &[Column], Option<&str>); 37] = [
     ("flow top --once|A thread:", ActiveThreadRow::COLUMNS, None),
     ("flow tests", TestColumns::COLUMNS, Some(AS_INFO)),
     ("flow tests --affected-by", AffectedRow::COLUMNS, None),
+    ("flow tests --flaky", FlakyRow::COLUMNS, None),
     ("flow diff", ChangeRow::COLUMNS, None),
     ("flow diff flow.lock", LockRow::COLUMNS, None),
     ("flow diff --exact", ExactRow::COLUMNS, None),
@@ -282,7 +283,7 @@ fn every_column_is_on_the_page() {
     assert_eq!(
         titles,
         tested.len() + 5,
-        "each section but those of export, listen, top, of folders and of git is tested here"
+        "each section but those of export, listen, top, flaky tests, of folders and of git is tested here"
     );
     for (title, args) in cases {
         let columns = columns(&page, title);

@@ -936,3 +936,62 @@ fn what_is_no_lock_is_refused() {
     fs::remove_file(dir.path().join("more/thread-1.marks")).unwrap();
     refused(&diff, 1, "no tests are marked in this recording");
 }
+
+/// A trace in which the test `a.T.t` fails, and passes when it is run again; the attempts have these events after the entry of
+/// main(), up to the last exit of each.
+fn attempts(dir: &Path, failed: &[u8], passed: &[u8]) {
+    tested(dir, &[failed, passed].concat(), 0);
+    let (first, all) = (1 + failed.len() as u64, 1 + (failed.len() + passed.len()) as u64);
+    let marks = [
+        (1, 0, Some(1000), "test started a.T.t"),
+        (first, 0, Some(5000), "test failed a.T.t\tjava.lang.AssertionError: no"),
+        (first, 0, Some(6000), "test started a.T.t"),
+        (all, 0, Some(9000), "test passed a.T.t"),
+    ];
+    write_marks(dir, 1, &marks);
+}
+
+#[test]
+fn attempts_of_a_flaky_test_are_compared() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = |name: &str| dir.path().join(name);
+    attempts(&place("more"), &MORE, &TESTED);
+    let run = flow_in(&["tests", "--flaky", "more"], dir.path());
+    let expected = "\
+flaky: 1 of 1 test in 1 recording
+
+passed  failed  in             test
+     1       1  one recording  a.T.t
+
+a.T.t
+java.lang.AssertionError: no
+passed  3 calls  more, attempt 2
+failed  4 calls  more, attempt 1
+1 of 1 thread differs
+
+thread main
+a.T.t()
+    a.T.t lambda()
+    a.T.work()
+  + a.T.work()
+";
+    assert_eq!((&*run.out, run.code), (expected, Some(0)), "{run:?}");
+    let run = flow_in(&["tests", "--flaky", "more", "--format", "json"], dir.path());
+    let row: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    let columns = ["passed", "failed", "attempt_passed", "attempt_failed"].map(|key| &row[key]);
+    assert_eq!(columns, [&1.into(), &1.into(), &2.into(), &serde_json::Value::from(1)], "{row}");
+    assert_eq!((&row["change"], &row["name"]), (&"added".into(), &"work".into()), "{row}");
+    // Nothing that was recorded differs.
+    attempts(&place("same"), &TESTED, &TESTED);
+    let run = flow_in(&["tests", "--flaky", "same"], dir.path());
+    assert!(run.out.contains("\nno difference: the same calls in the same order"), "{run:?}");
+    let run = flow_in(&["tests", "--flaky", "same", "--format", "csv"], dir.path());
+    assert!(run.out.lines().nth(1).unwrap().contains(",same,"), "{run:?}");
+    tested(&place("passing"), &TESTED, 0);
+    let run = flow_in(&["tests", "--flaky", "passing"], dir.path());
+    assert_eq!(run.out, "flaky: 0 of 1 test in 1 recording\n", "{run:?}");
+    let run = flow_in(&["tests", "--flaky", "--test", "no.Such", "passing"], dir.path());
+    assert!(run.code == Some(1) && run.err.contains("no test matches 'no.Such'"), "{run:?}");
+    let run = flow_in(&["tests", "--flaky", "--verbose", "passing"], dir.path());
+    assert!(run.code == Some(2) && run.err.contains("--verbose does not apply"), "{run:?}");
+}

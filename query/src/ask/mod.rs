@@ -34,6 +34,7 @@ pub use self::code::{
 pub use self::coroutines::{SuspendFunction, resuming_methods, suspend_functions};
 pub use self::difference::{
     Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference, RunDifferences,
+    ThreadTurn,
 };
 pub use self::hot_path::{HotPath, PathEnd};
 pub use self::info::{
@@ -44,4 +45,6 @@ pub use self::locked::{LockDifference, LockedChange, LockedTests, Tolerance, run
 pub use self::operations::{OperationSum, Operations, OperationsBy, ReadOperations};
 pub use self::overview::{Overview, OverviewLines};
 pub use self::recorded_runs::RunInfo;
-pub use self::test_runs::{KeptTests, RanTest, RanTests};
+pub use self::test_runs::{
+    FlakyTest, FlakyTests, FoundFlaky, KeptTests, RanTest, RanTests, TestAttempt,
+};

@@ -13,7 +13,9 @@ use super::logs::{is_log, trace_of_log, with_calls, without_calls};
 use super::missing::Missing;
 use super::paths::without_dot;
 use crate::reading::Listener;
-use crate::select::{CallPlace, Select, Tests, bytes_read, check, expect_times, thread_name};
+use crate::select::{
+    CallPlace, Select, Tests, bytes_read, check, expect_times, thread_name, threads_of_test,
+};
 use crate::{Error, Remark};
 
 /// The traces of one run: more than one if several JVMs were recorded. A slice of those that could be opened, the directory's
@@ -223,6 +225,14 @@ impl Traces {
     /// A pattern matches no test.
     pub fn select_tests(&mut self, tests: &Tests) -> Result<(), Error> {
         tests.keep_in(&mut self.traces, &mut self.remarks)
+    }
+
+    /// Keeps only the ranges of threads in which a test ran, of one of the traces. There is nothing else then.
+    pub fn keep_test(&mut self, trace: &Path, run: &TestRun) {
+        self.traces.retain(|other| other.dir() == trace);
+        for trace in &mut self.traces {
+            trace.set_files(threads_of_test(trace, run));
+        }
     }
 
     /// Reads the tests of each trace, in the order in which they began. Errors in their marks become remarks.

@@ -87,4 +87,22 @@ crate::rows! {
         /// the call that differs with its callers, the outermost first; in CSV separated by ` > `
         path: Chain,
     }
+
+    /// A test that failed once and passed another time.
+    pub struct FlakyRow<'a> {
+        test: &'a str,
+        passed: usize,
+        /// how often it passed and failed
+        failed: usize,
+        recording_passed: &'a str,
+        attempt_passed: usize,
+        recording_failed: &'a str,
+        /// the two attempts that are compared: the recording of each, and which attempt of the test it was in this recording, from 1 on
+        attempt_failed: usize,
+        /// why the second one failed
+        detail: &'a str,
+        /// the first difference, as for `diff --exact`: before is the attempt that passed, after the one that failed; `change` is `same` if there is none
+        #[serde(flatten)]
+        difference: ExactRow<'a>,
+    }
 }

@@ -23,7 +23,7 @@ pub use calls::{
     AroundRow, FindRow, GrepRow, OperationCallRow, OperationRow, OverviewRow, ShapeRow, SlowRow,
 };
 pub use cell::Cell;
-pub use changes::{ChangeRow, ExactRow, LockRow, TestChange};
+pub use changes::{ChangeRow, ExactRow, FlakyRow, LockRow, TestChange};
 pub use checks::{CheckRow, Finding, FindingRow, Severity};
 pub use column::{Column, ColumnKind};
 pub use field::{Chain, Field, Members, OnlyJson, Percent, Raw};

@@ -7,9 +7,10 @@ use flow_codec::read::CallTimes;
 use flow_query::analysis::{MethodName, Run};
 use flow_query::ask::{
     Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference, RunDifferences,
+    ThreadTurn,
 };
 use flow_query::dag::{Comparison, Difference, Kind, Outcome, ShapeId, Shift};
-use flow_query::open::SelectedCall;
+use flow_query::open::{SelectedCall, Traces};
 use flow_query::rows::{Cell, Chain, ExactRow, NameColumns};
 use flow_query::shapes::{JoinedNames, JoinedThread};
 
@@ -34,23 +35,29 @@ const CHAIN_ENDS: usize = 3;
 /// The calls that are shown of one difference in text, and those before it that both sides made.
 const SHOWN_SHIFTS: usize = 12;
 const SHOWN_BEFORE: usize = 2;
+/// The calls of all threads that are shown before the first difference.
+const SHOWN_TURNS: usize = 12;
 /// The columns of a value in a table.
 const SHOWN_VALUE: usize = 32;
 
 /// What is compared, for people.
-pub(super) struct Sides {
+pub(in crate::cmd) struct Sides {
     titles: [String; 2],
+    /// What the sides are called.
+    words: [&'static str; 2],
     /// The times of two calls.
     times: [Option<CallTimes>; 2],
     /// The numbers of the first calls, if two calls are compared.
     calls: Option<[u64; 2]>,
     /// Whether only what names of behaviours have is compared.
     are_behaviours: bool,
+    /// Whether attempts of one test are compared: their helper threads have different names.
+    are_attempts: bool,
 }
 
 impl Sides {
     /// Two runs, or two tests or threads of one.
-    pub(super) fn of(args: &DiffArgs) -> Self {
+    pub(in crate::cmd) fn of(args: &DiffArgs) -> Self {
         let after = args.after.as_ref().unwrap_or(&args.before);
         let titles = [(0, &args.before), (1, after)].map(|(index, dir)| {
             let part = &args.part;
@@ -64,7 +71,17 @@ impl Sides {
             };
             dir.display().to_string() + &compared.unwrap_or_default()
         });
-        Self { titles, times: [None, None], calls: None, are_behaviours: false }
+        Self::titled(titles)
+    }
+
+    fn titled(titles: [String; 2]) -> Self {
+        let (words, times) = (["before", "after"], [None, None]);
+        Self { titles, words, times, calls: None, are_behaviours: false, are_attempts: false }
+    }
+
+    /// Two attempts of a test: one that passed, and one that failed.
+    pub(in crate::cmd) fn of_attempts(titles: [String; 2]) -> Self {
+        Self { words: ["passed", "failed"], are_attempts: true, ..Self::titled(titles) }
     }
 
     /// Two calls with these titles.
@@ -72,7 +89,7 @@ impl Sides {
         let is_known = |times: &CallTimes| times.start.estimate_ns.is_some();
         let times = calls.map(|call| Some(call.times.clone()).filter(is_known));
         let calls = Some(calls.map(|call| call.number));
-        Self { titles, times, calls, are_behaviours: false }
+        Self { times, calls, ..Self::titled(titles) }
     }
 
     /// Compares only what names of behaviours have.
@@ -86,18 +103,22 @@ impl Sides {
     }
 }
 
-/// Compares the threads of two runs. Returns the status, and whether they differ.
-pub(super) fn run(
+/// How many differences are shown, and how many come before the first of them.
+fn limits(args: &DiffArgs) -> (usize, usize) {
+    let default = if args.html.is_some() { PAGE_MAX } else { DEFAULT_MAX };
+    let most = line_limit(args.max, args.format.of_rows(), default);
+    (most, usize::try_from(args.next).unwrap_or(usize::MAX))
+}
+
+/// Compares the threads of two runs.
+fn find(
     sources: &[(Run, Source); 2],
     rename: impl Fn(MethodName) -> MethodName,
     sides: &Sides,
     args: &DiffArgs,
     progress: &mut Progress,
-    out: &mut Out,
-) -> Result<(Status, bool), Failure> {
-    let default = if args.html.is_some() { PAGE_MAX } else { DEFAULT_MAX };
-    let most = line_limit(args.max, args.format.of_rows(), default);
-    let skipped = usize::try_from(args.next).unwrap_or(usize::MAX);
+) -> Result<RunDifferences, Failure> {
+    let (most, skipped) = limits(args);
     // One more than are shown, to know whether there are more.
     let mut asked = Differences::default()
         .of_methods(args.part.filter.filter())
@@ -117,16 +138,52 @@ pub(super) fn run(
     };
     asked = match sides.calls {
         Some(numbers) => asked.pairing_all().of_one_run().numbered_from(numbers),
+        None if sides.are_attempts => asked.pairing_all().of_one_run(),
         None if args.compares_threads() => asked.pairing_all(),
         None => asked,
     };
     asked = if args.after.is_none() { asked.of_one_run() } else { asked };
     asked = if sides.are_behaviours { asked.as_behaviours() } else { asked };
+    Ok(asked.find(sources.each_ref().map(|(_, source)| &source.traces), progress)?)
+}
+
+/// Compares the threads of two runs, and passes the first difference on as a row: a value, if one differs before the calls do; `None`
+/// if there is none.
+pub(in crate::cmd) fn first<T>(
+    sources: &[(Run, Source); 2],
+    sides: &Sides,
+    args: &DiffArgs,
+    to: impl FnOnce(Option<ExactRow<'_>>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let found = find(sources, |name| name, sides, args, &mut Progress::hidden())?;
     let both = sources.each_ref().map(|(_, source)| &source.traces);
-    let found = asked.find(both, progress)?;
+    let names = found.names(both);
+    let print = Print { found: &found, names: &names, both, sides, args, most: 1, skipped: 0 };
+    let before_calls = |thread: &&DifferingThread| thread.values.is_before_calls;
+    let value = found.differing.iter().find(before_calls);
+    let mut value = value.into_iter().flat_map(|thread| print.value_rows(thread));
+    let mut all = print.call_rows();
+    to(value
+        .next()
+        .or_else(|| all.next())
+        .or_else(|| found.differing.first().and_then(|thread| print.value_rows(thread).next())))
+}
+
+/// Compares the threads of two runs. Returns the status, and whether they differ.
+pub(in crate::cmd) fn run(
+    sources: &[(Run, Source); 2],
+    rename: impl Fn(MethodName) -> MethodName,
+    sides: &Sides,
+    args: &DiffArgs,
+    progress: &mut Progress,
+    out: &mut Out,
+) -> Result<(Status, bool), Failure> {
+    let (most, skipped) = limits(args);
+    let found = find(sources, rename, sides, args, progress)?;
+    let both = sources.each_ref().map(|(_, source)| &source.traces);
     let status = Status::from(found.soundness);
     let names = found.names(both);
-    let print = Print { found: &found, names: &names, sides, args, most, skipped };
+    let print = Print { found: &found, names: &names, both, sides, args, most, skipped };
     let differs = !found.differing.is_empty();
     if let Some(path) = &args.html {
         let page = diff_page(&print.compared())?;
@@ -144,8 +201,13 @@ pub(super) fn run(
     let more = found.differing.iter().any(|thread| thread.comparison.is_cut());
     print.note_more_values(out)?;
     if more || found.room == 0 {
-        let text = left_out("further differences", most);
-        let text = format!("{}; --next {} continues)", text.trim_end_matches(')'), skipped + most);
+        let text = print.left_out("further differences");
+        let text = match sides.are_attempts {
+            true => text,
+            false => {
+                format!("{}; --next {} continues)", text.trim_end_matches(')'), skipped + most)
+            }
+        };
         out.remark(args.format.of_rows(), None, &text)?;
     }
     Ok((status, differs))
@@ -154,6 +216,7 @@ pub(super) fn run(
 struct Print<'a> {
     found: &'a RunDifferences,
     names: &'a JoinedNames<'a>,
+    both: [&'a Traces; 2],
     sides: &'a Sides,
     args: &'a DiffArgs,
     most: usize,
@@ -171,7 +234,7 @@ impl<'p> Print<'p> {
             };
             let [before, after] = self.found.threads(thread).map(side);
             let DifferingThread { comparison, values, .. } = thread;
-            let title = self.found.title(thread);
+            let title = self.title(thread);
             Some(ComparedThread { title, sides: [before?, after?], comparison, values })
         };
         Compared {
@@ -194,7 +257,7 @@ impl<'p> Print<'p> {
         let times = self.sides.times.each_ref().map(|times| {
             times.as_ref().map(|times| format!("  {}", bounded_duration(times.duration)))
         });
-        for (side, what) in ["before", "after"].into_iter().enumerate() {
+        for (side, what) in self.sides.words.into_iter().enumerate() {
             let (count, title) = (&counts[side], escaped(&self.sides.titles[side]));
             let time = times[side].as_deref().unwrap_or_default();
             writeln!(out, "{what:<6}  {count:>width$}{time}  {title}")?;
@@ -228,7 +291,53 @@ impl<'p> Print<'p> {
                 if differ == 1 { "differs" } else { "differ" }
             )?;
         }
-        self.threads(out)
+        self.threads(out)?;
+        if self.args.part.tests.patterns.is_empty() { Ok(()) } else { self.turns(out) }
+    }
+
+    /// Prints in which order the threads of a test ran before the first difference, if that is known.
+    fn turns(&self, out: &mut Out) -> Result<(), Failure> {
+        let Some(turns) = self.found.turns(self.both, SHOWN_TURNS) else { return Ok(()) };
+        writeln!(out, "\ncalls of all threads before the first difference, in their order:")?;
+        let rows = turns.iter().map(Vec::len).max().unwrap_or_default();
+        let text = |side: usize, text: fn(&ThreadTurn) -> String| {
+            // The last calls are beside each other.
+            let of_side = turns.get(side).map_or(&[][..], Vec::as_slice);
+            let missing = std::iter::repeat_n(String::new(), rows - of_side.len());
+            missing.chain(of_side.iter().map(text)).map(Cell::text).collect::<Vec<_>>()
+        };
+        let mut table = Table::default();
+        for (side, word) in self.sides.words.into_iter().enumerate() {
+            let thread = |turn: &ThreadTurn| match turn.is_certain {
+                true => turn.thread.clone(),
+                false => format!("~{}", turn.thread),
+            };
+            table.column(word, text(side, thread).into_iter());
+            table.column("", text(side, |turn| turn.method.clone()).into_iter());
+        }
+        Ok(table.print(out)?)
+    }
+
+    /// What the threads of a pair are called. Of attempts, it is known in which test they ran.
+    fn title(&self, of: &DifferingThread) -> String {
+        match self.found.threads(of) {
+            [Some(before), Some(after)] if self.sides.are_attempts && before.name == after.name => {
+                format!("thread {}", before.name)
+            }
+            _ => self.found.title(of, self.sides.words),
+        }
+    }
+
+    /// `call 3, after: 5: `, or nothing if numbers are not those of the trace because calls were left out.
+    fn numbers(&self, [before, after]: [u64; 2]) -> String {
+        match self.has_numbers() {
+            false => String::new(),
+            true if before == after => format!("call {}: ", grouped(before)),
+            true => {
+                let word = self.sides.words[1];
+                format!("call {}, {word}: {}: ", grouped(before), grouped(after))
+            }
+        }
     }
 
     /// Prints the threads that differ.
@@ -249,7 +358,7 @@ impl<'p> Print<'p> {
             }
             out.write_all(b"\n")?;
             if self.sides.calls.is_none() {
-                out.heading(&self.found.title(thread))?;
+                out.heading(&self.title(thread))?;
             }
             // What comes first may be why the rest differs.
             if thread.values.is_before_calls {
@@ -286,14 +395,7 @@ impl<'p> Print<'p> {
             1 => String::new(),
             times => format!("  {} times", grouped(times)),
         };
-        // With calls left out, numbers are not those of the trace.
-        let numbers = match (self.has_numbers() && own.is_some(), difference.numbers) {
-            (false, _) => String::new(),
-            (true, [before, after]) if before == after => format!("call {}: ", grouped(before)),
-            (true, [before, after]) => {
-                format!("call {}, after: {}: ", grouped(before), grouped(after))
-            }
-        };
+        let numbers = own.map_or(String::new(), |_| self.numbers(difference.numbers));
         writeln!(out, "{numbers}{}{times}", escaped(&name))?;
         if !stack.is_empty() {
             let short = if self.args.verbose { NameForm::Full } else { NameForm::Short };
@@ -315,7 +417,8 @@ impl<'p> Print<'p> {
             writeln!(out, "  … {more}")?;
         }
         if let Some([before, after]) = difference.outcomes {
-            writeln!(out, "  {}; after: {}", outcome(before), outcome(after))?;
+            let word = self.sides.words[1];
+            writeln!(out, "  {}; {word}: {}", outcome(before), outcome(after))?;
         }
         Ok(())
     }
@@ -346,12 +449,7 @@ impl<'p> Print<'p> {
         if self.skipped > 0 {
             return Ok(());
         }
-        let [before, after] = first.numbers;
-        let numbers = match self.has_numbers() {
-            false => String::new(),
-            true if before == after => format!("call {}: ", grouped(before)),
-            true => format!("call {}, after: {}: ", grouped(before), grouped(after)),
-        };
+        let numbers = self.numbers(first.numbers);
         let name = self.names.get(*method, self.form());
         writeln!(out, "{numbers}{}", escaped(&name))?;
         if let Some((_, callers @ [_, ..])) = first.stack.split_last() {
@@ -363,7 +461,8 @@ impl<'p> Print<'p> {
             writeln!(out, "  {}", escaped(&first.arguments))?;
         }
         let [before, after] = first.texts.each_ref().map(|text| escaped(text));
-        writeln!(out, "  {}: {before}; after: {after}", escaped(&first.name))?;
+        let [word, other] = self.sides.words;
+        writeln!(out, "  {}: {before}; {other}: {after}", escaped(&first.name))?;
         if values.count() == 1 {
             return Ok(());
         }
@@ -378,8 +477,8 @@ impl<'p> Print<'p> {
         table.column("times", rows().map(|row| Cell::Count(row.count)));
         table.column("of", rows().map(|row| Cell::Count(row.compared)));
         table.column("value", rows().map(|row| Cell::text(&*row.name)));
-        table.column("before", rows().map(|row| text(row, 0)));
-        table.column("after", rows().map(|row| text(row, 1)));
+        table.column(word, rows().map(|row| text(row, 0)));
+        table.column(other, rows().map(|row| text(row, 1)));
         let names = rows().map(|row| Cell::method(self.names.get(row.method, self.form())));
         table.column("method", names);
         Ok(table.print(out)?)
@@ -392,8 +491,16 @@ impl<'p> Print<'p> {
         if more == 0 || self.skipped > 0 {
             return Ok(());
         }
-        let text = left_out(&plural(more as u64, "more value"), self.most);
+        let text = self.left_out(&plural(more as u64, "more value"));
         Ok(out.remark(self.args.format.of_rows(), None, &text)?)
+    }
+
+    /// Of attempts, there is no flag to see more.
+    fn left_out(&self, what: &str) -> String {
+        match self.sides.are_attempts {
+            true => format!("… {what} left out"),
+            false => left_out(what, self.most),
+        }
     }
 
     fn form(&self) -> NameForm {
@@ -411,67 +518,73 @@ impl<'p> Print<'p> {
     }
 
     fn rows(&self, records: &mut Records, out: &mut Out) -> Result<(), Failure> {
-        let all = self.found.differing.iter().flat_map(|thread| {
-            thread.comparison.differences().iter().map(move |difference| (thread, difference))
-        });
-        for (thread, difference) in all.skip(self.skipped).take(self.most) {
-            let (pair, comparison) = (self.found.threads(thread), &thread.comparison);
-            let stack = comparison.stack(difference);
-            let path: Vec<_> =
-                stack.iter().map(|method| self.names.get(*method, NameForm::Full)).collect();
-            let [thread, thread_after] =
-                pair.map(|thread| thread.map(|thread| thread.title.as_str()));
-            let [call_before, call_after] =
-                difference.numbers.map(|number| self.has_numbers().then_some(number));
-            let row = |change, shape: ShapeId, count, moved| ExactRow {
-                thread,
-                thread_after,
-                call_before,
-                call_after,
-                times: difference.times,
-                change,
-                names: match self.found.shapes.kind(shape) {
-                    Kind::Call(method, _) => self.names.columns(method),
-                    _ => NameColumns::NOTHING,
-                },
-                count: Some(count),
-                calls: Some(self.found.shapes.calls(shape).saturating_mul(count)),
-                value: None,
-                before: None,
-                after: None,
-                compared: None,
-                moved,
-                path: Chain(path.clone()),
-            };
-            for shift in &difference.shifts {
-                let change = if shift.is_added { "added" } else { "removed" };
-                let moved = comparison.is_moved(shift.shape);
-                records.row(&row(change, shift.shape, shift.count, moved), out)?;
-            }
-            if let Some([_, after]) = difference.outcomes {
-                records.row(&row(after.word(), difference.shapes[0], 1, false), out)?;
-            }
-        }
+        self.call_rows().try_for_each(|row| records.row(&row, out))?;
         if self.skipped > 0 {
             return Ok(());
         }
-        self.found.differing.iter().try_for_each(|thread| self.value_rows(thread, records, out))
+        let values = self.found.differing.iter().flat_map(|thread| self.value_rows(thread));
+        values.into_iter().try_for_each(|row| records.row(&row, out))?;
+        Ok(())
+    }
+
+    /// The calls that differ.
+    fn call_rows(&self) -> impl Iterator<Item = ExactRow<'p>> {
+        let all = self.found.differing.iter().flat_map(|thread| {
+            thread.comparison.differences().iter().map(move |difference| (thread, difference))
+        });
+        let shown = all.skip(self.skipped).take(self.most);
+        shown.flat_map(|(thread, difference)| self.rows_of(thread, difference))
+    }
+
+    fn rows_of(
+        &self,
+        thread: &'p DifferingThread,
+        difference: &'p Difference,
+    ) -> Vec<ExactRow<'p>> {
+        let (titles, comparison) = (self.titles(thread), &thread.comparison);
+        let stack = comparison.stack(difference);
+        let path: Vec<_> =
+            stack.iter().map(|method| self.names.get(*method, NameForm::Full)).collect();
+        let [call_before, call_after] =
+            difference.numbers.map(|number| self.has_numbers().then_some(number));
+        let row = |change, shape: ShapeId, count, moved| ExactRow {
+            thread: titles[0],
+            thread_after: titles[1],
+            call_before,
+            call_after,
+            times: difference.times,
+            change,
+            names: match self.found.shapes.kind(shape) {
+                Kind::Call(method, _) => self.names.columns(method),
+                _ => NameColumns::NOTHING,
+            },
+            count: Some(count),
+            calls: Some(self.found.shapes.calls(shape).saturating_mul(count)),
+            value: None,
+            before: None,
+            after: None,
+            compared: None,
+            moved,
+            path: Chain(path.clone()),
+        };
+        let shifts = difference.shifts.iter().map(|shift| {
+            let change = if shift.is_added { "added" } else { "removed" };
+            row(change, shift.shape, shift.count, comparison.is_moved(shift.shape))
+        });
+        let outcome = difference.outcomes;
+        let outcome = outcome.map(|[_, after]| row(after.word(), difference.shapes[0], 1, false));
+        shifts.chain(outcome).collect()
     }
 
     /// The values of a thread that differ.
-    fn value_rows(
-        &self,
-        thread: &DifferingThread,
-        records: &mut Records,
-        out: &mut Out,
-    ) -> Result<(), Failure> {
-        let titles = self.found.threads(thread).map(|thread| thread.map(|t| t.title.as_str()));
-        for value in thread.values.values.iter().take(self.most) {
+    fn value_rows(&self, thread: &'p DifferingThread) -> impl Iterator<Item = ExactRow<'p>> {
+        let titles = self.titles(thread);
+        thread.values.values.iter().take(self.most).map(move |value| {
             let FirstDifference { texts: [before, after], numbers, stack, .. } = &value.first;
             let [call_before, call_after] =
                 numbers.map(|number| self.has_numbers().then_some(number));
             let path = stack.iter().map(|method| self.names.get(*method, NameForm::Full));
-            let row = ExactRow {
+            ExactRow {
                 thread: titles[0],
                 thread_after: titles[1],
                 call_before,
@@ -487,10 +600,12 @@ impl<'p> Print<'p> {
                 compared: Some(value.compared),
                 moved: false,
                 path: Chain(path.collect()),
-            };
-            records.row(&row, out)?;
-        }
-        Ok(())
+            }
+        })
+    }
+
+    fn titles(&self, thread: &DifferingThread) -> [Option<&'p str>; 2] {
+        self.found.threads(thread).map(|thread| thread.map(|thread| thread.title.as_str()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod baseline;
 mod calls;
-mod exact;
+pub(super) mod exact;
 mod locked;
 mod methods;
 mod print;

@@ -3,6 +3,7 @@
 mod contents;
 mod in_step;
 mod side;
+mod turns;
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use flow_codec::{Glob, MethodId};
 
 pub use self::in_step::{DifferingValue, DifferingValues, FirstDifference};
 use self::side::Source;
+pub use self::turns::ThreadTurn;
 
 use crate::Error;
 use crate::analysis::MethodName;
@@ -31,7 +33,7 @@ use crate::shapes::{
 /// let (before, after) = (Traces::open("before")?, Traces::open("after")?);
 /// let found = Differences::default().at_most(1).find([&before, &after], &mut ())?;
 /// for thread in &found.differing {
-///     println!("{}: {:?}", found.title(thread), thread.comparison.differences().first());
+///     println!("{}: {:?}", found.title(thread, ["before", "after"]), thread.comparison.differences().first());
 /// }
 /// # Ok::<(), flow_query::Error>(())
 /// ```
@@ -380,14 +382,14 @@ impl RunDifferences {
         sides(&self.runs, of.places)
     }
 
-    /// What the threads of a pair are called.
+    /// What the threads of a pair are called, with the words for the two sides: `before` and `after`.
     #[must_use]
-    pub fn title(&self, of: &DifferingThread) -> String {
+    pub fn title(&self, of: &DifferingThread, [word, other]: [&str; 2]) -> String {
         match self.threads(of).map(|thread| thread.map(|thread| thread.title.as_str())) {
             [Some(before), Some(after)] if before == after => format!("thread {before}"),
-            [Some(before), Some(after)] => format!("thread {before}, after: {after}"),
-            [Some(before), None] => format!("thread {before}, only before"),
-            [None, after] => format!("thread {}, only after", after.unwrap_or_default()),
+            [Some(before), Some(after)] => format!("thread {before}, {other}: {after}"),
+            [Some(before), None] => format!("thread {before}, only {word}"),
+            [None, after] => format!("thread {}, only {other}", after.unwrap_or_default()),
         }
     }
 

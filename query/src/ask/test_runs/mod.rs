@@ -3,7 +3,10 @@
 mod behaviours;
 mod counts;
 mod kept;
+mod flaky;
 mod threads;
+
+pub use self::flaky::{FlakyTest, FlakyTests, FoundFlaky, TestAttempt};
 
 use flow_codec::MethodId;
 use flow_codec::read::{Selection, TestRun, Trace};
