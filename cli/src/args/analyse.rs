@@ -77,6 +77,11 @@ pub(crate) struct TestsArgs {
     /// repeats them. Of the default folder, all recordings are searched. With --max, this many tests are compared.
     #[arg(long, conflicts_with_all = ["lock", "affected_by"], help_heading = OUTPUT)]
     pub(crate) flaky: bool,
+    /// With --lock: name what a test did without the order in which calls made others, which the JVM may not promise
+    ///
+    /// For sets of objects without hashCode, and parallel streams. The lock has it in its header, so that flow diff does the same.
+    #[arg(long, requires = "lock", help_heading = OUTPUT)]
+    pub(crate) unordered: bool,
     /// The trace: a .flowtrace file, - for such a file on standard input, a directory, or the newest run in a folder of recordings
     #[arg(value_name = "TRACE", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
     pub(crate) dir: PathBuf,
@@ -249,6 +254,11 @@ pub(crate) struct DiffArgs {
     /// For what differs from run to run. Patterns are those of --include.
     #[arg(long, value_name = "GLOB", help_heading = VIEWS)]
     pub(crate) ignore: Vec<String>,
+    /// With --exact: compare which calls a call made, not in which order, and no values
+    ///
+    /// For what the JVM does not promise: the order of a set of objects without hashCode, of reflection, of parallel streams.
+    #[arg(long, conflicts_with = "html", help_heading = VIEWS)]
+    pub(crate) unordered: bool,
     /// With --exact: compare calls only, not their values
     #[arg(long, help_heading = VIEWS)]
     pub(crate) ignore_values: bool,
@@ -297,6 +307,7 @@ impl DiffArgs {
             ("--by", self.by != By::Calls),
             ("--depth", self.depth.is_some()),
             ("--exact", self.exact),
+            ("--unordered", self.unordered),
             ("--ignore", !self.ignore.is_empty()),
             ("--next", self.next > 0),
             ("--html", self.html.is_some()),
@@ -329,6 +340,7 @@ impl DiffArgs {
     pub(crate) fn expect_exact(&self) -> Result<(), Failure> {
         let all = given(&[
             ("--ignore", !self.ignore.is_empty()),
+            ("--unordered", self.unordered),
             ("--ignore-values", self.ignore_values),
             ("--next", self.next > 0),
             ("--html", self.html.is_some()),

@@ -903,6 +903,38 @@ fn differences_to_a_lock_have_a_format_for_each_service() {
 }
 
 #[test]
+fn the_order_of_calls_may_not_count() {
+    let dir = locked();
+    let run = |args: &[&str]| flow_in(args, dir.path());
+    let lock = run(&["tests", "--lock=any.lock", "--unordered", "before"]);
+    assert!(lock.code == Some(0), "{lock:?}");
+    let text = fs::read_to_string(dir.path().join("any.lock")).unwrap();
+    assert!(text.starts_with("flow.lock 1\nunordered\nrecorded target=com.app.\n"), "{text}");
+    let same = run(&["diff", "--exit-code", "any.lock", "other"]);
+    assert!(same.code == Some(0) && same.out.ends_with("no difference: 1 test did the same\n"));
+    let more = run(&["diff", "--exit-code", "any.lock", "more"]);
+    assert!(more.code == Some(1) && more.out.contains("1 with more calls"), "{more:?}");
+    assert!(more.out.contains("diff --exact --unordered --test a.T.t RECORDING more"), "{more:?}");
+    // A lock stays what it is, for all of its tests.
+    run(&["tests", "--lock=any.lock", "other"]);
+    assert_eq!(fs::read_to_string(dir.path().join("any.lock")).unwrap(), text);
+    let refused = run(&["tests", "--lock", "--unordered", "--test", "T.t", "before"]);
+    assert!(refused.code == Some(2) && refused.err.contains("without --test"), "{refused:?}");
+    let refused = run(&["tests", "--unordered", "before"]);
+    assert!(refused.code == Some(2) && refused.err.contains("--lock"), "{refused:?}");
+    // Call by call.
+    let exact =
+        |args: &[&str]| run(&[&["diff", "--exact", "--exit-code", "before"], args].concat());
+    assert_eq!(exact(&["other"]).code, Some(1));
+    let same = exact(&["other", "--unordered"]);
+    assert!(same.code == Some(0) && same.out.contains("the same calls in any order"), "{same:?}");
+    let more = exact(&["more", "--unordered"]);
+    assert!(more.code == Some(1) && more.out.contains("  + a.T.work()\n"), "{more:?}");
+    let refused = run(&["diff", "--unordered", "before", "other"]);
+    assert!(refused.code == Some(2) && refused.err.contains("add --exact"), "{refused:?}");
+}
+
+#[test]
 fn what_is_no_lock_is_refused() {
     let dir = locked();
     let lock = lock_in(dir.path());

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::dag::{Behaviour, Dag, Kind, NameCalls, Ranges, Root};
 use flow_codec::format::marks::Position;
+use flow_codec::format::shape_name::CallOrder;
 use flow_codec::read::Methods;
 
 /// The shapes of a thread, of which many ranges are named: tests, for example.
@@ -17,12 +18,12 @@ pub struct NamedShapes {
 impl NamedShapes {
     /// Names the shapes of a thread, whose [bytes](Dag::bytes) are those of its events. `None` if breaks are among them, which at a border of a range may be in it or not.
     #[must_use]
-    pub fn new(dag: Dag, methods: &Methods) -> Option<Self> {
+    pub fn new(dag: Dag, methods: &Methods, order: CallOrder) -> Option<Self> {
         let shapes = dag.shapes();
         if shapes.iter().any(|shape| matches!(shapes.kind(shape), Kind::Break(_))) {
             return None;
         }
-        let behaviours = shapes.behaviours(|method| methods.stable_key(method));
+        let behaviours = shapes.behaviours(order, |method| methods.stable_key(method));
         Some(Self { dag, behaviours, ranges: Ranges::default() })
     }
 

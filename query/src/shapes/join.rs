@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use flow_codec::format::baseline::UnitKind;
-use flow_codec::format::shape_name::MethodKey;
+use flow_codec::format::shape_name::{CallOrder, MethodKey};
 use flow_codec::parallel::on_cores_from;
 use flow_codec::read::{Selection, ThreadFile, Trace};
 use flow_codec::{Glob, MethodId, MethodMap, MethodNames, Name, NameForm, ThreadId};
@@ -194,6 +194,12 @@ impl Joiner {
             left_out: Vec::new(),
             source: 0,
         }
+    }
+
+    /// Joins shapes that made the same calls in this order, or in any.
+    #[must_use]
+    pub fn in_order(self, order: CallOrder) -> Self {
+        Self { join: self.join.in_order(order), ..self }
     }
 
     /// Returns the methods of all shapes.

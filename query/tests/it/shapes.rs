@@ -8,7 +8,7 @@ use flow_codec::derived::Origin;
 use flow_codec::format::dag::DagFile;
 use flow_codec::format::flow::{Encoded, Record};
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
-use flow_codec::format::shape_name::MethodKey;
+use flow_codec::format::shape_name::{CallOrder, MethodKey};
 use flow_codec::parallel::BytesRead;
 use flow_codec::read::{Content, Methods, ReadRecords, Selection, ThreadFile, Trace, Visit};
 use flow_codec::{Glob, MethodId, Offset};
@@ -223,7 +223,9 @@ proptest! {
         let dag = Dag::build(&file, &content, &BytesRead::default()).unwrap().into_dag().unwrap();
         let [mut by_shapes, mut by_events] = [Called::default(), Called::default()];
         let mut called = CalledShapes::new(dag.clone(), &selection);
-        let mut named = NamedShapes::new(dag.clone(), &Methods::default());
+        let mut named = [CallOrder::Counts, CallOrder::Ignored].map(|order| {
+            (order, NamedShapes::new(dag.clone(), &Methods::default(), order))
+        });
         for places in &places {
             let ranges = ranges(&file, places);
             let part = &[file.only("a range", &ranges)];
@@ -262,15 +264,19 @@ proptest! {
 
             // The names of tests, which are ranges.
             let methods = Methods::default();
-            let mut events = NameCalls::of(&methods);
-            part[0].timeline().unwrap().visit(&mut events);
-            let events = events.take();
-            let Some(shapes) = &mut named else { continue };
-            let mut by_shapes = NameCalls::of(&methods);
-            shapes.name(&ranges, &mut by_shapes);
-            prop_assert_eq!(by_shapes.take(), events);
-            prop_assert_eq!(Some(events.name), calls(&of_range));
-            prop_assert_eq!(events.calls, of_range.calls());
+            for (order, shapes) in &mut named {
+                let mut events = NameCalls::of(&methods, *order);
+                part[0].timeline().unwrap().visit(&mut events);
+                let events = events.take();
+                let Some(shapes) = shapes else { continue };
+                let mut by_shapes = NameCalls::of(&methods, *order);
+                shapes.name(&ranges, &mut by_shapes);
+                prop_assert_eq!(by_shapes.take(), events);
+                prop_assert_eq!(events.calls, of_range.calls());
+                if *order == CallOrder::Counts {
+                    prop_assert_eq!(Some(events.name), calls(&of_range));
+                }
+            }
         }
     }
 }

@@ -144,6 +144,7 @@ fn find(
     };
     asked = if args.after.is_none() { asked.of_one_run() } else { asked };
     asked = if sides.are_behaviours { asked.as_behaviours() } else { asked };
+    asked = if args.unordered { asked.in_any_order() } else { asked };
     Ok(asked.find(sources.each_ref().map(|(_, source)| &source.traces), progress)?)
 }
 
@@ -278,7 +279,7 @@ impl<'p> Print<'p> {
                 None => String::new(),
             };
             let within = if are_calls { String::new() } else { format!(", in {threads}") };
-            let what = "the same calls in the same order";
+            let what = self.same_calls();
             writeln!(out, "\nno difference: {what}{values}{within}")?;
             return Ok(());
         }
@@ -364,7 +365,7 @@ impl<'p> Print<'p> {
             if thread.values.is_before_calls {
                 self.values(&thread.values, out)?;
             } else if differences.is_empty() && !thread.comparison.is_cut() {
-                writeln!(out, "the same calls in the same order")?;
+                writeln!(out, "{}", self.same_calls())?;
             }
             if thread.values.is_before_calls && !shown.is_empty() {
                 out.write_all(b"\n")?;
@@ -507,10 +508,18 @@ impl<'p> Print<'p> {
         if self.args.verbose { NameForm::Full } else { NameForm::Readable }
     }
 
+    fn same_calls(&self) -> &'static str {
+        match self.args.unordered {
+            true => "the same calls in any order",
+            false => "the same calls in the same order",
+        }
+    }
+
     fn has_numbers(&self) -> bool {
         let filter = &self.args.part.filter;
         // Those of a test begin anew.
-        self.args.ignore.is_empty()
+        !self.args.unordered
+            && self.args.ignore.is_empty()
             && self.args.part.tests.patterns.is_empty()
             && filter.include.is_empty()
             && filter.exclude.is_empty()

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use flow_codec::format::shape_name::CallOrder;
 use flow_query::analysis::Run;
 use flow_query::ask::{LockDifference, LockedTests, run_with};
 use flow_query::rows::{Cell, LockRow};
@@ -27,8 +28,8 @@ const GITHUB_MAX: u64 = 9;
 /// Compares a run with the lock.
 pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     args.expect_lock()?;
-    let asked = LockedTests::of(args.part.tests.tests());
     let before = lock::read(&args.before)?;
+    let asked = LockedTests::of(args.part.tests.tests()).in_order(before.order);
     let dir = args.after.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_DIR));
     let mut source = Source::open(&SourceArgs { dir, format: Format::Text })?;
     let (after, status) = lock::of_run(&asked, &mut source)?;
@@ -36,7 +37,7 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     let run = source.traces.path().to_path_buf();
     drop(source);
     report_recorded(&found);
-    let print = Print { args, found: &found, run: &run };
+    let print = Print { args, found: &found, order: before.order, run: &run };
     match args.format {
         DiffFormat::Text => print.text(out)?,
         DiffFormat::Markdown => print.markdown(out)?,
@@ -70,6 +71,7 @@ fn report_recorded(found: &LockDifference) {
 struct Print<'a> {
     args: &'a DiffArgs,
     found: &'a LockDifference,
+    order: CallOrder,
     run: &'a Path,
 }
 
@@ -156,11 +158,14 @@ impl Print<'_> {
         let parent = self.run.parent().filter(|parent| !parent.as_os_str().is_empty());
         let folder = parent.unwrap_or_else(|| Path::new("."));
         let folders = [folder, Path::new(DEFAULT_DIR)];
-        let before = folders.into_iter().find_map(|folder| run_with(test, folder, self.run));
+        let mut before = folders.into_iter();
+        let before = before.find_map(|folder| run_with(test, self.order, folder, self.run));
         let name = shell_quoted(&test.name).to_string();
         let run = shell_quoted(&self.run.to_string_lossy()).to_string();
-        let command =
-            |before: &str| flow_command(&format!("diff --exact --test {name} {before} {run}"));
+        let order = if self.order == CallOrder::Ignored { " --unordered" } else { "" };
+        let command = |before: &str| {
+            flow_command(&format!("diff --exact{order} --test {name} {before} {run}"))
+        };
         let Some(before) = before else {
             let command = command("RECORDING");
             writeln!(
@@ -180,6 +185,7 @@ impl Print<'_> {
             after: Some(self.run.to_path_buf()),
             exact: true,
             max: Some(1),
+            unordered: self.order == CallOrder::Ignored,
             ..self.args.clone()
         };
         let only = TestArgs { patterns: vec![test.name.clone()] };

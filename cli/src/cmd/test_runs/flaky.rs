@@ -25,7 +25,7 @@ const SHOWN: u64 = 3;
 /// Shows the flaky tests of a recording, or of a folder of recordings.
 pub(super) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
     args.expect_flaky()?;
-    let dir = &args.source().dir;
+    let dir = &args.dir;
     let asked = FlakyTests::of(args.tests.tests());
     let found = asked.find(dir).map_err(|error| not_opened(dir, error))?;
     let mut status = Status::Done;
@@ -41,15 +41,15 @@ pub(super) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
         ));
         return Ok(status);
     }
-    let max = line_limit(args.max, args.source().format, DEFAULT_MAX);
-    match args.source().format {
+    let max = line_limit(args.max, args.format.of_rows(), DEFAULT_MAX);
+    match args.format.of_rows() {
         Format::Text => text(&found, max, out)?,
         format => rows(&found, max, format, out)?,
     }
     let more = found.tests.len().saturating_sub(max) as u64;
     if more > 0 {
         let text = left_out(&plural(more, "more flaky test"), max);
-        out.remark(args.source().format, None, &text)?;
+        out.remark(args.format.of_rows(), None, &text)?;
     }
     Ok(status)
 }

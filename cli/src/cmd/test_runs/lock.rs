@@ -4,6 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use flow_codec::format::shape_name::CallOrder;
 use flow_codec::format::test_lock::TestLock;
 use flow_query::ask::{LockDifference, LockedChange, LockedTests};
 use flow_query::reading::Soundness;
@@ -22,8 +23,20 @@ pub(super) fn run(args: &TestsArgs, file: &Path) -> Result<Status, Failure> {
             flow_command(&format!("tests --lock={}", shell_quoted(&dir.to_string_lossy())));
         return Err(Failure::Usage(format!("the name of a lock follows a '=': {command}")));
     }
-    let asked = LockedTests::of(args.tests.tests());
     let before = if file.exists() { Some(read(file)?) } else { None };
+    let was_unordered = before.as_ref().is_some_and(|lock| lock.order == CallOrder::Ignored);
+    // What is in a lock is compared as before.
+    let is_unordered = args.unordered || was_unordered;
+    let is_renamed = before.is_some() && is_unordered != was_unordered;
+    if is_renamed && !args.tests.patterns.is_empty() {
+        return Err(Failure::Usage(format!(
+            "{}: its tests were compared with the order of their calls; --unordered is for all of them, without --test",
+            file.display()
+        )));
+    }
+    let before = before.filter(|_| !is_renamed);
+    let order = if is_unordered { CallOrder::Ignored } else { CallOrder::Counts };
+    let asked = LockedTests::of(args.tests.tests()).in_order(order);
     let mut source = Source::open(&args.source())?;
     let (run, status) = of_run(&asked, &mut source)?;
     let lock = match &before {

@@ -23,6 +23,11 @@
 //! If threads that lived only in the test made calls, it is the name of several threads: *what* is 6, and *callee* and *count*
 //! follow first for the calls of the test's own thread, then for those of the others in the order of their names.
 //!
+//! # Without the order of calls
+//!
+//! If the order of calls does not count, *callee* and *count* follow in the order of the names of the callees instead, each once,
+//! with the number of all its calls. So `A B A B` and `A A B B` have one name.
+//!
 //! # Text
 //!
 //! In text, a name is its 32 hexadecimal digits, the highest first. The first [`SHORT_DIGITS`] are shown, and the first
@@ -41,6 +46,7 @@
 //!
 //! Its name is `1ac906bc5c63e9daec25dec3b855ed89`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -138,16 +144,36 @@ impl MethodKey {
     }
 }
 
+/// Whether the order counts in which a call made others.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum CallOrder {
+    /// It counts.
+    #[default]
+    Counts,
+    /// Only which calls were made, and how often.
+    Ignored,
+}
+
 /// Computes names of shapes, one after the other.
 #[derive(Debug, Default)]
 pub struct Namer {
     bytes: Vec<u8>,
     last: Option<(ShapeName, u64)>,
+    order: CallOrder,
+    /// The callees, if their order does not count.
+    callees: BTreeMap<ShapeName, u64>,
 }
 
 impl Namer {
+    /// Computes names in which the order of calls counts, or does not.
+    #[must_use]
+    pub fn with(order: CallOrder) -> Self {
+        Self { order, ..Self::default() }
+    }
+
     /// Begins the name of a shape.
     pub fn begin(&mut self, what: Named) {
+        self.callees.clear();
         self.bytes.clear();
         self.bytes.push(what.number());
         self.bytes.extend(what.key().iter().flat_map(|key| key.0.to_le_bytes()));
@@ -156,6 +182,11 @@ impl Namer {
 
     /// Adds consecutive calls that it made.
     pub fn add(&mut self, callee: ShapeName, count: u64) {
+        if self.order == CallOrder::Ignored {
+            let all = self.callees.entry(callee).or_default();
+            *all = all.saturating_add(count);
+            return;
+        }
         match &mut self.last {
             Some((last, all)) if *last == callee => *all = all.saturating_add(count),
             _ => {
@@ -178,7 +209,8 @@ impl Namer {
     }
 
     fn put_last(&mut self) {
-        if let Some((callee, count)) = self.last.take() {
+        let callees = std::mem::take(&mut self.callees);
+        for (callee, count) in callees.into_iter().chain(self.last.take()) {
             let mut added = [0; 24];
             let (name, number) = added.split_at_mut(16);
             name.copy_from_slice(&callee.0.to_le_bytes());

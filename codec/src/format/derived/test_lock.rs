@@ -5,6 +5,7 @@
 //! | line | |
 //! |---|---|
 //! | first | `flow.lock` and [`VERSION`] |
+//! | `unordered` | behaviours are named [without the order of calls](super::shape_name#without-the-order-of-calls) |
 //! | `recorded KEY=VALUE` | an option that decided which calls were recorded, or a group of such lines if JVMs had different ones, in order |
 //! | others | a test: the first [`DIGITS`] digits of the [name](super::shape_name) of its behaviour, the number of its calls, and its name, separated by one blank each |
 //!
@@ -26,7 +27,7 @@
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
-use crate::format::shape_name::ShapeName;
+use crate::format::shape_name::{CallOrder, ShapeName};
 
 /// The word in the first line, and the usual name of the file.
 pub const MAGIC: &str = "flow.lock";
@@ -36,10 +37,13 @@ pub const VERSION: u64 = 1;
 pub const DIGITS: usize = 16;
 
 const RECORDED: &str = "recorded ";
+const UNORDERED: &str = "unordered";
 
 /// What the tests of a run did.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct TestLock {
+    /// Whether the order of calls counts.
+    pub order: CallOrder,
     /// The options that decided which calls were recorded: key and value.
     pub recorded: BTreeSet<(String, String)>,
     /// The tests.
@@ -122,6 +126,9 @@ impl TestLock {
     #[must_use]
     pub fn encode(&self) -> String {
         let mut text = format!("{MAGIC} {VERSION}\n");
+        if self.order == CallOrder::Ignored {
+            text += &format!("{UNORDERED}\n");
+        }
         // Writing to a string does not fail.
         for (key, value) in &self.recorded {
             let _ = writeln!(text, "{RECORDED}{}={}", escaped(key), escaped(value));
@@ -157,6 +164,7 @@ impl TestLock {
             let option = line.strip_prefix(RECORDED).and_then(|option| option.split_once('='));
             let option = option.and_then(|(key, value)| Some((unescaped(key)?, unescaped(value)?)));
             match (option, LockedTest::decode(line)) {
+                _ if line == UNORDERED => lock.order = CallOrder::Ignored,
                 (Some(option), _) => drop(lock.recorded.insert(option)),
                 (None, Some(test)) => lock.tests.push(test),
                 _ if conflict(line) => return Err(NotALock::Conflict(number)),
@@ -198,6 +206,13 @@ mod tests {
 
     fn test(name: &str, calls: u64, behaviour: &str) -> LockedTest {
         LockedTest { name: name.to_owned(), calls, behaviour: behaviour.to_owned() }
+    }
+
+    #[test]
+    fn a_lock_without_the_order_of_calls_says_so() {
+        let lock = TestLock { order: CallOrder::Ignored, ..TestLock::default() };
+        assert_eq!(lock.encode(), "flow.lock 1\nunordered\n");
+        assert_eq!(TestLock::decode(&lock.encode()), Ok(lock));
     }
 
     #[test]

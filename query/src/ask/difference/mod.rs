@@ -7,6 +7,7 @@ mod turns;
 
 use std::sync::Arc;
 
+use flow_codec::format::shape_name::CallOrder;
 use flow_codec::read::{Selection, Trace};
 use flow_codec::{Glob, MethodId};
 
@@ -45,6 +46,7 @@ pub struct Differences<'a> {
     pairs_all: bool,
     of_one_run: bool,
     as_behaviours: bool,
+    order: CallOrder,
     always_joins: bool,
     values: Values,
     first_calls: [u64; 2],
@@ -120,6 +122,7 @@ impl Default for Differences<'_> {
             pairs_all: false,
             of_one_run: false,
             as_behaviours: false,
+            order: CallOrder::Counts,
             always_joins: false,
             values: Values::Never,
             first_calls: [0; 2],
@@ -169,6 +172,13 @@ impl<'a> Differences<'a> {
     #[must_use]
     pub fn as_behaviours(mut self) -> Self {
         self.as_behaviours = true;
+        self
+    }
+
+    /// Compares which calls a call made, not in which order, and no values: it is not known which calls belong together.
+    #[must_use]
+    pub fn in_any_order(mut self) -> Self {
+        self.order = CallOrder::Ignored;
         self
     }
 
@@ -228,6 +238,7 @@ impl<'a> Differences<'a> {
         let mut ignored: Vec<Glob> = globs(&self.ignored, all.iter().copied())?;
         ignored.extend(self.as_behaviours.then(|| Glob::new(INITIALISERS)));
         let mut joiner = Joiner::within(self.most_words.unwrap_or_else(default_words));
+        joiner = joiner.in_order(self.order);
         let rename = |name: MethodName| {
             let name = if self.as_behaviours { name.stable() } else { name };
             match &self.rename {
@@ -239,6 +250,7 @@ impl<'a> Differences<'a> {
         let sources = runs;
         let has_values = runs.iter().all(|run| run.iter().any(may_have_values));
         let reads_values = match self.values {
+            _ if self.order == CallOrder::Ignored => false,
             Values::Never => false,
             Values::IfRecorded => has_values,
             Values::Always => true,
@@ -261,7 +273,7 @@ impl<'a> Differences<'a> {
             let shapes_of = sides(&runs, *places)
                 .map(|thread| thread.map(|thread| thread.joined.thread).or(nothing));
             let [Some(before), Some(after)] = shapes_of else { continue };
-            let comparison = Comparison::of(&shapes, before, after, room);
+            let comparison = Comparison::in_order(self.order, &shapes, [before, after], room);
             let comparison = comparison.numbered_from(self.first_calls);
             room -= comparison.differences().len().min(room);
             let mut values = DifferingValues::default();

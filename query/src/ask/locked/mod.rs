@@ -8,6 +8,7 @@ pub use self::tolerance::Tolerance;
 
 use std::path::{Path, PathBuf};
 
+use flow_codec::format::shape_name::CallOrder;
 use flow_codec::format::test_lock::{LockedTest, TestLock};
 
 use super::test_runs::RanTests;
@@ -34,6 +35,7 @@ const RECORDED: [&str; 7] =
 #[derive(Clone, Default, Debug)]
 pub struct LockedTests {
     tests: Tests,
+    order: CallOrder,
 }
 
 impl LockedTests {
@@ -46,7 +48,14 @@ impl LockedTests {
     /// Asks only for these tests.
     #[must_use]
     pub fn of(tests: Tests) -> Self {
-        Self { tests }
+        Self { tests, order: CallOrder::Counts }
+    }
+
+    /// Names what tests did with the order of calls, or without it.
+    #[must_use]
+    pub fn in_order(mut self, order: CallOrder) -> Self {
+        self.order = order;
+        self
     }
 
     /// Returns the lock of a run. A test that did not end is as it was then, and the answer is not whole.
@@ -61,7 +70,9 @@ impl LockedTests {
         let runs = traces.read_tests();
         self.tests.expect_in(&runs)?;
         let asked = RanTests::all().select(Select::all().in_tests(self.tests.clone()));
-        let (mut lock, mut soundness) = (TestLock::default(), Soundness::Whole);
+        let asked = asked.in_order(self.order);
+        let mut lock = TestLock { order: self.order, ..TestLock::default() };
+        let mut soundness = Soundness::Whole;
         let unfinished = runs
             .iter()
             .flatten()
@@ -109,11 +120,11 @@ impl LockedTests {
     }
 }
 
-/// Returns the newest run of a folder of recordings in which a test did what a lock has, without the run at `not`.
+/// Returns the newest run of a folder of recordings in which a test did what a lock with this order has, without the run at `not`.
 #[must_use]
-pub fn run_with(test: &LockedTest, folder: &Path, not: &Path) -> Option<PathBuf> {
+pub fn run_with(test: &LockedTest, order: CallOrder, folder: &Path, not: &Path) -> Option<PathBuf> {
     let recordings = Recordings::of(folder)?;
-    let asked = LockedTests::of(Tests::of(std::slice::from_ref(&test.name)));
+    let asked = LockedTests::of(Tests::of(std::slice::from_ref(&test.name))).in_order(order);
     let did_it = |path: &Path| {
         let lock = Traces::open(path).and_then(|mut traces| asked.read(&mut traces, &mut ()));
         lock.is_ok_and(|(lock, _)| lock.tests.contains(test))

@@ -29,12 +29,13 @@ impl RanTests {
         for file in files.iter().flatten() {
             *bytes.entry(file.id()).or_default() += bytes_read(file, file.bytes());
         }
-        let (mut threads, mut named) = (TestThreads::default(), NameCalls::of(trace.methods()));
+        let (mut threads, mut named) =
+            (TestThreads::default(), NameCalls::of(trace.methods(), self.order));
         let (mut found, mut soundness) = (Vec::new(), Soundness::Whole);
         for (run, files) in runs.into_iter().zip(files) {
             let (mut own, mut helpers) = (named.take(), Vec::new());
             for file in files.iter().filter(|file| self.select.threads.include(trace, file.id())) {
-                let know = |dag| NamedShapes::new(dag, trace.methods());
+                let know = |dag| NamedShapes::new(dag, trace.methods(), self.order);
                 let bytes = bytes.get(&file.id()).copied().unwrap_or_default();
                 let shapes = selected.is_all().then(|| threads.of(file, bytes, know, listener));
                 let reading = match (shapes.flatten(), file.parts()) {

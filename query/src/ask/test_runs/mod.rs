@@ -9,6 +9,7 @@ mod threads;
 pub use self::flaky::{FlakyTest, FlakyTests, FoundFlaky, TestAttempt};
 
 use flow_codec::MethodId;
+use flow_codec::format::shape_name::CallOrder;
 use flow_codec::read::{Selection, TestRun, Trace};
 
 use self::counts::TestCalls;
@@ -37,6 +38,7 @@ pub struct RanTests {
     calling: Option<String>,
     has_all_methods: bool,
     are_calling: bool,
+    order: CallOrder,
 }
 
 /// A test, and what it called.
@@ -86,6 +88,13 @@ impl RanTests {
     #[must_use]
     pub fn with_all_methods(mut self) -> Self {
         self.has_all_methods = true;
+        self
+    }
+
+    /// Names what tests did with the order of calls, or without it.
+    #[must_use]
+    pub fn in_order(mut self, order: CallOrder) -> Self {
+        self.order = order;
         self
     }
 

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use crate::dag::shape::kinds::Outcome;
 use crate::dag::shape::names::{Behaviour, left};
-use flow_codec::format::shape_name::{MethodKey, Named, Namer};
+use flow_codec::format::shape_name::{CallOrder, MethodKey, Named, Namer};
 use flow_codec::format::test_marks::LeftOut;
 use flow_codec::read::{EventKind, Methods, Stamp, TimelineEvent, Unwound, VisitTimeline};
 use flow_codec::{MethodId, MethodMap};
@@ -13,6 +13,7 @@ use flow_codec::{MethodId, MethodMap};
 #[derive(Debug)]
 pub struct NameCalls<'a> {
     methods: &'a Methods,
+    order: CallOrder,
     keys: MethodMap<Option<Option<MethodKey>>>,
     /// The thread, then the open frames; those after `depth` are kept for further ones.
     frames: Vec<Frame>,
@@ -21,7 +22,7 @@ pub struct NameCalls<'a> {
     is_paused: bool,
 }
 
-#[derive(Default, Debug)]
+#[derive(Debug)]
 struct Frame {
     /// None of the thread, and of a call that is left out.
     key: Option<MethodKey>,
@@ -30,11 +31,12 @@ struct Frame {
 }
 
 impl<'a> NameCalls<'a> {
-    /// Names calls of a trace with these methods.
+    /// Names calls of a trace with these methods, in their order or in any.
     #[must_use]
-    pub fn of(methods: &'a Methods) -> Self {
+    pub fn of(methods: &'a Methods, order: CallOrder) -> Self {
         let mut named = Self {
             methods,
+            order,
             keys: MethodMap::default(),
             frames: Vec::new(),
             depth: 0,
@@ -47,7 +49,8 @@ impl<'a> NameCalls<'a> {
     /// Begins a frame, or the thread.
     fn begin(&mut self, key: Option<MethodKey>) {
         if self.frames.len() == self.depth {
-            self.frames.push(Frame::default());
+            let namer = Namer::with(self.order);
+            self.frames.push(Frame { key: None, namer, calls: 0 });
         }
         if let Some(frame) = self.frames.get_mut(self.depth) {
             (frame.key, frame.calls) = (key, 0);

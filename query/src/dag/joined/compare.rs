@@ -12,6 +12,7 @@ use super::guide::{Guided, PairNumber};
 use crate::dag::shape::kinds::{Kind, Outcome, ShapeId};
 use crate::dag::shape::shapes::Shapes;
 use flow_codec::MethodId;
+use flow_codec::format::shape_name::CallOrder;
 
 /// If two lists have more pairs of elements than this, they are aligned by their order only.
 const MAX_CELLS: usize = 1 << 22;
@@ -95,8 +96,19 @@ impl Comparison {
     /// Compares two joined shapes: of threads, or of calls of the same method. Finds no more than the first `most` differences.
     #[must_use]
     pub fn of(shapes: &Shapes, before: ShapeId, after: ShapeId, most: usize) -> Self {
+        Self::in_order(CallOrder::Counts, shapes, [before, after], most)
+    }
+
+    /// Compares two shapes that were joined [in this order](super::Join::in_order). Without an order, numbers of calls mean nothing.
+    #[must_use]
+    pub fn in_order(
+        order: CallOrder,
+        shapes: &Shapes,
+        [before, after]: [ShapeId; 2],
+        most: usize,
+    ) -> Self {
         let (pairs, known) = (Vec::new(), HashMap::new());
-        let mut search = Search { shapes, pairs, known, cells: MAX_CELLS_TOGETHER };
+        let mut search = Search { shapes, order, pairs, known, cells: MAX_CELLS_TOGETHER };
         let mut found = Vec::new();
         let mut is_cut = false;
         if before != after {
@@ -231,6 +243,7 @@ fn moved(differences: &[Difference]) -> HashSet<ShapeId> {
 
 struct Search<'a> {
     shapes: &'a Shapes,
+    order: CallOrder,
     pairs: Vec<Pair>,
     known: HashMap<[ShapeId; 2], usize>,
     /// How many pairs of elements may still be compared to align lists.
@@ -271,7 +284,10 @@ impl Search<'_> {
             runs
         };
         let (before_runs, after_runs) = (list(before, numbers[0]), list(after, numbers[1]));
-        let steps = align(self.shapes, &before_runs, &after_runs, &mut self.cells);
+        let steps = match self.order {
+            CallOrder::Counts => align(self.shapes, &before_runs, &after_runs, &mut self.cells),
+            CallOrder::Ignored => pair_in_any_order(self.shapes, before_runs, after_runs),
+        };
         let (mut next, mut is_reported) = (Vec::new(), false);
         let (mut shifts, mut callees) = (Vec::new(), Vec::new());
         let mut guided = Guided::default();
@@ -380,6 +396,52 @@ fn align(shapes: &Shapes, before: &[Run], after: &[Run], cells: &mut usize) -> V
         }
         (from, to) = (one + 1, other + 1);
     }
+    steps
+}
+
+/// Returns what leads from some calls to others: those that are the same belong together, then those of one method.
+fn pair_in_any_order(shapes: &Shapes, before: Vec<Run>, mut after: Vec<Run>) -> Vec<Step> {
+    let mut places: HashMap<ShapeId, Vec<usize>> = HashMap::new();
+    for (place, run) in after.iter().enumerate().rev() {
+        places.entry(run.shape).or_default().push(place);
+    }
+    let mut steps = Vec::new();
+    let take = |run: &mut Run, other: &mut Run| {
+        let both = run.count.min(other.count);
+        (run.count, other.count) = (run.count - both, other.count - both);
+        both
+    };
+    let mut left = before;
+    for run in &mut left {
+        for place in places.get(&run.shape).into_iter().flatten() {
+            if let Some(other) = after.get_mut(*place) {
+                take(run, other);
+            }
+        }
+    }
+    let mut by_method: HashMap<MethodId, Vec<usize>> = HashMap::new();
+    for (place, run) in after.iter().enumerate().filter(|(_, run)| run.count > 0) {
+        if let Kind::Call(method, _) = shapes.kind(run.shape) {
+            by_method.entry(method).or_default().push(place);
+        }
+    }
+    for run in left.iter_mut().filter(|run| run.count > 0) {
+        let others = match shapes.kind(run.shape) {
+            Kind::Call(method, _) => by_method.get(&method),
+            _ => None,
+        };
+        for place in others.into_iter().flatten() {
+            let Some(other) = after.get_mut(*place) else { continue };
+            let both = take(run, other);
+            if both > 0 {
+                let numbers = [run.number, other.number];
+                steps.push(Step::Change([run.shape, other.shape], numbers, both));
+            }
+        }
+    }
+    let is_left = |run: &&Run| run.count > 0;
+    steps.extend(left.iter().filter(is_left).map(|run| shift(*run, false)));
+    steps.extend(after.iter().filter(is_left).map(|run| shift(*run, true)));
     steps
 }
 
@@ -526,10 +588,14 @@ mod tests {
     }
 
     fn compared(before: &str, after: &str) -> (Shapes, Comparison) {
-        let mut join = Join::default();
+        compared_in(CallOrder::Counts, before, after)
+    }
+
+    fn compared_in(order: CallOrder, before: &str, after: &str) -> (Shapes, Comparison) {
+        let mut join = Join::default().in_order(order);
         let threads = [before, after].map(|text| join.add(&dag(text), Some).unwrap().thread);
         let shapes = join.finish();
-        let comparison = Comparison::of(&shapes, threads[0], threads[1], usize::MAX);
+        let comparison = Comparison::in_order(order, &shapes, threads, usize::MAX);
         (shapes, comparison)
     }
 
@@ -555,6 +621,34 @@ mod tests {
             format!("{} at {one},{other}{times}:{shifts}{outcomes}", stack.join(">"))
         };
         comparison.differences().iter().map(line).collect()
+    }
+
+    #[test]
+    fn calls_in_another_order_are_the_same_if_it_does_not_count() {
+        let differences = |before: &str, after: &str| {
+            let (shapes, comparison) = compared_in(CallOrder::Ignored, before, after);
+            let line = |difference: &Difference| {
+                let calls = difference.shifts.iter().map(|shift| {
+                    let sign = if shift.is_added { '+' } else { '-' };
+                    let Kind::Call(method, _) = shapes.kind(shift.shape) else { unreachable!() };
+                    format!(" {sign}{method}x{}", shift.count)
+                });
+                let stack = comparison.stack(difference);
+                let stack: Vec<_> = stack.iter().map(ToString::to_string).collect();
+                format!("{}:{}", stack.join(">"), calls.collect::<String>())
+            };
+            comparison.differences().iter().map(line).collect::<Vec<_>>()
+        };
+        let none: [&str; 0] = [];
+        assert_eq!(differences("(1 (2)(3)(2)(3))", "(1 (3)(3)(2)(2))"), none);
+        assert_eq!(differences("(1 (2 (4)(5)) (3))", "(1 (3) (2 (5)(4)))"), none);
+        // Of calls of one method, those belong together that did the same.
+        assert_eq!(
+            differences("(1 (2 (4)) (2 (5)) (3))", "(1 (3) (2 (5)) (2 (4)(6)))"),
+            ["1>2: +6x1"]
+        );
+        assert_eq!(differences("(1 (2)(3)(2))", "(1 (3)(2))"), ["1: -2x1"]);
+        assert_eq!(differences("(1 (2))", "(1 (4)(2)(2))"), ["1: +2x1 +4x1"]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The shapes of several threads together, of one trace or of several.
 
+use std::collections::BTreeMap;
+
 use crate::dag::MAX_SIZE;
 use crate::dag::shape::kinds::{Outcome, ShapeId};
 use crate::dag::shape::loops::Parts;
@@ -9,12 +11,14 @@ use crate::dag::shape::shapes::THREAD;
 use crate::dag::shape::table::{Folded, Table};
 use crate::dag::shape::word::{self, MAX_NUMBER, Word};
 use flow_codec::MethodId;
+use flow_codec::format::shape_name::CallOrder;
 
 /// Joins the shapes of threads: equal ones become one. So calls that did the same have the same shape, in whichever
 /// thread or trace they were made. Methods are numbered by the caller, in different traces by their names.
 #[derive(Debug)]
 pub struct Join {
     table: Table<Folded>,
+    order: CallOrder,
 }
 
 /// The shapes of a thread among joined ones.
@@ -38,7 +42,14 @@ impl Join {
     /// Joins shapes as long as they fit into this many words, as [`MAX_SIZE`] counts them.
     #[must_use]
     pub fn within(max_size: usize) -> Self {
-        Self { table: Table::new(max_size) }
+        Self { table: Table::new(max_size), order: CallOrder::Counts }
+    }
+
+    /// Joins also shapes that made the same calls in another order, if that does not count: then each shape makes its calls in the
+    /// order of the numbers of their shapes, those of one shape together.
+    #[must_use]
+    pub fn in_order(self, order: CallOrder) -> Self {
+        Self { order, ..self }
     }
 
     /// Adds the shapes of a thread. `number` returns the number of a method, or `None` to leave out its calls with
@@ -68,9 +79,18 @@ impl Join {
             };
             words.clear();
             words.push(first);
-            let joined = match numbers.renumber(runs, &mut words) {
+            let is_ordered = self.order == CallOrder::Counts;
+            let joined = match is_ordered && numbers.renumber(runs, &mut words) {
                 // The same runs are repeated as before.
                 true => self.table.intern_folded(&words).map(ShapeId)?,
+                false if !is_ordered => {
+                    let mut counts = Counts::default();
+                    for part in Parts::of(runs) {
+                        part.words().iter().for_each(|run| counts.add(*run, part.times, &here));
+                    }
+                    counts.push(&mut words);
+                    self.intern(&words)?
+                }
                 false => {
                     words.truncate(1);
                     for part in Parts::of(runs) {
@@ -103,6 +123,7 @@ impl Join {
         }
         loop {
             let last = open.pop()?;
+            let last = last.map(|words| self.ordered(words));
             let shape =
                 last.map(|words| self.intern(&words)).map_or(Some(None), |s| s.map(Some))?;
             match (open.last_mut(), shape) {
@@ -118,6 +139,19 @@ impl Join {
     /// The shape of a thread without calls.
     pub fn nothing(&mut self) -> Option<ShapeId> {
         self.intern(&[word::special(THREAD)])
+    }
+
+    /// The words of a shape without loops, with its calls in the order of joined shapes.
+    fn ordered(&self, mut words: Vec<u64>) -> Vec<u64> {
+        if self.order == CallOrder::Ignored {
+            let mut counts = Counts::default();
+            let calls = words.split_off(words.len().min(1));
+            calls.iter().for_each(|run| {
+                counts.add_joined(word::shape_of(*run), word::count_of(*run).into());
+            });
+            counts.push(&mut words);
+        }
+        words
     }
 
     /// Joins a shape with these words, without loops.
@@ -178,6 +212,35 @@ impl Numbers {
             }
         }
         true
+    }
+}
+
+/// How often a call made calls of each joined shape.
+#[derive(Default)]
+struct Counts(BTreeMap<u32, u64>);
+
+impl Counts {
+    /// Adds a run of another numbering, unless its calls are left out.
+    fn add(&mut self, run: u64, times: u64, shapes: &[Option<ShapeId>]) {
+        let shape = shapes.get(word::shape_of(run) as usize).copied().flatten();
+        if let Some(shape) = shape {
+            self.add_joined(shape.0, u64::from(word::count_of(run)).saturating_mul(times));
+        }
+    }
+
+    fn add_joined(&mut self, shape: u32, count: u64) {
+        let all = self.0.entry(shape).or_default();
+        *all = all.saturating_add(count);
+    }
+
+    fn push(self, words: &mut Vec<u64>) {
+        for (shape, mut left) in self.0 {
+            while left > 0 {
+                let count = u32::try_from(left).unwrap_or(word::MAX_COUNT);
+                words.push(word::run(shape, count));
+                left -= u64::from(count);
+            }
+        }
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::kinds::{Break, Kind, Outcome};
+use super::kinds::{Break, Kind, Outcome, ShapeId};
 use super::shapes::Shapes;
 use flow_codec::MethodId;
-use flow_codec::format::shape_name::{MethodKey, Named, Namer, ShapeName};
+use flow_codec::format::shape_name::{CallOrder, MethodKey, Named, Namer, ShapeName};
 
 /// What a call, a thread or a test did, without the calls that are not part of behaviours.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
@@ -41,18 +41,19 @@ impl Shapes {
         needed: Vec<bool>,
         mut key: impl FnMut(MethodId) -> MethodKey,
     ) -> Vec<ShapeName> {
-        let names = self.name_all(needed, |method| Some(key(method)));
+        let names = self.name_all(needed, CallOrder::Counts, |method| Some(key(method)));
         names.into_iter().map(Option::unwrap_or_default).collect()
     }
 
-    /// What each shape did. `key` returns the key of a method, or `None` for one whose calls are left out; so are then their
+    /// What each shape did, in this order or in any. `key` returns the key of a method, or `None` for one whose calls are left out; so are then their
     /// shapes.
     #[must_use]
     pub fn behaviours(
         &self,
+        order: CallOrder,
         key: impl FnMut(MethodId) -> Option<MethodKey>,
     ) -> Vec<Option<Behaviour>> {
-        let names = self.name_all(vec![true; self.len()], key);
+        let names = self.name_all(vec![true; self.len()], order, key);
         let mut found: Vec<Option<Behaviour>> = Vec::with_capacity(names.len());
         for (shape, name) in self.iter().zip(names) {
             let own = u64::from(matches!(self.kind(shape), Kind::Call(..)));
@@ -70,6 +71,7 @@ impl Shapes {
     fn name_all(
         &self,
         mut needed: Vec<bool>,
+        order: CallOrder,
         mut key: impl FnMut(MethodId) -> Option<MethodKey>,
     ) -> Vec<Option<ShapeName>> {
         needed.resize(self.len(), false);
@@ -82,7 +84,7 @@ impl Shapes {
         }
         let mut keys: HashMap<MethodId, Option<MethodKey>> = HashMap::new();
         let mut names: Vec<Option<ShapeName>> = Vec::with_capacity(self.len());
-        let mut namer = Namer::default();
+        let mut namer = Namer::with(order);
         for shape in self.iter() {
             let what = match self.kind(shape) {
                 _ if needed.get(shape.index()) != Some(&true) => None,
@@ -99,10 +101,15 @@ impl Shapes {
                 continue;
             };
             namer.begin(what);
-            for (callee, count) in self.runs(shape) {
+            let mut add = |(callee, count): (ShapeId, u64)| {
                 if let Some(name) = names.get(callee.index()).copied().flatten() {
                     namer.add(name, count);
                 }
+            };
+            match order {
+                CallOrder::Counts => self.runs(shape).for_each(&mut add),
+                // Calls that are repeated together are added once.
+                CallOrder::Ignored => self.totals(shape).for_each(&mut add),
             }
             names.push(Some(namer.finish()));
         }
