@@ -77,6 +77,11 @@ pub enum Error {
         /// The names of all tests, in order.
         tests: Vec<String>,
     },
+    /// The first of two runs has no method of the name before.
+    NotRenamed {
+        /// The name before and after.
+        renamed: String,
+    },
     /// A trace does not know the application's packages.
     NoOwnPackages {
         /// The trace.
@@ -163,6 +168,12 @@ impl fmt::Display for Error {
             }
             Self::NoTest { pattern, nearest, .. } => {
                 write!(f, "no test matches '{pattern}'; the nearest: {}", nearest.join(", "))
+            }
+            Self::NotRenamed { renamed } => {
+                write!(
+                    f,
+                    "--renamed {renamed}: the first run has no method of the name before the '='"
+                )
             }
             Self::NoOwnPackages { path, likely } => {
                 let path = path.display();

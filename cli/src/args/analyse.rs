@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, Command, FromArgMatches, ValueEnum, ValueHint};
 use flow_codec::format::test_lock::MAGIC;
-use flow_query::ask::Tolerance;
+use flow_query::ask::{Renamed, Tolerance};
 
 use super::given::{Given, expect, given};
 use super::report::{OF_ROWS, OF_SAMPLES, OF_TREES};
@@ -254,6 +254,17 @@ pub(crate) struct DiffArgs {
     /// For what differs from run to run. Patterns are those of --include.
     #[arg(long, value_name = "GLOB", help_heading = VIEWS)]
     pub(crate) ignore: Vec<String>,
+    /// Compare as with --exact, but not what methods do that match this pattern: their calls, arguments and results have to be the
+    /// same; repeatable
+    ///
+    /// Checks that a change of these methods changes nothing else. Patterns are those of --include.
+    #[arg(long, value_name = "GLOB", conflicts_with_all = ["by", "depth", "samples", "methods"], help_heading = VIEWS)]
+    pub(crate) expect: Vec<String>,
+    /// With --exact: compare what is called OLD before with what is called NEW after; repeatable
+    ///
+    /// Classes with those nested in them (a.B=a.C), packages (a.b.**=a.c.**), or methods (a.B#m=a.C#n).
+    #[arg(long, value_name = "OLD=NEW", help_heading = VIEWS)]
+    pub(crate) renamed: Vec<Renamed>,
     /// With --exact: compare which calls a call made, not in which order, and no values
     ///
     /// For what the JVM does not promise: the order of a set of objects without hashCode, of reflection, of parallel streams.
@@ -307,6 +318,8 @@ impl DiffArgs {
             ("--by", self.by != By::Calls),
             ("--depth", self.depth.is_some()),
             ("--exact", self.exact),
+            ("--expect", !self.expect.is_empty()),
+            ("--renamed", !self.renamed.is_empty()),
             ("--unordered", self.unordered),
             ("--ignore", !self.ignore.is_empty()),
             ("--next", self.next > 0),
@@ -340,13 +353,14 @@ impl DiffArgs {
     pub(crate) fn expect_exact(&self) -> Result<(), Failure> {
         let all = given(&[
             ("--ignore", !self.ignore.is_empty()),
+            ("--renamed", !self.renamed.is_empty()),
             ("--unordered", self.unordered),
             ("--ignore-values", self.ignore_values),
             ("--next", self.next > 0),
             ("--html", self.html.is_some()),
         ]);
         match all.first() {
-            Some(flag) if !self.exact => Err(Failure::Usage(format!(
+            Some(flag) if !self.is_exact() => Err(Failure::Usage(format!(
                 "{flag} applies to a comparison call by call: add --exact, or name two calls"
             ))),
             _ => Ok(()),
@@ -371,9 +385,14 @@ impl DiffArgs {
         expect("two calls", &all, &[])
     }
 
+    /// Returns whether calls are compared one by one.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.exact || !self.expect.is_empty()
+    }
+
     /// Returns whether samples are compared if both sides have nothing else.
     pub(crate) fn may_be_of_samples(&self) -> bool {
-        !self.exact && !self.rows.calls && !self.methods
+        !self.is_exact() && !self.rows.calls && !self.methods
     }
 
     /// Refuses flags of lists and trees of methods, where paths of calls are compared.

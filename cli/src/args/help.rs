@@ -149,6 +149,10 @@ and message of exceptions. It shows the first value that differs with its caller
 Objects are the same if their class and what is in them is, whichever objects they are; sets and maps have no order. \
 What one side did not record is not compared. If neither recording has values, exceptions are compared with --test or --thread only.
 
+--expect PATTERN checks a change of the methods that match: everything else has to be the same. Calls of these methods count, with their arguments, \
+results and exceptions, but not what they do inside. --renamed OLD=NEW compares what has another name in the second run. --unordered leaves out the order in which a call \
+made others.
+
 Two calls are named by thread and number, as flow calls and flow replay show them: 22:1082 is call 1,082 in thread 22. They are \
 compared as with --exact. TRACE:22:1082 is a call of another trace.
 
@@ -166,6 +170,8 @@ Examples:
   flow diff --exact trace-before trace-after
   flow diff --exact --html changes.html trace-before trace-after
   flow diff --exact --exit-code --ignore '**.Random' trace-before trace-after
+  flow diff --exit-code --expect 'com.app.Cart#*' trace-before trace-after
+  flow diff --exact --renamed com.app.Cart=com.app.Basket trace-before trace-after
   flow diff --test '*OrderTest.total*' passing-run failing-run
   flow diff --test '*.total' --test '*.totalOfNothing'
   flow diff --exact --thread worker-1 --thread worker-2

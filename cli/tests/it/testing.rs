@@ -935,6 +935,47 @@ fn the_order_of_calls_may_not_count() {
 }
 
 #[test]
+fn everything_is_the_same_but_what_is_expected() {
+    let dir = locked();
+    let diff = |args: &[&str]| {
+        let args = [&["diff", "--exit-code", "before"], args].concat();
+        flow_in(&args, dir.path())
+    };
+    let run = diff(&["more", "--expect", "a.T#t"]);
+    let expected = "
+no difference: the same calls in the same order, in 3 threads
+what methods do that match a.T#t was not compared
+";
+    assert!(run.code == Some(0) && run.out.ends_with(expected), "{run:?}");
+    let run = diff(&["more", "--expect", "a.T#work"]);
+    assert!(run.code == Some(1) && run.out.contains("  + a.T.work()\n"), "{run:?}");
+    let run = diff(&["more", "--expect", "a.T#wrk"]);
+    assert!(run.code == Some(1) && run.err.contains("no method matches 'a.T#wrk'"), "{run:?}");
+    let run = diff(&["more", "--expect", "a.T#t", "--methods"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+}
+
+#[test]
+fn methods_may_have_another_name_after() {
+    let dir = locked();
+    let ids = dir.path().join("same/ids.properties");
+    let renamed = fs::read_to_string(&ids).unwrap().replace("a.T#work()V", "a.U#job()V");
+    fs::write(ids, renamed).unwrap();
+    let ignored = ["--exact", "--exit-code", "--ignore", "**#<clinit>"];
+    let diff = |args: &[&str]| {
+        flow_in(&[&["diff", "before", "same"], &ignored[..], args].concat(), dir.path())
+    };
+    let lambda = ["--renamed", "a.T#lambda$t$0=a.T#lambda$t$7"];
+    assert_eq!(diff(&lambda).code, Some(1));
+    let run = diff(&[&lambda[..], &["--renamed", "a.T#work=a.U#job"]].concat());
+    assert!(run.code == Some(0) && run.out.contains("no difference"), "{run:?}");
+    let run = diff(&["--renamed", "a.T#wrk=a.U#job"]);
+    assert!(run.code == Some(1) && run.err.contains("--renamed a.T#wrk=a.U#job: "), "{run:?}");
+    let run = diff(&["--renamed", "a.T#work"]);
+    assert!(run.code == Some(2) && run.err.contains("expected two classes"), "{run:?}");
+}
+
+#[test]
 fn what_is_no_lock_is_refused() {
     let dir = locked();
     let lock = lock_in(dir.path());

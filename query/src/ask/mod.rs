@@ -33,8 +33,8 @@ pub use self::code::{
 };
 pub use self::coroutines::{SuspendFunction, resuming_methods, suspend_functions};
 pub use self::difference::{
-    Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference, RunDifferences,
-    ThreadTurn,
+    Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference, Renamed,
+    RunDifferences, ThreadTurn,
 };
 pub use self::hot_path::{HotPath, PathEnd};
 pub use self::info::{

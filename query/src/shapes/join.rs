@@ -136,14 +136,16 @@ pub struct Joins<'a> {
     pub filter: &'a Filter,
     /// Calls of these methods are left out, with all that they call.
     pub ignored: &'a [Glob],
-    /// The name under which a method is joined.
-    pub rename: &'a dyn Fn(MethodName) -> MethodName,
+    /// What calls of these methods do is left out, but not the calls themselves.
+    pub closed: &'a [Glob],
+    /// The name under which a method of a source, by its number, is joined.
+    pub rename: &'a dyn Fn(usize, MethodName) -> MethodName,
 }
 
 impl<'a> Joins<'a> {
     /// The calls of a filter, under the names of their methods.
     pub fn of(filter: &'a Filter) -> Self {
-        Self { filter, ignored: &[], rename: &|name| name }
+        Self { filter, ignored: &[], closed: &[], rename: &|_, name| name }
     }
 }
 
@@ -337,6 +339,11 @@ impl Joiner {
             [] => Selection::all(),
             globs => Selection::new(trace.methods(), globs, &[]),
         };
+        let closed = match joins.closed {
+            [] => None,
+            globs => Some(Selection::new(trace.methods(), globs, &[])),
+        };
+        let is_closed = |id| closed.as_ref().is_some_and(|closed| closed.contains(id));
         let mut known: MethodMap<Option<Option<MethodId>>> = MethodMap::default();
         let chosen = Selected::of(joins.filter.selection(trace));
         let (mut threads, mut status) = (Vec::new(), Soundness::Whole);
@@ -375,13 +382,14 @@ impl Joiner {
                 continue;
             };
             let methods = &mut self.methods;
-            let joined = self.join.add(&dag, |id| {
+            let number_of = |id| {
                 *known.or_default(id).get_or_insert_with(|| {
                     let is_ignored = !ignored.is_all() && ignored.contains(id);
-                    let name = || (joins.rename)(MethodName::new(id, trace.methods()));
+                    let name = || (joins.rename)(source, MethodName::new(id, trace.methods()));
                     if is_ignored { None } else { methods.number(number, id, name()) }
                 })
-            });
+            };
+            let joined = self.join.add_closed(&dag, number_of, is_closed);
             let Some(joined) = joined else {
                 status = status.and(too_many_shapes(&title, self.most_words, true, progress));
                 self.left_out.push(left_out());

@@ -123,6 +123,8 @@ fn find(
     let mut asked = Differences::default()
         .of_methods(args.part.filter.filter())
         .ignoring(&args.ignore)
+        .expecting(&args.expect)
+        .renamed(&args.renamed)
         .renaming(rename)
         .at_most(most.saturating_add(skipped).saturating_add(1))
         .within_words(most_words());
@@ -281,6 +283,7 @@ impl<'p> Print<'p> {
             let within = if are_calls { String::new() } else { format!(", in {threads}") };
             let what = self.same_calls();
             writeln!(out, "\nno difference: {what}{values}{within}")?;
+            self.note_expected(out)?;
             return Ok(());
         }
         let differ = differing.len() as u64;
@@ -292,8 +295,18 @@ impl<'p> Print<'p> {
                 if differ == 1 { "differs" } else { "differ" }
             )?;
         }
+        self.note_expected(out)?;
         self.threads(out)?;
         if self.args.part.tests.patterns.is_empty() { Ok(()) } else { self.turns(out) }
+    }
+
+    /// Prints what was not compared.
+    fn note_expected(&self, out: &mut Out) -> Result<(), Failure> {
+        if !self.args.expect.is_empty() {
+            let text = self.args.expect.join(" or ");
+            writeln!(out, "what methods do that match {} was not compared", escaped(&text))?;
+        }
+        Ok(())
     }
 
     /// Prints in which order the threads of a test ran before the first difference, if that is known.
@@ -520,6 +533,7 @@ impl<'p> Print<'p> {
         // Those of a test begin anew.
         !self.args.unordered
             && self.args.ignore.is_empty()
+            && self.args.expect.is_empty()
             && self.args.part.tests.patterns.is_empty()
             && filter.include.is_empty()
             && filter.exclude.is_empty()

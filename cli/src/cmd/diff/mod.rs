@@ -111,7 +111,7 @@ fn compare(
     match (&args.after, &args.part.tests.patterns[..]) {
         (Some(_), _) => {
             for (run, source) in &mut runs {
-                if !args.exact {
+                if !args.is_exact() {
                     status = status.and(paired.add(*run, source, args, &mut progress)?);
                 }
                 source.choose_tests(&args.part.tests)?;
@@ -136,7 +136,7 @@ fn compare(
         source.report_losses();
         status = status.and(source.status);
     }
-    if args.exact {
+    if args.is_exact() {
         let sides = Sides::of(args);
         let rename = |name| tests.rename(name);
         let (worst, differs) = exact::run(&runs, rename, &sides, args, &mut progress, out)?;

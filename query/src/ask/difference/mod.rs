@@ -2,6 +2,7 @@
 
 mod contents;
 mod in_step;
+mod renamed;
 mod side;
 mod turns;
 
@@ -12,6 +13,7 @@ use flow_codec::read::{Selection, Trace};
 use flow_codec::{Glob, MethodId};
 
 pub use self::in_step::{DifferingValue, DifferingValues, FirstDifference};
+pub use self::renamed::Renamed;
 use self::side::Source;
 pub use self::turns::ThreadTurn;
 
@@ -42,6 +44,8 @@ use crate::shapes::{
 pub struct Differences<'a> {
     filter: Filter,
     ignored: Vec<String>,
+    expected: Vec<String>,
+    renamed: Vec<Renamed>,
     rename: Option<Arc<dyn Fn(MethodName) -> MethodName + 'a>>,
     pairs_all: bool,
     of_one_run: bool,
@@ -118,6 +122,8 @@ impl Default for Differences<'_> {
         Self {
             filter: Filter::default(),
             ignored: Vec::new(),
+            expected: Vec::new(),
+            renamed: Vec::new(),
             rename: None,
             pairs_all: false,
             of_one_run: false,
@@ -144,6 +150,21 @@ impl<'a> Differences<'a> {
     #[must_use]
     pub fn ignoring(mut self, patterns: &[String]) -> Self {
         self.ignored.extend_from_slice(patterns);
+        self
+    }
+
+    /// Leaves out what calls of methods do that match one of these patterns. The calls themselves are compared: when they are made, with
+    /// which arguments, and what they return.
+    #[must_use]
+    pub fn expecting(mut self, patterns: &[String]) -> Self {
+        self.expected.extend_from_slice(patterns);
+        self
+    }
+
+    /// Compares methods of the first run under the names that they have in the second one.
+    #[must_use]
+    pub fn renamed(mut self, renamed: &[Renamed]) -> Self {
+        self.renamed.extend_from_slice(renamed);
         self
     }
 
@@ -239,14 +260,21 @@ impl<'a> Differences<'a> {
         ignored.extend(self.as_behaviours.then(|| Glob::new(INITIALISERS)));
         let mut joiner = Joiner::within(self.most_words.unwrap_or_else(default_words));
         joiner = joiner.in_order(self.order);
-        let rename = |name: MethodName| {
+        let expected = globs(&self.expected, all.iter().copied())?;
+        if let Some(renamed) = self.renamed.iter().find(|renamed| !renamed.is_in(runs[0])) {
+            return Err(Error::NotRenamed { renamed: renamed.to_string() });
+        }
+        let rename = |source: usize, name: MethodName| {
+            let renamed = self.renamed.iter().filter(|_| source == 0);
+            let name = renamed.fold(name, |name, renamed| renamed.apply(name));
             let name = if self.as_behaviours { name.stable() } else { name };
             match &self.rename {
                 Some(rename) => rename(name),
                 None => name,
             }
         };
-        let joins = Joins { filter: &self.filter, ignored: &ignored, rename: &rename };
+        let joins =
+            Joins { filter: &self.filter, ignored: &ignored, closed: &expected, rename: &rename };
         let sources = runs;
         let has_values = runs.iter().all(|run| run.iter().any(may_have_values));
         let reads_values = match self.values {
@@ -256,7 +284,9 @@ impl<'a> Differences<'a> {
             Values::Always => true,
         };
         joiner.read_stored(runs, joins);
-        let same = joiner.same(runs, joins).filter(|_| !self.always_joins && !reads_values);
+        let same = joiner
+            .same(runs, joins)
+            .filter(|_| !self.always_joins && !reads_values && self.renamed.is_empty());
         let (runs, mut soundness) = match same {
             Some(_) => (Default::default(), Soundness::Whole),
             None => joiner.add_all(runs, joins, listener),
@@ -355,18 +385,26 @@ impl Walked<'_> {
             [] => None,
             globs => Some(Selection::new(trace.methods(), globs, &[])),
         });
-        let number = |trace: &Trace, ignored: &Option<Selection>, id: MethodId| {
+        let number = |side, trace: &Trace, ignored: &Option<Selection>, id: MethodId| {
             let is_ignored = ignored.as_ref().is_some_and(|ignored| ignored.contains(id));
-            let name = || (self.joins.rename)(MethodName::new(id, trace.methods()));
+            let name = || (self.joins.rename)(side, MethodName::new(id, trace.methods()));
             if is_ignored { None } else { self.methods.find(&name()) }
         };
-        let number_before = |id| number(before, &ignored[0], id);
-        let number_after = |id| number(after, &ignored[1], id);
+        let number_before = |id| number(0, before, &ignored[0], id);
+        let number_after = |id| number(1, after, &ignored[1], id);
+        let closed = [before, after].map(|trace| match self.joins.closed {
+            [] => None,
+            globs => Some(Selection::new(trace.methods(), globs, &[])),
+        });
+        let is_closed = closed.each_ref().map(|closed| {
+            move |id| closed.as_ref().is_some_and(|closed: &Selection| closed.contains(id))
+        });
         let source = |side: usize, trace, file, number| Source {
             file,
             methods: trace,
             selection: &selections[side],
             number,
+            is_closed: &is_closed[side],
             first_call: self.first_calls[side],
         };
         let sides = [

@@ -55,6 +55,8 @@ pub(super) struct Source<'a> {
     pub(super) selection: &'a Selection,
     /// The number of a method in both traces; `None` if its calls are left out with all that they call.
     pub(super) number: &'a dyn Fn(MethodId) -> Option<MethodId>,
+    /// Returns whether what calls of a method do is left out, but not the calls themselves.
+    pub(super) is_closed: &'a dyn Fn(MethodId) -> bool,
     /// The number of the first call.
     pub(super) first_call: u64,
 }
@@ -64,7 +66,10 @@ pub(super) struct Side<'a> {
     pub(super) methods: &'a Methods,
     timeline: Timeline<'a>,
     number: &'a dyn Fn(MethodId) -> Option<MethodId>,
+    is_closed: &'a dyn Fn(MethodId) -> bool,
     known: MethodMap<Option<Option<MethodId>>>,
+    /// Whether the innermost call that is not left out is closed.
+    is_inside_closed: bool,
     first_call: u64,
     next: Option<Item>,
     values: vec::IntoIter<CallValue>,
@@ -91,7 +96,9 @@ impl<'a> Side<'a> {
             methods: source.methods,
             timeline,
             number: source.number,
+            is_closed: source.is_closed,
             known: MethodMap::default(),
+            is_inside_closed: false,
             first_call: source.first_call,
             next: None,
             values: Vec::new().into_iter(),
@@ -196,6 +203,9 @@ impl<'a> Side<'a> {
     fn read(&mut self) -> Option<Item> {
         loop {
             if let Some(value) = self.values.next() {
+                if self.is_inside_closed && value.role.is_access() {
+                    continue;
+                }
                 return Some(Item::Value(value));
             }
             if let Some(left) = self.exits.0.checked_sub(1) {
@@ -204,6 +214,7 @@ impl<'a> Side<'a> {
                     self.ignored -= 1;
                 } else if self.open > 0 {
                     self.open -= 1;
+                    self.is_inside_closed = false;
                     return Some(Item::Exit(self.exits.1.clone()));
                 }
                 // Else it was entered before recording began.
@@ -269,12 +280,17 @@ impl<'a> Side<'a> {
             self.ignored += 1;
             return None;
         }
+        if self.is_inside_closed {
+            self.ignored = 1;
+            return None;
+        }
         let known = self.known.or_default(method);
         let Some(joined) = *known.get_or_insert_with(|| (self.number)(method)) else {
             self.ignored = 1;
             return None;
         };
         self.open += 1;
+        self.is_inside_closed = (self.is_closed)(method);
         let number = self.first_call.saturating_add(calls);
         let place = self.calls;
         self.calls += 1;

@@ -57,7 +57,18 @@ impl Join {
     pub fn add(
         &mut self,
         dag: &Dag,
+        number: impl FnMut(MethodId) -> Option<MethodId>,
+    ) -> Option<Joined> {
+        self.add_closed(dag, number, |_| false)
+    }
+
+    /// Adds the shapes of a thread as [`add`](Self::add) does. What calls of a method do for which `is_closed` returns true is left
+    /// out, but not the calls themselves.
+    pub fn add_closed(
+        &mut self,
+        dag: &Dag,
         mut number: impl FnMut(MethodId) -> Option<MethodId>,
+        mut is_closed: impl FnMut(MethodId) -> bool,
     ) -> Option<Joined> {
         self.table.expect(&dag.shapes().words);
         let mut here: Vec<Option<ShapeId>> = Vec::with_capacity(dag.shapes().len());
@@ -67,7 +78,12 @@ impl Join {
             (number <= MAX_NUMBER).then(|| word::left(word::header(number), outcome))
         };
         for (_, shape) in dag.shapes().words.iter() {
-            let Some((&first, runs)) = shape.split_first() else { continue };
+            let Some((&first, mut runs)) = shape.split_first() else { continue };
+            if let Word::Method(method, _) = Word::of(first)
+                && is_closed(method)
+            {
+                runs = &[];
+            }
             let first = match Word::of(first) {
                 Word::Method(method, outcome) => header(method, outcome),
                 _ => Some(first),
@@ -105,30 +121,30 @@ impl Join {
             here.push(Some(joined));
         }
         // The thread, and open frames in it; `None` for one that is left out.
-        let mut open = vec![Some(vec![word::special(THREAD)])];
+        let mut open = vec![(Some(vec![word::special(THREAD)]), false)];
         for &root in &dag.roots {
             match Word::of(root) {
                 Word::Run(..) => {
-                    if let Some(Some(words)) = open.last_mut() {
+                    if let Some((Some(words), false)) = open.last_mut() {
                         push(words, root, &here);
                     }
                 }
                 Word::Method(method, _) => {
-                    let is_shown = open.last().is_some_and(Option::is_some);
+                    let is_shown = matches!(open.last(), Some((Some(_), false)));
                     let header = header(method, Outcome::Cut).filter(|_| is_shown);
-                    open.push(header.map(|header| vec![header]));
+                    open.push((header.map(|header| vec![header]), is_closed(method)));
                 }
                 Word::Special(_) | Word::Loop(..) => {}
             }
         }
         loop {
-            let last = open.pop()?;
+            let (last, _) = open.pop()?;
             let last = last.map(|words| self.ordered(words));
             let shape =
                 last.map(|words| self.intern(&words)).map_or(Some(None), |s| s.map(Some))?;
             match (open.last_mut(), shape) {
                 (None, shape) => return Some(Joined { shapes: here, thread: shape? }),
-                (Some(Some(words)), Some(shape)) => {
+                (Some((Some(words), _)), Some(shape)) => {
                     word::push_run(words, shape.0, 1);
                 }
                 _ => {}
