@@ -98,6 +98,7 @@ fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
         },
         Verb::Report(args) => cmd::report::run(args, out),
         Verb::Calls(args) => cmd::calls::run(args, out),
+        Verb::Tests(args) if args.flaky => cmd::diff::flaky::run(args, out),
         Verb::Tests(args) => cmd::test_runs::run(args, out),
         Verb::Diff(args) => cmd::diff::run(args, out),
         Verb::Export(args) => cmd::export::run(args, out),

@@ -21,7 +21,7 @@ pub(crate) fn run(a: &Path, b: &Path, out: &mut impl Write) -> Result<(), Box<dy
     let found = Differences::default().at_most(1).find([&before, &after], &mut ())?;
     let names = found.names([&before, &after]);
     let Some(thread) = found.differing.first() else { return Ok(writeln!(out, "no difference")?) };
-    writeln!(out, "{}", found.title(thread))?;
+    writeln!(out, "{}", found.title(thread, ["before", "after"]))?;
     for difference in thread.comparison.differences() {
         for method in thread.comparison.stack(difference) {
             writeln!(out, "  in {}", names.get(method, NameForm::Readable))?;

@@ -96,6 +96,11 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// The calls of a test were left out of a trace, and their order counts in what is kept of them.
+    NamedInOrder {
+        /// The first such test.
+        test: String,
+    },
     /// A trace has no times.
     NoTimes {
         /// The trace.
@@ -183,6 +188,11 @@ impl fmt::Display for Error {
                     None => write!(f, "{path}: {what}"),
                 }
             }
+            Self::NamedInOrder { test } => write!(
+                f,
+                "calls of tests that passed, such as {test}, were left out of the recording, and their order counts in what is \
+                 kept of them: record without --keep-tests, or compare without --unordered"
+            ),
             Self::NotShrunk { path, why } => write!(f, "{}: {why}", path.display()),
             Self::NoTimes { path } => {
                 let path = path.display();

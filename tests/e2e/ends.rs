@@ -103,7 +103,7 @@ fn a_program_that_hangs_shows_what_its_threads_wait_for() {
         let program = Program::harness(jdk, "Deadlocked").options("target=harness.");
         let out = program.workspace().join("app.flowtrace");
         let program = program.record_into(out);
-        let mut running = program.launch();
+        let running = program.launch();
         let snapshot = program.workspace().join("now.flowtrace");
         let is_dead = || {
             // It may be taken too early.

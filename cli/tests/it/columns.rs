@@ -9,8 +9,8 @@ use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use flow_query::rows::{
     ActiveMethodRow, ActiveThreadRow, AffectedRow, AroundRow, CallRow, ChangeRow, CheckRow, Column,
-    ColumnKind, CoroutineRow, EdgeColumns, ExactRow, ExceptionColumns, FindRow, FindingRow, FlakyRow,
-    FrameRow, GraphRow, GrepRow, IndexRow, InfoRow, LineRow, LockRow, MarkRow, MethodRow,
+    ColumnKind, CoroutineRow, EdgeColumns, ExactRow, ExceptionColumns, FindRow, FindingRow,
+    FlakyRow, FrameRow, GraphRow, GrepRow, IndexRow, InfoRow, LineRow, LockRow, MarkRow, MethodRow,
     NeverCalledRow, NoteRow, OperationCallRow, OperationRow, OverviewRow, PathColumns, ReachedRow,
     RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow, SumRow, TestColumns, ThreadRow,
 };
@@ -31,7 +31,7 @@ const TRACE: &str = "the directory, relative to the one that was named; `.` if i
 
 /// The sections whose tables are those of rows, with the line above the table if there are several; the columns; and what
 /// the column `trace` is, if there is one.
-const TABLES: [(&str, &[Column], Option<&str>); 37] = [
+const TABLES: [(&str, &[Column], Option<&str>); 38] = [
     ("flow info|JSON has an object per trace:", InfoRow::COLUMNS, Some(TRACE)),
     ("flow info|CSV has a row per thread:", ThreadRow::COLUMNS, Some("as for JSON")),
     ("flow info --all", RunRow::COLUMNS, None),

@@ -517,6 +517,7 @@ fn end() -> End {
         unmatched: Vec::new(),
         given_up: Totals::default(),
         at_ns: 1_500_000_000,
+        left_out_tests: 0,
         samples: 0,
         totals: Totals { threads: 1, methods: 6, enters: 2, exits: 2, bytes: 52 },
         lost: Lost {

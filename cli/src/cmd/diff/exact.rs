@@ -41,7 +41,7 @@ const SHOWN_TURNS: usize = 12;
 const SHOWN_VALUE: usize = 32;
 
 /// What is compared, for people.
-pub(in crate::cmd) struct Sides {
+pub(super) struct Sides {
     titles: [String; 2],
     /// What the sides are called.
     words: [&'static str; 2],
@@ -57,7 +57,7 @@ pub(in crate::cmd) struct Sides {
 
 impl Sides {
     /// Two runs, or two tests or threads of one.
-    pub(in crate::cmd) fn of(args: &DiffArgs) -> Self {
+    pub(super) fn of(args: &DiffArgs) -> Self {
         let after = args.after.as_ref().unwrap_or(&args.before);
         let titles = [(0, &args.before), (1, after)].map(|(index, dir)| {
             let part = &args.part;
@@ -80,7 +80,7 @@ impl Sides {
     }
 
     /// Two attempts of a test: one that passed, and one that failed.
-    pub(in crate::cmd) fn of_attempts(titles: [String; 2]) -> Self {
+    pub(super) fn of_attempts(titles: [String; 2]) -> Self {
         Self { words: ["passed", "failed"], are_attempts: true, ..Self::titled(titles) }
     }
 
@@ -152,7 +152,7 @@ fn find(
 
 /// Compares the threads of two runs, and passes the first difference on as a row: a value, if one differs before the calls do; `None`
 /// if there is none.
-pub(in crate::cmd) fn first<T>(
+pub(super) fn first<T>(
     sources: &[(Run, Source); 2],
     sides: &Sides,
     args: &DiffArgs,
@@ -173,7 +173,7 @@ pub(in crate::cmd) fn first<T>(
 }
 
 /// Compares the threads of two runs. Returns the status, and whether they differ.
-pub(in crate::cmd) fn run(
+pub(super) fn run(
     sources: &[(Run, Source); 2],
     rename: impl Fn(MethodName) -> MethodName,
     sides: &Sides,
@@ -326,8 +326,8 @@ impl<'p> Print<'p> {
                 true => turn.thread.clone(),
                 false => format!("~{}", turn.thread),
             };
-            table.column(word, text(side, thread).into_iter());
-            table.column("", text(side, |turn| turn.method.clone()).into_iter());
+            table.column(word, text(side, thread));
+            table.column("", text(side, |turn| turn.method.clone()));
         }
         Ok(table.print(out)?)
     }

@@ -2,7 +2,8 @@
 
 mod baseline;
 mod calls;
-pub(super) mod exact;
+mod exact;
+pub(crate) mod flaky;
 mod locked;
 mod methods;
 mod print;

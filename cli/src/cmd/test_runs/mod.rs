@@ -1,7 +1,6 @@
 //! `flow tests`: the tests of a trace.
 
 mod affected;
-mod flaky;
 pub(super) mod lock;
 mod print;
 
@@ -27,9 +26,6 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
         return affected::run(args, range, out);
     }
     args.expect_rows()?;
-    if args.flaky {
-        return flaky::run(args, out);
-    }
     let mut source = Source::open(&args.source())?;
     let filter = match &args.reaching {
         Some(code) => Filter::new(&methods_at(code, &source.traces)?, &[], false),

@@ -147,7 +147,7 @@ impl MethodKey {
 /// Whether the order counts in which a call made others.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum CallOrder {
-    /// It counts.
+    /// Calls in another order have another name.
     #[default]
     Counts,
     /// Only which calls were made, and how often.

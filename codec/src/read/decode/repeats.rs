@@ -18,7 +18,7 @@ pub trait VisitRepeats: Visit {
     /// The topmost frame was left. Returns a number for what its call did; `None` if it is not known.
     fn leave(&mut self) -> Option<u32>;
 
-    /// A call was made, and left, that did what this number stands for.
+    /// A call was made, and left, that did what this number means.
     fn repeat(&mut self, call: u32);
 }
 

@@ -246,6 +246,25 @@ impl<'a> Differences<'a> {
         self
     }
 
+    /// Checks that the first run has what was renamed.
+    fn expect_renamed(&self, before: &Traces) -> Result<(), Error> {
+        match self.renamed.iter().find(|renamed| !renamed.is_in(before)) {
+            Some(renamed) => Err(Error::NotRenamed { renamed: renamed.to_string() }),
+            None => Ok(()),
+        }
+    }
+
+    /// The name under which a method of a run, by its number, is compared.
+    fn name(&self, run: usize, name: MethodName) -> MethodName {
+        let renamed = self.renamed.iter().filter(|_| run == 0);
+        let name = renamed.fold(name, |name, renamed| renamed.apply(name));
+        let name = if self.as_behaviours { name.stable() } else { name };
+        match &self.rename {
+            Some(rename) => rename(name),
+            None => name,
+        }
+    }
+
     /// Compares two runs, whose selected threads are read.
     ///
     /// # Errors
@@ -261,18 +280,8 @@ impl<'a> Differences<'a> {
         let mut joiner = Joiner::within(self.most_words.unwrap_or_else(default_words));
         joiner = joiner.in_order(self.order);
         let expected = globs(&self.expected, all.iter().copied())?;
-        if let Some(renamed) = self.renamed.iter().find(|renamed| !renamed.is_in(runs[0])) {
-            return Err(Error::NotRenamed { renamed: renamed.to_string() });
-        }
-        let rename = |source: usize, name: MethodName| {
-            let renamed = self.renamed.iter().filter(|_| source == 0);
-            let name = renamed.fold(name, |name, renamed| renamed.apply(name));
-            let name = if self.as_behaviours { name.stable() } else { name };
-            match &self.rename {
-                Some(rename) => rename(name),
-                None => name,
-            }
-        };
+        self.expect_renamed(runs[0])?;
+        let rename = |source: usize, name: MethodName| self.name(source, name);
         let joins =
             Joins { filter: &self.filter, ignored: &ignored, closed: &expected, rename: &rename };
         let sources = runs;

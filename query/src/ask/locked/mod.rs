@@ -61,7 +61,7 @@ impl LockedTests {
     /// Returns the lock of a run. A test that did not end is as it was then, and the answer is not whole.
     ///
     /// # Errors
-    /// A pattern matches no test.
+    /// A pattern matches no test, or the calls of a test that is to be named without their order were left out.
     pub fn read(
         &self,
         traces: &mut Traces,
@@ -69,6 +69,12 @@ impl LockedTests {
     ) -> Result<(TestLock, Soundness), Error> {
         let runs = traces.read_tests();
         self.tests.expect_in(&runs)?;
+        let mut asked_for = runs.iter().flatten().filter(|run| self.tests.include(&run.name));
+        if self.order == CallOrder::Ignored
+            && let Some(left) = asked_for.find(|run| run.left_out.is_some())
+        {
+            return Err(Error::NamedInOrder { test: left.name.clone() });
+        }
         let asked = RanTests::all().select(Select::all().in_tests(self.tests.clone()));
         let asked = asked.in_order(self.order);
         let mut lock = TestLock { order: self.order, ..TestLock::default() };

@@ -50,7 +50,7 @@ pub struct FoundFlaky {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FlakyTest {
-    /// Its name.
+    /// The name of the test.
     pub name: String,
     /// How often it passed.
     pub passed: usize,
@@ -73,8 +73,8 @@ pub struct TestAttempt {
     pub number: usize,
     /// The run.
     pub run: TestRun,
-    /// The number of its recording.
-    place: usize,
+    /// The number of the recording, from the oldest on.
+    pub place: usize,
 }
 
 impl FlakyTests {
@@ -143,7 +143,8 @@ impl FlakyTest {
     /// The attempts of a test, if it is flaky.
     fn of(attempts: Vec<TestAttempt>) -> Option<Self> {
         let result = |TestAttempt { run, place, .. }: &TestAttempt| {
-            (*place, run.outcome.filter(|_| !run.ranges.is_empty()))
+            let has_calls = !run.ranges.is_empty() && run.left_out.is_none();
+            (*place, run.outcome.filter(|_| has_calls))
         };
         let results: Vec<_> = attempts.iter().map(result).collect();
         let (passed, failed, [one, other]) = nearest(&results)?;

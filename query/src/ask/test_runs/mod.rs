@@ -2,8 +2,8 @@
 
 mod behaviours;
 mod counts;
-mod kept;
 mod flaky;
+mod kept;
 mod threads;
 
 pub use self::flaky::{FlakyTest, FlakyTests, FoundFlaky, TestAttempt};

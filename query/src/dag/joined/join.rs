@@ -100,11 +100,7 @@ impl Join {
                 // The same runs are repeated as before.
                 true => self.table.intern_folded(&words).map(ShapeId)?,
                 false if !is_ordered => {
-                    let mut counts = Counts::default();
-                    for part in Parts::of(runs) {
-                        part.words().iter().for_each(|run| counts.add(*run, part.times, &here));
-                    }
-                    counts.push(&mut words);
+                    Counts::of(runs, &here).push(&mut words);
                     self.intern(&words)?
                 }
                 false => {
@@ -120,13 +116,25 @@ impl Join {
             numbers.add(here.len(), joined);
             here.push(Some(joined));
         }
+        let thread = self.add_roots(&dag.roots, &here, header, is_closed)?;
+        Some(Joined { shapes: here, thread })
+    }
+
+    /// Adds all calls of a thread, with the frames that are still open.
+    fn add_roots(
+        &mut self,
+        roots: &[u64],
+        here: &[Option<ShapeId>],
+        mut header: impl FnMut(MethodId, Outcome) -> Option<u64>,
+        mut is_closed: impl FnMut(MethodId) -> bool,
+    ) -> Option<ShapeId> {
         // The thread, and open frames in it; `None` for one that is left out.
         let mut open = vec![(Some(vec![word::special(THREAD)]), false)];
-        for &root in &dag.roots {
+        for &root in roots {
             match Word::of(root) {
                 Word::Run(..) => {
                     if let Some((Some(words), false)) = open.last_mut() {
-                        push(words, root, &here);
+                        push(words, root, here);
                     }
                 }
                 Word::Method(method, _) => {
@@ -143,7 +151,7 @@ impl Join {
             let shape =
                 last.map(|words| self.intern(&words)).map_or(Some(None), |s| s.map(Some))?;
             match (open.last_mut(), shape) {
-                (None, shape) => return Some(Joined { shapes: here, thread: shape? }),
+                (None, shape) => return shape,
                 (Some((Some(words), _)), Some(shape)) => {
                     word::push_run(words, shape.0, 1);
                 }
@@ -242,6 +250,15 @@ impl Counts {
         if let Some(shape) = shape {
             self.add_joined(shape.0, u64::from(word::count_of(run)).saturating_mul(times));
         }
+    }
+
+    /// The calls of these runs, unless they are left out.
+    fn of(runs: &[u64], shapes: &[Option<ShapeId>]) -> Self {
+        let mut counts = Self::default();
+        for part in Parts::of(runs) {
+            part.words().iter().for_each(|run| counts.add(*run, part.times, shapes));
+        }
+        counts
     }
 
     fn add_joined(&mut self, shape: u32, count: u64) {

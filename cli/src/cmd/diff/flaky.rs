@@ -6,8 +6,8 @@ use flow_query::analysis::Run;
 use flow_query::ask::{FlakyTest, FlakyTests, FoundFlaky, TestAttempt};
 use flow_query::rows::{Cell, Chain, ExactRow, FlakyRow, NameColumns};
 
+use super::exact::{self, Sides};
 use crate::args::{DiffArgs, TestsArgs};
-use crate::cmd::diff::exact::{self, Sides};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
@@ -23,7 +23,8 @@ const DEFAULT_MAX: u64 = 5;
 const SHOWN: u64 = 3;
 
 /// Shows the flaky tests of a recording, or of a folder of recordings.
-pub(super) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
+pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
+    args.expect_rows()?;
     args.expect_flaky()?;
     let dir = &args.dir;
     let asked = FlakyTests::of(args.tests.tests());
@@ -106,8 +107,11 @@ fn explain(test: &FlakyTest, out: &mut Out) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The two attempts, opened, and how they are compared.
-fn compared(test: &FlakyTest) -> Result<([(Run, Source); 2], Sides, DiffArgs), Failure> {
+/// Two attempts of a test, what they are called, and how they are compared.
+type Compared = ([(Run, Source); 2], Sides, DiffArgs);
+
+/// Opens the two attempts of a test.
+fn compared(test: &FlakyTest) -> Result<Compared, Failure> {
     let [passed, failed] = &test.pair;
     let open = |attempt: &TestAttempt| {
         let (mut source, _) = Source::open_silently(&attempt.recording)?;
@@ -141,7 +145,7 @@ fn rows(found: &FoundFlaky, max: usize, format: Format, out: &mut Out) -> Result
                 recording_failed: &paths[1],
                 attempt_failed: failed.number,
                 detail: &failed.run.detail,
-                difference: difference.unwrap_or_else(|| same()),
+                difference: difference.unwrap_or_else(same),
             };
             Ok(records.row(&row, out)?)
         })?;
