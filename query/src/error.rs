@@ -96,10 +96,12 @@ pub enum Error {
         /// Why.
         why: String,
     },
-    /// The calls of a test were left out of a trace, and their order counts in what is kept of them.
-    NamedInOrder {
+    /// An answer needs calls of tests that were left out of a trace.
+    CallsLeftOut {
         /// The first such test.
         test: String,
+        /// What helps.
+        remedy: &'static str,
     },
     /// A trace has no times.
     NoTimes {
@@ -188,10 +190,9 @@ impl fmt::Display for Error {
                     None => write!(f, "{path}: {what}"),
                 }
             }
-            Self::NamedInOrder { test } => write!(
+            Self::CallsLeftOut { test, remedy } => write!(
                 f,
-                "calls of tests that passed, such as {test}, were left out of the recording, and their order counts in what is \
-                 kept of them: record without --keep-tests, or compare without --unordered"
+                "calls of tests that passed, such as {test}, were left out of the recording: {remedy}"
             ),
             Self::NotShrunk { path, why } => write!(f, "{}: {why}", path.display()),
             Self::NoTimes { path } => {

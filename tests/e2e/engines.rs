@@ -17,7 +17,7 @@ use crate::on_every_jdk;
 
 /// Programs of the harness whose runs differ, that need arguments, that do not end by themselves, or whose
 /// class loaders are asked for the probe class.
-const DIFFERENT_EACH_TIME: [&str; 27] = [
+const DIFFERENT_EACH_TIME: [&str; 29] = [
     "Attached",
     "Busy",
     "Children",
@@ -25,6 +25,8 @@ const DIFFERENT_EACH_TIME: [&str; 27] = [
     "Clocked",
     "Crowd",
     "Daemons",
+    "Deadlocked",
+    "Flaky",
     "Forked",
     "Halt",
     "Kill",

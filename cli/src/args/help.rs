@@ -126,7 +126,7 @@ Examples:
   flow tests --sort result
   flow tests --affected-by HEAD              since the last commit
   flow tests --affected-by main...HEAD --format surefire
-  flow tests --flaky                         failed once, passed another time: where they first differ
+  flow tests --flaky                         failed once, passed another time
   flow tests --lock                          what each test did, in flow.lock
   flow diff flow.lock
   flow replay --test '*OrderTest.total*'
@@ -171,7 +171,7 @@ Examples:
   flow diff --exact --html changes.html trace-before trace-after
   flow diff --exact --exit-code --ignore '**.Random' trace-before trace-after
   flow diff --exit-code --expect 'com.app.Cart#*' trace-before trace-after
-  flow diff --exact --renamed com.app.Cart=com.app.Basket trace-before trace-after
+  flow diff --exact --renamed com.app.Cart=com.app.Basket before after
   flow diff --test '*OrderTest.total*' passing-run failing-run
   flow diff --test '*.total' --test '*.totalOfNothing'
   flow diff --exact --thread worker-1 --thread worker-2

@@ -17,7 +17,7 @@ const HOW: &str = "How it is recorded";
 /// The tests that keep their calls.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum KeepTests {
-    /// Those that did not simply pass.
+    /// Tests that did not simply pass.
     Failed,
 }
 
@@ -29,10 +29,10 @@ pub(crate) struct RecordArgs {
     /// already running; CMD runs gradle or gradlew
     #[arg(long)]
     pub(crate) gradle: bool,
-    /// Keep the calls only of tests that failed, did not end, or ran again; of others, what they did by name
+    /// Keep the calls only of tests that failed, were aborted, did not end, or ran again
     ///
     /// After the command has ended, the trace is written anew without the calls of tests that simply passed. flow tests, and its
-    /// lock, show them as before. Calls outside of tests stay. The trace must be one file.
+    /// lock, show them as before. Calls outside of tests stay. A trace in a directory keeps all calls.
     #[arg(help_heading = WHERE)]
     #[arg(long, value_name = "WHICH")]
     pub(crate) keep_tests: Option<KeepTests>,

@@ -7,6 +7,8 @@ use std::process::Command;
 use crate::common::{Run, command, test_mark, text};
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
+use flow_codec::format::shape_name::ShapeName;
+use flow_codec::format::test_marks::LeftOut;
 use tempfile::TempDir;
 
 /// The files of the project, with their texts after `package a;`.
@@ -91,7 +93,7 @@ impl Project {
         project.git(&["init", "-q"]);
         project.git(&["add", "."]);
         project.git(&["commit", "-q", "-m", "first"]);
-        record(&project.dir.path().join("flow-trace"));
+        record(&project.dir.path().join("flow-trace"), "");
         project
     }
 
@@ -132,7 +134,7 @@ impl Project {
     }
 }
 
-fn record(dir: &Path) {
+fn record(dir: &Path, last: &str) {
     fs::create_dir_all(dir).unwrap();
     let ids = METHODS.iter().enumerate().map(|(id, method)| format!("a.{method}={id}\n"));
     fs::write(dir.join("ids.properties"), ids.collect::<String>()).unwrap();
@@ -157,7 +159,8 @@ fn record(dir: &Path) {
         events.push(u8::try_from(chain.len() - 1).unwrap());
         calls += chain.len();
         if !test.is_empty() {
-            mark(&events, &format!("test passed {test}"));
+            let detail = if test.starts_with("a.ReadyTest") { last } else { "" };
+            mark(&events, &format!("test passed {test}\t{detail}"));
         }
     }
     encoder.finish(&mut marks);
@@ -327,5 +330,13 @@ fn what_cannot_be_compared_is_refused() {
     let other = crate::common::trace();
     let run = run_in(project.dir.path(), &path, other.path());
     assert!(run.err.contains("is it of another project?"), "{}", run.err);
+    assert_eq!(run.code, Some(1));
+    let shrunk = elsewhere.path().join("shrunk");
+    let behaviour = ShapeName::default();
+    let left = LeftOut { calls: 1, counted: 1, start_ns: None, end_ns: None, behaviour };
+    record(&shrunk, &left.to_string());
+    let run = run_in(project.dir.path(), &path, &shrunk);
+    let error = "calls of tests that passed, such as a.ReadyTest.ready, were left out";
+    assert!(run.err.contains(error) && run.out.is_empty(), "{}", run.err);
     assert_eq!(run.code, Some(1));
 }

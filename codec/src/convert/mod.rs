@@ -48,7 +48,7 @@ pub fn to_container(
     Ok(written.1)
 }
 
-/// The same with this end in the manifest, forced to disk.
+/// Writes a trace with this end in the manifest, forced to disk.
 ///
 /// # Errors
 /// The trace cannot be read, or the file not be created and written.

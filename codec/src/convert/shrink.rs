@@ -39,7 +39,7 @@ pub struct Cut {
 #[derive(Clone, Debug)]
 struct Hole {
     cut: Cut,
-    /// Its bytes.
+    /// The bytes of the thread.
     bytes: Range<u64>,
     enters: u64,
     exits: u64,

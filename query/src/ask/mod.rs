@@ -41,10 +41,8 @@ pub use self::info::{
     AtEnd, Info, LogInfo, OpenCall, SampledThread, StoredShapes, ThreadAtEnd, ThreadInfo,
     ThreadOrder, TraceInfo,
 };
-pub use self::locked::{LockDifference, LockedChange, LockedTests, Tolerance, run_with};
+pub use self::locked::{KeptTests, LockDifference, LockedChange, LockedTests, Tolerance, run_with};
 pub use self::operations::{OperationSum, Operations, OperationsBy, ReadOperations};
 pub use self::overview::{Overview, OverviewLines};
 pub use self::recorded_runs::RunInfo;
-pub use self::test_runs::{
-    FlakyTest, FlakyTests, FoundFlaky, KeptTests, RanTest, RanTests, TestAttempt,
-};
+pub use self::test_runs::{FlakyTest, FlakyTests, FoundFlaky, RanTest, RanTests, TestAttempt};

@@ -66,13 +66,13 @@ pub struct ThreadDump {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct DumpedThread {
-    /// Its id.
+    /// The id of the thread.
     pub id: ThreadId,
-    /// Its name.
+    /// The name of the thread.
     pub name: String,
     /// What it waits for.
     pub wait: Wait,
-    /// Its frames as the JVM shows them, `a.B.m(B.java:7)`, the innermost first.
+    /// The frames as the JVM shows them, `a.B.m(B.java:7)`, the innermost first.
     pub frames: Vec<String>,
     /// The locks that it holds.
     holds: Vec<Lock>,
@@ -96,7 +96,7 @@ pub enum Wait {
     Monitor(Lock),
     /// To be notified.
     Notification(Lock),
-    /// It is parked, because of this lock if the JVM knows it.
+    /// The thread is parked, because of this lock if the JVM knows it.
     Parked(Option<Lock>),
     /// For a time.
     Sleep,

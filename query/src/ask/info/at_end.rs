@@ -40,7 +40,7 @@ pub struct AtEnd<'a> {
 pub struct ThreadAtEnd {
     /// How many calls it made.
     pub calls: u64,
-    /// Those that had not ended, the outermost first.
+    /// Calls that had not ended, the outermost first.
     pub open: Vec<OpenCall>,
     /// For how long it had recorded nothing, at least, if that is known.
     pub quiet_ns: Option<u64>,
@@ -50,7 +50,7 @@ pub struct ThreadAtEnd {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct OpenCall {
-    /// Its number in its thread.
+    /// The number of the call in its thread.
     pub number: u64,
     /// The method.
     pub method: MethodId,
@@ -119,7 +119,7 @@ impl<'a> AtEnd<'a> {
     /// Reads what a thread did.
     ///
     /// # Errors
-    /// Its events cannot be read.
+    /// The events of the thread cannot be read.
     pub fn thread(
         &self,
         file: &ThreadFile,

@@ -1,9 +1,11 @@
 //! What the tests of a run did, as a [lock](flow_codec::format::test_lock), and how another run differs from it.
 
 mod compare;
+mod kept;
 mod tolerance;
 
 pub use self::compare::{LockDifference, LockedChange};
+pub use self::kept::KeptTests;
 pub use self::tolerance::Tolerance;
 
 use std::path::{Path, PathBuf};
@@ -73,7 +75,10 @@ impl LockedTests {
         if self.order == CallOrder::Ignored
             && let Some(left) = asked_for.find(|run| run.left_out.is_some())
         {
-            return Err(Error::NamedInOrder { test: left.name.clone() });
+            return Err(Error::CallsLeftOut {
+                test: left.name.clone(),
+                remedy: "their order counts in what is kept of them, so record without --keep-tests, or compare without --unordered",
+            });
         }
         let asked = RanTests::all().select(Select::all().in_tests(self.tests.clone()));
         let asked = asked.in_order(self.order);

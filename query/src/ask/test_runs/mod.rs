@@ -3,7 +3,6 @@
 mod behaviours;
 mod counts;
 mod flaky;
-mod kept;
 mod threads;
 
 pub use self::flaky::{FlakyTest, FlakyTests, FoundFlaky, TestAttempt};
@@ -13,7 +12,6 @@ use flow_codec::format::shape_name::CallOrder;
 use flow_codec::read::{Selection, TestRun, Trace};
 
 use self::counts::TestCalls;
-pub use self::kept::KeptTests;
 use crate::Error;
 use crate::analysis::Called;
 use crate::open::Traces;

@@ -20,7 +20,7 @@ use super::brake::traces;
 use crate::cmd::recording::agent::shown;
 use crate::output::{bytes, message, plural};
 
-/// Whoever waits for a build does not wait longer for this.
+/// A build that has ended is not held up for longer than this.
 const MOST_TIME: Duration = Duration::from_secs(120);
 
 /// Shrinks the traces that began since `started`.

@@ -127,7 +127,7 @@ impl Member {
     }
 }
 
-/// These processes, and all that they started, as far as their parents live.
+/// Some processes, and all that they started, as far as their parents live.
 fn started_by(roots: Vec<i32>) -> Vec<Member> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

@@ -56,7 +56,8 @@ impl AffectedTests {
     /// Finds the affected tests of a recording.
     ///
     /// # Errors
-    /// There are no tests, or the recording is of another project: none of its classes has a source file.
+    /// There are no tests, calls of tests were left out, or the recording is of another project: none of its classes has a
+    /// source file.
     pub fn find(
         &self,
         traces: &mut Traces,
@@ -64,6 +65,12 @@ impl AffectedTests {
     ) -> Result<(Affected, Soundness), Error> {
         let runs = traces.read_tests();
         self.tests.expect_in(&runs)?;
+        if let Some(left) = runs.iter().flatten().find(|run| run.left_out.is_some()) {
+            return Err(Error::CallsLeftOut {
+                test: left.name.clone(),
+                remedy: "what they depend on is not known, so record without --keep-tests",
+            });
+        }
         let sources: Vec<_> = self.versions().map(|(path, text)| Source::new(path, text)).collect();
         let places = Places::of(&sources);
         let classes: Vec<_> = traces.iter().map(|trace| Classes::of(trace, &places)).collect();

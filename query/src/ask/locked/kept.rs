@@ -9,9 +9,8 @@ use flow_codec::format::test_lock::TestLock;
 use flow_codec::format::test_marks::{LeftOut, Outcome};
 use flow_codec::read::{TestRun, Trace};
 
-use super::RanTests;
+use super::{LockedTests, RanTests};
 use crate::Error;
-use crate::ask::LockedTests;
 use crate::open::Traces;
 use crate::reading::Soundness;
 
