@@ -113,7 +113,7 @@ impl<'a> NameCalls<'a> {
 }
 
 impl Behaviour {
-    /// That of a test whose calls were left out.
+    /// Returns what a test did whose calls were left out.
     #[must_use]
     pub fn left_of(left: &LeftOut) -> Self {
         Self { name: left.behaviour, calls: left.counted }
