@@ -146,8 +146,12 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         return follow::run(&args, out);
     }
     let source = open(&mut args)?;
-    let args = &args;
-    out.write_all(titles(args).as_bytes())?;
+    out.write_all(titles(&args).as_bytes())?;
+    all(&args, &source, out)
+}
+
+/// Shows the traces of a source, one after the other.
+fn all(args: &ReplayArgs, source: &Source, out: &mut Out) -> Result<Status, Failure> {
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     let mut printed = Printed::new(args);

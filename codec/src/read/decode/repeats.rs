@@ -205,13 +205,13 @@ mod tests {
         fn leave(&mut self) -> Option<u32> {
             let start = self.open.pop()?;
             self.events.push(None);
-            self.calls.push(self.events[start..].to_vec());
+            self.calls.push(self.events.get(start..).unwrap().to_vec());
             u32::try_from(self.calls.len() - 1).ok()
         }
 
         fn repeat(&mut self, call: u32) {
             self.repeated += 1;
-            self.events.extend_from_slice(&self.calls[call as usize]);
+            self.events.extend_from_slice(self.calls.get(call as usize).unwrap());
         }
     }
 
@@ -258,10 +258,10 @@ mod tests {
             order in prop::collection::vec(0_usize..8, 1..30),
             cuts in prop::collection::vec(0_usize..200, 0..3),
         ) {
-            let part = |at: &usize| { let (part, times) = &parts[at % parts.len()]; part.repeat(*times) };
+            let part = |at: &usize| { let (part, times) = parts.get(at % parts.len()).unwrap(); part.repeat(*times) };
             let calls: Vec<_> = order.iter().flat_map(part).collect();
             let (bytes, starts) = encoded(&calls);
-            let mut ends: Vec<_> = cuts.iter().map(|cut| starts[cut % starts.len()]).collect();
+            let mut ends: Vec<_> = cuts.iter().map(|cut| *starts.get(cut % starts.len()).unwrap()).collect();
             ends.sort_unstable();
             prop_assert_eq!(with_repeats(&bytes[..], &ends).events, without(&bytes));
         }
