@@ -10,4 +10,5 @@ mod parts;
 mod raw;
 mod resync;
 mod round_trip;
+mod shrink;
 mod support;

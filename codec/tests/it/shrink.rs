@@ -1,5 +1,7 @@
 //! Leaving out the calls of tests: what is written is what a recording without these calls would be.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
 use std::fs::{self, File};
 use std::path::Path;
 
