@@ -46,7 +46,7 @@
 //! | `filters` | if the filter was changed while it was recorded | each change: when, and the options that were in force from then on |
 //! | `unmatched` | if patterns that the user gave matched nothing | the key of each such option, and the patterns; after a change of the filter, those of the last filter |
 //! | `given_up` | with `keep=last:`, if parts were removed; or if tests were left out | what was in them, in the form of `totals`, of which the trace no longer has it |
-//! | `left_out_tests` | with `flow record --keep-tests failed`, if any | how many tests passed whose calls were left out after the recording; see [`test_marks`](super::test_marks#tests-whose-calls-are-left-out) |
+//! | `left_out_tests` | with `flow record --keep-tests failed`, if any | how many tests passed whose calls were left out after the recording; see [`test_marks`](crate::format::test_marks#tests-whose-calls-are-left-out) |
 //! | `snapshot` | in a snapshot | its name, and when it was taken, in nanoseconds since the start |
 //!
 //! In `command`, values that look like secrets are `***`; with `command=none` it is empty. `options` are

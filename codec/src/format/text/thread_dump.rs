@@ -75,7 +75,7 @@ pub struct DumpedThread {
     /// The frames as the JVM shows them, `a.B.m(B.java:7)`, the innermost first.
     pub frames: Vec<String>,
     /// The locks that it holds.
-    holds: Vec<Lock>,
+    pub holds: Vec<Lock>,
 }
 
 /// A monitor, or another lock.
