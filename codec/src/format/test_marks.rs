@@ -105,6 +105,12 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// Divides the name of an invocation, `pkg.Class.method(int)[2]`, into the name before the brackets and what is in them.
+#[must_use]
+pub fn invocation(name: &str) -> Option<(&str, &str)> {
+    name.strip_suffix(']')?.rsplit_once('[')
+}
+
 const STARTED: u8 = 0x00;
 
 const LEFT_OUT: &str = "left out: ";

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::str::FromStr;
 
+use flow_codec::format::test_marks::invocation;
 use flow_codec::read::Methods;
 use flow_codec::{MethodNames, NameForm};
 
@@ -209,10 +210,8 @@ impl Links {
 
     /// The method of a test: `com.app.OrderTest.adds two` or, of an invocation, `com.app.OrderTest.adds(int)[2]`.
     fn test(&self, name: &str) -> Option<Place> {
-        let invocation = name.strip_suffix(']').and_then(|name| name.rsplit_once('['));
-        let invocation =
-            invocation.filter(|(_, number)| number.bytes().all(|c| c.is_ascii_digit()));
-        match invocation {
+        let is_number = |(_, number): &(_, &str)| number.bytes().all(|c| c.is_ascii_digit());
+        match invocation(name).filter(is_number) {
             Some((method, _)) => self.test(method),
             None => self.methods.get(name).cloned(),
         }

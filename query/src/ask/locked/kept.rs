@@ -6,7 +6,7 @@ use std::path::Path;
 use flow_codec::ThreadId;
 use flow_codec::convert::{Cut, Shrink};
 use flow_codec::format::test_lock::TestLock;
-use flow_codec::format::test_marks::{LeftOut, Outcome};
+use flow_codec::format::test_marks::{LeftOut, Outcome, invocation};
 use flow_codec::read::{TestRun, Trace};
 
 use super::{LockedTests, RanTests};
@@ -109,7 +109,7 @@ fn not_only_passed(runs: &[TestRun]) -> HashSet<String> {
 
 /// The name of a test without the number of its invocation.
 fn base(name: &str) -> &str {
-    name.strip_suffix(']').and_then(|name| name.rsplit_once('[')).map_or(name, |(base, _)| base)
+    invocation(name).map_or(name, |(base, _)| base)
 }
 
 /// What the tests of one trace did. A trace that lacks events counts as damaged.

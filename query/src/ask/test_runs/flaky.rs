@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use flow_codec::format::test_marks::Outcome;
+use flow_codec::format::test_marks::{Outcome, invocation};
 use flow_codec::read::TestRun;
 
 use crate::Error;
@@ -187,8 +187,7 @@ fn nearest(attempts: &[(usize, Option<Outcome>)]) -> Option<(usize, usize, [usiz
 /// The name of a test without the number of its repetition: `@RepeatedTest`, and extensions that run a failed test again, number the
 /// attempts of one test as if they were tests with different arguments.
 fn without_repetition<'a>(name: &'a str, title: &str) -> &'a str {
-    let stripped = name.strip_suffix(']').and_then(|name| name.rsplit_once('['));
-    let Some((stripped, number)) = stripped else { return name };
+    let Some((stripped, number)) = invocation(name) else { return name };
     let types = stripped.find('(').and_then(|at| stripped.get(at..)).unwrap_or_default();
     let title = title.to_ascii_lowercase();
     let is_counted = title.starts_with(&format!("[{number}] "))
