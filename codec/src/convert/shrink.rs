@@ -78,11 +78,7 @@ impl Shrink {
     }
 
     fn give_up(&mut self, enters: u64, exits: u64, bytes: u64) {
-        let Totals { enters: all_enters, exits: all_exits, bytes: all_bytes, .. } =
-            &mut self.given_up;
-        *all_enters = all_enters.saturating_add(enters);
-        *all_exits = all_exits.saturating_add(exits);
-        *all_bytes = all_bytes.saturating_add(bytes);
+        self.given_up = self.given_up.plus(&Totals { enters, exits, bytes, ..Totals::default() });
     }
 
     /// How many tests are left out.
@@ -143,15 +139,8 @@ impl Shrink {
         });
         if let Some(end) = &mut manifest.end {
             let more = Totals { threads: threads.count() as u64, ..self.given_up };
-            let before = end.given_up;
             end.totals = end.totals.less(&more);
-            end.given_up = Totals {
-                threads: before.threads.saturating_add(more.threads),
-                enters: before.enters.saturating_add(more.enters),
-                exits: before.exits.saturating_add(more.exits),
-                bytes: before.bytes.saturating_add(more.bytes),
-                ..before
-            };
+            end.given_up = end.given_up.plus(&more);
             end.left_out_tests = end.left_out_tests.saturating_add(self.tests);
         }
         Some(manifest)

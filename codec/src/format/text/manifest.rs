@@ -389,6 +389,18 @@ impl Totals {
         *self == Self::default()
     }
 
+    /// With these.
+    #[must_use]
+    pub fn plus(&self, others: &Self) -> Self {
+        Self {
+            threads: self.threads.saturating_add(others.threads),
+            methods: self.methods.saturating_add(others.methods),
+            enters: self.enters.saturating_add(others.enters),
+            exits: self.exits.saturating_add(others.exits),
+            bytes: self.bytes.saturating_add(others.bytes),
+        }
+    }
+
     /// Without these.
     #[must_use]
     pub fn less(&self, given_up: &Self) -> Self {
