@@ -201,6 +201,12 @@ impl<R: Read> FlowReader<R> {
         Ok(true)
     }
 
+    /// Passes on the records in a part of the buffer, one by one. Returns how many bytes they take.
+    #[inline]
+    fn visit_plainly<V: Visit>(&self, unread: Range<usize>, visitor: &mut V) -> usize {
+        visit_records(self.buffer.get(unread).unwrap_or_default(), visitor)
+    }
+
     /// Passes on some more records before `end`, and calls that repeat earlier ones as such. Returns whether there may be more.
     ///
     /// # Errors
@@ -249,15 +255,11 @@ impl<R: Read> ReadRecords for FlowReader<R> {
     }
 
     fn visit_some<V: Visit>(&mut self, visitor: &mut V) -> Result<bool> {
-        self.visit_with(None, visitor, |reader, unread, visitor| {
-            visit_records(reader.buffer.get(unread).unwrap_or_default(), visitor)
-        })
+        self.visit_with(None, visitor, Self::visit_plainly)
     }
 
     fn visit_until<V: Visit>(&mut self, end: Offset, visitor: &mut V) -> Result<bool> {
-        self.visit_with(Some(end), visitor, |reader, unread, visitor| {
-            visit_records(reader.buffer.get(unread).unwrap_or_default(), visitor)
-        })
+        self.visit_with(Some(end), visitor, Self::visit_plainly)
     }
 
     fn tail(&self) -> Tail {
