@@ -248,19 +248,9 @@ impl CallsArgs {
             let (method, source) = self.method_and_source();
             let (part, when) = (part.clone(), self.when.clone());
             if self.values || !self.conditions.is_empty() {
-                let (conditions, slowest) = (self.conditions.clone(), Some(count));
-                let max = None;
-                return Ok(CallsQuestion::WithValues(GrepArgs {
-                    method,
-                    source,
-                    part,
-                    when,
-                    slowest,
-                    conditions,
-                    outcome: None,
-                    max,
-                    verbose,
-                }));
+                let asked = self.with_values(method, source);
+                let asked = GrepArgs { slowest: Some(count), outcome: None, max: None, ..asked };
+                return Ok(CallsQuestion::WithValues(asked));
             }
             let slowest = SlowestArgs { count, method, source, part, when, verbose };
             return Ok(CallsQuestion::Slowest(slowest));
@@ -289,20 +279,7 @@ impl CallsArgs {
             })
         } else if self.values || !self.conditions.is_empty() {
             self.expect("calls with values", &["--max"], true)?;
-            let (method, conditions) = (Some(what), self.conditions.clone());
-            let (part, when) = (part.clone(), self.when.clone());
-            let (slowest, outcome) = (None, self.outcome);
-            CallsQuestion::WithValues(GrepArgs {
-                method,
-                source,
-                part,
-                when,
-                slowest,
-                conditions,
-                outcome,
-                max,
-                verbose,
-            })
+            CallsQuestion::WithValues(self.with_values(Some(what), source))
         } else {
             self.expect("this list of calls", &["--test", "--max"], true)?;
             if part.within.is_some() {
@@ -313,6 +290,21 @@ impl CallsArgs {
             let listed = FindArgs { what, source, threads, tests, when, outcome, max, verbose };
             CallsQuestion::Listed(listed)
         })
+    }
+
+    /// Asks for calls with their values.
+    fn with_values(&self, method: Option<String>, source: SourceArgs) -> GrepArgs {
+        GrepArgs {
+            method,
+            source,
+            part: self.part.clone(),
+            when: self.when.clone(),
+            slowest: None,
+            conditions: self.conditions.clone(),
+            outcome: self.outcome,
+            max: self.max,
+            verbose: self.verbose,
+        }
     }
 
     /// Refuses to group calls that are not added up.
