@@ -80,7 +80,8 @@ impl AffectedTests {
                 traces.path().display()
             )));
         }
-        let asked = Asked { question: self, sources: &sources, places: &places };
+        let after = self.sources.iter().map(|file| &*file.path).collect();
+        let asked = Asked { question: self, sources: &sources, after, places: &places };
         let partial: Vec<_> = traces.iter().map(|trace| Partial::of(trace, &places)).collect();
         let mut spread = asked.spread(&classes, &partial);
         let (mut shared, mut soundness) = (Vec::new(), Soundness::Whole);
@@ -158,6 +159,8 @@ impl Partial {
 struct Asked<'a> {
     question: &'a AffectedTests,
     sources: &'a [Source<'a>],
+    /// The paths of the source files after the change.
+    after: BTreeSet<&'a str>,
     places: &'a Places<'a>,
 }
 
@@ -173,7 +176,7 @@ impl<'a> Asked<'a> {
 
     /// Returns whether a file is there after the change.
     fn is_there(&self, source: &Source<'_>) -> bool {
-        self.question.sources.iter().any(|file| file.path == source.path)
+        self.after.contains(source.path)
     }
 
     /// What is affected by the changed files themselves. `partial`: calls of recorded classes may be missing.
