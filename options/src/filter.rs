@@ -156,6 +156,9 @@ const JDK_TOOLS: &str = "com.sun.tools.";
 /// Classes whose methods mount and unmount virtual threads: the current thread changes inside them.
 const THREAD_SWITCHING: [&str; 2] = ["java.lang.VirtualThread", "jdk.internal.vm.Continuation"];
 
+/// A method of these classes that runs in the thread that starts the other one.
+const STARTS_THREAD: &str = "start";
+
 /// Classes of the Java API that a program may have on its class path. Their calls are not the program's.
 /// Other classes in their package may belong to the program.
 const API_CLASSES: [&str; 4] =
@@ -200,7 +203,10 @@ impl FilterSpec {
             return Verdict::NotRecorded(Reason::Native);
         }
         let switches = |name| is_or_is_nested_in(class, name);
-        if candidate.loader == LoaderKind::Jdk && THREAD_SWITCHING.into_iter().any(switches) {
+        if candidate.loader == LoaderKind::Jdk
+            && method != STARTS_THREAD
+            && THREAD_SWITCHING.into_iter().any(switches)
+        {
             return Verdict::NotRecorded(Reason::SwitchesThread);
         }
         if candidate.accessor && self.skips_accessors && !self.has_details_of(candidate) {

@@ -157,7 +157,8 @@ impl PresetFile {
 impl Preset {
     /// Adds a rule: a role, a pattern, and where the text is.
     fn add(&mut self, line: &str) -> Result<(), String> {
-        const FORM: &str = "expected made, run, set, part or fields, a pattern pkg.Class#method, and where the text is";
+        const FORM: &str =
+            "expected a word such as run, a pattern pkg.Class#method, and where the text is";
         let (role, rest) = line.split_once(char::is_whitespace).ok_or_else(|| FORM.to_owned())?;
         let rest = rest.trim_start();
         // A pattern may have blanks between its parameters.
@@ -311,7 +312,7 @@ mod tests {
     fn the_presets_of_flow_are_valid() {
         let file = PresetFile::parse(BUILT_IN, BUILT_IN_PLACE).unwrap();
         let names: Vec<_> = file.names().map(|(name, _)| name.to_owned()).collect();
-        assert_eq!(names, ["sql", "http", "log"]);
+        assert_eq!(names, ["sql", "http", "log", "handovers"]);
         assert!(file.names().all(|(_, about)| !about.is_empty()));
         assert_eq!(file.choose(&["slq".to_owned()]).unwrap_err(), "slq");
     }
@@ -380,7 +381,7 @@ mod tests {
             ("[a]\nrun a.B", "f, line 2: expected a pattern pkg.Class#name, found 'a.B'"),
             (
                 "[a]\nrun a.B#m(int arg0",
-                "f, line 2: expected made, run, set, part or fields, a pattern pkg.Class#method, and where the text is",
+                "f, line 2: expected a word such as run, a pattern pkg.Class#method, and where the text is",
             ),
             (
                 "[a]\nrun a.B#m() argument",

@@ -214,7 +214,9 @@ fn may_have_probes(
 ) -> bool {
     methods.may_have_selected(class, types, loader)
         && !skip_list::is_probe_class(class)
-        && !(loader == LoaderKind::Jdk && skip_list::is_skipped(class))
+        && !(loader == LoaderKind::Jdk
+            && skip_list::is_skipped(class)
+            && !methods.filter().presets.may_select(class, types, loader))
 }
 
 /// A probe of the current thread found a value that it cannot store itself: these are its bytes.
@@ -607,7 +609,12 @@ impl Rewriting<'_> {
             loader,
         };
         match self.filter.verdict(candidate) {
-            Verdict::Record if loader == LoaderKind::Jdk && skip_list::is_skipped(class) => {
+            Verdict::Record
+                if loader == LoaderKind::Jdk
+                    && skip_list::is_skipped_method(class, method, || {
+                        self.filter.presets.select(name, types, loader)
+                    }) =>
+            {
                 Verdict::NotRecorded(Reason::Protected)
             }
             verdict => verdict,

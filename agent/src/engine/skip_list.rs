@@ -31,7 +31,19 @@ const SKIPPED: [&str; 11] = [
     "jdk.internal.vm.",
 ];
 
-/// Returns whether a class of the JDK stays unchanged.
+/// Methods of these classes that run in a thread with an id, which starts another one. Only presets name them.
+const STARTS: [&str; 2] = ["java.lang.Thread", "java.lang.VirtualThread"];
+
+/// Returns whether a method of the JDK stays unchanged, even if a filter selects it. `is_of_preset`: whether a preset does.
+pub(super) fn is_skipped_method(
+    class: &str,
+    method: &str,
+    is_of_preset: impl FnOnce() -> bool,
+) -> bool {
+    is_skipped(class) && !(method == "start" && STARTS.contains(&class) && is_of_preset())
+}
+
+/// Returns whether the methods of a class of the JDK stay unchanged, but for those of a preset.
 #[must_use]
 pub(super) fn is_skipped(class: &str) -> bool {
     SKIPPED.iter().any(|name| {
@@ -61,6 +73,14 @@ mod tests {
         ] {
             assert_eq!(is_probe_class(class), expected, "{class}");
         }
+    }
+
+    #[test]
+    fn a_preset_sees_threads_start() {
+        assert!(is_skipped_method("java.lang.Thread", "start", || false));
+        assert!(!is_skipped_method("java.lang.Thread", "start", || true));
+        assert!(is_skipped_method("java.lang.Thread", "run", || true));
+        assert!(is_skipped_method("java.lang.Thread$Builder", "start", || true));
     }
 
     #[test]

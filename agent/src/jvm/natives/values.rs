@@ -122,11 +122,12 @@ fn value_of(found: Found, role: Role, recorder: &Recorder, vm: &Vm<'_>) -> Value
     let class = class_of(event.to_le_bytes());
     let holds_text = kind == kind::TEXT || role == Role::Message;
     // The filter is not held any longer: it may change while the JVM is asked for the value.
-    let (redacts_text, max, max_text, max_message, depth) = {
+    let (redacts_text, max, max_text, max_message, depth, has_presets) = {
         let filter = methods.filter();
         let redacts_text = holds_text && filter.redacts("java.lang.String");
         let (max, max_message) = (filter.max_value, filter.max_message());
-        (redacts_text, max, filter.max_text(), max_message, filter.values_depth)
+        let (depth, has_presets) = (filter.values_depth, !filter.presets.is_empty());
+        (redacts_text, max, filter.max_text(), max_message, depth, has_presets)
     };
     if redacts_text || (kind != kind::TEXT && methods.redacts(class)) {
         return Value::Redacted;
@@ -141,6 +142,13 @@ fn value_of(found: Found, role: Role, recorder: &Recorder, vm: &Vm<'_>) -> Value
         Role::Read | Role::Write => depth.checked_sub(1),
         _ => None,
     };
+    if role == Role::This
+        && has_presets
+        && let Some(value) =
+            ContentReader::new(vm, recorder, max, max_text).fields_of_preset(value, identity)
+    {
+        return value;
+    }
     if has_content
         && let Some(depth) = depth
         && let Some(value) =

@@ -16,6 +16,12 @@
 //! | `made` | makes its result, an object with that text |
 //! | `set` | sets a parameter of `this`: the sources before ` \| ` are its number or name, the one after it its value |
 //! | `part` | has a part of the text of the operation that it is in |
+//! | `give` | hands an object, the source, to whoever runs it, once |
+//! | `keep` | hands an object over; whenever it is run later, that belongs to this call |
+//! | `take` | runs an object that was handed over |
+//! | `begin` | ends directly before an object is run |
+//! | `end` | begins directly after an object was run |
+//! | `start` | starts the thread with this number |
 //!
 //! | source | |
 //! |---|---|
@@ -55,6 +61,18 @@ pub enum PresetRole {
     Set,
     /// Has a part of the text of the operation that it is in.
     Part,
+    /// Hands an object over, to be run once.
+    Give,
+    /// Hands an object over; whenever it is run later, that belongs to this call.
+    Keep,
+    /// Runs an object that was handed over.
+    Take,
+    /// Ends directly before an object is run.
+    Begin,
+    /// Begins directly after an object was run.
+    End,
+    /// Starts a thread.
+    Start,
     /// What only a later version of flow knows.
     Unknown,
 }
@@ -80,8 +98,18 @@ pub enum ValueSource {
 }
 
 impl PresetRole {
-    const WORDS: [(&'static str, Self); 4] =
-        [("run", Self::Run), ("made", Self::Made), ("set", Self::Set), ("part", Self::Part)];
+    const WORDS: [(&'static str, Self); 10] = [
+        ("run", Self::Run),
+        ("made", Self::Made),
+        ("set", Self::Set),
+        ("part", Self::Part),
+        ("give", Self::Give),
+        ("keep", Self::Keep),
+        ("take", Self::Take),
+        ("begin", Self::Begin),
+        ("end", Self::End),
+        ("start", Self::Start),
+    ];
 
     /// Returns the role with this word.
     #[must_use]
@@ -246,6 +274,8 @@ mod tests {
             "http part result",
             "http run arg0.impl.method arg0.impl.uri",
             "x run",
+            "handovers take this",
+            "handovers start this.tid",
         ] {
             assert_eq!(MethodRole::parse(text).unwrap().to_string(), text);
         }

@@ -78,6 +78,18 @@ impl<'a> ContentReader<'a> {
         }
     }
 
+    /// Reads the fields of an object, if a preset names one of them.
+    pub(in crate::jvm) fn fields_of_preset(
+        &mut self,
+        object: jobject,
+        identity: Identity,
+    ) -> Option<Value> {
+        let plan = self.plan(object)?;
+        let Reads::Fields { has_preset: true, .. } = plan.reads else { return None };
+        let content = self.read(object, &plan, 1)?;
+        Some(Value::Content { object: identity, content })
+    }
+
     fn plan(&self, object: jobject) -> Option<std::sync::Arc<Plan>> {
         let class = self.vm.class_of(object)?;
         let plan = self.vm.plan(self.recorder, class);
@@ -160,7 +172,7 @@ impl<'a> ContentReader<'a> {
                 };
                 Some(self.elements(length as u64, depth, put))
             }
-            Reads::Fields { is_record, fields, at_any_depth } if depth > 0 || *at_any_depth => {
+            Reads::Fields { is_record, fields, at_any_depth, .. } if depth > 0 || *at_any_depth => {
                 let (is_record, length) = (*is_record, fields.len() as u64);
                 // The fields that a preset names are parts of its text, and lists of parameters.
                 let depth = if *at_any_depth { depth.max(2) } else { depth };

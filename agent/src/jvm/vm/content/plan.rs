@@ -39,6 +39,8 @@ pub(super) enum Reads {
         is_record: bool,
         /// The fields are those that a preset names, which a text consists of.
         at_any_depth: bool,
+        /// A preset names some of the fields.
+        has_preset: bool,
         fields: Vec<OwnField>,
     },
 }
@@ -150,7 +152,10 @@ impl Vm<'_> {
         }
         match fields.is_empty() && !is_record {
             true => Reads::Identity,
-            false => Reads::Fields { is_record, fields, at_any_depth: has_preset && !is_chosen },
+            false => {
+                let at_any_depth = has_preset && !is_chosen;
+                Reads::Fields { is_record, fields, at_any_depth, has_preset }
+            }
         }
     }
 
