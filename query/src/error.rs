@@ -108,6 +108,15 @@ pub enum Error {
         /// The trace.
         path: PathBuf,
     },
+    /// What an answer is about was not recorded.
+    NotRecorded {
+        /// The trace.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+        /// The flag of `flow record` that records it.
+        flag: &'static str,
+    },
     /// An answer cannot be restricted in a way that is requested.
     NotSelectable {
         /// What is asked for.
@@ -198,6 +207,10 @@ impl fmt::Display for Error {
             Self::NoTimes { path } => {
                 let path = path.display();
                 write!(f, "{path}: no times were recorded (clock=off, or format=jsonl)")
+            }
+            Self::NotRecorded { path, what, flag } => {
+                let path = path.display();
+                write!(f, "{path}: {what} was not recorded: flow record {flag} does that")
             }
             Self::NotSelectable { what, by } => write!(f, "{what} cannot be selected by {by}"),
             Self::AfterEnd { from_ns, end_ns } => {

@@ -11,6 +11,7 @@
 //! | Where did samples of stacks go? | [`PathTree`], from [`Frames`](crate::profile::Frames) |
 //! | Which exceptions ended calls, and which methods caught them? | [`Exceptions`] |
 //! | Which statements, requests or messages were there, by the rules of a preset? | [`FindOperations`] |
+//! | What did threads hand to each other, by the rules of a preset? | [`FindHandOvers`] |
 //! | What was the deepest stack? | [`Deepest`] |
 //! | How many calls were there, and of which methods the first ones? | [`Called`] |
 //! | What changed between two runs? | [`Diff`] |
@@ -28,6 +29,7 @@ mod called;
 mod deepest;
 mod diff;
 mod exceptions;
+mod handed;
 mod lines;
 mod named;
 mod nodes;
@@ -48,6 +50,9 @@ pub use called::{Called, CalledShapes};
 pub use deepest::Deepest;
 pub use diff::{Change, ChangeKind, ComparedSums, Counts, Diff, MethodName, Place, Run};
 pub use exceptions::{ExceptionRow, Exceptions, Handler};
+#[cfg(test)]
+pub(crate) use handed::tests as handed_tests;
+pub use handed::{FindHandOvers, Give, HANDOVERS, HandOvers, Section};
 pub(crate) use lines::LineCounts;
 pub use named::NamedShapes;
 pub use nodes::AddShapes;

@@ -409,7 +409,7 @@ impl<'a, F: FnMut(Operation)> FindOperations<'a, F> {
 }
 
 /// The value that a source names.
-fn value_of<'v>(source: &TextSource, values: &'v [CallValue]) -> Option<&'v Value> {
+pub(super) fn value_of<'v>(source: &TextSource, values: &'v [CallValue]) -> Option<&'v Value> {
     let TextSource::Value(of, fields) = source else { return None };
     let value = &values.iter().find(|value| value.role == of.role())?.value;
     fields.iter().try_fold(value, |value, name| {
@@ -420,7 +420,7 @@ fn value_of<'v>(source: &TextSource, values: &'v [CallValue]) -> Option<&'v Valu
     })
 }
 
-fn key_of(value: &Value) -> Option<Key> {
+pub(super) fn key_of(value: &Value) -> Option<Key> {
     match value {
         Value::Object(Identity { class, hash })
         | Value::Content { object: Identity { class, hash }, .. } => Some((*class, *hash)),

@@ -63,6 +63,19 @@ pub trait Rows {
     /// The row cannot be shown.
     fn call(&mut self, call: &OrderedCall, indent: usize) -> Result<(), Self::Error>;
 
+    /// Returns whether a call that begins at an offset and is not selected is [passed](Self::hidden) nevertheless.
+    fn wants_hidden(&self, _at: Offset) -> bool {
+        false
+    }
+
+    /// A call that is not selected begins at an offset, with `indent` rows around it.
+    ///
+    /// # Errors
+    /// The row cannot be shown.
+    fn hidden(&mut self, _at: Offset, _indent: usize) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
     /// What happened in or between calls, with `indent` rows around it.
     ///
     /// # Errors
@@ -288,7 +301,7 @@ impl<R: Rows> Feed<'_, '_, R> {
         }
         let repeat = thread.repeats.next.take();
         if !thread.frames.select(method, shown) {
-            return Ok(CONTINUE);
+            return if self.to.wants_hidden(offset) { self.hidden(offset) } else { Ok(CONTINUE) };
         }
         let is_root = thread.frames.root.is_none();
         if is_root && shown.wanted.is_some_and(|wanted| !wanted.contains(method)) {
@@ -321,6 +334,14 @@ impl<R: Rows> Feed<'_, '_, R> {
         }
         self.thread.frames.root = Some(top - above);
         self.thread.frames.push(method);
+        Ok(CONTINUE)
+    }
+
+    /// Passes a call that is not selected.
+    #[cold]
+    fn hidden(&mut self, offset: Offset) -> Flow<R> {
+        self.show_all()?;
+        self.to.hidden(offset, self.thread.frames.stack.len())?;
         Ok(CONTINUE)
     }
 

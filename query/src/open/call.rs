@@ -1,7 +1,9 @@
 //! One call of a thread as a part of it: the range from its entry to its exit.
 
+use std::ops::Range;
+
 use flow_codec::format::marks::Position;
-use flow_codec::read::{CallTimes, Parts, Selection, Trace};
+use flow_codec::read::{CallTimes, Parts, Selection, ThreadFile, Trace};
 use flow_codec::{MethodNames, NameForm};
 
 use crate::Error;
@@ -34,11 +36,29 @@ impl SelectedCall {
         trace: &mut Trace,
         listener: &mut impl Listener,
     ) -> Result<Self, Error> {
-        let methods = trace.methods().clone();
-        Threads::of(&[call.thread().to_string()]).keep_in(&mut [std::slice::from_mut(trace)])?;
-        let Some(file) = trace.files().first() else { return Err(is_none(call, 0)) };
-        let file = &file.whole();
-        let mut tree = open_selected(file, &Selection::all(), listener)?;
+        let (selected, file, range) = Self::find(call, trace, listener)?;
+        let part = file.only(&format!("call {}", grouped(call.number())), &[range]);
+        trace.set_files(vec![part]);
+        Ok(selected)
+    }
+
+    /// Finds a call, with its thread and its range there.
+    ///
+    /// # Errors
+    /// There is no such thread or call.
+    pub(super) fn find(
+        call: CallPlace,
+        trace: &mut Trace,
+        listener: &mut impl Listener,
+    ) -> Result<(Self, ThreadFile, Range<Position>), Error> {
+        let of_all = trace.files().to_vec();
+        let found = Threads::of(&[call.thread().to_string()]);
+        let found = found.keep_in(&mut [std::slice::from_mut(trace)]);
+        let file = trace.files().first().map(ThreadFile::whole);
+        trace.set_files(of_all);
+        found?;
+        let Some(file) = file else { return Err(is_none(call, 0)) };
+        let mut tree = open_selected(&file, &Selection::all(), listener)?;
         let tree = tree.whole();
         let Some(node) = tree.call(call.number())? else {
             return Err(is_none(call, tree.end().enters));
@@ -51,13 +71,13 @@ impl SelectedCall {
         let last = Position::before(tree.end().offset);
         let extent = Extent { start, end: exit.unwrap_or(last), is_open: exit.is_none() };
         let end = exit.map_or(Parts::ALL.end, |exit| Position { exits: exit.exits + 1, ..exit });
-        let times = CallClock::new(file).times([extent]).pop();
-        let part = file.only(&format!("call {}", grouped(call.number())), &[start..end]);
-        trace.set_files(vec![part]);
+        let times = CallClock::new(&file).times([extent]).pop();
         let times = times.unwrap_or(UNKNOWN_TIMES);
-        let method = MethodName::new(node.method, &methods);
-        let name = MethodNames::new(&methods).get(node.method, NameForm::Readable);
-        Ok(Self { number: call.number(), method, name, times })
+        let methods = trace.methods();
+        let method = MethodName::new(node.method, methods);
+        let name = MethodNames::new(methods).get(node.method, NameForm::Readable);
+        let number = call.number();
+        Ok((Self { number, method, name, times }, file, start..end))
     }
 }
 

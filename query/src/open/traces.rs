@@ -12,6 +12,7 @@ use super::locate::{Chosen, Located, locate};
 use super::logs::{is_log, trace_of_log, with_calls, without_calls};
 use super::missing::Missing;
 use super::paths::without_dot;
+use super::request::Request;
 use crate::reading::Listener;
 use crate::select::{
     CallPlace, Select, Tests, bytes_read, check, expect_times, thread_name, threads_of_test,
@@ -190,6 +191,9 @@ impl Traces {
         // Read before threads are selected: the thread that ran a test records which threads helped it, even if it is not
         // selected.
         self.select_tests(&select.tests)?;
+        if let Some(call) = select.request {
+            self.select_request(call, &mut ())?;
+        }
         select.threads.keep_in(&mut [&mut self.traces])?;
         if let Some(call) = select.call {
             self.select_call(call, &mut ())?;
@@ -212,6 +216,23 @@ impl Traces {
             Some(trace) => SelectedCall::keep(call, trace, listener),
             None => Err(is_none(call, 0)),
         }
+    }
+
+    /// Keeps only a call of the only trace, with all that it called and what it handed to other threads.
+    ///
+    /// # Errors
+    /// There are several traces, there is no such thread or call, or it was not recorded what threads hand to each other.
+    pub fn select_request(
+        &mut self,
+        call: CallPlace,
+        listener: &mut impl Listener,
+    ) -> Result<Request, Error> {
+        let only = self.only()?.dir().to_path_buf();
+        self.traces.retain(|trace| trace.dir() == only);
+        let Some(trace) = self.traces.first_mut() else { return Err(is_none(call, 0)) };
+        let request = Request::find(call, trace, listener)?;
+        trace.set_files(request.threads());
+        Ok(request)
     }
 
     /// Checks that something was recorded in the selected time.

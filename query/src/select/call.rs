@@ -24,6 +24,12 @@ pub struct CallPlace {
 }
 
 impl CallPlace {
+    /// The call with this number in a thread.
+    #[must_use]
+    pub fn new(thread: ThreadId, number: u64) -> Self {
+        Self { thread, number }
+    }
+
     /// The thread.
     #[must_use]
     pub fn thread(self) -> ThreadId {

@@ -49,13 +49,14 @@ pub struct Select {
     pub(crate) tests: Tests,
     pub(crate) filter: Filter,
     pub(crate) call: Option<CallPlace>,
+    pub(crate) request: Option<CallPlace>,
     pub(crate) limits: TimeLimits,
 }
 
 impl Default for Select {
     fn default() -> Self {
         let (threads, tests, filter) = (Threads::default(), Tests::default(), Filter::default());
-        Self { threads, tests, filter, call: None, limits: TimeLimits::NONE }
+        Self { threads, tests, filter, call: None, request: None, limits: TimeLimits::NONE }
     }
 }
 
@@ -88,6 +89,12 @@ impl Select {
     #[must_use]
     pub fn in_call(self, call: Option<CallPlace>) -> Self {
         Self { call, ..self }
+    }
+
+    /// Selects a call with all that it called, and what it handed to other threads, instead of the one before.
+    #[must_use]
+    pub fn in_request(self, request: Option<CallPlace>) -> Self {
+        Self { request, ..self }
     }
 
     /// Selects calls by time and duration.

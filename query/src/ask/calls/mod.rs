@@ -265,7 +265,6 @@ impl Calls {
         self.expect_selectable()?;
         let mut runs = Vec::new();
         match (self.source(), self.order) {
-            (Source::Values, Order::Begun) => self.select.threads.keep_in(&mut [traces])?,
             (Source::Values | Source::Times, _) => traces.select(&self.select)?,
             (Source::Shapes, _) => {
                 // Read before threads are selected: the thread that ran a test may not be among them.

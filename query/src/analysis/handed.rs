@@ -1,0 +1,481 @@
+//! What threads hand to each other: tasks, by the object that one thread gives and another one runs, and threads that are
+//! started. Which methods do that, a preset says.
+//!
+//! ```text
+//! calls with roles, of all threads ─▶ gives, and sections in which something runs ─▶ each section with its give
+//! ```
+//!
+//! A section inside another one in the same thread belongs to its own give: a thread of a pool runs tasks of many.
+
+use std::collections::HashMap;
+use std::num::NonZeroU64;
+use std::ops::Range;
+
+use flow_codec::format::marks::Position;
+use flow_codec::format::roles::{MethodRole, PresetRole, TextSource};
+use flow_codec::format::values::{CallValue, Primitive, Value};
+use flow_codec::read::{EventKind, Stamp, TimelineEvent, Unwound, VisitTimeline, When};
+use flow_codec::{MethodId, Offset, ThreadId};
+
+use super::operations::{key_of, value_of};
+
+/// The preset whose roles say what is handed over.
+pub const HANDOVERS: &str = "handovers";
+
+/// What is handed over.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Handed {
+    /// An object, by its class and identity.
+    Object(Option<MethodId>, u32),
+    /// A thread.
+    Thread(ThreadId),
+}
+
+/// A call that hands something over.
+#[derive(Clone, Debug)]
+pub struct Give {
+    /// The thread.
+    pub thread: ThreadId,
+    /// How many calls of the thread began before it.
+    pub number: u64,
+    /// The method.
+    pub method: MethodId,
+    /// Where it is in the thread.
+    pub at: Offset,
+    /// When it began.
+    pub time: When,
+    what: Handed,
+    keeps: bool,
+    /// The section that it is in.
+    section: usize,
+}
+
+/// A part of a thread in which something runs that was handed over. The first sections are the threads themselves.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The events.
+    pub range: Range<Position>,
+    /// How many calls of the thread began before it.
+    pub number: u64,
+    /// When it began.
+    pub time: When,
+    /// The calls in it, without those in sections in it and without those that hand over or run.
+    pub calls: u64,
+    /// The section around it; of a thread none.
+    pub around: Option<usize>,
+    /// The [give](HandOvers::gives) that it is of, if that is known.
+    pub give: Option<usize>,
+    /// Whether another give may be the right one: the same object was handed over more than once.
+    pub is_guessed: bool,
+    what: Option<Handed>,
+}
+
+/// What the threads of a trace hand to each other.
+#[derive(Default, Debug)]
+pub struct HandOvers {
+    gives: Vec<Give>,
+    sections: Vec<Section>,
+}
+
+/// Finds what threads hand over in their timelines, which are read [with values](flow_codec::read::Timeline::with_values). Memory:
+/// a few words for each hand-over.
+#[derive(Debug)]
+pub struct FindHandOvers {
+    roles: HashMap<MethodId, MethodRole>,
+    found: HandOvers,
+    thread: ThreadId,
+    /// How many frames are open.
+    open: usize,
+    /// Open calls that have a role, the innermost last.
+    calls: Vec<RoleCall>,
+    /// Open sections, the innermost last.
+    inside: Vec<Inside>,
+}
+
+/// An open section.
+#[derive(Clone, Copy, Debug)]
+struct Inside {
+    section: usize,
+    /// How many frames are around it.
+    around: usize,
+    /// It ends when fewer frames are open: a section that is a call ends with it, others with the frame around them.
+    least: usize,
+}
+
+/// An open call of a method that has a role.
+#[derive(Debug)]
+struct RoleCall {
+    method: MethodId,
+    /// How many frames are open, its own included.
+    frames: usize,
+    begun: Stamp,
+    /// The section that it is.
+    section: Option<usize>,
+    /// The section that it is in.
+    around: usize,
+    values: Vec<CallValue>,
+}
+
+impl Give {
+    /// The innermost section that it is in.
+    #[must_use]
+    pub(crate) fn section(&self) -> usize {
+        self.section
+    }
+}
+
+impl HandOvers {
+    /// The calls that hand something over.
+    #[must_use]
+    pub fn gives(&self) -> &[Give] {
+        &self.gives
+    }
+
+    /// The parts of threads in which something runs that was handed over, and the threads.
+    #[must_use]
+    pub fn sections(&self) -> &[Section] {
+        &self.sections
+    }
+
+    /// The give that a section belongs to.
+    #[must_use]
+    pub fn give_of(&self, section: &Section) -> Option<&Give> {
+        section.give.and_then(|give| self.gives.get(give))
+    }
+
+    /// Finds the give of each section.
+    fn join(&mut self) {
+        let Self { gives, sections } = self;
+        let mut of_objects: HashMap<Handed, (Vec<usize>, Vec<usize>)> = HashMap::new();
+        for (number, give) in gives.iter().enumerate() {
+            of_objects.entry(give.what).or_default().0.push(number);
+        }
+        for (number, section) in sections.iter().enumerate() {
+            let known = section.what.and_then(|what| of_objects.get_mut(&what));
+            known.into_iter().for_each(|(_, taken)| taken.push(number));
+        }
+        for (mut given, mut taken) in of_objects.into_values() {
+            given.sort_by_key(|give| gives[*give].time.estimate_ns);
+            taken.sort_by_key(|section| sections[*section].time.estimate_ns);
+            let kept = given.iter().copied().find(|give| gives[*give].keeps);
+            let mut next = 0;
+            for section in taken {
+                let section = &mut sections[section];
+                let later = given.get(next + 1).map(|give| &gives[*give]);
+                let may_be_later = |later: &Give| {
+                    let earliest_ns = later.time.bounds.from_ns;
+                    earliest_ns <= section.time.bounds.by_ns
+                };
+                section.is_guessed = kept.is_none() && later.is_some_and(may_be_later);
+                section.give = kept.or_else(|| given.get(next).or(given.last()).copied());
+                next += 1;
+            }
+        }
+    }
+}
+
+impl FindHandOvers {
+    /// Begins with the roles of methods.
+    #[must_use]
+    pub fn new(roles: HashMap<MethodId, MethodRole>) -> Self {
+        Self {
+            roles,
+            found: HandOvers::default(),
+            thread: ThreadId::new(0),
+            open: 0,
+            calls: Vec::new(),
+            inside: Vec::new(),
+        }
+    }
+
+    /// Begins a thread.
+    pub fn begin_thread(&mut self, thread: ThreadId) {
+        (self.thread, self.open) = (thread, 0);
+        self.calls.clear();
+        self.inside.clear();
+        let start = Stamp { position: Position::default(), time: When::UNKNOWN, calls: 0 };
+        self.begin((0, 0), start, Some(Handed::Thread(thread)));
+    }
+
+    /// Ends a thread.
+    pub fn end_thread(&mut self, now: Stamp) {
+        self.leave(0, now);
+        let end = Position { offset: Offset::new(u64::MAX), exits: u64::MAX };
+        for inside in self.inside.drain(..) {
+            if let Some(section) = self.found.sections.get_mut(inside.section) {
+                section.range.end = end;
+            }
+        }
+    }
+
+    /// Ends the trace.
+    #[must_use]
+    pub fn end(mut self) -> HandOvers {
+        self.found.join();
+        self.found
+    }
+
+    /// Begins a section with this many frames around it, which lives while there are at least so many.
+    fn begin(&mut self, (around, least): (usize, usize), at: Stamp, what: Option<Handed>) -> usize {
+        let number = self.found.sections.len();
+        self.found.sections.push(Section {
+            thread: self.thread,
+            range: at.position..at.position,
+            number: at.calls,
+            time: at.time,
+            calls: 0,
+            around: self.inside.last().map(|inside| inside.section),
+            give: None,
+            is_guessed: false,
+            what,
+        });
+        self.inside.push(Inside { section: number, around, least });
+        number
+    }
+
+    /// Ends a section at a position, or where the frame around it ends in a run of exits that begins there.
+    fn end_section(&mut self, Inside { section, around, .. }: Inside, at: Position) {
+        let left = self.open.saturating_sub(around) as u64;
+        if let Some(section) = self.found.sections.get_mut(section) {
+            section.range.end = Position { exits: at.exits + left, ..at };
+        }
+    }
+
+    /// Ends the sections that need more frames than these.
+    fn end_sections(&mut self, frames: usize, at: Position) {
+        while let Some(inside) = self.inside.pop_if(|inside| inside.least > frames) {
+            self.end_section(inside, at);
+        }
+    }
+
+    /// Ends the sections that began with this many frames around them: what runs now is something else.
+    fn end_same(&mut self, frames: usize, at: Position) {
+        while self.inside.len() > 1
+            && let Some(inside) = self.inside.pop_if(|inside| inside.around >= frames)
+        {
+            if let Some(section) = self.found.sections.get_mut(inside.section) {
+                section.range.end = at;
+            }
+        }
+    }
+
+    fn leave(&mut self, frames: usize, at: Stamp) {
+        while let Some(call) = self.calls.pop_if(|call| call.frames > frames) {
+            self.end_sections(call.frames - 1, at.position);
+            self.finish(call, at);
+        }
+        self.end_sections(frames, at.position);
+        self.open = frames;
+    }
+
+    /// Whether a call is open that hands the same over: it does so by calling another method that does.
+    fn is_giving(&self, what: Handed) -> bool {
+        let gives = |role: PresetRole| {
+            matches!(role, PresetRole::Give | PresetRole::Keep | PresetRole::Start)
+        };
+        self.calls.iter().any(|call| {
+            let role = self.roles.get(&call.method).filter(|role| gives(role.role()));
+            role.and_then(|role| handed(role, &call.values)) == Some(what)
+        })
+    }
+
+    /// Ends a call that has a role.
+    fn finish(&mut self, call: RoleCall, at: Stamp) {
+        let Some(role) = self.roles.get(&call.method) else { return };
+        let Some(what) = handed(role, &call.values) else { return };
+        match role.role() {
+            PresetRole::Take => {
+                let section = call.section.and_then(|number| self.found.sections.get_mut(number));
+                section.into_iter().for_each(|section| section.what = Some(what));
+            }
+            PresetRole::Begin => {
+                let (around, left) = (call.frames - 1, self.open.saturating_sub(call.frames));
+                self.end_same(around, call.begun.position);
+                let exits = at.position.exits + left as u64 + 1;
+                let at = Stamp { position: Position { exits, ..at.position }, ..at };
+                self.begin((around, around), at, Some(what));
+            }
+            PresetRole::Give | PresetRole::Keep | PresetRole::Start if self.is_giving(what) => {}
+            PresetRole::Give | PresetRole::Keep | PresetRole::Start => {
+                self.found.gives.push(Give {
+                    thread: self.thread,
+                    number: call.begun.calls,
+                    method: call.method,
+                    at: call.begun.position.offset,
+                    time: call.begun.time,
+                    what,
+                    keeps: role.role() == PresetRole::Keep,
+                    section: call.around,
+                })
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What a call hands over or runs.
+fn handed(role: &MethodRole, values: &[CallValue]) -> Option<Handed> {
+    let source = role.text().iter().find(|source| matches!(source, TextSource::Value(..)))?;
+    let value = value_of(source, values)?;
+    if role.role() == PresetRole::Start {
+        let Value::Primitive(Primitive::Long(id)) = value else { return None };
+        return u64::try_from(*id).ok().map(|id| Handed::Thread(ThreadId::new(id)));
+    }
+    key_of(value).map(|(class, hash)| Handed::Object(class, hash))
+}
+
+impl VisitTimeline for FindHandOvers {
+    fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
+        let role = self.roles.get(&method).map(MethodRole::role);
+        if role == Some(PresetRole::End) {
+            self.end_same(self.open, at.position);
+        }
+        let around = self.inside.last().map_or(0, |inside| inside.section);
+        self.open += 1;
+        if let Some(role) = role {
+            let is_section = role == PresetRole::Take;
+            let section = is_section.then(|| self.begin((self.open - 1, self.open), at, None));
+            let (frames, begun, values) = (self.open, at, Vec::new());
+            self.calls.push(RoleCall { method, frames, begun, section, around, values });
+        } else if let Some(section) = self.found.sections.get_mut(around) {
+            section.calls += 1;
+        }
+        true
+    }
+
+    fn exit(&mut self, count: NonZeroU64, at: Stamp, _: Option<&Unwound>) -> bool {
+        let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
+        self.leave(self.open.saturating_sub(count), at);
+        true
+    }
+
+    fn other(&mut self, event: TimelineEvent) -> bool {
+        if let EventKind::Values(values) = event.kind
+            && let Some(call) = self.calls.last_mut().filter(|call| call.frames == self.open)
+        {
+            call.values.extend(values.into_iter().filter(|value| !value.role.is_access()));
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use flow_codec::format::values::{Identity, Primitive, Role};
+
+    const LETTERS: &str = "GKTBESm";
+
+    /// What some threads hand over, the first of which has the id 1. Each letter is a call with the role that it begins
+    /// ([`PresetRole`]), of an object or a thread with the number after it; `m` is a call without a role. `)` leaves one frame,
+    /// `]` two. An event is at the offset of its place in the text.
+    pub(crate) fn found(threads: &[&str]) -> HandOvers {
+        let words = ["give", "keep", "take", "begin", "end", "start"];
+        let role = |word: &str| MethodRole::parse(&format!("x {word} arg0")).unwrap();
+        let id = |number: usize| MethodId::new(number as u64).unwrap();
+        let roles = words.iter().enumerate().map(|(number, word)| (id(number), role(word)));
+        let mut found = FindHandOvers::new(roles.collect());
+        for (thread, events) in (1..).zip(threads) {
+            found.begin_thread(ThreadId::new(thread));
+            let at = |offset: usize, calls: u64| Stamp {
+                position: Position::before(Offset::new(offset as u64)),
+                time: When::UNKNOWN,
+                calls,
+            };
+            let (mut calls, mut letters) = (0, events.char_indices());
+            while let Some((offset, letter)) = letters.next() {
+                match letter {
+                    ')' | ']' => {
+                        let count = if letter == ')' { 1 } else { 2 };
+                        found.exit(NonZeroU64::new(count).unwrap(), at(offset, calls), None);
+                        continue;
+                    }
+                    letter => found.enter(id(LETTERS.find(letter).unwrap()), at(offset, calls)),
+                };
+                calls += 1;
+                if letter != 'm' {
+                    let number = letters.next().and_then(|(_, digit)| digit.to_digit(10)).unwrap();
+                    let value = match letter {
+                        'S' => Value::Primitive(Primitive::Long(number.into())),
+                        _ => Value::Object(Identity { class: None, hash: number }),
+                    };
+                    let kind = EventKind::Values(vec![CallValue::new(Role::Argument(0), value)]);
+                    let Stamp { position, time, calls } = at(offset, calls);
+                    found.other(TimelineEvent { position, time, calls, number: None, kind });
+                }
+            }
+            found.end_thread(at(events.len(), calls));
+        }
+        found.end()
+    }
+
+    /// The sections, without threads that nobody started: thread, where they begin and end, calls, and the thread and call that
+    /// handed them over.
+    fn sections(threads: &[&str]) -> Vec<String> {
+        let found = found(threads);
+        let shown = |section: &Section| {
+            let place = |at: Position| match (at.offset.get(), at.exits) {
+                (u64::MAX, _) => "end".to_owned(),
+                (offset, 0) => offset.to_string(),
+                (offset, exits) => format!("{offset}+{exits}"),
+            };
+            let give = found.give_of(section);
+            let give =
+                give.map_or("-".to_owned(), |give| format!("{}:{}", give.thread, give.number));
+            let guessed = if section.is_guessed { " guessed" } else { "" };
+            let range = format!("{}..{}", place(section.range.start), place(section.range.end));
+            format!("{} {range} {} by {give}{guessed}", section.thread, section.calls)
+        };
+        let is_shown = |section: &&Section| section.around.is_some() || section.give.is_some();
+        found.sections().iter().filter(is_shown).map(shown).collect()
+    }
+
+    #[test]
+    fn a_task_is_what_is_between_two_calls_or_in_one() {
+        assert_eq!(
+            sections(&["mG5))", "B5)m)E5)B6)m)"]),
+            ["2 2+1..5 1 by 1:1", "2 10+1..end 1 by -"]
+        );
+        assert_eq!(sections(&["mG5))", "mT5m)))m)"]), ["2 1..5+1 1 by 1:1"]);
+        // The frame around it ends, both at once.
+        assert_eq!(sections(&["G5)", "mB5)mm])m)"]), ["2 3+1..7 2 by 1:0"]);
+        assert_eq!(sections(&["G5)", "mB5)m]m)"]), ["2 3+1..5+1 1 by 1:0"]);
+        assert_eq!(sections(&["G5)", "mT5m]m))"]), ["2 1..4+2 1 by 1:0"]);
+    }
+
+    #[test]
+    fn a_thread_is_handed_over_by_the_call_that_starts_it() {
+        assert_eq!(sections(&["mS2))", "mm))"]), ["2 0..end 2 by 1:1"]);
+    }
+
+    #[test]
+    fn sections_of_one_thread_are_inside_each_other() {
+        let both = ["G5)G6)", "T5mT6m)))"];
+        assert_eq!(sections(&both), ["2 0..8+1 1 by 1:0", "2 3..6+1 1 by 1:1"]);
+        let found = found(&both);
+        assert_eq!(found.sections()[3].around, Some(2));
+    }
+
+    #[test]
+    fn an_object_that_is_handed_over_again_is_run_again() {
+        // Without times, which one came first is not known.
+        let again = sections(&["G5)G5)", "T5)", "T5)"]);
+        assert_eq!(again, ["2 0..2+1 0 by 1:0 guessed", "3 0..2+1 0 by 1:1"]);
+        let once = sections(&["G5)", "T5)T5)"]);
+        assert_eq!(once, ["2 0..2+1 0 by 1:0", "2 3..5+1 0 by 1:0"]);
+    }
+
+    #[test]
+    fn what_is_kept_belongs_to_the_first_call() {
+        let kept = sections(&["mK5))", "T5G5))", "T5)"]);
+        assert_eq!(kept, ["2 0..5+1 0 by 1:1", "3 0..2+1 0 by 1:1"]);
+    }
+
+    #[test]
+    fn a_method_that_hands_over_by_another_one_counts_once() {
+        assert_eq!(found(&["G5G5))"]).gives().len(), 1);
+        assert_eq!(found(&["G5G6))"]).gives().len(), 2);
+    }
+}
