@@ -17,7 +17,7 @@ use crate::on_every_jdk;
 
 /// Programs of the harness whose runs differ, that need arguments, that do not end by themselves, or whose
 /// class loaders are asked for the probe class.
-const DIFFERENT_EACH_TIME: [&str; 29] = [
+const DIFFERENT_EACH_TIME: [&str; 30] = [
     "Attached",
     "Busy",
     "Children",
@@ -29,6 +29,7 @@ const DIFFERENT_EACH_TIME: [&str; 29] = [
     "Flaky",
     "Forked",
     "Halt",
+    "Handed",
     "Kill",
     "Locked",
     "Neighbour",

@@ -312,6 +312,7 @@ impl DiffArgs {
         all.extend(given(&[
             ("--thread", !self.part.threads.patterns.is_empty()),
             ("--in", self.part.within.is_some()),
+            ("--request", self.part.request.is_some()),
             ("--include", !include.is_empty()),
             ("--exclude", !exclude.is_empty()),
             ("--own", *own),

@@ -100,7 +100,7 @@ pub(crate) struct CallsArgs {
     ///
     /// The calls of all threads in the order in which they ended, with the calls that ended before. Text has values, if they are recorded;
     /// other formats with --values. A call whose events arrive more than half a second late is printed out of order.
-    #[arg(long, conflicts_with_all = ["calls_view", "within", "presets"], help_heading = VIEWS)]
+    #[arg(long, conflicts_with_all = ["calls_view", "within", "request", "presets"], help_heading = VIEWS)]
     pub(crate) follow: bool,
     /// Show only calls with a value such as 'arg0 == null', with their values; repeatable, then all must hold
     #[arg(long = "where", value_name = "CONDITION", help_heading = SELECTION)]
@@ -282,8 +282,8 @@ impl CallsArgs {
             CallsQuestion::WithValues(self.with_values(Some(what), source))
         } else {
             self.expect("this list of calls", &["--test", "--max"], true)?;
-            if part.within.is_some() {
-                let text = "--in needs --values, --where, --slowest N, --by shape or a preset: this list is of whole threads";
+            if part.within.is_some() || part.request.is_some() {
+                let text = "--in and --request need --values, --where, --slowest N, --by shape or a preset: this list is of whole threads";
                 return Err(Failure::Usage(text.to_owned()));
             }
             let (tests, when, outcome) = (part.tests.clone(), self.when.clone(), self.outcome);

@@ -152,7 +152,11 @@ pub(crate) struct AgentArgs {
     #[arg(help_heading = WHAT)]
     #[arg(long)]
     pub(crate) log: bool,
-    /// Record what this preset is about, too: sql, http, log, or one of a file; repeatable
+    /// Record what threads hand to each other, too: tasks, and threads that are started; for replay --request
+    #[arg(help_heading = WHAT)]
+    #[arg(long)]
+    pub(crate) handovers: bool,
+    /// Record what this preset is about, too: sql, http, log, handovers, or one of a file; repeatable
     #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "NAME")]
     pub(crate) preset: Vec<String>,
@@ -206,7 +210,12 @@ const PROJECT_PRESETS: &str = "flow.presets";
 impl AgentArgs {
     /// The presets that are chosen.
     pub(crate) fn chosen_presets(&self) -> Vec<String> {
-        let flags = [("sql", self.sql), ("http", self.http), ("log", self.log)];
+        let flags = [
+            ("sql", self.sql),
+            ("http", self.http),
+            ("log", self.log),
+            ("handovers", self.handovers),
+        ];
         let mut chosen: Vec<_> = flags.into_iter().filter(|(_, is_set)| *is_set).collect();
         chosen.retain(|(name, _)| !self.preset.iter().any(|other| other == name));
         let names = chosen.into_iter().map(|(name, _)| name.to_owned());

@@ -115,6 +115,12 @@ pub(crate) struct PartArgs {
     /// THREAD:N, or 'N in THREAD', as other answers name a call.
     #[arg(long = "in", value_name = "CALL", conflicts_with = "patterns_of_tests", help_heading = SELECTION)]
     pub(crate) within: Option<CallPlace>,
+    /// Show only this call, all that it called, and what it handed to other threads
+    ///
+    /// THREAD:N. Tasks of executors, completed futures, timers, coroutines, and threads that were started, if flow record
+    /// --handovers recorded them; and what these handed on.
+    #[arg(long, value_name = "CALL", conflicts_with_all = ["patterns_of_tests", "within"], help_heading = SELECTION)]
+    pub(crate) request: Option<CallPlace>,
 }
 
 /// Which calls, by when they happened.
@@ -139,7 +145,8 @@ impl PartArgs {
     pub(crate) fn select(&self) -> Select {
         let (threads, tests) = (&self.threads.patterns, &self.tests.patterns);
         let select = Select::all().in_threads(Threads::of(threads)).in_tests(Tests::of(tests));
-        select.of_methods(self.filter.filter()).in_call(self.within)
+        let select = select.of_methods(self.filter.filter());
+        select.in_call(self.within).in_request(self.request)
     }
 }
 

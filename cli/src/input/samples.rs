@@ -47,8 +47,9 @@ impl Samples {
         out: &mut Out,
     ) -> Result<Option<Self>, Failure> {
         let part = part.clone();
-        if part.within.is_some() {
-            let text = "--in is for traces with calls: samples do not know single calls";
+        if part.within.is_some() || part.request.is_some() {
+            let text =
+                "--in and --request are for traces with calls: samples do not know single calls";
             return Err(Failure::Usage(text.to_owned()));
         }
         if is_log(trace.dir()) {

@@ -61,6 +61,11 @@ const CALL: Parameter = Parameter::new(
     Kind::Text("--in"),
     "Only what this call did: THREAD:N, from another answer",
 );
+const REQUEST: Parameter = Parameter::new(
+    "request",
+    Kind::Text("--request"),
+    "Only this call and what it handed to other threads: THREAD:N (recorded with handovers)",
+);
 const DEPTH: Parameter =
     Parameter::new("depth", Kind::Number("--depth"), "Only the N outermost levels");
 const INCLUDE: Parameter = Parameter::new(
@@ -133,6 +138,7 @@ pub(super) static TOOLS: [Tool; 12] = [
             THREAD,
             TEST,
             CALL,
+            REQUEST,
             INCLUDE,
             EXCLUDE,
             OWN,
@@ -203,6 +209,7 @@ pub(super) static TOOLS: [Tool; 12] = [
             THREAD,
             TEST,
             CALL,
+            REQUEST,
             TIME,
             MAX,
             BYTES,
@@ -263,6 +270,7 @@ pub(super) static TOOLS: [Tool; 12] = [
             THREAD,
             TEST,
             CALL,
+            REQUEST,
             TIME,
             MAX,
             BYTES,
@@ -353,6 +361,7 @@ pub(super) static TOOLS: [Tool; 12] = [
             TEST,
             THREAD,
             CALL,
+            REQUEST,
             MAX,
             BYTES,
         ],
@@ -414,6 +423,11 @@ pub(super) static RECORD: Tool = Tool {
             "lines",
             Kind::Text("--lines"),
             "Also record which lines run in methods that match this pattern",
+        ),
+        Parameter::new(
+            "handovers",
+            Kind::Switch("--handovers"),
+            "Also record what threads hand to each other, for the parameter request",
         ),
         Parameter::new("all", Kind::Switch("--all"), "Record libraries too"),
         BYTES,

@@ -4,6 +4,7 @@ mod compared;
 mod contents;
 mod handlers;
 mod presets;
+mod requests;
 
 use std::fs;
 use std::path::Path;

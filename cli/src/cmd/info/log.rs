@@ -21,6 +21,7 @@ pub(super) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
         tests: TestArgs::default(),
         filter: FilterArgs::default(),
         within: None,
+        request: None,
     };
     let source = Source::of_log(path)?;
     let trace = source.only("name")?;

@@ -8,6 +8,7 @@ use flow_codec::read::{CallTimes, Selection, StackSamples, Timeline, Trace};
 use flow_query::in_order::{Beside, Detail, DetailKind, OrderedCall, Shown};
 
 use super::remarks::{left_out_deeper, left_out_shorter};
+use super::request::Handed;
 use super::timed;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
@@ -32,6 +33,8 @@ pub(super) struct Printed {
     pub(super) threads: u64,
     /// With `--merged`: the order of the line that follows.
     order: Option<Order>,
+    /// How many parts of other threads were shown below the calls that handed them over.
+    pub(super) handed: u64,
     /// The text of lines.
     pub(super) sources: Sources,
 }
@@ -109,6 +112,12 @@ pub(super) struct Lines<'a> {
     pub(super) out: &'a mut Out,
     /// The names of methods.
     pub(super) labels: Labels<'a>,
+    /// What calls handed to other threads, if that is shown below them.
+    pub(super) handed: Option<&'a Handed<'a>>,
+    /// How far all lines are indented, because they are below a call of another thread.
+    pub(super) base: usize,
+    /// In how many parts of other threads they are.
+    pub(super) inside: usize,
     line: Vec<u8>,
 }
 
@@ -138,6 +147,9 @@ impl<'a> Lines<'a> {
             printed,
             out,
             labels: labels.with_origin(args.verbose),
+            handed: None,
+            base: 0,
+            inside: 0,
             line: Vec::new(),
         }
     }
@@ -218,6 +230,7 @@ impl<'a> Lines<'a> {
         call: &OrderedCall,
     ) -> Result<(), Failure> {
         let (format, with_samples) = (self.format(), self.args.samples);
+        let indent = indent.saturating_add(self.base);
         if call.count == 0 && format != Format::Text {
             return Ok(());
         }
@@ -331,7 +344,7 @@ impl<'a> Lines<'a> {
     ) -> Result<(), Failure> {
         self.line.clear();
         timed::push_columns(&mut self.line, times);
-        push_indent(indent, &mut self.line);
+        push_indent(indent.saturating_add(self.base), &mut self.line);
         self.line.extend_from_slice(escaped(text).as_bytes());
         self.line.push(b'\n');
         Ok(self.out.write_all(&self.line)?)
@@ -342,10 +355,18 @@ impl<'a> Lines<'a> {
         Ok(self.out.remark(self.format(), Some(thread), text)?)
     }
 
+    /// Prints what is between a call and what it handed over.
+    pub(super) fn handed_row(&mut self, indent: usize, text: &str) -> Result<(), Failure> {
+        match self.args.is_timed() {
+            true => self.timed_row(indent, text, None),
+            false => self.text(indent, text),
+        }
+    }
+
     /// Prints a line of text that is not a call.
     pub(super) fn text(&mut self, indent: usize, text: &str) -> Result<(), Failure> {
         self.line.clear();
-        push_indent(indent, &mut self.line);
+        push_indent(indent.saturating_add(self.base), &mut self.line);
         self.line.extend_from_slice(escaped(text).as_bytes());
         self.line.push(b'\n');
         Ok(self.out.write_all(&self.line)?)

@@ -5,6 +5,7 @@
 //! --last ─▶ last (what threads wait for, and where their last calls begin)
 //! --method, by time ─▶ hits (finds and sorts) ─▶ the same, from each call on
 //! --budget ─▶ overview (the largest calls, which a question of the library finds)
+//! --request ─▶ request (a ThreadReplay for each part of another thread, below the call that handed it over)
 //! --merged ─▶ merged (all threads in one order) ─▶ a ThreadReplay for each thread
 //! ```
 
@@ -18,6 +19,7 @@ mod merged;
 pub(in crate::cmd) mod overview;
 mod read;
 mod remarks;
+mod request;
 mod start;
 mod thread;
 mod timed;
@@ -145,7 +147,12 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         out.write_all(titles(&args).as_bytes())?;
         return follow::run(&args, out);
     }
-    let source = open(&mut args)?;
+    let as_tree = args.is_tree_of_request();
+    let call = if as_tree { args.part.request.take() } else { None };
+    let mut source = open(&mut args)?;
+    if let Some(call) = call {
+        return request::run(&args, call, &mut source, out);
+    }
     out.write_all(titles(&args).as_bytes())?;
     all(&args, &source, out)
 }

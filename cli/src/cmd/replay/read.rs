@@ -114,6 +114,7 @@ fn shapes_for(
     let skips =
         args.depth.is_some() || lines.shown.wanted.is_some() || !lines.shown.selection.is_all();
     match () {
+        () if lines.handed.is_some() => None,
         () if args.collapse && !lines.has_details() => shapes_to_collapse(file, progress),
         () if skips && !args.is_timed() => stored_shapes(file),
         () => None,

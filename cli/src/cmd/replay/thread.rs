@@ -1,8 +1,7 @@
 //! Shows the calls of one thread: what is printed before, between and after them.
 
-use flow_codec::MethodId;
-use flow_codec::Offset;
 use flow_codec::read::{OpenFrames, Unwound};
+use flow_codec::{MethodId, Offset, ThreadId};
 use flow_query::dag::Walk;
 use flow_query::in_order::{Detail, Feed, InOrder, OrderedCall, Rows, Shown};
 use flow_query::reading::Ending;
@@ -23,6 +22,8 @@ pub(super) const NAMED_FRAMES: usize = 64;
 pub(super) struct ThreadReplay {
     pub(super) heading: Heading,
     pub(super) calls: InOrder,
+    /// Whether it ends with its first call.
+    is_alone: bool,
 }
 
 /// What is printed before the rows of a thread.
@@ -34,6 +35,8 @@ pub(super) struct Heading {
     number: Option<u64>,
     /// The start of all rows in JSON and CSV.
     prefix: Vec<u8>,
+    /// The thread, if what its calls handed over is shown below them.
+    thread: Option<ThreadId>,
 }
 
 /// Prints the rows of a thread.
@@ -45,14 +48,27 @@ pub(super) struct Face<'f, 'a> {
 impl ThreadReplay {
     /// Begins with no frame open.
     pub(super) fn new(shown: &Shown<'_>, number: u64, title: String, prefix: Vec<u8>) -> Self {
-        let heading = Heading { title, number: Some(number), prefix };
-        Self { heading, calls: InOrder::new(shown) }
+        let heading = Heading { title, number: Some(number), prefix, thread: None };
+        Self { heading, calls: InOrder::new(shown), is_alone: false }
+    }
+
+    /// Shows what the calls of this thread handed over, below them.
+    pub(super) fn with_handed(mut self, thread: ThreadId) -> Self {
+        self.heading.thread = Some(thread);
+        self
+    }
+
+    /// Begins with a part of a thread that is shown below the call that handed it over.
+    pub(super) fn of_handed(shown: &Shown<'_>, title: String, thread: ThreadId) -> Self {
+        let heading = Heading { title, number: None, prefix: Vec::new(), thread: Some(thread) };
+        Self { heading, calls: InOrder::new(shown), is_alone: false }
     }
 
     /// Begins before the entry of a call that is shown with all its callees. Its heading has been printed.
     pub(super) fn of_hit(shown: &Shown<'_>) -> Self {
-        let heading = Heading { title: String::new(), number: None, prefix: Vec::new() };
-        Self { heading, calls: InOrder::new(shown) }
+        let (title, prefix) = (String::new(), Vec::new());
+        let heading = Heading { title, number: None, prefix, thread: None };
+        Self { heading, calls: InOrder::new(shown), is_alone: true }
     }
 
     /// Passes events, with what prints the rows. `walk` has the shapes of the calls, if a timeline needs these.
@@ -63,7 +79,7 @@ impl ThreadReplay {
         walk: Option<Walk<'f>>,
         pass: impl FnOnce(&mut Feed<'_, 'a, Face<'_, 'a>>) -> T,
     ) -> Result<T, Failure> {
-        let is_alone = self.heading.number.is_none();
+        let is_alone = self.is_alone;
         let (shown, mut face) = (lines.shown, Face { heading: &self.heading, lines });
         let thread = &mut self.calls;
         let mut feed = Feed { thread, shown, to: &mut face, walk, is_alone, stopped: Ok(()) };
@@ -236,7 +252,23 @@ impl Rows for Face<'_, '_> {
     #[inline]
     fn call(&mut self, call: &OrderedCall, indent: usize) -> Result<(), Failure> {
         self.heading.print(self.lines)?;
-        self.lines.call(&self.heading.prefix, indent, call)
+        self.lines.call(&self.heading.prefix, indent, call)?;
+        match self.heading.thread.zip(self.lines.handed) {
+            Some((thread, handed)) => handed.show(thread, call.offset, indent + 1, self.lines),
+            None => Ok(()),
+        }
+    }
+
+    fn wants_hidden(&self, at: Offset) -> bool {
+        let handed = self.heading.thread.zip(self.lines.handed);
+        handed.is_some_and(|(thread, handed)| handed.has(thread, at))
+    }
+
+    fn hidden(&mut self, at: Offset, indent: usize) -> Result<(), Failure> {
+        match self.heading.thread.zip(self.lines.handed) {
+            Some((thread, handed)) => handed.show(thread, at, indent, self.lines),
+            None => Ok(()),
+        }
     }
 
     fn detail(&mut self, detail: &Detail, indent: usize) -> Result<(), Failure> {

@@ -1,0 +1,125 @@
+//! `presets=handovers`: what threads hand to each other, and the calls that belong to a request.
+
+use std::path::Path;
+
+use flow_e2e::{Program, flow};
+
+use crate::{on_every_jdk, shown};
+
+/// The steps of a request of `harness.Handed`, by hand from its source, in the order of their names.
+const STEPS: [&str; 29] = [
+    "again1",
+    "again2",
+    "again3",
+    "all0",
+    "all1",
+    "all2",
+    "apply",
+    "apply-async",
+    "async",
+    "combined",
+    "complete",
+    "composed",
+    "direct",
+    "end",
+    "failed",
+    "failing",
+    "inner",
+    "leaf",
+    "leaf",
+    "leaf",
+    "leaf",
+    "outer",
+    "own-thread",
+    "scheduled",
+    "task",
+    "thread",
+    "timer",
+    "virtual",
+    "waited",
+];
+
+fn rows(args: &[&str], out: &Path) -> Vec<serde_json::Value> {
+    let rows = shown(&[args, &["--format", "json"]].concat(), out);
+    rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect()
+}
+
+/// The steps of the selected calls, in the order of their names.
+fn steps(selection: &[&str], out: &Path) -> Vec<String> {
+    let calls = rows(
+        &[&["calls", "harness.Handed#step", "--values", "--max", "0"], selection].concat(),
+        out,
+    );
+    let text = |row: &serde_json::Value| row["values"][0]["value"].as_str().unwrap().to_owned();
+    let mut steps: Vec<_> = calls.iter().map(text).collect();
+    steps.sort();
+    steps
+}
+
+#[test]
+fn a_request_has_exactly_what_it_handed_to_other_threads() {
+    on_every_jdk(|jdk| {
+        let plain = Program::harness(jdk, "Handed").run_without_agent();
+        for options in ["", "clock=exact,", "order=total,"] {
+            let options = format!(
+                "{options}include=harness.Handed,values=harness.Handed#step,presets=handovers"
+            );
+            let run = Program::harness(jdk, "Handed").options(&options).run();
+            let errors = run.errors();
+            assert_eq!(
+                (run.code(), &errors, &run.stdout),
+                (Some(0), &plain.errors(), &plain.stdout)
+            );
+            let out = run.out();
+            let mut all = Vec::new();
+            for request in rows(&["calls", "harness.Handed#request"], &out) {
+                let call = format!("{}:{}", request["thread"], request["call"]);
+                let steps = steps(&["--request", &call], &out);
+                let name = steps[0].split('.').next().unwrap();
+                let expected = STEPS.map(|step| format!("{name}.{step}"));
+                assert_eq!(steps, expected, "{options}: {call}");
+                let own = shown(&["replay", "--own", "--request", &call], &out);
+                assert_eq!(own.matches("harness.Handed.step(").count(), STEPS.len(), "{own}");
+                all.extend(steps);
+            }
+            all.sort();
+            assert_eq!(all, steps(&[], &out), "{options}");
+            assert_eq!(all.len(), 2 * STEPS.len());
+        }
+    });
+}
+
+#[test]
+fn many_tasks_belong_to_the_call_that_submitted_them() {
+    on_every_jdk(|jdk| {
+        const TASKS: usize = 20_000;
+        let options = "include=harness.Handed,presets=handovers";
+        let run = Program::harness(jdk, "Handed").options(options).args([TASKS.to_string()]).run();
+        assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+        let many = rows(&["calls", "harness.Handed#many"], &run.out());
+        let call = format!("{}:{}", many[0]["thread"], many[0]["call"]);
+        let report = rows(&["report", "--by", "calls", "--request", &call], &run.out());
+        let step = report.iter().find(|row| row["name"] == "step").unwrap();
+        assert_eq!(step["calls"], TASKS);
+    });
+}
+
+#[test]
+fn a_request_needs_what_was_handed_over() {
+    on_every_jdk(|jdk| {
+        let run = Program::harness(jdk, "Hello").run();
+        let flow = std::process::Command::new(flow())
+            .args(["report", "--request", "1:0"])
+            .arg(run.out())
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&flow.stderr);
+        assert!(
+            errors.contains(
+                "what threads hand to each other was not recorded: flow record --handovers"
+            ),
+            "{errors}"
+        );
+        assert_eq!(flow.status.code(), Some(2), "{errors}");
+    });
+}
