@@ -192,7 +192,8 @@ impl FilterSpec {
         let Candidate { class, method, .. } = candidate;
         let initialiser = matches!(method, "<init>" | "<clinit>");
         if !self.selects(candidate)
-            || is_of_api(class)
+            || (is_of_api(class)
+                && !self.presets.select(candidate.name(), candidate.types, candidate.loader))
             || (initialiser && !self.constructors)
             || (candidate.synthetic && !self.synthetic)
             || self.exclude.iter().any(|glob| glob.selects(candidate.name()))
@@ -348,8 +349,11 @@ impl FilterSpec {
     /// presets are about.
     #[must_use]
     pub fn may_select(&self, class: &str, types: &[String], loader: LoaderKind) -> bool {
-        if is_of_api(class) || self.exclude.iter().any(|glob| glob.matches_all_of(class)) {
+        if self.exclude.iter().any(|glob| glob.matches_all_of(class)) {
             return false;
+        }
+        if is_of_api(class) {
+            return self.presets.may_select(class, types, loader);
         }
         self.may_select_by_name(class, loader) || self.presets.may_select(class, types, loader)
     }

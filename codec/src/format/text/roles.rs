@@ -22,6 +22,9 @@
 //! | `begin` | ends directly before an object is run |
 //! | `end` | begins directly after an object was run |
 //! | `start` | starts the thread with this number |
+//! | `put` | what the thread works for: the sources before ` \| ` are the key, those after it the value, from now on |
+//! | `drop` | from now on, the key has no value; without sources, no key has one |
+//! | `push`, `pop` | like `put`; and ends the last `push` of the thread, so that the key has the value from before |
 //!
 //! | source | |
 //! |---|---|
@@ -73,6 +76,14 @@ pub enum PresetRole {
     End,
     /// Starts a thread.
     Start,
+    /// Gives a key of the thread's context a value.
+    Put,
+    /// Ends the value of a key, or of all.
+    Drop,
+    /// Gives a key of the thread's context a value, until the next [`Pop`](Self::Pop).
+    Push,
+    /// Ends what the last [`Push`](Self::Push) of the thread began.
+    Pop,
     /// What only a later version of flow knows.
     Unknown,
 }
@@ -98,7 +109,7 @@ pub enum ValueSource {
 }
 
 impl PresetRole {
-    const WORDS: [(&'static str, Self); 10] = [
+    const WORDS: [(&'static str, Self); 14] = [
         ("run", Self::Run),
         ("made", Self::Made),
         ("set", Self::Set),
@@ -109,6 +120,10 @@ impl PresetRole {
         ("begin", Self::Begin),
         ("end", Self::End),
         ("start", Self::Start),
+        ("put", Self::Put),
+        ("drop", Self::Drop),
+        ("push", Self::Push),
+        ("pop", Self::Pop),
     ];
 
     /// Returns the role with this word.
@@ -276,6 +291,8 @@ mod tests {
             "x run",
             "handovers take this",
             "handovers start this.tid",
+            "context put arg0 | arg1",
+            "context drop",
         ] {
             assert_eq!(MethodRole::parse(text).unwrap().to_string(), text);
         }

@@ -4,7 +4,7 @@ package dev.flow;
  * Controls the flow agent from the program that it records. Without the agent these methods do nothing,
  * and cost one field read.
  *
- * <p>No class of this package is ever recorded.
+ * <p>No class of this package is ever recorded, but for {@link #context}.
  */
 public final class Flow {
     /**
@@ -28,6 +28,17 @@ public final class Flow {
         if (agent) {
             addNote(Thread.currentThread(), String.valueOf(text));
         }
+    }
+
+    /**
+     * Says what the current thread works for from now on, such as an order or a user. Recorded with
+     * {@code flow record --context}; otherwise this does nothing.
+     *
+     * @param key what it is, such as {@code order}
+     * @param value which one; {@code null} for none
+     */
+    public static void context(String key, String value) {
+        // The agent records the call with its arguments.
     }
 
     /**
